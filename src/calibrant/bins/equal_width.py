@@ -1,0 +1,77 @@
+"""Equal-width bins: edges at i/m."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.bins.sums import BinSums, check_choice, check_count
+from calibrant.kernels.bin_sums import grid_index, grid_sums, rounded_down
+from calibrant.kernels.class_sums import class_grid_sums
+from calibrant.predictions import Event, Predictions
+
+
+@dataclass(frozen=True, slots=True)
+class EqualWidth:
+    """`n_bins` bins of the same width, with edges i/n_bins.
+
+    `closed="right"` puts a prediction that equals an edge into the bin below it and 0 into the first;
+    `closed="left"` puts it into the bin above and 1 into the last. Predictions are compared as the numbers they are, with
+    i/n_bins in float64: 0.2 lies on the edge 1/5, but 0.2 stored as float32 is 0.200000003 and lies above it.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.EqualWidth(10)
+    EqualWidth(n_bins=10, closed='right')
+    """
+
+    n_bins: int = 15
+    closed: Literal["right", "left"] = "right"
+
+    def __post_init__(self) -> None:
+        check_count(self.n_bins)
+        check_choice("closed", self.closed, ("right", "left"))
+
+    @property
+    def mergeable(self) -> bool:
+        return True
+
+    def edges(self) -> NDArray[np.float64]:
+        """The n_bins + 1 edges, correctly rounded."""
+        edges: NDArray[np.float64] = np.arange(self.n_bins + 1) / self.n_bins
+        return edges
+
+    def thresholds(self, dtype: Any) -> NDArray[Any]:
+        """Edges as `kernels.bin_sums` wants them: bin b is t_b < p ≤ t_(b+1)."""
+        edges = self.edges()
+        if self.closed == "left":
+            edges = np.nextafter(edges, -np.inf)
+        inner = rounded_down(edges, dtype)
+        inner[0], inner[-1] = -np.inf, np.inf
+        return inner
+
+    def index(self, event: Event) -> NDArray[np.intp]:
+        """Bin of each row."""
+        return grid_index(event.probs, self.thresholds(event.probs.dtype))
+
+    def collect(self, event: Event) -> BinSums:
+        """Sums of the event's rows in each bin, in one pass."""
+        sums = grid_sums(event.probs, event.outcomes, event.weights, self.thresholds(event.probs.dtype))
+        return self._state(sums[None], event.n)
+
+    def collect_classes(self, predictions: Predictions) -> BinSums:
+        """The same for every class, in one pass over the matrix."""
+        thresholds = self.thresholds(predictions.probs.dtype)
+        sums = class_grid_sums(predictions.probs, predictions.labels, predictions.weights, thresholds)
+        return self._state(sums, predictions.n)
+
+    def _state(self, sums: NDArray[np.float64], n: int) -> BinSums:
+        edges = np.broadcast_to(self.edges(), (len(sums), self.n_bins + 1))
+        return BinSums(sums, edges[:, :-1], edges[:, 1:], n, self)
+
+    def describe(self) -> str:
+        return f"{self.n_bins} equal-width bins" + (" closed on the left" if self.closed == "left" else "")

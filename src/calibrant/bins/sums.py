@@ -1,0 +1,116 @@
+"""The state of every binned method: additive sums a bin, for one event or for one event a class."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.predictions import Event, Predictions
+from calibrant.problems import InputError
+
+
+@runtime_checkable
+class Binning(Protocol):
+    """What an estimator needs of a rule for bins."""
+
+    @property
+    def mergeable(self) -> bool:
+        """Are the bins fixed before the data are seen?"""
+
+    def collect(self, event: Event) -> BinSums:
+        """Sums of the event's rows in each bin."""
+
+    def collect_classes(self, predictions: Predictions) -> BinSums:
+        """The same for the `class k` event of every class."""
+
+    def index(self, event: Event) -> NDArray[np.intp]:
+        """Bin of each row; outside 0 … B−1 for rows that fall into none."""
+
+    def describe(self) -> str:
+        """The rule in a few words."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinSums:
+    """Sums (n, P, Q, Y) for each of C events and B bins, with the bins' ends. Empty bins are rows of zeros."""
+
+    sums: NDArray[np.float64]
+    """(C, B, 4): Σw, Σwp, Σwp², Σwy"""
+    low: NDArray[np.float64]
+    """(C, B)"""
+    high: NDArray[np.float64]
+    n: int
+    """rows seen"""
+    bins: Any
+    outside: float = 0.0
+    """weight of rows that fall into no bin"""
+
+    def merge(self, other: BinSums) -> BinSums:
+        """The state of both parts together."""
+        if not self.bins.mergeable:
+            raise InputError("bins", "cannot be merged", f"{self.bins.describe()} depend on all rows", "Use EqualWidth or Edges")
+        if self.bins != other.bins or self.sums.shape != other.sums.shape:
+            raise InputError("bins", "must be the same in both parts", f"{self.bins} is not {other.bins}")
+        return BinSums(self.sums + other.sums, self.low, self.high, self.n + other.n, self.bins, self.outside + other.outside)
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        return self.sums[..., 0]
+
+    @property
+    def total(self) -> NDArray[np.float64]:
+        """(C,): weight of all rows, those outside every bin included."""
+        total: NDArray[np.float64] = self.weight.sum(axis=-1) + self.outside
+        return total
+
+    @property
+    def mean_prob(self) -> NDArray[np.float64]:
+        """(C, B); 0 in empty bins."""
+        return self._per_weight(1)
+
+    @property
+    def label_rate(self) -> NDArray[np.float64]:
+        return self._per_weight(3)
+
+    @property
+    def mean_variance(self) -> NDArray[np.float64]:
+        """(C, B): mean of p(1−p), the variance of an outcome if the forecasts are right."""
+        return np.maximum(self._per_weight(1) - self._per_weight(2), 0)
+
+    @property
+    def prob_variance(self) -> NDArray[np.float64]:
+        """(C, B): spread of the forecasts within the bin."""
+        return np.maximum(self._per_weight(2) - self._per_weight(1) ** 2, 0)
+
+    def _per_weight(self, column: int) -> NDArray[np.float64]:
+        return np.divide(self.sums[..., column], self.weight, out=np.zeros_like(self.weight), where=self.weight > 0)
+
+
+def check_count(n_bins: Any) -> int:
+    """A whole number of bins, at least one."""
+    if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or not 1 <= n_bins < 1 << 16:
+        raise InputError("n_bins", "must be a whole number from 1 to 65535", f"it is {n_bins!r}")
+    return int(n_bins)
+
+
+def check_choice(argument: str, value: Any, choices: tuple[Any, ...]) -> Any:
+    """One of a few allowed values."""
+    if value not in choices:
+        raise InputError(argument, f"must be one of {', '.join(map(repr, choices))}", f"it is {value!r}")
+    return value
+
+
+def settings(bins: Any) -> dict[str, Any]:
+    """A rule for bins as plain data."""
+    return {"rule": type(bins).__name__, **asdict(bins)}
+
+
+def from_settings(data: dict[str, Any]) -> Any:
+    """The rule that `settings` described."""
+    import calibrant.bins as rules
+
+    options = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "rule"}
+    return getattr(rules, data["rule"])(**options)

@@ -1,0 +1,263 @@
+"""Binned calibration error: how far are mean prediction and observed rate apart, bin by bin?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.about import About
+from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth
+from calibrant.bins.sums import check_choice, settings
+from calibrant.estimate.compat import PRESETS, preset
+from calibrant.predictions import Predictions, admit
+from calibrant.problems import InputError
+from calibrant.results import BinTable, ClassTable, Estimate
+
+Norm = Literal[1, 2, "max"]
+SQRT_2_PI = float(np.sqrt(2 / np.pi))
+
+
+def binned_error(
+    labels: Any,
+    probs: Any = None,
+    *,
+    bins: Binning = EqualMass(15),  # noqa: B008  (frozen)
+    norm: Norm = 1,
+    debiased: bool = False,
+    root: bool = True,
+    clip: bool = True,
+    view: Any = "auto",
+    average: Literal["mean", "sum"] = "mean",
+    weights: Any = None,
+) -> Estimate:
+    """How far are predictions from what happened, averaged over bins of similar predictions?
+
+    (Σ_k n_k/n · |p̄_k − ȳ_k|^α)^(1/α), with α = `norm`; `"max"` is the largest gap of any bin.
+
+    Parameters
+    ----------
+    labels, probs
+        Truth first; or one `Predictions`.
+    bins
+        `EqualMass(15)`, `EqualWidth(15)` or `Edges([...])`.
+    debiased
+        Subtract the part of the error that sampling noise makes, for norms 1 and 2.
+    root
+        Take the α-th root; `root=False` gives the squared error for norm 2.
+    clip
+        Lift a debiased value below 0 to 0. `root=False, clip=False` gives the signed, unbiased square.
+    view
+        `binary`, `top`, `class k` or `classwise`; `auto` is `binary` for one column and `top` for several.
+    average
+        For `classwise`: `mean` divides by the number of classes, `sum` does not; the root comes after.
+
+    When to trust it: the plain value is too high by about `noise_floor` when the model is nearly calibrated, and too low
+    when bins hide errors of opposite sign. Compare `value` with `noise_floor`.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.binned_error([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.8], bins=cal.EqualWidth(2)).value
+    0.25
+    """
+    predictions = admit(labels, probs, weights=weights)
+    _check_options(norm, debiased, root, clip, average)
+    state = collect(predictions, bins, view)
+    options = {"norm": norm, "debiased": debiased, "root": root, "clip": clip, "average": average}
+    return finish(state, predictions.view(view), predictions.classes, **options)
+
+
+def ece(
+    labels: Any,
+    probs: Any = None,
+    *,
+    n_bins: int = 15,
+    compat: str | None = None,
+    view: Any = "auto",
+    weights: Any = None,
+) -> Estimate:
+    """The number everyone reports: expected calibration error with 15 equal-width bins.
+
+    `compat="guo" | "torchmetrics" | "netcal" | "sklearn"` reproduces what those packages print, edge for edge, so that a
+    difference can be explained.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> labels, probs = [0] * 450 + [1] * 550, [0.52] * 450 + [0.58] * 550
+    >>> round(cal.ece(labels, probs, n_bins=10).value, 6)  # Nixon et al., Fig. 5: badly wrong, yet nearly 0
+    0.003
+    """
+    if compat is None:
+        return binned_error(labels, probs, bins=EqualWidth(n_bins), view=view, weights=weights)
+    predictions = admit(labels, probs, weights=weights)
+    check_choice("compat", compat, tuple(PRESETS))
+    if view == "auto" and not predictions.is_binary and predictions.n_classes == 2:
+        view = PRESETS[compat].two_columns
+    estimate = binned_error(predictions, bins=preset(compat, n_bins, predictions.probs.dtype), view=view)
+    described = dict(estimate.settings) | {"compat": compat, "differs": PRESETS[compat].differs}
+    return replace(estimate, title=f"ECE as {PRESETS[compat].package} prints it", settings=described)
+
+
+def collect(predictions: Predictions, bins: Binning, view: Any = "auto") -> BinSums:
+    """The additive state: sums a bin, for the view's event or for each class."""
+    if not isinstance(bins, Binning):
+        raise InputError("bins", "must be EqualWidth(m), EqualMass(m) or Edges([...])", f"it is {bins!r}")
+    if predictions.view(view) == "classwise":
+        return bins.collect_classes(predictions)
+    return bins.collect(predictions.event(view))
+
+
+def finish(
+    state: BinSums,
+    view: str,
+    classes: tuple[Any, ...] = (),
+    *,
+    norm: Norm = 1,
+    debiased: bool = False,
+    root: bool = True,
+    clip: bool = True,
+    average: Literal["mean", "sum"] = "mean",
+) -> Estimate:
+    """The estimate that a state holds."""
+    powers = _debiased_powers(state, norm) if debiased else _powers(state, norm)
+    value = _rooted(_averaged(powers, average), norm, root, clip)
+    floor = None if norm == "max" or debiased else _rooted(_averaged(noise_powers(state, norm), average), norm, root, clip)
+    parts: dict[str, Any] = {}
+    if view == "classwise":
+        each = np.array([_rooted(power, norm, root, clip) for power in powers])
+        parts["classes"] = ClassTable(classes, each, state.sums[..., 3].sum(axis=-1))
+    else:
+        parts["bins"] = bin_table(state)
+    shown = {"view": view, "bins": state.bins.describe(), "rule": settings(state.bins), "norm": norm}
+    shown |= {"debiased": debiased, "root": root} | ({"average": average} if view == "classwise" else {})
+    return Estimate(
+        name="binned_error",
+        title=_title(state, norm, debiased, root, view, average),
+        value=value,
+        n=state.n,
+        noise_floor=floor,
+        settings=shown,
+        parts=parts,
+        cautions=_cautions(state, debiased),
+    )
+
+
+def bin_table(state: BinSums, event: int = 0) -> BinTable:
+    """The non-empty bins of one event."""
+    columns = (state.low, state.high, state.weight, state.mean_prob, state.label_rate)
+    filled = state.weight[event] > 0
+    return BinTable(*(column[event][filled] for column in columns))
+
+
+def _shares(state: BinSums) -> NDArray[np.float64]:
+    shares: NDArray[np.float64] = state.weight / state.total[:, None]
+    return shares
+
+
+def _powers(state: BinSums, norm: Norm) -> NDArray[np.float64]:
+    """(C,): Σ n_k/n · |p̄_k − ȳ_k|^α, or the largest gap."""
+    gap = np.abs(state.mean_prob - state.label_rate)
+    powers: NDArray[np.float64] = gap.max(axis=-1) if norm == "max" else (_shares(state) * gap**norm).sum(axis=-1)
+    return powers
+
+
+def _debiased_powers(state: BinSums, norm: Norm) -> NDArray[np.float64]:
+    """α = 2: subtract ȳ(1−ȳ)/(n_k−1). α = 1: 2·ECE − E[ECE'] with ȳ_k' ~ N(ȳ_k, ȳ_k(1−ȳ_k)/n_k)."""
+    gap, count, rate = state.mean_prob - state.label_rate, state.weight, state.label_rate
+    spread = rate * (1 - rate)
+    if norm == 2:
+        correction = np.divide(spread, count - 1, out=np.zeros_like(spread), where=count >= 2)
+        terms = gap**2 - correction
+    else:
+        sd = np.sqrt(np.divide(spread, count, out=np.zeros_like(spread), where=count > 0))
+        terms = 2 * np.abs(gap) - folded_normal_mean(gap, sd)
+    powers: NDArray[np.float64] = (_shares(state) * terms).sum(axis=-1)
+    return powers
+
+
+def noise_powers(state: BinSums, norm: Literal[1, 2]) -> NDArray[np.float64]:
+    """(C,): E Σ n_k/n |p̄_k − ȳ_k|^α when every forecast is right, so that ȳ_k has mean p̄_k and variance p(1−p)/n_k."""
+    variance = np.divide(state.mean_variance, state.weight, out=np.zeros_like(state.weight), where=state.weight > 0)
+    terms = variance if norm == 2 else SQRT_2_PI * np.sqrt(variance)
+    powers: NDArray[np.float64] = (_shares(state) * terms).sum(axis=-1)
+    return powers
+
+
+def folded_normal_mean(mean: NDArray[np.float64], sd: NDArray[np.float64]) -> NDArray[np.float64]:
+    """E|X| for X ~ N(μ, σ²): σ√(2/π)·exp(−μ²/2σ²) + μ·erf(μ/(σ√2)); |μ| where σ = 0."""
+    from scipy.special import erf
+
+    ratio = np.divide(mean, sd * np.sqrt(2), out=np.zeros_like(mean), where=sd > 0)
+    return np.where(sd > 0, sd * SQRT_2_PI * np.exp(-(ratio**2)) + mean * erf(ratio), np.abs(mean))
+
+
+def _averaged(powers: NDArray[np.float64], average: str) -> float:
+    return float(powers.sum() if average == "sum" else powers.mean())
+
+
+def _rooted(power: float, norm: Norm, root: bool, clip: bool) -> float:
+    clipped = max(power, 0.0) if clip else power
+    return float(np.sqrt(clipped)) if norm == 2 and root else float(clipped)
+
+
+def _check_options(norm: Any, debiased: bool, root: bool, clip: bool, average: str) -> None:
+    check_choice("norm", norm, (1, 2, "max"))
+    check_choice("average", average, ("mean", "sum"))
+    if debiased and norm == "max":
+        raise InputError("debiased", "is defined for norms 1 and 2", "norm is 'max'")
+    if not clip and norm == 2 and root:
+        raise InputError("clip", "can be False only with root=False", "a negative square has no root", "Pass root=False")
+
+
+def _cautions(state: BinSums, debiased: bool) -> tuple[str, ...]:
+    found = []
+    single = int(((state.weight > 0) & (state.weight < 2)).sum())
+    if debiased and single:
+        found.append(f"{single} bins hold fewer than two rows and are not corrected for noise")
+    whole = bool((state.weight == np.floor(state.weight)).all())
+    if debiased and not whole:
+        found.append("weights are read as numbers of rows; they are not whole numbers, so check that they count rows")
+    asked, filled = state.weight.shape[-1], int((state.weight[0] > 0).sum())
+    if isinstance(state.bins, EqualMass) and len(state.weight) == 1 and filled < asked:
+        found.append(f"tied predictions leave {filled} of {asked} bins")
+    if state.outside:
+        found.append(f"rows of weight {state.outside:g} fall into no bin")
+    return tuple(found)
+
+
+def _title(state: BinSums, norm: Norm, debiased: bool, root: bool, view: str, average: str) -> str:
+    names: dict[Any, str] = {1: "ECE", 2: "RMS calibration error" if root else "squared calibration error", "max": "MCE"}
+    title = ("debiased " if debiased else "") + names[norm]
+    return title + (f", class by class ({average})" if view == "classwise" else "")
+
+
+VIEWS = ("binary", "top", "class k", "classwise")
+
+ABOUT = About(
+    name="binned",
+    title="binned calibration error",
+    function=binned_error,
+    quantity="mean gap between prediction and observed rate over bins",
+    views=VIEWS,
+    needs="sums",
+    bias="up near calibration, down where bins mix errors of opposite sign",
+    cost="one pass for equal width and given edges, one sort for equal mass",
+    source="Roelofs et al. 2022, eq. 4",
+)
+
+ECE = About(
+    name="ece",
+    title="expected calibration error",
+    function=ece,
+    quantity="mean gap between prediction and observed rate over 15 equal-width bins",
+    views=VIEWS,
+    needs="sums",
+    bias=ABOUT.bias,
+    cost="one pass",
+    source="Guo et al. 2017",
+    also_called=("ECE",),
+)

@@ -1,0 +1,77 @@
+"""Label-binned calibration error: each prediction against the rate of its bin, never below the binned error."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrant.about import About
+from calibrant.bins import Binning, BinSums, EqualMass
+from calibrant.bins.sums import check_choice, settings
+from calibrant.estimate.binned import VIEWS, Norm, bin_table, collect
+from calibrant.predictions import Event, admit
+from calibrant.results import ClassTable, Estimate
+
+
+def label_binned_error(
+    labels: Any,
+    probs: Any = None,
+    *,
+    bins: Binning = EqualMass(15),  # noqa: B008  (frozen)
+    norm: Norm = 1,
+    root: bool = True,
+    view: Any = "auto",
+    average: Literal["mean", "sum"] = "mean",
+    weights: Any = None,
+) -> Estimate:
+    """How far is each prediction from what happened to predictions like it?
+
+    (1/n Σ_i |p_i − ȳ_k(i)|^α)^(1/α), with ȳ_k(i) the observed rate in the bin of row i. Predictions are not averaged
+    within a bin, so errors of opposite sign do not cancel; but a calibrated model with wide bins shows an error too.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.label_binned_error([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.8], bins=cal.EqualWidth(2)).value
+    0.25
+    """
+    predictions = admit(labels, probs, weights=weights)
+    check_choice("norm", norm, (1, 2, "max"))
+    check_choice("average", average, ("mean", "sum"))
+    name = predictions.view(view)
+    state = collect(predictions, bins, name)
+    events = list(predictions.class_events()) if name == "classwise" else [predictions.event(name)]
+    powers = np.array([row_powers(event, state, k, norm) for k, event in enumerate(events)])
+    value = float(powers.sum() if average == "sum" else powers.mean())
+    rooted = np.sqrt if norm == 2 and root else np.asarray
+    parts: dict[str, Any] = {"bins": bin_table(state)} if len(events) == 1 else {}
+    if name == "classwise":
+        parts = {"classes": ClassTable(predictions.classes, rooted(powers), state.sums[..., 3].sum(axis=-1))}
+    described = {"view": name, "bins": bins.describe(), "rule": settings(bins), "norm": norm, "root": root}
+    title = f"label-binned {'maximum ' if norm == 'max' else 'RMS ' if norm == 2 and root else ''}error"
+    return Estimate("label_binned_error", title, float(rooted(value)), predictions.n, settings=described, parts=parts)
+
+
+def row_powers(event: Event, state: BinSums, k: int, norm: Norm) -> float:
+    """(1/n) Σ w_i |p_i − ȳ_k(i)|^α, or the largest distance of any row."""
+    index = state.bins.index(event)
+    inside = (index >= 0) & (index < state.sums.shape[1])
+    rate = state.label_rate[k][np.where(inside, index, 0)]
+    distance = np.where(inside, np.abs(event.probs - rate), 0.0)
+    if norm == "max":
+        return float(distance[event.weights > 0].max() if event.weights is not None else distance.max())
+    return float(np.average(distance**norm, weights=event.weights))
+
+
+ABOUT = About(
+    name="label_binned",
+    title="label-binned calibration error",
+    function=label_binned_error,
+    quantity="mean distance of a prediction from the observed rate of its bin",
+    views=VIEWS,
+    needs="all rows",
+    bias="up: noise in the rates, and the width of the bins",
+    cost="two passes for equal width and given edges, one sort for equal mass",
+    source="Roelofs et al. 2022, eq. 3",
+)

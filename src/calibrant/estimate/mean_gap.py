@@ -1,0 +1,43 @@
+"""Calibration in the large: is the model right on average?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrant.about import About
+from calibrant.interval import mean_with_interval
+from calibrant.predictions import admit
+from calibrant.results import Estimate
+
+
+def mean_gap(labels: Any, probs: Any = None, *, view: Any = "auto", level: float = 0.95, weights: Any = None) -> Estimate:
+    """Does the model claim more than happens? Mean prediction minus observed rate, with its interval.
+
+    Positive: the model is over-confident on average. Zero does not mean calibrated: errors can cancel.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.mean_gap([0, 1, 0, 1], [0.4, 0.8, 0.6, 0.8]).value
+    0.15
+    """
+    predictions = admit(labels, probs, weights=weights)
+    event = predictions.event(view)
+    difference = event.probs.astype("float64") - event.outcomes
+    value, interval, cautions = mean_with_interval(difference, event.weights, level)
+    described = {"view": predictions.view(view)}
+    return Estimate("mean_gap", "mean gap", round(value, 15), event.n, interval, settings=described, cautions=cautions)
+
+
+ABOUT = About(
+    name="mean_gap",
+    title="mean gap",
+    function=mean_gap,
+    quantity="mean prediction minus observed rate; positive is over-confident",
+    views=("binary", "top", "class k"),
+    needs="all rows",
+    bias="none",
+    cost="one pass",
+    source="Cox 1958; Van Calster et al. 2019",
+    also_called=("calibration_in_the_large",),
+)

@@ -1,0 +1,48 @@
+"""Root Brier score: an upper bound on the L2 calibration error that needs no bins and has no sampling bias to speak of."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from calibrant.about import About
+from calibrant.results import Estimate, Interval
+from calibrant.score.brier import brier_score
+
+
+def root_brier(
+    labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None
+) -> Estimate:
+    """How large can the calibration error be at most? √Brier ≥ CE₂, with an interval.
+
+    The bound holds for the whole distribution (`canonical`) or for a view's yes/no question. It is loose for a model that
+    is calibrated but unsure; its worth is in differences: see `compare`.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.root_brier([1, 0], [0.8, 0.4], view="binary").value, 6)
+    0.316228
+    """
+    score = brier_score(labels, probs, view=view, level=level, weights=weights)
+    interval = score.interval
+    if interval is not None:
+        low, high = (math.sqrt(max(end, 0.0)) for end in (interval.low, interval.high))
+        interval = Interval(low, high, interval.level, "root of the Brier score's")
+    return Estimate(
+        "root_brier", "root Brier score", math.sqrt(score.value), score.n, interval, None, score.settings, {}, score.cautions
+    )
+
+
+ABOUT = About(
+    name="root_brier",
+    title="root Brier score",
+    function=root_brier,
+    quantity="upper bound on the L2 calibration error",
+    views=("canonical", "binary", "top", "class k"),
+    needs="sums",
+    bias="slightly down, by the root of a mean: about variance / (8 · value³)",
+    cost="one pass",
+    source="Gruber & Buettner 2022, Theorem 3.1",
+    also_called=("RBS",),
+)

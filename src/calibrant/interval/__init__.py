@@ -1,0 +1,5 @@
+"""Uncertainty of an estimate."""
+
+from calibrant.interval.mean import mean_with_interval, normal_quantile
+
+__all__ = ["mean_with_interval", "normal_quantile"]

@@ -1,0 +1,1 @@
+"""Array maths only: no options, no names, no checks."""

@@ -1,0 +1,54 @@
+"""From logits to probabilities and back, without overflow and in the precision of the input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+BLOCK = 1 << 16
+"""Entries handled at a time: three such blocks of float64 fit in a core's second-level cache."""
+
+
+def row_blocks(n: int, n_columns: int) -> list[slice]:
+    """Slices of rows that hold about `BLOCK` entries each."""
+    step = max(1, BLOCK // max(1, n_columns))
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def probabilities(logits: NDArray[Any]) -> NDArray[Any]:
+    """σ(z) for `(n,)`, softmax for `(n, K)`."""
+    if logits.ndim == 1:
+        return sigmoid(logits)
+    out = np.empty_like(logits)
+    for rows in row_blocks(*logits.shape):
+        z = logits[rows]
+        np.exp(z - z.max(axis=1, keepdims=True), out=out[rows])
+        out[rows] /= out[rows].sum(axis=1, keepdims=True)
+    return out
+
+
+def sigmoid(logits: NDArray[Any]) -> NDArray[Any]:
+    """1/(1+e^−z), written with e^−|z| so that neither tail overflows."""
+    small = np.exp(-np.abs(logits))
+    result: NDArray[Any] = np.where(logits >= 0, 1, small) / (1 + small)
+    return result
+
+
+def log_probabilities(logits: NDArray[Any]) -> NDArray[Any]:
+    """log softmax, `(n, K)`."""
+    z = logits - logits.max(axis=1, keepdims=True)
+    z -= np.log(np.exp(z).sum(axis=1, keepdims=True))
+    return z
+
+
+def log_odds(probs: NDArray[Any]) -> NDArray[Any]:
+    """ln p − ln(1−p): −∞ at 0 and +∞ at 1."""
+    with np.errstate(divide="ignore"):
+        return np.log(probs) - np.log1p(-probs)
+
+
+def two_columns(one: NDArray[Any]) -> NDArray[Any]:
+    """A binary event `(n,)` as the pair (1−p, p)."""
+    return np.stack([1 - one, one], axis=1)

@@ -1,0 +1,50 @@
+"""Rows in order of their probability, and sums over runs of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def in_order(
+    probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+    """Rows sorted by probability, then outcome, then weight: the same whatever order they came in.
+
+    Hard outcomes without weights are sorted as one integer: the bits of a float in [0, 1] order like the float and
+    leave the top two bits free, so (bits << 1) | y is exact and needs no argsort (10 times slower).
+    """
+    if weights is None and outcomes.dtype == np.uint8:
+        unsigned: Any = np.uint32 if probs.dtype == np.float32 else np.uint64
+        keys = (probs + probs.dtype.type(0)).view(unsigned)  # the addition turns −0 into 0
+        keys <<= unsigned(1)
+        keys |= outcomes
+        keys.sort()
+        y = (keys & unsigned(1)).astype(np.uint8)
+        keys >>= unsigned(1)
+        return keys.view(probs.dtype), y, None
+    order = np.lexsort((outcomes, probs) if weights is None else (weights, outcomes, probs))
+    return probs[order], outcomes[order], None if weights is None else weights[order]
+
+
+def run_sums(
+    probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None, cuts: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """The sums (n, P, Q, Y) of `bin_sums` over the non-empty runs of rows between consecutive cuts."""
+    starts, ends = cuts[:-1], cuts[1:]
+    p = probs.astype(np.float64, copy=False)
+    if weights is None:
+        rest = [np.add.reduceat(column, starts, dtype=np.float64) for column in (p, p * p, outcomes)]
+        return np.stack([(ends - starts).astype(np.float64), *rest], axis=1)
+    wp = weights * p
+    return np.stack([np.add.reduceat(column, starts) for column in (weights, wp, wp * p, weights * outcomes)], axis=1)
+
+
+def group_starts(sorted_probs: NDArray[Any]) -> NDArray[np.intp]:
+    """Where each run of equal probabilities begins."""
+    new = np.empty(len(sorted_probs), dtype=bool)
+    new[0] = True
+    np.not_equal(sorted_probs[1:], sorted_probs[:-1], out=new[1:])
+    return np.flatnonzero(new)

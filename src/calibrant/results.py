@@ -1,0 +1,268 @@
+"""What calibrant hands back: frozen records that print well, travel as JSON and never change type with an option."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from html import escape
+from types import MappingProxyType
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.problems import MapError
+
+SCHEMA = 1
+"""Version of the JSON form; raised when an old reader could misread a new file."""
+
+_KINDS: dict[str, type[Record]] = {}
+R = TypeVar("R", bound="type[Record]")
+
+
+def kind(record: R) -> R:
+    """Make a record known by its name, so that JSON can be read back."""
+    _KINDS[record.__name__] = record
+    return record
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Record:
+    """Common ways of every result: `to_dict`, `to_json`, equality by content."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: numbers, strings, lists and dicts, with the record's kind."""
+        return {"kind": type(self).__name__} | {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The record that `to_dict` described."""
+        found = _revived(data)
+        if not isinstance(found, cls):
+            raise MapError(f"this is a saved {data.get('kind', 'object of no kind')}, not a {cls.__name__}")
+        return found
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """JSON text with the schema's version; read it back with `from_json`."""
+        return json.dumps({"schema": SCHEMA} | self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The record that `to_json` wrote."""
+        return cls.from_dict(checked_schema(text))
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.to_dict() == other.to_dict()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash(self.to_json(indent=None))
+
+
+def checked_schema(text: str) -> dict[str, Any]:
+    """The content of our JSON, refused if it comes from a later schema."""
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise MapError(f"this is not JSON: {error}") from error
+    if not isinstance(data, dict) or "schema" not in data:
+        raise MapError("this JSON was not written by calibrant: it has no schema version")
+    if data["schema"] != SCHEMA:
+        raise MapError(f"this was written with schema {data['schema']}; this calibrant reads {SCHEMA}. Upgrade calibrant")
+    return data
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.to_dict()
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"kind": "float", "value": str(value)}  # JSON has no word for it
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return value
+
+
+def _revived(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_revived(v) for v in value)
+    if not isinstance(value, Mapping):
+        return value
+    if "kind" not in value:
+        return {k: _revived(v) for k, v in value.items()}
+    if value["kind"] == "float":
+        return float(value["value"])
+    if value["kind"] not in _KINDS:
+        raise MapError(f"unknown kind of record: {value['kind']!r}")
+    record = _KINDS[value["kind"]]
+    names = {f.name for f in fields(record)}
+    return record(**{k: _revived(v) for k, v in value.items() if k in names})
+
+
+def _array(values: Any) -> NDArray[Any]:
+    """A read-only array for a field of a record."""
+    array = np.array(values)
+    array.flags.writeable = False
+    return array
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Interval(Record):
+    """Where the truth lies, with the given confidence."""
+
+    low: float
+    high: float
+    level: float
+    method: str
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __repr__(self) -> str:
+        return f"[{number(self.low)}, {number(self.high)}] at {self.level:.0%} ({self.method})"
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class BinTable(Record):
+    """The bins behind an estimate: ends, weight, mean prediction and rate of the event in each; empty bins left out."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    mean_prob: NDArray[np.float64]
+    label_rate: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            object.__setattr__(self, f.name, _array(getattr(self, f.name)))
+
+    @property
+    def gap(self) -> NDArray[np.float64]:
+        """Mean prediction minus rate: positive where the model is over-confident."""
+        return self.mean_prob - self.label_rate
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def __repr__(self) -> str:
+        return f"BinTable({len(self)} bins)"
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassTable(Record):
+    """An estimate class by class."""
+
+    classes: tuple[Any, ...]
+    values: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    """weight of the rows whose label is this class"""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", tuple(_plain(list(self.classes))))
+        for name in ("values", "weight"):
+            object.__setattr__(self, name, _array(getattr(self, name)))
+
+    def __repr__(self) -> str:
+        return f"ClassTable({len(self.classes)} classes)"
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Table(Record):
+    """Rows to show: the terminal, the notebook and the report draw the same one."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    note: str = ""
+
+    def texts(self) -> list[list[str]]:
+        """Every cell as text."""
+        return [[number(cell) if isinstance(cell, float) else str(cell) for cell in row] for row in self.rows]
+
+    def to_text(self) -> str:
+        """Aligned columns for a terminal."""
+        body = [list(self.columns), *self.texts()]
+        widths = [max(len(row[i]) for row in body) for i in range(len(self.columns))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in body]
+        lines.insert(1, "  ".join("─" * width for width in widths))
+        return "\n".join([self.title, *lines, *([self.note] if self.note else [])])
+
+    def to_html(self) -> str:
+        """A plain HTML table, everything escaped."""
+        head = "".join(f"<th>{escape(c)}</th>" for c in self.columns)
+        body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in self.texts())
+        note = f"<p class='note'>{escape(self.note)}</p>" if self.note else ""
+        return f"<table><caption>{escape(self.title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(Record):
+    """A number that knows where it comes from: `float(estimate)` is the value.
+
+    `noise_floor` is what the method would show on average, at this sample size, if the model were perfectly calibrated.
+    """
+
+    name: str
+    title: str
+    value: float
+    n: int
+    interval: Interval | None = None
+    noise_floor: float | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    cautions: tuple[str, ...] = ()
+
+    _shown: ClassVar[tuple[str, ...]] = ("view", "bins", "score")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", float(self.value))
+        object.__setattr__(self, "settings", MappingProxyType(_revived(_plain(dict(self.settings)))))
+        object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
+        object.__setattr__(self, "cautions", tuple(self.cautions))
+
+    def __float__(self) -> float:
+        return self.value
+
+    def details(self) -> str:
+        """Interval, noise floor and settings in a line."""
+        words = [] if self.interval is None else [repr(self.interval)]
+        words += [f"n = {self.n:,}", *(str(self.settings[key]) for key in self._shown if key in self.settings)]
+        if self.noise_floor is not None:
+            words.append(f"{number(self.noise_floor)} expected if calibrated")
+        return "; ".join(words)
+
+    def __repr__(self) -> str:
+        return "\n".join([f"{self.title} {number(self.value)} ({self.details()})", *(f"  caution: {c}" for c in self.cautions)])
+
+    def _repr_html_(self) -> str:
+        cautions = "".join(f"<br><small>⚠ {escape(c)}</small>" for c in self.cautions)
+        return f"<p><b>{escape(self.title)}</b> {number(self.value)} <small>{escape(self.details())}</small>{cautions}</p>"
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number for people: four significant digits below one, no exponent where none is needed."""
+    if value is None:
+        return "–"
+    if not math.isfinite(value):
+        return str(value)
+    if value and abs(value) < 1e-4:
+        return f"{value:.{digits - 1}g}"
+    return f"{value:.{digits}f}" if abs(value) < 10 else f"{value:,.{2 if abs(value) < 1e4 else 0}f}"
+
+
+Renderer = Callable[[Table], str]

@@ -1,0 +1,61 @@
+"""The Brier score: squared distance between what was said and what happened."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.predictions import Event
+from calibrant.results import Estimate
+from calibrant.score.score import Score
+
+
+class BrierScore(Score):
+    """Σ_k (p_k − [y = k])², in [0, 2]."""
+
+    name: ClassVar[str] = "brier"
+    title: ClassVar[str] = "Brier score"
+    infimum: ClassVar[float] = 0.0
+
+    def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
+        """Σ_k p_k² − 2 p_y + 1, written as the sum over the other classes plus (1 − p_y)² so that nothing cancels."""
+        said = probs[np.arange(len(probs)), labels].astype(np.float64)
+        squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)
+        return np.maximum(squares - said**2, 0) + (1 - said) ** 2
+
+    def of_event(self, probs: NDArray[Any], outcomes: NDArray[Any]) -> NDArray[np.float64]:
+        """Both classes count: twice (p − y)²."""
+        if outcomes.dtype == np.uint8:
+            return 2 * (probs.astype(np.float64) - outcomes) ** 2
+        return super().of_event(probs.astype(np.float64), outcomes)
+
+    def of_question(self, event: Event) -> NDArray[np.float64]:
+        """A single question counts once: (p − y)², as for scikit-learn's binary score."""
+        return self.of_event(event.probs, event.outcomes) / 2
+
+    def expected(self, probs: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
+        """Σ_k (p_k − q_k)² + 1 − Σ_k q_k²."""
+        distance = ((probs.astype(np.float64) - truth) ** 2).sum(axis=-1)
+        entropy: NDArray[np.float64] = distance + 1 - (np.asarray(truth, dtype=np.float64) ** 2).sum(axis=-1)
+        return entropy
+
+
+def brier_score(
+    labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None
+) -> Estimate:
+    """How good are the probabilities? Mean squared distance from what happened, summed over classes, in [0, 2].
+
+    For a binary event both classes count, so that one column and two columns agree; `view="binary"` counts the event
+    alone, (p − y)², as scikit-learn's `brier_score_loss` does.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.brier_score([1, 0], [0.8, 0.4]).value, 6)
+    0.2
+    >>> round(cal.brier_score([1, 0], [0.8, 0.4], view="binary").value, 6)
+    0.1
+    """
+    return BrierScore().score(labels, probs, view=view, level=level, weights=weights)

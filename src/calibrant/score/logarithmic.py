@@ -1,0 +1,77 @@
+"""The log score: how surprised was the model by what happened?"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.kernels.logits import log_probabilities
+from calibrant.predictions import Predictions
+from calibrant.results import Estimate
+from calibrant.score.score import Score
+
+
+class LogScore(Score):
+    """−ln p_y, in nats."""
+
+    name: ClassVar[str] = "log"
+    title: ClassVar[str] = "log score"
+    infimum: ClassVar[float] = 0.0
+
+    def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
+        """−ln of the probability given to what happened; infinite if that was 0."""
+        with np.errstate(divide="ignore"):
+            surprise: NDArray[np.float64] = -np.log(probs[np.arange(len(probs)), labels].astype(np.float64))
+        return surprise + 0.0  # −0 is 0
+
+    def of_event(self, probs: NDArray[Any], outcomes: NDArray[Any]) -> NDArray[np.float64]:
+        """−ln p or −ln(1−p)."""
+        p = probs.astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if outcomes.dtype == np.uint8:
+                return np.where(outcomes == 1, -np.log(p), -np.log1p(-p)) + 0.0
+        return super().of_event(p, outcomes)
+
+    def expected(self, probs: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
+        """−Σ_k q_k ln p_k, with 0·ln 0 = 0."""
+        p, q = np.asarray(probs, dtype=np.float64), np.asarray(truth, dtype=np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(q > 0, -q * np.log(p), 0.0)
+        total: NDArray[np.float64] = terms.sum(axis=-1) + 0.0
+        return total
+
+    def rows(self, predictions: Predictions, view: Any = "canonical") -> NDArray[np.float64]:
+        """From logits where there are any: they hold what a probability of 0 has lost."""
+        logits = predictions.logits
+        if logits is None or view != "canonical" or predictions.soft:
+            return super().rows(predictions, view)
+        if logits.ndim == 1:  # ln(1 + e^z) − y·z
+            z = np.where(predictions.labels == 1, -logits, logits).astype(np.float64)
+            return np.logaddexp(0.0, z)
+        return _from_logits(logits, predictions.labels)
+
+
+def _from_logits(logits: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
+    from calibrant.kernels.logits import row_blocks
+
+    out = np.empty(len(logits))
+    for rows in row_blocks(*logits.shape):
+        z = log_probabilities(logits[rows].astype(np.float64))
+        out[rows] = -z[np.arange(len(z)), labels[rows]]
+    return out + 0.0
+
+
+def log_score(
+    labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None
+) -> Estimate:
+    """How surprised was the model by what happened? Mean of −ln p(label), in nats; infinite if it ever said 0.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.log_score([1, 0], [0.5, 0.5]).value, 6)
+    0.693147
+    """
+    return LogScore().score(labels, probs, view=view, level=level, weights=weights)
