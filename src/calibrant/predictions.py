@@ -68,7 +68,7 @@ class Predictions:
     Predictions(2 rows, 2 classes, float64)
     """
 
-    __slots__ = ("_events", "_probs", "classes", "groups", "labels", "logits", "weights")
+    __slots__ = ("_events", "_probs", "classes", "groups", "labels", "logits", "source", "weights")
 
     def __init__(
         self,
@@ -142,6 +142,7 @@ class Predictions:
         self.weights = None if weights is None else inputs.check_weights(weights, len(said))
         self.groups = None if groups is None else inputs.check_groups(groups, len(said))
         self._events: dict[str, Event] = {}
+        self.source: tuple[Predictions, Any] | None = None  # the predictions and the map these were made of
         for array in (self.labels, probs, logits, self.weights, self.groups):
             if array is not None:
                 array.flags.writeable = False
@@ -209,20 +210,21 @@ class Predictions:
         part.groups = None if self.groups is None else self.groups[which]
         return part
 
-    def with_probs(self, probs: FloatArray) -> Predictions:
-        """The same rows with other probabilities of the same shape, such as a map's output."""
+    def with_probs(self, probs: Any, *, made_by: Any = None) -> Predictions:
+        """The same rows with other probabilities of the same shape, such as a map's output (`made_by` that map)."""
         checked = inputs.floats(probs, "probs")
         if checked.shape != self.said.shape:
             raise InputError("probs", f"must have shape {self.said.shape}", f"it has {checked.shape}")
         inputs.check_probabilities(checked)
         changed = self._copy()
         changed._probs, changed.logits = inputs.check_row_sums(checked, False) if checked.ndim == 2 else checked, None
+        changed.source = None if made_by is None else (self, made_by)
         return changed
 
     def _copy(self) -> Predictions:
         other = object.__new__(type(self))
         other.labels, other.classes, other.weights, other.groups = self.labels, self.classes, self.weights, self.groups
-        other._probs, other.logits, other._events = self._probs, self.logits, {}
+        other._probs, other.logits, other._events, other.source = self._probs, self.logits, {}, None
         return other
 
     def view(self, view: Any = "auto") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from html import escape
 from types import MappingProxyType
@@ -156,6 +156,25 @@ class BinTable(Record):
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
+class Curve(Record):
+    """A reliability curve: what was said (x), what happened (y) with its interval, and the weight of the data there."""
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    support: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            object.__setattr__(self, f.name, _array(getattr(self, f.name)))
+
+    def __repr__(self) -> str:
+        return f"Curve({len(self.x)} points)"
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassTable(Record):
     """An estimate class by class."""
 
@@ -263,6 +282,3 @@ def number(value: float | None, digits: int = 4) -> str:
     if value and abs(value) < 1e-4:
         return f"{value:.{digits - 1}g}"
     return f"{value:.{digits}f}" if abs(value) < 10 else f"{value:,.{2 if abs(value) < 1e4 else 0}f}"
-
-
-Renderer = Callable[[Table], str]

@@ -132,6 +132,8 @@ def finish(
         parts["classes"] = ClassTable(classes, each, state.sums[..., 3].sum(axis=-1))
     else:
         parts["bins"] = bin_table(state)
+        if norm == 1 and not debiased:
+            parts["noise_sd"] = noise_sd(state)
     shown = {"view": view, "bins": state.bins.describe(), "rule": settings(state.bins), "norm": norm}
     shown |= {"debiased": debiased, "root": root} | ({"average": average} if view == "classwise" else {})
     return Estimate(
@@ -185,6 +187,12 @@ def noise_powers(state: BinSums, norm: Literal[1, 2]) -> NDArray[np.float64]:
     terms = variance if norm == 2 else SQRT_2_PI * np.sqrt(variance)
     powers: NDArray[np.float64] = (_shares(state) * terms).sum(axis=-1)
     return powers
+
+
+def noise_sd(state: BinSums) -> float:
+    """Standard deviation of the norm-1 error when every forecast is right: each bin adds a folded normal."""
+    variance = np.divide(state.mean_variance, state.weight, out=np.zeros_like(state.weight), where=state.weight > 0)
+    return float(np.sqrt(((_shares(state) ** 2) * variance * (1 - 2 / np.pi)).sum()))
 
 
 def folded_normal_mean(mean: NDArray[np.float64], sd: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,57 @@
+# calibrant: `make demo` shows it, `make test` proves it, `make help` lists the rest.
+VENV   ?= .venv
+PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 python,$(if $(shell $(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo yes),$(p))))
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test slow check format bench clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: $(VENV)/.run ## diagnose, repair and compare the embedded example; writes report.html
+	$(BIN)/calibrant demo --output report.html
+
+test: $(VENV)/.test ## all tests, with coverage
+	$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
+
+slow: $(VENV)/.test ## also the statistical claims
+	$(BIN)/python -m pytest --slow $(ARGS)
+
+check: $(VENV)/.dev ## format, lint, types, import direction
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev ## mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.peers ## speed against other packages and the memory floor; writes benchmarks/results
+	$(BIN)/python -m benchmarks
+
+clean: ## remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "calibrant needs Python 3.11 or later on the PATH"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: pyproject.toml | $(BIN)/python
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[test]'
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.run $(VENV)/.test
+
+# torch comes first and by version: a plain requirement would pull a build with GPU libraries of several gigabytes
+$(VENV)/.peers: pyproject.toml | $(BIN)/python
+	$(PIP) torch==2.13.0
+	$(PIP) --editable '.[test,peers]'
+	@touch $@ $(VENV)/.run $(VENV)/.test

@@ -1,0 +1,28 @@
+"""A real, over-confident classifier to try everything on."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import numpy as np
+
+from calibrant.predictions import Predictions
+
+
+def example() -> tuple[Predictions, Predictions]:
+    """Predictions of a neural network for handwritten digits, none of which it was trained on: (validation, test).
+
+    The data are scikit-learn's digits; `tools/make_example.py` made the predictions.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> valid, test = cal.example()
+    >>> test
+    Predictions(899 rows, 10 classes, float32, logits)
+    """
+    with files("calibrant.data").joinpath("digits.npz").open("rb") as file:
+        stored = np.load(file, allow_pickle=False)
+        labels, logits, valid = stored["labels"], stored["logits"], stored["valid"]
+    whole = Predictions.from_logits(labels, logits)
+    return whole.rows(valid), whole.rows(~valid)

@@ -1,0 +1,159 @@
+"""What every recalibration map is: plain data and one function, saved as JSON."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import inputs
+from calibrant.predictions import Predictions
+from calibrant.problems import FileError, InputError, MapError
+from calibrant.results import Record, checked_schema, kind, number
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit(Record):
+    """How a map was fitted."""
+
+    n: int
+    loss: float | None = None
+    """mean log score on the fitting data after the fit, in nats"""
+    converged: bool = True
+    cautions: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"fitted on {self.n:,} rows" + ("" if self.converged else ", did not converge")
+
+
+class Recalibrator(Protocol):
+    """A recipe for a map: options now, data later."""
+
+    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> CalibrationMap:
+        """The map that repairs these predictions best."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationMap(Record, ABC):
+    """A function from what was said to what should have been said.
+
+    `injective`: different predictions stay different, so that any change in a proper score is a change in calibration.
+    `keeps_ranking`: within a row no class overtakes another. `keeps_accuracy`: the top class stays the top class.
+    """
+
+    classes: tuple[Any, ...]
+    """the classes of the columns; two for a single event"""
+    single: bool
+    """made for one column, the probability of an event"""
+    fit: Fit = field(default_factory=lambda: Fit(0))
+
+    method: ClassVar[str]
+    keeps_ranking: ClassVar[bool]
+    keeps_accuracy: ClassVar[bool]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", tuple(self.classes))
+
+    @property
+    @abstractmethod
+    def injective(self) -> bool:
+        """Do different predictions stay different?"""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """The fitted numbers by name."""
+
+    @property
+    def n_parameters(self) -> int:
+        return sum(np.size(value) for value in self.parameters.values())
+
+    @abstractmethod
+    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
+        """Checked probabilities to repaired ones."""
+
+    @abstractmethod
+    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+        """Checked logits to repaired probabilities."""
+
+    @overload
+    def apply(self, probs: Predictions) -> Predictions: ...
+    @overload
+    def apply(self, probs: Any = None, *, logits: Any = None) -> NDArray[Any]: ...
+    def apply(self, probs: Any = None, *, logits: Any = None) -> Any:
+        """Repaired probabilities for probabilities, for `logits=`, or for a whole `Predictions`."""
+        if isinstance(probs, Predictions):
+            said = probs.logits if probs.logits is not None else probs.probs
+            self._check_shape(said, "predictions")
+            repaired = self.from_logits(said) if probs.logits is not None else self.from_probs(said)
+            return probs.with_probs(repaired, made_by=self)
+        if (probs is None) == (logits is None):
+            raise InputError("probs", "or logits must be given, one of the two")
+        if logits is not None:
+            said = inputs.floats(logits, "logits")
+            inputs.check_finite(said, "logits")
+            self._check_shape(said, "logits")
+            return self.from_logits(said)
+        said = inputs.floats(probs, "probs")
+        inputs.check_probabilities(said)
+        if said.ndim == 2:
+            said = inputs.check_row_sums(said, False)
+        self._check_shape(said, "probs")
+        return self.from_probs(said)
+
+    def _check_shape(self, said: NDArray[Any], argument: str) -> None:
+        columns = 1 if said.ndim == 1 else said.shape[1]
+        expected = 1 if self.single else len(self.classes)
+        if columns != expected:
+            raise InputError(argument, f"must have {expected} column{'s' * (expected > 1)}, as this map was fitted", f"it has {columns}")
+
+    def save(self, path: str | Path) -> None:
+        """Write the map as JSON; read it back with `calibrant.load_map`."""
+        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={number(value) if np.ndim(value) == 0 else f'{np.size(value)} numbers'}" for name, value in self.parameters.items())
+        lines = [f"{type(self).__name__}({shown}; {self.fit!r})", *(f"  caution: {c}" for c in self.fit.cautions)]
+        return "\n".join(lines)
+
+
+def load_map(path: str | Path) -> CalibrationMap:
+    """Read a map that `save` wrote.
+
+    Examples
+    --------
+    >>> import calibrant as cal, tempfile, os
+    >>> fitted = cal.Temperature().fit([0, 1, 1, 0], logits=[-1.0, 2.0, -0.5, 0.3])
+    >>> path = os.path.join(tempfile.mkdtemp(), "map.json")
+    >>> fitted.save(path)
+    >>> cal.load_map(path) == fitted
+    True
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"cannot read the map {str(path)!r}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise MapError(f"{str(path)!r} is not a saved map: it is not text") from error
+    found = Record.from_dict(checked_schema(text))
+    if not isinstance(found, CalibrationMap):
+        raise MapError(f"{str(path)!r} holds a saved {type(found).__name__}, not a map")
+    return found
+
+
+def admit_fit(labels: Any, probs: Any, logits: Any, weights: Any) -> Predictions:
+    """The data of a fit: a `Predictions`, or labels with probs or logits."""
+    if isinstance(labels, Predictions):
+        if probs is not None or logits is not None or weights is not None:
+            raise InputError("labels", "is a Predictions and carries its own data", advice="Pass it alone")
+        return labels
+    if (probs is None) == (logits is None):
+        raise InputError("probs", "or logits must be given, one of the two")
+    if logits is not None:
+        return Predictions.from_logits(labels, logits, weights=weights)
+    return Predictions(labels, probs, weights=weights)

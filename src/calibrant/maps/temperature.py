@@ -1,0 +1,143 @@
+"""Temperature scaling: one number that makes a model more or less sure of everything it says."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.kernels import temperature as kernel
+from calibrant.kernels.logits import log_odds, probabilities
+from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
+from calibrant.predictions import Predictions
+from calibrant.problems import InputError
+from calibrant.results import kind
+
+SAMPLE_ROWS = 2048
+"""Rows of the first, rough search, which saves full passes on large data."""
+
+STEP = {"float32": 1e-4, "float64": 1e-5}
+"""A Newton step in ln T this small ends the search; the error left is about its square, below rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Temperature:
+    """Divide the logits by T > 0, chosen to minimise the log score.
+
+    T above 1 makes an over-confident model humbler. The ranking of classes and the accuracy stay as they are.
+    `bounds` limits T; data that every T down to 0 fits better (all rows classified right) end there with a caution.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> fitted = cal.Temperature().fit([0, 1, 1, 0], logits=[-3.0, 4.0, -2.0, 1.0])
+    >>> round(fitted.temperature, 3)
+    2.812
+    >>> fitted.apply([0.01, 0.99]).round(3)
+    array([0.163, 0.837])
+    """
+
+    bounds: tuple[float, float] = (1e-3, 1e3)
+
+    def __post_init__(self) -> None:
+        low, high = self.bounds
+        if not 0 < low < 1 < high < math.inf:
+            raise InputError("bounds", "must be (low, high) with 0 < low < 1 < high", f"it is {self.bounds!r}")
+
+    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> TemperatureMap:
+        """The temperature that minimises the log score of these predictions."""
+        predictions = admit_fit(labels, probs, logits, weights)
+        z, cautions = fit_logits(predictions)
+        said = label_logits(z, predictions)
+        found = self._search(z, said, predictions.weights)
+        cautions += _cautions(found, self.bounds)
+        fit = Fit(predictions.n, found.loss, found.converged, cautions)
+        return TemperatureMap(predictions.classes, predictions.is_binary, fit, math.exp(-found.log_beta))
+
+    def _search(self, z: NDArray[Any], said: NDArray[np.float64], weights: NDArray[Any] | None) -> kernel.Found:
+        low, high = -math.log(self.bounds[1]), -math.log(self.bounds[0])
+        step = STEP[str(z.dtype)]
+        start, every = 0.0, len(z) // SAMPLE_ROWS
+        if every >= 8:
+            few = slice(None, None, every)
+            rough = partial(kernel.slopes, z[few], said[few], None if weights is None else weights[few])
+            start = kernel.search(rough, 0.0, low, high, 1e-2).log_beta
+        return kernel.search(partial(kernel.slopes, z, said, weights), start, low, high, step)
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class TemperatureMap(CalibrationMap):
+    """softmax(z/T), or σ(z/T) for a single event."""
+
+    temperature: float = 1.0
+
+    method: ClassVar[str] = "temperature"
+    keeps_ranking: ClassVar[bool] = True
+    keeps_accuracy: ClassVar[bool] = True
+
+    @property
+    def injective(self) -> bool:
+        return True
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"temperature": self.temperature}
+
+    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+        """softmax(z/T)."""
+        return probabilities(logits / logits.dtype.type(self.temperature))
+
+    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
+        """p^(1/T), normalised: 0 stays 0."""
+        with np.errstate(divide="ignore"):
+            return self.from_logits(np.log(probs) if probs.ndim == 2 else log_odds(probs))
+
+
+def fit_logits(predictions: Predictions) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Logits `(n, K)` to fit with, finite, and what had to be assumed.
+
+    A probability of 0 has no logit. Where it was given to what happened, no repair of the logits makes the loss finite; it
+    is then read as the rounding unit of its precision. Elsewhere it is read as the smallest positive number.
+    """
+    if predictions.logits is not None:
+        z = predictions.logits
+        return (np.stack([np.zeros_like(z), z], axis=1), ()) if z.ndim == 1 else (z, ())
+    probs = predictions.probs
+    if probs.ndim == 1:
+        probs = np.stack([1 - probs, probs], axis=1)
+    info = np.finfo(probs.dtype)
+    z = np.log(np.maximum(probs, info.tiny))
+    if predictions.soft:
+        return z, ()
+    rows = np.arange(len(probs))
+    surprised = probs[rows, predictions.labels] == 0
+    if not surprised.any():
+        return z, ()
+    z[rows[surprised], predictions.labels[surprised]] = np.log(info.eps)
+    first = int(np.argmax(surprised))
+    text = f"{int(surprised.sum())} rows (first: row {first}) give probability 0 to what happened; read as {info.eps:.1e} for the fit"
+    return z, (text,)
+
+
+def label_logits(z: NDArray[Any], predictions: Predictions) -> NDArray[np.float64]:
+    """The logit of what happened in each row; for soft labels its mean."""
+    labels = predictions.labels
+    if not predictions.soft:
+        return z[np.arange(len(z)), labels].astype(np.float64)
+    shares = labels if labels.ndim == 2 else np.stack([1 - labels, labels], axis=1)
+    return np.einsum("ij,ij->i", z, shares, dtype=np.float64)
+
+
+def _cautions(found: kernel.Found, bounds: tuple[float, float]) -> tuple[str, ...]:
+    if found.at_bound == 1:
+        return (f"every row is fitted better the smaller T is; stopped at the bound {bounds[0]:g}. Use more validation data",)
+    if found.at_bound == -1:
+        return (f"the predictions help less than a uniform guess; T stopped at the bound {bounds[1]:g}",)
+    if found.at_bound == 2:
+        return ("every row says the same for all classes; T does not matter and was set to 1",)
+    return () if found.converged else ("the search did not converge; the last temperature is returned",)

@@ -1,0 +1,192 @@
+"""Is it calibrated, and how sure are we?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibrant.bins import EqualMass, EqualWidth
+from calibrant.estimate.binned import binned_error
+from calibrant.estimate.mean_gap import mean_gap
+from calibrant.estimate.root_brier import root_brier
+from calibrant.interval import wilson
+from calibrant.predictions import Predictions, admit
+from calibrant.results import BinTable, Curve, Estimate, Record, Table, kind, number
+from calibrant.score import brier_score, log_score
+
+MANY_SDS = 2.0
+"""ECE this many standard deviations above its noise floor is called miscalibrated; tests/truth measures the false alarms."""
+
+FEW_ROWS = 200
+"""Below this even a large error is hard to see; the diagnosis says so."""
+
+Measure = Callable[..., Estimate]
+
+OF_THE_VIEW: tuple[Measure, ...] = (
+    partial(binned_error, bins=EqualWidth(15)),
+    partial(binned_error, bins=EqualMass(15), debiased=True),
+    partial(binned_error, bins=EqualMass(15), norm=2, debiased=True),
+    partial(binned_error, bins=EqualMass(15), norm="max"),
+    mean_gap,
+)
+"""What a diagnosis measures for its view; a new estimator joins by one line."""
+
+OF_THE_WHOLE: tuple[Measure, ...] = (brier_score, log_score, root_brier)
+"""What a diagnosis measures of the whole distribution."""
+
+OF_CLASSES: tuple[Measure, ...] = (partial(binned_error, bins=EqualWidth(15), view="classwise", average="mean"),)
+"""What a diagnosis adds when there are several columns."""
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagnosis(Record):
+    """The answer to "is it calibrated?": estimates, the curve behind them, what to beware of and what to do."""
+
+    name: str
+    n: int
+    view: str
+    n_classes: int
+    estimates: tuple[Estimate, ...]
+    curve: Curve
+    bins: BinTable
+    calibrated: bool | None
+    """False: clearly not. None: these data do not show an error."""
+    verdict: str
+    advice: tuple[str, ...]
+    cautions: tuple[str, ...]
+
+    def __getitem__(self, title: str) -> Estimate:
+        """An estimate by the title it prints."""
+        for estimate in self.estimates:
+            if title in (estimate.title, estimate.name):
+                return estimate
+        raise KeyError(f"{title!r}; there are {', '.join(e.title for e in self.estimates)}")
+
+    def tables(self) -> tuple[Table, ...]:
+        """What the terminal, the notebook and the report show."""
+        return (estimate_table(self.estimates), bin_rows(self.bins, self.curve))
+
+    def __repr__(self) -> str:
+        lines = [f"Diagnosis of {self.name} ({self.n:,} rows, view: {self.view})", self.verdict, ""]
+        lines += [self.tables()[0].to_text(), ""]
+        lines += [f"caution: {c}" for c in self.cautions] + [f"advice: {a}" for a in self.advice]
+        return "\n".join(lines).rstrip()
+
+    def _repr_html_(self) -> str:
+        items = "".join(f"<li>{escape(text)}</li>" for text in (*self.cautions, *self.advice))
+        table = self.tables()[0].to_html()
+        return f"<h4>{escape(self.name)}</h4><p>{escape(self.verdict)}</p>{table}<ul>{items}</ul>"
+
+    def save(self, path: str | Path) -> None:
+        """Write a report: `.html` for people, `.json` for machines."""
+        from calibrant.report import write  # drawing stands above the verbs; this is the one way up
+
+        write(path, self)
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the reliability diagram (needs matplotlib)."""
+        from calibrant.plot import reliability
+
+        return reliability(self, ax=ax, **options)
+
+
+def diagnose(labels: Any, probs: Any = None, *, view: Any = "auto", name: str = "model", weights: Any = None) -> Diagnosis:
+    """Is the model calibrated, how far off is it, and how much of that is noise?
+
+    Takes a `Predictions`, or labels and probs.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> valid, test = cal.example()
+    >>> found = cal.diagnose(test, name="digits")
+    >>> found.calibrated
+    False
+    >>> print(found.verdict)
+    Not calibrated: over-confident. Mean confidence 91.5 %, accuracy 82.4 %; ECE 0.0901, where a calibrated model would show about 0.0200.
+    """
+    predictions = admit(labels, probs, weights=weights)
+    chosen = predictions.view(view)
+    event = predictions.event(chosen)
+    estimates = [measure(predictions, view=chosen) for measure in OF_THE_VIEW]
+    estimates += [measure(predictions) for measure in OF_THE_WHOLE]
+    if not predictions.is_binary:
+        estimates += [measure(predictions) for measure in OF_CLASSES]
+    first, gap = estimates[0], next(e for e in estimates if e.name == "mean_gap")
+    bins = next(e for e in estimates if "equal-mass" in str(e.settings.get("bins"))).parts["bins"]
+    low, high = wilson(bins.label_rate, bins.weight, 0.95)
+    curve = Curve(bins.mean_prob, bins.label_rate, low, high, bins.weight / bins.weight.sum())
+    said = float(np.average(event.probs.astype(np.float64), weights=event.weights))
+    calibrated, verdict = _verdict(chosen, said, first, gap)
+    return Diagnosis(
+        name=name,
+        n=predictions.n,
+        view=chosen,
+        n_classes=predictions.n_classes,
+        estimates=tuple(estimates),
+        curve=curve,
+        bins=bins,
+        calibrated=calibrated,
+        verdict=verdict,
+        advice=_advice(calibrated, gap, predictions),
+        cautions=_cautions(predictions, estimates),
+    )
+
+
+def _verdict(view: str, said: float, ece: Estimate, gap: Estimate) -> tuple[bool | None, str]:
+    floor = ece.noise_floor or 0.0
+    sds = (ece.value - floor) / ece.parts["noise_sd"] if ece.parts["noise_sd"] else float("inf") if ece.value > floor else 0.0
+    words = ("Mean confidence", "accuracy") if view == "top" else ("Mean prediction", "observed rate")
+    facts = f"{words[0]} {said:.1%}, {words[1]} {said - gap.value:.1%}; ECE {number(ece.value)}, where a calibrated model would show about {number(floor)}."
+    facts = facts.replace("%", " %")
+    if sds <= MANY_SDS:
+        return None, f"No miscalibration to be seen in {ece.n:,} rows. {facts}"
+    return False, f"Not calibrated{_direction(gap, view)}. {facts}"
+
+
+def _direction(gap: Estimate, view: str) -> str:
+    if gap.interval is None or 0 in gap.interval:
+        return ", with errors in both directions"
+    high, low = ("over-confident", "under-confident") if view == "top" else ("predicts too high", "predicts too low")
+    return f": {high if gap.value > 0 else low}"
+
+
+def _advice(calibrated: bool | None, gap: Estimate, predictions: Predictions) -> tuple[str, ...]:
+    if calibrated is None:
+        return ("Nothing to repair that these data show. More rows would show smaller errors.",)
+    return (
+        "Fit a map on validation data: recalibrate(valid, method='temperature'), then judge it on test data with compare.",
+    )
+
+
+def _cautions(predictions: Predictions, estimates: list[Estimate]) -> tuple[str, ...]:
+    found = [f"{e.title}: {c}" for e in estimates for c in e.cautions]
+    if predictions.n < FEW_ROWS:
+        found.insert(0, f"{predictions.n} rows are few: an error of a few points cannot be told from noise")
+    return tuple(dict.fromkeys(found))
+
+
+def estimate_table(estimates: tuple[Estimate, ...]) -> Table:
+    """Every estimate in a row: value, interval, what noise alone would show."""
+    rows = []
+    for e in estimates:
+        interval = "" if e.interval is None else f"{number(e.interval.low)} … {number(e.interval.high)}"
+        how = ", ".join(str(e.settings[key]) for key in ("view", "bins") if key in e.settings)
+        rows.append((e.title, e.value, interval, "" if e.noise_floor is None else number(e.noise_floor), how))
+    return Table("Measured", ("quantity", "value", "95% interval", "if calibrated", "how"), tuple(rows))
+
+
+def bin_rows(bins: BinTable, curve: Curve) -> Table:
+    """The bins behind the reliability diagram."""
+    rows = tuple(
+        (f"{bins.low[i]:.3f} – {bins.high[i]:.3f}", f"{bins.weight[i]:,.6g}", float(bins.mean_prob[i]), float(bins.label_rate[i]), f"{curve.low[i]:.3f} … {curve.high[i]:.3f}", float(bins.gap[i]))
+        for i in range(len(bins))
+    )  # fmt: skip
+    return Table("Bin by bin", ("predictions", "rows", "mean", "observed", "95% interval", "gap"), rows)
