@@ -56,7 +56,10 @@ def _check_no_missing(array: NDArray[Any], argument: str) -> None:
     if missing.any():
         where = _first(missing.astype(bool))
         raise InputError(
-            argument, "must not hold missing values", f"{_at(argument, where)} is {array[where]!r}", "Drop or fill such rows"
+            argument,
+            "must not hold missing values",
+            f"{_at(argument, where)} is {array[where]!r}",
+            "Drop or fill such rows",
         )
 
 
@@ -65,7 +68,10 @@ def check_finite(array: FloatArray, argument: str) -> None:
     if not (np.isfinite(low) and np.isfinite(high)):
         where = _first(~np.isfinite(array))
         raise InputError(
-            argument, "must be finite", f"{_at(argument, where)} is {array[where]}", "Drop such rows or mend their source"
+            argument,
+            "must be finite",
+            f"{_at(argument, where)} is {array[where]}",
+            "Drop such rows or mend their source",
         )
 
 
@@ -75,7 +81,9 @@ def check_probabilities(probs: FloatArray) -> None:
         return
     check_finite(probs, "probs")
     where = _first((probs < 0) | (probs > 1))
-    raise InputError("probs", "must lie in [0, 1]", f"{_at('probs', where)} is {probs[where]}", _range_advice(low, high))
+    raise InputError(
+        "probs", "must lie in [0, 1]", f"{_at('probs', where)} is {probs[where]}", _range_advice(low, high)
+    )
 
 
 def _range_advice(low: float, high: float) -> str:
@@ -112,7 +120,9 @@ def check_lengths(labels: NDArray[Any], said: FloatArray, name: str) -> None:
     if not len(labels):
         raise InputError("labels", "must hold at least one row", "it is empty")
     if len(labels) != len(said):
-        raise InputError("labels", f"and {name} must have as many rows", f"labels has {len(labels)}, {name} {len(said)}")
+        raise InputError(
+            "labels", f"and {name} must have as many rows", f"labels has {len(labels)}, {name} {len(said)}"
+        )
 
 
 def check_swapped(labels: Any, probs: FloatArray, soft: bool) -> None:
@@ -185,7 +195,10 @@ def _from_one_hot(labels: NDArray[Any], n_classes: int) -> IntArray:
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(
-            "labels", "must be one-hot if it has several columns", f"row {row} is {labels[row].tolist()}", "Pass class indices"
+            "labels",
+            "must be one-hot if it has several columns",
+            f"row {row} is {labels[row].tolist()}",
+            "Pass class indices",
         )
     return labels.argmax(axis=1)
 
@@ -200,9 +213,13 @@ def _check_codes(labels: NDArray[Any], n_classes: int, name: str, ndim: int) -> 
         return labels.view(np.uint8)
     if labels.min() < 0 or labels.max() >= n_classes:
         where = _first((labels < 0) | (labels >= n_classes))
-        expected = "must be 0 or 1" if ndim == 1 else f"must lie in 0 … {n_classes - 1}, as {name} has {n_classes} columns"
+        expected = (
+            "must be 0 or 1" if ndim == 1 else f"must lie in 0 … {n_classes - 1}, as {name} has {n_classes} columns"
+        )
         advice = "Pass classes=(negative, positive)" if ndim == 1 else "Pass classes= in the order of the columns"
-        raise InputError("labels", expected, f"{_at('labels', where)} is {labels[where]}", f"{advice} if these are class names")
+        raise InputError(
+            "labels", expected, f"{_at('labels', where)} is {labels[where]}", f"{advice} if these are class names"
+        )
     return labels
 
 
@@ -211,14 +228,18 @@ def _look_up(labels: NDArray[Any], classes: tuple[Any, ...]) -> IntArray:
     try:
         seen, inverse = np.unique(labels, return_inverse=True)
     except TypeError as error:
-        raise InputError("labels", "must be of one kind", "names and numbers are mixed", "Pass strings or integers") from error
+        raise InputError(
+            "labels", "must be of one kind", "names and numbers are mixed", "Pass strings or integers"
+        ) from error
     order = {c: k for k, c in enumerate(classes)}
     positions = np.array([order.get(label, -1) for label in seen.tolist()])
     found: IntArray = positions[inverse]
     if (found < 0).any():
         where = _first(found < 0)
         raise InputError(
-            "labels", f"must be among the classes {listed(classes)}", f"{_at('labels', where)} is {labels.tolist()[where[0]]!r}"
+            "labels",
+            f"must be among the classes {listed(classes)}",
+            f"{_at('labels', where)} is {labels.tolist()[where[0]]!r}",
         )
     return found
 
@@ -227,7 +248,9 @@ def shares(labels: NDArray[Any], ndim: int, n_classes: int) -> FloatArray:
     """Soft labels: event shares `(n,)`, or class shares `(n, K)` whose rows sum to 1."""
     shares = floats(labels, "labels").astype(np.float64)
     if shares.ndim != ndim:
-        raise InputError("labels", f"must have {'one column' if ndim == 1 else f'{n_classes} columns'} of shares if soft=True")
+        raise InputError(
+            "labels", f"must have {'one column' if ndim == 1 else f'{n_classes} columns'} of shares if soft=True"
+        )
     check_finite(shares, "labels")
     outside = (shares < 0) | (shares > 1)
     if outside.any():

@@ -91,7 +91,14 @@ class Predictions:
 
     @classmethod
     def from_logits(
-        cls, labels: Any, logits: Any, *, classes: Any = None, weights: Any = None, groups: Any = None, soft: bool = False
+        cls,
+        labels: Any,
+        logits: Any,
+        *,
+        classes: Any = None,
+        weights: Any = None,
+        groups: Any = None,
+        soft: bool = False,
     ) -> Predictions:
         """Predictions of a model that outputs logits: `(n,)` log-odds of the event, or `(n, K)` before the softmax.
 
@@ -236,9 +243,13 @@ class Predictions:
         if view == "auto":
             return "binary" if self.is_binary else "top"
         if view in ("top", "classwise") and self.is_binary:
-            raise InputError("view", f"{view!r} needs one column a class", "probs has a single column", "Use view='binary'")
+            raise InputError(
+                "view", f"{view!r} needs one column a class", "probs has a single column", "Use view='binary'"
+            )
         if view == "binary" and self.n_classes != 2:
-            raise InputError("view", "'binary' needs two classes", f"there are {self.n_classes}", "Use 'top' or 'class k'")
+            raise InputError(
+                "view", "'binary' needs two classes", f"there are {self.n_classes}", "Use 'top' or 'class k'"
+            )
         if view in ("binary", "top", "classwise"):
             return view
         if view.startswith("class "):
@@ -293,7 +304,9 @@ def admit(labels: Any, probs: Any = None, *, weights: Any = None) -> Predictions
             raise InputError("labels", "is a Predictions and carries its own probs and weights", advice="Pass it alone")
         return labels
     if isinstance(probs, Predictions):
-        raise InputError("probs", "is a Predictions, which carries its own labels", advice="Pass it as the only argument")
+        raise InputError(
+            "probs", "is a Predictions, which carries its own labels", advice="Pass it as the only argument"
+        )
     if probs is None:
         raise InputError("probs", "is required", "only labels were given", "Pass (labels, probs) or a Predictions")
     return Predictions(labels, probs, weights=weights)

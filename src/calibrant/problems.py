@@ -22,7 +22,9 @@ class InputError(CalibrantError, ValueError):
         parts = [f"{argument} {expected}"]
         if found:
             parts[0] += f"; {found}"
-        super().__init__(". ".join([parts[0], *([advice] if advice else [])]) + ("" if advice.endswith(("?", ".")) else "."))
+        super().__init__(
+            ". ".join([parts[0], *([advice] if advice else [])]) + ("" if advice.endswith(("?", ".")) else ".")
+        )
 
 
 class FileError(CalibrantError, OSError):

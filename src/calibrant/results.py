@@ -69,7 +69,9 @@ def checked_schema(text: str) -> dict[str, Any]:
     if not isinstance(data, dict) or "schema" not in data:
         raise MapError("this JSON was not written by calibrant: it has no schema version")
     if data["schema"] != SCHEMA:
-        raise MapError(f"this was written with schema {data['schema']}; this calibrant reads {SCHEMA}. Upgrade calibrant")
+        raise MapError(
+            f"this was written with schema {data['schema']}; this calibrant reads {SCHEMA}. Upgrade calibrant"
+        )
     return data
 
 
@@ -266,11 +268,15 @@ class Estimate(Record):
         return "; ".join(words)
 
     def __repr__(self) -> str:
-        return "\n".join([f"{self.title} {number(self.value)} ({self.details()})", *(f"  caution: {c}" for c in self.cautions)])
+        return "\n".join(
+            [f"{self.title} {number(self.value)} ({self.details()})", *(f"  caution: {c}" for c in self.cautions)]
+        )
 
     def _repr_html_(self) -> str:
         cautions = "".join(f"<br><small>⚠ {escape(c)}</small>" for c in self.cautions)
-        return f"<p><b>{escape(self.title)}</b> {number(self.value)} <small>{escape(self.details())}</small>{cautions}</p>"
+        return (
+            f"<p><b>{escape(self.title)}</b> {number(self.value)} <small>{escape(self.details())}</small>{cautions}</p>"
+        )
 
 
 def number(value: float | None, digits: int = 4) -> str:

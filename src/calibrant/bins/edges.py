@@ -75,7 +75,9 @@ class Edges:
         if any(part.outside for part in parts):
             raise InputError("bins", "with ends=False cannot be used class by class", advice="Use ends=True")
         shape = (len(parts), self.n_bins)
-        return BinSums(sums, np.broadcast_to(parts[0].low, shape), np.broadcast_to(parts[0].high, shape), predictions.n, self)
+        return BinSums(
+            sums, np.broadcast_to(parts[0].low, shape), np.broadcast_to(parts[0].high, shape), predictions.n, self
+        )
 
     def describe(self) -> str:
         return f"{self.n_bins} given bins" + (" closed on the left" if self.closed == "left" else "")

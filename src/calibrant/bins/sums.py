@@ -51,10 +51,14 @@ class BinSums:
     def merge(self, other: BinSums) -> BinSums:
         """The state of both parts together."""
         if not self.bins.mergeable:
-            raise InputError("bins", "cannot be merged", f"{self.bins.describe()} depend on all rows", "Use EqualWidth or Edges")
+            raise InputError(
+                "bins", "cannot be merged", f"{self.bins.describe()} depend on all rows", "Use EqualWidth or Edges"
+            )
         if self.bins != other.bins or self.sums.shape != other.sums.shape:
             raise InputError("bins", "must be the same in both parts", f"{self.bins} is not {other.bins}")
-        return BinSums(self.sums + other.sums, self.low, self.high, self.n + other.n, self.bins, self.outside + other.outside)
+        return BinSums(
+            self.sums + other.sums, self.low, self.high, self.n + other.n, self.bins, self.outside + other.outside
+        )
 
     @property
     def weight(self) -> NDArray[np.float64]:

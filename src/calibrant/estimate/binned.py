@@ -125,7 +125,9 @@ def finish(
     """The estimate that a state holds."""
     powers = _debiased_powers(state, norm) if debiased else _powers(state, norm)
     value = _rooted(_averaged(powers, average), norm, root, clip)
-    floor = None if norm == "max" or debiased else _rooted(_averaged(noise_powers(state, norm), average), norm, root, clip)
+    floor = (
+        None if norm == "max" or debiased else _rooted(_averaged(noise_powers(state, norm), average), norm, root, clip)
+    )
     parts: dict[str, Any] = {}
     if view == "classwise":
         each = np.array([_rooted(power, norm, root, clip) for power in powers])
@@ -218,7 +220,9 @@ def _check_options(norm: Any, debiased: bool, root: bool, clip: bool, average: s
     if debiased and norm == "max":
         raise InputError("debiased", "is defined for norms 1 and 2", "norm is 'max'")
     if not clip and norm == 2 and root:
-        raise InputError("clip", "can be False only with root=False", "a negative square has no root", "Pass root=False")
+        raise InputError(
+            "clip", "can be False only with root=False", "a negative square has no root", "Pass root=False"
+        )
 
 
 def _cautions(state: BinSums, debiased: bool) -> tuple[str, ...]:
@@ -238,7 +242,11 @@ def _cautions(state: BinSums, debiased: bool) -> tuple[str, ...]:
 
 
 def _title(state: BinSums, norm: Norm, debiased: bool, root: bool, view: str, average: str) -> str:
-    names: dict[Any, str] = {1: "ECE", 2: "RMS calibration error" if root else "squared calibration error", "max": "MCE"}
+    names: dict[Any, str] = {
+        1: "ECE",
+        2: "RMS calibration error" if root else "squared calibration error",
+        "max": "MCE",
+    }
     title = ("debiased " if debiased else "") + names[norm]
     return title + (f", class by class ({average})" if view == "classwise" else "")
 

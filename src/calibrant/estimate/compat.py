@@ -56,7 +56,9 @@ def _sklearn(n_bins: int, dtype: Any) -> Edges:
 
 PRESETS = {
     "guo": Preset("Guo et al.'s code", _guo, "edges in float32; predictions of exactly 0 are in no bin but count in n"),
-    "torchmetrics": Preset("torchmetrics", _torchmetrics, "bins closed on the left; predictions of exactly 1 get a bin of their own"),
+    "torchmetrics": Preset(
+        "torchmetrics", _torchmetrics, "bins closed on the left; predictions of exactly 1 get a bin of their own"
+    ),
     "netcal": Preset("netcal", _netcal, "bins closed on the left; edges from linspace in float64", "binary"),
     "sklearn": Preset(
         "scikit-learn's calibration_curve, weighted by bin size,", _sklearn, "edges from linspace in float64", "binary"

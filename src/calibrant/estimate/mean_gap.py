@@ -10,7 +10,9 @@ from calibrant.predictions import admit
 from calibrant.results import Estimate
 
 
-def mean_gap(labels: Any, probs: Any = None, *, view: Any = "auto", level: float = 0.95, weights: Any = None) -> Estimate:
+def mean_gap(
+    labels: Any, probs: Any = None, *, view: Any = "auto", level: float = 0.95, weights: Any = None
+) -> Estimate:
     """Does the model claim more than happens? Mean prediction minus observed rate, with its interval.
 
     Positive: the model is over-confident on average. Zero does not mean calibrated: errors can cancel.

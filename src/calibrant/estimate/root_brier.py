@@ -30,7 +30,15 @@ def root_brier(
         low, high = (math.sqrt(max(end, 0.0)) for end in (interval.low, interval.high))
         interval = Interval(low, high, interval.level, "root of the Brier score's")
     return Estimate(
-        "root_brier", "root Brier score", math.sqrt(score.value), score.n, interval, None, score.settings, {}, score.cautions
+        "root_brier",
+        "root Brier score",
+        math.sqrt(score.value),
+        score.n,
+        interval,
+        None,
+        score.settings,
+        {},
+        score.cautions,
     )
 
 

@@ -41,7 +41,9 @@ def mean_with_interval(
     if count < FEW_ROWS:
         cautions.append(f"{count:g} rows are few for an interval of a mean: it may be too short")
     if weights is not None and (weights != np.floor(weights)).any():
-        cautions.append("weights are read as numbers of rows; they are not whole numbers, so check that they count rows")
+        cautions.append(
+            "weights are read as numbers of rows; they are not whole numbers, so check that they count rows"
+        )
     return mean, Interval(mean - margin, mean + margin, level, "Student t"), tuple(cautions)
 
 

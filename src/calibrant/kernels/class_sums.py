@@ -105,9 +105,7 @@ def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale
 
 
 @compiled
-def hard_outcome_pass(
-    probs: Any, labels: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any
-) -> None:
+def hard_outcome_pass(probs: Any, labels: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
     """Y of every class and bin: each row adds to the bin of its label's probability."""
     for i in range(np.uintp(len(probs))):
         k = labels[i]
@@ -118,9 +116,7 @@ def hard_outcome_pass(
 
 
 @compiled
-def soft_outcome_pass(
-    probs: Any, labels: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any
-) -> None:
+def soft_outcome_pass(probs: Any, labels: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
     """Y of every class and bin for labels that are shares."""
     for i in range(np.uintp(len(probs))):
         w = weights[np.uintp(i) * np.uintp(step)]

@@ -110,14 +110,21 @@ class CalibrationMap(Record, ABC):
         columns = 1 if said.ndim == 1 else said.shape[1]
         expected = 1 if self.single else len(self.classes)
         if columns != expected:
-            raise InputError(argument, f"must have {expected} column{'s' * (expected > 1)}, as this map was fitted", f"it has {columns}")
+            raise InputError(
+                argument,
+                f"must have {expected} column{'s' * (expected > 1)}, as this map was fitted",
+                f"it has {columns}",
+            )
 
     def save(self, path: str | Path) -> None:
         """Write the map as JSON; read it back with `calibrant.load_map`."""
         Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={number(value) if np.ndim(value) == 0 else f'{np.size(value)} numbers'}" for name, value in self.parameters.items())
+        shown = ", ".join(
+            f"{name}={number(value) if np.ndim(value) == 0 else f'{np.size(value)} numbers'}"
+            for name, value in self.parameters.items()
+        )
         lines = [f"{type(self).__name__}({shown}; {self.fit!r})", *(f"  caution: {c}" for c in self.fit.cautions)]
         return "\n".join(lines)
 

@@ -135,7 +135,9 @@ def label_logits(z: NDArray[Any], predictions: Predictions) -> NDArray[np.float6
 
 def _cautions(found: kernel.Found, bounds: tuple[float, float]) -> tuple[str, ...]:
     if found.at_bound == 1:
-        return (f"every row is fitted better the smaller T is; stopped at the bound {bounds[0]:g}. Use more validation data",)
+        return (
+            f"every row is fitted better the smaller T is; stopped at the bound {bounds[0]:g}. Use more validation data",
+        )
     if found.at_bound == -1:
         return (f"the predictions help less than a uniform guess; T stopped at the bound {bounds[1]:g}",)
     if found.at_bound == 2:

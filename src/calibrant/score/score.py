@@ -74,7 +74,9 @@ class Score(ABC):
             cautions = (f"infinite: row {first} gives probability 0 to what happened",)
         name = "canonical" if view == "canonical" else predictions.view(view)
         described = {"view": name, "score": self.name}
-        return Estimate(f"{self.name}_score", self.title, value, predictions.n, interval, settings=described, cautions=cautions)
+        return Estimate(
+            f"{self.name}_score", self.title, value, predictions.n, interval, settings=described, cautions=cautions
+        )
 
 
 def check_score(score: Any) -> Score:

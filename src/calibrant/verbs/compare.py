@@ -43,7 +43,9 @@ class Comparison(Record):
         size = f"{title} {number(self.before.value)} → {number(self.after.value)}, change {number(gain.value)}"
         if interval is not None:
             size += f" ({interval.level:.0%} interval {number(interval.low)} to {number(interval.high)})"
-        what = {"better": "The repair helped", "worse": "The repair made it worse"}.get(self.verdict, "No detectable change")
+        what = {"better": "The repair helped", "worse": "The repair made it worse"}.get(
+            self.verdict, "No detectable change"
+        )
         return f"{what}: {size}. {self.meaning()}"
 
     def meaning(self) -> str:
@@ -59,9 +61,13 @@ class Comparison(Record):
         rows = []
         for name, estimate in (("before", self.before), ("after", self.after), ("after − before", self.difference)):
             interval = estimate.interval
-            rows.append((name, estimate.value, "–" if interval is None else f"{number(interval.low)} … {number(interval.high)}"))
+            rows.append(
+                (name, estimate.value, "–" if interval is None else f"{number(interval.low)} … {number(interval.high)}")
+            )
         level = "" if self.difference.interval is None else f"{self.difference.interval.level:.0%} interval"
-        return (Table(f"Did it help? {self.before.title}", ("", "value", level or "interval"), tuple(rows), self.meaning()),)
+        return (
+            Table(f"Did it help? {self.before.title}", ("", "value", level or "interval"), tuple(rows), self.meaning()),
+        )
 
     def __repr__(self) -> str:
         return "\n".join([self.sentence(), *(f"  caution: {c}" for c in self.cautions)])
@@ -114,11 +120,16 @@ def check_same_rows(before: Predictions, after: Predictions) -> None:
     if before.said.shape != after.said.shape:
         raise InputError("after", "must have the shape of before", f"{after.said.shape} is not {before.said.shape}")
     if [str(c) for c in before.classes] != [str(c) for c in after.classes]:
-        raise InputError("after", "must have the classes of before, in the same order", f"{after.classes} is not {before.classes}")
+        raise InputError(
+            "after", "must have the classes of before, in the same order", f"{after.classes} is not {before.classes}"
+        )
     if not np.array_equal(before.labels, after.labels):
         row = int(np.argmax((before.labels != after.labels).reshape(before.n, -1).any(axis=1)))
         raise InputError(
-            "after", "must have the labels of before", f"row {row} differs: {before.labels[row]} and {after.labels[row]}", "Compare the same rows in the same order"
+            "after",
+            "must have the labels of before",
+            f"row {row} differs: {before.labels[row]} and {after.labels[row]}",
+            "Compare the same rows in the same order",
         )
     same = (before.weights is None) == (after.weights is None)
     if not same or (before.weights is not None and not np.array_equal(before.weights, after.weights)):  # type: ignore[arg-type]
@@ -153,5 +164,8 @@ def _check_finite_scores(rows: tuple[NDArray[np.float64], ...], rule: Score) -> 
         if np.isinf(values).any():
             row = int(np.argmax(np.isinf(values)))
             raise InputError(
-                name, f"must have a finite {rule.title}", f"row {row} gives probability 0 to what happened", "Use score='brier', or pass logits"
+                name,
+                f"must have a finite {rule.title}",
+                f"row {row} gives probability 0 to what happened",
+                "Use score='brier', or pass logits",
             )

@@ -97,7 +97,9 @@ class Diagnosis(Record):
         return reliability(self, ax=ax, **options)
 
 
-def diagnose(labels: Any, probs: Any = None, *, view: Any = "auto", name: str = "model", weights: Any = None) -> Diagnosis:
+def diagnose(
+    labels: Any, probs: Any = None, *, view: Any = "auto", name: str = "model", weights: Any = None
+) -> Diagnosis:
     """Is the model calibrated, how far off is it, and how much of that is noise?
 
     Takes a `Predictions`, or labels and probs.
@@ -142,7 +144,13 @@ def diagnose(labels: Any, probs: Any = None, *, view: Any = "auto", name: str = 
 
 def _verdict(view: str, said: float, ece: Estimate, gap: Estimate) -> tuple[bool | None, str]:
     floor = ece.noise_floor or 0.0
-    sds = (ece.value - floor) / ece.parts["noise_sd"] if ece.parts["noise_sd"] else float("inf") if ece.value > floor else 0.0
+    sds = (
+        (ece.value - floor) / ece.parts["noise_sd"]
+        if ece.parts["noise_sd"]
+        else float("inf")
+        if ece.value > floor
+        else 0.0
+    )
     words = ("Mean confidence", "accuracy") if view == "top" else ("Mean prediction", "observed rate")
     facts = f"{words[0]} {said:.1%}, {words[1]} {said - gap.value:.1%}; ECE {number(ece.value)}, where a calibrated model would show about {number(floor)}."
     facts = facts.replace("%", " %")

@@ -25,10 +25,17 @@ def recalibrate(predictions: Predictions, method: Any = "temperature") -> Calibr
     >>> repaired = fitted.apply(test)
     """
     if not isinstance(predictions, Predictions):
-        raise InputError("predictions", "must be a Predictions", f"it is a {type(predictions).__name__}", "Wrap labels and probs: Predictions(labels, probs)")
+        raise InputError(
+            "predictions",
+            "must be a Predictions",
+            f"it is a {type(predictions).__name__}",
+            "Wrap labels and probs: Predictions(labels, probs)",
+        )
     if hasattr(method, "fit"):
         fitted: CalibrationMap = method.fit(predictions)
         return fitted
     if method not in METHODS:
-        raise InputError("method", f"must be one of {', '.join(map(repr, METHODS))}, or a recipe with fit", f"it is {method!r}")
+        raise InputError(
+            "method", f"must be one of {', '.join(map(repr, METHODS))}, or a recipe with fit", f"it is {method!r}"
+        )
     return METHODS[method]().fit(predictions)  # type: ignore[no-any-return]
