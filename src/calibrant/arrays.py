@@ -51,7 +51,7 @@ def _unwrap(values: Any) -> Any:
             array = values.to_numpy(zero_copy_only=False)  # Arrow
         except TypeError:
             array = values.to_numpy()  # pandas and Polars
-        return np.stack(array) if _holds_rows(array) else array  # type: ignore[arg-type]
+        return np.stack(array) if _holds_rows(array) else array
     if hasattr(values, "__cuda_array_interface__") and hasattr(values, "get"):  # CuPy
         return values.get()
     return values

@@ -6,6 +6,7 @@ Below this file nothing is checked again. Nothing is clipped, dropped or renorma
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,9 @@ def _parsed(array: NDArray[Any], argument: str) -> NDArray[Any]:
 
 def _check_no_missing(array: NDArray[Any], argument: str) -> None:
     """Objects that stand for a missing value: None, NaN, pandas' NA."""
-    missing = np.frompyfunc(lambda v: v is None or type(v).__name__ in ("NAType", "NaTType") or v != v, 1, 1)(array)
+    missing = np.frompyfunc(
+        lambda v: v is None or type(v).__name__ in ("NAType", "NaTType") or (isinstance(v, float) and isnan(v)), 1, 1
+    )(array)
     if missing.any():
         where = _first(missing.astype(bool))
         raise InputError(
@@ -64,6 +67,7 @@ def _check_no_missing(array: NDArray[Any], argument: str) -> None:
 
 
 def check_finite(array: FloatArray, argument: str) -> None:
+    """Refuse NaN and infinity."""
     low, high = array.min(), array.max()  # NaN comes through both; far cheaper than a mask
     if not (np.isfinite(low) and np.isfinite(high)):
         where = _first(~np.isfinite(array))
@@ -76,6 +80,7 @@ def check_finite(array: FloatArray, argument: str) -> None:
 
 
 def check_probabilities(probs: FloatArray) -> None:
+    """Refuse what lies outside [0, 1], and guess what it may be instead."""
     low, high = probs.min(), probs.max()
     if low >= 0 and high <= 1:
         return
@@ -96,6 +101,7 @@ def _range_advice(low: float, high: float) -> str:
 
 
 def check_row_sums(probs: FloatArray, normalize: bool) -> FloatArray:
+    """Refuse rows that do not sum to 1, or divide them by their sum if the user asked for it."""
     sums = probs.sum(axis=1, dtype=np.float64)
     off = np.abs(sums - 1) > ROW_SUM_TOLERANCE
     if not off.any():
@@ -115,6 +121,7 @@ def check_row_sums(probs: FloatArray, normalize: bool) -> FloatArray:
 
 
 def check_lengths(labels: NDArray[Any], said: FloatArray, name: str) -> None:
+    """Labels and predictions must have as many rows."""
     if labels.ndim not in (1, 2):
         raise InputError("labels", "must have shape (n,), or (n, K) if one-hot", f"it has shape {labels.shape}")
     if not len(labels):
@@ -146,6 +153,7 @@ def check_swapped(labels: Any, probs: FloatArray, soft: bool) -> None:
 def class_order(
     classes: Any, columns: tuple[Any, ...] | None, labels: NDArray[Any], n_classes: int, ndim: int
 ) -> tuple[Any, ...]:
+    """The classes of the columns: declared, named by a table that the labels match, or 0 … K−1."""
     if classes is not None:
         order = tuple(np.asarray(to_numpy(classes, "classes")).tolist())
         if len(order) != n_classes:
@@ -260,6 +268,7 @@ def shares(labels: NDArray[Any], ndim: int, n_classes: int) -> FloatArray:
 
 
 def check_weights(weights: Any, n: int) -> FloatArray:
+    """One finite, non-negative number a row, not all zero."""
     array = floats(weights, "weights").astype(np.float64)
     if array.shape != (n,):
         raise InputError("weights", f"must hold one number a row, {n} in all", f"its shape is {array.shape}")
@@ -273,6 +282,7 @@ def check_weights(weights: Any, n: int) -> FloatArray:
 
 
 def check_groups(groups: Any, n: int) -> NDArray[Any]:
+    """One value a row."""
     array = to_numpy(groups, "groups")[:]
     if array.shape != (n,):
         raise InputError("groups", f"must hold one value a row, {n} in all", f"its shape is {array.shape}")
@@ -289,5 +299,6 @@ def _at(argument: str, where: tuple[int, ...]) -> str:
 
 
 def listed(names: Sequence[Any], most: int = 12) -> str:
+    """Names for an error text, the first dozen."""
     shown = ", ".join(repr(n) for n in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")

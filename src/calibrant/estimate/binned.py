@@ -66,8 +66,8 @@ def binned_error(
     predictions = admit(labels, probs, weights=weights)
     _check_options(norm, debiased, root, clip, average)
     state = collect(predictions, bins, view)
-    options = {"norm": norm, "debiased": debiased, "root": root, "clip": clip, "average": average}
-    return finish(state, predictions.view(view), predictions.classes, **options)
+    name, classes = predictions.view(view), predictions.classes
+    return finish(state, name, classes, norm=norm, debiased=debiased, root=root, clip=clip, average=average)
 
 
 def ece(
@@ -140,7 +140,7 @@ def finish(
     shown |= {"debiased": debiased, "root": root} | ({"average": average} if view == "classwise" else {})
     return Estimate(
         name="binned_error",
-        title=_title(state, norm, debiased, root, view, average),
+        title=_title(norm, debiased, root, view, average),
         value=value,
         n=state.n,
         noise_floor=floor,
@@ -241,7 +241,7 @@ def _cautions(state: BinSums, debiased: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _title(state: BinSums, norm: Norm, debiased: bool, root: bool, view: str, average: str) -> str:
+def _title(norm: Norm, debiased: bool, root: bool, view: str, average: str) -> str:
     names: dict[Any, str] = {
         1: "ECE",
         2: "RMS calibration error" if root else "squared calibration error",

@@ -38,7 +38,7 @@ def torch_linspace(n_bins: int, dtype: Any) -> NDArray[np.float64]:
     return np.where(i < (n_bins + 1) // 2, up, down).astype(np.float64)
 
 
-def _guo(n_bins: int, dtype: Any) -> Edges:
+def _guo(n_bins: int, _dtype: Any) -> Edges:
     return Edges(tuple(torch_linspace(n_bins, np.float32)), closed="right", ends=False)
 
 
@@ -46,11 +46,11 @@ def _torchmetrics(n_bins: int, dtype: Any) -> Edges:
     return Edges((*torch_linspace(n_bins, dtype), np.inf), closed="left")
 
 
-def _netcal(n_bins: int, dtype: Any) -> Edges:
+def _netcal(n_bins: int, _dtype: Any) -> Edges:
     return Edges(tuple(np.linspace(0, 1, n_bins + 1)), closed="left")
 
 
-def _sklearn(n_bins: int, dtype: Any) -> Edges:
+def _sklearn(n_bins: int, _dtype: Any) -> Edges:
     return Edges(tuple(np.linspace(0, 1, n_bins + 1)), closed="right")
 
 

@@ -45,7 +45,7 @@ def _plain_block(
     columns = [np.broadcast_to(w, probs.shape), wp, wp * probs]
     sums = [np.bincount(cell.ravel(), column.ravel(), minlength=n_classes * n_bins) for column in columns]
     sums.append(np.bincount(happened, shares, minlength=n_classes * n_bins))
-    return np.stack(sums, axis=1).reshape(n_classes, n_bins, 4)
+    return np.stack(sums, axis=1).reshape(n_classes, n_bins, 4).astype(np.float64, copy=False)
 
 
 def _fused_block(
@@ -92,16 +92,16 @@ def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale
                 sums[k, b, 0] += w
                 sums[k, b, 1] += w * wide
                 sums[k, b, 2] += w * wide * wide
-    for k in range(n_classes):
+    for c in range(n_classes):
         rest_n, rest_p, rest_q = 0.0, 0.0, 0.0
-        for b in range(1, n_bins):
-            rest_n += sums[k, b, 0]
-            rest_p += sums[k, b, 1]
-            rest_q += sums[k, b, 2]
+        for j in range(1, n_bins):
+            rest_n += sums[c, j, 0]
+            rest_p += sums[c, j, 1]
+            rest_q += sums[c, j, 2]
         if weight - rest_n > 0.0:
-            sums[k, 0, 0] = weight - rest_n
-            sums[k, 0, 1] = max(total[k] - rest_p, 0.0)
-            sums[k, 0, 2] = max(squares[k] - rest_q, 0.0)
+            sums[c, 0, 0] = weight - rest_n
+            sums[c, 0, 1] = max(total[c] - rest_p, 0.0)
+            sums[c, 0, 2] = max(squares[c] - rest_q, 0.0)
 
 
 @compiled

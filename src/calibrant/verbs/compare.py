@@ -153,7 +153,7 @@ def how_injective(before: Predictions, after: Predictions) -> tuple[bool | None,
 
 def row_ids(probs: NDArray[Any]) -> NDArray[np.intp]:
     """A number for each row such that equal rows, and only they, share it."""
-    rows = np.ascontiguousarray(probs) + 0.0  # −0 is 0
+    rows: NDArray[Any] = np.ascontiguousarray(probs) + 0.0  # −0 is 0
     if rows.ndim == 2:
         rows = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]
     return np.unique(rows, return_inverse=True)[1].ravel()

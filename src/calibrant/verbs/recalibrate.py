@@ -38,4 +38,4 @@ def recalibrate(predictions: Predictions, method: Any = "temperature") -> Calibr
         raise InputError(
             "method", f"must be one of {', '.join(map(repr, METHODS))}, or a recipe with fit", f"it is {method!r}"
         )
-    return METHODS[method]().fit(predictions)  # type: ignore[no-any-return]
+    return METHODS[method]().fit(predictions)
