@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.arrays import to_numpy
+from calibrant.kernels.checks import all_in_unit_interval, row_sums
 from calibrant.problems import InputError
 
 ROW_SUM_TOLERANCE = 1e-4
@@ -81,10 +82,12 @@ def check_finite(array: FloatArray, argument: str) -> None:
 
 def check_probabilities(probs: FloatArray) -> None:
     """Refuse what lies outside [0, 1], and guess what it may be instead."""
-    low, high = probs.min(), probs.max()
-    if low >= 0 and high <= 1:
+    if all_in_unit_interval(probs):
         return
     check_finite(probs, "probs")
+    low, high = probs.min(), probs.max()
+    if low >= 0 and high <= 1:
+        return  # a negative zero
     where = _first((probs < 0) | (probs > 1))
     raise InputError(
         "probs", "must lie in [0, 1]", f"{_at('probs', where)} is {probs[where]}", _range_advice(low, high)
@@ -102,7 +105,7 @@ def _range_advice(low: float, high: float) -> str:
 
 def check_row_sums(probs: FloatArray, normalize: bool) -> FloatArray:
     """Refuse rows that do not sum to 1, or divide them by their sum if the user asked for it."""
-    sums = probs.sum(axis=1, dtype=np.float64)
+    sums = row_sums(probs)
     off = np.abs(sums - 1) > ROW_SUM_TOLERANCE
     if not off.any():
         return probs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,8 @@ def normal_quantile(level: float) -> float:
     """z such that a standard normal lies within ±z with the given probability."""
     if not 0 < level < 1:
         raise InputError("level", "must lie between 0 and 1", f"it is {level!r}")
+    from statistics import NormalDist
+
     return NormalDist().inv_cdf((1 + level) / 2)
 
 

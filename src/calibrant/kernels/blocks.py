@@ -6,10 +6,13 @@ The cut does not depend on the number of cores, and the parts are added in order
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import cache, reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 BLOCK_ROWS = 1 << 19
 
@@ -21,14 +24,17 @@ def n_cores() -> int:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # drags in logging: only when there is work to share
+
     return ThreadPoolExecutor(n_cores(), thread_name_prefix="calibrant")
 
 
-def added_over_blocks(n: int, part: Callable[[slice], Any], block: int = BLOCK_ROWS) -> Any:
-    """Σ part(rows) over blocks of rows; `part` must release the GIL to gain from a second core."""
+def over_blocks(n: int, part: Callable[[slice], Any], block: int = BLOCK_ROWS) -> Iterator[Any]:
+    """part(rows) for consecutive blocks of rows, in order; `part` must release the GIL to gain from a second core."""
     slices = [slice(start, min(start + block, n)) for start in range(0, n, block)]
-    parts = _pool().map(part, slices) if len(slices) > 1 and n_cores() > 1 else map(part, slices)
-    total = None
-    for each in parts:
-        total = each if total is None else total + each
-    return total
+    return _pool().map(part, slices) if len(slices) > 1 and n_cores() > 1 else map(part, slices)
+
+
+def added_over_blocks(n: int, part: Callable[[slice], Any], block: int = BLOCK_ROWS) -> Any:
+    """Σ part(rows) over blocks of rows, added in order."""
+    return reduce(add, over_blocks(n, part, block))

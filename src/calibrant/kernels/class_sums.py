@@ -67,41 +67,33 @@ def _fused_block(
 def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
     """n, P and Q of every class and bin.
 
-    A row that sums to 1 has fewer than B entries above 1/B, so the first bin is left to plain column sums, which
-    vectorise, and is found by subtracting the others.
+    A row that sums to 1 has fewer than B entries above 1/B. So the first bin is summed by a loop without branches, which
+    vectorises, and a second loop looks for the few entries above it.
     """
-    n_classes, n_bins = sums.shape[0], sums.shape[1]
-    total = np.zeros(n_classes)
-    squares = np.zeros(n_classes)
-    first = thresholds[1]
-    weight = 0.0
+    n_classes = np.uintp(sums.shape[0])
+    first = np.zeros((3, n_classes))
+    edge = thresholds[1]
     for i in range(np.uintp(len(probs))):
         w = weights[np.uintp(i) * np.uintp(step)]
         row = probs[i]
-        weight += w
-        for k in range(np.uintp(n_classes)):
-            wide = np.float64(row[k])
-            total[k] += w * wide
-            squares[k] += w * wide * wide
-        for k in range(np.uintp(n_classes)):
+        for k in range(n_classes):
+            inside = w if row[k] <= edge else 0.0
+            wp = inside * np.float64(row[k])
+            first[0, k] += inside
+            first[1, k] += wp
+            first[2, k] += wp * np.float64(row[k])
+        for k in range(n_classes):
             p = row[k]
-            if p > first:
+            if p > edge:
                 b = np.uintp(np.int32(p * scale))
                 b = np.uintp(b - np.uintp(p <= thresholds[b]))
-                wide = np.float64(p)
+                wp = w * np.float64(p)
                 sums[k, b, 0] += w
-                sums[k, b, 1] += w * wide
-                sums[k, b, 2] += w * wide * wide
-    for c in range(n_classes):
-        rest_n, rest_p, rest_q = 0.0, 0.0, 0.0
-        for j in range(1, n_bins):
-            rest_n += sums[c, j, 0]
-            rest_p += sums[c, j, 1]
-            rest_q += sums[c, j, 2]
-        if weight - rest_n > 0.0:
-            sums[c, 0, 0] = weight - rest_n
-            sums[c, 0, 1] = max(total[c] - rest_p, 0.0)
-            sums[c, 0, 2] = max(squares[c] - rest_q, 0.0)
+                sums[k, b, 1] += wp
+                sums[k, b, 2] += wp * np.float64(p)
+    for k in range(n_classes):
+        for column in range(3):
+            sums[k, 0, column] += first[column, k]
 
 
 @compiled

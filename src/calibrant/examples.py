@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 import numpy as np
 
 from calibrant.predictions import Predictions
@@ -21,6 +19,8 @@ def example() -> tuple[Predictions, Predictions]:
     >>> test
     Predictions(899 rows, 10 classes, float32, logits)
     """
+    from importlib.resources import files
+
     with files("calibrant.data").joinpath("digits.npz").open("rb") as file:
         stored = np.load(file, allow_pickle=False)
         labels, logits, valid = stored["labels"], stored["logits"], stored["valid"]

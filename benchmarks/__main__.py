@@ -1,0 +1,13 @@
+"""Run every benchmark, or those named on the command line."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import binned, import_time
+
+BENCHMARKS = {"import_time": import_time.main, "binned": binned.main}
+
+for name in sys.argv[1:] or BENCHMARKS:
+    print(f"== {name}")
+    BENCHMARKS[name]()
