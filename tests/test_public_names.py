@@ -7,11 +7,9 @@ import calibrant as cal
 
 
 def listed_for_the_type_checker():
-    tree = ast.parse(Path(cal.__file__).read_text(encoding="utf-8"))
-    block = next(node for node in tree.body if isinstance(node, ast.If))
-    return {
-        (node.module.removeprefix("calibrant").lstrip("."), alias.name) for node in block.body for alias in node.names
-    }
+    tree = ast.parse(Path(cal.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    return {(node.module.removeprefix("calibrant").lstrip("."), alias.name) for node in imports for alias in node.names}
 
 
 def test_lazy_names_are_those_the_type_checker_sees():

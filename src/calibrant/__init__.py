@@ -12,6 +12,21 @@ _HOMES = {
     "": ("plot", "report"),
     "bins": ("Edges", "EqualMass", "EqualWidth"),
     "estimate.binned": ("binned_error", "ece"),
+    "estimate.canonical": ("canonical_error",),
+    "estimate.classwise": (
+        "adaptive_error",
+        "classwise_error",
+        "static_error",
+        "thresholded_error",
+    ),
+    "estimate.crossvalidated": ("crossvalidated_error",),
+    "estimate.cumulative": ("ks_error",),
+    "estimate.density": ("density_error",),
+    "estimate.expected": ("expected_ece",),
+    "estimate.mmce": ("mmce",),
+    "estimate.skce": ("skce",),
+    "estimate.smooth": ("smooth_error",),
+    "estimate.sweep": ("sweep_error",),
     "estimate.label_binned": ("label_binned_error",),
     "estimate.mean_gap": ("mean_gap",),
     "estimate.root_brier": ("root_brier",),
@@ -20,7 +35,7 @@ _HOMES = {
     "maps": ("CalibrationMap", "Identity", "Temperature", "load_map"),
     "predictions": ("Predictions",),
     "problems": ("CalibrantError", "FileError", "InputError", "MapError", "MissingExtra"),
-    "results": ("BinTable", "ClassTable", "Curve", "Estimate", "Interval", "Table"),
+    "results": ("BinTable", "ClassTable", "Curve", "Estimate", "Interval", "Line", "Table"),
     "score": ("BrierScore", "LogScore", "Score", "brier_score", "log_score"),
     "verbs.compare": ("Comparison", "compare"),
     "verbs.diagnose": ("Diagnosis", "diagnose"),
@@ -30,7 +45,7 @@ _HOMES = {
 
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted(_HOME)
+__all__ = [*_HOME]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:

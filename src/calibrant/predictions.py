@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calibrant import inputs
 from calibrant.arrays import column_names, to_numpy
 from calibrant.inputs import FloatArray
+from calibrant.kernels.groups import Groups, grouped
 from calibrant.kernels.logits import probabilities
 from calibrant.problems import InputError
 
@@ -27,10 +28,18 @@ class Event:
     """uint8 zeros and ones, or float64 shares for soft labels"""
     weights: FloatArray | None
     name: str
+    _groups: list[Groups] = field(default_factory=list, repr=False)
 
     @property
     def n(self) -> int:
         return len(self.probs)
+
+    @property
+    def groups(self) -> Groups:
+        """Rows pooled by equal prediction, in order; sorted once, when first asked for."""
+        if not self._groups:
+            self._groups.append(grouped(self.probs, self.outcomes, self.weights))
+        return self._groups[0]
 
     @property
     def hard(self) -> bool:

@@ -159,20 +159,45 @@ class BinTable(Record):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Curve(Record):
-    """A reliability curve: what was said (x), what happened (y) with its interval, and the weight of the data there."""
+    """A reliability curve: what was said (x), what happened (y) with its interval, and the share of the data there."""
 
     x: NDArray[np.float64]
     y: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     support: NDArray[np.float64]
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        for name in ("x", "y", "low", "high", "support"):
+            object.__setattr__(self, name, _array(getattr(self, name)))
+
+    def __repr__(self) -> str:
+        return f"Curve({len(self.x)} points)"
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Line(Record):
+    """Points of a function, for drawing; long ones are thinned out."""
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
 
     def __post_init__(self) -> None:
         for f in fields(self):
             object.__setattr__(self, f.name, _array(getattr(self, f.name)))
 
+    @classmethod
+    def thinned(cls, x: NDArray[np.float64], y: NDArray[np.float64], most: int = 1000) -> Line:
+        """At most about `most` points, the largest and the smallest y among them."""
+        if len(x) <= most:
+            return cls(x, y)
+        kept = np.unique(np.append(np.linspace(0, len(x) - 1, most).astype(np.intp), [np.argmax(y), np.argmin(y)]))
+        return cls(x[kept], y[kept])
+
     def __repr__(self) -> str:
-        return f"Curve({len(self.x)} points)"
+        return f"Line({len(self.x)} points)"
 
 
 @kind
@@ -182,13 +207,22 @@ class ClassTable(Record):
 
     classes: tuple[Any, ...]
     values: NDArray[np.float64]
-    weight: NDArray[np.float64]
+    n: NDArray[np.float64]
     """weight of the rows whose label is this class"""
+    low: NDArray[np.float64] | None = None
+    """ends of each value's interval, where the method has one"""
+    high: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", tuple(_plain(list(self.classes))))
-        for name in ("values", "weight"):
-            object.__setattr__(self, name, _array(getattr(self, name)))
+        for name in ("values", "n", "low", "high"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _array(getattr(self, name)))
+
+    def worst(self, most: int = 10) -> tuple[tuple[Any, float], ...]:
+        """The classes with the largest values, largest first."""
+        order = np.argsort(-self.values, kind="stable")[:most]
+        return tuple((self.classes[k], float(self.values[k])) for k in order)
 
     def __repr__(self) -> str:
         return f"ClassTable({len(self.classes)} classes)"
@@ -258,6 +292,18 @@ class Estimate(Record):
 
     def __float__(self) -> float:
         return self.value
+
+    def __lt__(self, other: Any) -> bool:
+        return self.value < float(other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self.value > float(other)
+
+    def __le__(self, other: Any) -> bool:
+        return self.value <= float(other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self.value >= float(other)
 
     def details(self) -> str:
         """Interval, noise floor and settings in a line."""

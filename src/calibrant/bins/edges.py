@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.arrays import to_numpy
-from calibrant.bins.sums import BinSums, check_choice
+from calibrant.bins.sums import BinSums, check_choice, stacked
 from calibrant.kernels.bin_sums import CHUNK, index_sums
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
@@ -71,13 +71,9 @@ class Edges:
     def collect_classes(self, predictions: Predictions) -> BinSums:
         """The same for every class."""
         parts = [self.collect(event) for event in predictions.class_events()]
-        sums = np.concatenate([part.sums for part in parts])
         if any(part.outside for part in parts):
             raise InputError("bins", "with ends=False cannot be used class by class", advice="Use ends=True")
-        shape = (len(parts), self.n_bins)
-        return BinSums(
-            sums, np.broadcast_to(parts[0].low, shape), np.broadcast_to(parts[0].high, shape), predictions.n, self
-        )
+        return stacked(parts, self)
 
     def describe(self) -> str:
         return f"{self.n_bins} given bins" + (" closed on the left" if self.closed == "left" else "")

@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 from calibrant.bins.sums import BinSums, check_choice, check_count
 from calibrant.kernels.bin_sums import grid_index, grid_sums, rounded_down
 from calibrant.kernels.class_sums import class_grid_sums
+from calibrant.kernels.groups import cut_sums, width_cuts
 from calibrant.predictions import Event, Predictions
+from calibrant.problems import InputError
+
+MOST_GRID_BINS = (1 << 16) - 1
+"""Above this the kernel's guess of the bin could be off by more than one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,10 @@ class EqualWidth:
 
     def __post_init__(self) -> None:
         check_count(self.n_bins)
+        if self.closed == "left" and self.n_bins > MOST_GRID_BINS:
+            raise InputError(
+                "n_bins", f"must be at most {MOST_GRID_BINS} for bins closed on the left", f"it is {self.n_bins}"
+            )
         check_choice("closed", self.closed, ("right", "left"))
 
     @property
@@ -60,8 +69,15 @@ class EqualWidth:
 
     def collect(self, event: Event) -> BinSums:
         """Sums of the event's rows in each bin, in one pass."""
+        if self.n_bins > MOST_GRID_BINS and self.closed == "right":
+            return self.collect_sorted(event)
         sums = grid_sums(event.probs, event.outcomes, event.weights, self.thresholds(event.probs.dtype))
         return self._state(sums[None], event.n)
+
+    def collect_sorted(self, event: Event) -> BinSums:
+        """The same from rows pooled by equal prediction, for bins closed on the right."""
+        groups = event.groups
+        return self._state(cut_sums(groups, width_cuts(groups.values, self.n_bins))[None], event.n)
 
     def collect_classes(self, predictions: Predictions) -> BinSums:
         """The same for every class, in one pass over the matrix."""

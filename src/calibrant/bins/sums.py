@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -93,10 +94,22 @@ class BinSums:
         return np.divide(self.sums[..., column], self.weight, out=np.zeros_like(self.weight), where=self.weight > 0)
 
 
+def stacked(states: Sequence[BinSums], bins: Any) -> BinSums:
+    """One state of several events, each with its own bins; shorter ones are filled up with empty bins."""
+    most = max(state.sums.shape[1] for state in states)
+
+    def filled(array: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.pad(array, [(0, 0), (0, most - array.shape[1]), *[(0, 0)] * (array.ndim - 2)])
+
+    parts = ([filled(getattr(state, name)) for state in states] for name in ("sums", "low", "high"))
+    sums, low, high = (np.concatenate(part) for part in parts)
+    return BinSums(sums, low, high, states[0].n, bins)
+
+
 def check_count(n_bins: Any) -> int:
     """A whole number of bins, at least one."""
-    if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or not 1 <= n_bins < 1 << 16:
-        raise InputError("n_bins", "must be a whole number from 1 to 65535", f"it is {n_bins!r}")
+    if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or n_bins < 1:
+        raise InputError("n_bins", "must be a whole number, at least 1", f"it is {n_bins!r}")
     return int(n_bins)
 
 

@@ -1,10 +1,44 @@
 """Calibration errors, one estimator a file. A new estimator is its file and one line in this table."""
 
 from calibrant.about import About
-from calibrant.estimate import binned, label_binned, mean_gap, root_brier
+from calibrant.estimate import (
+    binned,
+    canonical,
+    classwise,
+    crossvalidated,
+    cumulative,
+    density,
+    expected,
+    label_binned,
+    mean_gap,
+    mmce,
+    root_brier,
+    skce,
+    smooth,
+    sweep,
+)
 
-ESTIMATORS: dict[str, About] = {
-    about.name: about for about in (binned.ECE, binned.ABOUT, label_binned.ABOUT, mean_gap.ABOUT, root_brier.ABOUT)
-}
+_ABOUTS = (
+    binned.ECE,
+    binned.ABOUT,
+    label_binned.ABOUT,
+    sweep.ABOUT,
+    crossvalidated.ABOUT,
+    classwise.STATIC,
+    classwise.ADAPTIVE,
+    classwise.THRESHOLDED,
+    classwise.CLASSWISE,
+    cumulative.ABOUT,
+    mmce.ABOUT,
+    skce.ABOUT,
+    density.ABOUT,
+    canonical.ABOUT,
+    smooth.ABOUT,
+    root_brier.ABOUT,
+    expected.ABOUT,
+    mean_gap.ABOUT,
+)
+
+ESTIMATORS: dict[str, About] = {about.name: about for about in _ABOUTS}
 
 __all__ = ["ESTIMATORS"]

@@ -64,7 +64,7 @@ def binned_error(
     0.25
     """
     predictions = admit(labels, probs, weights=weights)
-    _check_options(norm, debiased, root, clip, average)
+    check_options(norm, debiased, root, clip, average)
     state = collect(predictions, bins, view)
     name, classes = predictions.view(view), predictions.classes
     return finish(state, name, classes, norm=norm, debiased=debiased, root=root, clip=clip, average=average)
@@ -121,8 +121,9 @@ def finish(
     root: bool = True,
     clip: bool = True,
     average: Literal["mean", "sum"] = "mean",
+    kind: str = "",
 ) -> Estimate:
-    """The estimate that a state holds."""
+    """The estimate that a state holds; `kind` is a word for its title."""
     powers = _debiased_powers(state, norm) if debiased else _powers(state, norm)
     value = _rooted(_averaged(powers, average), norm, root, clip)
     floor = (
@@ -140,7 +141,7 @@ def finish(
     shown |= {"debiased": debiased, "root": root} | ({"average": average} if view == "classwise" else {})
     return Estimate(
         name="binned_error",
-        title=_title(norm, debiased, root, view, average),
+        title=("debiased " if debiased else "") + kind + _title(norm, root, view, average),
         value=value,
         n=state.n,
         noise_floor=floor,
@@ -214,7 +215,8 @@ def _rooted(power: float, norm: Norm, root: bool, clip: bool) -> float:
     return float(np.sqrt(clipped)) if norm == 2 and root else float(clipped)
 
 
-def _check_options(norm: Any, debiased: bool, root: bool, clip: bool, average: str) -> None:
+def check_options(norm: Any, debiased: bool, root: bool, clip: bool, average: str) -> None:
+    """The options that every binned error takes."""
     check_choice("norm", norm, (1, 2, "max"))
     check_choice("average", average, ("mean", "sum"))
     if debiased and norm == "max":
@@ -241,14 +243,13 @@ def _cautions(state: BinSums, debiased: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _title(norm: Norm, debiased: bool, root: bool, view: str, average: str) -> str:
+def _title(norm: Norm, root: bool, view: str, average: str) -> str:
     names: dict[Any, str] = {
         1: "ECE",
         2: "RMS calibration error" if root else "squared calibration error",
         "max": "MCE",
     }
-    title = ("debiased " if debiased else "") + names[norm]
-    return title + (f", class by class ({average})" if view == "classwise" else "")
+    return names[norm] + (f", class by class ({average})" if view == "classwise" else "")
 
 
 VIEWS = ("binary", "top", "class k", "classwise")

@@ -1,4 +1,4 @@
-"""Rows in order of their probability, and sums over runs of them."""
+"""Rows in order of their probability."""
 
 from __future__ import annotations
 
@@ -27,19 +27,6 @@ def in_order(
         return keys.view(probs.dtype), y, None
     order = np.lexsort((outcomes, probs) if weights is None else (weights, outcomes, probs))
     return probs[order], outcomes[order], None if weights is None else weights[order]
-
-
-def run_sums(
-    probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None, cuts: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """The sums (n, P, Q, Y) of `bin_sums` over the non-empty runs of rows between consecutive cuts."""
-    starts, ends = cuts[:-1], cuts[1:]
-    p = probs.astype(np.float64, copy=False)
-    if weights is None:
-        rest = [np.add.reduceat(column, starts, dtype=np.float64) for column in (p, p * p, outcomes)]
-        return np.stack([(ends - starts).astype(np.float64), *rest], axis=1)
-    wp = weights * p
-    return np.stack([np.add.reduceat(column, starts) for column in (weights, wp, wp * p, weights * outcomes)], axis=1)
 
 
 def group_starts(sorted_probs: NDArray[Any]) -> NDArray[np.intp]:

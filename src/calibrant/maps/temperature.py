@@ -36,9 +36,9 @@ class Temperature:
     >>> import calibrant as cal
     >>> fitted = cal.Temperature().fit([0, 1, 1, 0], logits=[-3.0, 4.0, -2.0, 1.0])
     >>> round(fitted.temperature, 3)
-    2.812
+    3.476
     >>> fitted.apply([0.01, 0.99]).round(3)
-    array([0.163, 0.837])
+    array([0.21, 0.79])
     """
 
     bounds: tuple[float, float] = (1e-3, 1e3)

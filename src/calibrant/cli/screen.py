@@ -1,0 +1,123 @@
+"""Finished results on a terminal: every table as the result gives it, plain text when piped."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from calibrant.results import Table, number
+
+if TYPE_CHECKING:
+    from calibrant.maps import CalibrationMap
+    from calibrant.verbs.compare import Comparison
+    from calibrant.verbs.diagnose import Diagnosis
+
+NUMBER = re.compile(r"[-−+]?[\d,.]+(e[-+]?\d+)?( ?[–…%] ?[-−+\d.,e]*)?|[–-]|nan|inf|")
+"""A cell that reads as a number or as a pair of numbers, and so belongs to the right of its column."""
+
+STRIP = 60
+"""Characters of the widest reliability strip."""
+
+
+def terminal() -> Console:
+    """Where results are printed: nothing in a file name or a class is taken as markup."""
+    return Console(markup=False, highlight=False, emoji=False)
+
+
+def show_diagnosis(screen: Console, found: Diagnosis, source: str = "") -> None:
+    """Verdict, diagram, tables, cautions, advice."""
+    screen.print(f"{found.name}: {found.n:,} rows, view: {found.view}", style="bold")
+    if source:
+        screen.print(source, style="dim")
+    screen.print()
+    screen.print(found.verdict, style="bold green" if found.calibrated is None else "bold red")
+    screen.print()
+    show_reliability(screen, found)
+    for table in found.tables():
+        show_table(screen, table)
+    show_list(screen, "Caution", found.cautions, "yellow")
+    show_list(screen, "Advice", found.advice, "cyan")
+
+
+def show_map(screen: Console, fitted: CalibrationMap) -> None:
+    """What was fitted, on what, and what it leaves alone."""
+    rows: list[tuple[Any, ...]] = [("method", fitted.method)]
+    for name, value in fitted.parameters.items():
+        rows.append((name, float(value) if np.ndim(value) == 0 else f"{np.size(value)} numbers"))
+    rows.append(("rows fitted on", f"{fitted.fit.n:,}"))
+    if fitted.fit.loss is not None:
+        rows.append(("log score there", fitted.fit.loss))
+    kept = {
+        "different predictions stay different": fitted.injective,
+        "ranking of classes kept": fitted.keeps_ranking,
+        "top class kept": fitted.keeps_accuracy,
+    }
+    rows += [(name, "yes" if value else "no") for name, value in kept.items()]
+    show_table(screen, Table("Fitted map", ("", "value"), tuple(rows)))
+    show_list(screen, "Caution", fitted.fit.cautions, "yellow")
+
+
+def show_comparison(screen: Console, found: Comparison) -> None:
+    """The finding in words and as a table."""
+    style = {"better": "bold green", "worse": "bold red"}.get(found.verdict, "bold")
+    said = found.sentence()
+    screen.print(said, style=style)
+    screen.print()
+    for table in found.tables():
+        show_table(screen, table, note=table.note not in said)
+    show_list(screen, "Caution", found.cautions, "yellow")
+
+
+def show_table(screen: Console, table: Table, *, note: bool = True) -> None:
+    """A result's table, numbers to the right."""
+    grid = Grid(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    texts = table.texts()
+    for k, name in enumerate(table.columns):
+        numeric = all(NUMBER.fullmatch(row[k]) for row in texts)
+        grid.add_column(name, justify="right" if numeric else "left", no_wrap=numeric)
+    for row in texts:
+        grid.add_row(*row)
+    screen.print(table.title, style="bold")
+    screen.print(grid)
+    if note and table.note:
+        screen.print(table.note, style="dim")
+    screen.print()
+
+
+def show_list(screen: Console, title: str, texts: tuple[str, ...], style: str) -> None:
+    """Sentences under a word, or nothing."""
+    if texts:
+        screen.print(title, style=f"bold {style}")
+        for text in texts:
+            screen.print(Padding(Text(f"• {text}"), (0, 0, 0, 2)))
+        screen.print()
+
+
+def show_reliability(screen: Console, found: Diagnosis) -> None:
+    """A reliability diagram of one line for each bin, on an axis from the lowest to the highest value."""
+    curve = found.curve
+    low = np.floor(10 * min(curve.x.min(), curve.low.min())) / 10
+    high = np.ceil(10 * max(curve.x.max(), curve.high.max())) / 10
+    width = max(20, min(STRIP, screen.width - 12))
+
+    def cell(value: float) -> int:
+        return round(float((value - low) / (high - low)) * (width - 1))
+
+    screen.print("Said │ and happened ●, with its 95% interval ─", style="bold")
+    ends = number(float(low), 1), number(float(high), 1)
+    screen.print(f"{'said':>7}  {ends[0]}{ends[1]:>{width - len(ends[0])}}", style="dim")
+    for x, y, least, most in zip(curve.x, curve.y, curve.low, curve.high, strict=True):
+        strip = [" "] * width
+        strip[cell(least) : cell(most) + 1] = "─" * (cell(most) - cell(least) + 1)
+        strip[cell(x)] = "│"
+        strip[cell(y)] = "●"
+        agree = "green" if least <= x <= most else "red"
+        screen.print(Text.assemble((f"{x:7.3f}  ", ""), ("".join(strip).rstrip(), agree)))
+    screen.print()

@@ -1,0 +1,121 @@
+"""Canonical calibration error: the whole distribution against a kernel estimate of what happens when it is said."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.about import About
+from calibrant.bins.sums import check_choice
+from calibrant.kernels.dirichlet import loo_log_density, loo_rates
+from calibrant.kernels.logits import two_columns
+from calibrant.predictions import Predictions, admit
+from calibrant.problems import InputError
+from calibrant.results import Estimate
+
+Floats = NDArray[np.float64]
+
+GRID = np.logspace(-5, 0, 26)
+"""Bandwidths tried: five a decade."""
+
+JUDGES = 500
+"""Rows whose likelihood chooses the bandwidth, spread evenly over the sorted rows."""
+
+
+def canonical_error(
+    labels: Any,
+    probs: Any = None,
+    *,
+    norm: Literal[1, 2] = 1,
+    bandwidth: float | None = None,
+    root: bool = True,
+    weights: Any = None,
+) -> Estimate:
+    """How far is the whole distribution from what happens when it is said? (mean ‖Ê[y|f] − f‖_p^p)^(1/p).
+
+    Ê[y | f_i] is the kernel-weighted mean of the other rows' labels, with a Dirichlet kernel of concentration f_j/h + 1. h is
+    `bandwidth`, or the one of 26 from 10⁻⁵ to 1 under which the rows are most likely, each left out in turn (for more than
+    500 rows, that many of them). A binary event counts as two classes.
+
+    When to trust it: needs many rows for each class; the error of the estimate grows quickly with the number of classes.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> valid, test = cal.example()
+    >>> 0 < cal.canonical_error(test, norm=2).value < cal.root_brier(test).value
+    True
+    """
+    predictions = admit(labels, probs, weights=weights)
+    check_choice("norm", norm, (1, 2))
+    rows, happened, weight = simplex_rows(predictions)
+    if weight.sum() < 2:
+        raise InputError(
+            "labels", "must hold at least two rows: each is judged by the others", f"it holds {weight.sum():g}"
+        )
+    if bandwidth is not None and not (bandwidth > 0 and np.isfinite(bandwidth)):
+        raise InputError("bandwidth", "must be positive and finite", f"it is {bandwidth!r}")
+    width = best_bandwidth(rows, weight) if bandwidth is None else float(bandwidth)
+    rates, _ = loo_rates(rows, happened, weight, width)
+    powers = (np.abs(rates - rows) ** norm).sum(axis=1)
+    power = float(np.average(powers, weights=weight))
+    value = np.sqrt(power) if norm == 2 and root else power
+    described = {"view": "canonical", "norm": norm, "bandwidth": width, "root": root}
+    title = {1: "canonical CE", 2: "RMS canonical CE" if root else "squared canonical CE"}[norm]
+    return Estimate("canonical_error", title, value, predictions.n, None, None, described, {}, _cautions(rows))
+
+
+def simplex_rows(predictions: Predictions) -> tuple[Floats, Floats, Floats]:
+    """Probabilities and labels as rows of class shares, and weights; rows of weight 0 left out."""
+    rows, labels = predictions.probs.astype(np.float64), predictions.labels
+    if predictions.is_binary:
+        rows = two_columns(rows)
+        happened = two_columns(labels.astype(np.float64))
+    elif predictions.soft:
+        happened = labels.astype(np.float64)
+    else:
+        happened = np.eye(predictions.n_classes)[labels]
+    weight = np.ones(len(rows)) if predictions.weights is None else predictions.weights
+    kept = weight > 0
+    return rows[kept], happened[kept], weight[kept]
+
+
+def best_bandwidth(rows: Floats, weight: Floats) -> float:
+    """The bandwidth of the grid with the largest leave-one-out likelihood; always one of the grid."""
+    at, share = judges(rows, weight)
+    likelihood = []
+    for width in GRID:
+        density = loo_log_density(rows, weight, float(width), at)
+        likelihood.append(float(np.average(np.maximum(density, -1e6), weights=share)))
+    return float(GRID[int(np.argmax(likelihood))])
+
+
+def judges(rows: Floats, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """All rows, or 500 evenly spread by weight over the sorted rows, so that neither order nor repetition matters."""
+    order = np.lexsort(rows.T[::-1])
+    if weight.sum() <= JUDGES:
+        return order, weight[order]
+    below = np.cumsum(weight[order])
+    ranks = (np.arange(JUDGES) + 0.5) * below[-1] / JUDGES
+    return order[np.searchsorted(below, ranks)], np.ones(JUDGES)
+
+
+def _cautions(rows: Floats) -> tuple[str, ...]:
+    zeros = int((rows == 0).any(axis=1).sum())
+    return (f"{zeros} rows hold a probability of 0, read as the smallest positive number",) if zeros else ()
+
+
+ABOUT = About(
+    name="canonical",
+    title="canonical CE",
+    function=canonical_error,
+    quantity="distance of the whole distribution from a kernel estimate of the truth given it",
+    views=("canonical",),
+    needs="all rows",
+    bias="up, by the noise of the kernel estimate; slowly vanishing",
+    cost="all pairs of rows and classes for the value, 500 rows against all for each of 26 bandwidths; O(n) memory",
+    source="Popordanoska, Sayer, Blaschko 2022; Gruber & Buettner 2022, C.1",
+    also_called=("KDE-CE", "canonical"),
+)

@@ -1,0 +1,42 @@
+"""Binned errors whose number of bins the data choose: what the sweep and the cross-validated error have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from calibrant.bins import BinSums, EqualMass, EqualWidth
+from calibrant.bins.sums import check_choice, stacked
+from calibrant.estimate.binned import check_options, finish
+from calibrant.predictions import Event, Predictions
+from calibrant.results import Estimate
+
+RULES: dict[str, Any] = {"mass": EqualMass, "width": EqualWidth}
+
+Choice = Callable[[Event, str], int]
+"""The number of bins for an event, of equal mass or equal width"""
+
+
+def chosen_error(
+    predictions: Predictions, view: Any, bins: str, choose: Choice, *, name: str, kind: str, how: str, **options: Any
+) -> Estimate:
+    """The binned error with the number of bins that `choose` finds for the view's event, or for each class."""
+    check_choice("bins", bins, tuple(RULES))
+    check_options(**options)
+    chosen = predictions.view(view)
+    events = predictions.class_events() if chosen == "classwise" else iter([predictions.event(chosen)])
+    counts, states = [], []
+    for event in events:
+        counts.append(choose(event, bins))
+        states.append(RULES[bins](counts[-1]).collect_sorted(event))
+    estimate = finish(_joined(states), chosen, predictions.classes, kind=kind, **options)
+    found: Any = counts if chosen == "classwise" else counts[0]
+    number = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(counts[0])
+    described = dict(estimate.settings) | {"bins": f"{number} equal-{bins} bins, {how}", "n_bins": found}
+    described.pop("rule", None)
+    return replace(estimate, name=name, settings=described)
+
+
+def _joined(states: list[BinSums]) -> BinSums:
+    return states[0] if len(states) == 1 else stacked(states, states[0].bins)

@@ -1,0 +1,196 @@
+"""Errors class by class: SCE, ACE, TACE and CWCE, one family with a table of classes behind each number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.about import About
+from calibrant.bins import Binning, EqualMass, EqualWidth
+from calibrant.bins.sums import BinSums, check_count
+from calibrant.estimate.binned import Norm, binned_error
+from calibrant.predictions import Event, Predictions, admit
+from calibrant.problems import InputError
+from calibrant.results import ClassTable, Estimate
+
+
+def static_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: Any = None) -> Estimate:
+    """How far off is each class's probability on average? SCE: equal-width bins, mean over classes.
+
+    `parts["classes"]` holds the error of each class. With many classes most probabilities are near 0 and calibrated, and
+    the mean is small: look at the classes, or at `thresholded_error`.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> valid, test = cal.example()
+    >>> found = cal.static_error(test)
+    >>> found.parts["classes"].worst(1)[0][0]
+    8
+    """
+    predictions = several_columns(labels, probs, weights)
+    found = binned_error(predictions, bins=EqualWidth(n_bins), view="classwise", average="mean")
+    return _renamed(found, "static_error", "SCE")
+
+
+def classwise_error(
+    labels: Any,
+    probs: Any = None,
+    *,
+    bins: Binning = EqualWidth(15),  # noqa: B008  (frozen)
+    norm: Norm = 2,
+    debiased: bool = False,
+    root: bool = True,
+    clip: bool = True,
+    average: Literal["mean", "sum"] = "sum",
+    weights: Any = None,
+) -> Estimate:
+    """How far off are the class probabilities together? CWCE: (Σ_k Σ_b n_b/n · |p̄ − ȳ|^p)^(1/p), summed over classes.
+
+    The root is taken after the sum. `average="mean"` divides by the number of classes first.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> valid, test = cal.example()
+    >>> cal.classwise_error(test) > cal.classwise_error(test, debiased=True)
+    True
+    """
+    predictions = several_columns(labels, probs, weights)
+    options: dict[str, Any] = {"norm": norm, "debiased": debiased, "root": root, "clip": clip, "average": average}
+    found = binned_error(predictions, bins=bins, view="classwise", **options)
+    return _renamed(found, "classwise_error", f"{'debiased ' if debiased else ''}CWCE ({average})")
+
+
+def adaptive_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: Any = None) -> Estimate:
+    """How far off is each class's probability, with bins where the predictions are? ACE.
+
+    1/(K·R) Σ_k Σ_r |p̄ − ȳ| over R equal-mass ranges of each class's probabilities: every filled range counts the same.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> valid, test = cal.example()
+    >>> 0 < cal.adaptive_error(test).value < 0.1
+    True
+    """
+    predictions = several_columns(labels, probs, weights)
+    return _ranges(predictions, n_bins, 0.0, "adaptive_error", "ACE")
+
+
+def thresholded_error(
+    labels: Any, probs: Any = None, *, threshold: float = 0.01, n_bins: int = 15, weights: Any = None
+) -> Estimate:
+    """ACE over the probabilities above a threshold only: TACE. It leaves out the many that are close to 0.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> valid, test = cal.example()
+    >>> cal.thresholded_error(test, threshold=0.01) > cal.adaptive_error(test)
+    True
+    """
+    predictions = several_columns(labels, probs, weights)
+    if not 0 <= threshold < 1:
+        raise InputError("threshold", "must lie in [0, 1)", f"it is {threshold!r}")
+    return _ranges(predictions, n_bins, threshold, "thresholded_error", "TACE")
+
+
+def several_columns(labels: Any, probs: Any, weights: Any) -> Predictions:
+    """Predictions with one column a class."""
+    predictions = admit(labels, probs, weights=weights)
+    if predictions.is_binary:
+        raise InputError("probs", "must have one column a class", "it has a single column", "Use binned_error")
+    return predictions
+
+
+def _ranges(predictions: Predictions, n_bins: int, threshold: float, name: str, title: str) -> Estimate:
+    check_count(n_bins)
+    events = (above(event, threshold) for event in predictions.class_events())
+    found = [None if event is None else EqualMass(n_bins).collect(event) for event in events]
+    values = np.array([0.0 if state is None else _mean_gap(state) for state in found])
+    empty = [str(c) for c, state in zip(predictions.classes, found, strict=True) if state is None]
+    cautions = (f"no probability above the threshold for {len(empty)} classes, first {empty[0]}",) if empty else ()
+    described = {"view": "classwise", "bins": f"{n_bins} equal-mass ranges", "average": "mean", "n_bins": n_bins}
+    described |= {"threshold": threshold} if name == "thresholded_error" else {}
+    parts = {"classes": ClassTable(predictions.classes, values, class_weights(predictions))}
+    return Estimate(name, title, values.mean(), predictions.n, settings=described, parts=parts, cautions=cautions)
+
+
+def above(event: Event, threshold: float) -> Event | None:
+    """The rows of an event whose probability exceeds the threshold; None if there are none."""
+    if threshold == 0:
+        return event
+    kept = event.probs > threshold
+    if not kept.any():
+        return None
+    weights = None if event.weights is None else event.weights[kept]
+    if weights is not None and not weights.any():
+        return None
+    return Event(event.probs[kept], event.outcomes[kept], weights, event.name)
+
+
+def _mean_gap(state: BinSums) -> float:
+    """The plain mean of the gaps over the filled ranges."""
+    filled = state.weight[0] > 0
+    return float(np.abs(state.mean_prob - state.label_rate)[0][filled].mean())
+
+
+def class_weights(predictions: Predictions) -> NDArray[np.float64]:
+    """Weight of the rows whose label is each class."""
+    if predictions.soft:
+        w = np.ones(predictions.n) if predictions.weights is None else predictions.weights
+        return np.asarray(w @ predictions.labels)
+    return np.bincount(predictions.labels, predictions.weights, minlength=predictions.n_classes).astype(np.float64)
+
+
+def _renamed(estimate: Estimate, name: str, title: str) -> Estimate:
+    from dataclasses import replace
+
+    return replace(estimate, name=name, title=title)
+
+
+def _about(name: str, function: Callable[..., Estimate], title: str, quantity: str, **rest: Any) -> About:
+    facts: dict[str, Any] = {"views": ("classwise",), "bias": "up near calibration", "also_called": (title,)}
+    return About(name=name, title=title, function=function, quantity=quantity, **(facts | rest))
+
+
+STATIC = _about(
+    "static",
+    static_error,
+    "SCE",
+    "mean gap of each class's probability over equal-width bins, averaged over classes",
+    needs="sums",
+    cost="one pass over the matrix",
+    source="Nixon et al. 2019, sec. 5.1",
+)
+ADAPTIVE = _about(
+    "adaptive",
+    adaptive_error,
+    "ACE",
+    "mean gap over equal-mass ranges of each class's probabilities",
+    needs="sorted rows",
+    cost="one sort a class",
+    source="Nixon et al. 2019, sec. 5.2",
+)
+THRESHOLDED = _about(
+    "thresholded",
+    thresholded_error,
+    "TACE",
+    "ACE over the probabilities above a threshold",
+    needs="sorted rows",
+    cost="one sort a class",
+    source="Nixon et al. 2019, A.1",
+)
+CLASSWISE = _about(
+    "classwise",
+    classwise_error,
+    "CWCE",
+    "norm of the gaps of all classes' probabilities, summed over classes before the root",
+    needs="sums",
+    cost="one pass over the matrix for equal width, one sort a class for equal mass",
+    source="Gruber & Buettner 2022, C.1",
+)

@@ -1,0 +1,78 @@
+"""Cumulative differences: how large does the running sum of errors get? No bins, no tuning."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrant.about import About
+from calibrant.bins.sums import check_choice
+from calibrant.kernels.groups import Groups
+from calibrant.predictions import admit
+from calibrant.results import Estimate, Line
+
+EXPECTED = {"max": float(np.sqrt(np.pi / 2)), "range": float(2 * np.sqrt(2 / np.pi))}
+"""Mean of the largest distance from 0, and of the range, of a Brownian motion on [0, 1]."""
+
+
+def ks_error(
+    labels: Any,
+    probs: Any = None,
+    *,
+    statistic: Literal["max", "range"] = "max",
+    view: Any = "auto",
+    weights: Any = None,
+) -> Estimate:
+    """How much do errors pile up along the predictions? Kolmogorov–Smirnov calibration error.
+
+    With C(σ) = 1/n Σ_(p ≤ σ) (p − y): `max` is max|C| (KS, ECCE-MAD), `range` is max C − min C (Kuiper, ECCE-R, cutoff
+    calibration error). `parts["curve"]` is C: where it rises the model says too much, where it falls too little; its steepest
+    stretch is where the model is wrong. Equal predictions are added together, so the order of rows does not matter.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.ks_error([0, 1, 1], [0.2, 0.5, 0.6]).value, 6)
+    0.233333
+    """
+    predictions = admit(labels, probs, weights=weights)
+    check_choice("statistic", statistic, tuple(EXPECTED))
+    event = predictions.event(view)
+    groups = event.groups
+    steps = np.cumsum(groups.residual) / groups.total
+    top, bottom = max(float(steps.max()), 0.0), min(float(steps.min()), 0.0)
+    value = max(top, -bottom) if statistic == "max" else top - bottom
+    described = {"view": predictions.view(view), "statistic": statistic}
+    parts = {"curve": Line.thinned(groups.values, steps), "where": _where(groups, steps, statistic)}
+    title = "KS calibration error" if statistic == "max" else "Kuiper calibration error"
+    floor = EXPECTED[statistic] * null_sd(groups)
+    return Estimate("ks_error", title, value, event.n, None, floor, described, parts)
+
+
+def null_sd(groups: Groups) -> float:
+    """Standard deviation of C(1) if the forecasts are right: √Σ p(1−p) / n."""
+    return float(np.sqrt(np.dot(groups.weight, groups.values * (1 - groups.values)))) / groups.total
+
+
+def _where(groups: Groups, steps: Any, statistic: str) -> list[float]:
+    """The predictions between which the statistic piles up."""
+    high, low = int(np.argmax(steps)), int(np.argmin(steps))
+    if statistic == "max":
+        return [0.0, float(groups.values[int(np.argmax(np.abs(steps)))])]
+    ends = [float(groups.values[i]) if x else 0.0 for i, x in ((low, steps[low] < 0), (high, steps[high] > 0))]
+    return sorted(ends)
+
+
+ABOUT = About(
+    name="ks",
+    title="KS calibration error",
+    function=ks_error,
+    quantity="largest running sum of errors along the sorted predictions; a lower bound on the calibration error",
+    views=("binary", "top", "class k"),
+    needs="sorted rows",
+    bias="up near calibration",
+    cost="one sort",
+    source="Gupta et al. 2021; Arrieta-Ibarra et al. 2022",
+    also_called=("KS", "ECCE", "ECCE-MAD", "ECCE-R", "Kuiper"),
+)

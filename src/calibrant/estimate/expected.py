@@ -1,0 +1,72 @@
+"""What will plain ECE read at another sample size, and how much of it is noise?"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrant.about import About
+from calibrant.bins import Binning, EqualWidth
+from calibrant.estimate.binned import bin_table, collect, folded_normal_mean
+from calibrant.predictions import admit
+from calibrant.problems import InputError
+from calibrant.results import Estimate
+
+
+def expected_ece(
+    labels: Any,
+    probs: Any = None,
+    *,
+    n: int | None = None,
+    bins: Binning = EqualWidth(15),  # noqa: B008  (frozen)
+    norm: Literal[1, 2] = 1,
+    root: bool = True,
+    view: Any = "auto",
+    weights: Any = None,
+) -> Estimate:
+    """What would plain ECE be on average with `n` rows like these? (By default as many as there are.)
+
+    Each bin's gap is taken as normal around the gap seen here, with variance (V_conf + ȳ(1−ȳ))/n_k, where V_conf is the
+    spread of the predictions in the bin: the mean of its absolute value has a closed form. `noise_floor` is the same for a
+    perfectly calibrated model. As n grows the value falls to the gap seen here: the difference is what noise adds.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> valid, test = cal.example()
+    >>> cal.expected_ece(test, n=100) > cal.expected_ece(test, n=100_000)
+    True
+    """
+    predictions = admit(labels, probs, weights=weights)
+    event = predictions.event(view)
+    if n is not None and (isinstance(n, bool) or n < 1):
+        raise InputError("n", "must be at least 1", f"it is {n!r}")
+    if norm not in (1, 2):
+        raise InputError("norm", "must be 1 or 2", f"it is {norm!r}")
+    state = collect(predictions, bins, predictions.view(view))
+    size = float(n if n is not None else state.total[0])
+    share = state.weight[0] / state.total[0]
+    gap, rate = (state.mean_prob - state.label_rate)[0], state.label_rate[0]
+    rows = share * size
+    variance = np.divide(state.prob_variance[0] + rate * (1 - rate), rows, out=np.zeros_like(rows), where=rows > 0)
+    null = np.divide(state.mean_variance[0], rows, out=np.zeros_like(rows), where=rows > 0)
+    power = float(share @ (gap**2 + variance if norm == 2 else folded_normal_mean(gap, np.sqrt(variance))))
+    floor = float(share @ (null if norm == 2 else folded_normal_mean(np.zeros_like(gap), np.sqrt(null))))
+    value, floor = (np.sqrt(power), float(np.sqrt(floor))) if norm == 2 and root else (power, floor)
+    described = {"view": predictions.view(view), "bins": bins.describe(), "norm": norm, "n": int(size), "root": root}
+    title = f"ECE expected at n = {int(size):,}"
+    return Estimate("expected_ece", title, value, event.n, None, floor, described, {"bins": bin_table(state)})
+
+
+ABOUT = About(
+    name="expected_ece",
+    title="expected ECE",
+    function=expected_ece,
+    quantity="mean of the plain binned error over samples of a given size",
+    views=("binary", "top", "class k"),
+    needs="sums",
+    bias="up: the gaps seen here are noisy themselves",
+    cost="one pass",
+    source="Gruber & Buettner 2022, Prop. 3.3",
+)

@@ -1,0 +1,76 @@
+"""Monotonic sweep: as many bins as keep the observed rates rising."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrant.about import About
+from calibrant.estimate.binned import VIEWS, Norm
+from calibrant.estimate.chosen import chosen_error
+from calibrant.kernels.sweep import always_rising, rising_mass_bins, rising_width_bins
+from calibrant.predictions import Event, admit
+from calibrant.results import Estimate
+
+
+def sweep_error(
+    labels: Any,
+    probs: Any = None,
+    *,
+    bins: Literal["mass", "width"] = "mass",
+    norm: Norm = 1,
+    debiased: bool = False,
+    root: bool = True,
+    clip: bool = True,
+    view: Any = "auto",
+    average: Literal["mean", "sum"] = "mean",
+    weights: Any = None,
+) -> Estimate:
+    """How far off is the model, with as many bins as the data bear?
+
+    Bins are added one by one, 2, 3, …, while the observed rates ȳ_1 ≤ … ≤ ȳ_b keep rising; the last such number is used.
+    Empty bins are skipped in the check; there are never more bins than rows. `settings["n_bins"]` tells the number.
+
+    When to trust it: low bias for miscalibrated models at small n; it assumes that the true rates rise with the
+    prediction.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> found = cal.sweep_error([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.4, 0.6, 0.7, 0.9])
+    >>> found.settings["n_bins"], round(found.value, 4)
+    (3, 0.1167)
+    """
+    predictions = admit(labels, probs, weights=weights)
+    options: dict[str, Any] = {"norm": norm, "debiased": debiased, "root": root, "clip": clip, "average": average}
+    named = {"name": "sweep_error", "kind": "sweep ", "how": "the most with rising rates"}
+    return chosen_error(predictions, view, bins, rising_bins, **named, **options)
+
+
+def rising_bins(event: Event, bins: str) -> int:
+    """The last number of bins, counting up, whose rates rise."""
+    groups = event.groups
+    most = max(int(groups.total), len(groups.values))
+    if always_rising(groups.weight, groups.hits):
+        return most
+    whole = bool((groups.weight == np.floor(groups.weight)).all() and (groups.hits == np.floor(groups.hits)).all())
+    slack = 0.0 if whole else 1e-13 * groups.total
+    below, hits = groups.below(), np.cumsum(groups.hits)
+    if bins == "mass":
+        return int(rising_mass_bins(below, hits, most, slack))
+    return int(rising_width_bins(groups.values, below, hits, most, slack))
+
+
+ABOUT = About(
+    name="sweep",
+    title="sweep ECE",
+    function=sweep_error,
+    quantity="mean gap between prediction and observed rate over as many bins as keep the rates rising",
+    views=VIEWS,
+    needs="sorted rows",
+    bias="small; up near calibration",
+    cost="one sort, then O(b log n) for each number of bins b tried",
+    source="Roelofs et al. 2022, algorithm 1",
+    also_called=("ECE_sweep", "ESweep"),
+)

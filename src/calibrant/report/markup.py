@@ -1,0 +1,22 @@
+"""Elements of HTML and SVG as text."""
+
+from __future__ import annotations
+
+from html import escape
+
+
+def tag(name: str, content: str = "", **attributes: str | float) -> str:
+    """An element. `content` is finished markup; attribute values are escaped; `class_` is class, `_` elsewhere is `-`."""
+    written = "".join(f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items())
+    return f"<{name}{written}>{content}</{name}>"
+
+
+def words(name: str, text: str, **attributes: str | float) -> str:
+    """An element that holds plain text, escaped."""
+    return tag(name, escape(text), **attributes)
+
+
+def _value(value: str | float) -> str:
+    if isinstance(value, str):
+        return escape(value)
+    return f"{value:.2f}".rstrip("0").rstrip(".")  # hundredths of a pixel: small files, no visible loss

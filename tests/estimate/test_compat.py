@@ -1,0 +1,192 @@
+"""What other packages print, edge for edge. Run with the packages installed; each is skipped where it is missing."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant import InputError, Predictions
+from calibrant.estimate.compat import PRESETS, torch_linspace
+
+TORCH_ROUNDING = 2e-6
+"""Peers add up in the precision of the data, here float32; ours in float64."""
+
+
+def peer(name):
+    """A package that may warn when imported, which is its business."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip(name)
+
+
+def awkward(rng, dtype):
+    """Every value of several grids and both its neighbours, exact 0 and 1, ties, and ordinary numbers."""
+    grids = np.concatenate([np.arange(b + 1) / b for b in (10, 15, 20)]).astype(dtype)
+    beside = [np.nextafter(grids, dtype(end)) for end in (0, 1)]
+    probs = np.concatenate([grids, *beside, rng.random(100), rng.integers(0, 2, 50)]).astype(dtype)
+    return (rng.random(len(probs)) < 0.3 + 0.4 * probs).astype(int), probs
+
+
+def awkward_matrix(rng, dtype, n=400):
+    parts = rng.multinomial(20, [0.6, 0.2, 0.1, 0.1], n)
+    return rng.integers(0, 4, n), (parts / 20).astype(dtype)
+
+
+def fused_linspace(n_bins, dtype):
+    """torch.linspace(0, 1): up from 0 in the lower half, down from 1 in the upper, each step·i rounded once with the
+    addition, as every build with fused multiply-add does (AVX2, AVX-512, ARM, CUDA)."""
+    step = Fraction(float(dtype(1) / dtype(n_bins)))
+    half = (n_bins + 1) // 2
+    exact = [step * i if i < half else 1 - step * (n_bins - i) for i in range(n_bins + 1)]
+    return np.array([float(edge) for edge in exact]).astype(dtype)  # exact in float64 where dtype is float32
+
+
+def guo(labels, probs, n_bins):
+    """Guo et al.'s code with NumPy for torch: linspace in float32, gt lower and le upper; rows at 0 are in no bin."""
+    labels, probs = np.asarray(labels), np.asarray(probs)
+    confidences, right = probs, labels
+    if probs.ndim == 2:
+        confidences, right = probs.max(axis=1), probs.argmax(axis=1) == labels
+    edges = fused_linspace(n_bins, np.float32)
+    total = 0.0
+    for low, high in zip(edges[:-1], edges[1:], strict=True):
+        inside = (confidences > confidences.dtype.type(low)) & (confidences <= confidences.dtype.type(high))
+        if inside.any():
+            gap = confidences[inside].astype(float).mean() - right[inside].astype(float).mean()
+            total += abs(gap) * inside.mean()
+    return total
+
+
+@pytest.mark.parametrize("n_bins", [1, 2, 5, 10, 15, 20, 33])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_guo(rng, dtype, n_bins):
+    for labels, probs in (awkward(rng, dtype), awkward_matrix(rng, dtype)):
+        assert cal.ece(labels, probs, n_bins=n_bins, compat="guo").value == pytest.approx(guo(labels, probs, n_bins), abs=1e-12)
+
+
+def test_guos_zeros_count_but_lie_in_no_bin():
+    found = cal.ece([1, 1, 1], [0.0, 0.5, 0.5], compat="guo")
+    assert found.value == pytest.approx(2 / 3 * 0.5)
+    assert any("fall into no bin" in caution for caution in found.cautions)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_edges_step_up_from_zero_and_down_from_one(dtype):
+    for n_bins in [*range(1, 130), 255, 1000]:
+        assert np.array_equal(torch_linspace(n_bins, dtype).astype(dtype), fused_linspace(n_bins, dtype)), n_bins
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_edges_are_those_of_torch(dtype):
+    torch = peer("torch")
+    if torch.backends.cpu.get_cpu_capability() == "DEFAULT":
+        pytest.skip("this build of torch has no fused multiply-add")
+    for n_bins in [*range(1, 130), 255, 1000]:
+        expected = torch.linspace(0, 1, n_bins + 1, dtype=getattr(torch, dtype)).numpy()
+        assert np.array_equal(torch_linspace(n_bins, dtype).astype(dtype), expected), n_bins
+
+
+@pytest.mark.parametrize("n_bins", [5, 10, 15, 20])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_torchmetrics(rng, dtype, n_bins):
+    peer("torchmetrics")
+    torch = peer("torch")
+    from torchmetrics.functional.classification import binary_calibration_error, multiclass_calibration_error
+
+    labels, probs = awkward(rng, dtype)
+    theirs = float(binary_calibration_error(torch.tensor(probs), torch.tensor(labels), n_bins=n_bins))
+    assert cal.ece(labels, probs, n_bins=n_bins, compat="torchmetrics").value == pytest.approx(theirs, abs=TORCH_ROUNDING)
+    labels, probs = awkward_matrix(rng, dtype)
+    theirs = float(multiclass_calibration_error(torch.tensor(probs), torch.tensor(labels), num_classes=4, n_bins=n_bins))
+    assert cal.ece(labels, probs, n_bins=n_bins, compat="torchmetrics").value == pytest.approx(theirs, abs=TORCH_ROUNDING)
+
+
+def test_torchmetrics_of_two_columns_is_the_top_class(rng):
+    peer("torchmetrics")
+    torch = peer("torch")
+    from torchmetrics.functional.classification import multiclass_calibration_error
+
+    labels, p = awkward(rng, np.float32)
+    probs = np.stack([1 - p, p], axis=1)
+    theirs = float(multiclass_calibration_error(torch.tensor(probs), torch.tensor(labels), num_classes=2, n_bins=15))
+    assert cal.ece(labels, probs, compat="torchmetrics").value == pytest.approx(theirs, abs=TORCH_ROUNDING)
+
+
+@pytest.mark.parametrize("n_bins", [5, 10, 15, 20])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_netcal(rng, dtype, n_bins):
+    peer("netcal")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from netcal.metrics import ECE
+
+        cases = [awkward(rng, dtype), awkward_matrix(rng, dtype)]
+        theirs = [float(ECE(n_bins).measure(probs, labels)) for labels, probs in cases]
+    ours = [cal.ece(labels, probs, n_bins=n_bins, compat="netcal").value for labels, probs in cases]
+    assert ours == pytest.approx(theirs, abs=TORCH_ROUNDING)
+
+
+def test_netcal_of_two_columns(rng):
+    peer("netcal")
+    labels, p = awkward(rng, np.float64)
+    probs = np.stack([1 - p, p], axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from netcal.metrics import ECE
+
+        theirs = float(ECE(15).measure(probs, labels))
+    assert cal.ece(labels, probs, compat="netcal").value == pytest.approx(theirs, abs=TORCH_ROUNDING)
+
+
+@pytest.mark.parametrize("n_bins", [5, 10, 15, 20])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sklearn(rng, dtype, n_bins):
+    peer("sklearn")
+    from sklearn.calibration import calibration_curve
+
+    labels, probs = awkward(rng, dtype)
+    rate, mean = calibration_curve(labels, probs, n_bins=n_bins)
+    edges = np.linspace(0, 1, n_bins + 1)
+    counts = np.bincount(np.searchsorted(edges[1:-1], probs), minlength=n_bins)
+    expected = (np.abs(rate - mean) * counts[counts > 0]).sum() / len(labels)
+    assert cal.ece(labels, probs, n_bins=n_bins, compat="sklearn").value == pytest.approx(expected, abs=1e-12)
+    pair = np.stack([1 - probs, probs], axis=1)
+    assert cal.ece(labels, pair, n_bins=n_bins, compat="sklearn").value == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_each_preset_says_how_it_differs(name):
+    found = cal.ece([0, 1], [0.2, 0.7], compat=name)
+    assert PRESETS[name].package in found.title
+    assert found.settings["compat"] == name
+    assert found.settings["differs"]
+    assert cal.Estimate.from_json(found.to_json()) == found
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_away_from_edges_all_packages_agree(rng, name):
+    probs = (rng.integers(0, 15, 300) + rng.uniform(0.1, 0.9, 300)) / 15
+    labels = rng.random(300) < probs
+    assert cal.ece(labels, probs, compat=name).value == pytest.approx(cal.ece(labels, probs).value, abs=1e-12)
+
+
+@pytest.mark.parametrize("n_bins", [0, -3, 2.5, "15", True])
+@pytest.mark.parametrize("name", [None, *PRESETS])
+def test_the_number_of_bins_is_checked_for_every_package(name, n_bins):
+    with pytest.raises(InputError, match="n_bins must be a whole number"):
+        cal.ece([0, 1], [0.2, 0.7], n_bins=n_bins, compat=name)
+
+
+@pytest.mark.parametrize("compat", ["Guo", "", 3])
+def test_an_unknown_package_is_refused(compat):
+    with pytest.raises(InputError, match="compat must be one of 'guo', 'torchmetrics', 'netcal', 'sklearn'; it is"):
+        cal.ece([0, 1], [0.2, 0.7], compat=compat)
+
+
+def test_the_default_is_fifteen_equal_width_bins(rng):
+    said = Predictions(rng.integers(0, 2, 50), rng.random(50))
+    assert cal.ece(said) == cal.binned_error(said, bins=cal.EqualWidth(15))

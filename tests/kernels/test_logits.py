@@ -1,0 +1,59 @@
+"""Logits to probabilities and back."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import strategies as some
+from hypothesis import given
+from tolerances import ROUNDING
+
+from calibrant.kernels import logits as kernel
+
+
+@given(some.logit_rows())
+def test_softmax_is_the_one_of_higher_precision(said):
+    z = np.atleast_2d(said.probs.T).T.astype(np.longdouble)
+    z = np.hstack([np.zeros_like(z), z]) if z.shape[1] == 1 else z
+    shares = np.exp(z - z.max(axis=1, keepdims=True))
+    shares /= shares.sum(axis=1, keepdims=True)
+    found = kernel.probabilities(said.probs)
+    expected = shares[:, 1] if said.probs.ndim == 1 else shares
+    np.testing.assert_allclose(found, expected.astype(float), rtol=1e-14, atol=1e-300)  # exp is good to an ulp or two
+
+
+def test_log_softmax_holds_what_probabilities_lose():
+    found = kernel.log_probabilities(np.array([[0.0, -2000.0]]))
+    assert found.tolist() == [[0, -2000]]
+
+
+@pytest.mark.parametrize("dtype", some.DTYPES)
+def test_log_odds_and_back(dtype):
+    probs = np.array([0, 1e-30, 0.1, 0.5, 0.9, 1], dtype=dtype)
+    odds = kernel.log_odds(probs)
+    assert odds.dtype == dtype
+    assert odds[0] == -np.inf
+    assert odds[-1] == np.inf
+    np.testing.assert_allclose(kernel.sigmoid(odds), probs, rtol=50 * np.finfo(dtype).eps)
+
+
+def test_saturated_logits_raise_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert kernel.sigmoid(np.array([-1e300, 1e300])).tolist() == [0, 1]
+        assert kernel.probabilities(np.array([[1e300, -1e300]])).tolist() == [[1, 0]]
+
+
+@pytest.mark.parametrize("block", [1, 3, 1000])
+def test_the_size_of_blocks_does_not_matter(monkeypatch, rng, block):
+    z = rng.normal(size=(50, 3))
+    whole = kernel.probabilities(z)
+    monkeypatch.setattr(kernel, "BLOCK", block)
+    np.testing.assert_allclose(kernel.probabilities(z), whole, rtol=ROUNDING)
+    assert sum(rows.stop - rows.start for rows in kernel.row_blocks(50, 3)) == 50
+
+
+def test_an_event_becomes_two_columns():
+    assert kernel.two_columns(np.array([0.25, 1])).tolist() == [[0.75, 0.25], [0, 1]]

@@ -1,0 +1,599 @@
+"""Reading predictions from files, and writing repaired ones."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.typing import NDArray
+from pyarrow import csv, feather, parquet
+
+import calibrant as cal
+from calibrant.files import Columns, _open, choose, read, read_said, read_with_columns, write
+from tolerances import ROUNDING
+
+CLASSES = ("cat", "cow", "dog")
+TABLES = ["csv", "tsv", "csv.gz", "parquet", "pq", "arrow", "feather", "ipc", "jsonl", "ndjson", "jsonl.gz"]
+ENDINGS = [*TABLES, "npz"]
+
+
+def save(path: Path, columns: dict[str, Any]) -> Path:
+    """Columns in the format of the path's ending, written without calibrant."""
+    if path.suffix == ".npz":
+        np.savez(path, **{name: np.asarray(values) for name, values in columns.items()})
+        return path
+    lists = {name: list(v) if np.ndim(v) == 2 else v for name, v in columns.items()}
+    table = pa.table({name: pa.array(values) for name, values in lists.items()})
+    if path.suffix in (".parquet", ".pq"):
+        parquet.write_table(table, path)
+    elif path.suffix in (".arrow", ".feather", ".ipc"):
+        feather.write_feather(table, str(path))
+    else:
+        text = io.BytesIO()
+        if "json" in path.name:
+            text.write("".join(json.dumps(row) + "\n" for row in table.to_pylist()).encode())
+        else:
+            csv.write_csv(table, text, csv.WriteOptions(delimiter="\t" if ".tsv" in path.name else ","))
+        path.write_bytes(gzip.compress(text.getvalue()) if path.suffix == ".gz" else text.getvalue())
+    return path
+
+
+def text(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def probs(rng: np.random.Generator) -> NDArray[np.float64]:
+    return rng.dirichlet([1, 1, 1], 120)
+
+
+@pytest.fixture
+def labels(rng: np.random.Generator) -> NDArray[np.int64]:
+    return rng.integers(0, 3, 120)
+
+
+def family(probs: NDArray[Any], prefix: str = "prob_") -> dict[str, NDArray[Any]]:
+    return {f"{prefix}{name}": probs[:, k] for k, name in enumerate(CLASSES)}
+
+
+# Formats
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_every_format_gives_the_same_numbers(tmp_path, labels, probs, ending):
+    path = save(tmp_path / f"predictions.{ending}", {"label": labels, **family(probs)})
+    found = cal.Predictions.read(path)
+    assert float(cal.ece(found)) == pytest.approx(float(cal.ece(labels, probs)), abs=ROUNDING)
+    assert found.classes == CLASSES
+    assert np.array_equal(found.labels, labels)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "jsonl", "npz"])
+def test_a_column_of_lists_is_a_matrix(tmp_path, labels, probs, ending):
+    found = read(save(tmp_path / f"p.{ending}", {"y_true": labels, "probs": probs}))
+    assert np.array_equal(found.probs, probs)
+
+
+@pytest.mark.parametrize("tensor", [False, True])
+def test_a_column_of_fixed_size_lists_is_a_matrix(tmp_path, labels, probs, tensor):
+    fixed = pa.FixedSizeListArray.from_arrays(pa.array(probs.ravel()), 3)
+    column = pa.FixedShapeTensorArray.from_numpy_ndarray(probs) if tensor else fixed
+    parquet.write_table(pa.table({"label": labels, "probs": column}), tmp_path / "p.parquet")
+    assert np.array_equal(read(tmp_path / "p.parquet").probs, probs)
+
+
+def test_an_arrow_stream_reads_as_an_arrow_file(tmp_path, labels, probs):
+    table = pa.table({"label": labels, "note": ["x"] * 120, **family(probs)})
+    with pa.OSFile(str(tmp_path / "p.arrow"), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    assert np.array_equal(read(tmp_path / "p.arrow").probs, probs)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "npz"])
+def test_single_precision_stays(tmp_path, labels, probs, ending):
+    said = family(np.log(probs).astype(np.float32), "logit_")
+    found = read(save(tmp_path / f"p.{ending}", {"label": labels, **said}))
+    assert found.logits is not None
+    assert found.logits.dtype == np.float32
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_other_columns_are_not_read(tmp_path, labels, probs, ending):
+    store = _open(save(tmp_path / f"p.{ending}", {"label": labels, "p": probs[:, 0], "other": probs[:, 1]}))
+    loaded = store.load(["p"], [])
+    assert list(getattr(loaded, "column_names", loaded)) == ["p"]
+
+
+@pytest.mark.parametrize("kind", ["dictionary", "large_string", "string_view", "binary"])
+def test_text_labels_read_alike_however_they_are_stored(tmp_path, kind):
+    names = pa.array(["no", "yes", "yes"])
+    stored = names.dictionary_encode() if kind == "dictionary" else names.cast(getattr(pa, kind)())
+    feather.write_feather(pa.table({"label": stored, "p": [0.2, 0.7, 0.9]}), str(tmp_path / "p.arrow"))
+    assert read(tmp_path / "p.arrow", classes="no,yes").labels.tolist() == [0, 1, 1]
+
+
+def test_decimals_are_numbers(tmp_path):
+    decimals = pa.array([0.25, 0.75]).cast(pa.decimal128(10, 4))
+    parquet.write_table(pa.table({"label": [0, 1], "p": decimals}), tmp_path / "p.parquet")
+    assert read(tmp_path / "p.parquet").probs.tolist() == [0.25, 0.75]
+
+
+def test_text_with_line_breaks_and_commas_does_no_harm(tmp_path):
+    path = text(tmp_path / "p.csv", "label,prompt,p", '1,"say ""hi"",', 'then stop",0.8', "0,plain,0.3")
+    assert read(path).probs.tolist() == [0.8, 0.3]
+
+
+def test_a_byte_order_mark_is_skipped(tmp_path):
+    (tmp_path / "p.csv").write_bytes(b"\xef\xbb\xbflabel,p\r\n1,0.5\r\n0,0.25\r\n")
+    assert read(tmp_path / "p.csv").probs.tolist() == [0.5, 0.25]
+
+
+# Which columns?
+
+
+@pytest.mark.parametrize(
+    "label", ["label", "labels", "y", "y_true", "Target", "TRUTH", "outcome", "class", "correct", " label"]
+)
+@pytest.mark.parametrize("said", ["p", "prob", "Probs", "probability", "y_prob", "conf", "Confidence", "prob_1", "p1"])
+def test_columns_are_found_by_name_whatever_the_case(label, said):
+    assert choose(["id", label, said], "f") == Columns((said,), label=label)
+
+
+@pytest.mark.parametrize(
+    ("names", "classes"),
+    [
+        (["prob_0", "prob_1", "prob_2"], ("0", "1", "2")),
+        (["p_0", "p_1"], ("0", "1")),
+        (["p0", "p1", "p2"], ("0", "1", "2")),
+        (["probs_cat", "probs_dog"], ("cat", "dog")),
+        (["proba_new_york", "proba_new_delhi"], ("new_york", "new_delhi")),
+        (["Prob_Cat", "Prob_Dog"], ("Cat", "Dog")),
+        (["prob.a", "prob.b"], ("a", "b")),
+    ],
+)
+def test_families_of_columns_name_their_classes(names, classes):
+    assert choose(["label", *names], "f") == Columns(tuple(names), classes=classes, label="label")
+
+
+def test_numbered_columns_are_taken_in_the_order_of_counting():
+    names = [f"logit_{k}" for k in (0, 1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9)]
+    found = choose([*names, "label"], "f")
+    assert found.said == tuple(f"logit_{k}" for k in range(12))
+    assert found.logits
+
+
+def test_words_that_begin_alike_are_no_family():
+    assert choose(["label", "problem", "p_value", "probs"], "f").said == ("probs",)
+
+
+def test_probabilities_are_preferred_to_logits_and_logits_to_confidences():
+    assert choose(["label", "logits", "probs", "conf"], "f").said == ("probs",)
+    assert choose(["label", "logits", "conf", "pred"], "f") == Columns(("logits",), logits=True, label="label")
+
+
+def test_weights_and_groups_are_found_and_can_be_refused():
+    names = ["label", "p", "Weight", "group"]
+    assert choose(names, "f") == Columns(("p",), label="label", weights="Weight", groups="group")
+    assert choose(names, "f", weights="none", groups="none") == Columns(("p",), label="label")
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "classes"),
+    [
+        ("out_a", ("out_a",), None),
+        ("OUT_A", ("out_a",), None),
+        ("out_b,out_a", ("out_b", "out_a"), ("b", "a")),
+        (["out_b", "out_a"], ("out_b", "out_a"), ("b", "a")),
+        ("out_", ("out_a", "out_b"), ("a", "b")),
+        ("out", ("out_a", "out_b"), ("a", "b")),
+        ("out_*", ("out_a", "out_b"), ("a", "b")),
+        ("OUT_?", ("out_a", "out_b"), ("a", "b")),
+        ("cat,dog", ("cat", "dog"), ("cat", "dog")),
+        ("z1,z0", ("z1", "z0"), ("1", "0")),
+        ("prob_cat,prob_cow", ("prob_cat", "prob_cow"), ("cat", "cow")),
+    ],
+)
+def test_columns_are_given_by_name_list_prefix_or_pattern(given, said, classes):
+    names = ["y", "out_a", "out_b", "cat", "dog", "z0", "z1", "prob_cat", "prob_cow"]
+    found = choose(names, "f", probs=given)
+    assert (found.said, found.classes) == (said, classes)
+
+
+def test_declared_classes_put_named_columns_in_order(tmp_path):
+    path = text(tmp_path / "p.csv", "label,prob_a,prob_b", "a,0.9,0.1", "b,0.2,0.8")
+    found = read(path, classes="b,a")
+    assert found.classes == ("b", "a")
+    assert found.probs.tolist() == [[0.1, 0.9], [0.8, 0.2]]
+    assert found.labels.tolist() == [1, 0]
+
+
+def test_columns_describe_themselves():
+    assert str(choose(["label", "p"], "f")) == "labels from 'label', probabilities from 'p'"
+    names = ["y", "logit_a", "logit_b", "weight", "group"]
+    expected = "labels from 'y', logits from 'logit_a' … 'logit_b', weights from 'weight', groups from 'group'"
+    assert str(choose(names, "f")) == expected
+    assert str(choose(["y", "conf", "pred"], "f")) == "labels from 'pred' = 'y', probabilities from 'conf'"
+
+
+# Labels
+
+
+@pytest.mark.parametrize("labels", [["cat", "dog", "dog"], [0, 2, 2]])
+def test_labels_are_class_names_or_positions(tmp_path, labels):
+    said = family(np.array([[0.8, 0.1, 0.1], [0.1, 0.1, 0.8], [0.2, 0.2, 0.6]]))
+    found = read(save(tmp_path / "p.parquet", {"label": labels, **said}))
+    assert found.labels.tolist() == [0, 2, 2]
+    assert found.classes == CLASSES
+    assert found.event("class dog").outcomes.tolist() == [0, 1, 1]
+
+
+def test_numbered_classes_match_numbers_and_text(tmp_path):
+    said = {"prob_1": [0.8, 0.3], "prob_2": [0.2, 0.7]}
+    assert read(save(tmp_path / "a.parquet", {"label": [1, 2], **said})).classes == (1, 2)
+    assert read(save(tmp_path / "b.parquet", {"label": ["1", "2"], **said})).classes == ("1", "2")
+    for name in ("a", "b"):
+        assert read(tmp_path / f"{name}.parquet").labels.tolist() == [0, 1]
+
+
+def test_true_and_false_are_classes(tmp_path):
+    path = text(tmp_path / "p.csv", "label,prob_False,prob_True", "true,0.2,0.8", "false,0.7,0.3")
+    assert read(path).labels.tolist() == [1, 0]
+    path = text(tmp_path / "q.csv", "correct,conf", "true,0.8", "false,0.3")
+    assert read(path).labels.tolist() == [1, 0]
+
+
+def test_names_of_a_single_event_need_a_negative_and_a_positive_class(tmp_path):
+    path = text(tmp_path / "p.csv", "label,p", "spam,0.9", "ham,0.2")
+    assert read(path, classes="ham,spam").labels.tolist() == [1, 0]
+    assert read(path, classes=["spam", "ham"]).labels.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("classes", ["-1,1", "-1.0,1.0", (-1, 1)])
+def test_numbers_can_be_classes(tmp_path, classes):
+    path = text(tmp_path / "p.csv", "label,p", "1,0.9", "-1,0.2")
+    assert read(path, classes=classes).labels.tolist() == [1, 0]
+
+
+def test_names_can_be_given_to_numbers(tmp_path):
+    path = text(tmp_path / "p.csv", "label,p", "1,0.9", "0,0.2")
+    found = read(path, classes="ham,spam")
+    assert found.classes == ("ham", "spam")
+    assert found.labels.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("names", [[3, 1, 2], ["c", "a", "b"]])
+def test_confidence_beside_a_predicted_class_asks_whether_it_is_right(tmp_path, names):
+    path = save(
+        tmp_path / "p.parquet", {"label": names, "pred": [names[0], names[0], names[2]], "conf": [0.9, 0.6, 0.7]}
+    )
+    found = read(path)
+    assert found.labels.tolist() == [1, 0, 1]
+    assert found.probs.tolist() == [0.9, 0.6, 0.7]
+
+
+def test_a_column_called_correct_is_the_event_itself(tmp_path):
+    path = save(tmp_path / "p.parquet", {"correct": [1, 0], "pred": [7, 7], "confidence": [0.9, 0.6]})
+    assert read(path).labels.tolist() == [1, 0]
+
+
+def test_one_hot_labels_and_shares_are_read(tmp_path, probs):
+    hot = np.eye(3)[[0, 2]]
+    found = read(save(tmp_path / "p.npz", {"labels": hot, "probs": probs[:2]}), classes="cat,cow,dog")
+    assert found.labels.tolist() == [0, 2]
+    assert found.classes == CLASSES
+    path = text(tmp_path / "p.csv", "label,p", "0.25,0.5", "1,0.7")
+    assert read(path, soft=True).labels.tolist() == [0.25, 1.0]
+
+
+def test_weights_and_groups_reach_the_predictions(tmp_path):
+    path = text(tmp_path / "p.csv", "label,p,weight,group", "1,0.5,2,a", "0,0.25,1,b")
+    found = read(path)
+    assert found.weights is not None
+    assert found.weights.tolist() == [2, 1]
+    assert found.groups is not None
+    assert found.groups.tolist() == ["a", "b"]
+
+
+def test_rows_are_normalised_only_when_asked(tmp_path):
+    path = text(tmp_path / "p.csv", "label,prob_a,prob_b", "a,2e-1,2e-1", "b,0.1,0.4")
+    assert read(path, normalize=True).probs.tolist() == [[0.5, 0.5], [0.2, 0.8]]
+    assert read_said(path, normalize=True).values.tolist() == [[0.5, 0.5], [0.2, 0.8]]
+
+
+# What can go wrong
+
+
+def refusal(error: type[Exception], path: Path, **columns: Any) -> str:
+    with pytest.raises(error) as caught:
+        read(path, **columns)
+    return str(caught.value).replace(f"{path.parent}/", "")
+
+
+@pytest.mark.parametrize(
+    ("lines", "columns", "message"),
+    [
+        (
+            ["truth_value,score", "1,0.5"],
+            {"probs": "score"},
+            "p.csv has no column that is named for the labels; it has 'truth_value', 'score'. Say which: label='NAME'.",
+        ),
+        (
+            ["label,score", "1,0.5"],
+            {},
+            "p.csv has no column that is named for probabilities or logits; it has 'label', 'score'. "
+            "Say which: probs='NAME', probs='PREFIX_*' or logits=.",
+        ),
+        (
+            ["1,0.5", "0,0.25"],
+            {},
+            "p.csv has no column that is named for probabilities or logits; it has '1', '0.5'. "
+            "The first line seems to hold data: add a header such as label,prob.",
+        ),
+        (["label,p,y", "1,0.5,1"], {}, "p.csv has several columns for label: 'label', 'y'. Say which: label='label'."),
+        (["label,p,prob", "1,0,0"], {}, "p.csv has several columns for probs: 'p', 'prob'. Say which: probs='p'."),
+        (
+            ["label,prob_a,prob_b,p", "1,0,1,0"],
+            {},
+            "p.csv has several columns for probs: 'p', 'prob_a'. Say which: probs='p'.",
+        ),
+        (["label,P,p", "1,0,0"], {}, "p.csv has several columns for probs: 'P', 'p'. Say which: probs='P'."),
+        (["label,p,p", "1,0,0"], {"probs": "p"}, "'p.csv' has several columns called 'p'. Rename all but one."),
+        (["label,p"], {}, "cannot read 'p.csv': it holds no rows."),
+        (["label,p", "1"], {}, "cannot read 'p.csv': CSV parse error: Expected 2 columns, got 1: 1"),
+    ],
+)
+def test_a_file_that_does_not_fit_says_what_it_has_and_what_to_do(tmp_path, lines, columns, message):
+    assert refusal(cal.FileError, text(tmp_path / "p.csv", *lines), **columns) == message
+
+
+@pytest.mark.parametrize(
+    ("lines", "columns", "message"),
+    [
+        (
+            ["label,p", "1,0.5"],
+            {"label": "why"},
+            "label must name a column of p.csv; 'why' is not among 'label', 'p'.",
+        ),
+        (["label,p", "1,0.5"], {"probs": "q_*"}, "probs must name columns of p.csv; 'q_*' fits none of 'label', 'p'."),
+        (["label,p", "1,0.5"], {"logits": "p,q"}, "logits must name columns of p.csv; 'q' fits none of 'label', 'p'."),
+        (
+            ["label,p", "1,0.5"],
+            {"probs": "p", "logits": "p"},
+            "probs and logits cannot both be given. Name the one to use.",
+        ),
+        (
+            ["label,p", "1,0.5", "0,-7"],
+            {},
+            "p.csv: column 'p' must lie in [0, 1]; row 1 (the first is 0) is -7.0. If these are logits, pass logits='p'.",
+        ),
+        (
+            ["label,prob_a,prob_b", "a,0.5,0.5", "b,0.5,-7"],
+            {},
+            "p.csv: columns 'prob_a' … 'prob_b' must lie in [0, 1]; row 1 (the first is 0) of 'prob_b' is -7.0. "
+            "If these are logits, pass logits='prob_a,prob_b'.",
+        ),
+        (
+            ["label,p", "1,0.5", "0,"],
+            {},
+            "p.csv: column 'p' must not hold missing values; row 1 (the first is 0) is empty. Drop or fill such rows.",
+        ),
+        (
+            ["label,p", "yes,0.5", ",0.5"],
+            {"classes": "no,yes"},
+            "p.csv: column 'label' must not hold missing values; row 1 (the first is 0) is empty. "
+            "Drop or fill such rows.",
+        ),
+        (
+            ["label,p", "yes,0.5", "no,0.5"],
+            {},
+            "p.csv: column 'label' holds names; row 0 (the first is 0) is yes. "
+            "Pass classes=(negative, positive) (scikit-learn: model.classes_).",
+        ),
+        (
+            ["label,p", "yes,0.5", "maybe,0.5"],
+            {"classes": "no,yes"},
+            "p.csv: column 'label' must be among the classes 'no', 'yes'; row 1 (the first is 0) is 'maybe'.",
+        ),
+        (
+            ["label,p", "yes,0.5"],
+            {"classes": "no,yes,maybe"},
+            "p.csv: classes must hold 2 classes (negative, positive); it holds 3.",
+        ),
+        (["label,p", "1,low", "0,high"], {}, "p.csv: column 'p' must hold numbers; it holds 'low' and the like."),
+        (
+            ["label,conf,pred", "cat,0.5,3"],
+            {},
+            "p.csv: column 'label' must hold classes as column 'pred' does; one holds 'cat', the other 3. "
+            "Pass pred='none' if it is not the predicted class.",
+        ),
+        (
+            ["label,p,weight", "1,0.5,-2"],
+            {},
+            "p.csv: column 'weight' must not be negative; row 0 (the first is 0) is -2.0.",
+        ),
+    ],
+)
+def test_values_that_cannot_be_used_are_named_by_column_and_row(tmp_path, lines, columns, message):
+    assert refusal(cal.InputError, text(tmp_path / "p.csv", *lines), **columns) == message
+
+
+def test_a_missing_entry_of_a_list_is_reported(tmp_path):
+    path = text(tmp_path / "p.jsonl", '{"label": 0, "probs": [0.5, 0.5]}', '{"label": 0, "probs": [0.5, null]}')
+    expected = (
+        "p.jsonl: column 'probs' must not hold missing values; row 1 (the first is 0) is empty. Drop or fill such rows."
+    )
+    assert refusal(cal.InputError, path) == expected
+
+
+def test_lists_must_have_one_length(tmp_path):
+    path = text(tmp_path / "p.jsonl", '{"label": 0, "probs": [0.5, 0.5]}', '{"label": 0, "probs": [1.0]}')
+    expected = (
+        "p.jsonl: column 'probs' must hold lists of one length; row 0 (the first is 0) has 2 numbers, row 1 has 1."
+    )
+    assert refusal(cal.InputError, path) == expected
+
+
+def test_arrays_of_different_lengths_are_refused(tmp_path):
+    path = save(tmp_path / "p.npz", {"label": [0, 1], "prob_a": [0.5, 0.5], "prob_b": [0.5, 0.5, 0.5]})
+    expected = "p.npz: columns 'prob_a' … 'prob_b' must have as many rows in every column."
+    assert refusal(cal.InputError, path) == expected
+
+
+def test_objects_are_never_unpickled(tmp_path):
+    np.savez(tmp_path / "p.npz", labels=np.array([0, 1]), probs=np.array([{"a": 1}, None], dtype=object))
+    assert refusal(cal.FileError, tmp_path / "p.npz").startswith("cannot read 'p.npz': Object arrays cannot be loaded")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("p.csv", b"", "cannot read 'p.csv': it is empty."),
+        ("p.csv", b"PAR1xxxx", "cannot read 'p.csv': it is not CSV; its first bytes are those of Parquet."),
+        ("p.parquet", b"label,p\n", "cannot read 'p.parquet': it is not Parquet."),
+        ("p.npz", b"label,p\n", "cannot read 'p.npz': it is not NPZ."),
+        ("p.arrow", b"label,p\n", "cannot read 'p.arrow': it is not Arrow."),
+        ("p.csv.gz", b"label,p\n", "cannot read 'p.csv.gz': it is not gzip."),
+        ("p.npz", b"PK\x03\x04rest", "cannot read 'p.npz': it is damaged (File is not a zip file)"),
+        (
+            "p.jsonl",
+            b"[1, 2]\n",
+            "cannot read 'p.jsonl': JSON parse error: Column() changed from object to array in row 0",
+        ),
+    ],
+)
+def test_a_file_of_another_kind_is_refused_in_a_line(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    assert refusal(cal.FileError, tmp_path / name) == message
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "npz"])
+def test_half_a_file_is_refused(tmp_path, labels, probs, ending):
+    path = save(tmp_path / f"p.{ending}", {"label": labels, **family(probs)})
+    path.write_bytes(path.read_bytes()[:500])
+    assert refusal(cal.FileError, path).startswith(f"cannot read 'p.{ending}': ")
+
+
+def test_a_missing_file_a_folder_and_an_unknown_ending_are_refused(tmp_path):
+    assert refusal(cal.FileError, tmp_path / "p.csv") == "cannot read 'p.csv': there is no such file"
+    (tmp_path / "folder.csv").mkdir()
+    assert refusal(cal.FileError, tmp_path / "folder.csv") == "cannot read 'folder.csv': Is a directory"
+    message = refusal(cal.FileError, tmp_path / "p.xlsx")
+    assert message.startswith("'p.xlsx' has no ending that tells its format. Use one of .csv, .tsv, .parquet")
+    assert refusal(cal.FileError, tmp_path / "p.parquet.gz").startswith("'p.parquet.gz' has no ending")
+
+
+def test_an_unknown_option_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="labels"):
+        cal.Predictions.read(tmp_path / "p.csv", labels="y")
+
+
+# Back into a file
+
+
+@pytest.mark.parametrize("target", ENDINGS)
+@pytest.mark.parametrize("source", ["csv", "parquet", "jsonl", "npz"])
+def test_repaired_files_keep_all_other_columns(tmp_path, probs, source, target):
+    others = {"id": np.arange(120), "note": np.array(["a", "b, c"] * 60)}
+    path = save(tmp_path / f"p.{source}", {**others, **family(probs), "label": np.zeros(120, int)})
+    output = tmp_path / f"out.{target}"
+    write(output, read_said(path), probs[:, ::-1])
+    found, columns = read_with_columns(output, groups="note", weights="id")
+    assert np.array_equal(found.probs, probs[:, ::-1])
+    assert columns.said == ("prob_cat", "prob_cow", "prob_dog")
+    assert found.groups is not None
+    assert found.groups.tolist() == ["a", "b, c"] * 60
+    assert found.weights is not None
+    assert found.weights.tolist() == list(range(120))
+    assert [p.name for p in tmp_path.iterdir() if "partial" in p.name] == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (["logit_cat", "logit_cow", "logit_dog"], ["prob_cat", "prob_cow", "prob_dog"]),
+        (["logits_0", "logits_1", "logits_2"], ["probs_0", "probs_1", "probs_2"]),
+        (["z_a", "z_b", "z_c"], ["prob_a", "prob_b", "prob_c"]),
+    ],
+)
+def test_columns_of_logits_become_columns_of_probabilities(tmp_path, probs, before, after):
+    columns = {"id": range(120)} | {name: probs[:, k] for k, name in enumerate(before)} | {"last": range(120)}
+    path = save(tmp_path / "p.parquet", columns)
+    write(tmp_path / "out.parquet", read_said(path, logits=",".join(before)), probs)
+    assert parquet.read_schema(tmp_path / "out.parquet").names == ["id", *after, "last"]
+
+
+@pytest.mark.parametrize(("before", "after"), [("logits", "probs"), ("logit", "prob"), ("z", "prob")])
+def test_one_column_of_logits_becomes_one_of_probabilities(tmp_path, before, after):
+    path = save(tmp_path / "p.npz", {"x": [1, 2], before: [0.5, -0.5]})
+    write(tmp_path / "out.npz", read_said(path, logits=before), np.array([0.6, 0.4]))
+    with np.load(tmp_path / "out.npz") as stored:
+        assert {name: stored[name].tolist() for name in stored.files} == {"x": [1, 2], after: [0.6, 0.4]}
+
+
+def test_old_probabilities_beside_the_logits_are_replaced(tmp_path):
+    path = save(tmp_path / "p.parquet", {"prob": [0.1, 0.2], "logit": [0.5, -0.5]})
+    write(tmp_path / "out.parquet", read_said(path, logits="logit"), np.array([0.6, 0.4]))
+    assert parquet.read_table(tmp_path / "out.parquet").to_pydict() == {"prob": [0.6, 0.4]}
+
+
+def test_lists_become_columns_in_csv(tmp_path, probs):
+    path = save(tmp_path / "p.parquet", {"label": np.zeros(120, int), "probs": probs})
+    write(tmp_path / "out.csv", read_said(path, classes="cat,cow,dog"), probs)
+    found, columns = read_with_columns(tmp_path / "out.csv")
+    assert columns.said == ("probs_cat", "probs_cow", "probs_dog")
+    assert np.array_equal(found.probs, probs)
+
+
+def test_text_that_looks_like_a_number_is_kept_from_csv_to_csv(tmp_path):
+    path = text(tmp_path / "p.csv", "id,when,p,note", "007,2024-01-02,0.5,plain", '08,,0.25,"a, ""b"""')
+    write(tmp_path / "out.csv", read_said(path), np.array([0.6, 0.4]))
+    expected = ["id,when,p,note", "007,2024-01-02,0.6,plain", '08,,0.4,"a, ""b"""']
+    assert (tmp_path / "out.csv").read_text().splitlines() == expected
+
+
+def test_what_a_format_cannot_hold_is_refused(tmp_path, probs):
+    path = save(tmp_path / "p.parquet", {"p": probs[:, 0], "vector": probs})
+    with pytest.raises(
+        cal.InputError, match=r"column 'vector' holds lists, which CSV cannot\. Write \.parquet instead"
+    ):
+        write(tmp_path / "out.csv", read_said(path), probs[:, 0])
+    parquet.write_table(pa.table({"p": [0.5, 0.5], "day": [{"a": 1}, {"a": 2}]}), tmp_path / "q.parquet")
+    with pytest.raises(cal.InputError, match=r"column 'day' cannot be stored in NPZ\. Write \.parquet instead"):
+        write(tmp_path / "out.npz", read_said(tmp_path / "q.parquet"), np.array([0.5, 0.5]))
+    path = save(tmp_path / "p.npz", {"probs": probs, "cube": np.zeros((120, 2, 2))})
+    with pytest.raises(cal.InputError, match=r"array 'cube' has no place in a table; its shape is \(120, 2, 2\)"):
+        write(tmp_path / "out.parquet", read_said(path), probs)
+    path = save(tmp_path / "r.parquet", {"p": [0.5, 0.5], "x": [1.0, np.nan]})
+    with pytest.raises(cal.FileError, match=r"cannot write '.*out\.jsonl': Out of range float values"):
+        write(tmp_path / "out.jsonl", read_said(path), np.array([0.5, 0.5]))
+    assert not list(tmp_path.glob("*out*"))
+
+
+def test_nothing_is_overwritten_unless_asked(tmp_path):
+    path = text(tmp_path / "p.csv", "p", "0.5", "0.25")
+    said = read_said(path)
+    with pytest.raises(cal.FileError, match=r"p\.csv' exists already\. Choose another name, or pass overwrite=True\."):
+        write(path, said, np.array([0.6, 0.4]))
+    write(path, said, np.array([0.6, 0.4]), overwrite=True)
+    assert path.read_text() == "p\n0.6\n0.4\n"
+
+
+def test_a_folder_that_does_not_exist_is_refused(tmp_path):
+    said = read_said(text(tmp_path / "p.csv", "p", "0.5", "0.25"))
+    with pytest.raises(cal.FileError, match=r"cannot write '.*none/p\.csv': there is no such folder"):
+        write(tmp_path / "none" / "p.csv", said, np.array([0.6, 0.4]))
+
+
+def test_importing_calibrant_loads_no_file_library():
+    code = "import calibrant, calibrant.files, sys; print([m for m in ('pyarrow', 'pandas', 'click', 'rich') if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
