@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from pyarrow import csv, feather, parquet
 
 import calibrant as cal
-from calibrant.files import Columns, _open, choose, read, read_said, read_with_columns, write
+from calibrant.files import Columns, choose, read, read_said, read_with_columns, write
+from calibrant.files.formats import open_store
 from tolerances import ROUNDING
 
 CLASSES = ("cat", "cow", "dog")
@@ -108,7 +109,7 @@ def test_single_precision_stays(tmp_path, labels, probs, ending):
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_other_columns_are_not_read(tmp_path, labels, probs, ending):
-    store = _open(save(tmp_path / f"p.{ending}", {"label": labels, "p": probs[:, 0], "other": probs[:, 1]}))
+    store = open_store(save(tmp_path / f"p.{ending}", {"label": labels, "p": probs[:, 0], "other": probs[:, 1]}))
     loaded = store.load(["p"], [])
     assert list(getattr(loaded, "column_names", loaded)) == ["p"]
 

@@ -98,8 +98,8 @@ def _range_advice(low: float, high: float) -> str:
     rounding = 1e-4
     if low >= -rounding and high <= 1 + rounding:
         return "This looks like rounding: np.clip(probs, 0, 1) if you agree"
-    if low >= 0 and high <= 100:
-        return "These look like percentages: divide by 100"
+    if low >= 0 and 2 < high <= 100:
+        return "These look like percentages: divide by 100. If they are logits, use Predictions.from_logits"
     return "If these are logits, use Predictions.from_logits"
 
 

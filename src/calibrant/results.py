@@ -102,7 +102,10 @@ def _revived(value: Any) -> Any:
         raise MapError(f"unknown kind of record: {value['kind']!r}")
     record = _KINDS[value["kind"]]
     names = {f.name for f in fields(record)}
-    return record(**{k: _revived(v) for k, v in value.items() if k in names})
+    try:
+        return record(**{k: _revived(v) for k, v in value.items() if k in names})
+    except (TypeError, ValueError, AttributeError) as error:
+        raise MapError(f"the saved {value['kind']} is incomplete or damaged: {error}") from error
 
 
 def _array(values: Any) -> NDArray[Any]:

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.arrays import to_numpy
 from calibrant.bins.sums import BinSums, check_choice, stacked
+from calibrant.inputs import floats
 from calibrant.kernels.bin_sums import CHUNK, index_sums
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
@@ -34,7 +34,7 @@ class Edges:
     ends: bool = True
 
     def __post_init__(self) -> None:
-        edges = to_numpy(self.edges, "edges").astype(np.float64)
+        edges = floats(self.edges, "edges").astype(np.float64)
         if edges.ndim != 1 or len(edges) < 2 or not (np.diff(edges) > 0).all():
             raise InputError("edges", "must be at least two numbers that increase", f"it is {self.edges!r}")
         if edges[0] > 0 or edges[-1] < 1:

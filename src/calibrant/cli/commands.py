@@ -11,7 +11,7 @@ import calibrant as cal
 from calibrant import files
 from calibrant.cli.group import FAILED, Calibrant, column_options
 from calibrant.maps import METHODS, CalibrationMap
-from calibrant.problems import FileError, InputError, MapError
+from calibrant.problems import FileError, InputError
 from calibrant.score import SCORES
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any)
       calibrant apply map.json new.parquet -o better.arrow --probs 'p_*'
       calibrant apply map.json new.npz -o new.npz --force
     """
-    fitted = read_map(map_file)
+    fitted = cal.load_map(map_file)
     said = files.read_said(file, **columns)
     order = None if said.values.ndim == 1 or said.classes is None else order_of(fitted, said.classes)
     if order is not None:
@@ -187,7 +187,7 @@ def compare(
       calibrant compare test.csv better.csv --score log
       calibrant compare old_model.parquet new_model.parquet --fail-if-worse --json
     """
-    fitted = read_map(after) if after.suffix.lower() == ".json" else None
+    fitted = cal.load_map(after) if after.suffix.lower() == ".json" else None
     first, source = read(before, columns, fitted)
     second = read_after(after, columns) if fitted is None else fitted.apply(first)
     found = cal.compare(first, second, score=score, level=level)
@@ -253,16 +253,6 @@ def read(file: Path, columns: dict[str, Any], fitted: CalibrationMap | None = No
     if order is not None:
         predictions, chosen = files.read_with_columns(file, **columns | {"classes": order})
     return predictions, f"{str(chosen)[:1].upper()}{str(chosen)[1:]}"
-
-
-def read_map(path: Path) -> CalibrationMap:
-    """A saved map; an error names its file."""
-    try:
-        return cal.load_map(path)
-    except MapError as error:
-        if str(path) in str(error):
-            raise
-        raise MapError(f"{str(path)!r} is not a saved map: {error}") from error
 
 
 def read_after(file: Path, columns: dict[str, Any]) -> Predictions:

@@ -57,29 +57,35 @@ def errors_of(event: Event) -> Errors:
 
 
 def fixed_point(errors: Errors) -> tuple[float, float]:
-    """The width σ with smECE_σ = σ: the left side falls, the right side rises, so a bracket closes on it."""
-    from scipy.optimize import brentq
-
+    """The width σ with smECE_σ = σ: the left side falls, the right side rises, so halving a bracket closes on it."""
     if not errors[1].any():
         return 0.0, 0.0
-    cells = COARSE
+    cells, low, high = COARSE, 0.0, 1.0
     while True:
         spectrum = cosine_transform(on_grid(errors, cells))
-
-        def excess(sigma: float, spectrum: Floats = spectrum) -> float:
-            return smoothed_size(spectrum, sigma) - sigma
-
-        narrow = 1.0 / (64 * cells)
-        width = narrow if excess(narrow) <= 0 else float(brentq(excess, narrow, 1.0, xtol=1e-13, rtol=1e-12))
-        if cells >= min(FINE, NODES_PER_SIGMA / width):
+        width = _halved(spectrum, low, high)
+        if cells >= cells_for(width):
             return width, smoothed_size(spectrum, width)
-        cells = min(FINE, 1 << int(np.ceil(np.log2(NODES_PER_SIGMA / width))))
+        cells, low, high = cells_for(width), width / 2, min(2 * width, 1.0)
+
+
+def _halved(spectrum: Floats, low: float, high: float) -> float:
+    """Where smECE_σ crosses σ, to rounding."""
+    while high - low > 1e-14 + 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if smoothed_size(spectrum, middle) > middle else (low, middle)
+    return high
+
+
+def cells_for(sigma: float) -> int:
+    """Cells of the grid for a width: a power of two."""
+    wanted = NODES_PER_SIGMA / sigma
+    return COARSE if wanted <= COARSE else min(FINE, 1 << int(np.ceil(np.log2(wanted))))
 
 
 def at_width(errors: Errors, sigma: float) -> float:
     """smECE at one width."""
-    cells = min(FINE, max(COARSE, 1 << int(np.ceil(np.log2(NODES_PER_SIGMA / sigma)))))
-    return smoothed_size(cosine_transform(on_grid(errors, cells)), sigma)
+    return smoothed_size(cosine_transform(on_grid(errors, cells_for(sigma))), sigma)
 
 
 def on_grid(errors: Errors, cells: int) -> Floats:

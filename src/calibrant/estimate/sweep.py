@@ -9,9 +9,13 @@ import numpy as np
 from calibrant.about import About
 from calibrant.estimate.binned import VIEWS, Norm
 from calibrant.estimate.chosen import chosen_error
-from calibrant.kernels.sweep import always_rising, rising_mass_bins, rising_width_bins
+from calibrant.kernels.groups import mass_cuts, width_cuts
+from calibrant.kernels.sweep import always_rising, rates_rise, rising_mass_bins, rising_width_bins
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
+
+COMPILE_FROM_BINS = 256
+"""Bins from which the sweep is compiled; few data sets get there."""
 
 
 def sweep_error(
@@ -56,10 +60,16 @@ def rising_bins(event: Event, bins: str) -> int:
         return most
     whole = bool((groups.weight == np.floor(groups.weight)).all() and (groups.hits == np.floor(groups.hits)).all())
     slack = 0.0 if whole else 1e-13 * groups.total
-    below, hits = groups.below(), np.cumsum(groups.hits)
+    below, hits = np.concatenate([[0.0], groups.below()]), np.concatenate([[0.0], np.cumsum(groups.hits)])
+    for b in range(2, min(most, COMPILE_FROM_BINS) + 1):
+        cuts = mass_cuts(below[1:], b) if bins == "mass" else width_cuts(groups.values, b)
+        if not rates_rise(below, hits, cuts, slack):
+            return b - 1
+    if most <= COMPILE_FROM_BINS:
+        return most
     if bins == "mass":
-        return int(rising_mass_bins(below, hits, most, slack))
-    return int(rising_width_bins(groups.values, below, hits, most, slack))
+        return int(rising_mass_bins(below[1:], hits[1:], COMPILE_FROM_BINS + 1, most, slack))
+    return int(rising_width_bins(groups.values, below[1:], hits[1:], COMPILE_FROM_BINS + 1, most, slack))
 
 
 ABOUT = About(

@@ -10,14 +10,14 @@ from calibrant.kernels.compiled import compiled
 
 
 @compiled
-def rising_mass_bins(below: Any, hits: Any, most: int, slack: float) -> int:
-    """The last number of equal-mass bins, counting up from 1, whose rates do not fall.
+def rising_mass_bins(below: Any, hits: Any, first: int, most: int, slack: float) -> int:
+    """The last number of equal-mass bins, counting up from `first`, before the rates fall.
 
     `below` and `hits` are cumulative weights and hits of the groups. Rates h/n are compared as h·n' ≤ h'·n, exact for whole
     numbers; `slack` allows for the rounding of other weights. A cut is found by bisection, as in `groups.mass_cuts`.
     """
     total = below[len(below) - 1]
-    for b in range(2, most + 1):
+    for b in range(first, most + 1):
         start_n, start_h = 0.0, 0.0
         last_n, last_h = 0.0, 0.0
         for i in range(1, b + 1):
@@ -41,9 +41,9 @@ def rising_mass_bins(below: Any, hits: Any, most: int, slack: float) -> int:
 
 
 @compiled
-def rising_width_bins(values: Any, below: Any, hits: Any, most: int, slack: float) -> int:
+def rising_width_bins(values: Any, below: Any, hits: Any, first: int, most: int, slack: float) -> int:
     """The same for equal-width bins, closed on the right."""
-    for b in range(2, most + 1):
+    for b in range(first, most + 1):
         start_n, start_h = 0.0, 0.0
         last_n, last_h = 0.0, 0.0
         for i in range(1, b + 1):
@@ -62,6 +62,13 @@ def rising_width_bins(values: Any, below: Any, hits: Any, most: int, slack: floa
                 return b - 1
             start_n, start_h, last_n, last_h = below[low - 1], hits[low - 1], n, h
     return most
+
+
+def rates_rise(below: Any, hits: Any, cuts: Any, slack: float) -> bool:
+    """The same check for one set of cuts between groups; `below` and `hits` begin with 0."""
+    n, h = np.diff(below[cuts]), np.diff(hits[cuts])
+    n, h = n[n > 0], h[n > 0]
+    return bool((h[:-1] * n[1:] - h[1:] * n[:-1] <= slack * (n[1:] + n[:-1])).all())
 
 
 def always_rising(weight: Any, hits: Any) -> bool:

@@ -82,8 +82,9 @@ def search(at: Slopes, start: float, low: float, high: float, tolerance: float) 
     for passes in range(1, MOST_PASSES + 1):
         beta = math.exp(v)
         loss, first, second = at(beta)
-        if first == 0 and second == 0:  # β does not matter, or every row is right beyond rounding
-            return Found(0.0, loss, True, 2, passes) if loss > 0 else Found(high, loss, True, 1, passes)
+        if first == 0 and second == 0:  # β does not matter, or every row that can be right is so beyond rounding
+            settled = loss == 0 or left > -math.inf
+            return Found(high, loss, True, 1, passes) if settled else Found(0.0, loss, True, 2, passes)
         left, right = (left, v) if first > 0 else (v, right)
         if left == high or right == low:
             return Found(v, loss, True, 1 if left == high else -1, passes)

@@ -147,7 +147,10 @@ def load_map(path: str | Path) -> CalibrationMap:
         raise FileError(f"cannot read the map {str(path)!r}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise MapError(f"{str(path)!r} is not a saved map: it is not text") from error
-    found = Record.from_dict(checked_schema(text))
+    try:
+        found = Record.from_dict(checked_schema(text))
+    except MapError as error:
+        raise MapError(f"{str(path)!r} is not a saved map: {error}") from error
     if not isinstance(found, CalibrationMap):
         raise MapError(f"{str(path)!r} holds a saved {type(found).__name__}, not a map")
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from calibrant.kernels import temperature as kernel
 from calibrant.kernels.logits import log_odds, probabilities
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
 from calibrant.predictions import Predictions
-from calibrant.problems import InputError
+from calibrant.problems import InputError, MapError
 from calibrant.results import kind
 
 SAMPLE_ROWS = 2048
@@ -54,6 +54,8 @@ class Temperature:
         z, cautions = fit_logits(predictions)
         said = label_logits(z, predictions)
         found = self._search(z, said, predictions.weights)
+        if found.at_bound == 2 and (z.max(axis=1) != z.min(axis=1)).any():
+            found = replace(found, log_beta=-math.log(self.bounds[0]), at_bound=1)  # saturated from the start
         cautions += _cautions(found, self.bounds)
         fit = Fit(predictions.n, found.loss, found.converged, cautions)
         return TemperatureMap(predictions.classes, predictions.is_binary, fit, math.exp(-found.log_beta))
@@ -75,6 +77,11 @@ class TemperatureMap(CalibrationMap):
     """softmax(z/T), or σ(z/T) for a single event."""
 
     temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.temperature, float | int) or not 0 < self.temperature < math.inf:
+            raise MapError(f"temperature must be a positive number; it is {self.temperature!r}")
 
     method: ClassVar[str] = "temperature"
     keeps_ranking: ClassVar[bool] = True

@@ -13,10 +13,14 @@ import numpy as np
 
 from calibrant.bins import EqualMass, EqualWidth
 from calibrant.estimate.binned import binned_error
+from calibrant.estimate.cumulative import ks_error
 from calibrant.estimate.mean_gap import mean_gap
 from calibrant.estimate.root_brier import root_brier
+from calibrant.estimate.smooth import smooth_error
+from calibrant.estimate.sweep import sweep_error
 from calibrant.interval import wilson
 from calibrant.predictions import Predictions, admit
+from calibrant.problems import InputError
 from calibrant.results import BinTable, Curve, Estimate, Record, Table, kind, number
 from calibrant.score import brier_score, log_score
 
@@ -33,6 +37,9 @@ OF_THE_VIEW: tuple[Measure, ...] = (
     partial(binned_error, bins=EqualMass(15), debiased=True),
     partial(binned_error, bins=EqualMass(15), norm=2, debiased=True),
     partial(binned_error, bins=EqualMass(15), norm="max"),
+    sweep_error,
+    smooth_error,
+    ks_error,
     mean_gap,
 )
 """What a diagnosis measures for its view; a new estimator joins by one line."""
@@ -116,6 +123,13 @@ def diagnose(
     """
     predictions = admit(labels, probs, weights=weights)
     chosen = predictions.view(view)
+    if chosen == "classwise":
+        raise InputError(
+            "view",
+            "must be one question for a diagnosis",
+            "'classwise' asks one a class",
+            "Use 'top' or 'class k'; class-wise errors are in the table",
+        )
     event = predictions.event(chosen)
     estimates = [measure(predictions, view=chosen) for measure in OF_THE_VIEW]
     estimates += [measure(predictions) for measure in OF_THE_WHOLE]
@@ -169,9 +183,7 @@ def _direction(gap: Estimate, view: str) -> str:
 def _advice(calibrated: bool | None) -> tuple[str, ...]:
     if calibrated is None:
         return ("Nothing to repair that these data show. More rows would show smaller errors.",)
-    return (
-        "Fit a map on validation data: recalibrate(valid, method='temperature'), then judge it on test data with compare.",
-    )
+    return ("Fit a map on validation data (recalibrate) and judge it on other data (compare).",)
 
 
 def _cautions(predictions: Predictions, estimates: list[Estimate]) -> tuple[str, ...]:

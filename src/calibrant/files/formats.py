@@ -1,0 +1,174 @@
+"""Opening a file in the format that its name tells, to read only the columns needed."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.problems import CalibrantError, FileError
+
+_FORMATS = {
+    "CSV": (".csv", ".tsv"),
+    "Parquet": (".parquet", ".pq"),
+    "Arrow": (".arrow", ".feather", ".ipc"),
+    "NPZ": (".npz",),
+    "JSON lines": (".jsonl", ".ndjson"),
+}
+_TEXT = ("CSV", "JSON lines")
+"""The formats whose ending `.gz` may follow."""
+
+_FIRST_BYTES = {
+    b"PAR1": "Parquet",
+    b"ARROW1": "Arrow",
+    b"\xff\xff\xff\xff": "Arrow",  # as a stream
+    b"PK\x03\x04": "NPZ",
+    b"\x1f\x8b": "gzip",
+}
+_JSON_BLOCK = 1 << 26
+"""Bytes of JSON read at once. A row must fit; one of 10,000 classes takes a quarter of a megabyte."""
+
+
+class Store(NamedTuple):
+    """An opened file: `load(names, as_text)` gives an Arrow table, or a dict of arrays for NPZ."""
+
+    path: Path
+    format: str
+    names: list[str]
+    load: Callable[[Sequence[str], Sequence[str]], Any]
+
+
+def open_store(path: Path) -> Store:
+    """The file at a path, its format and the names of its columns known."""
+    form = format_of(path)
+    with telling("read", path):
+        _check_first_bytes(path, form)
+        names, load = _OPENERS[form](path)
+    return Store(path, form, names, load)
+
+
+def format_of(path: Path) -> str:
+    """The format that a name's ending tells."""
+    name = path.name.lower()
+    bare = name.removesuffix(".gz")
+    for form, endings in _FORMATS.items():
+        if bare.endswith(endings) and (bare == name or form in _TEXT):
+            return form
+    known = ", ".join(ending for endings in _FORMATS.values() for ending in endings)
+    raise FileError(
+        f"{str(path)!r} has no ending that tells its format. Use one of {known}; .gz may follow a text format."
+    )
+
+
+def _check_first_bytes(path: Path, form: str) -> None:
+    with path.open("rb") as file:
+        head = file.read(8)
+    if not head:
+        raise FileError(f"cannot read {str(path)!r}: it is empty.")
+    looks = next((f for first, f in _FIRST_BYTES.items() if head.startswith(first)), None)
+    expected = "gzip" if path.name.lower().endswith(".gz") else form
+    if looks != expected and (looks or expected in _FIRST_BYTES.values()):
+        hint = f"; its first bytes are those of {looks}" if looks else ""
+        raise FileError(f"cannot read {str(path)!r}: it is not {expected}{hint}.")
+
+
+def check_distinct(store: Store, wanted: Iterable[str]) -> None:
+    """Columns that are asked for by name have a name of their own."""
+    for name in wanted:
+        if store.names.count(name) > 1:
+            raise FileError(f"{str(store.path)!r} has several columns called {name!r}. Rename all but one.")
+
+
+@contextmanager
+def telling(doing: str, path: Path) -> Iterator[None]:
+    """Whatever goes wrong with a file, in one line with its path."""
+    try:
+        yield
+    except CalibrantError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, NotImplementedError, EOFError) as error:
+        missing = f"there is no such {'file' if doing == 'read' else 'folder'}"
+        reason = missing if isinstance(error, FileNotFoundError) else getattr(error, "strerror", None)
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise FileError(f"cannot {doing} {str(path)!r}: {reason or lines[0]}") from error
+    except (zipfile.BadZipFile, zlib.error) as error:
+        raise FileError(f"cannot {doing} {str(path)!r}: it is damaged ({error})") from error
+
+
+def _open_csv(path: Path) -> tuple[list[str], Any]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    parse = csv.ParseOptions(delimiter=delimiter_of(path), newlines_in_values=True)
+
+    def load(names: Sequence[str], as_text: Sequence[str]) -> Any:
+        types = {name: pa.string() for name in as_text}
+        convert = csv.ConvertOptions(include_columns=list(names), column_types=types)
+        return csv.read_csv(path, parse_options=parse, convert_options=convert)
+
+    with csv.open_csv(path, parse_options=parse) as reader:
+        return reader.schema.names, load
+
+
+def delimiter_of(path: Path) -> str:
+    """What stands between the fields of a text table."""
+    return "\t" if ".tsv" in path.name.lower() else ","
+
+
+def _open_parquet(path: Path) -> tuple[list[str], Any]:
+    from pyarrow import parquet
+
+    def load(names: Sequence[str], _: Sequence[str]) -> Any:
+        with parquet.ParquetFile(path) as file:
+            return file.read(columns=list(names))
+
+    return parquet.read_schema(path).names, load
+
+
+def _open_arrow(path: Path) -> tuple[list[str], Any]:
+    import pyarrow as pa
+
+    def reader(**options: Any) -> Any:
+        source = pa.memory_map(str(path))
+        try:
+            return pa.ipc.open_file(source, **options)
+        except pa.ArrowInvalid:
+            return pa.ipc.open_stream(source, **options)
+
+    def load(names: Sequence[str], _: Sequence[str]) -> Any:
+        fields = sorted(everything.index(name) for name in names)
+        return reader(options=pa.ipc.IpcReadOptions(included_fields=fields)).read_all()
+
+    everything = reader().schema.names
+    return everything, load
+
+
+def _open_jsonl(path: Path) -> tuple[list[str], Any]:
+    from pyarrow import json
+
+    table = json.read_json(path, read_options=json.ReadOptions(block_size=_JSON_BLOCK))
+    return table.column_names, lambda names, _: table.select(list(names))
+
+
+def _open_npz(path: Path) -> tuple[list[str], Any]:
+    def load(names: Sequence[str], _: Sequence[str]) -> dict[str, NDArray[Any]]:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            return {name: stored[name] for name in names}
+
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        return list(stored.files), load
+
+
+_OPENERS: dict[str, Callable[[Path], tuple[list[str], Any]]] = {
+    "CSV": _open_csv,
+    "Parquet": _open_parquet,
+    "Arrow": _open_arrow,
+    "NPZ": _open_npz,
+    "JSON lines": _open_jsonl,
+}

@@ -1,0 +1,156 @@
+"""Repaired probabilities back into a file, beside all its other columns."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.files.columns import Columns
+from calibrant.files.formats import check_distinct, delimiter_of, format_of, open_store, telling
+from calibrant.files.reading import Said
+from calibrant.files.values import to_numpy
+from calibrant.problems import FileError, InputError
+
+_ROWS_AT_ONCE = 1 << 14
+
+
+def write(path: str | Path, said: Said, probs: NDArray[Any], *, overwrite: bool = False) -> None:
+    """The file that `said` came from, all its columns kept, with `probs` in place of what the model said.
+
+    Columns of logits give way to columns of probabilities: `logit_cat` becomes `prob_cat`.
+    """
+    target = Path(path)
+    form = format_of(target)
+    if target.exists() and not overwrite:
+        raise FileError(f"{str(path)!r} exists already. Choose another name, or pass overwrite=True.")
+    store = open_store(said.path)
+    check_distinct(store, store.names)
+    keep_text = form == store.format == "CSV"  # so that 007 stays 007
+    with telling("read", said.path):
+        table = store.load(store.names, [n for n in store.names if n not in said.columns.said] if keep_text else [])
+    columns = _replaced(store.names, table, _new_columns(said, probs, expand=form == "CSV"))
+    with telling("write", target), _whole_or_nothing(target) as partial:
+        if form == "NPZ":
+            _save_npz(partial, columns)
+        else:
+            _save_table(partial, target, form, columns, getattr(table, "schema", None))
+
+
+def _new_columns(said: Said, probs: NDArray[Any], *, expand: bool) -> dict[str, dict[str, NDArray[Any]]]:
+    """For each column of what was said, the columns that take its place."""
+    columns = said.columns
+    if len(columns.said) > 1:
+        names = [_new_name(columns, k) for k in range(len(columns.said))]
+        return {old: {new: probs[:, k]} for k, (old, new) in enumerate(zip(columns.said, names, strict=True))}
+    name = _new_name(columns, 0)
+    if probs.ndim == 1 or not expand:
+        return {columns.said[0]: {name: probs}}
+    classes = said.classes or range(probs.shape[1])
+    return {columns.said[0]: {f"{name}_{c}": probs[:, k] for k, c in enumerate(classes)}}
+
+
+def _new_name(columns: Columns, k: int) -> str:
+    old = columns.said[k]
+    if not columns.logits:
+        return old
+    renamed = re.sub("logit", "prob", old, flags=re.IGNORECASE)
+    if renamed != old:
+        return renamed
+    return "prob" if columns.classes is None else f"prob_{columns.classes[k]}"
+
+
+def _replaced(names: Sequence[str], table: Any, new: dict[str, dict[str, NDArray[Any]]]) -> dict[str, Any]:
+    """All columns in their old order, with the new ones in place of what was said."""
+    fresh = {name for columns in new.values() for name in columns}
+    result: dict[str, Any] = {}
+    for name in names:
+        if name in new:
+            result |= new[name]
+        elif name not in fresh:
+            result[name] = table[name]
+    return result
+
+
+@contextmanager
+def _whole_or_nothing(target: Path) -> Iterator[Path]:
+    """A place to write beside the target, moved there once all is written."""
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        yield partial
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _save_npz(partial: Path, columns: dict[str, Any]) -> None:
+    arrays = {}
+    for name, column in columns.items():
+        values = column if isinstance(column, np.ndarray) else to_numpy(column, name)
+        arrays[name] = np.array(values.tolist()) if values.dtype.kind == "O" else values
+        if arrays[name].dtype.kind == "O":
+            raise InputError(f"column {name!r}", "cannot be stored in NPZ", advice="Write .parquet instead")
+    with partial.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+
+
+def _save_table(partial: Path, target: Path, form: str, columns: dict[str, Any], schema: Any) -> None:
+    import pyarrow as pa
+    from pyarrow import feather, parquet
+
+    table = pa.table({name: _arrow(column, name) for name, column in columns.items()})
+    table = table.replace_schema_metadata(None if schema is None else schema.metadata)
+    if form == "Parquet":
+        parquet.write_table(table, partial)
+    elif form == "Arrow":
+        feather.write_feather(table, str(partial), compression="uncompressed")
+    else:
+        save = _save_csv if form == "CSV" else _save_jsonl
+        with pa.output_stream(partial, compression="gzip" if target.name.lower().endswith(".gz") else None) as sink:
+            save(table, sink, delimiter_of(target))
+
+
+def _arrow(column: Any, name: str) -> Any:
+    """A NumPy array as an Arrow column, `(n, K)` as lists."""
+    import pyarrow as pa
+
+    if not isinstance(column, np.ndarray):
+        return column
+    if column.ndim not in (1, 2):
+        raise InputError(f"array {name!r}", "has no place in a table", f"its shape is {column.shape}", "Write .npz")
+    flat = pa.array(np.ascontiguousarray(column).ravel())
+    return flat if column.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, column.shape[1])
+
+
+def _save_csv(table: Any, sink: Any, delimiter: str) -> None:
+    """Arrow finds the shortest text of each number; Python's writer quotes only what needs quotes."""
+    import csv
+    import io
+
+    import pyarrow as pa
+
+    for field in table.schema:
+        if pa.types.is_nested(field.type):
+            raise InputError(f"column {field.name!r}", "holds lists, which CSV cannot", advice="Write .parquet instead")
+    texts = table.cast(pa.schema([(name, pa.large_string()) for name in table.column_names]))
+    batches = texts.to_batches(max_chunksize=_ROWS_AT_ONCE)
+    parts = (zip(*(column.to_pylist() for column in batch.columns), strict=True) for batch in batches)
+    for rows in chain([[table.column_names]], parts):
+        text = io.StringIO()
+        csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
+        sink.write(text.getvalue().encode())
+
+
+def _save_jsonl(table: Any, sink: Any, _: str) -> None:
+    import json
+
+    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        rows = (json.dumps(row, ensure_ascii=False, allow_nan=False, default=str) for row in batch.to_pylist())
+        sink.write(("\n".join(rows) + "\n").encode())

@@ -1,0 +1,134 @@
+"""From the columns of a file to arrays of what was said and what happened."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import inputs
+from calibrant.files.columns import Columns
+from calibrant.files.formats import Store, check_distinct, telling
+from calibrant.problems import FileError, InputError
+
+
+def load(store: Store, chosen: Columns) -> dict[str, NDArray[Any]]:
+    """The chosen columns as arrays, by name."""
+    check_distinct(store, chosen.used)
+    with telling("read", store.path):
+        table = store.load(chosen.used, [])
+        found = {name: to_numpy(table[name], name) for name in chosen.used}
+    if not len(found[chosen.said[0]]):
+        raise FileError(f"cannot read {str(store.path)!r}: it holds no rows.")
+    return found
+
+
+def to_numpy(column: Any, name: str, per_row: int = 1) -> NDArray[Any]:
+    """An Arrow column as `(n,)`, or `(n, K)` if it holds lists, of which `per_row` make a row; a NumPy array as it is."""
+    if isinstance(column, np.ndarray):
+        return column
+    import pyarrow as pa
+
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(array.type, pa.BaseExtensionType):
+        array = array.storage
+    array = array.cast(_plain_type(array.type))
+    _check_filled(array, name, per_row)
+    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type) or pa.types.is_fixed_size_list(array.type):
+        return _rows_of_lists(array, name)
+    values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _plain_type(found: Any) -> Any:
+    """Decimals as floats, the many ways to store text as one, categories as what they stand for."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(found):
+        return _plain_type(found.value_type)
+    if pa.types.is_decimal(found):
+        return pa.float64()
+    text = {"string", "binary", "large_binary", "binary_view", "string_view"}
+    return pa.large_string() if str(found) in text else found
+
+
+def _check_filled(array: Any, name: str, per_row: int) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    blank = pc.is_null(array) if array.null_count else None
+    if blank is None and array.type == pa.large_string():
+        blank = pc.equal(array, "")  # how CSV says that nothing is there
+    row = -1 if blank is None else pc.index(blank, True).as_py() // per_row
+    if row >= 0:
+        raise InputError(
+            f"column {name!r}", "must not hold missing values", f"row {row} is empty", "Drop or fill such rows"
+        )
+
+
+def _rows_of_lists(array: Any, name: str) -> NDArray[Any]:
+    import pyarrow.compute as pc
+
+    lengths = pc.list_value_length(array).to_numpy(zero_copy_only=False)
+    odd = lengths != lengths[:1]
+    if odd.any():
+        row = int(np.argmax(odd))
+        found = f"row 0 has {lengths[0]} numbers, row {row} has {lengths[row]}"
+        raise InputError(f"column {name!r}", "must hold lists of one length", found)
+    length = int(lengths[0]) if len(array) else 0
+    inner = to_numpy(array.flatten(), name, max(length, 1))
+    return inner.reshape(len(array), length, *inner.shape[1:])
+
+
+def stacked(found: dict[str, NDArray[Any]], chosen: Columns) -> NDArray[Any]:
+    """What the model said: `(n,)` or `(n, K)`."""
+    argument = "logits" if chosen.logits else "probs"
+    parts = [inputs.floats(found[name], argument) for name in chosen.said]
+    if len({part.shape for part in parts}) > 1:
+        raise InputError(argument, "must have as many rows in every column")
+    return parts[0] if len(parts) == 1 else np.stack(parts, axis=-1)
+
+
+def truth_of(found: dict[str, NDArray[Any]], chosen: Columns) -> NDArray[Any]:
+    """The labels, or whether the predicted class equals them."""
+    labels = found[chosen.label or ""]
+    if chosen.pred is None:
+        return labels
+    said = found[chosen.pred]
+    if (labels.dtype.kind in "OUS") != (said.dtype.kind in "OUS") or labels.shape != said.shape:
+        raise InputError(
+            "labels",
+            f"must hold classes as column {chosen.pred!r} does",
+            f"one holds {labels.item(0)!r}, the other {said.item(0)!r}",
+            "Pass pred='none' if it is not the predicted class",
+        )
+    right: NDArray[Any] = labels == said
+    return right
+
+
+def matched(
+    labels: NDArray[Any], classes: tuple[Any, ...] | None, said: NDArray[Any], soft: bool
+) -> tuple[NDArray[Any], tuple[Any, ...] | None]:
+    """Labels with the classes to declare for them; None if the labels are positions already."""
+    n_classes = said.shape[1] if said.ndim == 2 else 2
+    if classes is None or soft or len(set(classes)) != n_classes:
+        return labels, classes
+    if labels.dtype.kind in "OUS" and labels.ndim == 1:
+        position = {str(c): k for k, c in enumerate(classes)}
+        found = np.fromiter((position.get(label, -1) for label in labels.tolist()), np.int32, len(labels))
+        return (found, None) if (found >= 0).all() else (labels, tuple(position))
+    return labels, None if labels.ndim == 2 else _numbers(classes)
+
+
+def _numbers(classes: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Class names as numbers or truth values, or None if they are words."""
+    values: dict[str, Any] = {"false": False, "true": True}
+    for name in map(str, classes):
+        if re.fullmatch(r"-?\d+", name):
+            values[name] = int(name)
+        elif re.fullmatch(r"-?\d+\.\d*", name):
+            values[name] = float(name)
+    numbers = [values.get(str(c).lower()) for c in classes]
+    return None if None in numbers else tuple(numbers)

@@ -1,0 +1,339 @@
+"""What every estimator must do, read from the table: a new one is covered by being listed."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import strategies as some
+from hypothesis import given
+from hypothesis import strategies as st
+from tolerances import ROUNDING
+
+import calibrant as cal
+from calibrant import Estimate, EqualWidth, InputError, Predictions
+from calibrant.about import find
+from calibrant.estimate import ESTIMATORS, binned
+
+ABOUTS = list(ESTIMATORS.values())
+WEIGHTED = [about for about in ABOUTS if about.weights]
+SOFT = [about for about in ABOUTS if about.soft_labels]
+
+
+def cases(abouts, shape):
+    """(about, view) for every view that the shape has."""
+    fits = {"event": ("binary", "class k", "canonical"), "matrix": ("top", "class k", "classwise", "canonical")}[shape]
+    found = [(about, "class 1" if view == "class k" else view) for about in abouts for view in about.views if view in fits]
+    return pytest.mark.parametrize(("about", "view"), found, ids=[f"{about.name}-{view}" for about, view in found])
+
+
+def estimate(about, said, view, **options):
+    """From arguments as `Predictions` takes them, so that the function's own front door is used too."""
+    arguments = {} if said.weights is None else {"weights": said.weights}
+    return about.function(said.labels, said.probs, view=view, **arguments, **options)
+
+
+def same(a, b, tolerance=ROUNDING):
+    """Equal values; the root of a square amplifies rounding near 0, so squares are compared there."""
+    assert a.value == pytest.approx(b.value, abs=tolerance) or a.value**2 == pytest.approx(b.value**2, abs=tolerance)
+
+
+def event_rows(rng, n=120):
+    p = rng.beta(1.5, 1, n)
+    return some.Rows((rng.random(n) < p**1.5).astype(int), p)
+
+
+def matrix_rows(rng, n=120, n_classes=4):
+    probs = rng.dirichlet(np.ones(n_classes), n)
+    return some.Rows(np.array([rng.choice(n_classes, p=row) for row in probs]), probs)
+
+
+ROWS = {"event": event_rows, "matrix": matrix_rows}
+both_shapes = pytest.mark.parametrize("shape", ROWS)
+
+
+def every(abouts):
+    """(about, view, shape) over both shapes."""
+    found = []
+    for shape in ROWS:
+        found += [(*case, shape) for case in cases(abouts, shape).args[1]]
+    return pytest.mark.parametrize(
+        ("about", "view", "shape"), found, ids=[f"{about.name}-{view}-{shape}" for about, view, shape in found]
+    )
+
+
+@every(ABOUTS)
+def test_the_order_of_the_rows_does_not_matter(rng, about, view, shape):
+    said = ROWS[shape](rng)
+    order = rng.permutation(said.n)
+    same(estimate(about, said, view), estimate(about, some.Rows(said.labels[order], said.probs[order]), view))
+
+
+@every(ABOUTS)
+def test_the_order_of_tied_rows_does_not_matter(rng, about, view, shape):
+    said = ROWS[shape](rng)
+    tied = some.Rows(said.labels, said.probs[rng.integers(0, 6, said.n)])
+    order = rng.permutation(said.n)
+    same(estimate(about, tied, view), estimate(about, some.Rows(tied.labels[order], tied.probs[order]), view))
+
+
+@every(WEIGHTED)
+def test_weight_two_is_the_row_twice(rng, about, view, shape):
+    said = ROWS[shape](rng)
+    times = rng.integers(0, 4, said.n)
+    weighted = estimate(about, some.Rows(said.labels, said.probs, times), view)
+    repeated = estimate(about, some.Rows(np.repeat(said.labels, times), np.repeat(said.probs, times, axis=0)), view)
+    same(weighted, repeated)
+    if weighted.interval is not None:
+        assert weighted.interval.low == pytest.approx(repeated.interval.low, abs=ROUNDING)
+        assert weighted.interval.high == pytest.approx(repeated.interval.high, abs=ROUNDING)
+    if weighted.noise_floor is not None:
+        assert weighted.noise_floor == pytest.approx(repeated.noise_floor, abs=ROUNDING)
+
+
+@every(WEIGHTED)
+def test_equal_weights_are_no_weights(rng, about, view, shape):
+    said = ROWS[shape](rng)
+    same(estimate(about, some.Rows(said.labels, said.probs, np.ones(said.n)), view), estimate(about, said, view))
+
+
+@every(WEIGHTED)
+def test_the_scale_of_the_weights_does_not_move_the_value(rng, about, view, shape):
+    if about.name in ("sweep", "crossvalidated"):
+        pytest.skip("weights count rows there, and the number of rows decides the number of bins")
+    said = ROWS[shape](rng)
+    w = rng.integers(1, 5, said.n)
+    a, b = (estimate(about, some.Rows(said.labels, said.probs, w * scale), view) for scale in (1.0, 1024.0))
+    same(a, b)
+
+
+@every(ABOUTS)
+def test_float32_is_close_to_float64(rng, about, view, shape):
+    # Predictions keep away from the edges i/15 by more than float32 rounding: a row that changes its bin by being rounded
+    # would change the value by 1/n. float32 is also below 2^-24 apart from float64, so ranks could change only among ties.
+    if shape == "event":
+        probs = (rng.integers(0, 15, 120) + rng.uniform(0.1, 0.9, 120)) / 15
+    else:
+        parts = rng.permuted(np.tile([0.04, 0.09, 0.22, 0.65], (120, 1)), axis=1) + rng.uniform(-1, 1, (120, 4)) * 1e-3
+        probs = parts / parts.sum(axis=1, keepdims=True)
+    labels = rng.integers(0, 2 if shape == "event" else 4, 120)
+    wide, narrow = (estimate(about, some.Rows(labels, probs.astype(t)), view) for t in (np.float64, np.float32))
+    assert narrow.value == pytest.approx(wide.value, abs=1e-6)  # a few float32 rounding units
+
+
+CONTAINERS = {
+    "list": lambda a: a.tolist(),
+    "pandas": lambda a: pd.DataFrame(a) if a.ndim == 2 else pd.Series(a),
+    "polars": lambda a: pl.DataFrame(a) if a.ndim == 2 else pl.Series(a),
+    "arrow": lambda a: pa.table([pa.array(c) for c in a.T], names=[str(k) for k in range(a.shape[1])]) if a.ndim == 2 else pa.array(a),
+}  # fmt: skip
+
+
+@every(ABOUTS)
+def test_lists_arrays_and_frames_agree(rng, about, view, shape):
+    said = ROWS[shape](rng, 40)
+    expected = estimate(about, said, view)
+    for make in CONTAINERS.values():
+        assert about.function(make(said.labels), make(said.probs), view=view) == expected
+
+
+@every(ABOUTS)
+def test_predictions_and_arrays_agree(rng, about, view, shape):
+    said = ROWS[shape](rng, 40)
+    assert about.function(Predictions(said.labels, said.probs), view=view) == estimate(about, said, view)
+
+
+@cases(ABOUTS, "matrix")
+def test_relabelling_the_classes_changes_nothing(rng, about, view):
+    said = matrix_rows(rng)
+    order = rng.permutation(4)
+    moved = some.Rows(np.argsort(order)[said.labels], said.probs[:, order])
+    if view == "class 1":
+        same(estimate(about, said, "class 1"), estimate(about, moved, int(np.argsort(order)[1])))
+    else:
+        same(estimate(about, said, view), estimate(about, moved, view))
+
+
+@cases(ABOUTS, "matrix")
+def test_class_names_change_nothing(rng, about, view):
+    said = matrix_rows(rng)
+    names = np.array(["one", "two", "three", "four"])
+    named = Predictions(names[said.labels], said.probs, classes=names)
+    found = about.function(named, view="class two" if view == "class 1" else view)
+    same(found, estimate(about, said, view))
+
+
+@cases(ABOUTS, "event")
+def test_the_complement_of_an_event_is_as_far_off(rng, about, view):
+    if view != "class 1":
+        pytest.skip("only a class has a complement to ask for")
+    p = (rng.integers(0, 15, 100) + rng.uniform(0.1, 0.9, 100)) / 15  # away from edges, which close on one side
+    y = rng.integers(0, 2, 100)
+    there, back = (about.function(y, p, view=f"class {k}").value for k in (1, 0))
+    assert abs(there) == pytest.approx(abs(back), abs=1e-9)  # 1 − p is rounded
+
+
+# Awkward data.
+
+
+@pytest.mark.parametrize("about", ABOUTS, ids=lambda about: about.name)
+@given(data=st.data())
+def test_any_data_give_a_number_that_survives_as_json(about, data):
+    said = data.draw(some.predictions(weighted=about.weights))
+    shape = "event" if said.probs.ndim == 1 else "matrix"
+    views = [case[1] for case in cases([about], shape).args[1]]
+    found = estimate(about, said, data.draw(st.sampled_from(views)))
+    assert math.isfinite(found.value)
+    assert found.n == said.n
+    assert found.noise_floor is None or math.isfinite(found.noise_floor)
+    assert Estimate.from_json(found.to_json()) == found
+    assert Estimate.from_dict(found.to_dict()) == found
+    assert len(repr(found)) < 700
+    assert repr(found).count("\n") == len(found.cautions)
+
+
+@every(ABOUTS)
+def test_one_row(about, view, shape):
+    probs = [0.7] if shape == "event" else [[0.7, 0.2, 0.1]]
+    for label in (0, 1):
+        found = about.function([label], probs, view=view)
+        assert math.isfinite(found.value)
+        assert found.n == 1
+
+
+@every(ABOUTS)
+def test_one_class_only(rng, about, view, shape):
+    said = ROWS[shape](rng, 50)
+    for label in (0, 1):
+        assert math.isfinite(estimate(about, some.Rows(np.full(50, label), said.probs), view).value)
+
+
+@every(ABOUTS)
+def test_equal_predictions_are_one_point(rng, about, view, shape):
+    n = 60
+    probs = np.full(n, 0.3) if shape == "event" else np.tile([0.1, 0.3, 0.6], (n, 1))
+    found = estimate(about, some.Rows(rng.integers(0, 2, n), probs), view)
+    assert math.isfinite(found.value)
+
+
+@every(ABOUTS)
+def test_certain_and_right(about, view, shape):
+    labels = np.array([0, 1, 1, 0, 1])
+    probs = labels.astype(float) if shape == "event" else np.eye(3)[labels]
+    assert estimate(about, some.Rows(labels, probs), view).value == 0
+
+
+@every(WEIGHTED)
+@pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e12, 1e300])
+def test_extreme_weights_give_numbers(rng, about, view, shape, scale):
+    if about.name in ("sweep", "crossvalidated") and scale > 1:
+        pytest.skip("weights count rows there")
+    said = ROWS[shape](rng, 30)
+    found = estimate(about, some.Rows(said.labels, said.probs, rng.uniform(0.5, 2, 30) * scale), view)
+    assert math.isfinite(found.value)
+
+
+@every(SOFT)
+def test_soft_labels_are_accepted(rng, about, view, shape):
+    said = ROWS[shape](rng)
+    shares = rng.random(said.n) if shape == "event" else rng.dirichlet(np.ones(4), said.n)
+    assert math.isfinite(about.function(Predictions(shares, said.probs, soft=True), view=view).value)
+
+
+@every(SOFT)
+def test_soft_labels_of_zero_and_one_are_hard_labels(rng, about, view, shape):
+    said = ROWS[shape](rng)
+    shares = said.labels.astype(float) if shape == "event" else np.eye(4)[said.labels]
+    same(about.function(Predictions(shares, said.probs, soft=True), view=view), estimate(about, said, view))
+
+
+@every([about for about in ABOUTS if not about.soft_labels])
+def test_soft_labels_are_refused_where_they_make_no_sense(rng, about, view, shape):
+    said = ROWS[shape](rng)
+    shares = rng.random(said.n) if shape == "event" else rng.dirichlet(np.ones(4), said.n)
+    with pytest.raises(InputError, match="soft|labels"):
+        about.function(Predictions(shares, said.probs, soft=True), view=view)
+
+
+# Parts and chunks.
+
+
+@every([about for about in ABOUTS if about.function in (cal.ece, cal.binned_error)])
+@pytest.mark.parametrize("options", [{}, {"norm": 2}, {"norm": "max"}, {"debiased": True}], ids=str)
+def test_halves_merged_equal_the_whole(rng, about, view, shape, options):
+    said = ROWS[shape](rng)
+    whole = Predictions(said.labels, said.probs, weights=rng.integers(1, 4, said.n))
+    states = [binned.collect(whole.rows(rows), EqualWidth(15), view) for rows in (slice(0, 50), slice(50, None))]
+    found = binned.finish(states[0].merge(states[1]), whole.view(view), whole.classes, **options)
+    expected = cal.binned_error(whole, bins=EqualWidth(15), view=view, **options)
+    assert found.value == pytest.approx(expected.value, abs=ROUNDING)
+    assert found.n == expected.n
+    assert found.settings == expected.settings
+
+
+@every(ABOUTS)
+@pytest.mark.parametrize("rows", [1, 7, 64])
+def test_the_size_of_chunks_does_not_matter(rng, monkeypatch, about, view, shape, rows):
+    from calibrant.kernels import bin_sums, blocks, checks, class_sums, logits
+
+    said = ROWS[shape](rng)
+    expected = estimate(about, said, view)
+    monkeypatch.setattr(bin_sums, "CHUNK", rows)
+    monkeypatch.setattr(logits, "BLOCK", rows)
+    monkeypatch.setattr(checks, "BLOCK_ENTRIES", rows)
+    same(estimate(about, said, view), expected)
+    for module in (bin_sums, class_sums):
+        monkeypatch.setattr(module, "COMPILE_FROM", 1)
+    monkeypatch.setattr(class_sums, "BLOCK_ENTRIES", rows)
+    monkeypatch.setattr(bin_sums, "added_over_blocks", partial(blocks.added_over_blocks, block=rows))
+    same(estimate(about, said, view), expected)
+
+
+# What each says about itself.
+
+
+@pytest.mark.parametrize("about", ABOUTS, ids=lambda about: about.name)
+def test_every_about_is_filled_in(about):
+    for fact in ("name", "title", "quantity", "bias", "cost", "source"):
+        assert getattr(about, fact).strip(), fact
+    assert about.needs in ("sums", "sorted rows", "all rows")
+    assert set(about.views) <= {"canonical", "binary", "top", "class k", "classwise"}
+    assert ESTIMATORS[about.name] is about
+    assert find(ESTIMATORS, about.name.upper()) is about
+    assert all(find(ESTIMATORS, alias.lower()) is about for alias in about.also_called)
+    assert getattr(cal, about.function.__name__) is about.function
+
+
+def test_an_unknown_name_is_found_nowhere():
+    assert find(ESTIMATORS, "no such thing") is None
+
+
+@pytest.mark.parametrize("about", ABOUTS, ids=lambda about: about.name)
+def test_every_function_takes_truth_first_and_options_by_name(about):
+    first, second, *rest = inspect.signature(about.function).parameters.values()
+    assert (first.name, second.name) == ("labels", "probs")
+    assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in rest)
+    assert {"view", "weights"} <= {parameter.name for parameter in rest}
+
+
+@pytest.mark.parametrize("about", ABOUTS, ids=lambda about: about.name)
+def test_views_that_an_estimator_does_not_have_are_refused(about):
+    for view in {"canonical", "classwise"} - set(about.views):
+        with pytest.raises(InputError, match="^view "):
+            about.function([0, 1], [[0.2, 0.8], [0.3, 0.7]], view=view)
+
+
+@pytest.mark.parametrize("about", ABOUTS, ids=lambda about: about.name)
+def test_every_function_refuses_what_the_door_refuses(about):
+    with pytest.raises(InputError, match="did you swap labels and probs"):
+        about.function([0.2, 0.7], [0, 1])
+    with pytest.raises(InputError, match="probs is required"):
+        about.function([0, 1])
+    with pytest.raises(InputError, match="carries its own probs and weights"):
+        about.function(Predictions([0, 1], [0.2, 0.7]), weights=[1, 2])

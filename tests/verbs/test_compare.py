@@ -1,0 +1,252 @@
+"""Did it help? The paired difference, its interval, and what it says about calibration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import strategies as some
+from hypothesis import given
+from scipy.stats import ttest_rel
+from tolerances import ROUNDING
+
+import calibrant as cal
+from calibrant import InputError, Predictions, compare
+from calibrant.maps import Fit, IdentityMap, TemperatureMap
+from calibrant.verbs.compare import row_ids
+
+
+@pytest.fixture
+def pair(rng):
+    p = rng.random(60)
+    y = (rng.random(60) < p).astype(int)
+    return Predictions(y, p), Predictions(y, 0.2 + 0.6 * p)
+
+
+def test_by_hand():
+    before, after = Predictions([1, 0], [0.5, 0.5]), Predictions([1, 0], [0.75, 0.5])
+    found = compare(before, after)  # Brier counts both classes: 2·0.25, 2·0.25 against 2·0.0625, 2·0.25
+    assert found.before.value == pytest.approx(0.5)
+    assert found.after.value == pytest.approx(0.3125)
+    assert found.difference.value == pytest.approx(-0.1875)
+    # differences −0.375 and 0: mean −0.1875, sd 0.265165, se 0.1875, t(1) = 12.7062
+    assert found.difference.interval.low == pytest.approx(-0.1875 - 12.706204736 * 0.1875, abs=1e-8)
+    assert found.verdict == "no detectable change"
+
+
+def test_the_interval_is_that_of_a_paired_t_test(pair):
+    before, after = pair
+    found = compare(before, after, level=0.9).difference
+    each = [cal.BrierScore().rows(said) for said in (after, before)]
+    expected = ttest_rel(*each).confidence_interval(0.9)
+    assert (found.interval.low, found.interval.high) == pytest.approx(expected, abs=ROUNDING)
+
+
+def test_weights_are_repeated_rows(rng):
+    p, y, times = rng.random(30), rng.integers(0, 2, 30), rng.integers(1, 4, 30)
+    weighted = compare(Predictions(y, p, weights=times), Predictions(y, p**2, weights=times)).difference
+    y, p = np.repeat(y, times), np.repeat(p, times)
+    repeated = compare(Predictions(y, p), Predictions(y, p**2)).difference
+    assert weighted.value == pytest.approx(repeated.value, abs=ROUNDING)
+    assert weighted.interval.low == pytest.approx(repeated.interval.low, abs=ROUNDING)
+
+
+def test_verdicts(rng):
+    p = rng.random(2000)
+    y = (rng.random(2000) < p).astype(int)
+    good, bad = Predictions(y, p), Predictions(y, p**4)
+    better, worse, same = compare(bad, good), compare(good, bad), compare(good, good)
+    assert (better.verdict, worse.verdict, same.verdict) == ("better", "worse", "no detectable change")
+    assert better.sentence().startswith("The repair helped: Brier score 0.")
+    assert worse.sentence().startswith("The repair made it worse: Brier score 0.")
+    assert same.sentence().startswith("No detectable change: Brier score 0.")
+    assert same.difference.value == 0
+
+
+def test_one_row_shows_no_change():
+    found = compare(Predictions([1], [0.2]), Predictions([1], [0.9]))
+    assert found.verdict == "no detectable change"
+    assert found.difference.interval is None
+    assert "interval" not in found.sentence()
+
+
+def test_swapping_the_two_turns_the_sign(pair):
+    there, back = compare(*pair).difference, compare(*pair[::-1]).difference
+    assert there.value == pytest.approx(-back.value, abs=ROUNDING)
+    assert there.interval.low == pytest.approx(-back.interval.high, abs=ROUNDING)
+
+
+@pytest.mark.parametrize("score", ["brier", "log"])
+@pytest.mark.parametrize("make", [IdentityMap, TemperatureMap], ids=["identity", "T = 1"])
+def test_a_map_that_changes_nothing_is_never_said_to_help(score, make):
+    sure = np.tile(np.float32([20, 0]), (100, 1))  # softmax is 1 in float32, though the log score of the logits is 2e-9
+    said = Predictions.from_logits(np.zeros(100, dtype=int), sure)
+    found = compare(said, make((0, 1), False, Fit(1)), score=score)
+    assert found.verdict == "no detectable change"
+    assert found.difference.value == pytest.approx(0, abs=ROUNDING)
+
+
+def test_the_log_score_of_a_repair_does_not_lose_what_logits_hold():
+    z = np.array([[0, 200], [3, 0], [0, 3]], dtype=np.float32)  # e^(−100) is 0 in float32
+    said = Predictions.from_logits([0, 0, 1], z)
+    found = compare(said, TemperatureMap((0, 1), False, temperature=1.5), score="log")
+    assert found.after.value == pytest.approx((200 / 1.5 + 2 * np.log1p(np.exp(-2))) / 3, rel=1e-6)
+
+
+# Does the change keep different predictions different?
+
+
+def test_injective_by_construction():
+    valid, test = cal.example()
+    fitted = cal.recalibrate(valid)
+    for after in (fitted, fitted.apply(test)):
+        found = compare(test, after)
+        assert found.injective is True
+        assert found.grounds == "temperature does by construction"
+        assert found.calibration is found.difference
+        assert "so all of it is calibration" in found.sentence()
+
+
+def test_injective_on_these_rows():
+    found = compare(Predictions([0, 1, 1], [0.2, 0.2, 0.7]), Predictions([0, 1, 1], [0.3, 0.3, 0.6]))
+    assert found.injective is True
+    assert found.grounds == "on these rows"
+
+
+def test_merged_predictions_are_found():
+    found = compare(Predictions([0, 1, 1], [0.2, 0.3, 0.7]), Predictions([0, 1, 1], [0.25, 0.25, 0.6]))
+    assert found.injective is False
+    assert found.grounds == "3 distinct predictions before, 2 after"
+    assert found.calibration is None
+    assert "mixes calibration gained and sharpness lost" in found.sentence()
+
+
+def test_another_model_is_no_map_of_the_predictions():
+    found = compare(Predictions([0, 1, 1], [0.2, 0.2, 0.7]), Predictions([0, 1, 1], [0.3, 0.4, 0.6]))
+    assert found.injective is None
+    assert found.grounds == "equal predictions before differ after, so this is not a map of the predictions alone"
+    assert found.sentence().endswith(
+        "Equal predictions before differ after, so this is not a map of the predictions alone, so the change mixes calibration and sharpness."
+    )
+
+
+def test_a_map_of_other_predictions_is_judged_by_the_rows():
+    valid, test = cal.example()
+    fitted = cal.recalibrate(valid)
+    copy = Predictions.from_logits(test.labels, test.logits)
+    assert compare(copy, fitted.apply(test)).grounds == "on these rows"
+
+
+def test_a_map_that_is_not_injective_says_so():
+    class Flat(IdentityMap):
+        method = "flat"
+        injective = property(lambda self: False)
+
+        def from_probs(self, probs):
+            return np.full_like(probs, 0.5)
+
+    found = compare(Predictions([0, 1], [0.2, 0.7]), Flat((0, 1), True))
+    assert (found.injective, found.grounds) == (False, "flat does not")
+
+
+def test_rows_are_told_apart_by_every_column():
+    probs = np.array([[0.2, 0.3, 0.5], [0.2, 0.5, 0.3], [0.2, 0.3, 0.5], [0.0, 0.5, 0.5], [-0.0, 0.5, 0.5]])
+    ids = row_ids(probs)
+    assert ids[0] == ids[2]
+    assert ids[3] == ids[4]
+    assert len(set(ids.tolist())) == 3
+
+
+@given(some.predictions(weighted=False))
+def test_equal_rows_and_only_they_share_a_number(said):
+    ids = row_ids(said.probs).tolist()
+    rows = (said.probs + 0.0).tolist()
+    for i, a in enumerate(rows):
+        for j, b in enumerate(rows):
+            assert (ids[i] == ids[j]) == (a == b)
+
+
+# Refused.
+
+
+def test_a_zero_given_to_what_happened_is_refused_for_the_log_score():
+    good, bad = Predictions([0, 1], [0.2, 0.7]), Predictions([0, 1], [0.2, 0.0])
+    with pytest.raises(InputError, match=r"after must have a finite log score; row 1 gives probability 0 to what happened.*brier.*logits"):
+        compare(good, bad, score="log")
+    with pytest.raises(InputError, match=r"before must have a finite log score; row 1"):
+        compare(bad, good, score="log")
+    assert compare(bad, good).verdict == "no detectable change"
+
+
+def test_a_zero_in_a_row_of_no_weight_does_not_matter():
+    weights = [1, 1, 0]
+    before = Predictions([0, 1, 1], [0.2, 0.7, 0.0], weights=weights)
+    after = Predictions([0, 1, 1], [0.1, 0.8, 0.0], weights=weights)
+    found = compare(before, after, score="log")
+    assert found.difference.value == pytest.approx((np.log(0.8 / 0.9) + np.log(0.7 / 0.8)) / 2)
+
+
+BASE = Predictions(list("abc"), np.eye(3) * 0.7 + 0.1, classes=list("abc"))
+
+WRONG = {
+    "labels": (Predictions(list("acc"), BASE.probs, classes=list("abc")), r"after must have the labels of before; row 1 differs: 1 and 2.*same rows in the same order"),
+    "classes": (Predictions(list("abc"), BASE.probs, classes=list("acb")), r"after must have the classes of before, in the same order; \('a', 'c', 'b'\) is not"),
+    "weights": (Predictions(list("abc"), BASE.probs, classes=list("abc"), weights=[1, 2, 1]), r"after must have the weights of before"),
+    "rows": (Predictions(list("ab"), BASE.probs[:2], classes=list("abc")), r"after must have the shape of before; \(2, 3\) is not \(3, 3\)"),
+    "columns": (Predictions([0, 1, 1], [0.1, 0.2, 0.3]), r"after must have the shape of before; \(3,\) is not \(3, 3\)"),
+    "soft labels": (Predictions(np.eye(3)[[0, 1, 1]], BASE.probs, classes=list("abc"), soft=True), r"after must have the labels of before"),
+    "an array": (BASE.probs, r"after must be a Predictions.*; it is a ndarray"),
+    "a recipe": (cal.Temperature(), r"after must be a Predictions.*; it is a Temperature"),
+    "None": (None, r"after must be a Predictions.*; it is a NoneType"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG.values(), ids=WRONG)
+def test_only_the_same_rows_are_compared(case):
+    with pytest.raises(InputError, match=case[1]):
+        compare(BASE, case[0])
+
+
+def test_soft_and_hard_labels_are_not_the_same_rows():
+    probs = np.full((2, 3), 1 / 3)
+    with pytest.raises(InputError, match="after must have the labels of before"):
+        compare(Predictions([0, 1], probs), Predictions(np.eye(3)[[0, 1]], probs, soft=True))
+
+
+def test_other_weights_are_refused():
+    a, b = (Predictions([0, 1], [0.2, 0.7], weights=w) for w in ([1, 2], [2, 1]))
+    with pytest.raises(InputError, match="after must have the weights of before"):
+        compare(a, b)
+
+
+def test_other_arguments_are_refused():
+    with pytest.raises(InputError, match="before must be a Predictions; it is a TemperatureMap"):
+        compare(cal.recalibrate(cal.example()[0]), BASE)
+    with pytest.raises(InputError, match=r"score must be one of 'brier', 'log'"):
+        compare(BASE, BASE, score="ece")
+    with pytest.raises(InputError, match=r"score must be one of 'brier', 'log'"):
+        compare(BASE, BASE, score=["brier"])
+    with pytest.raises(InputError, match="level must lie between 0 and 1"):
+        compare(BASE, BASE, level=95)
+    with pytest.raises(InputError, match=r"predictions must have 2 columns.*it has 3"):
+        compare(BASE, TemperatureMap((0, 1), False))
+
+
+# Handed back.
+
+
+def test_a_comparison_survives_as_json(pair):
+    found = compare(*pair)
+    assert cal.Comparison.from_json(found.to_json()) == found
+
+
+def test_a_comparison_shows_itself(pair):
+    found = compare(*pair)
+    assert repr(found).count("\n") <= 3
+    (table,) = found.tables()
+    assert [row[0] for row in table.rows] == ["before", "after", "after − before"]
+    assert "<table>" in found._repr_html_()
+
+
+def test_few_rows_are_reported():
+    found = compare(Predictions([0, 1], [0.2, 0.7]), Predictions([0, 1], [0.3, 0.8]))
+    assert "2 rows are few" in repr(found)

@@ -1,0 +1,147 @@
+"""Is it calibrated? The verdict, its numbers, and what is handed back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import strategies as some
+from hypothesis import given
+from scipy.stats import binomtest
+from tolerances import ROUNDING
+
+import calibrant as cal
+from calibrant import Diagnosis, InputError, Predictions, diagnose
+
+
+def sampled(rng, n, sharpen=1.0, n_classes=3):
+    """A model that is right when it says softmax(z), and says softmax(sharpen · z)."""
+    z = rng.normal(size=(n, n_classes)) * 1.5
+    return Predictions.from_logits((z + rng.gumbel(size=z.shape)).argmax(axis=1), z * sharpen)
+
+
+def test_an_overconfident_model(rng):
+    found = diagnose(sampled(rng, 3000, 2.5))
+    assert found.calibrated is False
+    assert found.verdict.startswith("Not calibrated: over-confident. Mean confidence ")
+    assert "where a calibrated model would show about" in found.verdict
+    assert "temperature" in found.advice[0]
+
+
+def test_an_underconfident_model(rng):
+    found = diagnose(sampled(rng, 3000, 0.4))
+    assert found.calibrated is False
+    assert found.verdict.startswith("Not calibrated: under-confident. Mean confidence ")
+
+
+def test_a_calibrated_model(rng):
+    found = diagnose(sampled(rng, 3000))
+    assert found.calibrated is None
+    assert found.verdict.startswith("No miscalibration to be seen in 3,000 rows. Mean confidence ")
+    assert "Nothing to repair" in found.advice[0]
+
+
+def test_an_event_is_predicted_too_high_or_too_low(rng):
+    p = rng.random(3000)
+    y = rng.random(3000) < p
+    assert diagnose(y, np.sqrt(p)).verdict.startswith("Not calibrated: predicts too high. Mean prediction ")
+    assert diagnose(y, p**2).verdict.startswith("Not calibrated: predicts too low. Mean prediction ")
+    assert "observed rate" in diagnose(y, p).verdict
+
+
+def test_errors_that_cancel_have_no_direction():
+    p = np.repeat([0.2, 0.8], 2000)
+    y = np.concatenate([np.repeat([1, 0], [800, 1200]), np.repeat([1, 0], [1200, 800])])  # rates 0.4 and 0.6
+    assert diagnose(y, p).verdict.startswith("Not calibrated, with errors in both directions. Mean prediction 50.0 %")
+
+
+def test_the_numbers_in_the_verdict_are_the_estimates(rng):
+    said = sampled(rng, 500, 2.5)
+    found = diagnose(said)
+    event = said.event()
+    assert f"Mean confidence {event.probs.mean():.1%}, accuracy {event.outcomes.mean():.1%}".replace("%", " %") in found.verdict
+    assert f"ECE {cal.ece(said).value:.4f}" in found.verdict
+
+
+def test_certain_and_right_is_not_called_miscalibrated():
+    found = diagnose([0, 1, 1] * 100, [0.0, 1.0, 1.0] * 100)
+    assert found.calibrated is None
+
+
+def test_certain_and_once_wrong_is_miscalibrated():
+    assert diagnose([0] + [1] * 999, [1.0] * 1000).calibrated is False
+
+
+def test_vanishing_predictions_of_what_never_happens_are_not_called_miscalibrated():
+    for tiny in (1e-30, 1e-300, 5e-324):
+        assert diagnose([0] * 300, [tiny] * 300).calibrated is None
+
+
+def test_what_is_measured(rng):
+    found = diagnose(sampled(rng, 500))
+    titles = [estimate.title for estimate in found.estimates]
+    for title in ("ECE", "debiased ECE", "MCE", "mean gap", "Brier score", "log score", "root Brier score"):
+        assert title in titles
+    assert "ECE, class by class (mean)" in titles
+    assert found["ECE"].settings["bins"] == "15 equal-width bins"
+    assert found["mean_gap"] is found["mean gap"]
+    with pytest.raises(KeyError, match="no such.*there are ECE"):
+        found["no such"]
+
+
+def test_each_estimate_is_the_one_its_function_gives(rng):
+    said = sampled(rng, 400)
+    found = diagnose(said, view="class 1")
+    assert found["ECE"] == cal.ece(said, view="class 1")
+    assert found["mean gap"] == cal.mean_gap(said, view="class 1")
+    assert found["Brier score"] == cal.brier_score(said)
+    assert found.view == "class 1"
+
+
+def test_the_curve_has_wilson_intervals(rng):
+    said = sampled(rng, 600)
+    found = diagnose(said)
+    table = cal.binned_error(said, bins=cal.EqualMass(15)).parts["bins"]
+    assert np.array_equal(found.curve.x, table.mean_prob)
+    assert np.array_equal(found.curve.y, table.label_rate)
+    assert found.curve.support.sum() == pytest.approx(1)
+    for rate, weight, low, high in zip(table.label_rate, table.weight, found.curve.low, found.curve.high, strict=True):
+        expected = binomtest(round(rate * weight), int(weight)).proportion_ci(0.95, method="wilson")
+        assert (low, high) == pytest.approx((expected.low, expected.high), abs=ROUNDING)
+
+
+@given(some.predictions())
+def test_any_data_can_be_diagnosed_and_survive_as_json(said):
+    with np.errstate(all="ignore"):
+        found = diagnose(said.labels, said.probs, weights=said.weights)
+    assert Diagnosis.from_json(found.to_json()) == found
+    assert found.n == said.n
+    assert len(found.bins) == len(found.curve.x)
+    assert not any(np.isnan(estimate.value) for estimate in found.estimates)
+
+
+def test_the_name_is_shown_and_escaped(rng):
+    found = diagnose([0, 1], [0.2, 0.7], name="<b>model</b>")
+    assert repr(found).startswith("Diagnosis of <b>model</b> (2 rows, view: binary)")
+    assert "<b>model" not in found._repr_html_()
+
+
+def test_few_rows_are_reported():
+    found = diagnose([0, 1], [0.2, 0.7])
+    assert found.cautions[0] == "2 rows are few: an error of a few points cannot be told from noise"
+    assert len(set(found.cautions)) == len(found.cautions)
+
+
+def test_tables_have_a_row_an_estimate_and_a_row_a_bin(rng):
+    found = diagnose(sampled(rng, 300))
+    measured, bins = found.tables()
+    assert len(measured.rows) == len(found.estimates)
+    assert len(bins.rows) == len(found.bins)
+    assert measured.to_text().splitlines()[0] == "Measured"
+    assert measured.to_html().startswith("<table>")
+
+
+def test_wrong_views_are_refused(rng):
+    with pytest.raises(InputError, match="'classwise' is many questions"):
+        diagnose(sampled(rng, 20), view="classwise")
+    with pytest.raises(InputError, match="'top' needs one column a class"):
+        diagnose([0, 1], [0.2, 0.7], view="top")

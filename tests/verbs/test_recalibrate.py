@@ -1,0 +1,53 @@
+"""How do I repair it?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant import InputError, Temperature, recalibrate
+from calibrant.maps import METHODS
+
+VALID, TEST = cal.example()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_go_by_name(method):
+    assert recalibrate(VALID, method).method == method
+    assert recalibrate(VALID, METHODS[method]()) == recalibrate(VALID, method)
+
+
+def test_the_default_is_temperature():
+    assert recalibrate(VALID) == Temperature().fit(VALID)
+
+
+def test_recipes_carry_their_options():
+    assert recalibrate(VALID, Temperature(bounds=(0.5, 1.5))).temperature == pytest.approx(1.5)
+
+
+def test_the_repair_keeps_the_top_class():
+    repaired = recalibrate(VALID).apply(TEST)
+    assert np.array_equal(repaired.probs.argmax(axis=1), TEST.probs.argmax(axis=1))
+
+
+WRONG_METHODS = {
+    "unknown": "platt",
+    "None": None,
+    "a list": ["temperature"],
+    "a class": Temperature,
+    "a map": recalibrate(VALID),
+    "a number": 2,
+}
+
+
+@pytest.mark.parametrize("method", WRONG_METHODS.values(), ids=WRONG_METHODS)
+def test_an_unknown_method_is_refused(method):
+    with pytest.raises(InputError, match=r"method must be one of 'identity', 'temperature'.*, or a recipe with fit; it is"):
+        recalibrate(VALID, method)
+
+
+@pytest.mark.parametrize("data", [([0, 1], [0.2, 0.7]), np.eye(2), None])
+def test_predictions_are_asked_for(data):
+    with pytest.raises(InputError, match=r"predictions must be a Predictions; it is a .*Predictions\(labels, probs\)"):
+        recalibrate(data)
