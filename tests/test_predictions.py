@@ -7,13 +7,13 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import strategies as some
 from hypothesis import given
-from naive.binned import one_class, top
 
 import calibrant as cal
+import strategies as some
 from calibrant import InputError, Predictions
 from calibrant.predictions import VIEWS, admit
+from naive.binned import one_class, top
 
 
 @pytest.fixture
@@ -212,7 +212,9 @@ def test_wrong_views(three, case):
 
 @pytest.mark.parametrize("view", ["top", "classwise"])
 def test_one_column_has_no_top_class(view):
-    with pytest.raises(InputError, match=rf"view '{view}' needs one column a class; probs has a single column.*'binary'"):
+    with pytest.raises(
+        InputError, match=rf"view '{view}' needs one column a class; probs has a single column.*'binary'"
+    ):
         cal.ece([0, 1], [0.2, 0.7], view=view)
 
 
@@ -242,13 +244,13 @@ def test_choosing_no_rows_is_refused(three, which):
 
 @pytest.mark.parametrize("which", [0, [7], [True], "a"], ids=["number", "beyond", "short mask", "text"])
 def test_choosing_rows_that_are_not_there_is_refused_in_our_words(three, which):
-    with pytest.raises(InputError, match="^which "):
+    with pytest.raises(InputError, match=r"^which "):
         three.rows(which)
 
 
 def test_choosing_only_rows_of_weight_zero_is_refused():
     said = Predictions([0, 1], [0.2, 0.7], weights=[0, 1])
-    with pytest.raises(InputError, match="which must choose rows|weights must not all be zero"):
+    with pytest.raises(InputError, match=r"which must choose rows|weights must not all be zero"):
         said.rows([0])
 
 
@@ -273,9 +275,11 @@ def test_predictions_pass_through_and_carry_their_own_data(three):
     for arguments in [(three, [0.1]), (three, None)]:
         with pytest.raises(InputError, match="labels is a Predictions and carries its own probs and weights"):
             admit(*arguments, weights=[1, 1, 1])
-    with pytest.raises(InputError, match="probs is a Predictions, which carries its own labels.*only argument"):
+    with pytest.raises(InputError, match=r"probs is a Predictions, which carries its own labels.*only argument"):
         admit([0, 1, 1], three)
-    with pytest.raises(InputError, match=r"probs is required; only labels were given.*\(labels, probs\) or a Predictions"):
+    with pytest.raises(
+        InputError, match=r"probs is required; only labels were given.*\(labels, probs\) or a Predictions"
+    ):
         admit([0, 1, 1])
 
 

@@ -40,8 +40,12 @@ class About:
 
 def find(table: dict[str, About], name: str) -> About | None:
     """The entry of a table under its name or one of its acronyms, whatever the case."""
-    wanted = name.lower().replace("-", "_")
+    wanted = _plain(name)
     for about in table.values():
-        if wanted in (about.name, *(alias.lower() for alias in about.also_called)):
+        if wanted in map(_plain, (about.name, *about.also_called)):
             return about
     return None
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_").replace(" ", "_")

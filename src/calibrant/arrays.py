@@ -14,14 +14,21 @@ def to_numpy(values: Any, argument: str) -> NDArray[Any]:
     """Lists, NumPy, pandas, Polars, Arrow, torch, CuPy and JAX arrays as one NumPy array; no copy unless needed."""
     if values is None:
         raise InputError(argument, "is required", "it is None")
+    if isinstance(values, str | bytes | set | frozenset | dict) or not (
+        hasattr(values, "__len__") or hasattr(values, "__array__") or hasattr(values, "__dlpack__")
+    ):
+        raise InputError(argument, "must be an array, a list or a column", f"it is a {type(values).__name__}")
     try:
         array = np.asanyarray(_unwrap(values))
+        array = np.stack([np.asarray(row) for row in array]) if _holds_rows(array) else array
     except ValueError as error:
         raise InputError(
             argument, "must be a regular array", "its rows have different lengths", "Give every row as many columns"
         ) from error
     if np.ma.isMaskedArray(array):
         raise InputError(argument, "must not be a masked array", advice="Drop or fill the masked entries first")
+    if array.ndim == 0:
+        raise InputError(argument, "must be an array, a list or a column", f"it is {array!r}")
     if array.dtype.kind in "cmMV":
         raise InputError(argument, "must hold numbers or class names", f"its dtype is {array.dtype}")
     return np.asarray(array)
@@ -51,7 +58,7 @@ def _unwrap(values: Any) -> Any:
             array = values.to_numpy(zero_copy_only=False)  # Arrow
         except TypeError:
             array = values.to_numpy()  # pandas and Polars
-        return np.stack(array) if _holds_rows(array) else array
+        return array
     if hasattr(values, "__cuda_array_interface__") and hasattr(values, "get"):  # CuPy
         return values.get()
     return values
@@ -59,4 +66,6 @@ def _unwrap(values: Any) -> Any:
 
 def _holds_rows(array: Any) -> bool:
     """Is this a column of lists, as Parquet and pandas store a vector per row?"""
-    return bool(array.dtype == object and len(array) and isinstance(array[0], np.ndarray | list))
+    return bool(
+        array.dtype == object and array.ndim == 1 and len(array) and isinstance(array[0], np.ndarray | list | tuple)
+    )

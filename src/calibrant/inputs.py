@@ -103,7 +103,7 @@ def _range_advice(low: float, high: float) -> str:
     return "If these are logits, use Predictions.from_logits"
 
 
-def check_row_sums(probs: FloatArray, normalize: bool) -> FloatArray:
+def check_row_sums(probs: FloatArray, normalize: bool | None, argument: str = "probs") -> FloatArray:
     """Refuse rows that do not sum to 1, or divide them by their sum if the user asked for it."""
     sums = row_sums(probs)
     off = np.abs(sums - 1) > ROW_SUM_TOLERANCE
@@ -112,14 +112,14 @@ def check_row_sums(probs: FloatArray, normalize: bool) -> FloatArray:
     row = int(np.argmax(off))
     if not normalize:
         raise InputError(
-            "probs",
+            argument,
             f"must have rows that sum to 1 (within {ROW_SUM_TOLERANCE:g})",
             f"row {row} sums to {sums[row]:.6g}",
-            "Pass normalize=True to divide each row by its sum",
+            "Divide each row by its sum" if normalize is None else "Pass normalize=True to divide each row by its sum",
         )
     if (sums == 0).any():
         row = int(np.argmax(sums == 0))
-        raise InputError("probs", "cannot be normalised", f"row {row} is all zero", "Drop that row")
+        raise InputError(argument, "cannot be normalised", f"row {row} is all zero", "Drop that row")
     return (probs / sums[:, None]).astype(probs.dtype)
 
 
@@ -158,19 +158,29 @@ def class_order(
 ) -> tuple[Any, ...]:
     """The classes of the columns: declared, named by a table that the labels match, or 0 … K−1."""
     if classes is not None:
-        order = tuple(np.asarray(to_numpy(classes, "classes")).tolist())
+        named = to_numpy(classes, "classes")
+        if named.ndim != 1:
+            raise InputError("classes", "must be a list of names, one a column", f"its shape is {named.shape}")
+        order = tuple(named.tolist())
         if len(order) != n_classes:
             pair = " (negative, positive)" if ndim == 1 else " as probs has columns"
             raise InputError("classes", f"must hold {n_classes} classes{pair}", f"it holds {len(order)}")
-        if len(set(order)) != len(order):
-            twice = next(c for i, c in enumerate(order) if c in order[:i])
-            raise InputError("classes", "must be distinct", f"{twice!r} occurs twice")
+        check_distinct(order)
         return order
     if columns is not None and len(columns) == n_classes and labels.ndim == 1 and ndim == 2:
         seen = set(np.unique(labels).tolist()) if labels.dtype.kind != "O" else set(labels.tolist())
-        if seen <= set(columns):
+        named = all(isinstance(c, str) for c in (*seen, *columns))
+        if seen <= set(columns) or (named and seen & set(columns)):
+            check_distinct(columns)
             return columns
     return tuple(range(n_classes))
+
+
+def check_distinct(classes: tuple[Any, ...]) -> None:
+    """No class may stand for two columns."""
+    if len(set(classes)) != len(classes):
+        twice = next(c for i, c in enumerate(classes) if c in classes[:i])
+        raise InputError("classes", "must be distinct", f"{twice!r} occurs twice")
 
 
 def codes(labels: NDArray[Any], classes: tuple[Any, ...], name: str, ndim: int, declared: bool) -> IntArray:
@@ -202,7 +212,8 @@ def _same_kind(labels: NDArray[Any]) -> NDArray[Any]:
 def _from_one_hot(labels: NDArray[Any], n_classes: int) -> IntArray:
     if labels.shape[1] != n_classes:
         raise InputError("labels", f"must have {n_classes} columns if one-hot", f"it has {labels.shape[1]}")
-    bad = ~(((labels == 0) | (labels == 1)).all(axis=1) & (labels.sum(axis=1) == 1))
+    ones = np.asarray(labels == 1, dtype=bool) if labels.dtype.kind not in "US" else np.zeros(labels.shape, dtype=bool)
+    bad = ~((np.asarray(labels == 0, dtype=bool) | ones).all(axis=1) & (ones.sum(axis=1) == 1))
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(
@@ -211,7 +222,7 @@ def _from_one_hot(labels: NDArray[Any], n_classes: int) -> IntArray:
             f"row {row} is {labels[row].tolist()}",
             "Pass class indices",
         )
-    return labels.argmax(axis=1)
+    return ones.argmax(axis=1)
 
 
 def _check_codes(labels: NDArray[Any], n_classes: int, name: str, ndim: int) -> NDArray[Any]:
@@ -258,7 +269,7 @@ def _look_up(labels: NDArray[Any], classes: tuple[Any, ...]) -> IntArray:
 def shares(labels: NDArray[Any], ndim: int, n_classes: int) -> FloatArray:
     """Soft labels: event shares `(n,)`, or class shares `(n, K)` whose rows sum to 1."""
     shares = floats(labels, "labels").astype(np.float64)
-    if shares.ndim != ndim:
+    if shares.ndim != ndim or (ndim == 2 and shares.shape[1] != n_classes):
         raise InputError(
             "labels", f"must have {'one column' if ndim == 1 else f'{n_classes} columns'} of shares if soft=True"
         )
@@ -267,7 +278,7 @@ def shares(labels: NDArray[Any], ndim: int, n_classes: int) -> FloatArray:
     if outside.any():
         where = _first(outside)
         raise InputError("labels", "must lie in [0, 1]", f"{_at('labels', where)} is {shares[where]}")
-    return check_row_sums(shares, False) if ndim == 2 else shares
+    return check_row_sums(shares, None, "labels") if ndim == 2 else shares
 
 
 def check_weights(weights: Any, n: int) -> FloatArray:
@@ -281,6 +292,9 @@ def check_weights(weights: Any, n: int) -> FloatArray:
         raise InputError("weights", "must not be negative", f"{_at('weights', where)} is {array[where]}")
     if not array.any():
         raise InputError("weights", "must not all be zero")
+    with np.errstate(over="ignore"):
+        if not np.isfinite(array.sum()):
+            raise InputError("weights", "must have a finite sum", "it overflows", "Divide them by a constant")
     return array
 
 

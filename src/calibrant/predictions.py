@@ -159,7 +159,11 @@ class Predictions:
         self.groups = None if groups is None else inputs.check_groups(groups, len(said))
         self._events: dict[str, Event] = {}
         self.source: tuple[Predictions, Any] | None = None  # the predictions and the map these were made of
-        for array in (self.labels, probs, logits, self.weights, self.groups):
+        self._protect()
+
+    def _protect(self) -> None:
+        """What is held cannot be written to."""
+        for array in (self.labels, self._probs, self.logits, self.weights, self.groups):
             if array is not None:
                 array.flags.writeable = False
 
@@ -216,15 +220,30 @@ class Predictions:
         >>> cal.Predictions([0, 1, 1], [0.2, 0.7, 0.9]).rows(slice(1, 3)).probs
         array([0.7, 0.9])
         """
-        if not len(self.labels[which]):
-            raise InputError("which", "must choose at least one row", "it chooses none")
+        chosen = self._chosen(which)
         part = self._copy()
-        part.labels = self.labels[which]
-        part._probs = None if self._probs is None else self._probs[which]
-        part.logits = None if self.logits is None else self.logits[which]
-        part.weights = None if self.weights is None else self.weights[which]
-        part.groups = None if self.groups is None else self.groups[which]
+        part.labels = self.labels[chosen]
+        part._probs = None if self._probs is None else self._probs[chosen]
+        part.logits = None if self.logits is None else self.logits[chosen]
+        part.weights = None if self.weights is None else self.weights[chosen]
+        part.groups = None if self.groups is None else self.groups[chosen]
+        part._protect()
         return part
+
+    def _chosen(self, which: Any) -> Any:
+        """Rows by mask, slice or indices, checked."""
+        if not isinstance(which, slice):
+            which = to_numpy(which, "which")
+            which = which.astype(np.intp) if not which.size else which
+        try:
+            labels = self.labels[which]
+        except IndexError as error:
+            raise InputError("which", f"must be a mask, a slice or indices of {self.n} rows", str(error)) from error
+        if not labels.size:
+            raise InputError("which", "must choose at least one row", "it chooses none")
+        if self.weights is not None and not self.weights[which].any():
+            raise InputError("which", "must choose rows of some weight", "all chosen weights are zero")
+        return which
 
     def with_probs(self, probs: Any, *, made_by: Any = None) -> Predictions:
         """The same rows with other probabilities of the same shape, such as a map's output (`made_by` that map)."""
@@ -233,8 +252,20 @@ class Predictions:
             raise InputError("probs", f"must have shape {self.said.shape}", f"it has {checked.shape}")
         inputs.check_probabilities(checked)
         changed = self._copy()
-        changed._probs, changed.logits = inputs.check_row_sums(checked, False) if checked.ndim == 2 else checked, None
+        changed._probs, changed.logits = inputs.check_row_sums(checked, None) if checked.ndim == 2 else checked, None
         changed.source = None if made_by is None else (self, made_by)
+        changed._protect()
+        return changed
+
+    def with_logits(self, logits: Any, *, made_by: Any = None) -> Predictions:
+        """The same rows with other logits of the same shape."""
+        checked = inputs.floats(logits, "logits")
+        if checked.shape != self.said.shape:
+            raise InputError("logits", f"must have shape {self.said.shape}", f"it has {checked.shape}")
+        changed = self._copy()
+        changed._probs, changed.logits = None, checked
+        changed.source = None if made_by is None else (self, made_by)
+        changed._protect()
         return changed
 
     def _copy(self) -> Predictions:
@@ -303,6 +334,8 @@ class Predictions:
         names = [str(c) for c in self.classes]
         if name in names:
             return names.index(name)
+        if name.isdigit() and int(name) < len(names):
+            return int(name)
         raise InputError("view", f"must name one of the classes {inputs.listed(names)}", f"it asks for class {name!r}")
 
 

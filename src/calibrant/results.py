@@ -66,7 +66,7 @@ def checked_schema(text: str) -> dict[str, Any]:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         raise MapError(f"this is not JSON: {error}") from error
-    if not isinstance(data, dict) or "schema" not in data:
+    if not isinstance(data, dict) or isinstance(data.get("schema"), bool) or not isinstance(data.get("schema"), int):
         raise MapError("this JSON was not written by calibrant: it has no schema version")
     if data["schema"] != SCHEMA:
         raise MapError(
@@ -96,9 +96,9 @@ def _revived(value: Any) -> Any:
         return value
     if "kind" not in value:
         return {k: _revived(v) for k, v in value.items()}
-    if value["kind"] == "float":
+    if value["kind"] == "float" and value.get("value") in ("inf", "-inf", "nan"):
         return float(value["value"])
-    if value["kind"] not in _KINDS:
+    if not isinstance(value["kind"], str) or value["kind"] not in _KINDS:
         raise MapError(f"unknown kind of record: {value['kind']!r}")
     record = _KINDS[value["kind"]]
     names = {f.name for f in fields(record)}

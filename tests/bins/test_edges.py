@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import binning
 
+import strategies as some
 from calibrant import Edges, EqualMass, EqualWidth, InputError, Predictions
 from calibrant.bins import from_settings
 from calibrant.bins.sums import settings as plain_settings
+from naive import binning
 
 INNER = st.lists(st.sampled_from([k / 20 for k in range(1, 20)]), unique=True, max_size=6).map(sorted)
 
@@ -80,7 +80,7 @@ def test_wrong_sides_are_refused():
 
 def test_class_by_class_needs_ends():
     said = Predictions([0, 1], [[1.0, 0.0], [0.5, 0.5]])
-    with pytest.raises(InputError, match="bins with ends=False cannot be used class by class.*ends=True"):
+    with pytest.raises(InputError, match=r"bins with ends=False cannot be used class by class.*ends=True"):
         Edges([0, 0.5, 1], ends=False).collect_classes(said)
 
 
@@ -101,7 +101,11 @@ def test_rules_survive_as_plain_data(rule):
 # States: additive sums.
 
 
-@given(some.events(), st.integers(0, 40), st.sampled_from([EqualWidth(7), EqualWidth(7, "left"), Edges([0, 0.5, 1], ends=False)]))
+@given(
+    some.events(),
+    st.integers(0, 40),
+    st.sampled_from([EqualWidth(7), EqualWidth(7, "left"), Edges([0, 0.5, 1], ends=False)]),
+)
 def test_states_of_two_parts_add_up_to_the_whole(said, cut, rule):
     made = Predictions(said.labels, said.probs, weights=None if said.weights is None else said.weights + 1)
     cut = min(max(cut, 1), said.n)
@@ -114,9 +118,13 @@ def test_states_of_two_parts_add_up_to_the_whole(said, cut, rule):
 
 def test_states_of_other_bins_do_not_add_up():
     event = Predictions([0, 1], [0.2, 0.7]).event()
-    with pytest.raises(InputError, match=r"bins must be the same in both parts; EqualWidth\(n_bins=5.* is not EqualWidth\(n_bins=6"):
+    with pytest.raises(
+        InputError, match=r"bins must be the same in both parts; EqualWidth\(n_bins=5.* is not EqualWidth\(n_bins=6"
+    ):
         EqualWidth(5).collect(event).merge(EqualWidth(6).collect(event))
-    with pytest.raises(InputError, match="bins cannot be merged; 5 equal-mass bins depend on all rows. Use EqualWidth or Edges"):
+    with pytest.raises(
+        InputError, match=r"bins cannot be merged; 5 equal-mass bins depend on all rows. Use EqualWidth or Edges"
+    ):
         EqualMass(5).collect(event).merge(EqualMass(5).collect(event))
 
 

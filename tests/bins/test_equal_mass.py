@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import binning
 
+import strategies as some
 from calibrant import EqualMass, InputError, Predictions
+from naive import binning
 
 
 def bins_of(rule, said, weights=None):
@@ -103,7 +103,7 @@ def test_wrong_options_are_refused():
         EqualMass(0)
     with pytest.raises(InputError, match="ties must be one of 'keep', 'split'; it is 'drop'"):
         EqualMass(5, ties="drop")
-    with pytest.raises(InputError, match="weights cannot be used with ties='split'.*repeat rows"):
+    with pytest.raises(InputError, match=r"weights cannot be used with ties='split'.*repeat rows"):
         EqualMass(2, ties="split").collect(Predictions([0, 1], [0.2, 0.3], weights=[1, 2]).event())
 
 

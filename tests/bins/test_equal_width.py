@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import binning
 
+import strategies as some
 from calibrant import EqualWidth, InputError, Predictions
+from naive import binning
 
 
 def bins_of(index, n_bins):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cal
+import strategies as some
 from calibrant import CalibrationMap, Predictions
 from calibrant.maps import METHODS
 

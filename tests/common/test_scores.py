@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
-from tolerances import ROUNDING
 
+import strategies as some
 from calibrant import Estimate, Predictions
 from calibrant.score import SCORES
+from tolerances import ROUNDING
 
 each = pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
 

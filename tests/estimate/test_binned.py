@@ -6,17 +6,17 @@ import math
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import binned as naive
-from naive import binning
 from scipy.integrate import quad
-from tolerances import ROUNDING
 
 import calibrant as cal
+import strategies as some
 from calibrant import Edges, EqualMass, EqualWidth, InputError, Predictions
 from calibrant.estimate.binned import folded_normal_mean
+from naive import binned as naive
+from naive import binning
+from tolerances import ROUNDING
 
 NORMS = st.sampled_from([1, 2, "max"])
 RULES = st.one_of(
@@ -172,7 +172,9 @@ def test_the_folded_normal_mean_is_its_integral(mean, sd):
         return abs(x) * math.exp(-(((x - mean) / sd) ** 2) / 2) / (sd * math.sqrt(2 * math.pi))
 
     expected = abs(mean) if sd == 0 else quad(density, mean - 40 * sd, mean + 40 * sd, points=[0, mean], limit=200)[0]
-    assert float(folded_normal_mean(np.array(mean), np.array(sd))) == pytest.approx(expected, rel=1e-9)  # quad's accuracy
+    assert float(folded_normal_mean(np.array(mean), np.array(sd))) == pytest.approx(
+        expected, rel=1e-9
+    )  # quad's accuracy
 
 
 # For any data.
@@ -218,7 +220,9 @@ def test_one_bin_holds_the_mean_gap(said, n_bins):
 @given(some.events(weighted=False))
 def test_more_bins_than_distinct_predictions_is_no_error(said):
     found = cal.binned_error(said.labels, said.probs, bins=EqualMass(500))
-    groups = {p: [y for q, y in zip(said.probs.tolist(), said.labels, strict=True) if q == p] for p in said.probs.tolist()}
+    groups = {
+        p: [y for q, y in zip(said.probs.tolist(), said.labels, strict=True) if q == p] for p in said.probs.tolist()
+    }
     expected = sum(len(ys) / said.n * abs(p - np.mean(ys)) for p, ys in groups.items())
     assert found.value == pytest.approx(expected, abs=ROUNDING)
 
@@ -236,7 +240,9 @@ def test_rows_outside_every_bin_are_reported():
 
 def test_weights_that_do_not_count_rows_are_reported():
     found = cal.binned_error([0, 1, 1], [0.2, 0.5, 0.5], bins=EqualWidth(1), debiased=True, weights=[1, 0.5, 2])
-    assert found.cautions == ("weights are read as numbers of rows; they are not whole numbers, so check that they count rows",)
+    assert found.cautions == (
+        "weights are read as numbers of rows; they are not whole numbers, so check that they count rows",
+    )
 
 
 WRONG = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from fractions import Fraction
 
@@ -53,7 +54,7 @@ def guo(labels, probs, n_bins):
         confidences, right = probs.max(axis=1), probs.argmax(axis=1) == labels
     edges = fused_linspace(n_bins, np.float32)
     total = 0.0
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in itertools.pairwise(edges):
         inside = (confidences > confidences.dtype.type(low)) & (confidences <= confidences.dtype.type(high))
         if inside.any():
             gap = confidences[inside].astype(float).mean() - right[inside].astype(float).mean()
@@ -65,7 +66,9 @@ def guo(labels, probs, n_bins):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_guo(rng, dtype, n_bins):
     for labels, probs in (awkward(rng, dtype), awkward_matrix(rng, dtype)):
-        assert cal.ece(labels, probs, n_bins=n_bins, compat="guo").value == pytest.approx(guo(labels, probs, n_bins), abs=1e-12)
+        assert cal.ece(labels, probs, n_bins=n_bins, compat="guo").value == pytest.approx(
+            guo(labels, probs, n_bins), abs=1e-12
+        )
 
 
 def test_guos_zeros_count_but_lie_in_no_bin():
@@ -99,10 +102,16 @@ def test_torchmetrics(rng, dtype, n_bins):
 
     labels, probs = awkward(rng, dtype)
     theirs = float(binary_calibration_error(torch.tensor(probs), torch.tensor(labels), n_bins=n_bins))
-    assert cal.ece(labels, probs, n_bins=n_bins, compat="torchmetrics").value == pytest.approx(theirs, abs=TORCH_ROUNDING)
+    assert cal.ece(labels, probs, n_bins=n_bins, compat="torchmetrics").value == pytest.approx(
+        theirs, abs=TORCH_ROUNDING
+    )
     labels, probs = awkward_matrix(rng, dtype)
-    theirs = float(multiclass_calibration_error(torch.tensor(probs), torch.tensor(labels), num_classes=4, n_bins=n_bins))
-    assert cal.ece(labels, probs, n_bins=n_bins, compat="torchmetrics").value == pytest.approx(theirs, abs=TORCH_ROUNDING)
+    theirs = float(
+        multiclass_calibration_error(torch.tensor(probs), torch.tensor(labels), num_classes=4, n_bins=n_bins)
+    )
+    assert cal.ece(labels, probs, n_bins=n_bins, compat="torchmetrics").value == pytest.approx(
+        theirs, abs=TORCH_ROUNDING
+    )
 
 
 def test_torchmetrics_of_two_columns_is_the_top_class(rng):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
+
+import calibrant as cal
+import strategies as some
+from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from naive import binned as naive
 from naive import binning
 from tolerances import ROUNDING
-
-import calibrant as cal
-from calibrant import EqualMass, EqualWidth, InputError, Predictions
 
 
 def test_by_hand():

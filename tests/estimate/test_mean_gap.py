@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
-from naive import scores
 from scipy.stats import ttest_1samp
-from tolerances import ROUNDING
 
 import calibrant as cal
+import strategies as some
 from calibrant import InputError
+from naive import scores
+from tolerances import ROUNDING
 
 
 def test_the_mean_gap_by_hand():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import binomtest, ttest_1samp
-from tolerances import ROUNDING
 
 from calibrant.interval import mean_with_interval, normal_quantile, wilson
+from tolerances import ROUNDING
 
 
 def test_wilson_is_scipys(rng):

@@ -6,11 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
-from tolerances import ROUNDING
 
+import strategies as some
 from calibrant.kernels import logits as kernel
+from tolerances import ROUNDING
 
 
 @given(some.logit_rows())

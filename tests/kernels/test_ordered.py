@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
 
+import strategies as some
 from calibrant.kernels.ordered import group_starts, in_order
 
 

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
-from naive.scores import temperature_loss
 
+import strategies as some
 from calibrant.kernels import logits, temperature
+from naive.scores import temperature_loss
 
 
 def pair(z):

@@ -152,8 +152,8 @@ def test_the_identity_changes_nothing(rng):
 
 
 def test_maps_are_values():
-    assert ONE == TemperatureMap((0, 1), True, temperature=2.0)
-    assert ONE != TemperatureMap((0, 1), True, temperature=2.5)
+    assert TemperatureMap((0, 1), True, temperature=2.0) == ONE
+    assert TemperatureMap((0, 1), True, temperature=2.5) != ONE
     assert ONE != THREE
     assert len({ONE, TemperatureMap((0, 1), True, temperature=2.0)}) == 1
     with pytest.raises(AttributeError, match="temperature"):

@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import example, given
 from hypothesis import strategies as st
-from naive.scores import temperature_loss
 from scipy.optimize import minimize_scalar
-from tolerances import OPTIMISER
 
 import calibrant as cal
+import strategies as some
 from calibrant import InputError, Predictions, Temperature
 from calibrant.maps import TemperatureMap
+from naive.scores import temperature_loss
+from tolerances import OPTIMISER
 
 
 def drawn(rng, n, n_classes, truth=2.0, scale=3.0):
@@ -86,7 +86,9 @@ def test_a_sample_of_weightless_rows_is_no_obstacle(rng):
     weights[:: 20_000 // 2048] = 0
     kept = weights > 0
     fitted = Temperature().fit(labels, logits=logits, weights=weights)
-    assert fitted.temperature == pytest.approx(Temperature().fit(labels[kept], logits=logits[kept]).temperature, rel=OPTIMISER)
+    assert fitted.temperature == pytest.approx(
+        Temperature().fit(labels[kept], logits=logits[kept]).temperature, rel=OPTIMISER
+    )
 
 
 @pytest.mark.parametrize("n_classes", [1, 4])
@@ -108,7 +110,9 @@ def test_weights_are_repeated_rows(rng):
 def test_probabilities_and_their_logits_fit_alike(rng):
     labels, logits = drawn(rng, 200, 4)
     said = Predictions.from_logits(labels, logits)
-    assert Temperature().fit(labels, said.probs).temperature == pytest.approx(Temperature().fit(said).temperature, rel=OPTIMISER)
+    assert Temperature().fit(labels, said.probs).temperature == pytest.approx(
+        Temperature().fit(said).temperature, rel=OPTIMISER
+    )
 
 
 @given(some.logit_rows())
@@ -173,7 +177,9 @@ def test_one_row_of_one_class():
 
 def test_probability_zero_of_what_happened_is_reported():
     fitted = Temperature().fit([1, 0, 1, 0], [0.0, 0.2, 0.9, 0.4])
-    assert fitted.fit.cautions[0].startswith("1 rows (first: row 0) give probability 0 to what happened; read as 2.2e-16")
+    assert fitted.fit.cautions[0].startswith(
+        "1 rows (first: row 0) give probability 0 to what happened; read as 2.2e-16"
+    )
     assert np.isfinite(fitted.temperature)
 
 

@@ -54,9 +54,7 @@ def debiased_power(bins: list[list[int]], probs: Any, outcomes: Any, weights: An
     table = means(bins, probs, outcomes, weights)
     n = fsum(n_k for n_k, _, _ in table)
     if norm == 2:
-        return fsum(
-            n_k / n * ((p - y) ** 2 - (y * (1 - y) / (n_k - 1) if n_k >= 2 else 0.0)) for n_k, p, y in table
-        )
+        return fsum(n_k / n * ((p - y) ** 2 - (y * (1 - y) / (n_k - 1) if n_k >= 2 else 0.0)) for n_k, p, y in table)
     plain = fsum(n_k / n * abs(p - y) for n_k, p, y in table)
     noisy = fsum(n_k / n * folded_mean(p - y, sqrt(max(y * (1 - y), 0.0) / n_k)) for n_k, p, y in table)
     return plain - (noisy - plain)

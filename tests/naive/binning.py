@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -11,7 +12,7 @@ def by_edges(probs: Sequence[Any], edges: Sequence[float], closed: str = "right"
     """Bins between edges; the end that `closed` leaves open belongs to its bin unless `ends` is False."""
     bins: list[list[int]] = [[] for _ in edges[1:]]
     for row, p in enumerate(map(float, probs)):
-        for k, (low, high) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+        for k, (low, high) in enumerate(itertools.pairwise(edges)):
             inside = low < p <= high if closed == "right" else low <= p < high
             if ends and closed == "right" and k == 0:
                 inside = inside or p <= low
@@ -37,8 +38,7 @@ def equal_mass(probs: Sequence[Any], n_bins: int, weights: Sequence[Any] | None 
         low_enough = [v for v in p if sum(w[j] for j in range(len(p)) if p[j] <= v) / total <= Fraction(i, n_bins)]
         cuts.append(max(low_enough) if low_enough else -1.0)
     return [
-        [j for j in range(len(p)) if low < p[j] <= high]
-        for low, high in zip([-1.0, *cuts], [*cuts, 2.0], strict=True)
+        [j for j in range(len(p)) if low < p[j] <= high] for low, high in zip([-1.0, *cuts], [*cuts, 2.0], strict=True)
     ]
 
 

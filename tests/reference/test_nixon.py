@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tolerances import ROUNDING
 
 import calibrant as cal
+from tolerances import ROUNDING
 
 LABELS = [0] * 450 + [1] * 550
 CONFIDENCES = [0.52] * 450 + [0.58] * 550

@@ -6,17 +6,17 @@ import math
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import scores as naive
 from scipy.stats import ttest_1samp
-from tolerances import ROUNDING
 
 import calibrant as cal
+import strategies as some
 from calibrant import BrierScore, InputError, LogScore, Predictions
 from calibrant.score import SCORES
 from calibrant.score.score import check_score
+from naive import scores as naive
+from tolerances import ROUNDING
 
 BOTH = [BrierScore(), LogScore()]
 
@@ -37,7 +37,9 @@ def test_one_column_and_two_columns_agree():
 
 
 def test_log_by_hand():
-    assert cal.log_score([0, 2], [[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]]).value == pytest.approx(-math.log(0.4) / 2, abs=ROUNDING)
+    assert cal.log_score([0, 2], [[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]]).value == pytest.approx(
+        -math.log(0.4) / 2, abs=ROUNDING
+    )
     assert cal.log_score([1], [1.0]).value == 0
     assert math.copysign(1, cal.log_score([1], [1.0]).value) == 1
 

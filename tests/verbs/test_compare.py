@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from scipy.stats import ttest_rel
-from tolerances import ROUNDING
 
 import calibrant as cal
+import strategies as some
 from calibrant import InputError, Predictions, compare
 from calibrant.maps import Fit, IdentityMap, TemperatureMap
 from calibrant.verbs.compare import row_ids
+from tolerances import ROUNDING
 
 
 @pytest.fixture
@@ -170,7 +170,10 @@ def test_equal_rows_and_only_they_share_a_number(said):
 
 def test_a_zero_given_to_what_happened_is_refused_for_the_log_score():
     good, bad = Predictions([0, 1], [0.2, 0.7]), Predictions([0, 1], [0.2, 0.0])
-    with pytest.raises(InputError, match=r"after must have a finite log score; row 1 gives probability 0 to what happened.*brier.*logits"):
+    with pytest.raises(
+        InputError,
+        match=r"after must have a finite log score; row 1 gives probability 0 to what happened.*brier.*logits",
+    ):
         compare(good, bad, score="log")
     with pytest.raises(InputError, match=r"before must have a finite log score; row 1"):
         compare(bad, good, score="log")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from scipy.stats import binomtest
-from tolerances import ROUNDING
 
 import calibrant as cal
+import strategies as some
 from calibrant import Diagnosis, InputError, Predictions, diagnose
+from tolerances import ROUNDING
 
 
 def sampled(rng, n, sharpen=1.0, n_classes=3):
@@ -58,7 +58,10 @@ def test_the_numbers_in_the_verdict_are_the_estimates(rng):
     said = sampled(rng, 500, 2.5)
     found = diagnose(said)
     event = said.event()
-    assert f"Mean confidence {event.probs.mean():.1%}, accuracy {event.outcomes.mean():.1%}".replace("%", " %") in found.verdict
+    assert (
+        f"Mean confidence {event.probs.mean():.1%}, accuracy {event.outcomes.mean():.1%}".replace("%", " %")
+        in found.verdict
+    )
     assert f"ECE {cal.ece(said).value:.4f}" in found.verdict
 
 
@@ -84,7 +87,7 @@ def test_what_is_measured(rng):
     assert "ECE, class by class (mean)" in titles
     assert found["ECE"].settings["bins"] == "15 equal-width bins"
     assert found["mean_gap"] is found["mean gap"]
-    with pytest.raises(KeyError, match="no such.*there are ECE"):
+    with pytest.raises(KeyError, match=r"no such.*there are ECE"):
         found["no such"]
 
 

@@ -33,7 +33,7 @@ class EqualMass:
     ties: Literal["keep", "split"] = "keep"
 
     def __post_init__(self) -> None:
-        check_count(self.n_bins)
+        object.__setattr__(self, "n_bins", check_count(self.n_bins))
         check_choice("ties", self.ties, ("keep", "split"))
 
     @property

@@ -38,7 +38,7 @@ class EqualWidth:
     closed: Literal["right", "left"] = "right"
 
     def __post_init__(self) -> None:
-        check_count(self.n_bins)
+        object.__setattr__(self, "n_bins", check_count(self.n_bins))
         if self.closed == "left" and self.n_bins > MOST_GRID_BINS:
             raise InputError(
                 "n_bins", f"must be at most {MOST_GRID_BINS} for bins closed on the left", f"it is {self.n_bins}"
@@ -65,6 +65,8 @@ class EqualWidth:
 
     def index(self, event: Event) -> NDArray[np.intp]:
         """Bin of each row."""
+        if self.n_bins > MOST_GRID_BINS:
+            return np.maximum(np.searchsorted(self.edges(), event.probs.astype(np.float64), side="left") - 1, 0)
         return grid_index(event.probs, self.thresholds(event.probs.dtype))
 
     def collect(self, event: Event) -> BinSums:

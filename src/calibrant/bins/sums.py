@@ -115,7 +115,7 @@ def check_count(n_bins: Any) -> int:
 
 def check_choice(argument: str, value: Any, choices: tuple[Any, ...]) -> Any:
     """One of a few allowed values."""
-    if value not in choices:
+    if isinstance(value, bool) or not isinstance(value, str | int | float | np.integer) or value not in choices:
         raise InputError(argument, f"must be one of {', '.join(map(repr, choices))}", f"it is {value!r}")
     return value
 

@@ -104,7 +104,7 @@ def ece(
 
 def collect(predictions: Predictions, bins: Binning, view: Any = "auto") -> BinSums:
     """The additive state: sums a bin, for the view's event or for each class."""
-    if not isinstance(bins, Binning):
+    if isinstance(bins, type) or not isinstance(bins, Binning):
         raise InputError("bins", "must be EqualWidth(m), EqualMass(m) or Edges([...])", f"it is {bins!r}")
     if predictions.view(view) == "classwise":
         return bins.collect_classes(predictions)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.bins import Edges
+from calibrant.bins.sums import check_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,15 @@ class Preset:
     """the view it takes of a matrix with two columns"""
 
 
-def torch_linspace(n_bins: int, dtype: Any) -> NDArray[np.float64]:
-    """The edges torch.linspace makes: steps up from 0 in the lower half, down from 1 in the upper, in its own precision."""
-    real = np.dtype(dtype).type
-    step = real(1) / real(n_bins)
-    i = np.arange(n_bins + 1)
-    up, down = step * i.astype(dtype), real(1) - step * (n_bins - i).astype(dtype)
-    return np.where(i < (n_bins + 1) // 2, up, down).astype(np.float64)
+def torch_linspace(n_bins: int, dtype: Any) -> list[float]:
+    """The edges torch.linspace makes: steps up from 0 in the lower half, down from 1 in the upper.
+
+    Each is rounded once, to its own precision, as with fused multiply-add: exact fractions first, then the rounding.
+    """
+    step = Fraction(float(np.ones(1, dtype)[0] / np.array(n_bins, dtype)))
+    half = (n_bins + 1) // 2
+    exact = [step * i if i < half else 1 - step * (n_bins - i) for i in range(n_bins + 1)]
+    return [float(np.array(float(edge), dtype)) for edge in exact]
 
 
 def _guo(n_bins: int, _dtype: Any) -> Edges:
@@ -68,4 +71,4 @@ PRESETS = {
 
 def preset(name: str, n_bins: int, dtype: Any) -> Edges:
     """The bins of a package, for data of this precision."""
-    return PRESETS[name].bins(n_bins, dtype)
+    return PRESETS[name].bins(check_count(n_bins), dtype)

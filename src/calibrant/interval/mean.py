@@ -16,7 +16,7 @@ FEW_ROWS = 30
 
 def normal_quantile(level: float) -> float:
     """z such that a standard normal lies within ±z with the given probability."""
-    if not 0 < level < 1:
+    if isinstance(level, bool) or not isinstance(level, float | int | np.floating) or not 0 < level < 1:
         raise InputError("level", "must lie between 0 and 1", f"it is {level!r}")
     from statistics import NormalDist
 
@@ -31,10 +31,17 @@ def mean_with_interval(
     Student's t, not the normal: at n = 10 the difference is a sixth of the width.
     """
     z = normal_quantile(level)
+    if weights is not None:  # a row of no weight is not there
+        values, weights = values[weights > 0], weights[weights > 0]
     count = float(len(values)) if weights is None else float(weights.sum())
     mean = float(np.average(values, weights=weights))
-    if count <= 1 or not np.isfinite(mean):
-        return mean, None, ("one row has no interval",) if np.isfinite(mean) else ()
+    if count < 2 or not np.isfinite(mean):
+        few = (
+            "one row has no interval"
+            if len(values) == 1
+            else f"weights sum to {count:g}, read as rows: too few for an interval"
+        )
+        return mean, None, (few,) if np.isfinite(mean) else ()
     centred = values - mean
     squares = float(np.dot(centred, centred) if weights is None else np.dot(weights, centred**2))
     margin = _student(level, count - 1, z) * (squares / (count - 1) / count) ** 0.5

@@ -57,6 +57,8 @@ class CalibrationMap(Record, ABC):
     keeps_accuracy: ClassVar[bool]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.classes, tuple | list):
+            raise MapError(f"classes must be a list; it is {self.classes!r}")
         object.__setattr__(self, "classes", tuple(self.classes))
 
     @property
@@ -81,6 +83,10 @@ class CalibrationMap(Record, ABC):
     def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
         """Checked logits to repaired probabilities."""
 
+    def new_logits(self, logits: NDArray[Any]) -> NDArray[Any] | None:
+        """Repaired logits, for maps that have them: they hold what a probability rounded to 0 or 1 has lost."""
+        return None
+
     @overload
     def apply(self, probs: Predictions) -> Predictions: ...
     @overload
@@ -88,10 +94,15 @@ class CalibrationMap(Record, ABC):
     def apply(self, probs: Any = None, *, logits: Any = None) -> Any:
         """Repaired probabilities for probabilities, for `logits=`, or for a whole `Predictions`."""
         if isinstance(probs, Predictions):
-            said = probs.logits if probs.logits is not None else probs.probs
-            self._check_shape(said, "predictions")
-            repaired = self.from_logits(said) if probs.logits is not None else self.from_probs(said)
-            return probs.with_probs(repaired, made_by=self)
+            if logits is not None:
+                raise InputError("probs", "is a Predictions, which carries its own logits", advice="Pass it alone")
+            self._check_shape(probs.said, "predictions")
+            if probs.logits is None:
+                return probs.with_probs(self.from_probs(probs.probs), made_by=self)
+            repaired = self.new_logits(probs.logits)
+            if repaired is not None:
+                return probs.with_logits(repaired, made_by=self)
+            return probs.with_probs(self.from_logits(probs.logits), made_by=self)
         if (probs is None) == (logits is None):
             raise InputError("probs", "or logits must be given, one of the two")
         if logits is not None:
@@ -102,7 +113,7 @@ class CalibrationMap(Record, ABC):
         said = inputs.floats(probs, "probs")
         inputs.check_probabilities(said)
         if said.ndim == 2:
-            said = inputs.check_row_sums(said, False)
+            said = inputs.check_row_sums(said, None)
         self._check_shape(said, "probs")
         return self.from_probs(said)
 
@@ -118,7 +129,10 @@ class CalibrationMap(Record, ABC):
 
     def save(self, path: str | Path) -> None:
         """Write the map as JSON; read it back with `calibrant.load_map`."""
-        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+        try:
+            Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+        except OSError as error:
+            raise FileError(f"cannot write the map {str(path)!r}: {error.strerror}") from error
 
     def __repr__(self) -> str:
         shown = ", ".join(

@@ -43,6 +43,10 @@ class IdentityMap(CalibrationMap):
         """The same numbers."""
         return probs.copy()
 
+    def new_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+        """The same numbers."""
+        return logits
+
     def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
         """Their softmax or sigmoid."""
         return probabilities(logits)

@@ -44,13 +44,15 @@ class Temperature:
     bounds: tuple[float, float] = (1e-3, 1e3)
 
     def __post_init__(self) -> None:
-        low, high = self.bounds
-        if not 0 < low < 1 < high < math.inf:
+        pair = self.bounds if isinstance(self.bounds, tuple | list) and len(self.bounds) == 2 else (0, 0)
+        if not all(isinstance(b, float | int) for b in pair) or not 0 < pair[0] < 1 < pair[1] < math.inf:
             raise InputError("bounds", "must be (low, high) with 0 < low < 1 < high", f"it is {self.bounds!r}")
 
     def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> TemperatureMap:
         """The temperature that minimises the log score of these predictions."""
         predictions = admit_fit(labels, probs, logits, weights)
+        if predictions.weights is not None and not predictions.weights.all():
+            predictions = predictions.rows(predictions.weights > 0)
         z, cautions = fit_logits(predictions)
         said = label_logits(z, predictions)
         found = self._search(z, said, predictions.weights)
@@ -95,9 +97,15 @@ class TemperatureMap(CalibrationMap):
     def parameters(self) -> dict[str, Any]:
         return {"temperature": self.temperature}
 
+    def new_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+        """z/T, with the largest of each row at 0 so that nothing overflows."""
+        centred = logits - logits.max(axis=1, keepdims=True) if logits.ndim == 2 else logits
+        with np.errstate(over="ignore"):
+            return np.maximum(centred / logits.dtype.type(self.temperature), -np.finfo(logits.dtype).max)
+
     def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
         """softmax(z/T)."""
-        return probabilities(logits / logits.dtype.type(self.temperature))
+        return probabilities(self.new_logits(logits))
 
     def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
         """p^(1/T), normalised: 0 stays 0."""
@@ -105,11 +113,15 @@ class TemperatureMap(CalibrationMap):
             return self.from_logits(np.log(probs) if probs.ndim == 2 else log_odds(probs))
 
 
+NEVER = -1e30
+"""The logit of a probability of 0: finite, and far enough down to take no part."""
+
+
 def fit_logits(predictions: Predictions) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Logits `(n, K)` to fit with, finite, and what had to be assumed.
 
-    A probability of 0 has no logit. Where it was given to what happened, no repair of the logits makes the loss finite; it
-    is then read as the rounding unit of its precision. Elsewhere it is read as the smallest positive number.
+    A probability of 0 has no logit and takes no part. Where it was given to what happened, no temperature makes the loss
+    finite; it is then read as the rounding unit of its precision.
     """
     if predictions.logits is not None:
         z = predictions.logits
@@ -117,18 +129,23 @@ def fit_logits(predictions: Predictions) -> tuple[NDArray[Any], tuple[str, ...]]
     probs = predictions.probs
     if probs.ndim == 1:
         probs = np.stack([1 - probs, probs], axis=1)
-    info = np.finfo(probs.dtype)
-    z = np.log(np.maximum(probs, info.tiny))
-    if predictions.soft:
-        return z, ()
-    rows = np.arange(len(probs))
-    surprised = probs[rows, predictions.labels] == 0
+    z = np.log(probs, out=np.full_like(probs, NEVER), where=probs > 0)
+    surprised = (probs == 0) & (label_shares(predictions) > 0)
     if not surprised.any():
         return z, ()
-    z[rows[surprised], predictions.labels[surprised]] = np.log(info.eps)
-    first = int(np.argmax(surprised))
-    text = f"{int(surprised.sum())} rows (first: row {first}) give probability 0 to what happened; read as {info.eps:.1e} for the fit"
-    return z, (text,)
+    unit = np.finfo(probs.dtype).eps
+    z[surprised] = np.log(unit)
+    rows = surprised.any(axis=1)
+    text = f"{int(rows.sum())} rows (first: row {int(np.argmax(rows))}) give probability 0 to what happened"
+    return z, (f"{text}; read as {unit:.1e} for the fit",)
+
+
+def label_shares(predictions: Predictions) -> NDArray[np.float64]:
+    """Labels as rows of class shares."""
+    labels = predictions.labels
+    if not predictions.soft:
+        return np.eye(predictions.n_classes)[labels]
+    return labels if labels.ndim == 2 else np.stack([1 - labels, labels], axis=1)
 
 
 def label_logits(z: NDArray[Any], predictions: Predictions) -> NDArray[np.float64]:
@@ -136,8 +153,7 @@ def label_logits(z: NDArray[Any], predictions: Predictions) -> NDArray[np.float6
     labels = predictions.labels
     if not predictions.soft:
         return z[np.arange(len(z)), labels].astype(np.float64)
-    shares = labels if labels.ndim == 2 else np.stack([1 - labels, labels], axis=1)
-    return np.einsum("ij,ij->i", z, shares, dtype=np.float64)
+    return np.einsum("ij,ij->i", z, label_shares(predictions), dtype=np.float64)
 
 
 def _cautions(found: kernel.Found, bounds: tuple[float, float]) -> tuple[str, ...]:

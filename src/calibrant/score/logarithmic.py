@@ -45,7 +45,8 @@ class LogScore(Score):
     def rows(self, predictions: Predictions, view: Any = "canonical") -> NDArray[np.float64]:
         """From logits where there are any: they hold what a probability of 0 has lost."""
         logits = predictions.logits
-        if logits is None or view != "canonical" or predictions.soft:
+        whole = view == "canonical" or (predictions.is_binary and predictions.view(view) == "binary")
+        if logits is None or not whole or predictions.soft:
             return super().rows(predictions, view)
         if logits.ndim == 1:  # ln(1 + e^z) − y·z
             z = np.where(predictions.labels == 1, -logits, logits).astype(np.float64)

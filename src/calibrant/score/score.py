@@ -70,7 +70,7 @@ class Score(ABC):
         rows = self.rows(predictions, view)
         value, interval, cautions = mean_with_interval(rows, predictions.weights, level)
         if np.isinf(value):
-            first = int(np.argmax(np.isinf(rows)))
+            first = first_infinite(rows, predictions.weights)
             cautions = (f"infinite: row {first} gives probability 0 to what happened",)
         name = "canonical" if view == "canonical" else predictions.view(view)
         described = {"view": name, "score": self.name}
@@ -79,12 +79,18 @@ class Score(ABC):
         )
 
 
+def first_infinite(rows: NDArray[np.float64], weights: NDArray[Any] | None) -> int | None:
+    """The first row of some weight whose score is infinite."""
+    infinite = np.isinf(rows) if weights is None else np.isinf(rows) & (weights > 0)
+    return int(np.argmax(infinite)) if infinite.any() else None
+
+
 def check_score(score: Any) -> Score:
     """A score by its name or as itself."""
     from calibrant.score import SCORES
 
     if isinstance(score, Score):
         return score
-    if score in SCORES:
+    if isinstance(score, str) and score in SCORES:
         return SCORES[score]
     raise InputError("score", f"must be one of {', '.join(map(repr, SCORES))}, or a Score", f"it is {score!r}")

@@ -13,7 +13,7 @@ from calibrant.maps import CalibrationMap
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Record, Table, kind, number
-from calibrant.score.score import Score, check_score
+from calibrant.score.score import Score, check_score, first_infinite
 
 
 @kind
@@ -105,8 +105,10 @@ def compare(
     injective, grounds = how_injective(before, repaired)
     estimates = [rule.score(each, level=level) for each in (before, repaired)]
     rows = rule.rows(repaired), rule.rows(before)
-    _check_finite_scores(rows, rule)
-    value, interval, cautions = mean_with_interval(rows[0] - rows[1], before.weights, level)
+    _check_finite_scores(rows, rule, before.weights)
+    counted = slice(None) if before.weights is None else before.weights > 0
+    kept = None if before.weights is None else before.weights[counted]
+    value, interval, cautions = mean_with_interval(rows[0][counted] - rows[1][counted], kept, level)
     described = {"score": rule.name, "view": "canonical"}
     difference = Estimate("score_difference", f"change in {rule.title}", value, before.n, interval, settings=described)
     verdict: Literal["better", "worse", "no detectable change"] = "no detectable change"
@@ -123,6 +125,8 @@ def check_same_rows(before: Predictions, after: Predictions) -> None:
         raise InputError(
             "after", "must have the classes of before, in the same order", f"{after.classes} is not {before.classes}"
         )
+    if before.soft != after.soft:
+        raise InputError("after", "must have the labels of before", "one has classes, the other shares")
     if not np.array_equal(before.labels, after.labels):
         row = int(np.argmax((before.labels != after.labels).reshape(before.n, -1).any(axis=1)))
         raise InputError(
@@ -159,10 +163,10 @@ def row_ids(probs: NDArray[Any]) -> NDArray[np.intp]:
     return np.unique(rows, return_inverse=True)[1].ravel()
 
 
-def _check_finite_scores(rows: tuple[NDArray[np.float64], ...], rule: Score) -> None:
+def _check_finite_scores(rows: tuple[NDArray[np.float64], ...], rule: Score, weights: NDArray[Any] | None) -> None:
     for name, values in zip(("after", "before"), rows, strict=True):
-        if np.isinf(values).any():
-            row = int(np.argmax(np.isinf(values)))
+        row = first_infinite(values, weights)
+        if row is not None:
             raise InputError(
                 name,
                 f"must have a finite {rule.title}",

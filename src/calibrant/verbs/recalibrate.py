@@ -31,10 +31,10 @@ def recalibrate(predictions: Predictions, method: Any = "temperature") -> Calibr
             f"it is a {type(predictions).__name__}",
             "Wrap labels and probs: Predictions(labels, probs)",
         )
-    if hasattr(method, "fit"):
+    if not isinstance(method, type | CalibrationMap) and callable(getattr(method, "fit", None)):
         fitted: CalibrationMap = method.fit(predictions)
         return fitted
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InputError(
             "method", f"must be one of {', '.join(map(repr, METHODS))}, or a recipe with fit", f"it is {method!r}"
         )

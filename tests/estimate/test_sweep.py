@@ -1,0 +1,111 @@
+"""Monotonic sweep: by hand, against plain loops, and where its compiled part takes over."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import strategies as some
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import binned
+from naive import sweep as naive
+from naive.rows import counted, written_out
+from tolerances import ROUNDING
+
+import calibrant as cal
+from calibrant import EqualMass, EqualWidth, InputError, Predictions
+from calibrant.estimate import sweep
+
+RULES = {"mass": EqualMass, "width": EqualWidth}
+ROUNDED = st.integers(0, 12).map(lambda i: i / 12)
+
+
+def test_rates_that_first_fall_with_four_bins():
+    labels, probs = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.4, 0.6, 0.7, 0.9]
+    # 2 bins: 1/3, 2/3; 3 bins: 0, 1/2, 1; 4 bins cut after rows 1, 3, 4: 0, 1/2, 0 falls
+    found = cal.sweep_error(labels, probs)
+    assert found.settings["n_bins"] == 3
+    assert found.value == pytest.approx((0.15 + 0 + 0.2) / 3, abs=ROUNDING)
+
+
+def test_rates_that_fall_at_once_leave_one_bin():
+    found = cal.sweep_error([1, 0], [0.1, 0.8])
+    assert found.settings["n_bins"] == 1
+    assert found.value == pytest.approx(0.05, abs=ROUNDING)
+
+
+def test_equal_rates_count_as_rising():
+    assert cal.sweep_error([1] * 5, [0.1, 0.2, 0.3, 0.4, 0.5]).settings["n_bins"] == 5
+
+
+def test_empty_bins_are_skipped_in_the_check():
+    # equal width: with 2 bins the second is empty, with 10 the rates are 0, 1 with empty bins between and after
+    assert cal.sweep_error([0, 0, 1, 1], [0.05, 0.06, 0.25, 0.26], bins="width").settings["n_bins"] == 4
+
+
+def test_the_sweep_stops_at_the_first_fall_although_more_bins_would_rise_again():
+    labels, probs = [0, 1, 1, 0, 0, 1], [0.1, 0.2, 0.3, 0.8, 0.8, 0.8]
+    # 2 bins: 2/3, 1/3 falls; 3 bins keep the tie together: 1/2, 1, 1/3 …
+    assert cal.sweep_error(labels, probs).settings["n_bins"] == 1
+
+
+@given(some.events(most=14).map(counted), st.sampled_from(["mass", "width"]), st.sampled_from([1, 2, "max"]))
+def test_it_is_that_of_plain_loops(said, rule, norm):
+    found = cal.sweep_error(said.labels, said.probs, bins=rule, norm=norm, root=False, weights=said.weights)
+    y, p = written_out(said.labels, said.probs, said.weights)
+    n_bins = naive.n_bins(p, y, rule)
+    assert found.settings["n_bins"] == n_bins
+    assert found.value == pytest.approx(binned.power(naive.RULES[rule](p, n_bins), p, y, None, norm), abs=ROUNDING)
+
+
+@given(st.lists(st.tuples(ROUNDED, st.sampled_from([0.0, 0.25, 0.5, 1.0])), min_size=1, max_size=14))
+def test_shares_as_labels_are_those_of_plain_loops(rows):
+    p, y = np.array(rows).T
+    for rule in RULES:
+        found = cal.sweep_error(Predictions(y, p, soft=True), bins=rule)
+        assert found.settings["n_bins"] == naive.n_bins(p, y, rule)
+
+
+@given(some.events().map(counted), st.sampled_from(["mass", "width"]), st.sampled_from([1, 2]), st.booleans())
+def test_the_value_is_the_binned_error_with_as_many_bins(said, rule, norm, debiased):
+    made = Predictions(said.labels, said.probs, weights=said.weights)
+    options = {"norm": norm, "debiased": debiased}
+    found = cal.sweep_error(made, bins=rule, **options)
+    again = cal.binned_error(made, bins=RULES[rule](found.settings["n_bins"]), **options)
+    # under the root of norm 2, rounding of 1e-16 shows as 1e-8
+    assert found.value ** norm == pytest.approx(again.value**norm, abs=ROUNDING)
+
+
+@given(some.matrices(most=12).map(counted), st.sampled_from(["mass", "width"]))
+def test_class_by_class_each_class_has_its_own_number_of_bins(said, rule):
+    made = Predictions(said.labels, said.probs, weights=said.weights)
+    found = cal.sweep_error(made, bins=rule, view="classwise")
+    each = [cal.sweep_error(made, bins=rule, view=k) for k in range(said.probs.shape[1])]
+    assert list(found.settings["n_bins"]) == [one.settings["n_bins"] for one in each]
+    assert found.value == pytest.approx(np.mean([one.value for one in each]), abs=ROUNDING)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("switch", [1, 2, 3, 50])
+def test_where_the_compiled_part_takes_over_does_not_matter(monkeypatch, rng, rule, switch):
+    for power in (0.5, 1.0, 4.0):  # few bins, and many
+        p = rng.random(120).round(2)
+        y = (rng.random(120) < (p > 0.5) ** power).astype(int)
+        y[:5] = 1
+        plain = cal.sweep_error(y, p, bins=rule)
+        with monkeypatch.context() as patched:
+            patched.setattr(sweep, "COMPILE_FROM_BINS", switch)
+            assert cal.sweep_error(y, p, bins=rule) == plain
+
+
+def test_a_table_of_counts_is_swept_as_fast_as_its_rows():
+    # three predictions, one of them a million times: the fall shows only with nearly a million bins
+    found = cal.sweep_error([0, 1, 0], [0.1, 0.2, 0.3], weights=[20_000, 1, 1])
+    assert found.settings["n_bins"] == 20_001
+
+
+def test_wrong_options_are_refused():
+    with pytest.raises(InputError, match="bins must be one of 'mass', 'width'; it is 15"):
+        cal.sweep_error([0, 1], [0.2, 0.7], bins=15)
+    with pytest.raises(InputError, match="norm must be one of 1, 2, 'max'"):
+        cal.sweep_error([0, 1], [0.2, 0.7], norm=3)
