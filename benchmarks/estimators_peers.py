@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -32,8 +33,8 @@ class Peer:
     call: Callable[[], Any]
     read: Callable[[Any], float] = float
     """from what it returns to the number that ours gives"""
-    ours: Callable[[], float] | None = None
-    """our number for the question it asks, where that is another question than ours"""
+    ours: Callable[[], Any] | None = None
+    """our estimate for the question it asks, where that is another question than ours"""
     differs: str = ""
     """why the numbers need not agree"""
     private: bool = False
@@ -153,7 +154,7 @@ def equal_width(data: Data) -> Found:
         return [Peer("uncertainty-calibration", lambda: get_ece(p, data.ints, num_bins=BINS))]
 
     def pycalib() -> list[Peer]:
-        from pycalib.metrics import binary_ECE  # noqa: N813
+        from pycalib.metrics import binary_ECE
 
         return [Peer("pycalib", lambda: binary_ECE(data.floats, p, bins=BINS))]
 
@@ -216,7 +217,7 @@ def debiased_mean(data: Data) -> Found:
         from calibration import get_ece
 
         note = "1000 random draws where ours has the integral"
-        call = lambda: get_ece(data.probs, data.ints, debias=True, num_bins=BINS)  # noqa: E731
+        call = partial(get_ece, data.probs, data.ints, debias=True, num_bins=BINS)
         return [Peer("uncertainty-calibration", call, differs=note)]
 
     return Found().ask(uncertainty_calibration)
@@ -297,8 +298,10 @@ def equal_mass(data: Data) -> Found:
 
     def torch_uncertainty_() -> list[Peer]:
         metrics = torch_uncertainty()
-        make = lambda: metrics.AdaptiveCalibrationError("binary", num_bins=BINS)  # noqa: E731
-        ours = lambda: cal.binned_error(*data.top).value  # noqa: E731
+        make, ours = (
+            partial(metrics.AdaptiveCalibrationError, "binary", num_bins=BINS),
+            partial(cal.binned_error, *data.top),
+        )
         note = "asks about the more probable class, in float32"
         return [Peer("torch-uncertainty", fresh(make, *data.single_tensors), ours=ours, differs=note)]
 
@@ -330,8 +333,10 @@ def smooth(data: Data) -> Found:
 
     def torch_uncertainty_() -> list[Peer]:
         metrics = torch_uncertainty()
-        make = lambda: metrics.SmoothCalibrationError(kernel_type="reflected")  # noqa: E731
-        ours = lambda: cal.smooth_error(*data.top).value  # noqa: E731
+        make, ours = (
+            partial(metrics.SmoothCalibrationError, kernel_type="reflected"),
+            partial(cal.smooth_error, *data.top),
+        )
         note = "asks about the more probable class, in float32; the width to 1/1024"
         return [Peer("torch-uncertainty", fresh(make, *data.single_tensors), ours=ours, differs=note)]
 
@@ -344,17 +349,19 @@ def mean_embedding(data: Data) -> Found:
     def netcal() -> list[Peer]:
         from netcal.metrics import MMCE
 
-        ours = lambda: cal.mmce(*data.top).value  # noqa: E731
+        ours = partial(cal.mmce, *data.top)
         return [
-            Peer("netcal", lambda: MMCE().measure(data.two_columns, data.ints), ours=ours, differs="more probable class")
+            Peer(
+                "netcal", lambda: MMCE().measure(data.two_columns, data.ints), ours=ours, differs="more probable class"
+            )
         ]
 
     def probcal() -> list[Peer]:
         from probcal.metrics import skce
 
         options = {"estimator": "biased", "bandwidth": 0.4}
-        half = lambda found: float(np.sqrt(found / 2))  # noqa: E731  (the SKCE of one event is twice the squared MMCE)
-        return [Peer("probcal, as skce", lambda: skce(data.labels, data.probs, **options), half)]
+        call = partial(skce, data.labels, data.probs, **options)
+        return [Peer("probcal, as skce", call, lambda found: math.sqrt(found / 2))]  # twice the squared MMCE
 
     return Found().ask(netcal, probcal)
 
@@ -388,15 +395,17 @@ def classwise(labels: np.ndarray, probs: np.ndarray) -> Found:
 
         metrics = torch_uncertainty()
         p, y = torch.from_numpy(probs), torch.from_numpy(labels.astype(np.int64))
-        make = lambda: metrics.ClasswiseCalibrationError(probs.shape[1], num_bins=BINS)  # noqa: E731
+        make = partial(metrics.ClasswiseCalibrationError, probs.shape[1], num_bins=BINS)
         return [Peer("torch-uncertainty", fresh(make, p, y), differs=edge, once=True)]
 
     def pycalib() -> list[Peer]:
-        from pycalib.metrics import classwise_ECE  # noqa: N813
+        from pycalib.metrics import classwise_ECE
 
         one_hot = np.zeros(probs.shape, np.uint8)
         one_hot[np.arange(len(labels)), labels] = 1
-        return [Peer("pycalib", lambda: classwise_ECE(one_hot, probs, bins=BINS), differs="means in float32", once=True)]
+        return [
+            Peer("pycalib", lambda: classwise_ECE(one_hot, probs, bins=BINS), differs="means in float32", once=True)
+        ]
 
     def mapie() -> list[Peer]:
         from mapie.metrics.calibration import expected_calibration_error as error
@@ -407,7 +416,7 @@ def classwise(labels: np.ndarray, probs: np.ndarray) -> Found:
     def uncertainty_calibration() -> list[Peer]:
         from calibration import get_ece
 
-        call = lambda: get_ece(probs, labels, num_bins=BINS, mode="marginal")  # noqa: E731
+        call = partial(get_ece, probs, labels, num_bins=BINS, mode="marginal")
         return [Peer("uncertainty-calibration", call, once=True)]
 
     return Found().ask(torchmetrics, torch_uncertainty_, pycalib, mapie, uncertainty_calibration)

@@ -169,8 +169,8 @@ def class_order(
         return order
     if columns is not None and len(columns) == n_classes and labels.ndim == 1 and ndim == 2:
         seen = set(np.unique(labels).tolist()) if labels.dtype.kind != "O" else set(labels.tolist())
-        named = all(isinstance(c, str) for c in (*seen, *columns))
-        if seen <= set(columns) or (named and seen & set(columns)):
+        all_names = all(isinstance(c, str) for c in (*seen, *columns))
+        if seen <= set(columns) or (all_names and seen & set(columns)):
             check_distinct(columns)
             return columns
     return tuple(range(n_classes))

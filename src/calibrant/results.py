@@ -57,7 +57,10 @@ class Record:
         return type(self) is type(other) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
-        return hash(self.to_json(indent=None))
+        return hash(type(self).__name__)
+
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
+        return type(self).from_dict, (self.to_dict(),)  # copies and worker processes take the road of JSON
 
 
 def checked_schema(text: str) -> dict[str, Any]:
@@ -86,7 +89,7 @@ def _plain(value: Any) -> Any:
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
-    return value
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
 def _revived(value: Any) -> Any:

@@ -137,7 +137,10 @@ def test_applied_predictions_remember_their_source():
     assert mended.source == (test, fitted)
     assert mended.labels is test.labels
     assert mended.probs.dtype == np.float32
-    assert mended.logits is None
+    np.testing.assert_allclose(mended.logits - mended.logits.max(axis=1, keepdims=True), mended.logits, atol=1e-6)
+    from_probs = fitted.apply(Predictions(test.labels, test.probs))
+    assert from_probs.logits is None
+    np.testing.assert_allclose(from_probs.probs, mended.probs, atol=1e-6)  # float32 rounding of ln p
 
 
 def test_the_identity_changes_nothing(rng):

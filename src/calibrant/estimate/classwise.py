@@ -78,7 +78,7 @@ def adaptive_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights:
     True
     """
     predictions = several_columns(labels, probs, weights)
-    return _ranges(predictions, n_bins, 0.0, "adaptive_error", "ACE")
+    return _ranges(predictions, n_bins, None, "adaptive_error", "ACE")
 
 
 def thresholded_error(
@@ -107,7 +107,7 @@ def several_columns(labels: Any, probs: Any, weights: Any) -> Predictions:
     return predictions
 
 
-def _ranges(predictions: Predictions, n_bins: int, threshold: float, name: str, title: str) -> Estimate:
+def _ranges(predictions: Predictions, n_bins: int, threshold: float | None, name: str, title: str) -> Estimate:
     check_count(n_bins)
     events = (above(event, threshold) for event in predictions.class_events())
     found = [None if event is None else EqualMass(n_bins).collect(event) for event in events]
@@ -115,16 +115,16 @@ def _ranges(predictions: Predictions, n_bins: int, threshold: float, name: str, 
     empty = [str(c) for c, state in zip(predictions.classes, found, strict=True) if state is None]
     cautions = (f"no probability above the threshold for {len(empty)} classes, first {empty[0]}",) if empty else ()
     described = {"view": "classwise", "bins": f"{n_bins} equal-mass ranges", "average": "mean", "n_bins": n_bins}
-    described |= {"threshold": threshold} if name == "thresholded_error" else {}
+    described |= {} if threshold is None else {"threshold": threshold}
     parts = {"classes": ClassTable(predictions.classes, values, class_weights(predictions))}
     return Estimate(name, title, values.mean(), predictions.n, settings=described, parts=parts, cautions=cautions)
 
 
-def above(event: Event, threshold: float) -> Event | None:
-    """The rows of an event whose probability exceeds the threshold; None if there are none."""
-    if threshold == 0:
+def above(event: Event, threshold: float | None) -> Event | None:
+    """The rows of an event whose probability exceeds the threshold, if there is one; None if there are none."""
+    if threshold is None:
         return event
-    kept = event.probs > threshold
+    kept = event.probs.astype(np.float64) > threshold
     if not kept.any():
         return None
     weights = None if event.weights is None else event.weights[kept]

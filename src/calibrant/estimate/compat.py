@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.bins import Edges
 from calibrant.bins.sums import check_count
@@ -30,7 +31,7 @@ class Preset:
     """the view it takes of a matrix with two columns"""
 
 
-def torch_linspace(n_bins: int, dtype: Any) -> list[float]:
+def torch_linspace(n_bins: int, dtype: Any) -> NDArray[np.float64]:
     """The edges torch.linspace makes: steps up from 0 in the lower half, down from 1 in the upper.
 
     Each is rounded once, to its own precision, as with fused multiply-add: exact fractions first, then the rounding.
@@ -38,7 +39,7 @@ def torch_linspace(n_bins: int, dtype: Any) -> list[float]:
     step = Fraction(float(np.ones(1, dtype)[0] / np.array(n_bins, dtype)))
     half = (n_bins + 1) // 2
     exact = [step * i if i < half else 1 - step * (n_bins - i) for i in range(n_bins + 1)]
-    return [float(np.array(float(edge), dtype)) for edge in exact]
+    return np.array([float(edge) for edge in exact]).astype(dtype).astype(np.float64)
 
 
 def _guo(n_bins: int, _dtype: Any) -> Edges:

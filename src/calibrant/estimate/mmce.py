@@ -41,7 +41,11 @@ def mmce(
     groups = event.groups
     square = max(line_pair_sum(groups.values, groups.residual, kernel, bandwidth), 0.0) / groups.total**2
     floor = float(np.dot(groups.weight, groups.values * (1 - groups.values))) / groups.total**2
-    described = {"view": predictions.view(view), "kernel": getattr(kernel, "__name__", kernel), "bandwidth": bandwidth}
+    described = {
+        "view": predictions.view(view),
+        "kernel": kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel).__name__),
+        "bandwidth": bandwidth,
+    }
     value, expected = (np.sqrt(square), np.sqrt(floor)) if root else (square, floor)
     title = "MMCE" if root else "squared MMCE"
     return Estimate("mmce", title, value, event.n, None, float(expected), described | {"root": root})

@@ -29,6 +29,10 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_cores(), thread_name_prefix="calibrant")
 
 
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked child has none of its parent's threads
+
+
 def over_blocks(n: int, part: Callable[[slice], Any], block: int = BLOCK_ROWS) -> Iterator[Any]:
     """part(rows) for consecutive blocks of rows, in order; `part` must release the GIL to gain from a second core."""
     slices = [slice(start, min(start + block, n)) for start in range(0, n, block)]

@@ -83,7 +83,7 @@ class CalibrationMap(Record, ABC):
     def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
         """Checked logits to repaired probabilities."""
 
-    def new_logits(self, logits: NDArray[Any]) -> NDArray[Any] | None:
+    def new_logits(self, logits: NDArray[Any]) -> NDArray[Any] | None:  # noqa: ARG002
         """Repaired logits, for maps that have them: they hold what a probability rounded to 0 or 1 has lost."""
         return None
 

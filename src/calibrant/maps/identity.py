@@ -14,7 +14,14 @@ from calibrant.results import kind
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Leave the predictions as they are."""
+    """Leave the predictions as they are: the candidate every repair must beat.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.Identity().fit([0, 1], [0.2, 0.7]).apply([0.4])
+    array([0.4])
+    """
 
     def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> IdentityMap:
         """A map with no parameters."""

@@ -13,7 +13,14 @@ from calibrant.score.score import Score
 
 
 class BrierScore(Score):
-    """Σ_k (p_k − [y = k])², in [0, 2]."""
+    """Σ_k (p_k − [y = k])², in [0, 2].
+
+    Examples
+    --------
+    >>> import calibrant as cal, numpy as np
+    >>> round(float(cal.BrierScore().divergence(np.array([0.5, 0.5]), np.array([0.8, 0.2]))), 6)
+    0.18
+    """
 
     name: ClassVar[str] = "brier"
     title: ClassVar[str] = "Brier score"

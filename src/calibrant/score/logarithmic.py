@@ -14,7 +14,14 @@ from calibrant.score.score import Score
 
 
 class LogScore(Score):
-    """−ln p_y, in nats."""
+    """−ln p_y, in nats.
+
+    Examples
+    --------
+    >>> import calibrant as cal, numpy as np
+    >>> round(float(cal.LogScore().entropy(np.array([0.5, 0.5]))), 6)
+    0.693147
+    """
 
     name: ClassVar[str] = "log"
     title: ClassVar[str] = "log score"

@@ -27,6 +27,9 @@ from calibrant.score import brier_score, log_score
 MANY_SDS = 2.0
 """ECE this many standard deviations above its noise floor is called miscalibrated; tests/truth measures the false alarms."""
 
+ROUNDING = 1e-12
+"""An excess below this is arithmetic, not evidence."""
+
 FEW_ROWS = 200
 """Below this even a large error is hard to see; the diagnosis says so."""
 
@@ -127,7 +130,7 @@ def diagnose(
         raise InputError(
             "view",
             "must be one question for a diagnosis",
-            "'classwise' asks one a class",
+            "'classwise' is many questions",
             "Use 'top' or 'class k'; class-wise errors are in the table",
         )
     event = predictions.event(chosen)
@@ -158,17 +161,12 @@ def diagnose(
 
 def _verdict(view: str, said: float, ece: Estimate, gap: Estimate) -> tuple[bool | None, str]:
     floor = ece.noise_floor or 0.0
-    sds = (
-        (ece.value - floor) / ece.parts["noise_sd"]
-        if ece.parts["noise_sd"]
-        else float("inf")
-        if ece.value > floor
-        else 0.0
-    )
+    excess, sd = ece.value - floor, ece.parts["noise_sd"]
+    seen = excess > MANY_SDS * sd and excess > ROUNDING
     words = ("Mean confidence", "accuracy") if view == "top" else ("Mean prediction", "observed rate")
     facts = f"{words[0]} {said:.1%}, {words[1]} {said - gap.value:.1%}; ECE {number(ece.value)}, where a calibrated model would show about {number(floor)}."
     facts = facts.replace("%", " %")
-    if sds <= MANY_SDS:
+    if not seen:
         return None, f"No miscalibration to be seen in {ece.n:,} rows. {facts}"
     return False, f"Not calibrated{_direction(gap, view)}. {facts}"
 
@@ -183,7 +181,9 @@ def _direction(gap: Estimate, view: str) -> str:
 def _advice(calibrated: bool | None) -> tuple[str, ...]:
     if calibrated is None:
         return ("Nothing to repair that these data show. More rows would show smaller errors.",)
-    return ("Fit a map on validation data (recalibrate) and judge it on other data (compare).",)
+    return (
+        "Fit a map on validation data (recalibrate, for a start with temperature) and judge it on other data (compare).",
+    )
 
 
 def _cautions(predictions: Predictions, estimates: list[Estimate]) -> tuple[str, ...]:

@@ -1,0 +1,169 @@
+"""Kernel density error: by hand, against every row and its mirror images, and the integral itself."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import strategies as some
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from naive import binned
+from naive import density as naive
+from naive.rows import counted, written_out
+from scipy.integrate import quad
+from tolerances import ROUNDING
+
+import calibrant as cal
+from calibrant import InputError, Predictions
+from calibrant.estimate import density
+
+SUMS = 1e-11
+"""Sums of the kernel are differences of prefix sums of its moments: a few hundred rounding units, not one."""
+
+
+def test_two_rows_by_hand():
+    # h = ½: u = 0.4, K = (1 − 0.16)³; no mirror image is within reach
+    k = 0.84**3
+    found = cal.density_error([0, 1], [0.6, 0.4], bandwidth=0.5)
+    rate_at_06 = k / (1 + k + (1 - 0.64) ** 3 * 0)  # images of 0.4 and 0.6 lie at −0.4, −0.6, 1.6 and 1.4
+    reach = [(1 - ((0.6 - 1.4) / 0.5) ** 2) > 0, (1 - ((0.4 + 0.4) / 0.5) ** 2) > 0]
+    assert reach == [False, False]
+    assert found.value == pytest.approx((abs(0.6 - rate_at_06) + abs(0.4 - 1 / (1 + k))) / 2, abs=ROUNDING)
+
+
+def test_a_mirror_image_counts_at_the_ends():
+    # h = 1: the row at 0 is its own image, so it weighs 2 against (K(½) + K(½)) of the other at 0.5
+    k = 0.75**3
+    found = cal.density_error([0, 1], [0.0, 0.5], bandwidth=1.0)
+    at_0 = 2 * k / (2 + 2 * k)
+    at_half = 1 / (1 + k + k)  # the images of 0.5 at −0.5 and 1.5 are just out of reach, those of 0 at 2 too
+    assert found.value == pytest.approx((abs(0 - at_0) + abs(0.5 - at_half)) / 2, abs=ROUNDING)
+
+
+def test_the_rule_of_thumb_by_hand():
+    found = cal.density_error([0, 1], [0.4, 0.6])
+    assert found.settings["bandwidth"] == pytest.approx(1.06 * 0.1 * 2**-0.2, abs=ROUNDING)
+
+
+def ordinary(probs):
+    """Spread enough that the bandwidth is not itself a matter of rounding; narrow data have their own test."""
+    h = naive.bandwidth(probs)
+    assume(h > 1e-3)
+    return h
+
+
+@given(some.events(most=25).map(counted), st.sampled_from([1, 2]))
+def test_pointwise_is_that_of_plain_loops(said, norm):
+    y, p = written_out(said.labels, said.probs, said.weights)
+    h = ordinary(p)
+    found = cal.density_error(said.labels, said.probs, norm=norm, root=False, weights=said.weights)
+    assert found.settings["bandwidth"] == pytest.approx(h, rel=ROUNDING)
+    assert found.value == pytest.approx(naive.pointwise(p, y, h, norm), abs=SUMS)
+
+
+@given(some.events(most=20).map(counted), st.sampled_from([0.02, 0.3, 1.0]))
+def test_any_bandwidth_is_that_of_plain_loops(said, h):
+    y, p = written_out(said.labels, said.probs, said.weights)
+    found = cal.density_error(said.labels, said.probs, bandwidth=h, weights=said.weights)
+    assert found.value == pytest.approx(naive.pointwise(p, y, h, 1), abs=SUMS)
+
+
+@settings(max_examples=30)
+@given(some.events(most=8).map(counted), st.sampled_from([0.02, 0.3, 1.0]), st.sampled_from([1, 2]))
+def test_integrated_is_the_trapezoid_rule_of_plain_loops(monkeypatched_nodes, said, h, norm):
+    y, p = written_out(said.labels, said.probs, said.weights)
+    found = cal.density_error(
+        said.labels, said.probs, method="integrated", bandwidth=h, norm=norm, root=False, weights=said.weights
+    )
+    assert found.value == pytest.approx(naive.integrated(p, y, h, norm, monkeypatched_nodes), abs=SUMS)
+
+
+@pytest.fixture(scope="module")
+def monkeypatched_nodes():
+    """Few nodes, so that plain loops can keep up."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(density, "NODES", 257)
+        yield 257
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_integrated_is_the_integral(rng, norm):
+    p = rng.beta(2, 1, 40)
+    y = (rng.random(40) < p**2).astype(int)
+    h = naive.bandwidth(p)
+
+    def integrand(x):
+        mass, hits = naive.at(x, p, y, h)
+        return mass * abs(x - hits / mass) ** norm if mass > 0 else 0.0
+
+    breaks = np.sort(np.concatenate([p - h, p + h]))
+    breaks = breaks[(breaks > 0) & (breaks < 1)]
+    ends = np.concatenate([[0], breaks, [1]])
+    expected = math.fsum(quad(integrand, a, b)[0] for a, b in zip(ends[:-1], ends[1:], strict=True))
+    found = cal.density_error(y, p, method="integrated", norm=norm, root=False).value
+    assert found == pytest.approx(expected, rel=1e-4)  # 4097 nodes and a kink at every zero of x − π̂(x)
+
+
+@given(some.matrices(most=12))
+def test_the_top_view_is_that_of_plain_loops(said):
+    p, y = binned.top(said.labels, said.probs)
+    found = cal.density_error(Predictions(said.labels, said.probs), norm=2, root=False, bandwidth=0.1)
+    assert found.value == pytest.approx(naive.pointwise(p, y, 0.1, 2), abs=SUMS)
+
+
+def test_the_curve_is_the_rate_of_plain_loops(rng):
+    p = rng.beta(2, 2, 30)
+    y = (rng.random(30) < p).astype(int)
+    found = cal.density_error(y, p)
+    curve, h = found.parts["curve"], found.settings["bandwidth"]
+    for x, rate in list(zip(curve.x, curve.y, strict=True))[::7]:
+        mass, hits = naive.at(float(x), p, y, h)
+        if mass > 1e-6:  # at the very end of a kernel's reach the rate is 0/0
+            assert rate == pytest.approx(hits / mass, abs=1e-9)
+
+
+def test_compiled_and_plain_sums_give_the_same_error(monkeypatch, rng):
+    p = rng.beta(2, 1, 500).round(3)
+    y = rng.random(500) < p
+    plain = [cal.density_error(y, p, method=method).value for method in ("pointwise", "integrated")]
+    monkeypatch.setattr("calibrant.kernels.triweight.COMPILE_FROM_POINTS", 1)
+    compiled = [cal.density_error(y, p, method=method).value for method in ("pointwise", "integrated")]
+    assert compiled == pytest.approx(plain, abs=SUMS)
+
+
+def test_equal_predictions_are_reported():
+    found = cal.density_error([0, 1, 1], [0.5] * 3)
+    assert found.value == pytest.approx(2 / 3 - 0.5, abs=ROUNDING)
+    assert found.cautions == ("all predictions are equal: the bandwidth is 0, and their rate is taken as it is",)
+
+
+@pytest.mark.parametrize("spread", [1e-4, 1e-8, 1e-12, 1e-15])
+def test_predictions_close_together_are_measured_as_well_as_any(spread):
+    p = 0.5 + spread * np.array([0, 1, 2, 3, 5, 8])
+    y = [0, 1, 0, 1, 1, 0]
+    found = cal.density_error(y, p, norm=2, root=False)
+    h = naive.bandwidth(p)
+    # h itself carries the rounding of p − mean, 1e-16 / spread
+    assert found.value == pytest.approx(naive.pointwise(p, y, h, 2), abs=SUMS + 1e-15 / spread)
+
+
+@pytest.mark.parametrize("spread", [1e-4, 1e-8])
+def test_the_integral_over_predictions_close_together_is_a_number(spread):
+    p = 0.5001 + spread * np.array([0, 1, 2, 3])
+    found = cal.density_error([0, 1, 1, 0], p, method="integrated")
+    assert 0 <= found.value <= 1
+
+
+@pytest.mark.parametrize("bandwidth", [0, -0.1, 1.5, float("nan")])
+def test_a_bandwidth_lies_between_zero_and_one(bandwidth):
+    with pytest.raises(InputError, match=r"bandwidth must lie in \(0, 1\]; it is"):
+        cal.density_error([0, 1], [0.2, 0.7], bandwidth=bandwidth)
+
+
+def test_wrong_options_are_refused():
+    with pytest.raises(InputError, match="norm must be one of 1, 2; it is 'max'"):
+        cal.density_error([0, 1], [0.2, 0.7], norm="max")
+    with pytest.raises(InputError, match="method must be one of 'pointwise', 'integrated'; it is 'fft'"):
+        cal.density_error([0, 1], [0.2, 0.7], method="fft")
