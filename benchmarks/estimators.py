@@ -175,13 +175,15 @@ def measure(case: Case, table: Report, peers: Report, skipped: list[str]) -> Non
             times[peer.name], found = timed_once(peer.call)
             values[peer.name] = peer.read(found)
     ours, floor, value = times["ours"], times["floor"], case.ours().value
-    public = [peer.name for peer in case.found.peers if not peer.private]
-    fastest = min(public, key=times.__getitem__) if public else None
+    same = [peer.name for peer in case.found.peers if not (peer.other or peer.private)]
+    beside = [peer.name for peer in case.found.peers if peer.other or peer.private]
+    fastest, relative = (min(names, key=times.__getitem__, default=None) for names in (same, beside))
     ratio = times[fastest] / ours if fastest else None
     achieved = ratio if case.goal and case.goal.against == "peer" else ours / floor
-    beside = (fastest, times[fastest], ratio) if fastest else (f"({case.no_peer})", "", "")
-    goal = (case.goal or "", _met(case.goal, achieved))
-    table.add(case.name, case.size, ours, *beside, case.floor[0], floor, ours / floor, *map(str, goal))
+    first = (fastest, times[fastest], ratio) if fastest else (f"({case.no_peer})", "", "")
+    second = (relative, times[relative] / ours) if relative else ("", "")
+    goal = (str(case.goal or ""), _met(case.goal, achieved))
+    table.add(case.name, case.size, ours, *first, *second, case.floor[0], floor, ours / floor, *goal)
     peers.add(case.name, case.size, "calibrant", ours, 1.0, f"{value:.9f}", "", "")
     for peer in case.found.peers:
         _add_peer(peers, case, peer, times[peer.name] / ours, times[peer.name], values[peer.name], value)
@@ -213,6 +215,8 @@ def against_peers() -> None:
             "ours, ms",
             "fastest peer",
             "its ms",
+            "× ours",
+            "another definition, or not public",
             "× ours",
             "floor",
             "its ms",

@@ -37,8 +37,10 @@ class Peer:
     """our estimate for the question it asks, where that is another question than ours"""
     differs: str = ""
     """why the numbers need not agree"""
+    other: bool = False
+    """another quantity under the same name, so not counted as the fastest peer but shown beside it"""
     private: bool = False
-    """not offered by the package's public functions, so not counted as the fastest peer"""
+    """not offered by the package's public functions, so treated likewise"""
     once: bool = False
     """too slow to repeat: one run, not warm"""
 
@@ -98,16 +100,18 @@ class Found:
 
 def torch_uncertainty() -> ModuleType:
     """Its calibration metrics alone: the package as a whole also wants torchvision and lightning, which they do not use."""
+    wanted = "torch_uncertainty.metrics.classification.calibration"
+    if wanted in sys.modules:
+        return sys.modules[wanted]
     spec = importlib.util.find_spec("torch_uncertainty")
     if spec is None or not spec.submodule_search_locations:
         raise ImportError("No module named 'torch_uncertainty'")
     home = Path(next(iter(spec.submodule_search_locations))).parent
     for name in ("torch_uncertainty", "torch_uncertainty.metrics", "torch_uncertainty.metrics.classification"):
-        if name not in sys.modules:
-            package = ModuleType(name)
-            package.__path__ = [str(home.joinpath(*name.split(".")))]
-            sys.modules[name] = package
-    return importlib.import_module("torch_uncertainty.metrics.classification.calibration")
+        package = ModuleType(name)
+        package.__path__ = [str(home.joinpath(*name.split(".")))]
+        sys.modules[name] = package
+    return importlib.import_module(wanted)
 
 
 def fresh(make: Callable[[], Any], *arguments: Any) -> Callable[[], Any]:
@@ -198,9 +202,8 @@ def debiased_root(data: Data) -> Found:
         from probcal.metrics import ece_debiased
 
         note = "mean of the bins' roots, each bin floored at 0"
-        return [
-            Peer("probcal", lambda: ece_debiased(data.labels, data.probs, n_bins=BINS, strategy="width"), differs=note)
-        ]
+        call = partial(ece_debiased, data.labels, data.probs, n_bins=BINS, strategy="width")
+        return [Peer("probcal", call, differs=note, other=True)]
 
     def torchmetrics() -> list[Peer]:
         from torchmetrics.functional.classification.calibration_error import _ce_compute
@@ -329,7 +332,7 @@ def smooth(data: Data) -> Found:
         from probcal.metrics import smooth_ece
 
         note = "smooths log-odds, not probabilities"
-        return [Peer("probcal", lambda: smooth_ece(data.labels, data.probs), differs=note)]
+        return [Peer("probcal", lambda: smooth_ece(data.labels, data.probs), differs=note, other=True)]
 
     def torch_uncertainty_() -> list[Peer]:
         metrics = torch_uncertainty()

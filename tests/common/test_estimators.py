@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
+import subprocess
+import sys
 from functools import partial
 
 import numpy as np
@@ -340,3 +342,20 @@ def test_every_function_refuses_what_the_door_refuses(about):
         about.function([0, 1])
     with pytest.raises(InputError, match="carries its own probs and weights"):
         about.function(Predictions([0, 1], [0.2, 0.7]), weights=[1, 2])
+
+
+HEAVY_ROWS = """
+import sys, warnings, inspect, calibrant as cal
+from calibrant.estimate import ESTIMATORS
+about = ESTIMATORS[sys.argv[1]]
+probs = [0.1, 0.2, 0.3]
+if "classwise" in about.views and len(about.views) == 1:
+    probs = [[1 - p, p] for p in probs]
+about.function([0, 1, 0], probs, weights=[1e9, 1, 1])
+"""
+
+
+@pytest.mark.parametrize("name", ["sweep", "crossvalidated"])
+def test_one_row_of_great_weight_takes_no_longer_than_many_rows(name):
+    """In a process of its own: compiled code that hangs cannot be interrupted."""
+    subprocess.run([sys.executable, "-c", HEAVY_ROWS, name], check=True, timeout=10, capture_output=True)

@@ -96,13 +96,27 @@ def test_the_size_of_tiles_does_not_matter(monkeypatch, rng, tile):
     assert cal.canonical_error(labels, rows, bandwidth=0.1).value == pytest.approx(whole, abs=ROUNDING)
 
 
-def test_five_hundred_judges_choose_like_all(rng):
-    rows = rng.dirichlet([2, 2, 2], 900)
-    weight = np.ones(900)
+def test_a_few_judges_spread_over_the_rows_choose_like_all(monkeypatch, rng):
+    rows, weight = rng.dirichlet([2, 2, 2], 200), np.ones(200)
+    every = canonical.best_bandwidth(rows, weight)
+    monkeypatch.setattr(canonical, "JUDGES", 50)
     at, share = canonical.judges(rows, weight)
-    assert len(at) == canonical.JUDGES == share.sum()
-    every = np.mean([np.log10(canonical.best_bandwidth(part, np.ones(len(part)))) for part in np.split(rows, 2)])
-    assert np.log10(canonical.best_bandwidth(rows, weight)) == pytest.approx(every, abs=0.4)  # two steps of the grid
+    assert len(set(at)) == share.sum() == 50
+    assert np.log10(canonical.best_bandwidth(rows, weight) / every) == pytest.approx(0, abs=0.41)  # two steps of the grid
+
+
+@given(some.matrices(most=25).map(counted))
+def test_judges_are_the_same_for_weights_and_rows_written_out(said):
+    weight = np.ones(said.n) if said.weights is None else said.weights
+    kept = weight > 0
+    rows = said.probs.astype(float)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(canonical, "JUDGES", 7)
+        at, share = canonical.judges(rows[kept], weight[kept])
+        repeated = np.repeat(rows, weight.astype(int), axis=0)
+        again, ones = canonical.judges(repeated, np.ones(len(repeated)))
+    first = np.repeat(rows[kept][at], share.astype(int), axis=0)
+    assert np.array_equal(first, np.repeat(repeated[again], ones.astype(int), axis=0))
 
 
 def test_zeros_are_reported():

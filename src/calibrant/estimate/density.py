@@ -17,8 +17,8 @@ from calibrant.results import Estimate, Line
 
 Floats = NDArray[np.float64]
 
-NODES = 4097
-"""Nodes of the trapezoid rule on [0, 1] for the integrated version and the curve."""
+NODES, PEAKS = 4097, 512
+"""Nodes of the trapezoid rule for the integrated version and the curve: evenly spaced ones, and predictions with some beside."""
 
 
 def density_error(
@@ -36,7 +36,7 @@ def density_error(
 
     π̂(p) = Σ_j K((p−p_j)/h) y_j / Σ_j K((p−p_j)/h) with the triweight kernel, reflected at 0 and 1, and h = 1.06·σ·n^(−1/5) unless
     `bandwidth` is given. `pointwise` averages |p − π̂(p)|^α over the rows, exactly; `integrated` integrates it over the
-    estimated density with 4097 nodes. `parts["curve"]` is π̂.
+    estimated density by the trapezoid rule with at least 4097 nodes. `parts["curve"]` is π̂.
 
     When to trust it: smooth curves and scores that are not crowded. Near 0 and 1 it smooths real structure away.
 
@@ -59,9 +59,9 @@ def density_error(
         power, curve = float(np.average(np.abs(groups.values - rate) ** norm, weights=groups.weight)), None
         cautions = ("all predictions are equal: the bandwidth is 0, and their rate is taken as it is",)
     else:
-        nodes = np.linspace(0, 1, NODES)
+        nodes = spread_nodes(groups, width)
         rate, density = smooth_rate(nodes, groups, width)
-        curve = Line(nodes[density > 0][::8], rate[density > 0][::8])
+        curve = Line.thinned(nodes[density > 0], rate[density > 0])
         power = _pointwise(groups, width, norm) if method == "pointwise" else _integrated(nodes, rate, density, norm)
     value = np.sqrt(power) if norm == 2 and root else power
     described = {"view": predictions.view(view), "norm": norm, "method": method, "bandwidth": width, "root": root}
@@ -84,6 +84,14 @@ def checked_bandwidth(bandwidth: float) -> float:
     if not 0 < bandwidth <= 1:
         raise InputError("bandwidth", "must lie in (0, 1]", f"it is {bandwidth!r}")
     return float(bandwidth)
+
+
+def spread_nodes(groups: Groups, bandwidth: float) -> Floats:
+    """Nodes on [0, 1]: evenly spaced, and within a bandwidth of predictions spread evenly over the rows."""
+    below = groups.below()
+    ranks = np.searchsorted(below, (np.arange(PEAKS) + 0.5) * below[-1] / PEAKS)
+    near = np.unique(groups.values[ranks])[:, None] + bandwidth * np.linspace(-1, 1, 17)
+    return np.union1d(np.linspace(0, 1, NODES), np.clip(near, 0, 1))
 
 
 def smooth_rate(at: Floats, groups: Groups, bandwidth: float) -> tuple[Floats, Floats]:

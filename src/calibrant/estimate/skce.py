@@ -43,15 +43,18 @@ class Kernel:
 
 
 def _tv(bandwidth: float, sums: Floats) -> Floats:
-    return np.exp(sums * (-0.5 / bandwidth))
+    with np.errstate(over="ignore"):
+        return np.exp(-0.5 * (sums / bandwidth))
 
 
 def _laplace(bandwidth: float, squares: Floats) -> Floats:
-    return np.exp(-np.sqrt(squares) / bandwidth)
+    with np.errstate(over="ignore"):
+        return np.exp(-np.sqrt(squares) / bandwidth)
 
 
 def _gaussian(bandwidth: float, squares: Floats) -> Floats:
-    return np.exp(squares * (-0.5 / bandwidth**2))
+    with np.errstate(over="ignore"):
+        return np.exp(-0.5 * (squares / bandwidth / bandwidth))
 
 
 KERNELS = {

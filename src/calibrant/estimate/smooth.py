@@ -108,10 +108,16 @@ def cosine_transform(grid: Floats) -> Floats:
 
 
 def smoothed_size(spectrum: Floats, sigma: float) -> float:
-    """Σ|·| of the grid after smoothing: the k-th cosine shrinks by exp(−(πkσ)²/2)."""
+    """Σ|·| of the grid after smoothing: the k-th cosine shrinks by exp(−(πkσ)²/2).
+
+    Below four cells the grid cannot hold a Gaussian; a random walk of the same variance takes its place.
+    """
     from scipy.fft import idct
 
-    shrink = np.exp(-((np.pi * sigma * np.arange(len(spectrum))) ** 2) / 2)
+    cells = len(spectrum)
+    angle = np.pi * np.arange(cells) / cells
+    steps = (sigma * cells) ** 2
+    shrink = np.exp(-steps * angle**2 / 2) if sigma * cells >= 4 else np.exp(-steps * (1 - np.cos(angle)))
     return float(np.abs(idct(spectrum * shrink, type=2, norm="ortho")).sum())
 
 

@@ -1,6 +1,7 @@
 """Long passes cut into blocks of fixed size, spread over the cores.
 
-The cut does not depend on the number of cores, and the parts are added in order, so neither does the answer.
+The cut does not depend on the number of cores, and the parts are added in order, so neither does the answer. Parts must not
+call BLAS, which brings threads of its own.
 """
 
 from __future__ import annotations

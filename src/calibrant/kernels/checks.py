@@ -25,8 +25,7 @@ def all_in_unit_interval(values: NDArray[Any]) -> bool:
 
 def row_sums(values: NDArray[Any]) -> NDArray[np.float64]:
     """Σ_k of each row: a quick sum in the precision of the data, done again in float64 where it is not 1 to five digits."""
-    ones = np.ones(values.shape[1], values.dtype)
-    parts = over_blocks(len(values), lambda rows: values[rows] @ ones, _rows(values))
+    parts = over_blocks(len(values), lambda rows: values[rows].sum(axis=1), _rows(values))
     sums = np.concatenate(list(parts)).astype(np.float64)
     doubtful = np.abs(sums - 1) > 1e-5
     if doubtful.any():

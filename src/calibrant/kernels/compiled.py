@@ -23,5 +23,9 @@ class compiled:  # noqa: N801  (a decorator)
         if self._fast is None:
             import numba
 
-            self._fast = numba.njit(cache=True, nogil=True, error_model="numpy")(self.plain)
+            options = {"nogil": True, "error_model": "numpy"}
+            try:
+                self._fast = numba.njit(cache=True, **options)(self.plain)
+            except RuntimeError:  # nowhere to keep a cache: compile for this process only
+                self._fast = numba.njit(**options)(self.plain)
         return self._fast(*arguments)

@@ -5,7 +5,7 @@ k(f_i; f_j) is the Dirichlet density with concentration f_j/h + 1 at f_i: ln k =
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,8 @@ from calibrant.kernels.blocks import over_blocks
 
 Floats = NDArray[np.float64]
 
-TILE_ENTRIES = 1 << 22
-"""Pairs in a tile: 32 MB of float64."""
+TILE_ENTRIES, BLOCK = 1 << 22, 1 << 18
+"""Pairs in a tile, 32 MB of float64, and in a block that one core takes."""
 
 
 def loo_rates(rows: Floats, labels: Floats, weight: Floats, bandwidth: float) -> tuple[Floats, Floats]:
@@ -40,18 +40,24 @@ def _tiles(
     logs = np.log(np.maximum(rows, np.finfo(np.float64).tiny))
     others = weight.sum() - 1
 
-    def part(tile: slice) -> tuple[Any, Floats]:
-        i = at[tile]
+    rates, densities = [], []
+    step = max(1, TILE_ENTRIES // len(rows))
+    for start in range(0, len(at), step):
+        i = at[start : start + step]
         log_kernel = logs[i] @ scaled.T + offset
         with np.errstate(divide="ignore"):  # a row of weight w leaves w − 1 copies of itself
             itself = np.log(np.maximum(weight[i] - 1, 0)) - np.log(weight[i])
         log_kernel[np.arange(len(i)), i] += itself
         top = log_kernel.max(axis=1, keepdims=True)
-        np.exp(np.subtract(log_kernel, top, out=log_kernel), out=log_kernel)
+        list(over_blocks(len(i), partial(_exp_rows, log_kernel, top), max(1, BLOCK // len(rows))))
         mass = log_kernel.sum(axis=1)
-        rate = None if labels is None else log_kernel @ labels / mass[:, None]
-        return rate, np.log(mass) + top[:, 0] - np.log(others)
+        densities.append(np.log(mass) + top[:, 0] - np.log(others))
+        if labels is not None:
+            rates.append(log_kernel @ labels / mass[:, None])
+    return np.concatenate(rates) if rates else np.empty(0), np.concatenate(densities)
 
-    found = list(over_blocks(len(at), part, max(1, TILE_ENTRIES // len(rows))))
-    density = np.concatenate([density for _, density in found])
-    return (np.concatenate([rate for rate, _ in found]) if labels is not None else np.empty(0)), density
+
+def _exp_rows(log_kernel: Floats, top: Floats, rows: slice) -> None:
+    """exp(· − top) in place."""
+    block = log_kernel[rows]
+    np.exp(np.subtract(block, top[rows], out=block), out=block)

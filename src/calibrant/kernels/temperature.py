@@ -49,7 +49,7 @@ def _block_slopes(
         square = np.einsum("ij,ij->i", share, below).astype(np.float64) / size
         gap = said[at] - top[:, 0]
         each = np.stack([np.log(size) - float(beta) * gap, mean - gap, square - mean**2])
-        total += each.sum(axis=1) if weights is None else each @ weights[at]
+        total += each.sum(axis=1) if weights is None else (each * weights[at]).sum(axis=1)
     return total
 
 
