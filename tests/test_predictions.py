@@ -198,6 +198,7 @@ WRONG_VIEWS = {
     "None": (None, r"view must be one of .*; it is None"),
     "bool": (True, r"view must be one of .*; it is True"),
     "float": (1.0, r"view must be one of .*; it is 1\.0"),
+    "a digit that is no number": ("class ²", r"view must name one of the classes"),
     "unknown class": ("class z", r"view must name one of the classes 'a', 'b', 'c'; it asks for class 'z'"),
     "binary of three": ("binary", r"view 'binary' needs two classes; there are 3.*Use 'top' or 'class k'"),
     "many at once": ("classwise", r"view 'classwise' is many questions, not one"),
@@ -242,7 +243,11 @@ def test_choosing_no_rows_is_refused(three, which):
         three.rows(which)
 
 
-@pytest.mark.parametrize("which", [0, [7], [True], "a"], ids=["number", "beyond", "short mask", "text"])
+@pytest.mark.parametrize(
+    "which",
+    [0, [7], [True], "a", [[0, 1]], [0.0], None],
+    ids=["number", "beyond", "short mask", "text", "matrix", "floats", "None"],
+)
 def test_choosing_rows_that_are_not_there_is_refused_in_our_words(three, which):
     with pytest.raises(InputError, match=r"^which "):
         three.rows(which)

@@ -70,6 +70,19 @@ def test_very_many_bins_hold_the_right_rows(n_bins, dtype, rng):
     assert np.array_equal(np.flatnonzero(EqualWidth(n_bins).collect(event).weight[0]), np.unique(expected))
 
 
+@pytest.mark.parametrize("compile_from", [1, 10**9], ids=["compiled", "numpy"])
+def test_very_many_bins_class_by_class(monkeypatch, rng, compile_from):
+    monkeypatch.setattr("calibrant.kernels.class_sums.COMPILE_FROM", compile_from)
+    probs = np.concatenate(
+        [np.eye(3), rng.dirichlet(np.ones(3), 50), rng.multinomial(2000, [0.9, 0.05, 0.05], 50) / 2000]
+    )
+    made = Predictions(rng.integers(0, 3, 103), probs)
+    rule = EqualWidth(2_000_000)
+    found = [np.flatnonzero(row) for row in rule.collect_classes(made).weight]
+    for k, event in enumerate(made.class_events()):
+        assert np.array_equal(found[k], np.unique(rule.index(event)))
+
+
 @pytest.mark.parametrize("n_bins", [0, -1, 2.0, "10", None, True, np.float64(3)])
 def test_the_number_of_bins_must_be_whole_and_positive(n_bins):
     with pytest.raises(InputError, match=r"n_bins must be a whole number.*; it is"):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from naive import canonical as naive
-from naive.rows import counted, one_hot, two_classes, written_out
 from scipy.stats import dirichlet
-from tolerances import ROUNDING
 
 import calibrant as cal
+import strategies as some
 from calibrant import InputError, Predictions
 from calibrant.estimate import canonical
+from naive import canonical as naive
+from naive.rows import counted, one_hot, two_classes, written_out
+from tolerances import ROUNDING
 
 EXPONENTS = 1e-10
 """The kernels are exponentials of numbers up to 1e3/h, rounded in the fifteenth digit."""
@@ -56,9 +56,7 @@ def test_it_is_the_mean_distance_with_scipys_density(rng, h, norm):
 def test_it_is_that_of_plain_loops(said, h, norm):
     labels, probs = written_out(said.labels, said.probs.astype(float).tolist(), said.weights)
     assume(len(labels) > 1)
-    found = cal.canonical_error(
-        said.labels, said.probs, bandwidth=h, norm=norm, root=False, weights=said.weights
-    )
+    found = cal.canonical_error(said.labels, said.probs, bandwidth=h, norm=norm, root=False, weights=said.weights)
     expected = naive.power(probs, one_hot(labels, said.probs.shape[1]), h, norm)
     assert found.value == pytest.approx(expected, abs=EXPONENTS)
 
@@ -102,7 +100,9 @@ def test_a_few_judges_spread_over_the_rows_choose_like_all(monkeypatch, rng):
     monkeypatch.setattr(canonical, "JUDGES", 50)
     at, share = canonical.judges(rows, weight)
     assert len(set(at)) == share.sum() == 50
-    assert np.log10(canonical.best_bandwidth(rows, weight) / every) == pytest.approx(0, abs=0.41)  # two steps of the grid
+    assert np.log10(canonical.best_bandwidth(rows, weight) / every) == pytest.approx(
+        0, abs=0.41
+    )  # two steps of the grid
 
 
 @given(some.matrices(most=25).map(counted))
@@ -125,7 +125,9 @@ def test_zeros_are_reported():
 
 
 def test_one_row_is_refused():
-    with pytest.raises(InputError, match="labels must hold at least two rows: each is judged by the others; it holds 1"):
+    with pytest.raises(
+        InputError, match="labels must hold at least two rows: each is judged by the others; it holds 1"
+    ):
         cal.canonical_error([1], [[0.5, 0.5]])
 
 

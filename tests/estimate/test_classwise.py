@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import classwise as naive
-from tolerances import ROUNDING
 
 import calibrant as cal
+import strategies as some
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
+from naive import classwise as naive
+from tolerances import ROUNDING
 
 THREE = ([0, 1, 2, 0], [[0.5, 0.25, 0.25]] * 4)  # rates ½, ¼, ¼: no error
 ONE = ([0] * 4, [[0.5, 0.25, 0.25]] * 4)  # gaps ½, ¼, ¼
@@ -52,9 +52,7 @@ def test_ace_is_that_of_plain_loops(said, n_bins):
 
 @given(some.matrices(most=15), st.integers(1, 8), st.sampled_from([2.0**-7, 0.25, 0.5, 0.75]))
 def test_tace_is_that_of_plain_loops(said, n_bins, threshold):
-    found = cal.thresholded_error(
-        said.labels, said.probs, n_bins=n_bins, threshold=threshold, weights=said.weights
-    )
+    found = cal.thresholded_error(said.labels, said.probs, n_bins=n_bins, threshold=threshold, weights=said.weights)
     expected = naive.adaptive(said.labels, said.probs, n_bins, said.weights, threshold)
     assert found.value == pytest.approx(expected, abs=ROUNDING)
 
@@ -126,5 +124,7 @@ def test_wrong_options_are_refused():
     with pytest.raises(InputError, match="n_bins must be a whole number, at least 1; it is 0"):
         cal.adaptive_error(*ONE, n_bins=0)
     for error in (cal.static_error, cal.adaptive_error, cal.thresholded_error, cal.classwise_error):
-        with pytest.raises(InputError, match=r"probs must have one column a class; it has a single column\. Use binned"):
+        with pytest.raises(
+            InputError, match=r"probs must have one column a class; it has a single column\. Use binned"
+        ):
             error([0, 1], [0.2, 0.7])

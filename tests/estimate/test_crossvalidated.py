@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import calibrant as cal
+import strategies as some
+from calibrant import EqualMass, EqualWidth, InputError, Predictions
+from calibrant.estimate import crossvalidated
+from calibrant.kernels.ordered import group_starts
 from naive import binned, sweep
 from naive import crossvalidated as naive
 from naive.rows import counted, written_out
 from tolerances import ROUNDING
-
-import calibrant as cal
-from calibrant import EqualMass, EqualWidth, InputError, Predictions
-from calibrant.estimate import crossvalidated
-from calibrant.kernels.ordered import group_starts
 
 RULES = {"mass": EqualMass, "width": EqualWidth}
 

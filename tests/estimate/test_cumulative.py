@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
+
+import calibrant as cal
+import strategies as some
+from calibrant import InputError, Predictions
 from naive import binned
 from naive import cumulative as naive
 from tolerances import ROUNDING
-
-import calibrant as cal
-from calibrant import InputError, Predictions
 
 
 def test_three_rows_by_hand():
@@ -81,9 +81,7 @@ def test_the_mean_gap_is_below_the_maximum_and_that_below_the_range(said):
 @given(some.events(), st.integers(1, 20))
 def test_it_is_at_most_the_error_of_a_bin_for_each_prediction(said, n_bins):
     made = Predictions(said.labels, said.probs, weights=said.weights)
-    fine = sum(
-        float(r) for r in np.abs(made.event().groups.residual) / made.event().groups.total
-    )
+    fine = sum(float(r) for r in np.abs(made.event().groups.residual) / made.event().groups.total)
     assert cal.ks_error(made).value <= fine + ROUNDING
 
 

@@ -7,14 +7,14 @@ from functools import partial
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive.rows import counted
-from tolerances import ROUNDING
 
 import calibrant as cal
+import strategies as some
 from calibrant import Edges, EqualMass, EqualWidth, Estimate, InputError, Predictions
+from naive.rows import counted
+from tolerances import ROUNDING
 
 EVENT_FORMS = {
     "one bin": partial(cal.binned_error, bins=EqualWidth(1)),
@@ -128,7 +128,9 @@ def test_certain_and_wrong_by_hand():
     assert cal.ece(labels, p).value == pytest.approx(1)
     assert cal.label_binned_error(labels, p).value == pytest.approx(1)
     assert cal.ks_error(labels, p).value == pytest.approx(0.5)  # errors of opposite sign, one after the other
-    assert cal.sweep_error(labels, p).value == pytest.approx(0)  # the rates fall at once, and one bin sees only the mean
+    assert cal.sweep_error(labels, p).value == pytest.approx(
+        0
+    )  # the rates fall at once, and one bin sees only the mean
     assert cal.canonical_error(labels, p).value == pytest.approx(2)
     assert cal.root_brier(labels, p).value == pytest.approx(math.sqrt(2))
 

@@ -6,18 +6,18 @@ import math
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.integrate import quad
+
+import calibrant as cal
+import strategies as some
+from calibrant import InputError, Predictions
+from calibrant.estimate import density
 from naive import binned
 from naive import density as naive
 from naive.rows import counted, written_out
-from scipy.integrate import quad
 from tolerances import ROUNDING
-
-import calibrant as cal
-from calibrant import InputError, Predictions
-from calibrant.estimate import density
 
 SUMS = 1e-11
 """Sums of the kernel are differences of prefix sums of its moments: a few hundred rounding units, not one."""

@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
+
+import calibrant as cal
+import strategies as some
+from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from naive import binning
 from naive import expected as naive
 from naive.rows import counted, written_out
 from tolerances import ROUNDING
-
-import calibrant as cal
-from calibrant import EqualMass, EqualWidth, InputError, Predictions
 
 CANCELLED = 1e-7
 """The spread of a bin is a difference of moments, right to 1e-16; its root to 1e-8."""
@@ -44,9 +44,7 @@ def test_it_is_that_of_scipys_folded_normal(said, n_bins, mass, n, norm):
     y, p = written_out(said.labels, said.probs, said.weights)
     rule = EqualMass(n_bins) if mass else EqualWidth(n_bins)
     bins = binning.equal_mass(p, n_bins) if mass else binning.equal_width(p, n_bins)
-    found = cal.expected_ece(
-        said.labels, said.probs, n=n, bins=rule, norm=norm, root=False, weights=said.weights
-    )
+    found = cal.expected_ece(said.labels, said.probs, n=n, bins=rule, norm=norm, root=False, weights=said.weights)
     value, floor = naive.powers(bins, p, y, len(p) if n is None else n, norm)
     close = ROUNDING if norm == 2 else CANCELLED
     assert found.value == pytest.approx(value, abs=close)

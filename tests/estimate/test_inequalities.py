@@ -9,13 +9,13 @@ from math import sqrt
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
-from tolerances import ROUNDING
 
 import calibrant as cal
+import strategies as some
 from calibrant import EqualMass, EqualWidth, Predictions
+from tolerances import ROUNDING
 
 ROOT = 1e-8
 """Between roots, where rounding of 1e-16 shows as 1e-8."""
@@ -123,7 +123,13 @@ def test_our_estimates_of_a_population_keep_the_order(world, p, n_bins, mass):
     first = cal.binned_error(made, bins=own_bin).value
     assert top >= first - ROOT
     rule = EqualMass(n_bins) if mass else EqualWidth(n_bins)
-    below = [cal.ks_error(made), cal.binned_error(made, bins=rule), cal.mmce(made), cal.smooth_error(made), cal.sweep_error(made)]
+    below = [
+        cal.ks_error(made),
+        cal.binned_error(made, bins=rule),
+        cal.mmce(made),
+        cal.smooth_error(made),
+        cal.sweep_error(made),
+    ]
     for lower in below:
         assert 0 <= lower.value <= first + ROOT, lower.name
 
@@ -135,7 +141,9 @@ def test_any_sample_is_a_population_of_its_own(said):
     pooled = defaultdict(lambda: np.zeros(said.probs.shape[1]))
     for row, label, w in zip(said.probs.tolist(), said.labels, weights, strict=True):
         pooled[tuple(row)][label] += w
-    canonical = sum(counts.sum() * (np.array(f) - counts / counts.sum()) ** 2 for f, counts in pooled.items() if counts.any())
+    canonical = sum(
+        counts.sum() * (np.array(f) - counts / counts.sum()) ** 2 for f, counts in pooled.items() if counts.any()
+    )
     made = Predictions(said.labels, said.probs, weights=said.weights)
     bound = sqrt(canonical.sum() / weights.sum())
     assert cal.root_brier(made).value >= bound - ROOT

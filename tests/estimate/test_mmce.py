@@ -8,15 +8,15 @@ from functools import partial
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
+
+import calibrant as cal
+import strategies as some
+from calibrant import InputError, Predictions
 from naive import binned
 from naive import mmce as naive
 from tolerances import ROUNDING
-
-import calibrant as cal
-from calibrant import InputError, Predictions
 
 BANDWIDTHS = st.sampled_from([0.4, 0.05, 1e-3, 1e-6, 10.0])
 

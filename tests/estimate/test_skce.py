@@ -7,17 +7,17 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import assume, given
 from hypothesis import strategies as st
+
+import calibrant as cal
+import strategies as some
+from calibrant import InputError, Predictions
+from calibrant.estimate import skce as module
 from naive import binned
 from naive import skce as naive
 from naive.rows import counted, one_hot, two_classes, written_out
 from tolerances import ROUNDING
-
-import calibrant as cal
-from calibrant import InputError, Predictions
-from calibrant.estimate import skce as module
 
 KERNELS = ("tv", "laplace", "gaussian")
 SURE = [[1.0, 0.0], [0.0, 1.0]]

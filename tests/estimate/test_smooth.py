@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import calibrant as cal
+import strategies as some
+from calibrant import InputError, Predictions
+from calibrant.estimate import smooth
 from naive import binned
 from naive import smooth as naive
 from naive.rows import counted, written_out
 from tolerances import ROUNDING
-
-import calibrant as cal
-from calibrant import InputError, Predictions
-from calibrant.estimate import smooth
 
 GRID_ERROR = 1e-3
 """Sharing an error between two nodes widens the kernel by up to a quarter of a cell squared: (σ/32)²/4 of σ²."""

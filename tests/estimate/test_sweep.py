@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
+
+import calibrant as cal
+import strategies as some
+from calibrant import EqualMass, EqualWidth, InputError, Predictions
+from calibrant.estimate import sweep
 from naive import binned
 from naive import sweep as naive
 from naive.rows import counted, written_out
 from tolerances import ROUNDING
-
-import calibrant as cal
-from calibrant import EqualMass, EqualWidth, InputError, Predictions
-from calibrant.estimate import sweep
 
 RULES = {"mass": EqualMass, "width": EqualWidth}
 ROUNDED = st.integers(0, 12).map(lambda i: i / 12)
@@ -73,7 +73,7 @@ def test_the_value_is_the_binned_error_with_as_many_bins(said, rule, norm, debia
     found = cal.sweep_error(made, bins=rule, **options)
     again = cal.binned_error(made, bins=RULES[rule](found.settings["n_bins"]), **options)
     # under the root of norm 2, rounding of 1e-16 shows as 1e-8
-    assert found.value ** norm == pytest.approx(again.value**norm, abs=ROUNDING)
+    assert found.value**norm == pytest.approx(again.value**norm, abs=ROUNDING)
 
 
 @given(some.matrices(most=12).map(counted), st.sampled_from(["mass", "width"]))

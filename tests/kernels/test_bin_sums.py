@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
+from bisect import bisect_left, bisect_right
 from fractions import Fraction
-from functools import partial, reduce
+from functools import cache, partial, reduce
 
 import numpy as np
 import pytest
@@ -21,12 +22,17 @@ BIN_COUNTS = (1, 2, 3, 5, 7, 10, 15, 16, 20, 49, 100, 1000)
 NEVER = 10**12
 
 
+@cache
+def exact_edges(n_bins):
+    return [Fraction(i / n_bins) for i in range(n_bins + 1)]
+
+
 def exact_bin(p, n_bins, closed):
     """By rational arithmetic, against the float64 edges i/n_bins."""
-    p, edges = Fraction(float(p)), [Fraction(i / n_bins) for i in range(n_bins + 1)]
+    p, edges = Fraction(float(p)), exact_edges(n_bins)
     if closed == "right":
-        return max(0, sum(edge < p for edge in edges) - 1)
-    return min(n_bins - 1, sum(edge <= p for edge in edges) - 1)
+        return max(0, bisect_left(edges, p) - 1)
+    return min(n_bins - 1, bisect_right(edges, p) - 1)
 
 
 def on_and_beside_the_grid(grid, dtype):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from naive import canonical as naive
 
 from calibrant.kernels import dirichlet
+from naive import canonical as naive
 
 EXPONENTS = 1e-10
 """Kernels are exponentials of numbers up to 1e3/h, rounded in the fifteenth digit."""

@@ -7,13 +7,13 @@ from math import fsum
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
+
+import strategies as some
+from calibrant.kernels.groups import Groups, cut_sums, grouped, mass_cuts, width_cuts
 from naive import sweep as naive
 from tolerances import ROUNDING
-
-from calibrant.kernels.groups import Groups, cut_sums, grouped, mass_cuts, width_cuts
 
 
 def pooled(said):

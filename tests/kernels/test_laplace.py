@@ -7,19 +7,21 @@ from math import exp, fsum
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given
 from hypothesis import strategies as st
-from naive.rows import counted
-from tolerances import ROUNDING
 
+import strategies as some
 from calibrant.kernels import laplace
 from calibrant.kernels.groups import grouped
 from calibrant.kernels.laplace import laplace_pair_sum, median_distance, middle_counts, pair_sum
+from naive.rows import counted
+from tolerances import ROUNDING
 
 
 def all_pairs(values, a, kernel):
-    return fsum(x * y * kernel(abs(v - u)) for v, x in zip(values, a, strict=True) for u, y in zip(values, a, strict=True))
+    return fsum(
+        x * y * kernel(abs(v - u)) for v, x in zip(values, a, strict=True) for u, y in zip(values, a, strict=True)
+    )
 
 
 @st.composite
@@ -55,7 +57,9 @@ def test_a_long_line_of_short_steps_neither_overflows_nor_loses_digits(rng):
 def test_any_kernel_is_the_sum_over_all_pairs(points, block):
     values, a = points
     expected = all_pairs(values, a, lambda d: 1 / (1 + d * d))
-    assert pair_sum(values, a, lambda d: 1 / (1 + d * d), block) == pytest.approx(expected, abs=ROUNDING * max(1, float(a @ a)))
+    assert pair_sum(values, a, lambda d: 1 / (1 + d * d), block) == pytest.approx(
+        expected, abs=ROUNDING * max(1, float(a @ a))
+    )
 
 
 @given(some.events(most=25).map(counted))

@@ -6,9 +6,9 @@ from math import exp, fsum
 
 import numpy as np
 import pytest
-from tolerances import ROUNDING
 
 from calibrant.kernels import pairs
+from tolerances import ROUNDING
 
 KERNELS = {False: lambda d: np.exp(-d), True: lambda d: np.exp(-d / 2)}
 

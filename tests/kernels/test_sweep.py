@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import strategies as some
 from hypothesis import given, settings
-from naive import sweep as naive
-from naive.rows import counted, written_out
 
+import strategies as some
 from calibrant.kernels import sweep
 from calibrant.kernels.groups import grouped, mass_cuts, width_cuts
+from naive import sweep as naive
+from naive.rows import counted, written_out
 
 
 def arguments(groups):

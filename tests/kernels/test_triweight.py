@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tolerances import ROUNDING
 
 from calibrant.kernels import triweight
+from tolerances import ROUNDING
 
 WIDTHS = st.sampled_from([1.0, 0.3, 0.05, 0.011])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -105,6 +106,18 @@ def test_weights_are_repeated_rows(rng):
     weighted = Temperature().fit(labels, logits=logits, weights=times)
     repeated = Temperature().fit(np.repeat(labels, times), logits=np.repeat(logits, times, axis=0))
     assert weighted.temperature == pytest.approx(repeated.temperature, rel=OPTIMISER)
+
+
+@pytest.mark.parametrize("dtype", some.DTYPES)
+def test_fitting_probabilities_takes_memory_for_their_logits_and_little_more(rng, dtype):
+    probs = rng.dirichlet(np.ones(400), 2000).astype(dtype)
+    said = Predictions(rng.integers(0, 400, 2000), probs)
+    Temperature().fit(said)  # imports and caches
+    tracemalloc.start()
+    Temperature().fit(said)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2.5 * probs.nbytes
 
 
 def test_probabilities_and_their_logits_fit_alike(rng):

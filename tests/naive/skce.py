@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import exp, fsum, sqrt
-from typing import Any
 
 import numpy as np
 

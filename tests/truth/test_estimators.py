@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tolerances import STANDARD_ERRORS
 
 import calibrant as cal
 from calibrant import EqualMass, EqualWidth, Predictions
+from tolerances import STANDARD_ERRORS
 
 pytestmark = pytest.mark.slow
 
@@ -138,7 +138,9 @@ def test_the_sweep_is_less_biased_than_fifteen_equal_widths_on_a_calibrated_skew
     assert sweep + STANDARD_ERRORS * np.hypot(plain_error, sweep_error) < plain  # the truth is 0
 
 
-@pytest.mark.parametrize(("estimator", "most"), [(cal.sweep_error, 0.02), (cal.density_error, 0.02), (cal.ks_error, 0.02)])
+@pytest.mark.parametrize(
+    ("estimator", "most"), [(cal.sweep_error, 0.02), (cal.density_error, 0.02), (cal.ks_error, 0.02)]
+)
 def test_estimators_find_the_error_of_a_large_sample(rng, estimator, most):
     # Beta(2, 1) with truth p²: E|p − p²| = ∫ 2p(p − p²) dp = 2/3 − 1/2; all errors have one sign, so KS sees the same
     p = rng.beta(2, 1, 20_000)

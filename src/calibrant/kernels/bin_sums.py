@@ -75,27 +75,36 @@ def _fused_block(
     probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None, thresholds: NDArray[Any], rows: slice
 ) -> NDArray[np.float64]:
     n_bins = len(thresholds) - 1
-    sums = np.zeros((LANES, n_bins + 1, 4))
+    padded = guarded(thresholds)
+    sums = np.zeros((LANES, len(padded), 4))
     scale = probs.dtype.type(n_bins * UP)
     step, w = (0, ONE) if weights is None else (1, weights[rows])
-    fused_pass(probs[rows], outcomes[rows], w, step, thresholds, scale, sums)
-    total: NDArray[np.float64] = sums.sum(axis=0)[:-1]
+    fused_pass(probs[rows], outcomes[rows], w, step, padded, scale, sums)
+    total: NDArray[np.float64] = sums.sum(axis=0)[:n_bins]
     return total
+
+
+def guarded(thresholds: NDArray[Any]) -> NDArray[Any]:
+    """Thresholds filled up to a power of two, so that a mask keeps every index inside: the user may change the array of
+    probabilities after it was checked, and a wrong number is better than a crash. NaN in front: nothing lies below."""
+    padded = np.full(1 << (len(thresholds) - 1).bit_length(), np.inf, thresholds.dtype)
+    padded[1 : len(thresholds)] = thresholds[1:]
+    padded[0] = np.nan
+    return padded
 
 
 @compiled
 def fused_pass(probs: Any, outcomes: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
     """Bin and add in one pass; the rule for the bin is that of `grid_index`. `step` 0 gives every row the first weight.
 
-    Unsigned indices spare Numba's check for negative ones; reading all before writing any lets the loads overlap. The last
-    row of the sums takes what is no probability any more, should the user change the array meanwhile.
+    Unsigned indices spare Numba's check for negative ones; reading all before writing any lets the loads overlap.
     """
-    waste = np.uintp(sums.shape[1] - 1)
+    mask = np.uintp(len(thresholds) - 1)
     for i in range(np.uintp(len(probs))):
         p = probs[i]
         y = np.float64(outcomes[i])
         w = weights[np.uintp(i) * np.uintp(step)]
-        b = min(np.uintp(np.int32(p * scale)), waste)
+        b = np.uintp(np.uintp(np.int32(p * scale)) & mask)
         b = np.uintp(b - np.uintp(p <= thresholds[b]))
         wp = w * np.float64(p)
         row = sums[np.uintp(i) & np.uintp(LANES - 1), b]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.bin_sums import ONE, UP, grid_index
+from calibrant.kernels.bin_sums import ONE, UP, grid_index, guarded
 from calibrant.kernels.blocks import added_over_blocks
 from calibrant.kernels.compiled import COMPILE_FROM, compiled
 from calibrant.kernels.logits import row_blocks
@@ -52,15 +52,16 @@ def _fused_block(
     probs: NDArray[Any], labels: NDArray[Any], weights: NDArray[Any] | None, thresholds: NDArray[Any], rows: slice
 ) -> NDArray[np.float64]:
     n_bins = len(thresholds) - 1
-    sums = np.zeros((probs.shape[1], n_bins + 1, 4))  # the last for what is no probability any more
+    padded = guarded(thresholds)
+    sums = np.zeros((probs.shape[1], len(padded), 4))
     scale = probs.dtype.type(n_bins * UP)
     step, w = (0, ONE) if weights is None else (1, weights[rows])
-    fused_class_pass(probs[rows], w, step, thresholds, scale, sums)
+    fused_class_pass(probs[rows], w, step, padded, scale, sums)
     if labels.ndim == 1:
-        hard_outcome_pass(probs[rows], labels[rows], w, step, thresholds, scale, sums)
+        hard_outcome_pass(probs[rows], labels[rows], w, step, padded, scale, sums)
     else:
-        soft_outcome_pass(probs[rows], labels[rows], w, step, thresholds, scale, sums)
-    return sums[:, :-1]
+        soft_outcome_pass(probs[rows], labels[rows], w, step, padded, scale, sums)
+    return sums[:, :n_bins]
 
 
 @compiled
@@ -70,7 +71,7 @@ def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale
     A row that sums to 1 has fewer than B entries above 1/B. So the first bin is summed by a loop without branches, which
     vectorises, and a second loop looks for the few entries above it.
     """
-    n_classes, waste = np.uintp(sums.shape[0]), np.uintp(sums.shape[1] - 1)
+    n_classes, mask = np.uintp(sums.shape[0]), np.uintp(len(thresholds) - 1)
     first = np.zeros((3, n_classes))
     edge = thresholds[1]
     for i in range(np.uintp(len(probs))):
@@ -85,7 +86,7 @@ def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale
         for k in range(n_classes):
             p = row[k]
             if p > edge:
-                b = min(np.uintp(np.int32(p * scale)), waste)
+                b = np.uintp(np.uintp(np.int32(p * scale)) & mask)
                 b = np.uintp(b - np.uintp(p <= thresholds[b]))
                 wp = w * np.float64(p)
                 sums[k, b, 0] += w
@@ -99,13 +100,13 @@ def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale
 @compiled
 def hard_outcome_pass(probs: Any, labels: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
     """Y of every class and bin: each row adds to the bin of its label's probability."""
-    n_classes, waste = np.uintp(sums.shape[0]), np.uintp(sums.shape[1] - 1)
+    n_classes, mask = np.uintp(sums.shape[0]), np.uintp(len(thresholds) - 1)
     for i in range(np.uintp(len(probs))):
         k = np.uintp(labels[i])
         if k >= n_classes:
             continue
         p = probs[i, k]
-        b = min(np.uintp(np.int32(p * scale)), waste)
+        b = np.uintp(np.uintp(np.int32(p * scale)) & mask)
         b = np.uintp(b - np.uintp(p <= thresholds[b]))
         sums[k, b, 3] += weights[np.uintp(i) * np.uintp(step)]
 
@@ -113,11 +114,11 @@ def hard_outcome_pass(probs: Any, labels: Any, weights: Any, step: int, threshol
 @compiled
 def soft_outcome_pass(probs: Any, labels: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
     """Y of every class and bin for labels that are shares."""
-    waste = np.uintp(sums.shape[1] - 1)
+    mask = np.uintp(len(thresholds) - 1)
     for i in range(np.uintp(len(probs))):
         w = weights[np.uintp(i) * np.uintp(step)]
         for k in range(np.uintp(probs.shape[1])):
             p = probs[i, k]
-            b = min(np.uintp(np.int32(p * scale)), waste)
+            b = np.uintp(np.uintp(np.int32(p * scale)) & mask)
             b = np.uintp(b - np.uintp(p <= thresholds[b]))
             sums[k, b, 3] += w * labels[i, k]

@@ -1,0 +1,1 @@
+"""Studies on data of your own: each takes paths and prints a table."""
