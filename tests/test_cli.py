@@ -23,7 +23,7 @@ from calibrant.estimate import ESTIMATORS
 from calibrant.maps import METHODS
 from calibrant.results import Table
 
-COMMANDS = ["diagnose", "recalibrate", "apply", "compare", "demo"]
+COMMANDS = ["diagnose", "measure", "recalibrate", "apply", "compare", "demo"]
 
 
 def run(*arguments: object, code: int = 0) -> Result:
@@ -452,3 +452,32 @@ def test_the_diagram_shows_said_and_happened_in_their_places(capsys):
     assert line.startswith("  0.500  ")
     assert line.count("●") == 1
     assert line.count("│") == 0  # behind the point: said equals happened
+
+
+# Measures by name.
+
+
+def test_measures_are_known_by_name_and_acronym(digits):
+    shown = run("measure", digits / "test.csv", "ece", "smECE", "TACE").output
+    assert all(title in shown for title in ("ECE", "smooth ECE", "TACE"))
+
+
+def test_measured_json_is_what_python_measures(digits):
+    found = json.loads(run("measure", digits / "test.csv", "sweep", "ks", "--json").output)
+    said = files.read(digits / "test.csv")
+    assert [each["value"] for each in found] == [cal.sweep_error(said).value, cal.ks_error(said).value]
+
+
+def test_a_view_reaches_the_measures_that_take_one(digits):
+    found = json.loads(run("measure", digits / "test.csv", "sweep", "--view", "classwise", "--json").output)
+    assert found[0]["settings"]["view"] == "classwise"
+
+
+def test_a_view_no_measure_takes_is_wrong_usage(digits):
+    found = run("measure", digits / "test.csv", "SCE", "--view", "top", code=2)
+    assert "static takes no --view: it is always classwise" in found.output
+
+
+def test_an_unknown_measure_is_wrong_usage_and_lists_the_known(digits):
+    found = run("measure", digits / "test.csv", "ECEE", code=2)
+    assert "There is no measure 'ECEE'. There are: ece, binned," in found.output

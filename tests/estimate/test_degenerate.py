@@ -61,7 +61,8 @@ def number(form, *data, **options):
     try:
         found = form(*data, **options)
     except InputError as refused:
-        assert "at least two rows" in str(refused)
+        if "at least two rows" not in str(refused):
+            raise
         return None
     assert math.isfinite(found.value)
     assert found.noise_floor is None or math.isfinite(found.noise_floor)

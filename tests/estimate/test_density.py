@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -67,22 +68,16 @@ def test_any_bandwidth_is_that_of_plain_loops(said, h):
     assert found.value == pytest.approx(naive.pointwise(p, y, h, 1), abs=SUMS)
 
 
-@settings(max_examples=30)
+@settings(max_examples=25)
 @given(some.events(most=8).map(counted), st.sampled_from([0.02, 0.3, 1.0]), st.sampled_from([1, 2]))
-def test_integrated_is_the_trapezoid_rule_of_plain_loops(monkeypatched_nodes, said, h, norm):
-    y, p = written_out(said.labels, said.probs, said.weights)
-    found = cal.density_error(
-        said.labels, said.probs, method="integrated", bandwidth=h, norm=norm, root=False, weights=said.weights
-    )
-    assert found.value == pytest.approx(naive.integrated(p, y, h, norm, monkeypatched_nodes), abs=SUMS)
-
-
-@pytest.fixture(scope="module")
-def monkeypatched_nodes():
-    """Few nodes, so that plain loops can keep up."""
+def test_integrated_is_the_trapezoid_rule_of_plain_loops(said, h, norm):
+    made = Predictions(said.labels, said.probs, weights=said.weights)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(density, "NODES", 257)
-        yield 257
+        patched.setattr(density, "NODES", 129)  # so that plain loops can keep up
+        nodes = density.spread_nodes(made.event().groups, h).tolist()
+        found = cal.density_error(made, method="integrated", bandwidth=h, norm=norm, root=False)
+    y, p = written_out(said.labels, said.probs, said.weights)
+    assert found.value == pytest.approx(naive.integrated(p, y, h, norm, nodes), abs=SUMS)
 
 
 @pytest.mark.parametrize("norm", [1, 2])
@@ -97,8 +92,7 @@ def test_integrated_is_the_integral(rng, norm):
 
     breaks = np.sort(np.concatenate([p - h, p + h]))
     breaks = breaks[(breaks > 0) & (breaks < 1)]
-    ends = np.concatenate([[0], breaks, [1]])
-    expected = math.fsum(quad(integrand, a, b)[0] for a, b in zip(ends[:-1], ends[1:], strict=True))
+    expected = math.fsum(quad(integrand, a, b)[0] for a, b in pairwise([0, *breaks, 1]))
     found = cal.density_error(y, p, method="integrated", norm=norm, root=False).value
     assert found == pytest.approx(expected, rel=1e-4)  # 4097 nodes and a kink at every zero of x − π̂(x)
 
@@ -146,10 +140,24 @@ def test_predictions_close_together_are_measured_as_well_as_they_are_known(sprea
 
 
 @pytest.mark.parametrize("spread", [1e-4, 1e-8])
-def test_the_integral_over_predictions_close_together_is_a_number(spread):
-    p = 0.5001 + spread * np.array([0, 1, 2, 3])
-    found = cal.density_error([0, 1, 1, 0], p, method="integrated")
-    assert 0 <= found.value <= 1
+def test_the_integral_over_predictions_close_together_is_an_average_of_their_gaps(spread):
+    p, y = 0.5001 + spread * np.array([0, 1, 2, 3]), [0, 1, 1, 0]
+    found = cal.density_error(y, p, method="integrated", norm=2, root=False)
+    rates = [hits / mass for mass, hits in (naive.at(float(x), p, y, found.settings["bandwidth"]) for x in p)]
+    assert min(rates) - 0.5002 < 0 < max(rates) - 0.5002
+    assert 0 < found.value < max((0.5001 - rate) ** 2 for rate in [0, 1, *rates])
+
+
+@pytest.mark.parametrize("h", [1e-3, 1e-4, 1e-5, 1e-7])
+@pytest.mark.parametrize("steps", [10, 64, 100])
+def test_a_kernel_narrower_than_the_steps_of_the_predictions_sees_each_alone(rng, steps, h):
+    which = np.minimum(rng.geometric(0.1, 2000), steps)  # some are rare
+    p = which / steps
+    y = (rng.random(2000) < p**2).astype(int)
+    options = {"norm": 2, "root": False}
+    alone = cal.binned_error(y, p, bins=cal.EqualMass(2000), **options).value
+    found = cal.density_error(y, p, method="integrated", bandwidth=h, **options).value
+    assert found == pytest.approx(alone, rel=0.02, abs=2 * h)  # 16 steps of the trapezoid rule across a kernel
 
 
 @pytest.mark.parametrize("bandwidth", [0, -0.1, 1.5, float("nan")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ def test_it_is_that_of_scipys_folded_normal(said, n_bins, mass, n, norm):
 def test_more_rows_lower_it_towards_the_error_seen_here(said):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     values = [cal.expected_ece(made, n=n).value for n in (10, 100, 10_000, 10**9)]
-    assert all(more <= fewer + ROUNDING for fewer, more in zip(values, values[1:], strict=False))
+    assert all(more <= fewer + ROUNDING for fewer, more in pairwise(values))
     plain = cal.ece(made).value
     assert values[-1] >= plain - ROUNDING
     assert values[-1] == pytest.approx(plain, abs=1e-4)  # the noise of a bin of a billion rows is 1/√(10⁹)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -78,7 +80,7 @@ def test_the_error_at_its_width_is_its_width(said):
 def test_wider_kernels_show_less_and_the_widest_the_mean_gap(said):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     values = [cal.smooth_error(made, sigma=sigma).value for sigma in (0.01, 0.03, 0.1, 0.5, 100.0)]
-    assert all(wide <= narrow + ROUNDING for narrow, wide in zip(values, values[1:], strict=False))
+    assert all(wide <= narrow + ROUNDING for narrow, wide in pairwise(values))
     assert values[-1] == pytest.approx(abs(cal.mean_gap(made).value), abs=ROUNDING)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import fsum, sqrt
 from typing import Any
 
@@ -37,13 +38,14 @@ def pointwise(probs: Any, outcomes: Any, h: float, norm: int) -> float:
     return fsum(found) / len(found)
 
 
-def integrated(probs: Any, outcomes: Any, h: float, norm: int, nodes: int) -> float:
+def integrated(probs: Any, outcomes: Any, h: float, norm: int, nodes: list[float]) -> float:
     """∫ |p − π̂(p)|^α f̂(p) dp by the trapezoid rule, with f̂ scaled to integrate to 1 on the nodes."""
-    total, scale = [], []
-    for i in range(nodes):
-        x, end = i / (nodes - 1), 0.5 if i in (0, nodes - 1) else 1.0
+    found = []
+    for x in nodes:
         mass, hits = at(x, probs, outcomes, h)
-        if mass > 0:
-            total.append(end * mass * abs(x - hits / mass) ** norm)
-            scale.append(end * mass)
+        found.append((x, mass, mass * abs(x - hits / mass) ** norm if mass > 0 else 0.0))
+    total, scale = [], []
+    for (x, m, v), (next_x, next_m, next_v) in pairwise(found):
+        total.append((next_x - x) * (v + next_v) / 2)
+        scale.append((next_x - x) * (m + next_m) / 2)
     return fsum(total) / fsum(scale)

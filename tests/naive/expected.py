@@ -9,7 +9,9 @@ from scipy.stats import foldnorm
 
 
 def folded(mu: float, variance: float) -> float:
-    return float(foldnorm.mean(abs(mu) / sqrt(variance), scale=sqrt(variance))) if variance > 0 else abs(mu)
+    """E|X| for X ~ N(μ, σ²); beyond 40 standard deviations from 0 it is |μ|, and SciPy divides by zero."""
+    far = abs(mu) > 40 * sqrt(variance)
+    return abs(mu) if far or variance == 0 else float(foldnorm.mean(abs(mu) / sqrt(variance), scale=sqrt(variance)))
 
 
 def powers(bins: list[list[int]], probs: Any, outcomes: Any, n: float, norm: int) -> tuple[float, float]:

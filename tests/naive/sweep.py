@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 
@@ -10,10 +11,8 @@ def mass_bins(probs: list[float], n_bins: int, times: list[int] | None = None) -
     """The i-th cut comes after the largest prediction whose cumulative share of the rows is at most i/m."""
     count = [1] * len(probs) if times is None else times
     below = {v: sum(t for p, t in zip(probs, count, strict=True) if p <= v) for v in set(probs)}
-    cuts = [-1.0]
-    for i in range(1, n_bins):
-        cuts.append(max((v for v in below if below[v] * n_bins <= i * sum(count)), default=-1.0))
-    cuts.append(2.0)
+    inner = [max((v for v in below if below[v] * n_bins <= i * sum(count)), default=-1.0) for i in range(1, n_bins)]
+    cuts = [-1.0, *inner, 2.0]
     return [[j for j, p in enumerate(probs) if cuts[k] < p <= cuts[k + 1]] for k in range(n_bins)]
 
 
@@ -37,6 +36,6 @@ def n_bins(probs: Any, outcomes: Any, rule: str) -> int:
     said = [float(p) for p in probs]
     for b in range(2, len(said) + 1):
         found = rates(RULES[rule](said, b), outcomes)
-        if any(later < earlier for earlier, later in zip(found, found[1:], strict=False)):
+        if any(later < earlier for earlier, later in pairwise(found)):
             return b - 1
     return len(said)

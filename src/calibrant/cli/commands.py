@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +11,12 @@ import click
 
 import calibrant as cal
 from calibrant import files
+from calibrant.about import About, find
 from calibrant.cli.group import FAILED, Calibrant, column_options
+from calibrant.estimate import ESTIMATORS
 from calibrant.maps import METHODS, CalibrationMap
 from calibrant.problems import FileError, InputError
+from calibrant.results import SCHEMA
 from calibrant.score import SCORES
 
 if TYPE_CHECKING:
@@ -35,6 +40,7 @@ def main() -> None:
     A quick tour:
       calibrant demo                                  see it all on an example
       calibrant diagnose test.csv                     is it calibrated?
+      calibrant measure test.csv sweep smECE          the estimators you name
       calibrant recalibrate valid.csv -o map.json     fit a repair
       calibrant compare test.csv map.json             does it help on other data?
       calibrant apply map.json new.csv -o better.csv  use it; needs no labels
@@ -77,6 +83,60 @@ def diagnose(
     if fail_above is not None and error.value > fail_above:
         click.echo(f"Failed: {error.title} {error.value:.4f} is above {fail_above:g}.", err=True)
         click.get_current_context().exit(FAILED)
+
+
+@main.command(short_help="Measure with the estimators you name.")
+@click.argument("file", type=FILE)
+@click.argument("measures", nargs=-1, required=True, metavar="MEASURE...")
+@column_options()
+@click.option(
+    "--view", default="auto", metavar="VIEW", help="binary, top, 'class NAME' or classwise, where it applies."
+)
+@as_json
+def measure(file: Path, measures: tuple[str, ...], view: str, as_json: bool, **columns: Any) -> None:
+    """Measure the calibration error with the estimators you name; `calibrant --help` lists them.
+
+    Acronyms are understood: smECE, ECE_sweep, TACE, RBS and so on.
+
+    \b
+    Examples:
+      calibrant measure test.csv ece sweep smooth
+      calibrant measure test.npz TACE CWCE
+      calibrant measure test.parquet sweep --view classwise --json
+    """
+    chosen = [known_measure(name) for name in measures]
+    predictions, source = read(file, columns)
+    found = tuple(about.function(predictions, **view_option(about, view)) for about in chosen)
+    if as_json:
+        click.echo(
+            json.dumps([{"schema": SCHEMA} | estimate.to_dict() for estimate in found], indent=2, ensure_ascii=False)
+        )
+        return
+    from calibrant.cli import screen
+    from calibrant.verbs.diagnose import estimate_table
+
+    terminal = screen.terminal()
+    terminal.print(source, style="dim")
+    screen.show_table(terminal, estimate_table(found))
+    cautions = tuple(f"{estimate.title}: {caution}" for estimate in found for caution in estimate.cautions)
+    screen.show_list(terminal, "Caution", cautions, "yellow")
+
+
+def known_measure(name: str) -> About:
+    """An estimator by its name or acronym."""
+    about = find(ESTIMATORS, name)
+    if about is None:
+        raise click.UsageError(f"There is no measure {name!r}. There are: {', '.join(ESTIMATORS)}.")
+    return about
+
+
+def view_option(about: About, view: str) -> dict[str, str]:
+    """The view as an argument, for the estimators that take one."""
+    if view == "auto":
+        return {}
+    if "view" not in signature(about.function).parameters:
+        raise click.UsageError(f"{about.name} takes no --view: it is always {' or '.join(about.views)}.")
+    return {"view": view}
 
 
 @main.command(short_help="Fit a repair and save it.")
