@@ -53,6 +53,21 @@ def test_a_long_line_of_short_steps_neither_overflows_nor_loses_digits(rng):
     assert laplace_pair_sum(values, a, 1e-4) == pytest.approx(float(a @ kernel @ a), rel=1e-12)
 
 
+@given(weighed_points(), st.sampled_from([10.0, 0.4, 1e-3, 1e-12, 1e-310]))
+def test_point_by_point_compiled_or_not_is_the_sum_over_all_pairs(points, nu):
+    values, a = points
+    expected = all_pairs(values, a, lambda d: exp(-min(d / nu, 800.0) if d else 0.0))
+    for recursion in (laplace.laplace_recursion, laplace.laplace_recursion.plain):
+        assert recursion(values, a, nu) == pytest.approx(expected, abs=ROUNDING * max(1, float(a @ a)))
+
+
+def test_many_stretches_are_handed_to_the_recursion(monkeypatch, rng):
+    values, a = np.sort(rng.random(100)), rng.normal(size=100)
+    stretches = laplace_pair_sum(values, a, 1e-4)
+    monkeypatch.setattr(laplace, "MANY_STRETCHES", 1)
+    assert laplace_pair_sum(values, a, 1e-4) == pytest.approx(stretches, rel=1e-12)
+
+
 @given(weighed_points(), st.sampled_from([1, 3, 1000]))
 def test_any_kernel_is_the_sum_over_all_pairs(points, block):
     values, a = points

@@ -87,7 +87,7 @@ def diagnose(
 
 @main.command(short_help="Measure with the estimators you name.")
 @click.argument("file", type=FILE)
-@click.argument("measures", nargs=-1, required=True, metavar="MEASURE...")
+@click.argument("measures", nargs=-1, required=True, metavar="MEASURES")
 @column_options()
 @click.option(
     "--view", default="auto", metavar="VIEW", help="binary, top, 'class NAME' or classwise, where it applies."
