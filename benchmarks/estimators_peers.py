@@ -286,7 +286,8 @@ def equal_mass(data: Data) -> Found:
     def mcgrad() -> list[Peer]:
         from mcgrad.metrics import adaptive_calibration_error as error
 
-        return [Peer("MCGrad", lambda: error(data.ints, p, num_bins=BINS), differs=cut)]
+        note = "edges rounded to three digits by pandas.qcut"
+        return [Peer("MCGrad", lambda: error(data.ints, p, num_bins=BINS), differs=note)]
 
     def calzone() -> list[Peer]:
         from calzone.metrics import calculate_ece_mce
@@ -385,36 +386,26 @@ def classwise(labels: np.ndarray, probs: np.ndarray) -> Found:
         import torch
         from torchmetrics.functional.classification import binary_calibration_error as error
 
-        p, y = torch.from_numpy(probs), torch.from_numpy(labels.astype(np.int64))
+        columns, y = torch.from_numpy(np.ascontiguousarray(probs.T)), torch.from_numpy(labels.astype(np.int64))
 
         def call() -> float:
-            each = [error(p[:, k], y == k, n_bins=BINS, validate_args=False) for k in range(probs.shape[1])]
+            each = [error(p, y == k, n_bins=BINS, validate_args=False) for k, p in enumerate(columns)]
             return float(torch.stack(each).mean())
 
         return [Peer("torchmetrics, unchecked, a loop over classes", call, differs=edge)]
-
-    def torch_uncertainty_() -> list[Peer]:
-        import torch
-
-        metrics = torch_uncertainty()
-        p, y = torch.from_numpy(probs), torch.from_numpy(labels.astype(np.int64))
-        make = partial(metrics.ClasswiseCalibrationError, probs.shape[1], num_bins=BINS)
-        return [Peer("torch-uncertainty", fresh(make, p, y), differs=edge, once=True)]
 
     def pycalib() -> list[Peer]:
         from pycalib.metrics import classwise_ECE
 
         one_hot = np.zeros(probs.shape, np.uint8)
         one_hot[np.arange(len(labels)), labels] = 1
-        return [
-            Peer("pycalib", lambda: classwise_ECE(one_hot, probs, bins=BINS), differs="means in float32", once=True)
-        ]
+        return [Peer("pycalib", lambda: classwise_ECE(one_hot, probs, bins=BINS), differs="means in float32")]
 
     def mapie() -> list[Peer]:
         from mapie.metrics.calibration import expected_calibration_error as error
 
         options = {"num_bins": EDGES, "split_strategy": "uniform", "classwise": True, "class_labels": labels}
-        return [Peer("MAPIE", lambda: error(None, probs, **options), differs="sums in float32", once=True)]
+        return [Peer("MAPIE", lambda: error(None, probs, **options), differs="sums in float32")]
 
     def uncertainty_calibration() -> list[Peer]:
         from calibration import get_ece
@@ -422,7 +413,7 @@ def classwise(labels: np.ndarray, probs: np.ndarray) -> Found:
         call = partial(get_ece, probs, labels, num_bins=BINS, mode="marginal")
         return [Peer("uncertainty-calibration", call, once=True)]
 
-    return Found().ask(torchmetrics, torch_uncertainty_, pycalib, mapie, uncertainty_calibration)
+    return Found().ask(torchmetrics, pycalib, mapie, uncertainty_calibration)
 
 
 def numpy_pairs(labels: np.ndarray, probs: np.ndarray, bandwidth: float) -> Found:
@@ -451,6 +442,24 @@ def numpy_pairs(labels: np.ndarray, probs: np.ndarray, bandwidth: float) -> Foun
             total += float((np.exp(-distance / (2 * bandwidth)) * (error[part] @ error.T)).sum())
         return unbiased(total)
 
+    def tiles(side: int = 256) -> float:
+        """The same with every temporary in cache."""
+        total, distance, step = 0.0, np.empty((side, side)), np.empty((side, side))
+        for i in range(0, n, side):
+            rows = slice(i, i + side)
+            for j in range(0, n, side):
+                columns = slice(j, j + side)
+                shape = (len(probs[rows]), len(probs[columns]))
+                d, s = distance[: shape[0], : shape[1]], step[: shape[0], : shape[1]]
+                d[:] = 0.0
+                for c in range(k):
+                    np.subtract(probs[rows, c, None], probs[None, columns, c], out=s)
+                    np.abs(s, out=s)
+                    d += s
+                np.exp(np.multiply(d, -0.5 / bandwidth, out=d), out=d)
+                total += float(np.vdot(d, np.matmul(error[rows], error[columns].T, out=s)))
+        return unbiased(total)
+
     def scipy() -> list[Peer]:
         from scipy.spatial.distance import cdist
 
@@ -462,7 +471,7 @@ def numpy_pairs(labels: np.ndarray, probs: np.ndarray, bandwidth: float) -> Foun
                 total += float((kernel * (error[part] @ error.T)).sum())
             return unbiased(total)
 
-        return [Peer("NumPy and SciPy's cdist, in blocks", call)]
+        return [Peer("NumPy and SciPy's cdist, in blocks", call, differs="distances compiled", other=True)]
 
-    plain = [Peer("NumPy in blocks, broadcast", broadcast), Peer("NumPy in blocks, class by class", by_class)]
-    return Found(plain).ask(scipy)
+    plain = {"broadcast": broadcast, "class by class": by_class, "class by class, small tiles": tiles}
+    return Found([Peer(f"NumPy in blocks, {name}", call) for name, call in plain.items()]).ask(scipy)

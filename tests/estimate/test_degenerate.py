@@ -88,14 +88,14 @@ EVERY = pytest.mark.parametrize("name", FORMS)
 
 
 @pytest.mark.parametrize("name", EVENT_FORMS)
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(said=some.events())
 def test_any_event_gives_a_number(name, said):
     number(EVENT_FORMS[name], said.labels, said.probs, weights=said.weights)
 
 
 @pytest.mark.parametrize("name", FORMS)
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(said=some.matrices(most=15))
 def test_any_matrix_gives_a_number(name, said):
     number(FORMS[name], said.labels, said.probs, weights=said.weights)
@@ -152,7 +152,7 @@ def test_weight_two_is_the_row_twice(rng, name):
     same(FORMS[name](labels, probs, weights=times), repeated)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(said=some.events(most=12).map(counted))
 @pytest.mark.parametrize("name", EVENT_FORMS)
 def test_weight_two_is_the_row_twice_for_awkward_rows(name, said):

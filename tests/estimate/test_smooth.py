@@ -91,6 +91,7 @@ def test_it_is_at_most_the_error_of_a_bin_for_each_prediction(said):
     assert cal.smooth_error(made).value <= np.abs(groups.residual).sum() / groups.total + ROUNDING
 
 
+@settings(max_examples=20)
 @given(some.matrices(most=10))
 def test_the_top_view_is_that_of_its_event(said):
     p, y = binned.top(said.labels, said.probs)
