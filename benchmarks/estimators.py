@@ -37,6 +37,9 @@ ROUNDS = 3
 SLOW = 2000.0
 """Milliseconds from which a call is measured in the first round only."""
 
+PATIENCE = 5000.0
+"""Milliseconds after which an estimator is not measured on ten times as many rows."""
+
 GROWTH = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 SUFFIX = "_avx2" if "X86_V4" in os.environ.get("NPY_DISABLE_CPU_FEATURES", "") else ""
 PACKAGES = ("scipy", "torch", "torchmetrics", "netcal", "relplot", "probcal", "MAPIE", "uncertainty-calibration")
@@ -300,6 +303,8 @@ def growth() -> None:
             took = best(run, seconds=1.0, least=2 if n >= ROWS else 5)
             peak = peak_bytes(run)
             report.add(name, f"{n:,}", took, 1e6 * took / n, peak / 1e6, peak / n)
+            if took > PATIENCE:
+                break
     found = large_kernel(100_000, CLASSES)
     report.findings.append(
         f"SKCE of 100,000 rows and {CLASSES} classes, once, in a fresh process: {found['seconds']:.1f} s, peak memory of the "

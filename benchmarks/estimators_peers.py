@@ -421,57 +421,61 @@ def numpy_pairs(labels: np.ndarray, probs: np.ndarray, bandwidth: float) -> Foun
     n, k = probs.shape
     error = np.eye(k)[labels] - probs
 
-    def unbiased(total: float) -> float:
-        return (total - float((error * error).sum())) / (n * (n - 1))
-
-    def broadcast(rows: int = 64) -> float:
-        total = 0.0
-        for start in range(0, n, rows):
-            part = slice(start, start + rows)
-            distance = np.abs(probs[part, None, :] - probs[None, :, :]).sum(axis=-1) / 2
-            total += float((np.exp(-distance / bandwidth) * (error[part] @ error.T)).sum())
-        return unbiased(total)
-
-    def by_class(rows: int = 256) -> float:
-        total = 0.0
-        for start in range(0, n, rows):
-            part = slice(start, start + rows)
-            distance = np.zeros((len(probs[part]), n))
-            for c in range(k):
-                distance += np.abs(probs[part, c, None] - probs[None, :, c])
-            total += float((np.exp(-distance / (2 * bandwidth)) * (error[part] @ error.T)).sum())
-        return unbiased(total)
-
-    def tiles(side: int = 256) -> float:
-        """The same with every temporary in cache."""
-        total, distance, step = 0.0, np.empty((side, side)), np.empty((side, side))
-        for i in range(0, n, side):
-            rows = slice(i, i + side)
-            for j in range(0, n, side):
-                columns = slice(j, j + side)
-                shape = (len(probs[rows]), len(probs[columns]))
-                d, s = distance[: shape[0], : shape[1]], step[: shape[0], : shape[1]]
-                d[:] = 0.0
-                for c in range(k):
-                    np.subtract(probs[rows, c, None], probs[None, columns, c], out=s)
-                    np.abs(s, out=s)
-                    d += s
-                np.exp(np.multiply(d, -0.5 / bandwidth, out=d), out=d)
-                total += float(np.vdot(d, np.matmul(error[rows], error[columns].T, out=s)))
-        return unbiased(total)
+    def peer(name: str, total: Callable[..., float], **facts: Any) -> Peer:
+        itself = float((error * error).sum())
+        return Peer(name, lambda: (total(probs, error, bandwidth) - itself) / (n * (n - 1)), **facts)
 
     def scipy() -> list[Peer]:
-        from scipy.spatial.distance import cdist
+        importlib.import_module("scipy.spatial.distance")
+        return [peer("NumPy and SciPy's cdist, in blocks", total_by_cdist, differs="distances compiled", other=True)]
 
-        def call(rows: int = 256) -> float:
-            total = 0.0
-            for start in range(0, n, rows):
-                part = slice(start, start + rows)
-                kernel = np.exp(cdist(probs[part], probs, "cityblock") / (-2 * bandwidth))
-                total += float((kernel * (error[part] @ error.T)).sum())
-            return unbiased(total)
+    plain = {"broadcast": total_by_broadcast, "class by class": total_by_class, "small tiles": total_by_tiles}
+    return Found([peer(f"NumPy in blocks, {name}", total) for name, total in plain.items()]).ask(scipy)
 
-        return [Peer("NumPy and SciPy's cdist, in blocks", call, differs="distances compiled", other=True)]
 
-    plain = {"broadcast": broadcast, "class by class": by_class, "class by class, small tiles": tiles}
-    return Found([Peer(f"NumPy in blocks, {name}", call) for name, call in plain.items()]).ask(scipy)
+def total_by_broadcast(probs: np.ndarray, error: np.ndarray, bandwidth: float, rows: int = 64) -> float:
+    total = 0.0
+    for start in range(0, len(probs), rows):
+        part = slice(start, start + rows)
+        distance = np.abs(probs[part, None, :] - probs[None, :, :]).sum(axis=-1) / 2
+        total += float((np.exp(-distance / bandwidth) * (error[part] @ error.T)).sum())
+    return total
+
+
+def total_by_class(probs: np.ndarray, error: np.ndarray, bandwidth: float, rows: int = 256) -> float:
+    total = 0.0
+    for start in range(0, len(probs), rows):
+        part = slice(start, start + rows)
+        distance = np.zeros((len(probs[part]), len(probs)))
+        for column in probs.T:
+            distance += np.abs(column[part, None] - column)
+        total += float((np.exp(-distance / (2 * bandwidth)) * (error[part] @ error.T)).sum())
+    return total
+
+
+def total_by_tiles(probs: np.ndarray, error: np.ndarray, bandwidth: float, side: int = 256) -> float:
+    """Class by class, with every temporary in cache."""
+    total, n, columns = 0.0, len(probs), np.ascontiguousarray(probs.T)
+    room = np.empty((2, side, side))
+    for i in range(0, n, side):
+        for j in range(0, n, side):
+            rows, others = slice(i, min(i + side, n)), slice(j, min(j + side, n))
+            distance, step = room[:, : rows.stop - i, : others.stop - j]
+            distance[:] = 0.0
+            for column in columns:
+                np.subtract(column[rows, None], column[others], out=step)
+                distance += np.abs(step, out=step)
+            np.exp(np.multiply(distance, -0.5 / bandwidth, out=distance), out=distance)
+            total += float((distance * (error[rows] @ error[others].T)).sum())
+    return total
+
+
+def total_by_cdist(probs: np.ndarray, error: np.ndarray, bandwidth: float, rows: int = 256) -> float:
+    from scipy.spatial.distance import cdist
+
+    total = 0.0
+    for start in range(0, len(probs), rows):
+        part = slice(start, start + rows)
+        kernel = np.exp(cdist(probs[part], probs, "cityblock") / (-2 * bandwidth))
+        total += float((kernel * (error[part] @ error.T)).sum())
+    return total

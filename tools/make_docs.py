@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 import calibrant as cal
 from calibrant.estimate import ESTIMATORS
 from calibrant.estimate.compat import PRESETS
@@ -55,12 +57,14 @@ def _choosing() -> str:
 def differences() -> str:
     """The same data under every preset."""
     valid, test = cal.example()
-    rounded = cal.Predictions(test.labels, test.probs.astype("float64").round(1), normalize=True)
+    events = list(test.class_events())
+    happened, said = (np.concatenate([getattr(e, name) for e in events]) for name in ("outcomes", "probs"))
+    rounded = cal.Predictions(happened, said.astype(np.float64).round(1))
     lines = [
         "# Why does my number differ?",
         "",
         "ECE has many conventions. `ece(..., compat=NAME)` reproduces what a package prints, edge for edge. Below, the embedded",
-        "example as it is, and with its probabilities rounded to one decimal and normalised, as people and language models give them.",
+        "example as it is (top class), and the probabilities of all its classes rounded to one decimal, as people give them.",
         "Made by `tools/make_docs.py`.",
         "",
         "| convention | differs from `EqualWidth(15)` by | example | rounded |",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.arrays import to_numpy
+from calibrant.arrays import column_names, to_numpy
 from calibrant.kernels.checks import all_in_unit_interval, row_sums
 from calibrant.problems import InputError
 
@@ -121,6 +121,21 @@ def check_row_sums(probs: FloatArray, normalize: bool | None, argument: str = "p
         row = int(np.argmax(sums == 0))
         raise InputError(argument, "cannot be normalised", f"row {row} is all zero", "Drop that row")
     return (probs / sums[:, None]).astype(probs.dtype)
+
+
+def in_column_order(labels: Any, columns: tuple[Any, ...] | None) -> NDArray[Any]:
+    """Labels as an array; one-hot columns that carry the names of the probabilities' columns are put in their order."""
+    found, names = to_numpy(labels, "labels"), column_names(labels)
+    if (
+        found.ndim == 2
+        and names is not None
+        and columns is not None
+        and names != columns
+        and set(names) == set(columns)
+    ):
+        check_distinct(columns)
+        found = found[:, [names.index(name) for name in columns]]
+    return found
 
 
 def check_lengths(labels: NDArray[Any], said: FloatArray, name: str) -> None:
@@ -304,6 +319,27 @@ def check_groups(groups: Any, n: int) -> NDArray[Any]:
     if array.shape != (n,):
         raise InputError("groups", f"must hold one value a row, {n} in all", f"its shape is {array.shape}")
     return array
+
+
+def check_count(value: Any, argument: str = "n_bins", least: int = 1) -> int:
+    """A whole number, not below the least."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(argument, f"must be a whole number, at least {least}", f"it is {value!r}")
+    return int(value)
+
+
+def check_choice(argument: str, value: Any, choices: tuple[Any, ...]) -> Any:
+    """One of a few allowed values."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float | np.integer) or value not in choices:
+        raise InputError(argument, f"must be one of {', '.join(map(repr, choices))}", f"it is {value!r}")
+    return value
+
+
+def check_positive(argument: str, value: Any) -> float:
+    """A positive, finite number."""
+    if isinstance(value, bool) or not isinstance(value, float | int | np.number) or not 0 < value < np.inf:
+        raise InputError(argument, "must be positive and finite", f"it is {value!r}")
+    return float(value)
 
 
 def _first(mask: NDArray[Any]) -> tuple[int, ...]:

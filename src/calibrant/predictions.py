@@ -145,7 +145,7 @@ class Predictions:
         said, name = (probs, "probs") if logits is None else (logits, "logits")
         assert said is not None  # one of the two is given
         n_classes = said.shape[1] if said.ndim == 2 else 2
-        found = to_numpy(labels, "labels")
+        found = inputs.in_column_order(labels, columns)
         if found.ndim == 2 and found.shape[1] == 1:
             found = found[:, 0]
         inputs.check_lengths(found, said, name)
@@ -235,6 +235,8 @@ class Predictions:
         if not isinstance(which, slice):
             which = to_numpy(which, "which")
             which = which.astype(np.intp) if not which.size else which
+            if which.ndim != 1:
+                raise InputError("which", "must be a mask, a slice or indices of rows", f"its shape is {which.shape}")
         try:
             labels = self.labels[which]
         except IndexError as error:
@@ -334,7 +336,7 @@ class Predictions:
         names = [str(c) for c in self.classes]
         if name in names:
             return names.index(name)
-        if name.isdigit() and int(name) < len(names):
+        if name.isdecimal() and int(name) < len(names):
             return int(name)
         raise InputError("view", f"must name one of the classes {inputs.listed(names)}", f"it asks for class {name!r}")
 

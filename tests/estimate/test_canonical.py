@@ -13,6 +13,7 @@ import strategies as some
 from calibrant import InputError, Predictions
 from calibrant.estimate import canonical
 from naive import canonical as naive
+from naive import data
 from naive.rows import counted, one_hot, two_classes, written_out
 from tolerances import ROUNDING
 
@@ -52,7 +53,7 @@ def test_it_is_the_mean_distance_with_scipys_density(rng, h, norm):
     assert found.value == pytest.approx(expected, abs=EXPONENTS)
 
 
-@given(some.matrices(most=10).map(counted), WIDTHS, st.sampled_from([1, 2]))
+@given(data.matrices(most=10).map(counted), WIDTHS, st.sampled_from([1, 2]))
 def test_it_is_that_of_plain_loops(said, h, norm):
     labels, probs = written_out(said.labels, said.probs.astype(float).tolist(), said.weights)
     assume(len(labels) > 1)
@@ -61,7 +62,7 @@ def test_it_is_that_of_plain_loops(said, h, norm):
     assert found.value == pytest.approx(expected, abs=EXPONENTS)
 
 
-@given(some.events(most=10).map(counted), WIDTHS)
+@given(data.events(most=10).map(counted), WIDTHS)
 def test_an_event_counts_as_two_classes(said, h):
     labels, probs = written_out(said.labels, said.probs, said.weights)
     assume(len(labels) > 1)
@@ -105,7 +106,7 @@ def test_a_few_judges_spread_over_the_rows_choose_like_all(monkeypatch, rng):
     )  # two steps of the grid
 
 
-@given(some.matrices(most=25).map(counted))
+@given(data.matrices(most=25).map(counted))
 def test_judges_are_the_same_for_weights_and_rows_written_out(said):
     weight = np.ones(said.n) if said.weights is None else said.weights
     kept = weight > 0

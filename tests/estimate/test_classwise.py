@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cal
-import strategies as some
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from naive import classwise as naive
+from naive import data
 from tolerances import ROUNDING
 
 THREE = ([0, 1, 2, 0], [[0.5, 0.25, 0.25]] * 4)  # rates ½, ¼, ¼: no error
@@ -38,19 +38,19 @@ def test_every_range_counts_the_same():
     assert found.parts["classes"].n.tolist() == [1, 3]
 
 
-@given(some.matrices(most=15), st.integers(1, 20))
+@given(data.matrices(most=15), st.integers(1, 20))
 def test_sce_is_that_of_plain_loops(said, n_bins):
     found = cal.static_error(said.labels, said.probs, n_bins=n_bins, weights=said.weights)
     assert found.value == pytest.approx(naive.static(said.labels, said.probs, n_bins, said.weights), abs=ROUNDING)
 
 
-@given(some.matrices(most=15), st.integers(1, 20))
+@given(data.matrices(most=15), st.integers(1, 20))
 def test_ace_is_that_of_plain_loops(said, n_bins):
     found = cal.adaptive_error(said.labels, said.probs, n_bins=n_bins, weights=said.weights)
     assert found.value == pytest.approx(naive.adaptive(said.labels, said.probs, n_bins, said.weights), abs=ROUNDING)
 
 
-@given(some.matrices(most=15), st.integers(1, 8), st.sampled_from([2.0**-7, 0.25, 0.5, 0.75]))
+@given(data.matrices(most=15), st.integers(1, 8), st.sampled_from([2.0**-7, 0.25, 0.5, 0.75]))
 def test_tace_is_that_of_plain_loops(said, n_bins, threshold):
     found = cal.thresholded_error(said.labels, said.probs, n_bins=n_bins, threshold=threshold, weights=said.weights)
     expected = naive.adaptive(said.labels, said.probs, n_bins, said.weights, threshold)
@@ -58,7 +58,7 @@ def test_tace_is_that_of_plain_loops(said, n_bins, threshold):
 
 
 @given(
-    some.matrices(most=15),
+    data.matrices(most=15),
     st.integers(1, 12),
     st.sampled_from(["width", "mass"]),
     st.sampled_from([1, 2]),
@@ -77,7 +77,7 @@ def test_cwce_is_that_of_plain_loops(said, n_bins, rule, norm, average, debiased
     assert rooted**norm == pytest.approx(max(expected, 0), rel=ROUNDING, abs=ROUNDING)
 
 
-@given(some.matrices(most=12))
+@given(data.matrices(most=12))
 def test_the_root_comes_after_the_sum(said):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     found = cal.classwise_error(made, norm=2)
@@ -86,7 +86,7 @@ def test_the_root_comes_after_the_sum(said):
     assert cal.classwise_error(made, norm=2, average="mean").value ** 2 == pytest.approx((each**2).mean(), abs=ROUNDING)
 
 
-@given(some.matrices(most=12))
+@given(data.matrices(most=12))
 def test_the_table_of_classes_averages_to_the_value(said):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     for error in (cal.static_error, cal.adaptive_error, cal.thresholded_error):

@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calibrant as cal
-import strategies as some
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from calibrant.estimate import crossvalidated
 from calibrant.kernels.ordered import group_starts
-from naive import binned, sweep
+from naive import binned, data, sweep
 from naive import crossvalidated as naive
 from naive.rows import counted, written_out
 from tolerances import ROUNDING
@@ -38,7 +37,7 @@ def test_two_folds_by_hand():
 
 
 @settings(max_examples=30)
-@given(some.events(most=12).map(counted), st.sampled_from([2, 3, 10]), st.integers(0, 3), st.sampled_from([*RULES]))
+@given(data.events(most=12).map(counted), st.sampled_from([2, 3, 10]), st.integers(0, 3), st.sampled_from([*RULES]))
 def test_held_out_losses_are_those_of_plain_loops(said, folds, seed, rule):
     event = Predictions(said.labels, said.probs, weights=said.weights).event()
     p, y, fold = folds_of(event, folds, seed)
@@ -75,7 +74,7 @@ def test_the_choice_among_losses(monkeypatch, losses, chosen):
     assert crossvalidated.best_bins(None, "mass", folds=10, most=3, seed=0) == chosen
 
 
-@given(some.events().map(counted), st.sampled_from([2, 10]))
+@given(data.events().map(counted), st.sampled_from([2, 10]))
 def test_every_fold_gets_its_share_and_every_row_a_fold(said, folds):
     event = Predictions(said.labels, said.probs, weights=said.weights).event()
     p, y, fold = folds_of(event, folds, 1)
@@ -93,7 +92,7 @@ def test_ties_are_dealt_by_the_seed():
     assert dealt[0] != dealt[2]
 
 
-@given(some.events().map(counted), st.sampled_from([*RULES]), st.sampled_from([1, 2]), st.booleans())
+@given(data.events().map(counted), st.sampled_from([*RULES]), st.sampled_from([1, 2]), st.booleans())
 def test_the_value_is_the_binned_error_with_as_many_bins(said, rule, norm, debiased):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     found = cal.crossvalidated_error(made, bins=rule, norm=norm, debiased=debiased, most_bins=8)
@@ -108,9 +107,24 @@ def test_a_step_needs_two_bins(rng):
     assert cal.crossvalidated_error(y, p).settings["n_bins"] > 1
 
 
+def test_up_to_forty_bins_are_tried(monkeypatch):
+    monkeypatch.setattr(
+        crossvalidated, "held_out_losses", lambda event, bins, folds, most, seed: np.linspace(2, 1, most)
+    )
+    found = cal.crossvalidated_error([0, 1], [0.2, 0.7])
+    assert found.settings["n_bins"] == 40
+    assert "10-fold" in found.settings["bins"]
+
+
+def test_weights_that_would_fill_the_memory_are_refused():
+    with pytest.raises(InputError, match="weights must sum to at most 50,000,000, as they count rows; they sum to 1e"):
+        cal.crossvalidated_error([0, 1], [0.2, 0.7], weights=[10**10, 1])
+
+
 def test_wrong_options_are_refused():
-    for wrong in ({"folds": 1}, {"most_bins": 0}):
-        with pytest.raises(InputError, match="folds must be at least 2, and most_bins at least 1; they are"):
-            cal.crossvalidated_error([0, 1], [0.2, 0.7], **wrong)
+    with pytest.raises(InputError, match="folds must be a whole number, at least 2; it is 1"):
+        cal.crossvalidated_error([0, 1], [0.2, 0.7], folds=1)
+    with pytest.raises(InputError, match="most_bins must be a whole number, at least 1; it is 0"):
+        cal.crossvalidated_error([0, 1], [0.2, 0.7], most_bins=0)
     with pytest.raises(InputError, match="bins must be one of 'mass', 'width'"):
         cal.crossvalidated_error([0, 1], [0.2, 0.7], bins="kernel")

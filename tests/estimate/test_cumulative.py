@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cal
-import strategies as some
 from calibrant import InputError, Predictions
-from naive import binned
+from naive import binned, data
 from naive import cumulative as naive
 from tolerances import ROUNDING
 
@@ -49,7 +48,7 @@ def test_the_noise_floor_is_that_of_a_brownian_motion():
     assert span == pytest.approx(2 * math.sqrt(2 / math.pi) * sd, abs=ROUNDING)
 
 
-@given(some.events())
+@given(data.events())
 def test_it_is_that_of_exact_sums(said):
     steps = naive.steps(said.probs, said.labels, said.weights)
     found = cal.ks_error(said.labels, said.probs, weights=said.weights)
@@ -59,7 +58,7 @@ def test_it_is_that_of_exact_sums(said):
     assert span.value == pytest.approx(naive.kuiper(steps), abs=ROUNDING)
 
 
-@given(some.matrices(most=15))
+@given(data.matrices(most=15))
 def test_top_and_class_views_are_those_of_exact_sums(said):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     views = {"top": binned.top(said.labels, said.probs), "class 1": binned.one_class(said.labels, said.probs, 1)}
@@ -68,7 +67,7 @@ def test_top_and_class_views_are_those_of_exact_sums(said):
         assert cal.ks_error(made, view=view).value == pytest.approx(expected, abs=ROUNDING)
 
 
-@given(some.events())
+@given(data.events())
 def test_the_mean_gap_is_below_the_maximum_and_that_below_the_range(said):
     gap = abs(cal.mean_gap(said.labels, said.probs, weights=said.weights).value)
     largest = cal.ks_error(said.labels, said.probs, weights=said.weights).value
@@ -78,7 +77,7 @@ def test_the_mean_gap_is_below_the_maximum_and_that_below_the_range(said):
     assert span <= 2 * largest + ROUNDING
 
 
-@given(some.events(), st.integers(1, 20))
+@given(data.events(), st.integers(1, 20))
 def test_it_is_at_most_the_error_of_a_bin_for_each_prediction(said, n_bins):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     fine = sum(float(r) for r in np.abs(made.event().groups.residual) / made.event().groups.total)

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cal
-import strategies as some
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
-from naive import binning
+from naive import binning, data
 from naive import expected as naive
 from naive.rows import counted, written_out
 from tolerances import ROUNDING
@@ -35,7 +34,7 @@ def test_one_bin_by_hand():
 
 
 @given(
-    some.events(most=25).map(counted),
+    data.events(most=25).map(counted),
     st.integers(1, 12),
     st.booleans(),
     st.sampled_from([None, 1, 7, 10_000]),
@@ -52,7 +51,7 @@ def test_it_is_that_of_scipys_folded_normal(said, n_bins, mass, n, norm):
     assert found.noise_floor == pytest.approx(floor, abs=close)
 
 
-@given(some.events())
+@given(data.events())
 def test_more_rows_lower_it_towards_the_error_seen_here(said):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     values = [cal.expected_ece(made, n=n).value for n in (10, 100, 10_000, 10**9)]
@@ -62,13 +61,13 @@ def test_more_rows_lower_it_towards_the_error_seen_here(said):
     assert values[-1] == pytest.approx(plain, abs=1e-4)  # the noise of a bin of a billion rows is 1/√(10⁹)
 
 
-@given(some.events().map(counted))
+@given(data.events().map(counted))
 def test_its_noise_floor_is_that_of_the_binned_error(said):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     assert cal.expected_ece(made).noise_floor == pytest.approx(cal.ece(made).noise_floor, abs=ROUNDING)
 
 
-@given(some.matrices(most=12))
+@given(data.matrices(most=12))
 def test_views_are_those_of_their_events(said):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     for view in ("top", "class 1"):
@@ -79,12 +78,12 @@ def test_views_are_those_of_their_events(said):
 
 @pytest.mark.parametrize("n", [0, -5, True])
 def test_a_sample_has_at_least_one_row(n):
-    with pytest.raises(InputError, match="n must be at least 1; it is"):
+    with pytest.raises(InputError, match="n must be a whole number, at least 1; it is"):
         cal.expected_ece([0, 1], [0.2, 0.7], n=n)
 
 
 def test_wrong_options_are_refused():
-    with pytest.raises(InputError, match="norm must be 1 or 2; it is 'max'"):
+    with pytest.raises(InputError, match="norm must be one of 1, 2; it is 'max'"):
         cal.expected_ece([0, 1], [0.2, 0.7], norm="max")
     with pytest.raises(InputError, match="bins must be EqualWidth"):
         cal.expected_ece([0, 1], [0.2, 0.7], bins=np.array([0, 1]))

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cal
-import strategies as some
 from calibrant import InputError, Predictions
-from naive import binned
+from naive import binned, data
 from naive import mmce as naive
 from tolerances import ROUNDING
 
@@ -34,7 +33,7 @@ def test_the_noise_floor_is_the_diagonal_of_a_calibrated_model():
     assert cal.mmce([1, 0], [0.8, 0.4]).noise_floor == pytest.approx(math.sqrt(0.1), abs=ROUNDING)
 
 
-@given(some.events(most=25), BANDWIDTHS)
+@given(data.events(most=25), BANDWIDTHS)
 def test_it_is_the_sum_over_all_pairs(said, nu):
     kernels = {"laplace": lambda d: math.exp(-d / nu), "gaussian": lambda d: math.exp(-((d / nu) ** 2) / 2)}
     for name, kernel in kernels.items():
@@ -45,14 +44,14 @@ def test_it_is_the_sum_over_all_pairs(said, nu):
         assert cal.mmce(said.labels, said.probs, **options).value ** 2 == pytest.approx(expected, abs=ROUNDING)
 
 
-@given(some.events(most=15))
+@given(data.events(most=15))
 def test_any_function_of_the_distance_is_a_kernel(said):
     found = cal.mmce(said.labels, said.probs, kernel=lambda d: 1 / (1 + d), root=False, weights=said.weights)
     expected = naive.square(said.probs, said.labels, lambda d: 1 / (1 + d), said.weights)
     assert found.value == pytest.approx(expected, abs=ROUNDING)
 
 
-@given(some.matrices(most=12))
+@given(data.matrices(most=12))
 def test_the_top_view_is_the_sum_over_all_pairs(said):
     p, y = binned.top(said.labels, said.probs)
     found = cal.mmce(Predictions(said.labels, said.probs, weights=said.weights), root=False)
@@ -60,7 +59,7 @@ def test_the_top_view_is_the_sum_over_all_pairs(said):
     assert found.value == pytest.approx(max(expected, 0), abs=ROUNDING)
 
 
-@given(some.events())
+@given(data.events())
 def test_a_wide_kernel_leaves_the_mean_gap_and_it_is_never_above_the_mean_error(said):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     gap = abs(cal.mean_gap(made).value)

@@ -14,7 +14,7 @@ import calibrant as cal
 import strategies as some
 from calibrant import InputError, Predictions
 from calibrant.estimate import skce as module
-from naive import binned
+from naive import binned, data
 from naive import skce as naive
 from naive.rows import counted, one_hot, two_classes, written_out
 from tolerances import ROUNDING
@@ -61,7 +61,7 @@ def median_or_given(name, rows, given):
 WIDTHS = st.sampled_from([None, 1.0, 0.1, 0.01])
 
 
-@given(some.matrices(most=12).map(counted), st.sampled_from(KERNELS), WIDTHS)
+@given(data.matrices(most=12).map(counted), st.sampled_from(KERNELS), WIDTHS)
 def test_the_whole_distribution_is_that_of_plain_loops(said, name, width):
     labels, probs = written_out(said.labels, said.probs.astype(float).tolist(), said.weights)
     truth = one_hot(labels, said.probs.shape[1])
@@ -75,7 +75,7 @@ def test_the_whole_distribution_is_that_of_plain_loops(said, name, width):
         assert found.value == pytest.approx(naive.unbiased(name, truth, probs, nu), abs=ROUNDING)
 
 
-@given(some.events(most=15).map(counted), st.sampled_from(KERNELS), WIDTHS)
+@given(data.events(most=15).map(counted), st.sampled_from(KERNELS), WIDTHS)
 def test_an_event_is_that_of_plain_loops(said, name, width):
     truth, probs = two_classes(*written_out(said.labels, said.probs, said.weights))
     nu = median_or_given(name, probs, width)
@@ -88,7 +88,7 @@ def test_an_event_is_that_of_plain_loops(said, name, width):
         assert found.value == pytest.approx(naive.unbiased(name, truth, probs, nu), abs=ROUNDING)
 
 
-@given(some.matrices(most=12).map(counted), st.sampled_from(KERNELS), st.sampled_from(["top", "class 1"]))
+@given(data.matrices(most=12).map(counted), st.sampled_from(KERNELS), st.sampled_from(["top", "class 1"]))
 def test_top_and_class_views_are_those_of_plain_loops(said, name, view):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     p, y = binned.top(said.labels, said.probs) if view == "top" else binned.one_class(said.labels, said.probs, 1)
@@ -99,7 +99,7 @@ def test_top_and_class_views_are_those_of_plain_loops(said, name, view):
 
 
 @given(
-    st.one_of(some.matrices(weighted=False, most=14), some.events(weighted=False, most=14)),
+    st.one_of(data.matrices(weighted=False, most=14), data.events(weighted=False, most=14)),
     st.sampled_from(KERNELS),
     st.integers(2, 5),
 )
@@ -123,7 +123,7 @@ def test_shares_as_labels_are_those_of_plain_loops(said, name):
     )
 
 
-@given(some.events(most=15).map(counted), st.sampled_from(KERNELS))
+@given(data.events(most=15).map(counted), st.sampled_from(KERNELS))
 def test_one_column_and_two_are_the_same(said, name):
     pair = np.stack([1 - said.probs.astype(float), said.probs.astype(float)], axis=1)
     options = {"kernel": name, "bandwidth": 0.2, "estimator": "biased", "weights": said.weights}
@@ -131,7 +131,7 @@ def test_one_column_and_two_are_the_same(said, name):
     assert one == pytest.approx(two, abs=ROUNDING)
 
 
-@given(some.matrices(most=12).map(counted))
+@given(data.matrices(most=12).map(counted))
 def test_the_biased_value_is_never_negative_and_its_floor_is_the_diagonal_if_calibrated(said):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     found = cal.skce(made, estimator="biased")
@@ -159,6 +159,11 @@ def test_a_median_of_zero_gives_way_to_one():
     found = cal.skce([0, 1, 1], [0.5, 0.5, 0.5])
     assert found.settings["bandwidth"] == 1
     assert "the median distance is 0, and the bandwidth was set to 1" in found.cautions[0]
+
+
+def test_a_row_of_weight_zero_has_no_distance_to_others():
+    found = cal.skce([0, 0], [[0.25] * 4, [0.0, 0.0, 0.0, 1.0]], weights=[1, 0], estimator="biased")
+    assert found.settings["bandwidth"] == 1
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

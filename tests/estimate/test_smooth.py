@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calibrant as cal
-import strategies as some
 from calibrant import InputError, Predictions
 from calibrant.estimate import smooth
-from naive import binned
+from naive import binned, data
 from naive import smooth as naive
 from naive.rows import counted, written_out
 from tolerances import ROUNDING
@@ -35,15 +34,23 @@ def test_two_opposite_errors_cancel_only_when_smoothed():
 
 
 @settings(max_examples=30)
-@given(some.events(most=12).map(counted), st.sampled_from([0.01, 0.05, 0.3, 1.0]))
+@given(data.events(most=12).map(counted), st.sampled_from([0.01, 0.05, 0.3, 1.0]))
 def test_the_cosine_transform_is_the_sum_of_mirrored_gaussians(said, sigma):
     y, p = written_out(said.labels, said.probs, said.weights)
     found = cal.smooth_error(said.labels, said.probs, sigma=sigma, weights=said.weights)
     assert found.value == pytest.approx(naive.on_grid(p, y, sigma, smooth.cells_for(sigma)), abs=ROUNDING)
 
 
+@pytest.mark.parametrize("ends", [[0.0, 1.0], [1e-5, 1 - 1e-5], [2e-4, 1 - 2e-4]])
+def test_errors_at_the_ends_stay_there(ends):
+    labels = [1, 0]
+    for sigma in (0.01, 0.1):
+        found = cal.smooth_error(labels, ends, sigma=sigma).value
+        assert found == pytest.approx(naive.on_grid(ends, labels, sigma, smooth.cells_for(sigma)), abs=ROUNDING)
+
+
 @settings(max_examples=30)
-@given(some.events(most=12).map(counted), st.sampled_from([0.01, 0.05, 0.3]))
+@given(data.events(most=12).map(counted), st.sampled_from([0.01, 0.05, 0.3]))
 def test_it_is_the_integral_within_the_error_of_the_grid(said, sigma):
     y, p = written_out(said.labels, said.probs, said.weights)
     found = cal.smooth_error(said.labels, said.probs, sigma=sigma, weights=said.weights).value
@@ -67,7 +74,7 @@ def test_the_fixed_point_is_that_of_halving(rng, n):
     assert found.value == pytest.approx(naive.fixed_point(p, y), rel=GRID_ERROR)
 
 
-@given(some.events())
+@given(data.events())
 def test_the_error_at_its_width_is_its_width(said):
     found = cal.smooth_error(said.labels, said.probs, weights=said.weights)
     sigma = found.settings["sigma"]
@@ -76,7 +83,7 @@ def test_the_error_at_its_width_is_its_width(said):
     assert 0 <= found.value <= 1 + ROUNDING
 
 
-@given(some.events())
+@given(data.events())
 def test_wider_kernels_show_less_and_the_widest_the_mean_gap(said):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     values = [cal.smooth_error(made, sigma=sigma).value for sigma in (0.01, 0.03, 0.1, 0.5, 100.0)]
@@ -84,7 +91,7 @@ def test_wider_kernels_show_less_and_the_widest_the_mean_gap(said):
     assert values[-1] == pytest.approx(abs(cal.mean_gap(made).value), abs=ROUNDING)
 
 
-@given(some.events())
+@given(data.events())
 def test_it_is_at_most_the_error_of_a_bin_for_each_prediction(said):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     groups = made.event().groups
@@ -92,7 +99,7 @@ def test_it_is_at_most_the_error_of_a_bin_for_each_prediction(said):
 
 
 @settings(max_examples=20)
-@given(some.matrices(most=10))
+@given(data.matrices(most=10))
 def test_the_top_view_is_that_of_its_event(said):
     p, y = binned.top(said.labels, said.probs)
     found = cal.smooth_error(Predictions(said.labels, said.probs, weights=said.weights))

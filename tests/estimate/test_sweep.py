@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 
 import calibrant as cal
-import strategies as some
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from calibrant.estimate import sweep
-from naive import binned
+from naive import binned, data
 from naive import sweep as naive
 from naive.rows import counted, written_out
 from tolerances import ROUNDING
@@ -49,7 +49,7 @@ def test_the_sweep_stops_at_the_first_fall_although_more_bins_would_rise_again()
     assert cal.sweep_error(labels, probs).settings["n_bins"] == 1
 
 
-@given(some.events(most=14).map(counted), st.sampled_from(["mass", "width"]), st.sampled_from([1, 2, "max"]))
+@given(data.events(most=14).map(counted), st.sampled_from(["mass", "width"]), st.sampled_from([1, 2, "max"]))
 def test_it_is_that_of_plain_loops(said, rule, norm):
     found = cal.sweep_error(said.labels, said.probs, bins=rule, norm=norm, root=False, weights=said.weights)
     y, p = written_out(said.labels, said.probs, said.weights)
@@ -66,7 +66,7 @@ def test_shares_as_labels_are_those_of_plain_loops(rows):
         assert found.settings["n_bins"] == naive.n_bins(p, y, rule)
 
 
-@given(some.events().map(counted), st.sampled_from(["mass", "width"]), st.sampled_from([1, 2]), st.booleans())
+@given(data.events().map(counted), st.sampled_from(["mass", "width"]), st.sampled_from([1, 2]), st.booleans())
 def test_the_value_is_the_binned_error_with_as_many_bins(said, rule, norm, debiased):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     options = {"norm": norm, "debiased": debiased}
@@ -76,7 +76,7 @@ def test_the_value_is_the_binned_error_with_as_many_bins(said, rule, norm, debia
     assert found.value**norm == pytest.approx(again.value**norm, abs=ROUNDING)
 
 
-@given(some.matrices(most=12).map(counted), st.sampled_from(["mass", "width"]))
+@given(data.matrices(most=12).map(counted), st.sampled_from(["mass", "width"]))
 def test_class_by_class_each_class_has_its_own_number_of_bins(said, rule):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     found = cal.sweep_error(made, bins=rule, view="classwise")
@@ -85,23 +85,48 @@ def test_class_by_class_each_class_has_its_own_number_of_bins(said, rule):
     assert found.value == pytest.approx(np.mean([one.value for one in each]), abs=ROUNDING)
 
 
+@settings(max_examples=40)
+@given(data.events(most=14).map(counted), st.sampled_from([*RULES]), st.sampled_from([1, 2, 5]))
+def test_the_long_sweep_is_that_of_plain_loops(said, rule, switch):
+    y, p = written_out(said.labels, said.probs, said.weights)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sweep, "SHORT_SWEEP", switch)
+        found = cal.sweep_error(said.labels, said.probs, bins=rule, weights=said.weights)
+    assert found.settings["n_bins"] == naive.n_bins(p, y, rule)
+
+
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("switch", [1, 2, 3, 50])
-def test_where_the_compiled_part_takes_over_does_not_matter(monkeypatch, rng, rule, switch):
-    for power in (0.5, 1.0, 4.0):  # few bins, and many
-        p = rng.random(120).round(2)
-        y = (rng.random(120) < (p > 0.5) ** power).astype(int)
-        y[:5] = 1
-        plain = cal.sweep_error(y, p, bins=rule)
-        with monkeypatch.context() as patched:
-            patched.setattr(sweep, "COMPILE_FROM_BINS", switch)
-            assert cal.sweep_error(y, p, bins=rule) == plain
+def test_where_the_long_sweep_takes_over_does_not_matter(monkeypatch, rng, rule):
+    p = rng.random((30, 400)).round(2)
+    slope = rng.choice([20.0, 60.0, 200.0, 1e4], 30)[:, None]  # from few bins to nearly one a row
+    y = (rng.random((30, 400)) < expit(slope * (p - 0.5))).astype(int)
+    whole = [cal.sweep_error(*rows, bins=rule) for rows in zip(y, p, strict=True)]
+    counts = [found.settings["n_bins"] for found in whole]
+    assert min(counts) < 10
+    assert max(counts) > 50
+    for switch in (1, 3, 20):
+        monkeypatch.setattr(sweep, "SHORT_SWEEP", switch)
+        assert [cal.sweep_error(*rows, bins=rule) for rows in zip(y, p, strict=True)] == whole
 
 
-def test_a_table_of_counts_is_swept_like_its_rows():
+@pytest.mark.parametrize("count", [300, 20_000, 200_000])
+def test_a_table_of_counts_is_swept_like_its_rows(count):
     # 0.2 and 0.3 part, and the rates fall, only when every row has a bin of its own
-    found = cal.sweep_error([0, 1, 0], [0.1, 0.2, 0.3], weights=[20_000, 1, 1])
-    assert found.settings["n_bins"] == 20_001
+    found = cal.sweep_error([0, 1, 0], [0.1, 0.2, 0.3], weights=[count, 1, 1])
+    assert found.settings["n_bins"] == count + 1
+
+
+def test_a_fall_between_zero_and_its_neighbour_ends_a_long_sweep():
+    # rates ½, 0, 1 at 0, 0.003 and 0.9: with 334 equal widths, 0.003 leaves the first bin
+    labels, probs = [0, 1] * 100 + [0] * 100 + [1] * 200, [0.0] * 200 + [0.003] * 100 + [0.9] * 200
+    assert cal.sweep_error(labels, probs, bins="width").settings["n_bins"] == 333
+
+
+def test_a_sweep_that_never_falls_ends(monkeypatch):
+    monkeypatch.setattr(sweep, "MOST_BINS", 1000)
+    found = cal.sweep_error([0, 1, 0, 1], [0.2, 0.2, 0.7, 0.7], weights=[8e9, 2e9, 3e9, 7e9])
+    assert found.settings["n_bins"] == 1000
+    assert found.value == pytest.approx(0, abs=ROUNDING)
 
 
 def test_wrong_options_are_refused():

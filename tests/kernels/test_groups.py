@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import strategies as some
 from calibrant.kernels.groups import Groups, cut_sums, grouped, mass_cuts, width_cuts
+from naive import data
 from naive import sweep as naive
 from tolerances import ROUNDING
 
@@ -26,7 +27,7 @@ def pooled(said):
     return {p: row for p, row in sorted(found.items()) if row[0] > 0}
 
 
-@given(some.events(), st.booleans())
+@given(data.events(), st.booleans())
 def test_groups_are_those_of_plain_loops(said, soft):
     outcomes = said.labels / 2 if soft else said.labels.astype(np.uint8)
     groups = grouped(said.probs, outcomes, said.weights)
@@ -37,7 +38,13 @@ def test_groups_are_those_of_plain_loops(said, soft):
     assert groups.values.dtype == np.float64
 
 
-@given(some.events())
+def test_groups_of_weight_zero_are_left_out():
+    outcomes, weights = np.array([1, 1, 0, 1], dtype=np.uint8), np.array([0.0, 2.0, 0.0, 0.5])
+    groups = grouped(np.array([0.1, 0.2, 0.3, 0.2]), outcomes, weights)
+    assert (groups.values.tolist(), groups.weight.tolist(), groups.hits.tolist()) == ([0.2], [2.5], [2.5])
+
+
+@given(data.events())
 def test_residuals_add_up_to_the_mean_gap(said):
     groups = grouped(said.probs, said.labels.astype(np.uint8), said.weights)
     w = np.ones(said.n) if said.weights is None else said.weights
@@ -62,7 +69,7 @@ def test_mass_cuts_do_not_change_when_all_weights_are_scaled(rng, scale):
         assert np.array_equal(mass_cuts(np.cumsum(weights * scale), n_bins), expected), n_bins
 
 
-@given(some.events(weighted=False, most=20), st.integers(1, 30))
+@given(data.events(weighted=False, most=20), st.integers(1, 30))
 def test_cuts_part_the_rows_like_plain_loops(said, n_bins):
     groups = grouped(said.probs, said.labels.astype(np.uint8), None)
     p = [float(v) for v in said.probs]

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import strategies as some
 from calibrant.kernels import laplace
 from calibrant.kernels.groups import grouped
 from calibrant.kernels.laplace import laplace_pair_sum, median_distance, middle_counts, pair_sum
+from naive import data
 from naive.rows import counted
 from tolerances import ROUNDING
 
@@ -79,7 +79,7 @@ def test_any_kernel_is_the_sum_over_all_pairs(points, block):
     )
 
 
-@given(some.events(most=25).map(counted))
+@given(data.events(most=25).map(counted))
 def test_the_median_is_that_of_all_pairs(said):
     groups = grouped(said.probs, said.labels.astype(np.uint8), said.weights)
     rows = np.repeat(groups.values, groups.weight.astype(int))

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.bins.sums import BinSums, check_choice, stacked
-from calibrant.inputs import floats
+from calibrant.bins.sums import BinSums, stacked
+from calibrant.inputs import check_choice, floats
 from calibrant.kernels.bin_sums import CHUNK, index_sums
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError

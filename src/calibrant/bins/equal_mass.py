@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.bins.sums import BinSums, check_choice, check_count, stacked
+from calibrant.bins.sums import BinSums, stacked
+from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.groups import Groups, cut_sums, mass_cuts
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
@@ -47,7 +48,7 @@ class EqualMass:
     def collect_sorted(self, event: Event) -> BinSums:
         """The same from rows pooled by equal prediction."""
         groups = event.groups
-        cuts = mass_cuts(groups.below(), self.n_bins)
+        cuts = mass_cuts(groups.below(), self.n_bins, groups.allowance)
         return self._state(cut_sums(groups, cuts), groups.values, cuts, event.n)
 
     def collect_classes(self, predictions: Predictions) -> BinSums:
@@ -58,7 +59,7 @@ class EqualMass:
         """Bin of each row."""
         if self.ties == "keep":
             groups = event.groups
-            cuts = mass_cuts(groups.below(), self.n_bins)
+            cuts = mass_cuts(groups.below(), self.n_bins, groups.allowance)
             position = np.searchsorted(groups.values, event.probs.astype(np.float64), side="left")
         else:
             cuts = self._row_cuts(event)

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.bins.sums import BinSums, check_choice, check_count
+from calibrant.bins.sums import BinSums, stacked
+from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.bin_sums import grid_index, grid_sums, rounded_down
 from calibrant.kernels.class_sums import class_grid_sums
 from calibrant.kernels.groups import cut_sums, width_cuts
@@ -83,6 +84,8 @@ class EqualWidth:
 
     def collect_classes(self, predictions: Predictions) -> BinSums:
         """The same for every class, in one pass over the matrix."""
+        if self.n_bins > MOST_GRID_BINS:
+            return stacked([self.collect_sorted(event) for event in predictions.class_events()], self)
         thresholds = self.thresholds(predictions.probs.dtype)
         sums = class_grid_sums(predictions.probs, predictions.labels, predictions.weights, thresholds)
         return self._state(sums, predictions.n)

@@ -106,20 +106,6 @@ def stacked(states: Sequence[BinSums], bins: Any) -> BinSums:
     return BinSums(sums, low, high, states[0].n, bins)
 
 
-def check_count(n_bins: Any) -> int:
-    """A whole number of bins, at least one."""
-    if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or n_bins < 1:
-        raise InputError("n_bins", "must be a whole number, at least 1", f"it is {n_bins!r}")
-    return int(n_bins)
-
-
-def check_choice(argument: str, value: Any, choices: tuple[Any, ...]) -> Any:
-    """One of a few allowed values."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float | np.integer) or value not in choices:
-        raise InputError(argument, f"must be one of {', '.join(map(repr, choices))}", f"it is {value!r}")
-    return value
-
-
 def settings(bins: Any) -> dict[str, Any]:
     """A rule for bins as plain data."""
     return {"rule": type(bins).__name__, **asdict(bins)}

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from calibrant.about import About
 from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth
-from calibrant.bins.sums import check_choice, settings
+from calibrant.bins.sums import settings
 from calibrant.estimate.compat import PRESETS, preset
+from calibrant.inputs import check_choice
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import BinTable, ClassTable, Estimate

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.about import About
-from calibrant.bins.sums import check_choice
+from calibrant.inputs import check_choice, check_positive
 from calibrant.kernels.dirichlet import loo_log_density, loo_rates
 from calibrant.kernels.logits import two_columns
 from calibrant.predictions import Predictions, admit
@@ -55,9 +55,7 @@ def canonical_error(
         raise InputError(
             "labels", "must hold at least two rows: each is judged by the others", f"it holds {weight.sum():g}"
         )
-    if bandwidth is not None and not (bandwidth > 0 and np.isfinite(bandwidth)):
-        raise InputError("bandwidth", "must be positive and finite", f"it is {bandwidth!r}")
-    width = best_bandwidth(rows, weight) if bandwidth is None else float(bandwidth)
+    width = best_bandwidth(rows, weight) if bandwidth is None else check_positive("bandwidth", bandwidth)
     rates, _ = loo_rates(rows, happened, weight, width)
     powers = (np.abs(rates - rows) ** norm).sum(axis=1)
     power = float(np.average(powers, weights=weight))

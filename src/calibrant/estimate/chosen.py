@@ -7,12 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from calibrant.bins import BinSums, EqualMass, EqualWidth
-from calibrant.bins.sums import check_choice, stacked
+from calibrant.bins.sums import stacked
 from calibrant.estimate.binned import check_options, finish
+from calibrant.inputs import check_choice
 from calibrant.predictions import Event, Predictions
 from calibrant.results import Estimate
 
 RULES: dict[str, Any] = {"mass": EqualMass, "width": EqualWidth}
+
+MOST_BINS = 1 << 24
+"""Bins at which a search ends in any case; nearly separable data of more rows than that may get there."""
 
 Choice = Callable[[Event, str], int]
 """The number of bins for an event, of equal mass or equal width"""
@@ -35,7 +39,8 @@ def chosen_error(
     number = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(counts[0])
     described = dict(estimate.settings) | {"bins": f"{number} equal-{bins} bins, {how}", "n_bins": found}
     described.pop("rule", None)
-    return replace(estimate, name=name, settings=described)
+    capped = (f"the sweep was ended at {MOST_BINS:,} bins",) if max(counts) >= MOST_BINS else ()
+    return replace(estimate, name=name, settings=described, cautions=estimate.cautions + capped)
 
 
 def _joined(states: list[BinSums]) -> BinSums:

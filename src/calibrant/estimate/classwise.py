@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from calibrant.about import About
 from calibrant.bins import Binning, EqualMass, EqualWidth
-from calibrant.bins.sums import BinSums, check_count
+from calibrant.bins.sums import BinSums
 from calibrant.estimate.binned import Norm, binned_error
+from calibrant.inputs import check_count
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import ClassTable, Estimate

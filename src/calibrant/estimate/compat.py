@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.bins import Edges
-from calibrant.bins.sums import check_count
+from calibrant.inputs import check_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,9 @@ PRESETS = {
     "torchmetrics": Preset(
         "torchmetrics", _torchmetrics, "bins closed on the left; predictions of exactly 1 get a bin of their own"
     ),
-    "netcal": Preset("netcal", _netcal, "bins closed on the left; edges from linspace in float64", "binary"),
+    "netcal": Preset(
+        "netcal", _netcal, "bins closed on the left; edges from linspace in float64, with float64 data", "binary"
+    ),
     "sklearn": Preset(
         "scikit-learn's calibration_curve, weighted by bin size,", _sklearn, "edges from linspace in float64", "binary"
     ),

@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 from calibrant.about import About
 from calibrant.estimate.binned import VIEWS, Norm
 from calibrant.estimate.chosen import chosen_error
+from calibrant.inputs import check_count
 from calibrant.kernels.groups import mass_cuts, width_cuts
 from calibrant.kernels.ordered import group_starts, in_order
 from calibrant.predictions import Event, admit
-from calibrant.problems import InputError
 from calibrant.results import Estimate
 
 MOST_BINS = 40
 """As in the paper's code."""
+
+MOST_ROWS = 10_000_000
+"""Rows up to which whole weights are written out."""
 
 FEWER_WITHIN = 1e-3
 """Fewer bins are preferred when their loss is within this relative distance of the best."""
@@ -47,7 +50,7 @@ def crossvalidated_error(
     For each number of bins, the map "unit slope within each bin" (p + ȳ_k − p̄_k) is fitted on nine tenths of the rows and
     its squared loss taken on the rest; the fewest bins within 0.1 % of the smallest loss are used. Rows are dealt to the
     folds in order of their prediction, ties shuffled by `seed`, so the order in which they come does not matter. Weights
-    that are whole numbers count as rows; other weights stay with their row.
+    that are whole numbers count as rows, up to ten million; other weights stay with their row.
 
     Examples
     --------
@@ -57,8 +60,8 @@ def crossvalidated_error(
     True
     """
     predictions = admit(labels, probs, weights=weights)
-    if folds < 2 or most_bins < 1:
-        raise InputError("folds", "must be at least 2, and most_bins at least 1", f"they are {folds} and {most_bins}")
+    check_count(folds, "folds", 2)
+    check_count(most_bins, "most_bins")
     choose = partial(best_bins, folds=folds, most=most_bins, seed=seed)
     options: dict[str, Any] = {"norm": norm, "debiased": debiased, "root": root, "clip": clip, "average": average}
     named = {"name": "crossvalidated_error", "kind": "cross-validated ", "how": f"by {folds}-fold cross-validation"}
@@ -98,7 +101,7 @@ def unit_rows(event: Event) -> tuple[Floats, Floats, Floats, float]:
     p = p.astype(np.float64)
     if w is None:
         w = np.ones(len(p))
-    elif (w == np.floor(w)).all():
+    elif (w == np.floor(w)).all() and w.sum() <= MOST_ROWS:
         times = w.astype(np.intp)
         p, y, w = np.repeat(p, times), np.repeat(y, times), np.ones(int(times.sum()))
     r = p - y
@@ -125,7 +128,7 @@ def _fold_loss(
     values: Floats, train_n: Floats, train_r: Floats, test_n: Floats, test_r: Floats, n_bins: int, bins: str
 ) -> float:
     """Σ 2δΣr + δ²n over the bins; a bin without training rows keeps the identity, δ = 0."""
-    cuts = mass_cuts(train_n[1:], n_bins) if bins == "mass" else width_cuts(values, n_bins)
+    cuts = mass_cuts(train_n[1:], n_bins, 1e-12 * train_n[-1]) if bins == "mass" else width_cuts(values, n_bins)
     n, r = np.diff(train_n[cuts]), np.diff(train_r[cuts])
     offset = np.divide(-r, n, out=np.zeros_like(r), where=n > 1e-12 * train_n[-1])
     return float((2 * offset * np.diff(test_r[cuts]) + offset**2 * np.diff(test_n[cuts])).sum())

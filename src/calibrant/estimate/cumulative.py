@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.about import About
-from calibrant.bins.sums import check_choice
+from calibrant.inputs import check_choice
 from calibrant.kernels.groups import Groups
 from calibrant.predictions import admit
 from calibrant.results import Estimate, Line

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.about import About
-from calibrant.bins.sums import check_choice
+from calibrant.inputs import check_choice
 from calibrant.kernels.groups import Groups
 from calibrant.kernels.triweight import triweight_sums
 from calibrant.predictions import admit
@@ -17,7 +17,10 @@ from calibrant.results import Estimate, Line
 
 Floats = NDArray[np.float64]
 
-NODES, PEAKS = 4097, 512
+NARROWEST = 1e-13
+"""Below this a bandwidth is lost in the rounding of the predictions."""
+
+NODES, PEAKS = 4097, 2048
 """Nodes of the trapezoid rule for the integrated version and the curve: evenly spaced ones, and predictions with some beside."""
 
 
@@ -54,10 +57,10 @@ def density_error(
     groups = event.groups
     width = rule_of_thumb(groups) if bandwidth is None else checked_bandwidth(bandwidth)
     cautions: tuple[str, ...] = ()
-    if width == 0:
+    if width < NARROWEST:
         rate = groups.hits / groups.weight
         power, curve = float(np.average(np.abs(groups.values - rate) ** norm, weights=groups.weight)), None
-        cautions = ("all predictions are equal: the bandwidth is 0, and their rate is taken as it is",)
+        cautions = (f"a bandwidth of {width:g} smooths nothing: rates of equal predictions are taken as they are",)
     else:
         nodes = spread_nodes(groups, width)
         rate, density = smooth_rate(nodes, groups, width)
@@ -81,16 +84,18 @@ def rule_of_thumb(groups: Groups) -> float:
 
 def checked_bandwidth(bandwidth: float) -> float:
     """A bandwidth for which one reflection at either end is enough."""
-    if not 0 < bandwidth <= 1:
+    if isinstance(bandwidth, bool) or not isinstance(bandwidth, float | int | np.number) or not 0 < bandwidth <= 1:
         raise InputError("bandwidth", "must lie in (0, 1]", f"it is {bandwidth!r}")
     return float(bandwidth)
 
 
 def spread_nodes(groups: Groups, bandwidth: float) -> Floats:
-    """Nodes on [0, 1]: evenly spaced, and within a bandwidth of predictions spread evenly over the rows."""
-    below = groups.below()
-    ranks = np.searchsorted(below, (np.arange(PEAKS) + 0.5) * below[-1] / PEAKS)
-    near = np.unique(groups.values[ranks])[:, None] + bandwidth * np.linspace(-1, 1, 17)
+    """Nodes on [0, 1]: evenly spaced, and around every prediction, or around many spread evenly over the rows."""
+    peaks = groups.values
+    if len(peaks) > PEAKS:
+        below = groups.below()
+        peaks = np.unique(peaks[np.searchsorted(below, (np.arange(PEAKS) + 0.5) * below[-1] / PEAKS)])
+    near = peaks[:, None] + bandwidth * np.linspace(-1, 1, 17)
     return np.union1d(np.linspace(0, 1, NODES), np.clip(near, 0, 1))
 
 

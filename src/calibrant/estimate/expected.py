@@ -9,8 +9,8 @@ import numpy as np
 from calibrant.about import About
 from calibrant.bins import Binning, EqualWidth
 from calibrant.estimate.binned import bin_table, collect, folded_normal_mean
+from calibrant.inputs import check_choice, check_count
 from calibrant.predictions import admit
-from calibrant.problems import InputError
 from calibrant.results import Estimate
 
 
@@ -40,10 +40,9 @@ def expected_ece(
     """
     predictions = admit(labels, probs, weights=weights)
     event = predictions.event(view)
-    if n is not None and (isinstance(n, bool) or n < 1):
-        raise InputError("n", "must be at least 1", f"it is {n!r}")
-    if norm not in (1, 2):
-        raise InputError("norm", "must be 1 or 2", f"it is {norm!r}")
+    if n is not None:
+        check_count(n, "n")
+    check_choice("norm", norm, (1, 2))
     state = collect(predictions, bins, predictions.view(view))
     size = float(n if n is not None else state.total[0])
     share = state.weight[0] / state.total[0]

@@ -8,8 +8,9 @@ import numpy as np
 
 from calibrant.about import About
 from calibrant.bins import Binning, BinSums, EqualMass
-from calibrant.bins.sums import check_choice, settings
+from calibrant.bins.sums import settings
 from calibrant.estimate.binned import VIEWS, Norm, bin_table, collect
+from calibrant.inputs import check_choice
 from calibrant.predictions import Event, admit
 from calibrant.results import ClassTable, Estimate
 

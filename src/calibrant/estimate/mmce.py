@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.about import About
+from calibrant.inputs import check_positive
 from calibrant.kernels.laplace import laplace_pair_sum, pair_sum
 from calibrant.predictions import admit
 from calibrant.problems import InputError
@@ -53,8 +54,7 @@ def mmce(
 
 def line_pair_sum(values: Any, a: Any, kernel: str | Callable[[Any], Any], bandwidth: float) -> float:
     """Σ a_g a_h k(|v_g − v_h|) for a kernel by name or as a function of the distance."""
-    if not bandwidth > 0 or not np.isfinite(bandwidth):
-        raise InputError("bandwidth", "must be positive and finite", f"it is {bandwidth!r}")
+    check_positive("bandwidth", bandwidth)
     if kernel == "laplace":
         return laplace_pair_sum(values, a, bandwidth)
     if kernel == "gaussian":

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.about import About
-from calibrant.bins.sums import check_choice
+from calibrant.inputs import check_choice, check_positive
 from calibrant.interval import mean_with_interval
 from calibrant.kernels.laplace import laplace_pair_sum, median_distance, middle_counts, pair_sum
 from calibrant.kernels.logits import two_columns
@@ -95,8 +95,8 @@ def skce(
     predictions = admit(labels, probs, weights=weights)
     check_choice("estimator", estimator, ("unbiased", "biased", "block"))
     check_choice("kernel", kernel, tuple(KERNELS))
-    if bandwidth is not None and not (bandwidth > 0 and np.isfinite(bandwidth)):
-        raise InputError("bandwidth", "must be positive and finite", f"it is {bandwidth!r}")
+    if bandwidth is not None:
+        check_positive("bandwidth", bandwidth)
     name = "canonical" if view == "canonical" else predictions.view(view)
     single = predictions.is_binary or name != "canonical"
     event = predictions.event("auto" if name == "canonical" else name) if single else None
@@ -202,6 +202,7 @@ def _median(predictions: Predictions, event: Event | None, kernel: str, seed: in
 def _median_of_rows(predictions: Predictions, kernel: Kernel, seed: int) -> float:
     rows, inverse = np.unique(predictions.probs.astype(np.float64), axis=0, return_inverse=True)
     weight = np.bincount(inverse.ravel(), predictions.weights, minlength=len(rows)).astype(np.float64)
+    rows, weight = rows[weight > 0], weight[weight > 0]
     if len(rows) <= EXACT_MEDIAN_ROWS:
         i, j = np.triu_indices(len(rows), 1)
         mass, equal = weight[i] * weight[j], float(np.maximum(weight * (weight - 1) / 2, 0).sum())

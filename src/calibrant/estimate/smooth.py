@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.about import About
+from calibrant.inputs import check_positive
 from calibrant.predictions import Event, admit
-from calibrant.problems import InputError
 from calibrant.results import Estimate
 
 Floats = NDArray[np.float64]
@@ -40,8 +40,8 @@ def smooth_error(
     0.2
     """
     predictions = admit(labels, probs, weights=weights)
-    if sigma is not None and not (sigma > 0 and np.isfinite(sigma)):
-        raise InputError("sigma", "must be positive and finite", f"it is {sigma!r}")
+    if sigma is not None:
+        check_positive("sigma", sigma)
     event = predictions.event(view)
     errors = errors_of(event)
     width, value = fixed_point(errors) if sigma is None else (sigma, at_width(errors, sigma))

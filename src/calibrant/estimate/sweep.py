@@ -8,14 +8,14 @@ import numpy as np
 
 from calibrant.about import About
 from calibrant.estimate.binned import VIEWS, Norm
-from calibrant.estimate.chosen import chosen_error
+from calibrant.estimate.chosen import MOST_BINS, chosen_error
 from calibrant.kernels.groups import mass_cuts, width_cuts
-from calibrant.kernels.sweep import always_rising, rates_rise, rising_mass_bins, rising_width_bins
+from calibrant.kernels.sweep import always_rising, falling_blocks, long_sweep, rates_rise
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 
-COMPILE_FROM_BINS = 256
-"""Bins from which the sweep is compiled; few data sets get there."""
+SHORT_SWEEP = 256
+"""Bins up to which each number is tried on NumPy; few data sets get further."""
 
 
 def sweep_error(
@@ -55,21 +55,21 @@ def sweep_error(
 def rising_bins(event: Event, bins: str) -> int:
     """The last number of bins, counting up, whose rates rise."""
     groups = event.groups
-    most = max(int(groups.total), len(groups.values))
+    most = min(max(int(groups.total), len(groups.values)), MOST_BINS)
     if always_rising(groups.weight, groups.hits):
         return most
-    whole = bool((groups.weight == np.floor(groups.weight)).all() and (groups.hits == np.floor(groups.hits)).all())
+    whole = groups.whole and bool((groups.hits == np.floor(groups.hits)).all())
     slack = 0.0 if whole else 1e-13 * groups.total
     below, hits = np.concatenate([[0.0], groups.below()]), np.concatenate([[0.0], np.cumsum(groups.hits)])
-    for b in range(2, min(most, COMPILE_FROM_BINS) + 1):
-        cuts = mass_cuts(below[1:], b) if bins == "mass" else width_cuts(groups.values, b)
+    for b in range(2, min(most, SHORT_SWEEP) + 1):
+        cuts = mass_cuts(below[1:], b, groups.allowance) if bins == "mass" else width_cuts(groups.values, b)
         if not rates_rise(below, hits, cuts, slack):
             return b - 1
-    if most <= COMPILE_FROM_BINS:
+    if most <= SHORT_SWEEP:
         return most
-    if bins == "mass":
-        return int(rising_mass_bins(below[1:], hits[1:], COMPILE_FROM_BINS + 1, most, slack))
-    return int(rising_width_bins(groups.values, below[1:], hits[1:], COMPILE_FROM_BINS + 1, most, slack))
+    places, total, allowance = (below[1:], below[-1], groups.allowance) if bins == "mass" else (groups.values, 1.0, 0.0)
+    blocks = falling_blocks(groups.weight, groups.hits)
+    return int(long_sweep(places, total, allowance, below, hits, blocks, SHORT_SWEEP + 1, most, slack))
 
 
 ABOUT = About(

@@ -23,6 +23,8 @@ class Groups:
     values: Floats
     weight: Floats
     hits: Floats
+    whole: bool = True
+    """are all weights whole numbers?"""
 
     @property
     def total(self) -> float:
@@ -37,6 +39,11 @@ class Groups:
         """Weight of each group and all before it."""
         return np.cumsum(self.weight)
 
+    @property
+    def allowance(self) -> float:
+        """How far a cumulative weight may be off by rounding."""
+        return 0.0 if self.whole else 1e-12 * self.total
+
 
 def grouped(probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None) -> Groups:
     """One sort, then sums over runs of equal predictions. Groups of weight 0 are left out."""
@@ -50,17 +57,19 @@ def grouped(probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] |
         return Groups(values, weight, np.add.reduceat(y, starts, dtype=np.float64))
     weight, hits = np.add.reduceat(w, starts), np.add.reduceat(w * y, starts)
     kept = weight > 0
-    return Groups(values[kept], weight[kept], hits[kept])
+    return Groups(values[kept], weight[kept], hits[kept], bool((w == np.floor(w)).all()))
 
 
-def mass_cuts(below: Floats, n_bins: int) -> NDArray[np.intp]:
+def mass_cuts(below: Floats, n_bins: int, allowance: float | None = None) -> NDArray[np.intp]:
     """Equal-mass bins as cuts 0 = c_0 ≤ … ≤ c_m = G between groups, from the cumulative weights.
 
-    The i-th cut comes after the last group whose cumulative weight is at most i/m of the whole; the allowance is for
-    weights that are not whole numbers.
+    The i-th cut comes after the last group whose cumulative weight is at most i/m of the whole, give or take the allowance
+    for rounding: nothing for whole numbers.
     """
+    if allowance is None:
+        allowance = 0.0 if (below == np.floor(below)).all() else 1e-12 * float(below[-1])
     targets = np.arange(1, n_bins) * below[-1] / n_bins
-    inner = np.searchsorted(below, targets + 1e-12 * below[-1], side="right")
+    inner = np.searchsorted(below, targets + allowance, side="right")
     return np.concatenate([[0], inner, [len(below)]]).astype(np.intp)
 
 

@@ -24,7 +24,8 @@ def probabilities(logits: NDArray[Any]) -> NDArray[Any]:
     out = np.empty_like(logits)
     for rows in row_blocks(*logits.shape):
         z = logits[rows]
-        np.exp(z - z.max(axis=1, keepdims=True), out=out[rows])
+        with np.errstate(over="ignore"):  # −∞ is as good as far below
+            np.exp(z - z.max(axis=1, keepdims=True), out=out[rows])
         out[rows] /= out[rows].sum(axis=1, keepdims=True)
     return out
 
@@ -38,7 +39,8 @@ def sigmoid(logits: NDArray[Any]) -> NDArray[Any]:
 
 def log_probabilities(logits: NDArray[Any]) -> NDArray[Any]:
     """log softmax, `(n, K)`."""
-    z = logits - logits.max(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        z = np.maximum(logits - logits.max(axis=1, keepdims=True), -np.finfo(logits.dtype).max)
     z -= np.log(np.exp(z).sum(axis=1, keepdims=True))
     return z
 

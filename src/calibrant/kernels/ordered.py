@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.kernels.compiled import COMPILE_FROM
+from calibrant.kernels.radix import radix_sorted
+
 
 def in_order(
     probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None
@@ -21,7 +24,10 @@ def in_order(
         keys = (probs + probs.dtype.type(0)).view(unsigned)  # the addition turns −0 into 0
         keys <<= unsigned(1)
         keys |= outcomes
-        keys.sort()
+        if len(keys) >= COMPILE_FROM:
+            keys = radix_sorted(keys)
+        else:
+            keys.sort()
         y = (keys & unsigned(1)).astype(np.uint8)
         keys >>= unsigned(1)
         return keys.view(probs.dtype), y, None

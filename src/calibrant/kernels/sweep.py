@@ -1,77 +1,91 @@
-"""How many bins can there be before the observed rates stop rising?"""
+"""How many bins can there be before the observed rates stop rising?
+
+Rates h/n of neighbouring bins are compared as h·n' ≤ h'·n, exact for whole numbers; `slack` allows for the rounding of other
+weights.
+
+Only cuts inside the blocks of an isotonic fit can make the rates fall: the first part of such a block lies above its mean and
+the last part below, so across a cut between blocks the rate cannot drop. A long sweep therefore looks at those cuts alone.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
 
-
-@compiled
-def rising_mass_bins(below: Any, hits: Any, first: int, most: int, slack: float) -> int:
-    """The last number of equal-mass bins, counting up from `first`, before the rates fall.
-
-    `below` and `hits` are cumulative weights and hits of the groups. Rates h/n are compared as h·n' ≤ h'·n, exact for whole
-    numbers; `slack` allows for the rounding of other weights. A cut is found by bisection, as in `groups.mass_cuts`.
-    """
-    total = below[len(below) - 1]
-    for b in range(first, most + 1):
-        start_n, start_h = 0.0, 0.0
-        last_n, last_h = 0.0, 0.0
-        for i in range(1, b + 1):
-            target = i * total / b + 1e-12 * total
-            low, high = 0, len(below)
-            while low < high:
-                middle = (low + high) // 2
-                if below[middle] <= target:
-                    low = middle + 1
-                else:
-                    high = middle
-            if i == b:
-                low = len(below)
-            if low == 0 or below[low - 1] == start_n:
-                continue
-            n, h = below[low - 1] - start_n, hits[low - 1] - start_h
-            if last_h * n - h * last_n > slack * (n + last_n):
-                return b - 1
-            start_n, start_h, last_n, last_h = below[low - 1], hits[low - 1], n, h
-    return most
+Floats = NDArray[np.float64]
 
 
-@compiled
-def rising_width_bins(values: Any, below: Any, hits: Any, first: int, most: int, slack: float) -> int:
-    """The same for equal-width bins, closed on the right."""
-    for b in range(first, most + 1):
-        start_n, start_h = 0.0, 0.0
-        last_n, last_h = 0.0, 0.0
-        for i in range(1, b + 1):
-            edge = i / b
-            low, high = 0, len(values)
-            while low < high:
-                middle = (low + high) // 2
-                if values[middle] <= edge:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low == 0 or below[low - 1] == start_n:
-                continue
-            n, h = below[low - 1] - start_n, hits[low - 1] - start_h
-            if last_h * n - h * last_n > slack * (n + last_n):
-                return b - 1
-            start_n, start_h, last_n, last_h = below[low - 1], hits[low - 1], n, h
-    return most
-
-
-def rates_rise(below: Any, hits: Any, cuts: Any, slack: float) -> bool:
-    """The same check for one set of cuts between groups; `below` and `hits` begin with 0."""
+def rates_rise(below: Floats, hits: Floats, cuts: NDArray[np.intp], slack: float) -> bool:
+    """Do the rates between consecutive cuts never fall? `below` and `hits` are cumulative over groups and begin with 0."""
     n, h = np.diff(below[cuts]), np.diff(hits[cuts])
     n, h = n[n > 0], h[n > 0]
     return bool((h[:-1] * n[1:] - h[1:] * n[:-1] <= slack * (n[1:] + n[:-1])).all())
 
 
-def always_rising(weight: Any, hits: Any) -> bool:
+def always_rising(weight: Floats, hits: Floats) -> bool:
     """Do the rates of the groups themselves never fall? Then those of no bins do."""
     rates = hits / weight
     return bool((np.diff(rates) >= 0).all())
+
+
+def falling_blocks(weight: Floats, hits: Floats) -> NDArray[np.intp]:
+    """(M, 2): first and last group of each block of an isotonic fit of the rates that pools more than one group."""
+    from scipy.optimize import isotonic_regression
+
+    rates = hits / weight
+    ends = isotonic_regression(rates, weights=weight).blocks
+    starts = ends[:-1]
+    pooled = np.maximum.reduceat(rates, starts) > np.minimum.reduceat(rates, starts)  # equal rates fall nowhere
+    return np.stack([ends[:-1][pooled], ends[1:][pooled] - 1], axis=1).astype(np.intp)
+
+
+@compiled
+def long_sweep(  # noqa: C901  (nested functions are what Numba inlines)
+    places: Any, total: float, allowance: float, below: Any, hits: Any, blocks: Any, first: int, most: int, slack: float
+) -> int:
+    """The last number of bins b, counting up from `first`, before the rates fall.
+
+    A group lies in the k-th of b bins for the smallest k with place ≤ k·total/b + allowance, as in `groups.mass_cuts` (place:
+    cumulative weight) and `groups.width_cuts` (place: the prediction, total 1).
+    """
+    n_groups = len(places)
+
+    def reached(k: int, b: int) -> int:
+        if k <= 0:
+            return 0
+        if k >= b:
+            return n_groups
+        low, high, target = 0, n_groups, k * total / b + allowance
+        while low < high:
+            middle = (low + high) // 2
+            if places[middle] <= target:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def bin_of(group: int, b: int) -> int:
+        k = max(1, int(np.ceil((places[group] - allowance) * b / total)))
+        while k > 1 and places[group] <= (k - 1) * total / b + allowance:
+            k -= 1
+        while k < b and places[group] > k * total / b + allowance:
+            k += 1
+        return min(k, b)
+
+    for b in range(first, most + 1):
+        for m in range(len(blocks)):
+            k = bin_of(blocks[m, 0], b)
+            cut = reached(k, b)
+            while cut <= blocks[m, 1]:
+                start, k = reached(k - 1, b), bin_of(cut, b)
+                stop = reached(k, b)
+                n0, n1 = below[cut] - below[start], below[stop] - below[cut]
+                h0, h1 = hits[cut] - hits[start], hits[stop] - hits[cut]
+                if h0 * n1 - h1 * n0 > slack * (n0 + n1):
+                    return b - 1
+                cut = stop
+    return most

@@ -99,8 +99,8 @@ class TemperatureMap(CalibrationMap):
 
     def new_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
         """z/T, with the largest of each row at 0 so that nothing overflows."""
-        centred = logits - logits.max(axis=1, keepdims=True) if logits.ndim == 2 else logits
         with np.errstate(over="ignore"):
+            centred = logits - logits.max(axis=1, keepdims=True) if logits.ndim == 2 else logits
             return np.maximum(centred / logits.dtype.type(self.temperature), -np.finfo(logits.dtype).max)
 
     def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
@@ -130,21 +130,22 @@ def fit_logits(predictions: Predictions) -> tuple[NDArray[Any], tuple[str, ...]]
     if probs.ndim == 1:
         probs = np.stack([1 - probs, probs], axis=1)
     z = np.log(probs, out=np.full_like(probs, NEVER), where=probs > 0)
-    surprised = (probs == 0) & (label_shares(predictions) > 0)
-    if not surprised.any():
+    if predictions.soft:
+        row, column = np.nonzero((probs == 0) & (soft_shares(predictions) > 0))
+    else:
+        row = np.flatnonzero(probs[np.arange(len(probs)), predictions.labels] == 0)
+        column = predictions.labels[row]
+    if not len(row):
         return z, ()
     unit = np.finfo(probs.dtype).eps
-    z[surprised] = np.log(unit)
-    rows = surprised.any(axis=1)
-    text = f"{int(rows.sum())} rows (first: row {int(np.argmax(rows))}) give probability 0 to what happened"
+    z[row, column] = np.log(unit)
+    text = f"{len(np.unique(row))} rows (first: row {row[0]}) give probability 0 to what happened"
     return z, (f"{text}; read as {unit:.1e} for the fit",)
 
 
-def label_shares(predictions: Predictions) -> NDArray[np.float64]:
-    """Labels as rows of class shares."""
+def soft_shares(predictions: Predictions) -> NDArray[np.float64]:
+    """Soft labels as rows of class shares."""
     labels = predictions.labels
-    if not predictions.soft:
-        return np.eye(predictions.n_classes)[labels]
     return labels if labels.ndim == 2 else np.stack([1 - labels, labels], axis=1)
 
 
@@ -153,7 +154,7 @@ def label_logits(z: NDArray[Any], predictions: Predictions) -> NDArray[np.float6
     labels = predictions.labels
     if not predictions.soft:
         return z[np.arange(len(z)), labels].astype(np.float64)
-    return np.einsum("ij,ij->i", z, label_shares(predictions), dtype=np.float64)
+    return np.einsum("ij,ij->i", z, soft_shares(predictions), dtype=np.float64)
 
 
 def _cautions(found: kernel.Found, bounds: tuple[float, float]) -> tuple[str, ...]:

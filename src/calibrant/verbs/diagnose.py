@@ -162,7 +162,8 @@ def diagnose(
 def _verdict(view: str, said: float, ece: Estimate, gap: Estimate) -> tuple[bool | None, str]:
     floor = ece.noise_floor or 0.0
     excess, sd = ece.value - floor, ece.parts["noise_sd"]
-    seen = excess > MANY_SDS * sd and excess > ROUNDING
+    one_row = 0.5 / float(ece.parts["bins"].weight.sum())  # ECE moves in steps of a row
+    seen = excess > MANY_SDS * sd + one_row and excess > ROUNDING
     words = ("Mean confidence", "accuracy") if view == "top" else ("Mean prediction", "observed rate")
     facts = f"{words[0]} {said:.1%}, {words[1]} {said - gap.value:.1%}; ECE {number(ece.value)}, where a calibrated model would show about {number(floor)}."
     facts = facts.replace("%", " %")
