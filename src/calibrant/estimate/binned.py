@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant.about import About
 from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth
 from calibrant.bins.sums import settings
-from calibrant.estimate.compat import PRESETS, preset
+from calibrant.estimate.compat import PRESETS, collect_as
 from calibrant.inputs import check_choice
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
@@ -98,7 +98,8 @@ def ece(
     check_choice("compat", compat, tuple(PRESETS))
     if view == "auto" and not predictions.is_binary and predictions.n_classes == 2:
         view = PRESETS[compat].two_columns
-    estimate = binned_error(predictions, bins=preset(compat, n_bins, predictions.probs.dtype), view=view)
+    state = collect_as(compat, predictions.event(view), n_bins)
+    estimate = finish(state, predictions.view(view))
     described = dict(estimate.settings) | {"compat": compat, "differs": PRESETS[compat].differs}
     return replace(estimate, title=f"ECE as {PRESETS[compat].package} prints it", settings=described)
 

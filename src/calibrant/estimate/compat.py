@@ -8,15 +8,16 @@ rounded.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.bins import Edges
+from calibrant.bins import BinSums, Edges
 from calibrant.inputs import check_count
+from calibrant.predictions import Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Preset:
     """how it differs from `EqualWidth`, in a sentence"""
     two_columns: str = "top"
     """the view it takes of a matrix with two columns"""
+    counts: Callable[[int, Any], Edges] | None = None
+    """the bins it counts rows with, where they are not those it takes means with"""
 
 
 def torch_linspace(n_bins: int, dtype: Any) -> NDArray[np.float64]:
@@ -50,7 +53,11 @@ def _torchmetrics(n_bins: int, dtype: Any) -> Edges:
     return Edges((*torch_linspace(n_bins, dtype), np.inf), closed="left")
 
 
-def _netcal(n_bins: int, _dtype: Any) -> Edges:
+def _netcal(n_bins: int, dtype: Any) -> Edges:
+    return Edges(tuple(np.linspace(0, 1, n_bins + 1).astype(dtype)), closed="left")
+
+
+def _netcal_counts(n_bins: int, _dtype: Any) -> Edges:
     return Edges(tuple(np.linspace(0, 1, n_bins + 1)), closed="left")
 
 
@@ -64,7 +71,11 @@ PRESETS = {
         "torchmetrics", _torchmetrics, "bins closed on the left; predictions of exactly 1 get a bin of their own"
     ),
     "netcal": Preset(
-        "netcal", _netcal, "bins closed on the left; edges from linspace in float64, with float64 data", "binary"
+        "netcal",
+        _netcal,
+        "bins closed on the left; edges from linspace, rounded to the data's precision for means but not for counts",
+        "binary",
+        _netcal_counts,
     ),
     "sklearn": Preset(
         "scikit-learn's calibration_curve, weighted by bin size,", _sklearn, "edges from linspace in float64", "binary"
@@ -72,6 +83,13 @@ PRESETS = {
 }
 
 
-def preset(name: str, n_bins: int, dtype: Any) -> Edges:
-    """The bins of a package, for data of this precision."""
-    return PRESETS[name].bins(check_count(n_bins), dtype)
+def collect_as(name: str, event: Event, n_bins: int) -> BinSums:
+    """The sums of an event in the bins of a package."""
+    chosen, dtype = PRESETS[name], event.probs.dtype
+    state = chosen.bins(check_count(n_bins), dtype).collect(event)
+    if chosen.counts is None or dtype == np.float64:
+        return state
+    counted = chosen.counts(n_bins, dtype).collect(event)
+    share = np.divide(counted.weight, state.weight, out=np.zeros_like(state.weight), where=state.weight > 0)
+    sums = state.sums * share[..., None]
+    return replace(counted, sums=np.concatenate([counted.sums[..., :1], sums[..., 1:]], axis=-1))
