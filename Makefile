@@ -4,7 +4,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test slow check format bench clean
+.PHONY: help demo test slow peers check format bench bench-estimators clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -18,6 +18,9 @@ test: $(VENV)/.test ## all tests, with coverage
 slow: $(VENV)/.test ## also the statistical claims
 	$(BIN)/python -m pytest --slow $(ARGS)
 
+peers: $(VENV)/.peers ## agreement with other packages, and torch tensors
+	$(BIN)/python -m pytest tests/peers tests/estimate/test_compat.py tests/test_inputs.py $(ARGS)
+
 check: $(VENV)/.dev ## format, lint, types, import direction
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -29,7 +32,10 @@ format: $(VENV)/.dev ## mend what can be mended
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/.peers ## speed against other packages and the memory floor; writes benchmarks/results
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks import_time binned
+
+bench-estimators: $(VENV)/.peers ## every estimator against the fastest peer, and its growth with n
+	$(BIN)/python -m benchmarks estimators
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

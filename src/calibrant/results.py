@@ -53,6 +53,14 @@ class Record:
         """The record that `to_json` wrote."""
         return cls.from_dict(checked_schema(text))
 
+    def _hold(self, *names: str) -> None:
+        """Keep fields as arrays that cannot be written to."""
+        for name in names:
+            if getattr(self, name) is not None:
+                array = np.array(getattr(self, name))
+                array.flags.writeable = False
+                object.__setattr__(self, name, array)
+
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.to_dict() == other.to_dict()
 
@@ -111,13 +119,6 @@ def _revived(value: Any) -> Any:
         raise MapError(f"the saved {value['kind']} is incomplete or damaged: {error}") from error
 
 
-def _array(values: Any) -> NDArray[Any]:
-    """A read-only array for a field of a record."""
-    array = np.array(values)
-    array.flags.writeable = False
-    return array
-
-
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Interval(Record):
@@ -147,8 +148,7 @@ class BinTable(Record):
     label_rate: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        for f in fields(self):
-            object.__setattr__(self, f.name, _array(getattr(self, f.name)))
+        self._hold(*(f.name for f in fields(self)))
 
     @property
     def gap(self) -> NDArray[np.float64]:
@@ -175,8 +175,7 @@ class Curve(Record):
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        for name in ("x", "y", "low", "high", "support"):
-            object.__setattr__(self, name, _array(getattr(self, name)))
+        self._hold("x", "y", "low", "high", "support")
 
     def __repr__(self) -> str:
         return f"Curve({len(self.x)} points)"
@@ -191,8 +190,7 @@ class Line(Record):
     y: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        for f in fields(self):
-            object.__setattr__(self, f.name, _array(getattr(self, f.name)))
+        self._hold(*(f.name for f in fields(self)))
 
     @classmethod
     def thinned(cls, x: NDArray[np.float64], y: NDArray[np.float64], most: int = 1000) -> Line:
@@ -221,9 +219,7 @@ class ClassTable(Record):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", tuple(_plain(list(self.classes))))
-        for name in ("values", "n", "low", "high"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, _array(getattr(self, name)))
+        self._hold("values", "n", "low", "high")
 
     def worst(self, most: int = 10) -> tuple[tuple[Any, float], ...]:
         """The classes with the largest values, largest first."""
