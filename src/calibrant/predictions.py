@@ -278,6 +278,8 @@ class Predictions:
 
     def view(self, view: Any = "auto") -> str:
         """The full name of a view: `auto` is `binary` for one column and `top` for several."""
+        if isinstance(view, tuple) and len(view) == 2 and view[0] == "class":
+            view = f"class {view[1]}"
         if isinstance(view, int | np.integer) and not isinstance(view, bool):
             view = f"class {view}"
         if not isinstance(view, str):

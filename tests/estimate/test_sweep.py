@@ -134,3 +134,16 @@ def test_wrong_options_are_refused():
         cal.sweep_error([0, 1], [0.2, 0.7], bins=15)
     with pytest.raises(InputError, match="norm must be one of 1, 2, 'max'"):
         cal.sweep_error([0, 1], [0.2, 0.7], norm=3)
+
+
+def test_bins_are_named_by_word_or_by_class():
+    data = ([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.4, 0.6, 0.7, 0.9])
+    for word, rule in (("mass", cal.EqualMass), ("width", cal.EqualWidth)):
+        assert cal.sweep_error(*data, bins=rule) == cal.sweep_error(*data, bins=word)
+
+
+def test_a_number_of_bins_is_refused():
+    with pytest.raises(
+        InputError, match=r"bins must be 'mass' or 'width'; it is EqualMass\(n_bins=15.*chosen by the data"
+    ):
+        cal.sweep_error([0, 1], [0.2, 0.7], bins=cal.EqualMass(15))

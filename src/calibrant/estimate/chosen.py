@@ -11,6 +11,7 @@ from calibrant.bins.sums import stacked
 from calibrant.estimate.binned import check_options, finish
 from calibrant.inputs import check_choice
 from calibrant.predictions import Event, Predictions
+from calibrant.problems import InputError
 from calibrant.results import Estimate
 
 RULES: dict[str, Any] = {"mass": EqualMass, "width": EqualWidth}
@@ -23,10 +24,10 @@ Choice = Callable[[Event, str], int]
 
 
 def chosen_error(
-    predictions: Predictions, view: Any, bins: str, choose: Choice, *, name: str, kind: str, how: str, **options: Any
+    predictions: Predictions, view: Any, bins: Any, choose: Choice, *, name: str, kind: str, how: str, **options: Any
 ) -> Estimate:
     """The binned error with the number of bins that `choose` finds for the view's event, or for each class."""
-    check_choice("bins", bins, tuple(RULES))
+    bins = rule_name(bins)
     check_options(**options)
     chosen = predictions.view(view)
     events = predictions.class_events() if chosen == "classwise" else iter([predictions.event(chosen)])
@@ -41,6 +42,18 @@ def chosen_error(
     described.pop("rule", None)
     capped = (f"the sweep was ended at {MOST_BINS:,} bins",) if max(counts) >= MOST_BINS else ()
     return replace(estimate, name=name, settings=described, cautions=estimate.cautions + capped)
+
+
+def rule_name(bins: Any) -> str:
+    """`mass` or `width`, by name or by the rule's class; a rule with a number of bins is refused, as the data choose it."""
+    for name, rule in RULES.items():
+        if bins is rule:
+            return name
+        if isinstance(bins, rule):
+            raise InputError(
+                "bins", "must be 'mass' or 'width'", f"it is {bins!r}", "The number of bins is chosen by the data"
+            )
+    return str(check_choice("bins", bins, tuple(RULES)))
 
 
 def _joined(states: list[BinSums]) -> BinSums:
