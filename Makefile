@@ -15,8 +15,8 @@ demo: $(VENV)/.run ## diagnose, repair and compare the embedded example; writes 
 test: $(VENV)/.test ## all tests, with coverage
 	$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
 
-slow: $(VENV)/.test ## also the statistical claims
-	$(BIN)/python -m pytest --slow $(ARGS)
+slow: $(VENV)/.test ## the statistical claims, on simulated data with a known truth
+	$(BIN)/python -m pytest --slow tests/truth $(ARGS)
 
 peers: $(VENV)/.peers ## agreement with other packages, and torch tensors
 	$(BIN)/python -m pytest tests/peers tests/estimate/test_compat.py tests/test_inputs.py $(ARGS)
