@@ -25,68 +25,35 @@ from calibrant.estimate.smooth import smooth_error as smooth_error
 from calibrant.estimate.sweep import sweep_error as sweep_error
 from calibrant.examples import example as example
 from calibrant.files import read as read
-from calibrant.maps import (
-    CalibrationMap as CalibrationMap,
-)
-from calibrant.maps import (
-    Identity as Identity,
-)
-from calibrant.maps import (
-    Temperature as Temperature,
-)
-from calibrant.maps import (
-    load_map as load_map,
-)
+from calibrant.maps import Beta as Beta
+from calibrant.maps import CalibrationMap as CalibrationMap
+from calibrant.maps import Histogram as Histogram
+from calibrant.maps import Identity as Identity
+from calibrant.maps import Isotonic as Isotonic
+from calibrant.maps import OneVsRest as OneVsRest
+from calibrant.maps import Platt as Platt
+from calibrant.maps import Quadratic as Quadratic
+from calibrant.maps import Temperature as Temperature
+from calibrant.maps import TopLabel as TopLabel
+from calibrant.maps import load_map as load_map
 from calibrant.predictions import Predictions as Predictions
-from calibrant.problems import (
-    CalibrantError as CalibrantError,
-)
-from calibrant.problems import (
-    FileError as FileError,
-)
-from calibrant.problems import (
-    InputError as InputError,
-)
-from calibrant.problems import (
-    MapError as MapError,
-)
-from calibrant.problems import (
-    MissingExtra as MissingExtra,
-)
-from calibrant.results import (
-    BinTable as BinTable,
-)
-from calibrant.results import (
-    ClassTable as ClassTable,
-)
-from calibrant.results import (
-    Curve as Curve,
-)
-from calibrant.results import (
-    Estimate as Estimate,
-)
-from calibrant.results import (
-    Interval as Interval,
-)
+from calibrant.problems import CalibrantError as CalibrantError
+from calibrant.problems import FileError as FileError
+from calibrant.problems import InputError as InputError
+from calibrant.problems import MapError as MapError
+from calibrant.problems import MissingExtra as MissingExtra
+from calibrant.results import BinTable as BinTable
+from calibrant.results import ClassTable as ClassTable
+from calibrant.results import Curve as Curve
+from calibrant.results import Estimate as Estimate
+from calibrant.results import Interval as Interval
 from calibrant.results import Line as Line
-from calibrant.results import (
-    Table as Table,
-)
-from calibrant.score import (
-    BrierScore as BrierScore,
-)
-from calibrant.score import (
-    LogScore as LogScore,
-)
-from calibrant.score import (
-    Score as Score,
-)
-from calibrant.score import (
-    brier_score as brier_score,
-)
-from calibrant.score import (
-    log_score as log_score,
-)
+from calibrant.results import Table as Table
+from calibrant.score import BrierScore as BrierScore
+from calibrant.score import LogScore as LogScore
+from calibrant.score import Score as Score
+from calibrant.score import brier_score as brier_score
+from calibrant.score import log_score as log_score
 from calibrant.verbs.compare import Comparison as Comparison
 from calibrant.verbs.compare import compare as compare
 from calibrant.verbs.diagnose import Diagnosis as Diagnosis

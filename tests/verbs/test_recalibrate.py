@@ -32,7 +32,7 @@ def test_the_repair_keeps_the_top_class():
 
 
 WRONG_METHODS = {
-    "unknown": "platt",
+    "unknown": "magic",
     "None": None,
     "a list": ["temperature"],
     "a class": Temperature,

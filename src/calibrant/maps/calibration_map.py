@@ -135,12 +135,20 @@ class CalibrationMap(Record, ABC):
             raise FileError(f"cannot write the map {str(path)!r}: {error.strerror}") from error
 
     def __repr__(self) -> str:
-        shown = ", ".join(
-            f"{name}={number(value) if np.ndim(value) == 0 else f'{np.size(value)} numbers'}"
-            for name, value in self.parameters.items()
-        )
-        lines = [f"{type(self).__name__}({shown}; {self.fit!r})", *(f"  caution: {c}" for c in self.fit.cautions)]
-        return "\n".join(lines)
+        values = self.parameters
+        if len(values) > MANY_PARAMETERS:
+            shown = f"{self.n_parameters} parameters"
+        else:
+            sizes = {k: number(v) if np.ndim(v) == 0 else f"{np.size(v)} numbers" for k, v in values.items()}
+            shown = ", ".join(f"{name}={text}" for name, text in sizes.items())
+        cautions = self.fit.cautions[:MANY_PARAMETERS]
+        more = len(self.fit.cautions) - len(cautions)
+        lines = [f"{type(self).__name__}({shown}; {self.fit!r})", *(f"  caution: {c}" for c in cautions)]
+        return "\n".join([*lines, *([f"  and {more} more"] if more else [])])
+
+
+MANY_PARAMETERS = 4
+"""Parameters and cautions shown one by one."""
 
 
 def load_map(path: str | Path) -> CalibrationMap:

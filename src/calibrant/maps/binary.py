@@ -1,0 +1,92 @@
+"""What maps of a single event share: the event's log-odds, a curve to draw, and the road to several classes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.kernels.groups import Groups, grouped
+from calibrant.kernels.logits import log_odds
+from calibrant.maps.calibration_map import CalibrationMap, admit_fit
+from calibrant.predictions import Predictions
+from calibrant.problems import InputError
+from calibrant.results import Line
+
+Floats = NDArray[np.float64]
+
+
+class BinaryRecipe(ABC):
+    """A recipe for the map of a single event. Data with several columns are fitted one class against the rest."""
+
+    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> CalibrationMap:
+        """The map that repairs these predictions best."""
+        predictions = admit_fit(labels, probs, logits, weights)
+        if predictions.is_binary:
+            return self.fit_event(predictions)
+        from calibrant.maps.several import OneVsRest  # which is made of binary recipes
+
+        return OneVsRest(self).fit(predictions)
+
+    @abstractmethod
+    def fit_event(self, predictions: Predictions) -> BinaryMap:
+        """The map of a single event; `predictions` have one column."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BinaryMap(CalibrationMap):
+    """A function of the probability of an event. Here the ranking is that of the rows."""
+
+    @abstractmethod
+    def of_log_odds(self, z: Floats) -> Floats:
+        """Repaired probabilities for log-odds, which may be infinite."""
+
+    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+        """Logits to repaired probabilities, in their own precision."""
+        return inside(self.of_log_odds(logits.astype(np.float64)), logits.dtype)
+
+    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
+        """Probabilities to repaired ones, in their own precision."""
+        return inside(self.of_log_odds(log_odds(probs.astype(np.float64))), probs.dtype)
+
+    def curve(self, points: int = 201) -> Line:
+        """The map itself, for drawing: what is said and what should be."""
+        if points < 2:
+            raise InputError("points", "must be at least 2", f"it is {points!r}")
+        x = np.linspace(0, 1, points)
+        return Line(x, self.from_probs(x))
+
+
+def event_groups(predictions: Predictions) -> tuple[Groups, Floats, tuple[str, ...]]:
+    """Rows pooled by equal prediction, the log-odds of each group, and what had to be assumed.
+
+    Predictions of exactly 0 or 1 have no log-odds; for fitting they are read as one rounding unit away.
+    """
+    event = predictions.event("binary")
+    groups = event.groups
+    if predictions.logits is not None:
+        groups = grouped_logits(predictions)
+        return groups, groups.values, ()
+    unit = float(np.finfo(event.probs.dtype).eps)
+    z = log_odds(groups.values)
+    if np.isfinite(z).all():
+        return groups, z, ()
+    z = np.where(np.isinf(z), np.sign(z) * -np.log(unit), z)
+    return groups, z, (f"predictions of exactly 0 or 1 are read as {unit:.1e} away for the fit",)
+
+
+def grouped_logits(predictions: Predictions) -> Groups:
+    """Rows pooled by equal logit: `values` are logits."""
+    assert predictions.logits is not None  # the caller has looked
+    z = predictions.logits.astype(np.float64)
+    outcomes = predictions.event("binary").outcomes.astype(np.float64)  # not packed: logits are not in [0, 1]
+    return grouped(z, outcomes, predictions.weights)
+
+
+def inside(probs: Floats, dtype: Any) -> NDArray[Any]:
+    """In the wanted precision and never rounded to 0 or 1 there: no outcome is called impossible by rounding."""
+    info = np.finfo(dtype)
+    return np.clip(probs.astype(dtype), info.tiny, 1 - info.epsneg)

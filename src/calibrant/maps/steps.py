@@ -1,0 +1,168 @@
+"""Maps that read the rate off the data: isotonic regression and histogram binning."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.bins import Binning, EqualMass
+from calibrant.kernels.logits import sigmoid
+from calibrant.maps.binary import BinaryMap, BinaryRecipe, Floats
+from calibrant.maps.calibration_map import Fit
+from calibrant.predictions import Predictions
+from calibrant.problems import InputError
+from calibrant.results import kind
+
+
+@dataclass(frozen=True, slots=True)
+class Isotonic(BinaryRecipe):
+    """The rising step function closest to the data, joined by straight lines.
+
+    Equal predictions are pooled first. `centred=True` puts one knot at the middle of each step, which makes the map rise
+    strictly between its ends. `bounded=True` draws the heights towards ½ by 1/(n+1), so that nothing is called impossible and
+    the log score stays finite; `bounded=False` gives the plain least-squares fit, as in scikit-learn.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> fitted = cal.Isotonic(bounded=False).fit([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9])
+    >>> fitted.apply([0.1, 0.5, 0.9])
+    array([0. , 0.5, 1. ])
+    """
+
+    centred: bool = False
+    bounded: bool = True
+
+    def fit_event(self, predictions: Predictions) -> KnotMap:
+        """Pool adjacent violators on the pooled rows."""
+        from scipy.optimize import isotonic_regression
+
+        groups = predictions.event("binary").groups
+        fitted = isotonic_regression(groups.hits / groups.weight, weights=groups.weight)
+        starts = fitted.blocks[:-1]
+        if self.centred:
+            mass = np.add.reduceat(groups.weight, starts)
+            x, y = np.add.reduceat(groups.weight * groups.values, starts) / mass, fitted.x[starts]
+        else:
+            ends = np.unique(np.concatenate([starts, fitted.blocks[1:] - 1]))
+            x, y = groups.values[ends], fitted.x[ends]
+        y = np.clip(y, 0, 1)
+        return KnotMap(
+            predictions.classes, True, Fit(predictions.n), x, bounded(y, groups.total) if self.bounded else y
+        )
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class KnotMap(BinaryMap):
+    """Straight lines between knots, level beyond the first and the last."""
+
+    x: NDArray[np.float64] = ()  # type: ignore[assignment]
+    y: NDArray[np.float64] = ()  # type: ignore[assignment]
+
+    method: ClassVar[str] = "isotonic"
+    keeps_ranking: ClassVar[bool] = False
+    keeps_accuracy: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._hold("x", "y")
+
+    @property
+    def injective(self) -> bool:
+        """Only if it rises all the way from 0 to 1."""
+        return bool(self.x[0] == 0 and self.x[-1] == 1 and (np.diff(self.y) > 0).all())
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"x": self.x, "y": self.y}
+
+    def of_log_odds(self, z: Floats) -> Floats:
+        """Linear interpolation in the probability."""
+        return self._at(sigmoid(z))
+
+    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
+        """Straight from the probabilities, without a detour."""
+        return self._at(probs.astype(np.float64)).astype(probs.dtype)
+
+    def _at(self, p: Floats) -> Floats:
+        return np.interp(p, self.x, self.y)
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram(BinaryRecipe):
+    """The observed rate of the prediction's bin.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> fitted = cal.Histogram(cal.EqualWidth(2), bounded=False).fit([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])
+    >>> fitted.apply([0.2, 0.7])
+    array([0.5, 1. ])
+    """
+
+    bins: Binning = EqualMass(15)  # noqa: RUF009  (frozen)
+    bounded: bool = True
+
+    def fit_event(self, predictions: Predictions) -> StepMap:
+        """Sums a bin; an empty bin takes the middle of its ends."""
+        event = predictions.event("binary")
+        state = self.bins.collect(event)
+        filled = state.weight[0] > 0
+        high, rate = state.high[0][filled], state.label_rate[0][filled]
+        heights = bounded(rate, float(state.total[0])) if self.bounded else rate
+        return StepMap(predictions.classes, True, Fit(predictions.n), high[:-1], heights, state.weight[0][filled])
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class StepMap(BinaryMap):
+    """One height a bin; bins are closed on the right."""
+
+    cuts: NDArray[np.float64] = ()  # type: ignore[assignment]
+    heights: NDArray[np.float64] = ()  # type: ignore[assignment]
+    weight: NDArray[np.float64] = ()  # type: ignore[assignment]
+
+    method: ClassVar[str] = "histogram"
+    keeps_ranking: ClassVar[bool] = False
+    keeps_accuracy: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._hold("cuts", "heights", "weight")
+
+    @property
+    def injective(self) -> bool:
+        return False
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"cuts": self.cuts, "heights": self.heights}
+
+    def certificate(self, risk: float = 0.1) -> float:
+        """With probability 1 − risk every bin is calibrated within this distance, whatever the model (Gupta & Ramdas 2021)."""
+        if not 0 < risk < 1:
+            raise InputError("risk", "must lie between 0 and 1", f"it is {risk!r}")
+        fewest = float(self.weight.min())
+        return 1.0 if fewest < 2 else min(1.0, math.sqrt(math.log(2 * len(self.weight) / risk) / (2 * (fewest - 1))))
+
+    def of_log_odds(self, z: Floats) -> Floats:
+        """The height of the bin."""
+        return self._at(sigmoid(z))
+
+    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
+        """Straight from the probabilities, without a detour."""
+        return self._at(probs.astype(np.float64)).astype(probs.dtype)
+
+    def _at(self, p: Floats) -> Floats:
+        return self.heights[np.searchsorted(self.cuts, p, side="left")]
+
+
+def bounded(heights: Floats, total: float) -> Floats:
+    """Drawn towards ½ by 1/(n+1): nothing is impossible."""
+    share = 1 / (total + 1)
+    return (1 - share) * heights + share / 2

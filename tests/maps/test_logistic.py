@@ -1,0 +1,118 @@
+"""Platt's map, the quadratic one and beta calibration."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+from sklearn.linear_model import LogisticRegression
+
+import calibrant as cal
+from calibrant import InputError
+from calibrant.kernels.logistic import fit_logistic
+from calibrant.maps import BetaMap, LogOddsMap
+from tolerances import OPTIMISER, STANDARD_ERRORS
+
+
+@pytest.fixture
+def data(rng):
+    z = rng.normal(0, 2, 2000)
+    return (rng.random(2000) < expit(0.5 + 0.6 * z)).astype(int), expit(z)
+
+
+def test_newton_finds_the_minimum(rng):
+    features = np.stack([np.ones(300), rng.normal(size=300), rng.normal(size=300)], axis=1)
+    hits = (rng.random(300) < expit(features @ [0.3, 1.0, -0.5])).astype(float)
+
+    def loss(beta):
+        eta = features @ beta
+        return np.logaddexp(0, eta).sum() - hits @ eta
+
+    found = fit_logistic(features, np.ones(300), hits)
+    assert found.converged
+    assert found.coefficients == pytest.approx(minimize(loss, np.zeros(3), tol=1e-12).x, abs=1e-5)
+    assert found.loss * 300 <= loss(minimize(loss, np.zeros(3)).x) + 1e-6
+
+
+def test_platt_is_logistic_regression_on_smoothed_targets(data):
+    labels, probs = data
+    fitted = cal.Platt().fit(labels, probs)
+    n1, n0 = labels.sum(), (1 - labels).sum()
+    z = np.tile(logit(probs), 2)[:, None]
+    target = np.where(labels == 1, (n1 + 1) / (n1 + 2), 1 / (n0 + 2))
+    peer = LogisticRegression(C=np.inf, tol=1e-12, max_iter=1000)
+    peer.fit(z, np.repeat([1, 0], len(labels)), sample_weight=np.concatenate([target, 1 - target]))
+    assert [fitted.intercept, fitted.slope] == pytest.approx([peer.intercept_[0], peer.coef_[0, 0]], abs=1e-4)
+
+
+def test_platt_recovers_its_own_parameters(rng):
+    z = rng.normal(0, 2, 100_000)
+    fitted = cal.Platt().fit((rng.random(100_000) < expit(0.5 + 0.6 * z)).astype(int), logits=z)
+    # the standard errors of intercept and slope from the information at the truth
+    mu = expit(0.5 + 0.6 * z)
+    x = np.stack([np.ones_like(z), z], axis=1)
+    errors = np.sqrt(np.diag(np.linalg.inv((x.T * (mu * (1 - mu))) @ x)))
+    assert np.abs([fitted.intercept - 0.5, fitted.slope - 0.6] / errors).max() < STANDARD_ERRORS
+
+
+@pytest.mark.parametrize("variant", ["abm", "am", "ab"])
+def test_beta_minimises_the_log_score(data, variant):
+    labels, probs = data
+    fitted = cal.Beta(variant).fit(labels, probs)
+    best = cal.log_score(labels, fitted.apply(probs)).value
+    for a, b, c in np.array([fitted.a, fitted.b, fitted.c]) + 0.02 * np.array(
+        [[1, 1, 0], [-1, -1, 0], [0, 0, 1], [0, 0, -1]]
+    ):
+        other = BetaMap((0, 1), True, fitted.fit, a, b, (a - b) * np.log(2) if variant == "ab" else c)
+        assert best <= cal.log_score(labels, other.apply(probs)).value + OPTIMISER
+    assert (variant != "am") or fitted.a == fitted.b
+    assert (variant != "ab") or fitted.apply([0.5]) == pytest.approx([0.5])
+
+
+def test_beta_has_no_falling_side(rng):
+    probs = rng.random(300)
+    fitted = cal.Beta().fit((rng.random(300) < 0.5 - 0.4 * (probs - 0.5)).astype(int), probs)  # the truth falls
+    assert min(fitted.a, fitted.b) >= 0
+    assert (np.diff(fitted.curve().y) >= 0).all()
+
+
+def test_beta_equals_betacal(data):
+    betacal = pytest.importorskip("betacal")
+    labels, probs = data
+    for variant in ("abm", "am", "ab"):
+        peer = betacal.BetaCalibration(variant)
+        peer.fit(probs.reshape(-1, 1), labels)
+        assert cal.Beta(variant).fit(labels, probs).apply(probs) == pytest.approx(peer.predict(probs), abs=1e-3)
+
+
+def test_separable_rows_give_a_finite_map_and_a_word():
+    fitted = cal.Beta().fit([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9])
+    assert np.isfinite(list(fitted.parameters.values())).all()
+    assert np.isfinite(cal.log_score([1, 0], fitted.apply([0.1, 0.9])).value)
+
+
+def test_one_outcome_alone_is_told():
+    assert "the event never happened" in cal.Platt().fit([0, 0, 0], [0.1, 0.2, 0.6]).fit.cautions[0]
+
+
+def test_predictions_of_zero_and_one_are_told_and_stay_possible():
+    fitted = cal.Platt().fit([0, 1, 1, 0], [0.0, 1.0, 0.7, 0.4])
+    assert "predictions of exactly 0 or 1 are read as" in fitted.fit.cautions[0]
+    mended = fitted.apply([0.0, 1.0])
+    assert 0 < mended[0] < mended[1] < 1
+
+
+def test_what_a_map_says_of_itself():
+    line, bend = (LogOddsMap((0, 1), True, slope=2.0, square=c) for c in (0.0, 0.1))
+    assert (line.injective, line.keeps_ranking, line.keeps_accuracy, line.method) == (True, True, True, "platt")
+    assert (bend.injective, bend.keeps_ranking, bend.keeps_accuracy, bend.method) == (False, False, False, "quadratic")
+    assert not LogOddsMap((0, 1), True, slope=-1.0).keeps_ranking
+
+
+def test_wrong_variants_are_refused():
+    with pytest.raises(InputError, match="variant must be one of 'abm', 'am', 'ab'; it is 'abc'"):
+        cal.Beta("abc")
+
+
+def test_a_curve_has_at_least_two_points(data):
+    with pytest.raises(InputError, match="points must be at least 2; it is 1"):
+        cal.Platt().fit(*data).curve(1)
