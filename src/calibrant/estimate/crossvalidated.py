@@ -14,6 +14,7 @@ from calibrant.estimate.chosen import chosen_error
 from calibrant.inputs import check_count
 from calibrant.kernels.groups import mass_cuts, width_cuts
 from calibrant.kernels.ordered import group_starts, in_order
+from calibrant.kernels.sums import inner
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 
@@ -105,7 +106,7 @@ def unit_rows(event: Event) -> tuple[Floats, Floats, Floats, float]:
         times = w.astype(np.intp)
         p, y, w = np.repeat(p, times), np.repeat(y, times), np.ones(int(times.sum()))
     r = p - y
-    return p, r, w, float(np.dot(w, r**2))
+    return p, r, w, inner(w, r**2)
 
 
 def dealt(p: Floats, starts: NDArray[np.intp], folds: int, seed: int) -> NDArray[np.intp]:

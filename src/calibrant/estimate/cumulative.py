@@ -9,6 +9,7 @@ import numpy as np
 from calibrant.about import About
 from calibrant.inputs import check_choice
 from calibrant.kernels.groups import Groups
+from calibrant.kernels.sums import inner
 from calibrant.predictions import admit
 from calibrant.results import Estimate, Line
 
@@ -52,7 +53,7 @@ def ks_error(
 
 def null_sd(groups: Groups) -> float:
     """Standard deviation of C(1) if the forecasts are right: √Σ p(1−p) / n."""
-    return float(np.sqrt(np.dot(groups.weight, groups.values * (1 - groups.values)))) / groups.total
+    return float(np.sqrt(inner(groups.weight, groups.values * (1 - groups.values)))) / groups.total
 
 
 def _where(groups: Groups, steps: Any, statistic: str) -> list[float]:

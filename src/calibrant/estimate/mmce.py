@@ -11,6 +11,7 @@ import numpy as np
 from calibrant.about import About
 from calibrant.inputs import check_positive
 from calibrant.kernels.laplace import laplace_pair_sum, pair_sum
+from calibrant.kernels.sums import inner
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
@@ -41,7 +42,7 @@ def mmce(
     event = predictions.event(view)
     groups = event.groups
     square = max(line_pair_sum(groups.values, groups.residual, kernel, bandwidth), 0.0) / groups.total**2
-    floor = float(np.dot(groups.weight, groups.values * (1 - groups.values))) / groups.total**2
+    floor = inner(groups.weight, groups.values * (1 - groups.values)) / groups.total**2
     described = {
         "view": predictions.view(view),
         "kernel": kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel).__name__),

@@ -15,6 +15,7 @@ from calibrant.interval import mean_with_interval
 from calibrant.kernels.laplace import laplace_pair_sum, median_distance, middle_counts, pair_sum
 from calibrant.kernels.logits import two_columns
 from calibrant.kernels.pairs import matrix_pair_sum
+from calibrant.kernels.sums import inner
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
@@ -139,8 +140,8 @@ def _line_sums(event: Event, kernel: str, width: float) -> tuple[float, float, f
     else:
         total = laplace_pair_sum(groups.values, groups.residual, scaled)
     r = event.probs.astype(np.float64) - event.outcomes
-    diagonal = float(np.dot(r, r) if event.weights is None else np.dot(event.weights, r * r))
-    floor = float(np.dot(groups.weight, groups.values * (1 - groups.values)))
+    diagonal = inner(r, r) if event.weights is None else inner(event.weights, r * r)
+    floor = inner(groups.weight, groups.values * (1 - groups.values))
     return 2 * total, 2 * diagonal, groups.total, 2 * floor
 
 
@@ -149,8 +150,8 @@ def _row_sums(predictions: Predictions, kernel: str, width: float) -> tuple[floa
     w = np.ones(len(p)) if predictions.weights is None else predictions.weights
     chosen = KERNELS[kernel]
     total = matrix_pair_sum(p, error * w[:, None], partial(chosen.of, width), chosen.squared)
-    diagonal = float(np.dot(w, np.einsum("ij,ij->i", error, error)))
-    floor = float(np.dot(w, 1 - np.einsum("ij,ij->i", p, p)))
+    diagonal = inner(w, np.einsum("ij,ij->i", error, error))
+    floor = inner(w, 1 - np.einsum("ij,ij->i", p, p))
     return total, diagonal, float(w.sum()), floor
 
 

@@ -58,7 +58,7 @@ def rising_bins(event: Event, bins: str) -> int:
     most = min(max(int(groups.total), len(groups.values)), MOST_BINS)
     if always_rising(groups.weight, groups.hits):
         return most
-    whole = groups.whole and bool((groups.hits == np.floor(groups.hits)).all())
+    whole = groups.whole and (event.hard or bool((groups.hits == np.floor(groups.hits)).all()))
     slack = 0.0 if whole else 1e-13 * groups.total
     below, hits = np.concatenate([[0.0], groups.below()]), np.concatenate([[0.0], np.cumsum(groups.hits)])
     for b in range(2, min(most, SHORT_SWEEP) + 1):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.kernels.sums import inner
 from calibrant.problems import InputError
 from calibrant.results import Interval
 
@@ -43,7 +44,7 @@ def mean_with_interval(
         )
         return mean, None, (few,) if np.isfinite(mean) else ()
     centred = values - mean
-    squares = float(np.dot(centred, centred) if weights is None else np.dot(weights, centred**2))
+    squares = inner(centred, centred) if weights is None else inner(weights, centred**2)
     margin = _student(level, count - 1, z) * (squares / (count - 1) / count) ** 0.5
     cautions = []
     if count < FEW_ROWS:

@@ -25,10 +25,12 @@ class Groups:
     hits: Floats
     whole: bool = True
     """are all weights whole numbers?"""
+    single: bool = False
+    """is every group one row of weight 1?"""
 
     @property
     def total(self) -> float:
-        return float(self.weight.sum())
+        return float(len(self.weight)) if self.single else float(self.weight.sum())
 
     @property
     def residual(self) -> Floats:
@@ -37,7 +39,7 @@ class Groups:
 
     def below(self) -> Floats:
         """Weight of each group and all before it."""
-        return np.cumsum(self.weight)
+        return np.arange(1.0, len(self.weight) + 1) if self.single else np.cumsum(self.weight)
 
     @property
     def allowance(self) -> float:
@@ -48,9 +50,9 @@ class Groups:
 def grouped(probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None) -> Groups:
     """One sort, then sums over runs of equal predictions. Groups of weight 0 are left out."""
     p, y, w = in_order(probs, outcomes, weights)
+    if w is None and (p[1:] != p[:-1]).all():
+        return Groups(p.astype(np.float64, copy=False), np.ones(len(p)), y.astype(np.float64), single=True)
     starts = group_starts(p)
-    if w is None and len(starts) == len(p):
-        return Groups(p.astype(np.float64), np.ones(len(p)), y.astype(np.float64))
     values = p[starts].astype(np.float64)
     if w is None:
         weight = np.diff(np.append(starts, len(p))).astype(np.float64)

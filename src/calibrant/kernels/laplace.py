@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.kernels.blocks import added_over_blocks
 from calibrant.kernels.compiled import compiled
+from calibrant.kernels.sums import inner
 
 Floats = NDArray[np.float64]
 
@@ -29,14 +30,14 @@ def laplace_pair_sum(values: Floats, a: Floats, bandwidth: float) -> float:
     span = LARGEST_EXPONENT * bandwidth
     if float(values[-1] - values[0]) > MANY_STRETCHES * span:
         return float(laplace_recursion(values, a, bandwidth))
-    total, carried, at = float(np.dot(a, a)), 0.0, float(values[0])
+    total, carried, at = inner(a, a), 0.0, float(values[0])
     start = 0
     while start < len(values):
         end = int(np.searchsorted(values, values[start] + span, side="right"))
         local = (values[start:end] - values[start]) / bandwidth
         grown = a[start:end] * np.exp(local)
         before = np.cumsum(grown) - grown + carried * np.exp((at - values[start]) / bandwidth)
-        total += 2 * float(np.dot(a[start:end] * np.exp(-local), before))
+        total += 2 * inner(a[start:end] * np.exp(-local), before)
         carried, at = float((before[-1] + grown[-1]) * np.exp(-local[-1])), float(values[end - 1])
         start = end
     return total
@@ -75,7 +76,7 @@ def median_distance(values: Floats, weight: Floats) -> float:
 
     def within(t: float) -> float:
         reach = below[np.searchsorted(values, values + t, side="right")] - below[1:]
-        return float(np.dot(weight, reach)) + equal
+        return inner(weight, reach) + equal
 
     def smallest(count: float) -> float:
         low, high = 0.0, float(values[-1] - values[0])

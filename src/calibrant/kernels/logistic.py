@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.logits import sigmoid
+from calibrant.kernels.sums import inner
 
 Floats = NDArray[np.float64]
 
@@ -51,4 +52,4 @@ def fit_logistic(features: Floats, weight: Floats, hits: Floats) -> LogisticFit:
 
 def _loss(features: Floats, weight: Floats, hits: Floats, beta: Floats, ridge: float) -> float:
     eta = features @ beta
-    return float(weight @ np.logaddexp(0.0, eta) - hits @ eta + ridge / 2 * (beta @ beta))
+    return inner(weight, np.logaddexp(0.0, eta)) - inner(hits, eta) + ridge / 2 * inner(beta, beta)

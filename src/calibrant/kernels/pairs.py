@@ -37,7 +37,7 @@ def matrix_pair_sum(rows: Floats, a: Floats, kernel: Callable[[Floats], Floats],
             at = slice(start, start + size)
             d, inner = distance[:, :size], product[:, :size]
             fill(rows[block], columns[:, at], a[block], others[:, at], squared, d, inner)
-            value = float(np.vdot(kernel(d), inner))
+            value = float(np.einsum("ij,ij->", kernel(d), inner))
             total += value if start == block.start else 2 * value
         return total
 
