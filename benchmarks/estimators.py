@@ -239,7 +239,9 @@ def against_peers() -> None:
             measure(case, table, peers, skipped)
     table.findings += [
         "`np.sort` of 10⁶ float64 here: " + _sorts(),
-        f"calibrant at commit {commit()}.",
+        "On AMD's Zen 4 the AVX-512 `np.sort` is several times slower than the AVX2 one (numpy/x86-simd-sort#6): a goal in units of "
+        "`np.sort` is met in earnest only where the table without AVX-512, `estimators_avx2`, says so. That table slows `np.exp` too.",
+        circumstances(),
         "torch-uncertainty: its calibration metrics are loaded without the rest of the package, which wants torchvision and lightning.",
         "Left out: the class-wise errors of classifier-calibration (a Python loop of 5·10⁷ steps) and torch-uncertainty (212 s in a "
         "trial: every class is added to what it stores); probmetrics calls relplot.",
@@ -251,8 +253,17 @@ def against_peers() -> None:
 
 def commit() -> str:
     """The state of the code that was measured."""
-    command = ["git", "-C", str(Path(cal.__file__).parent), "describe", "--always", "--dirty"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
+    here = ["git", "-C", str(Path(cal.__file__).parent)]
+    name, changed = (
+        subprocess.run([*here, *command], capture_output=True, text=True, check=False).stdout.strip()
+        for command in (("rev-parse", "--short", "HEAD"), ("status", "--porcelain", "."))
+    )
+    return (name or "unknown") + (", changed since" if changed else "")
+
+
+def circumstances() -> str:
+    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    return f"calibrant at commit {commit()}; load average at the end {load}, so other work may have shared the cores."
 
 
 def _sorts() -> str:
@@ -310,7 +321,7 @@ def growth() -> None:
         f"process {found['peak']:.0f} MiB ({found['before']:.0f} before the call), value {found['value']:.3e}."
     )
     print(report.findings[-1])
-    report.findings.append(f"calibrant at commit {commit()}.")
+    report.findings.append(circumstances())
     report.write(("scipy",))
 
 

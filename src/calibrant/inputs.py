@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.arrays import column_names, to_numpy
-from calibrant.kernels.checks import all_in_unit_interval, row_sums
+from calibrant.kernels.checks import all_in_unit_interval, rows_are_distributions
 from calibrant.problems import InputError
 
 ROW_SUM_TOLERANCE = 1e-4
@@ -103,9 +103,17 @@ def _range_advice(low: float, high: float) -> str:
     return "If these are logits, use Predictions.from_logits"
 
 
+def check_matrix(probs: FloatArray, normalize: bool | None) -> FloatArray:
+    """Rows of probabilities: in range, and summing to 1 or made to."""
+    if rows_are_distributions(probs):
+        return probs
+    check_probabilities(probs)
+    return check_row_sums(probs, normalize)
+
+
 def check_row_sums(probs: FloatArray, normalize: bool | None, argument: str = "probs") -> FloatArray:
     """Refuse rows that do not sum to 1, or divide them by their sum if the user asked for it."""
-    sums = row_sums(probs)
+    sums = probs.sum(axis=1, dtype=np.float64)
     off = np.abs(sums - 1) > ROW_SUM_TOLERANCE
     if not off.any():
         return probs

@@ -93,9 +93,10 @@ class Predictions:
         columns = column_names(probs)
         said = inputs.floats(probs, "probs")
         inputs.check_swapped(labels, said, soft)
-        inputs.check_probabilities(said)
         if said.ndim == 2:
-            said = inputs.check_row_sums(said, normalize)
+            said = inputs.check_matrix(said, normalize)
+        else:
+            inputs.check_probabilities(said)
         self._fill(labels, said, None, classes, columns, weights, groups, soft)
 
     @classmethod
@@ -252,9 +253,12 @@ class Predictions:
         checked = inputs.floats(probs, "probs")
         if checked.shape != self.said.shape:
             raise InputError("probs", f"must have shape {self.said.shape}", f"it has {checked.shape}")
-        inputs.check_probabilities(checked)
         changed = self._copy()
-        changed._probs, changed.logits = inputs.check_row_sums(checked, None) if checked.ndim == 2 else checked, None
+        if checked.ndim == 2:
+            checked = inputs.check_matrix(checked, None)
+        else:
+            inputs.check_probabilities(checked)
+        changed._probs, changed.logits = checked, None
         changed.source = None if made_by is None else (self, made_by)
         changed._protect()
         return changed

@@ -98,3 +98,14 @@ def test_the_median_of_an_even_number_of_pairs_is_the_middle_of_two():
 @pytest.mark.parametrize(("pairs", "counts"), [(1, (1, 1)), (2, (1, 2)), (3, (2, 2)), (6, (3, 4)), (2.5, (1.25, 1.25))])
 def test_the_middle_of_so_many_pairs(pairs, counts):
     assert middle_counts(pairs) == counts
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_compiled_count_of_pairs_gives_the_same_median(rng, monkeypatch, plain):
+    values = np.unique(rng.integers(0, 400, 200) / 400)
+    weight = rng.integers(1, 4, len(values)).astype(float)
+    expected = laplace.median_distance(values, weight)
+    monkeypatch.setattr(laplace, "COMPILE_FROM_GROUPS", 1)
+    if plain:
+        monkeypatch.setattr(laplace, "weight_within", laplace.weight_within.plain)
+    assert laplace.median_distance(values, weight) == expected

@@ -49,8 +49,10 @@ def test_the_size_of_tiles_does_not_matter(monkeypatch, rng, tile, squared):
         distance = np.abs(rows[:, None] - rows) ** (2 if squared else 1)
         whole = float((KERNELS[squared](distance.sum(axis=2)) * (a @ a.T)).sum())
         with monkeypatch.context() as patched:
-            patched.setattr(pairs, "TILE", tile)
-            assert pairs.matrix_pair_sum(rows, a, KERNELS[squared], squared) == pytest.approx(whole, rel=1e-11), n
+            for height, width in ((tile, 2 * tile + 1), (2 * tile + 1, tile)):
+                patched.setattr(pairs, "TILE_ROWS", height)
+                patched.setattr(pairs, "TILE_COLUMNS", width)
+                assert pairs.matrix_pair_sum(rows, a, KERNELS[squared], squared) == pytest.approx(whole, rel=1e-11), n
 
 
 def test_the_order_of_the_rows_does_not_matter(rng):

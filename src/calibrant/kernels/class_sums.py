@@ -78,11 +78,13 @@ def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale
         w = weights[np.uintp(i) * np.uintp(step)]
         row = probs[i]
         for k in range(n_classes):
-            inside = w if row[k] <= edge else 0.0
-            wp = inside * np.float64(row[k])
-            first[0, k] += inside
+            wide = np.float64(row[k])
+            wp = w * wide if row[k] <= edge else 0.0
             first[1, k] += wp
-            first[2, k] += wp * np.float64(row[k])
+            first[2, k] += wp * wide
+        if step:
+            for k in range(n_classes):
+                first[0, k] += w if row[k] <= edge else 0.0
         for k in range(n_classes):
             p = row[k]
             if p > edge:
@@ -93,6 +95,11 @@ def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale
                 sums[k, b, 1] += wp
                 sums[k, b, 2] += wp * np.float64(p)
     for k in range(n_classes):
+        if not step:  # equal weights: what is not in the other bins
+            others = 0.0
+            for later in range(1, sums.shape[1]):
+                others += sums[k, later, 0]
+            first[0, k] = len(probs) * weights[0] - others
         for column in range(3):
             sums[k, 0, column] += first[column, k]
 

@@ -18,6 +18,9 @@ LARGEST_EXPONENT = 300.0
 """e^300 and its inverse are far from overflow; a longer stretch is done in parts."""
 
 
+COMPILE_FROM_GROUPS = 50_000
+"""Groups from which pairs within a distance are counted by a compiled loop."""
+
 MANY_STRETCHES = 1000
 """Stretches from which a compiled recursion over the points takes over."""
 
@@ -75,6 +78,8 @@ def median_distance(values: Floats, weight: Floats) -> float:
     equal = float(np.maximum(weight * (weight - 1) / 2, 0).sum())
 
     def within(t: float) -> float:
+        if len(values) >= COMPILE_FROM_GROUPS:
+            return float(weight_within(values, weight, below, t)) + equal
         reach = below[np.searchsorted(values, values + t, side="right")] - below[1:]
         return inner(weight, reach) + equal
 
@@ -87,7 +92,19 @@ def median_distance(values: Floats, weight: Floats) -> float:
         return high
 
     lower, upper = middle_counts(total * (total - 1) / 2)
-    return (smallest(lower) + smallest(upper)) / 2
+    middle = smallest(lower)
+    return middle if within(middle) >= upper else (middle + smallest(upper)) / 2
+
+
+@compiled
+def weight_within(values: Any, weight: Any, below: Any, t: float) -> float:
+    """Σ_(g<h) w_g w_h over pairs of groups within t: the far end moves along with the near one."""
+    total, far = 0.0, 0
+    for g in range(len(values)):
+        while far < len(values) and values[far] <= values[g] + t:
+            far += 1
+        total += weight[g] * (below[far] - below[g + 1])
+    return total
 
 
 def middle_counts(pairs: float) -> tuple[float, float]:
