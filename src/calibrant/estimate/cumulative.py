@@ -41,11 +41,15 @@ def ks_error(
     check_choice("statistic", statistic, tuple(EXPECTED))
     event = predictions.event(view)
     groups = event.groups
-    steps = np.cumsum(groups.residual) / groups.total
-    top, bottom = max(float(steps.max()), 0.0), min(float(steps.min()), 0.0)
+    sums = np.cumsum(groups.residual)
+    high, low = int(np.argmax(sums)), int(np.argmin(sums))
+    top, bottom = max(float(sums[high]), 0.0) / groups.total, min(float(sums[low]), 0.0) / groups.total
     value = max(top, -bottom) if statistic == "max" else top - bottom
     described = {"view": predictions.view(view), "statistic": statistic}
-    parts = {"curve": Line.thinned(groups.values, steps), "where": _where(groups, steps, statistic)}
+    thin = Line.thinned(groups.values, sums)
+    ends = [0.0 if at is None else float(groups.values[at]) for at in (high if top else None, low if bottom else None)]
+    where = [0.0, ends[0] if top >= -bottom else ends[1]] if statistic == "max" else sorted(ends)
+    parts = {"curve": Line(thin.x, thin.y / groups.total), "where": where}
     title = "KS calibration error" if statistic == "max" else "Kuiper calibration error"
     floor = EXPECTED[statistic] * null_sd(groups)
     return Estimate("ks_error", title, value, event.n, None, floor, described, parts)
@@ -54,15 +58,6 @@ def ks_error(
 def null_sd(groups: Groups) -> float:
     """Standard deviation of C(1) if the forecasts are right: √Σ p(1−p) / n."""
     return float(np.sqrt(inner(groups.weight, groups.values * (1 - groups.values)))) / groups.total
-
-
-def _where(groups: Groups, steps: Any, statistic: str) -> list[float]:
-    """The predictions between which the statistic piles up."""
-    high, low = int(np.argmax(steps)), int(np.argmin(steps))
-    if statistic == "max":
-        return [0.0, float(groups.values[int(np.argmax(np.abs(steps)))])]
-    ends = [float(groups.values[i]) if x else 0.0 for i, x in ((low, steps[low] < 0), (high, steps[high] > 0))]
-    return sorted(ends)
 
 
 ABOUT = About(
