@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import binned, import_time
+from benchmarks import binned, estimators, import_time
 
-BENCHMARKS = {"import_time": import_time.main, "binned": binned.main}
+BENCHMARKS = {"import_time": import_time.main, "binned": binned.main, "estimators": estimators.main}
 
 for name in sys.argv[1:] or BENCHMARKS:
     print(f"== {name}")

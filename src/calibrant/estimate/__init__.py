@@ -1,44 +1,17 @@
-"""Calibration errors, one estimator a file. A new estimator is its file and one line in this table."""
+"""Calibration errors, one estimator a file; `table.py` lists them all, and is loaded when asked for."""
 
-from calibrant.about import About
-from calibrant.estimate import (
-    binned,
-    canonical,
-    classwise,
-    crossvalidated,
-    cumulative,
-    density,
-    expected,
-    label_binned,
-    mean_gap,
-    mmce,
-    root_brier,
-    skce,
-    smooth,
-    sweep,
-)
+from typing import TYPE_CHECKING, Any
 
-_ABOUTS = (
-    binned.ECE,
-    binned.ABOUT,
-    label_binned.ABOUT,
-    sweep.ABOUT,
-    crossvalidated.ABOUT,
-    classwise.STATIC,
-    classwise.ADAPTIVE,
-    classwise.THRESHOLDED,
-    classwise.CLASSWISE,
-    cumulative.ABOUT,
-    mmce.ABOUT,
-    skce.ABOUT,
-    density.ABOUT,
-    canonical.ABOUT,
-    smooth.ABOUT,
-    root_brier.ABOUT,
-    expected.ABOUT,
-    mean_gap.ABOUT,
-)
-
-ESTIMATORS: dict[str, About] = {about.name: about for about in _ABOUTS}
+if TYPE_CHECKING:
+    from calibrant.estimate.table import ESTIMATORS
 
 __all__ = ["ESTIMATORS"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the table on first use."""
+    if name != "ESTIMATORS":
+        raise AttributeError(f"module 'calibrant.estimate' has no attribute {name!r}")
+    from calibrant.estimate.table import ESTIMATORS
+
+    return ESTIMATORS
