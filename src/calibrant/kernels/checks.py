@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from calibrant.kernels.blocks import over_blocks
 
-BLOCK_ENTRIES = 1 << 18
-"""Entries a core takes at a time: they stay in its cache from the first check to the second."""
+ONE_CHECK, TWO_CHECKS = 1 << 21, 1 << 18
+"""Entries a core takes at a time; for two checks they stay in its cache from the first to the second."""
 
 SURE = 1e-5
 """A quick row sum this close to 1 needs no second look; float32 rounding at 1000 classes is a tenth of it."""
@@ -18,7 +18,7 @@ SURE = 1e-5
 
 def all_in_unit_interval(values: NDArray[Any]) -> bool:
     """Does every float lie in [0, 1]? May say no to a negative zero."""
-    return all(over_blocks(len(values), lambda rows: _in_unit_interval(values[rows]), _rows(values)))
+    return all(over_blocks(len(values), lambda rows: _in_unit_interval(values[rows]), _rows(values, ONE_CHECK)))
 
 
 def _in_unit_interval(block: NDArray[Any]) -> bool:
@@ -36,8 +36,8 @@ def rows_are_distributions(values: NDArray[Any]) -> bool:
         block = values[rows]
         return _in_unit_interval(block) and bool((np.abs(block.sum(axis=1) - 1) <= SURE).all())
 
-    return all(over_blocks(len(values), part, _rows(values)))
+    return all(over_blocks(len(values), part, _rows(values, TWO_CHECKS)))
 
 
-def _rows(values: NDArray[Any]) -> int:
-    return max(1, BLOCK_ENTRIES // (values.size // len(values)))
+def _rows(values: NDArray[Any], entries: int) -> int:
+    return max(1, entries // (values.size // len(values)))
