@@ -287,7 +287,8 @@ def test_the_size_of_chunks_does_not_matter(rng, monkeypatch, about, view, shape
     expected = estimate(about, said, view)
     monkeypatch.setattr(bin_sums, "CHUNK", rows)
     monkeypatch.setattr(logits, "BLOCK", rows)
-    monkeypatch.setattr(checks, "BLOCK_ENTRIES", rows)
+    monkeypatch.setattr(checks, "ONE_CHECK", rows)
+    monkeypatch.setattr(checks, "TWO_CHECKS", rows)
     same(estimate(about, said, view), expected)
     for module in (bin_sums, class_sums):
         monkeypatch.setattr(module, "COMPILE_FROM", 1)
