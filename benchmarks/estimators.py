@@ -1,8 +1,8 @@
 """How fast is every estimator, against other packages and against the least that its work can take? One run, all warm.
 
-`NPY_DISABLE_CPU_FEATURES="X86_V4 AVX512_ICL AVX512_SPR" python -m benchmarks.estimators` writes results named `…_avx2`: on AMD's
-Zen 4 NumPy's AVX-512 sort is several times slower than its AVX2 sort (numpy/x86-simd-sort#6), so goals in units of `np.sort` mean
-little there without it.
+`NPY_DISABLE_CPU_FEATURES="X86_V4 AVX512_ICL AVX512_SPR" python -m benchmarks.estimators` writes results named `…_avx2`: on some
+processors NumPy's AVX-512 sort is several times slower than its AVX2 sort, so goals in units of `np.sort` mean little there
+without it.
 """
 
 from __future__ import annotations
@@ -239,8 +239,8 @@ def against_peers() -> None:
             measure(case, table, peers, skipped)
     table.findings += [
         "`np.sort` of 10⁶ float64 here: " + _sorts(),
-        "On AMD's Zen 4 the AVX-512 `np.sort` is several times slower than the AVX2 one (numpy/x86-simd-sort#6): a goal in units of "
-        "`np.sort` is met in earnest only where the table without AVX-512, `estimators_avx2`, says so. That table slows `np.exp` too.",
+        "On some processors the AVX-512 `np.sort` is several times slower than the AVX2 one: there a goal in units of `np.sort` is met in "
+        "earnest only in a run without AVX-512 (see the script), which slows `np.exp` too.",
         circumstances(),
         "torch-uncertainty: its calibration metrics are loaded without the rest of the package, which wants torchvision and lightning.",
         "Left out: the class-wise errors of classifier-calibration (a Python loop of 5·10⁷ steps) and torch-uncertainty (212 s in a "
