@@ -10,6 +10,7 @@ import importlib.util
 import math
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -423,7 +424,12 @@ def numpy_pairs(labels: np.ndarray, probs: np.ndarray, bandwidth: float) -> Foun
 
     def peer(name: str, total: Callable[..., float], **facts: Any) -> Peer:
         itself = float((error * error).sum())
-        return Peer(name, lambda: (total(probs, error, bandwidth) - itself) / (n * (n - 1)), **facts)
+
+        def call() -> float:
+            with one_blas_thread():
+                return (total(probs, error, bandwidth) - itself) / (n * (n - 1))
+
+        return Peer(name, call, **facts)
 
     def scipy() -> list[Peer]:
         importlib.import_module("scipy.spatial.distance")
@@ -431,6 +437,15 @@ def numpy_pairs(labels: np.ndarray, probs: np.ndarray, bandwidth: float) -> Foun
 
     plain = {"broadcast": total_by_broadcast, "class by class": total_by_class, "small tiles": total_by_tiles}
     return Found([peer(f"NumPy in blocks, {name}", total) for name, total in plain.items()]).ask(scipy)
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Small products gain nothing from a second thread, and each waits some 8 ms for it when the other core is busy."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        return nullcontext()
+    return threadpool_limits(1, "blas")
 
 
 def total_by_broadcast(probs: np.ndarray, error: np.ndarray, bandwidth: float, rows: int = 64) -> float:

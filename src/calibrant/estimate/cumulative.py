@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant.about import About
 from calibrant.inputs import check_choice
+from calibrant.kernels.cumulative import extremes, sums_at
 from calibrant.kernels.groups import Groups
 from calibrant.kernels.sums import inner
 from calibrant.predictions import admit
@@ -15,6 +16,9 @@ from calibrant.results import Estimate, Line
 
 EXPECTED = {"max": float(np.sqrt(np.pi / 2)), "range": float(2 * np.sqrt(2 / np.pi))}
 """Mean of the largest distance from 0, and of the range, of a Brownian motion on [0, 1]."""
+
+CURVE_POINTS = 1000
+"""Points kept of the curve, its highest and lowest beside them."""
 
 
 def ks_error(
@@ -41,15 +45,17 @@ def ks_error(
     check_choice("statistic", statistic, tuple(EXPECTED))
     event = predictions.event(view)
     groups = event.groups
-    sums = np.cumsum(groups.residual)
-    high, low = int(np.argmax(sums)), int(np.argmin(sums))
-    top, bottom = max(float(sums[high]), 0.0) / groups.total, min(float(sums[low]), 0.0) / groups.total
+    steps = groups.residual
+    high, low, most, least = extremes(steps)
+    top, bottom = max(most, 0.0) / groups.total, min(least, 0.0) / groups.total
     value = max(top, -bottom) if statistic == "max" else top - bottom
     described = {"view": predictions.view(view), "statistic": statistic}
-    thin = Line.thinned(groups.values, sums)
+    places = np.unique(
+        np.append(np.linspace(0, len(steps) - 1, min(len(steps), CURVE_POINTS)).astype(np.intp), [high, low])
+    )
     ends = [0.0 if at is None else float(groups.values[at]) for at in (high if top else None, low if bottom else None)]
     where = [0.0, ends[0] if top >= -bottom else ends[1]] if statistic == "max" else sorted(ends)
-    parts = {"curve": Line(thin.x, thin.y / groups.total), "where": where}
+    parts = {"curve": Line(groups.values[places], sums_at(steps, places) / groups.total), "where": where}
     title = "KS calibration error" if statistic == "max" else "Kuiper calibration error"
     floor = EXPECTED[statistic] * null_sd(groups)
     return Estimate("ks_error", title, value, event.n, None, floor, described, parts)
