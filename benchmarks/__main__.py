@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import binned, estimators, import_time
+from benchmarks import binned, estimators, import_time, sort_units
 
-BENCHMARKS = {"import_time": import_time.main, "binned": binned.main, "estimators": estimators.main}
+BENCHMARKS = {
+    "import_time": import_time.main,
+    "binned": binned.main,
+    "sort_units": sort_units.main,
+    "estimators": estimators.main,
+}
 
 for name in sys.argv[1:] or BENCHMARKS:
     print(f"== {name}")
