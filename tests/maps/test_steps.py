@@ -71,3 +71,14 @@ def test_neither_claims_to_be_injective_or_to_keep_the_ranking(rng):
         fitted = recipe.fit([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9])
         assert not fitted.injective
         assert not fitted.keeps_ranking
+
+
+@pytest.mark.parametrize("bins", [cal.EqualWidth(4, closed="left"), cal.EqualMass(4, ties="split")], ids=str)
+def test_bins_that_a_step_cannot_hold_are_refused(bins):
+    with pytest.raises(InputError, match="bins must be closed on the right and keep ties together; it is Equal"):
+        cal.Histogram(bins).fit([0, 1, 0, 1], [0.1, 0.25, 0.5, 0.9])
+
+
+def test_an_empty_bin_goes_with_the_one_above():
+    fitted = cal.Histogram(cal.EqualWidth(4), bounded=False).fit([0, 1], [0.1, 0.9])
+    assert fitted.apply([0.2, 0.3, 0.6]).tolist() == [0.0, 1.0, 1.0]

@@ -20,7 +20,7 @@ def mean_gap(
     Examples
     --------
     >>> import calibrant as cal
-    >>> cal.mean_gap([0, 1, 0, 1], [0.4, 0.8, 0.6, 0.8]).value
+    >>> round(cal.mean_gap([0, 1, 0, 1], [0.4, 0.8, 0.6, 0.8]).value, 6)
     0.15
     """
     predictions = admit(labels, probs, weights=weights)
@@ -28,7 +28,7 @@ def mean_gap(
     difference = event.probs.astype("float64") - event.outcomes
     value, interval, cautions = mean_with_interval(difference, event.weights, level)
     described = {"view": predictions.view(view)}
-    return Estimate("mean_gap", "mean gap", round(value, 15), event.n, interval, settings=described, cautions=cautions)
+    return Estimate("mean_gap", "mean gap", value, event.n, interval, settings=described, cautions=cautions)
 
 
 ABOUT = About(

@@ -109,7 +109,9 @@ class Histogram(BinaryRecipe):
     bounded: bool = True
 
     def fit_event(self, predictions: Predictions) -> StepMap:
-        """Sums a bin; an empty bin takes the middle of its ends."""
+        """Sums a bin; an empty bin goes with the filled one above it."""
+        if getattr(self.bins, "closed", "right") != "right" or getattr(self.bins, "ties", "keep") != "keep":
+            raise InputError("bins", "must be closed on the right and keep ties together", f"it is {self.bins!r}")
         event = predictions.event("binary")
         state = self.bins.collect(event)
         filled = state.weight[0] > 0
