@@ -350,6 +350,23 @@ def check_positive(argument: str, value: Any) -> float:
     return float(value)
 
 
+def check_column(values: Any, argument: str, n: int | None = None) -> FloatArray:
+    """One finite float64 number a row, `n` of them if that is known."""
+    array = floats(values, argument).astype(np.float64)
+    if array.ndim != 1 or n not in (None, len(array)):
+        rows = "one number a row" if n is None else f"one number a row, {n} in all"
+        raise InputError(argument, f"must hold {rows}", f"its shape is {array.shape}")
+    check_finite(array, argument)
+    return array
+
+
+def check_all_positive(array: FloatArray, argument: str) -> None:
+    """Refuse 0 and what lies below it."""
+    if (array <= 0).any():
+        where = _first(array <= 0)
+        raise InputError(argument, "must be positive", f"{_at(argument, where)} is {array[where]}")
+
+
 def _first(mask: NDArray[Any]) -> tuple[int, ...]:
     """Index of the first true entry, in row order."""
     return tuple(int(i) for i in np.unravel_index(int(np.argmax(mask)), mask.shape))

@@ -274,6 +274,12 @@ class Predictions:
         changed._protect()
         return changed
 
+    def without_weights(self) -> Predictions:
+        """The same rows, each counted once."""
+        plain = self._copy()
+        plain.weights = None
+        return plain
+
     def _copy(self) -> Predictions:
         other = object.__new__(type(self))
         other.labels, other.classes, other.weights, other.groups = self.labels, self.classes, self.weights, self.groups

@@ -51,6 +51,26 @@ def log_odds(probs: NDArray[Any]) -> NDArray[Any]:
         return np.log(probs) - np.log1p(-probs)
 
 
+def class_log_odds(logits: NDArray[Any]) -> NDArray[Any]:
+    """Log-odds of each class against the rest of its row, `(n, K)`: z_k − ln Σ_(j≠k) e^(z_j), without cancellation."""
+    rows, top = np.arange(len(logits)), logits.argmax(axis=1)
+    below = logits - logits.max(axis=1, keepdims=True)
+    share = np.exp(below)
+    share[rows, top] = 0.0
+    others = share.sum(axis=1)
+    with np.errstate(divide="ignore"):
+        odds: NDArray[Any] = below - np.log1p(others[:, None] - share)
+        odds[rows, top] = -np.log(others)
+    return np.minimum(odds, np.finfo(logits.dtype).max)
+
+
 def two_columns(one: NDArray[Any]) -> NDArray[Any]:
     """A binary event `(n,)` as the pair (1−p, p)."""
     return np.stack([1 - one, one], axis=1)
+
+
+def inside(probs: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
+    """In the wanted precision and never rounded to 0 there, nor a single event to 1: no outcome is called impossible."""
+    info = np.finfo(dtype or probs.dtype)
+    narrow = probs.astype(info.dtype, copy=False)
+    return np.clip(narrow, info.tiny, 1 - info.epsneg) if probs.ndim == 1 else np.maximum(narrow, info.tiny)

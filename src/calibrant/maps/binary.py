@@ -1,4 +1,4 @@
-"""What maps of a single event share: the event's log-odds, a curve to draw, and the road to several classes."""
+"""What maps of a single event share: the event's log-odds and the road to several classes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.groups import Groups, grouped
-from calibrant.kernels.logits import log_odds
+from calibrant.kernels.logits import inside, log_odds
 from calibrant.maps.calibration_map import CalibrationMap, admit_fit
 from calibrant.predictions import Predictions
-from calibrant.problems import InputError
-from calibrant.results import Line
 
 Floats = NDArray[np.float64]
 
@@ -52,13 +50,6 @@ class BinaryMap(CalibrationMap):
         """Probabilities to repaired ones, in their own precision."""
         return inside(self.of_log_odds(log_odds(probs.astype(np.float64))), probs.dtype)
 
-    def curve(self, points: int = 201) -> Line:
-        """The map itself, for drawing: what is said and what should be."""
-        if points < 2:
-            raise InputError("points", "must be at least 2", f"it is {points!r}")
-        x = np.linspace(0, 1, points)
-        return Line(x, self.from_probs(x))
-
 
 def event_groups(predictions: Predictions) -> tuple[Groups, Floats, tuple[str, ...]]:
     """Rows pooled by equal prediction, the log-odds of each group, and what had to be assumed.
@@ -84,9 +75,3 @@ def grouped_logits(predictions: Predictions) -> Groups:
     z = predictions.logits.astype(np.float64)
     outcomes = predictions.event("binary").outcomes.astype(np.float64)  # not packed: logits are not in [0, 1]
     return grouped(z, outcomes, predictions.weights)
-
-
-def inside(probs: Floats, dtype: Any) -> NDArray[Any]:
-    """In the wanted precision and never rounded to 0 or 1 there: no outcome is called impossible by rounding."""
-    info = np.finfo(dtype)
-    return np.clip(probs.astype(dtype), info.tiny, 1 - info.epsneg)

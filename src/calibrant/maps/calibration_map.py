@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant import inputs
 from calibrant.predictions import Predictions
 from calibrant.problems import FileError, InputError, MapError
-from calibrant.results import Record, checked_schema, kind, number
+from calibrant.results import Line, Record, checked_schema, kind, number
 
 
 @kind
@@ -38,8 +38,42 @@ class Recalibrator(Protocol):
         """The map that repairs these predictions best."""
 
 
+class SavedMap(Record, ABC):
+    """What maps of every kind share: how they were fitted, parameters by name, a file of their own."""
+
+    fit: Fit
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """The fitted numbers by name."""
+
+    @property
+    def n_parameters(self) -> int:
+        return sum(np.size(value) for value in self.parameters.values())
+
+    def save(self, path: str | Path) -> None:
+        """Write the map as JSON; read it back with `calibrant.load_map`."""
+        try:
+            Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+        except OSError as error:
+            raise FileError(f"cannot write the map {str(path)!r}: {error.strerror}") from error
+
+    def __repr__(self) -> str:
+        values = self.parameters
+        if len(values) > MANY_PARAMETERS:
+            shown = f"{self.n_parameters} parameters"
+        else:
+            sizes = {k: number(v) if np.ndim(v) == 0 else f"{np.size(v)} numbers" for k, v in values.items()}
+            shown = ", ".join(f"{name}={text}" for name, text in sizes.items())
+        cautions = self.fit.cautions[:MANY_PARAMETERS]
+        more = len(self.fit.cautions) - len(cautions)
+        lines = [f"{type(self).__name__}({shown}; {self.fit!r})", *(f"  caution: {c}" for c in cautions)]
+        return "\n".join([*lines, *([f"  and {more} more"] if more else [])])
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationMap(Record, ABC):
+class CalibrationMap(SavedMap):
     """A function from what was said to what should have been said.
 
     `injective`: different predictions stay different, so that any change in a proper score is a change in calibration.
@@ -65,15 +99,6 @@ class CalibrationMap(Record, ABC):
     @abstractmethod
     def injective(self) -> bool:
         """Do different predictions stay different?"""
-
-    @property
-    @abstractmethod
-    def parameters(self) -> dict[str, Any]:
-        """The fitted numbers by name."""
-
-    @property
-    def n_parameters(self) -> int:
-        return sum(np.size(value) for value in self.parameters.values())
 
     @abstractmethod
     def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
@@ -117,6 +142,16 @@ class CalibrationMap(Record, ABC):
         self._check_shape(said, "probs")
         return self.from_probs(said)
 
+    def curve(self, points: int = 201) -> Line:
+        """The map of a single event, for drawing: what is said and what should be."""
+        inputs.check_count(points, "points", 2)
+        if not self.single:
+            raise MapError(
+                f"a map of {len(self.classes)} classes is no curve: each probability depends on the others of its row"
+            )
+        x = np.linspace(0, 1, points)
+        return Line(x, self.from_probs(x))
+
     def _check_shape(self, said: NDArray[Any], argument: str) -> None:
         columns = 1 if said.ndim == 1 else said.shape[1]
         expected = 1 if self.single else len(self.classes)
@@ -127,32 +162,13 @@ class CalibrationMap(Record, ABC):
                 f"it has {columns}",
             )
 
-    def save(self, path: str | Path) -> None:
-        """Write the map as JSON; read it back with `calibrant.load_map`."""
-        try:
-            Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"cannot write the map {str(path)!r}: {error.strerror}") from error
-
-    def __repr__(self) -> str:
-        values = self.parameters
-        if len(values) > MANY_PARAMETERS:
-            shown = f"{self.n_parameters} parameters"
-        else:
-            sizes = {k: number(v) if np.ndim(v) == 0 else f"{np.size(v)} numbers" for k, v in values.items()}
-            shown = ", ".join(f"{name}={text}" for name, text in sizes.items())
-        cautions = self.fit.cautions[:MANY_PARAMETERS]
-        more = len(self.fit.cautions) - len(cautions)
-        lines = [f"{type(self).__name__}({shown}; {self.fit!r})", *(f"  caution: {c}" for c in cautions)]
-        return "\n".join([*lines, *([f"  and {more} more"] if more else [])])
-
 
 MANY_PARAMETERS = 4
 """Parameters and cautions shown one by one."""
 
 
-def load_map(path: str | Path) -> CalibrationMap:
-    """Read a map that `save` wrote.
+def load_map(path: str | Path) -> Any:
+    """Read a map that `save` wrote, of class probabilities or of a regression.
 
     Examples
     --------
@@ -173,7 +189,7 @@ def load_map(path: str | Path) -> CalibrationMap:
         found = Record.from_dict(checked_schema(text))
     except MapError as error:
         raise MapError(f"{str(path)!r} is not a saved map: {error}") from error
-    if not isinstance(found, CalibrationMap):
+    if not isinstance(found, SavedMap):
         raise MapError(f"{str(path)!r} holds a saved {type(found).__name__}, not a map")
     return found
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.logits import probabilities
+from calibrant.kernels.logits import inside, probabilities
 from calibrant.maps.binary import BinaryMap, BinaryRecipe
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
 from calibrant.predictions import Event, Predictions
@@ -74,7 +74,7 @@ class OneVsRestMap(CalibrationMap):
         """Class by class, then divided by the sum."""
         columns = [m.from_probs(probs[:, k].astype(np.float64)) for k, m in enumerate(self.maps)]
         mended = np.stack(columns, axis=1)
-        return above_zero(mended / mended.sum(axis=1, keepdims=True), probs.dtype)
+        return inside(mended / mended.sum(axis=1, keepdims=True), probs.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +142,7 @@ class TopLabelMap(CalibrationMap):
         shares = np.divide(p, rest[:, None], out=np.full_like(p, 1 / max(1, p.shape[1] - 1)), where=rest[:, None] > 0)
         mended = (1 - confidence)[:, None] * shares
         mended[rows, first] = confidence
-        return above_zero(mended, probs.dtype)
-
-
-def above_zero(probs: NDArray[np.float64], dtype: Any) -> NDArray[Any]:
-    """In the wanted precision, and no class rounded to 0 there."""
-    return np.maximum(probs.astype(dtype), np.finfo(dtype).tiny)
+        return inside(mended, probs.dtype)
 
 
 def several_classes(predictions: Predictions) -> Predictions:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels import temperature as kernel
-from calibrant.kernels.logits import log_odds, probabilities
+from calibrant.kernels.logits import inside, probabilities
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
-from calibrant.predictions import Predictions
+from calibrant.maps.log_space import label_logits, log_columns, raw_or_log_columns, reading_of_zero, rows_that_count
 from calibrant.problems import InputError, MapError
 from calibrant.results import kind
 
@@ -50,17 +50,16 @@ class Temperature:
 
     def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> TemperatureMap:
         """The temperature that minimises the log score of these predictions."""
-        predictions = admit_fit(labels, probs, logits, weights)
-        if predictions.weights is not None and not predictions.weights.all():
-            predictions = predictions.rows(predictions.weights > 0)
-        z, cautions = fit_logits(predictions)
+        predictions = rows_that_count(admit_fit(labels, probs, logits, weights))
+        zero, cautions = reading_of_zero(predictions)
+        z = raw_or_log_columns(predictions, zero)
         said = label_logits(z, predictions)
         found = self._search(z, said, predictions.weights)
         if found.at_bound == 2 and (z.max(axis=1) != z.min(axis=1)).any():
             found = replace(found, log_beta=-math.log(self.bounds[0]), at_bound=1)  # saturated from the start
         cautions += _cautions(found, self.bounds)
         fit = Fit(predictions.n, found.loss, found.converged, cautions)
-        return TemperatureMap(predictions.classes, predictions.is_binary, fit, math.exp(-found.log_beta))
+        return TemperatureMap(predictions.classes, predictions.is_binary, fit, math.exp(-found.log_beta), zero)
 
     def _search(self, z: NDArray[Any], said: NDArray[np.float64], weights: NDArray[Any] | None) -> kernel.Found:
         low, high = -math.log(self.bounds[1]), -math.log(self.bounds[0])
@@ -79,11 +78,15 @@ class TemperatureMap(CalibrationMap):
     """softmax(z/T), or σ(z/T) for a single event."""
 
     temperature: float = 1.0
+    zero: float = 0.0
+    """what a probability of 0 is read as; 0 leaves it as small as the precision allows"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.temperature, float | int) or not 0 < self.temperature < math.inf:
             raise MapError(f"temperature must be a positive number; it is {self.temperature!r}")
+        if not isinstance(self.zero, float | int) or not 0 <= self.zero < 1:
+            raise MapError(f"zero must lie in [0, 1); it is {self.zero!r}")
 
     method: ClassVar[str] = "temperature"
     keeps_ranking: ClassVar[bool] = True
@@ -105,56 +108,12 @@ class TemperatureMap(CalibrationMap):
 
     def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
         """softmax(z/T)."""
-        return probabilities(self.new_logits(logits))
+        return inside(probabilities(self.new_logits(logits)))
 
     def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
-        """p^(1/T), normalised: 0 stays 0."""
-        with np.errstate(divide="ignore"):
-            return self.from_logits(np.log(probs) if probs.ndim == 2 else log_odds(probs))
-
-
-NEVER = -1e30
-"""The logit of a probability of 0: finite, and far enough down to take no part."""
-
-
-def fit_logits(predictions: Predictions) -> tuple[NDArray[Any], tuple[str, ...]]:
-    """Logits `(n, K)` to fit with, finite, and what had to be assumed.
-
-    A probability of 0 has no logit and takes no part. Where it was given to what happened, no temperature makes the loss
-    finite; it is then read as the rounding unit of its precision.
-    """
-    if predictions.logits is not None:
-        z = predictions.logits
-        return (np.stack([np.zeros_like(z), z], axis=1), ()) if z.ndim == 1 else (z, ())
-    probs = predictions.probs
-    if probs.ndim == 1:
-        probs = np.stack([1 - probs, probs], axis=1)
-    z = np.log(probs, out=np.full_like(probs, NEVER), where=probs > 0)
-    if predictions.soft:
-        row, column = np.nonzero((probs == 0) & (soft_shares(predictions) > 0))
-    else:
-        row = np.flatnonzero(probs[np.arange(len(probs)), predictions.labels] == 0)
-        column = predictions.labels[row]
-    if not len(row):
-        return z, ()
-    unit = np.finfo(probs.dtype).eps
-    z[row, column] = np.log(unit)
-    text = f"{len(np.unique(row))} rows (first: row {row[0]}) give probability 0 to what happened"
-    return z, (f"{text}; read as {unit:.1e} for the fit",)
-
-
-def soft_shares(predictions: Predictions) -> NDArray[np.float64]:
-    """Soft labels as rows of class shares."""
-    labels = predictions.labels
-    return labels if labels.ndim == 2 else np.stack([1 - labels, labels], axis=1)
-
-
-def label_logits(z: NDArray[Any], predictions: Predictions) -> NDArray[np.float64]:
-    """The logit of what happened in each row; for soft labels its mean."""
-    labels = predictions.labels
-    if not predictions.soft:
-        return z[np.arange(len(z)), labels].astype(np.float64)
-    return np.einsum("ij,ij->i", z, soft_shares(predictions), dtype=np.float64)
+        """p^(1/T), normalised."""
+        columns = log_columns(probs, self.zero)
+        return self.from_logits(columns[:, 1] - columns[:, 0] if probs.ndim == 1 else columns)
 
 
 def _cautions(found: kernel.Found, bounds: tuple[float, float]) -> tuple[str, ...]:

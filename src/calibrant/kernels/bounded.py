@@ -1,0 +1,38 @@
+"""The least value of a smooth function above bounds, by SciPy's L-BFGS-B."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Smooth = Callable[[Floats], tuple[float, Floats]]
+"""A value and its slopes."""
+
+OPTIONS: Any = {"maxiter": 2000, "maxfun": 4000, "maxcor": 30, "ftol": 0.0, "gtol": 1e-11}
+LEVEL = 1e-6
+"""Slopes this small, in units of the value where that exceeds 1, count as level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Least:
+    """Where the search ended."""
+
+    at: Floats
+    value: float
+    converged: bool
+
+
+def least(function: Smooth, start: Floats, lower: Floats) -> Least:
+    """The search from one start; it never ends above where it began."""
+    from scipy.optimize import Bounds, minimize
+
+    search: Any = minimize
+    found = search(function, start, jac=True, method="L-BFGS-B", bounds=Bounds(lower), options=OPTIONS)
+    free = np.where((found.x <= lower) & (found.jac > 0), 0.0, found.jac)
+    level = np.abs(free).max() < LEVEL * max(1.0, abs(float(found.fun)))
+    return Least(found.x, float(found.fun), bool(level))

@@ -1,0 +1,47 @@
+"""Order kept in floating point: where rounding would turn a step into a tie, the next number up is taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def keep_order(values: NDArray[Any], model: NDArray[Any]) -> NDArray[Any]:
+    """`values` with the order of `model` in every row, which descends: strict where it is strict, tied where it is tied.
+
+    Rows that have that order already come back untouched. In the others an entry that is not above the one below it is
+    lifted to the next number up.
+    """
+    strict = model[:, :-1] > model[:, 1:]
+    kept = np.where(strict, values[:, :-1] > values[:, 1:], values[:, :-1] == values[:, 1:]).all(axis=1)
+    if kept.all():
+        return values
+    mended = values.copy()
+    mended[~kept] = _lifted(values[~kept], strict[~kept])
+    return mended
+
+
+def _lifted(values: NDArray[Any], strict: NDArray[np.bool_]) -> NDArray[Any]:
+    """y_j = max(x_j, y_(j−1) + 1) from the lowest entry up, counted in floating-point numbers; tied entries are one."""
+    n, k = values.shape
+    rises = np.concatenate([np.zeros((n, 1), dtype=bool), strict[:, ::-1]], axis=1)
+    first = np.maximum.accumulate(np.where(rises, np.arange(k), 0), axis=1)
+    x = _ordinals(np.take_along_axis(values[:, ::-1], first, axis=1))
+    height = np.cumsum(rises, axis=1, dtype=x.dtype)
+    return _numbers(np.maximum.accumulate(x - height, axis=1) + height, values.dtype)[:, ::-1]
+
+
+def _ordinals(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers in the order of the floats, neighbours one apart; both zeros are 0."""
+    whole: Any = np.int32 if values.dtype == np.float32 else np.int64
+    bits: NDArray[Any] = np.ascontiguousarray(values).view(whole)
+    size = bits & np.iinfo(whole).max
+    return np.where(bits < 0, -size, size)
+
+
+def _numbers(ordinals: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """The floats that `_ordinals` counted."""
+    size = np.abs(ordinals).view(dtype)
+    return np.where(ordinals < 0, -size, size)

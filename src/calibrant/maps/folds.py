@@ -1,0 +1,35 @@
+"""Rows dealt into folds by what they say, so that neither their order nor the way they are weighted matters."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.maps.log_space import rows_that_count
+from calibrant.predictions import Predictions
+
+MOST_ROWS = 1 << 22
+"""Rows up to which whole weights are written out as repeated rows."""
+
+
+def unit_rows(predictions: Predictions) -> Predictions:
+    """Whole weights written out as rows; other weights stay as they are."""
+    predictions = rows_that_count(predictions)
+    w = predictions.weights
+    if w is None or (w != np.floor(w)).any() or w.sum() > MOST_ROWS:
+        return predictions
+    return predictions.rows(np.repeat(np.arange(predictions.n), w.astype(np.intp))).without_weights()
+
+
+def dealt(predictions: Predictions, folds: int) -> NDArray[np.intp]:
+    """The fold of each row: rows are sorted by a fixed mix of their probabilities, then by label, and dealt out in turn.
+
+    Classes are dealt one after the other, so that each fold has its share of every class.
+    """
+    probs = predictions.probs
+    key = probs if probs.ndim == 1 else probs @ np.cos(np.arange(probs.shape[1], dtype=np.float64) ** 2)
+    labels = predictions.labels
+    first = labels @ np.arange(labels.shape[1]) if labels.ndim == 2 else labels
+    fold = np.empty(predictions.n, dtype=np.intp)
+    fold[np.lexsort((key, first))] = np.arange(predictions.n) % folds
+    return fold

@@ -1,0 +1,91 @@
+"""Predictions as logarithms, ready to fit: what a probability of 0 is read as, and what happened in each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.kernels.logits import log_probabilities, two_columns
+from calibrant.predictions import Predictions
+
+NEVER = -1e30
+"""The logit of a probability of 0 that takes no part: finite, and far enough down."""
+
+
+def log_columns(probs: NDArray[Any], zero: float) -> NDArray[Any]:
+    """ln p, `(n, K)`; a single event becomes the pair (1−p, p). A probability of 0 is read as `zero`.
+
+    It stays below every positive probability of its row, so that no class overtakes another; for a single event nothing is
+    read as less than `zero`, so that no row overtakes another. With `zero` = 0 it takes no part.
+    """
+    if probs.ndim == 1:
+        return log_columns(np.maximum(two_columns(probs), zero), 0.0)
+    found: NDArray[Any] = np.log(probs, out=np.full_like(probs, NEVER), where=probs > 0)
+    if not zero:
+        return found
+    row, column = np.nonzero(probs == 0)
+    if len(row):
+        least = np.where(probs[row] > 0, found[row], np.inf).min(axis=1) - np.log(2)
+        found[row, column] = np.minimum(least, np.log(zero))
+    return found
+
+
+def raw_or_log_columns(predictions: Predictions, zero: float) -> NDArray[Any]:
+    """Logits as they were given, `(n, K)`; else ln p."""
+    if predictions.logits is None:
+        return log_columns(predictions.probs, zero)
+    z = predictions.logits
+    return np.stack([np.zeros_like(z), z], axis=1) if z.ndim == 1 else z
+
+
+def normalised_columns(said: NDArray[Any], zero: float, are_logits: bool) -> NDArray[np.float64]:
+    """ln p in float64, `(n, K)`, whatever the model gave: the same for logits that differ by a constant."""
+    if not are_logits:
+        return log_columns(said.astype(np.float64), zero)
+    z = said.astype(np.float64)
+    return log_probabilities(np.stack([np.zeros_like(z), z], axis=1) if z.ndim == 1 else z)
+
+
+def reading_of_zero(predictions: Predictions, *, always: bool = False) -> tuple[float, tuple[str, ...]]:
+    """What a probability of 0 is read as, and the caution that goes with it.
+
+    Nothing (0) where no outcome was called impossible, else the rounding unit of the probabilities; `always` reads it so
+    wherever it was said.
+    """
+    if predictions.logits is not None:
+        return 0.0, ()
+    probs = predictions.probs
+    unit = float(np.finfo(probs.dtype).eps)
+    chance = two_columns(probs) if probs.ndim == 1 else probs
+    if predictions.soft:
+        row = np.flatnonzero(((chance == 0) & (soft_shares(predictions) > 0)).any(axis=1))
+    else:
+        row = np.flatnonzero(chance[np.arange(len(chance)), predictions.labels] == 0)
+    if len(row):
+        text = f"{len(row)} rows (first: row {row[0]}) give probability 0 to what happened"
+        return unit, (f"{text}; 0 is read as {unit:.1e}",)
+    if always and (chance == 0).any():
+        return unit, (f"a probability of 0 is read as {unit:.1e}",)
+    return unit * always, ()
+
+
+def soft_shares(predictions: Predictions) -> NDArray[np.float64]:
+    """Soft labels as rows of class shares."""
+    labels = predictions.labels
+    return labels if labels.ndim == 2 else two_columns(labels)
+
+
+def label_logits(z: NDArray[Any], predictions: Predictions) -> NDArray[np.float64]:
+    """The logit of what happened in each row; for soft labels its mean."""
+    labels = predictions.labels
+    if not predictions.soft:
+        return z[np.arange(len(z)), labels].astype(np.float64)
+    return np.einsum("ij,ij->i", z, soft_shares(predictions), dtype=np.float64)
+
+
+def rows_that_count(predictions: Predictions) -> Predictions:
+    """Without the rows of weight 0."""
+    weights = predictions.weights
+    return predictions if weights is None or weights.all() else predictions.rows(weights > 0)

@@ -1,0 +1,296 @@
+"""Order-preserving maps: richer than a temperature, and no class ever overtakes another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs import check_choice, check_count, check_positive
+from calibrant.kernels import order_preserving as kernel
+from calibrant.kernels.bounded import Smooth, least
+from calibrant.kernels.logits import inside, row_blocks, sigmoid, two_columns
+from calibrant.kernels.order_preserving import Coefficients, SortedRows
+from calibrant.kernels.ranks import keep_order
+from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
+from calibrant.maps.log_space import normalised_columns, reading_of_zero, rows_that_count, soft_shares
+from calibrant.maps.temperature import Temperature
+from calibrant.predictions import Predictions
+from calibrant.problems import MapError
+from calibrant.results import kind
+
+Floats = NDArray[np.float64]
+
+KINDS = ("diagonal", "invariant", "general")
+
+PARTS = {"diagonal": (1.0, 0.0, 0.0), "invariant": (0.5, 0.5, 0.0), "general": (0.375, 0.375, 0.125)}
+"""The share of 1/T that slopes, rates by place, and each of the two rates by class begin with."""
+
+ODDS = (0.05, 0.35, 0.65, 0.95)
+"""Quantiles of the top log-odds where the knots lie."""
+
+LEAST = 1e-3
+"""No slope or rate falls below this part of what it began with, so that every gap stays open."""
+
+ENOUGH = 10
+"""Rows for each parameter below which the map says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderPreserving:
+    """A map that keeps the order of the classes in every row exactly: none overtakes another, none is tied anew.
+
+    Rows of log-probabilities are sorted and their gaps stretched or squeezed (Rahimi et al. 2020). `kind` says by what:
+
+    - `"diagonal"`: one rising function of the log-probability for all classes, made of straight `pieces`. Different
+      predictions stay different.
+    - `"invariant"`: half of it that function, half a positive factor that depends on the place of the gap (first, next
+      two, all below) and on how sure the row is of its top class. Which class it is does not matter.
+    - `"general"`: besides, two positive numbers a class, for the gap above it and the gap below it.
+
+    The number of parameters does not grow with the number of classes K: at most 8 and 20. Only `"general"` adds 2K.
+    All start at the temperature that fits best, and `penalty` holds them there: λ/n Σ (c/c₀ − 1)² is added to the mean log
+    loss, which is convex, so that there is one answer, never worse than temperature scaling on the fitting data.
+
+    A probability of 0 is read as the rounding unit of its precision, and lower where that is needed to stay below every
+    other of its row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> valid, test = cal.example()
+    >>> fitted = cal.OrderPreserving().fit(valid)
+    >>> fitted.n_parameters, fitted.keeps_ranking
+    (40, True)
+    >>> fitted.fit.loss < cal.Temperature().fit(valid).fit.loss
+    True
+    """
+
+    kind: Literal["diagonal", "invariant", "general"] = "general"
+    pieces: int = 8
+    penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, KINDS)
+        check_count(self.pieces, "pieces")
+        check_positive("penalty", self.penalty)
+
+    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> OrderPreservingMap:
+        """The slopes and rates that minimise the log score, held near a temperature."""
+        predictions = rows_that_count(admit_fit(labels, probs, logits, weights))
+        zero, cautions = reading_of_zero(predictions, always=True)
+        logs = normalised_columns(predictions.said, zero, predictions.logits is not None)
+        plain = logs[:, 1] - logs[:, 0] if predictions.is_binary else logs
+        start = Temperature().fit(predictions.with_logits(plain))
+        rows = self._sorted(logs, predictions.weights)
+        found, loss, converged = self._search(rows, predictions, 1 / start.temperature)
+        cautions += start.fit.cautions + doubts(predictions, logs, found.flat().size)
+        if not converged:
+            cautions += ("the search did not converge; the last step is returned",)
+        return OrderPreservingMap(
+            predictions.classes,
+            predictions.is_binary,
+            Fit(predictions.n, loss, converged, cautions),
+            self.kind,
+            rows.cuts,
+            found.slopes,
+            rows.knots,
+            found.rates,
+            found.above,
+            found.below,
+            zero,
+        )
+
+    def _sorted(self, logs: Floats, weights: Floats | None) -> SortedRows:
+        order = np.argsort(-logs, axis=1, kind="stable")
+        ranked = np.take_along_axis(logs, order, axis=1)
+        spread = None if weights is None else np.repeat(weights, logs.shape[1])
+        cuts = quantiles(ranked.ravel(), spread, np.arange(1, self.pieces) / self.pieces)
+        places = self.kind != "diagonal" and logs.shape[1] > 2
+        knots = quantiles(kernel.top_odds(ranked), weights, np.array(ODDS)) if places else np.zeros(0)
+        return SortedRows(ranked, order, cuts, knots)
+
+    def _search(self, rows: SortedRows, predictions: Predictions, beta: float) -> tuple[Coefficients, float, bool]:
+        """Minimise the loss and the penalty over the coefficients in units of their start."""
+        shapes = self._start(rows, beta)
+        unit = shapes.flat()
+        shares = np.take_along_axis(class_shares(predictions), rows.order, axis=1)
+        loss = kernel.log_loss(rows, shares, predictions.weights, shapes)
+        total = float(predictions.n if predictions.weights is None else predictions.weights.sum())
+        ones = np.ones(len(unit))
+        found = least(penalised(loss, unit, self.penalty / total), ones, LEAST * ones)
+        return shapes.like(found.at * unit), loss(found.at * unit)[0], found.converged
+
+    def _start(self, rows: SortedRows, beta: float) -> Coefficients:
+        """The temperature, written as slopes and rates."""
+        k = rows.logs.shape[1]
+        slope, rate, ends = PARTS[self.kind]
+        if not len(rows.knots):  # two classes have one gap, whose place says nothing
+            slope, rate = slope + rate, 0.0
+        n_places = int(kernel.places(k).max()) + 1 if rate else 0
+        per_class = np.full(k if ends else 0, ends * beta)
+        return Coefficients(
+            np.full(len(rows.cuts) + 1, slope * beta),
+            np.full((n_places, len(rows.knots)), rate * beta),
+            per_class,
+            per_class.copy(),
+        )
+
+
+def penalised(loss: Smooth, unit: Floats, penalty: float) -> Smooth:
+    """The loss in units of the start, and what it costs to leave the start."""
+
+    def value(theta: Floats) -> tuple[float, Floats]:
+        found, slopes = loss(theta * unit)
+        off = theta - 1
+        return found + penalty * float(np.einsum("i,i->", off, off)), slopes * unit + 2 * penalty * off
+
+    return value
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class OrderPreservingMap(CalibrationMap):
+    """Gaps between sorted log-probabilities, stretched by positive factors.
+
+    Order and ties are kept exactly in `new_logits`, in `apply(probs)` and in `apply(logits=…)`: where rounding would make
+    a tie, or a probability would underflow, the next floating-point number is taken. A `Predictions` with logits carries
+    new logits; their softmax may round.
+    """
+
+    family: str = "diagonal"
+    cuts: Floats = ()  # type: ignore[assignment]
+    slopes: Floats = (1.0,)  # type: ignore[assignment]
+    knots: Floats = ()  # type: ignore[assignment]
+    rates: Floats = ()  # type: ignore[assignment]
+    above: Floats = ()  # type: ignore[assignment]
+    below: Floats = ()  # type: ignore[assignment]
+    zero: float = 0.0
+    """what a probability of 0 is read as; 0 leaves it as small as the precision allows"""
+
+    method: ClassVar[str] = "order_preserving"
+    keeps_ranking: ClassVar[bool] = True
+    keeps_accuracy: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._hold("cuts", "slopes", "knots", "rates", "above", "below")
+        if self.family not in KINDS:
+            raise MapError(f"family must be one of {', '.join(map(repr, KINDS))}; it is {self.family!r}")
+        for name in ("slopes", "rates", "above", "below"):
+            values = getattr(self, name)
+            if values.dtype.kind not in "fi" or not ((values > 0) & (values < np.inf)).all():
+                raise MapError(f"{name} must be positive numbers")
+        if len(self.slopes) != len(self.cuts) + 1:
+            raise MapError(f"{len(self.cuts)} cuts need as many slopes and one more; there are {len(self.slopes)}")
+        if self.rates.size and self.rates.shape[1:] != self.knots.shape:
+            raise MapError("rates must have one column for each knot")
+        if not isinstance(self.zero, float | int) or not 0 <= self.zero < 1:
+            raise MapError(f"zero must lie in [0, 1); it is {self.zero!r}")
+
+    @property
+    def injective(self) -> bool:
+        """Where a row has one rising function for all its classes, or only one gap."""
+        return self.family == "diagonal" or len(self.classes) == 2
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        found = {"slopes": self.slopes, "rates": self.rates, "above": self.above, "below": self.below}
+        return {name: value for name, value in found.items() if value.size}
+
+    def new_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+        """New logits, with the largest of each row at 0."""
+        if logits.ndim == 1:
+            return self._event_logits(np.stack([np.zeros_like(logits), logits], axis=1), logits=True)
+        return self._by_blocks(logits, lambda said: self._row_logits(said, logits=True))
+
+    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+        """The softmax of the new logits."""
+        if logits.ndim == 1:
+            return event_probabilities(self.new_logits(logits))
+        return self._by_blocks(logits, lambda said: self._row_probs(said, logits=True))
+
+    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
+        """From the logarithms of the probabilities."""
+        if probs.ndim == 1:
+            return event_probabilities(self._event_logits(two_columns(probs), logits=False))
+        return self._by_blocks(probs, lambda said: self._row_probs(said, logits=False))
+
+    def _by_blocks(self, said: NDArray[Any], part: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
+        out = np.empty_like(said)
+        for rows in row_blocks(*said.shape):
+            out[rows] = part(said[rows])
+        return out
+
+    def _row_logits(self, said: NDArray[Any], logits: bool) -> NDArray[Any]:
+        order, z = self._mended(said, logits)
+        return put_back(order, keep_order(z.astype(said.dtype), np.take_along_axis(said, order, axis=1)))
+
+    def _row_probs(self, said: NDArray[Any], logits: bool) -> NDArray[Any]:
+        order, z = self._mended(said, logits)
+        e = np.exp(z)
+        p = inside(e / e.sum(axis=1, keepdims=True), said.dtype)
+        return put_back(order, keep_order(p, np.take_along_axis(said, order, axis=1)))
+
+    def _event_logits(self, said: NDArray[Any], logits: bool) -> NDArray[Any]:
+        z = self._row_logits(said, logits)
+        return z[:, 1] - z[:, 0]
+
+    def _mended(self, said: NDArray[Any], logits: bool) -> tuple[NDArray[np.intp], Floats]:
+        """The order of the rows, and their new logits in that order."""
+        order = np.argsort(-said, axis=1, kind="stable")
+        ranked = np.take_along_axis(normalised_columns(said, self.zero, logits), order, axis=1)
+        coefficients = Coefficients(self.slopes, self.rates, self.above, self.below)
+        with np.errstate(over="ignore"):
+            z = SortedRows(ranked, order, self.cuts, self.knots).heights(coefficients)
+        return order, np.maximum(z, -float(np.finfo(said.dtype).max))
+
+
+def put_back(order: NDArray[np.intp], ranked: NDArray[Any]) -> NDArray[Any]:
+    """Sorted entries in their own columns."""
+    out = np.empty_like(ranked)
+    np.put_along_axis(out, order, ranked, axis=1)
+    return out
+
+
+def event_probabilities(z: NDArray[Any]) -> NDArray[Any]:
+    """σ(z) on the right side of ½, and never rounded to 0, ½ or 1."""
+    half = z.dtype.type(0.5)
+    p = inside(sigmoid(z))
+    p = np.where(z < 0, np.minimum(p, np.nextafter(half, z.dtype.type(0))), p)
+    return np.where(z > 0, np.maximum(p, np.nextafter(half, z.dtype.type(1))), p)
+
+
+def quantiles(values: Floats, weights: Floats | None, shares: Floats) -> Floats:
+    """The distinct values below or at which these shares of the weight lie."""
+    order = np.argsort(values)
+    mass = np.cumsum(np.ones(len(values)) if weights is None else weights[order])
+    at = np.searchsorted(mass, (shares - 1e-9) * mass[-1])
+    return np.unique(values[order[at]])
+
+
+def class_shares(predictions: Predictions) -> Floats:
+    """What happened as rows of shares that sum to 1."""
+    if predictions.soft:
+        shares = soft_shares(predictions)
+        return shares / shares.sum(axis=1, keepdims=True)
+    shares = np.zeros((predictions.n, predictions.n_classes))
+    shares[np.arange(predictions.n), predictions.labels] = 1.0
+    return shares
+
+
+def doubts(predictions: Predictions, logs: Floats, n_parameters: int) -> tuple[str, ...]:
+    """What a user should know about the data of a fit."""
+    told = []
+    if len(logs) > 1 and (logs == logs[0]).all():
+        told.append("every row makes the same prediction: the map knows of no other")
+    seen = class_shares(predictions).sum(axis=0) > 0
+    if not seen.all():
+        missing = [str(c) for c, found in zip(predictions.classes, seen.tolist(), strict=True) if not found]
+        told.append(f"never seen in the labels: {', '.join(missing[:3])}{' …' * (len(missing) > 3)}")
+    if predictions.n < ENOUGH * n_parameters:
+        told.append(f"{predictions.n} rows for {n_parameters} parameters: the penalty holds them near a temperature")
+    return tuple(told)

@@ -1,0 +1,120 @@
+"""Quantile recalibration: the forecast distribution itself is bent until its probability integral transform is uniform."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import inputs
+from calibrant.maps.calibration_map import Fit
+from calibrant.maps.regression import EPS, FEW, RegressionMap, checked_forecasts
+from calibrant.problems import InputError, MapError
+from calibrant.results import kind
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileRecalibration:
+    """A rising map R of the cumulative probability u = F(y), such that R(u) is uniform (Kuleshov et al. 2018).
+
+    R runs in straight lines from (0, 0) through the observed u, each at the share of the data below it and half its own,
+    to (1, 1); more than `points` of them are thinned out evenly.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> fitted = cal.QuantileRecalibration().fit([2.0, -2.0, 3.0, -3.0], mean=[0.0] * 4, variance=[1.0] * 4)
+    >>> low, high = fitted.quantile([0.1, 0.9], mean=[0.0, 0.0], variance=[1.0, 1.0])
+    >>> bool(low < -2 and high > 2)  # wider than ±1.28, as the errors were
+    True
+    """
+
+    points: int = 1000
+
+    def __post_init__(self) -> None:
+        inputs.check_count(self.points, "points")
+
+    def fit(self, labels: Any, mean: Any, variance: Any, weights: Any = None) -> QuantileMap:
+        """From Gaussian forecasts."""
+        centre, spread = checked_forecasts(mean, variance)
+        return self.fit_pit(gaussian_cdf(inputs.check_column(labels, "labels", len(centre)), centre, spread), weights)
+
+    def fit_pit(self, pit: Any, weights: Any = None) -> QuantileMap:
+        """From the values F(y) of any forecast distributions, each in [0, 1]."""
+        u = unit_values(pit, "pit")
+        weight = np.ones(len(u)) if weights is None else inputs.check_weights(weights, len(u))
+        values, which = np.unique(np.clip(u[weight > 0], EPS, 1 - EPS), return_inverse=True)
+        mass = np.bincount(which, weight[weight > 0])
+        heights = (np.cumsum(mass) - mass / 2) / mass.sum()
+        if len(values) > self.points:
+            kept = np.unique(np.searchsorted(heights, (np.arange(self.points) + 0.5) / self.points))
+            values, heights = values[kept[kept < len(values)]], heights[kept[kept < len(values)]]
+        few = (f"{len(which)} rows: the shape of the errors is hardly known",) if len(which) < FEW else ()
+        x, y = np.concatenate([[0.0], values, [1.0]]), np.concatenate([[0.0], heights, [1.0]])
+        return QuantileMap(Fit(len(which), None, True, few), x, y)
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class QuantileMap(RegressionMap):
+    """F ↦ R∘F, with R in straight lines between knots."""
+
+    x: Floats = (0.0, 1.0)  # type: ignore[assignment]
+    y: Floats = (0.0, 1.0)  # type: ignore[assignment]
+
+    method: ClassVar[str] = "quantile_recalibration"
+
+    def __post_init__(self) -> None:
+        self._hold("x", "y")
+        for name in ("x", "y"):
+            knots = getattr(self, name)
+            ends = knots.dtype.kind in "fi" and len(knots) > 1 and (knots[0], knots[-1]) == (0, 1)
+            if not ends or not (np.diff(knots) > 0).all():
+                raise MapError(f"{name} must rise from 0 to 1")
+        if len(self.x) != len(self.y):
+            raise MapError(f"x and y must be as long; they hold {len(self.x)} and {len(self.y)} numbers")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"x": self.x, "y": self.y}
+
+    def apply_pit(self, u: Any) -> Floats:
+        """R(u)."""
+        return np.interp(unit_values(u, "u"), self.x, self.y)
+
+    def cdf(self, y: Any, mean: Any, variance: Any) -> Floats:
+        """The repaired probability of at most y, where the forecast was Gaussian."""
+        centre, spread = checked_forecasts(mean, variance)
+        return np.interp(gaussian_cdf(inputs.check_column(y, "y", len(centre)), centre, spread), self.x, self.y)
+
+    def quantile(self, q: Any, mean: Any, variance: Any) -> Floats:
+        """The value that the repaired forecast stays below with probability q, where the forecast was Gaussian."""
+        from scipy.special import ndtri
+
+        centre, spread = checked_forecasts(mean, variance)
+        share = unit_values(q, "q", len(centre))
+        found: Floats = centre + np.sqrt(spread) * ndtri(np.interp(share, self.y, self.x))
+        return found
+
+
+def gaussian_cdf(y: Floats, mean: Floats, variance: Floats) -> Floats:
+    """Φ((y−μ)/σ)."""
+    from scipy.special import ndtr
+
+    with np.errstate(over="ignore"):
+        found: Floats = ndtr((y - mean) / np.sqrt(variance))
+    return found
+
+
+def unit_values(values: Any, argument: str, n: int | None = None) -> Floats:
+    """A column of numbers in [0, 1]."""
+    column = inputs.check_column(values, argument, n)
+    outside = (column < 0) | (column > 1)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise InputError(argument, "must lie in [0, 1]", f"{argument}[{row}] is {column[row]}")
+    return column

@@ -1,0 +1,218 @@
+"""Maps for regression: forecasts that are a mean and a variance, made as wide as the errors are."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import inputs
+from calibrant.kernels.bounded import least
+from calibrant.kernels.sums import inner
+from calibrant.maps.calibration_map import Fit, SavedMap
+from calibrant.problems import InputError, MapError
+from calibrant.results import kind
+
+Floats = NDArray[np.float64]
+
+EPS = float(np.finfo(np.float64).eps)
+LEAST = 1e-12
+"""The scale of a variance never falls below this part of its start: the map stays positive and one-to-one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Forecasts:
+    """What was forecast and what came: standardised residuals squared, variances, and how often each row counts."""
+
+    squares: Floats
+    variance: Floats
+    weights: Floats
+
+    @property
+    def n(self) -> int:
+        return len(self.squares)
+
+    def mean(self, values: Floats) -> float:
+        """The weighted mean."""
+        return inner(self.weights, values)
+
+    def score(self, variance: Floats) -> float:
+        """Mean Dawid–Sebastiani score (μ−y)²/σ² + ln σ² with other variances."""
+        return self.mean(self.squares * (self.variance / variance) + np.log(variance))
+
+
+def admit_forecasts(labels: Any, mean: Any, variance: Any, weights: Any) -> Forecasts:
+    """The data of a fit, checked: one finite number a row each, variances positive."""
+    centre, spread = checked_forecasts(mean, variance)
+    observed = inputs.check_column(labels, "labels", len(centre))
+    weight = np.ones(len(centre)) if weights is None else inputs.check_weights(weights, len(centre))
+    with np.errstate(over="ignore"):
+        squares = ((observed - centre) / np.sqrt(spread)) ** 2
+    if not np.isfinite(squares).all():
+        row = int(np.argmax(~np.isfinite(squares)))
+        raise InputError("labels", "lie too far from mean to be squared", f"labels[{row}] is {observed[row]}")
+    counts = weight > 0
+    return Forecasts(squares[counts], spread[counts], weight[counts] / weight.sum())
+
+
+def checked_forecasts(mean: Any, variance: Any) -> tuple[Floats, Floats]:
+    """Means and positive variances in float64, as many of each."""
+    centre = inputs.check_column(mean, "mean")
+    spread = inputs.check_column(variance, "variance", len(centre))
+    inputs.check_all_positive(spread, "variance")
+    return centre, spread
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegressionMap(SavedMap):
+    """A function from a forecast of mean and variance to a better one. `fit.loss` is a Dawid–Sebastiani score."""
+
+    fit: Fit = field(default_factory=lambda: Fit(0))
+
+    method: ClassVar[str]
+    injective: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VarianceMap(RegressionMap):
+    """A map that leaves the mean and changes the variance."""
+
+    @abstractmethod
+    def of_variance(self, variance: Floats) -> Floats:
+        """Repaired variances."""
+
+    def apply(self, mean: Any, variance: Any) -> tuple[Floats, Floats]:
+        """The means as they are and the variances repaired."""
+        centre, spread = checked_forecasts(mean, variance)
+        with np.errstate(over="ignore"):
+            return centre.copy(), np.clip(self.of_variance(spread), np.finfo(float).tiny, np.finfo(float).max)
+
+
+@dataclass(frozen=True, slots=True)
+class StdScaling:
+    """σ ↦ sσ: s² is the mean of (μ−y)²/σ², which minimises the Dawid–Sebastiani score.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> fitted = cal.StdScaling().fit([1.0, -2.0, 3.0], mean=[0.0, 0.0, 0.0], variance=[1.0, 1.0, 1.0])
+    >>> round(fitted.scale**2, 3)
+    4.667
+    >>> mean, variance = fitted.apply([5.0], [3.0])
+    >>> variance.round(3)
+    array([14.])
+    """
+
+    def fit(self, labels: Any, mean: Any, variance: Any, weights: Any = None) -> StdScalingMap:
+        """A mean, no search."""
+        data = admit_forecasts(labels, mean, variance, weights)
+        square, cautions = mean_square(data)
+        return StdScalingMap(Fit(data.n, data.score(square * data.variance), True, cautions), math.sqrt(square))
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class StdScalingMap(VarianceMap):
+    """σ ↦ sσ."""
+
+    scale: float = 1.0
+
+    method: ClassVar[str] = "std_scaling"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.scale, float | int) or not 0 < self.scale < math.inf:
+            raise MapError(f"scale must be a positive number; it is {self.scale!r}")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"scale": self.scale}
+
+    def of_variance(self, variance: Floats) -> Floats:
+        """s²σ²."""
+        return self.scale**2 * variance
+
+
+@dataclass(frozen=True, slots=True)
+class VariancePlatt:
+    """σ² ↦ wσ² + b with w > 0 and b ≥ 0, fitted by the Dawid–Sebastiani score (μ−y)²/σ² + ln σ².
+
+    Examples
+    --------
+    >>> import calibrant as cal, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> variance = rng.uniform(0.1, 4, 5000)
+    >>> labels = rng.normal(0, np.sqrt(2 * variance + 1))
+    >>> fitted = cal.VariancePlatt().fit(labels, np.zeros(5000), variance)
+    >>> bool(abs(fitted.slope - 2) < 0.2 and abs(fitted.offset - 1) < 0.2)
+    True
+    """
+
+    def fit(self, labels: Any, mean: Any, variance: Any, weights: Any = None) -> VariancePlattMap:
+        """From a pure scaling, from a constant, and from halfway: the best of three searches."""
+        data = admit_forecasts(labels, mean, variance, weights)
+        slope, cautions = mean_square(data)
+        offset = max(data.mean(data.squares * data.variance), EPS * data.mean(data.variance))
+        unit = np.array([slope, offset])
+
+        def value(theta: Floats) -> tuple[float, Floats]:
+            found, slopes = platt_score(data, *(theta * unit))
+            return found, slopes * unit
+
+        found = [least(value, np.array(start), np.array([LEAST, 0.0])) for start in STARTS]
+        best = min(found, key=lambda one: one.value)
+        cautions += () if best.converged else ("the search did not converge; the last step is returned",)
+        w, b = (best.at * unit).tolist()
+        return VariancePlattMap(Fit(data.n, best.value, best.converged, cautions), w, b)
+
+
+STARTS = ((1.0, 0.0), (LEAST, 1.0), (0.5, 0.5))
+"""Slope and offset in units of the best pure scaling and of the best constant."""
+
+
+def platt_score(data: Forecasts, slope: float, offset: float) -> tuple[float, Floats]:
+    """Mean Dawid–Sebastiani score of wσ² + b, and its slopes in w and b."""
+    variance = slope * data.variance + offset
+    rise = (1 - data.squares * (data.variance / variance)) / variance
+    return data.score(variance), np.array([data.mean(rise * data.variance), data.mean(rise)])
+
+
+def mean_square(data: Forecasts) -> tuple[float, tuple[str, ...]]:
+    """The mean of (μ−y)²/σ²; above 0 even where every forecast was right."""
+    found = data.mean(data.squares)
+    cautions = (f"{data.n} rows: the spread of the errors is hardly known",) if data.n < FEW else ()
+    if found > 0:
+        return found, cautions
+    return EPS, (*cautions, f"every label equals its mean: the best variance is 0; variances are scaled by {EPS:.1e}")
+
+
+FEW = 10
+"""Rows below which a spread is a guess."""
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class VariancePlattMap(VarianceMap):
+    """σ² ↦ wσ² + b."""
+
+    slope: float = 1.0
+    offset: float = 0.0
+
+    method: ClassVar[str] = "variance_platt"
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(v, float | int) for v in (self.slope, self.offset)):
+            raise MapError("slope and offset must be numbers")
+        if not (0 < self.slope < math.inf and 0 <= self.offset < math.inf):
+            raise MapError(f"slope must be positive and offset not negative; they are {self.slope} and {self.offset}")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"slope": self.slope, "offset": self.offset}
+
+    def of_variance(self, variance: Floats) -> Floats:
+        """wσ² + b."""
+        return self.slope * variance + self.offset

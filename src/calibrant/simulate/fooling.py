@@ -1,0 +1,188 @@
+"""Repairs that please an error and help nobody (Gruber & Buettner 2022, appendices D.4 and E.1).
+
+They are maps like any other, kept to show what an error does not see. To read one back from JSON, import this package first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs import check_choice
+from calibrant.kernels.logits import inside, probabilities
+from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
+from calibrant.maps.order_preserving import class_shares
+from calibrant.maps.several import several_classes
+from calibrant.problems import MapError
+from calibrant.results import kind
+
+Floats = NDArray[np.float64]
+
+REST = ("proportional", "even")
+
+
+@dataclass(frozen=True, slots=True)
+class TopAccuracy:
+    """Say the model's accuracy for the top class of every row; the others share the `rest`, in proportion or evenly.
+
+    Every error of the top class becomes 0 (ECE, KS, MMCE), the accuracy stays, and the predictions are still not calibrated.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.simulate import TopAccuracy
+    >>> valid, test = cal.example()
+    >>> fooled = TopAccuracy().fit(test).apply(test)
+    >>> cal.ece(fooled).value < 1e-6 < cal.ece(test).value
+    True
+    """
+
+    rest: Literal["proportional", "even"] = "proportional"
+
+    def __post_init__(self) -> None:
+        check_choice("rest", self.rest, REST)
+
+    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> TopAccuracyMap:
+        """The accuracy, and nothing else."""
+        predictions = several_classes(admit_fit(labels, probs, logits, weights))
+        accuracy = float(np.average(predictions.event("top").outcomes, weights=predictions.weights))
+        found = TopAccuracyMap(predictions.classes, False, Fit(predictions.n), accuracy, self.rest)
+        if found.keeps_accuracy:
+            return found
+        doubt = f"an accuracy of {accuracy:.3g} is so low that another class can become the top one"
+        return TopAccuracyMap(predictions.classes, False, Fit(predictions.n, cautions=(doubt,)), accuracy, self.rest)
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class TopAccuracyMap(CalibrationMap):
+    """The top probability becomes the accuracy; the others share what is left."""
+
+    accuracy: float = 1.0
+    rest: str = "proportional"
+
+    method: ClassVar[str] = "top_accuracy"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.accuracy, float | int) or not 0 <= self.accuracy <= 1:
+            raise MapError(f"accuracy must lie in [0, 1]; it is {self.accuracy!r}")
+        if self.rest not in REST:
+            raise MapError(f"rest must be 'proportional' or 'even'; it is {self.rest!r}")
+
+    @property
+    def injective(self) -> bool:
+        """How sure the row was is lost."""
+        return False
+
+    @property
+    def keeps_accuracy(self) -> bool:  # type: ignore[override]
+        """Is the accuracy more than any other class can get?"""
+        return self.accuracy > (0.5 if self.rest == "proportional" else 1 / len(self.classes))
+
+    @property
+    def keeps_ranking(self) -> bool:  # type: ignore[override]
+        return self.keeps_accuracy and self.rest == "proportional"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"accuracy": self.accuracy}
+
+    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+        """Through the softmax."""
+        return self.from_probs(probabilities(logits))
+
+    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
+        """The accuracy for the top class, the rest for the others."""
+        p = probs.astype(np.float64)
+        rows, top = np.arange(len(p)), p.argmax(axis=1)
+        p[rows, top] = 0.0
+        left = p.sum(axis=1, keepdims=True)
+        even = np.full_like(p, 1 / (p.shape[1] - 1))
+        shares = even if self.rest == "even" else np.divide(p, left, out=even, where=left > 0)
+        p = (1 - self.accuracy) * shares
+        p[rows, top] = self.accuracy
+        return inside(p, probs.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFrequencies:
+    """Say, for every row, how often each class occurs among the rows with the same top class.
+
+    That is calibrated and as accurate as before, wherever a top class is right more often than any other. All else that the
+    model knew is gone, as a proper score shows. For a single event the rows below ½ and the others say one rate each.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.simulate import LabelFrequencies
+    >>> fitted = LabelFrequencies().fit([0, 0, 1, 1, 1], [0.1, 0.3, 0.2, 0.7, 0.9])
+    >>> fitted.apply([0.05, 0.6]).round(3)
+    array([0.333, 1.   ])
+    """
+
+    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> LabelFrequenciesMap:
+        """A table of class frequencies by top class; a class that was never on top keeps the overall frequencies."""
+        predictions = admit_fit(labels, probs, logits, weights)
+        top, happened = tops(predictions.probs), class_shares(predictions)
+        weight = np.ones(predictions.n) if predictions.weights is None else predictions.weights
+        sums = np.zeros((predictions.n_classes, predictions.n_classes))
+        np.add.at(sums, top, happened * weight[:, None])
+        size = sums.sum(axis=1, keepdims=True)
+        overall = np.broadcast_to(sums.sum(axis=0) / size.sum(), sums.shape)
+        table = np.divide(sums, size, out=overall.copy(), where=size > 0)
+        never = [str(c) for c, found in zip(predictions.classes, size[:, 0] > 0, strict=True) if not found]
+        cautions = (f"never on top: {', '.join(never[:3])}{' …' * (len(never) > 3)}",) if never else ()
+        return LabelFrequenciesMap(
+            predictions.classes, predictions.is_binary, Fit(predictions.n, None, True, cautions), table
+        )
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelFrequenciesMap(CalibrationMap):
+    """The row of a table that the top class names."""
+
+    table: Floats = ((1.0, 0.0), (0.0, 1.0))  # type: ignore[assignment]
+    """class frequencies `(K, K)`, one row for each top class"""
+
+    method: ClassVar[str] = "label_frequencies"
+    keeps_ranking: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._hold("table")
+        k = len(self.classes)
+        if self.table.shape != (k, k) or not ((self.table >= 0) & (self.table <= 1)).all():
+            raise MapError(f"table must be {k} rows of {k} frequencies")
+
+    @property
+    def injective(self) -> bool:
+        """Only the top class is left."""
+        return False
+
+    @property
+    def keeps_accuracy(self) -> bool:  # type: ignore[override]
+        """Is each top class the most frequent one of its rows?"""
+        return bool((self.table.argmax(axis=1) == np.arange(len(self.classes))).all())
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"table": self.table}
+
+    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+        """Through the softmax."""
+        return self.from_probs(probabilities(logits))
+
+    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
+        """The frequencies that belong to the top class."""
+        found = self.table[tops(probs)]
+        return (found[:, 1] if probs.ndim == 1 else found).astype(probs.dtype)
+
+
+def tops(probs: NDArray[Any]) -> NDArray[np.intp]:
+    """The top class; of a single event the second from ½ on."""
+    return (probs >= 0.5).astype(np.intp) if probs.ndim == 1 else probs.argmax(axis=1)
