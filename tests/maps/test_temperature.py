@@ -191,7 +191,7 @@ def test_one_row_of_one_class():
 def test_probability_zero_of_what_happened_is_reported():
     fitted = Temperature().fit([1, 0, 1, 0], [0.0, 0.2, 0.9, 0.4])
     assert fitted.fit.cautions[0].startswith(
-        "1 rows (first: row 0) give probability 0 to what happened; read as 2.2e-16"
+        "1 rows (first: row 0) give probability 0 to what happened; 0 is read as 2.2e-16"
     )
     assert np.isfinite(fitted.temperature)
 
@@ -261,12 +261,24 @@ def test_one_column_and_two_columns_are_mended_alike(said, temperature):
     np.testing.assert_allclose(one, two[:, 1], atol=1e-14)
 
 
-def test_zero_and_one_stay():
+def test_zero_and_one_stay_as_close_as_the_precision_allows():
+    least, most = np.finfo(float).tiny, 1 - np.finfo(float).epsneg
     for temperature in (0.1, 1.0, 50.0):
         fitted = TemperatureMap((0, 1), True, temperature=temperature)
-        assert fitted.apply([0.0, 0.5, 1.0]).tolist() == [0, 0.5, 1]
+        assert fitted.apply([0.0, 0.5, 1.0]).tolist() == [least, 0.5, most]
         rows = TemperatureMap((0, 1, 2), False, temperature=temperature).apply([[0.0, 0.5, 0.5], [0.0, 0.0, 1.0]])
-        assert rows.tolist() == [[0, 0.5, 0.5], [0, 0, 1]]
+        assert rows.tolist() == [[least, 0.5, 0.5], [least, least, 1]]
+
+
+def test_the_loss_is_finite_even_where_the_impossible_happened(rng):
+    probs = np.array([[0.0, 0.3, 0.7], [0.5, 0.5, 0.0], [0.2, 0.2, 0.6], [0.0, 0.0, 1.0]])
+    labels = np.array([0, 0, 2, 2])
+    fitted = Temperature().fit(labels, probs)
+    assert fitted.zero == np.finfo(float).eps
+    mended = fitted.apply(probs)
+    assert cal.log_score(labels, mended).value == pytest.approx(fitted.fit.loss, abs=1e-9)
+    order = np.argsort(probs, axis=1, kind="stable")
+    assert np.array_equal(np.argsort(mended, axis=1, kind="stable"), order)
 
 
 def test_t_of_one_changes_nothing(rng):
@@ -288,12 +300,12 @@ def test_the_precision_is_that_of_the_input(dtype):
     assert fitted.apply(logits=np.array([0.2], dtype=dtype)).dtype == dtype
 
 
-def test_masked_out_classes_keep_probability_zero():
+def test_masked_out_classes_stay_as_small_as_the_precision_allows():
     lowest = np.finfo(np.float32).min
     z = np.array([[1, 2, lowest], [0, 1, lowest]], dtype=np.float32)
     for temperature in (0.5, 2.0):
         mended = TemperatureMap((0, 1, 2), False, temperature=temperature).apply(logits=z)
-        assert (mended[:, 2] == 0).all()
+        assert (mended[:, 2] == np.finfo(np.float32).tiny).all()
     assert np.isfinite(Temperature().fit([0, 1], logits=z).temperature)
 
 

@@ -71,9 +71,12 @@ def crossvalidated_error(
 
 def best_bins(event: Event, bins: str, *, folds: int, most: int, seed: int) -> int:
     """The fewest bins whose held-out loss is within 0.1 % of the best."""
-    losses = held_out_losses(event, bins, folds, most, seed)
-    good = losses <= losses.min() * (1 + FEWER_WITHIN) + 1e-15
-    return int(np.argmax(good)) + 1
+    return fewest_within(held_out_losses(event, bins, folds, most, seed)) + 1
+
+
+def fewest_within(losses: Floats) -> int:
+    """The first of the losses that is within 0.1 % of the least."""
+    return int(np.argmax(losses <= losses.min() * (1 + FEWER_WITHIN) + 1e-15))
 
 
 def held_out_losses(event: Event, bins: str, folds: int, most: int, seed: int) -> Floats:

@@ -1,4 +1,4 @@
-"""The least value of a smooth function above bounds, by SciPy's L-BFGS-B."""
+"""The least value of a smooth function, by SciPy's L-BFGS-B."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 Smooth = Callable[[Floats], tuple[float, Floats]]
 """A value and its slopes."""
 
-OPTIONS: Any = {"maxiter": 2000, "maxfun": 4000, "maxcor": 30, "ftol": 0.0, "gtol": 1e-11}
+OPTIONS: Any = {"maxiter": 2000, "maxfun": 4000, "maxcor": 30, "ftol": 0.0}
 LEVEL = 1e-6
 """Slopes this small, in units of the value where that exceeds 1, count as level."""
 
@@ -27,12 +27,14 @@ class Least:
     converged: bool
 
 
-def least(function: Smooth, start: Floats, lower: Floats) -> Least:
-    """The search from one start; it never ends above where it began."""
+def least(function: Smooth, start: Floats, lower: Floats | None = None, slope: float = 1e-11) -> Least:
+    """The search from one start, above lower bounds where given, until every slope is small; it never ends above its start."""
     from scipy.optimize import Bounds, minimize
 
     search: Any = minimize
-    found = search(function, start, jac=True, method="L-BFGS-B", bounds=Bounds(lower), options=OPTIONS)
-    free = np.where((found.x <= lower) & (found.jac > 0), 0.0, found.jac)
+    floor = np.full(start.size, -np.inf) if lower is None else lower
+    options = OPTIONS | {"gtol": slope}
+    found = search(function, start, jac=True, method="L-BFGS-B", bounds=Bounds(floor), options=options)
+    free = np.where((found.x <= floor) & (found.jac > 0), 0.0, found.jac)
     level = np.abs(free).max() < LEVEL * max(1.0, abs(float(found.fun)))
     return Least(found.x, float(found.fun), bool(level))

@@ -55,13 +55,13 @@ def class_log_odds(logits: NDArray[Any]) -> NDArray[Any]:
     """Log-odds of each class against the rest of its row, `(n, K)`: z_k − ln Σ_(j≠k) e^(z_j), without cancellation."""
     rows, top = np.arange(len(logits)), logits.argmax(axis=1)
     below = logits - logits.max(axis=1, keepdims=True)
-    share = np.exp(below)
-    share[rows, top] = 0.0
-    others = share.sum(axis=1)
-    with np.errstate(divide="ignore"):
-        odds: NDArray[Any] = below - np.log1p(others[:, None] - share)
-        odds[rows, top] = -np.log(others)
-    return np.minimum(odds, np.finfo(logits.dtype).max)
+    odds: NDArray[Any] = np.exp(below)
+    odds[rows, top] = 0.0
+    odds = below - np.log1p(odds.sum(axis=1, keepdims=True) - odds)
+    below[rows, top] = -np.inf
+    second = below.max(axis=1, keepdims=True)
+    odds[rows, top] = -second[:, 0] - np.log(np.exp(below - second).sum(axis=1))
+    return odds
 
 
 def two_columns(one: NDArray[Any]) -> NDArray[Any]:

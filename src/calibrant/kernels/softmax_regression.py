@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.kernels.bounded import least
+
 Floats = NDArray[np.float64]
 
-MOST_STEPS = 1000
 SMALL_SLOPE = 1e-9
 """Of the loss in the scaled coordinates: parameters are then known to about as much."""
-MEMORY = 20
 CURVATURE_ROWS = 4096
 """Rows that the starting curvature is read from; it only guides the search."""
 
@@ -91,8 +91,6 @@ class Found:
 
 def fit(data: Data, start: Linear, centre: Linear, penalty: Linear) -> Found:
     """The minimum of the penalised mean loss."""
-    from scipy.optimize import minimize
-
     moments = _moments(data, start)
     scale = _scales(data, start, penalty)
     origin = start.packed()
@@ -103,12 +101,10 @@ def fit(data: Data, start: Linear, centre: Linear, penalty: Linear) -> Found:
         extra, slope_of_extra = _penalised(here, centre, penalty)
         return value + extra, _scaled(scale, slope + slope_of_extra, transposed=True).ravel()
 
-    options = {"maxiter": MOST_STEPS, "maxfun": 2 * MOST_STEPS, "maxcor": MEMORY, "gtol": SMALL_SLOPE, "ftol": 1e-15}
-    result = minimize(objective, np.zeros(origin.size), jac=True, method="L-BFGS-B", options=options)
-    at = start.like(origin + _scaled(scale, result.x.reshape(origin.shape)))
+    result = least(objective, np.zeros(origin.size), slope=SMALL_SLOPE)
+    at = start.like(origin + _scaled(scale, result.at.reshape(origin.shape)))
     extra, _ = _penalised(at, centre, penalty)
-    slope_left = float(np.abs(result.jac).max())
-    return Found(at, float(result.fun) - extra, float(result.fun), bool(result.success or slope_left < 1e-6))
+    return Found(at, result.value - extra, result.value, result.converged)
 
 
 def loss(data: Data, at: Linear) -> float:
@@ -161,7 +157,7 @@ def _scales(data: Data, start: Linear, penalty: Linear) -> Floats:
     ridge = 2 * penalty.packed() + 1e-12
     k, d = ridge.shape
     if k * d * d > MOST_CURVATURE:
-        squares = np.concatenate([spread.T @ some.x**2, spread.sum(axis=0)[:, None]], axis=1)
+        squares = _features_times(some.x**2, spread, start.diagonal)
         return 1 / np.sqrt(squares + 1e-6 * squares.mean(axis=1, keepdims=True) + ridge)
     curvature = np.empty((k, d, d))
     for j in range(k):

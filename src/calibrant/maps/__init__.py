@@ -2,48 +2,133 @@
 
 from typing import Any
 
+from calibrant.maps.bayesian_binning import BayesianBinning, BayesianBinningMap
 from calibrant.maps.binary import BinaryMap, BinaryRecipe
-from calibrant.maps.calibration_map import CalibrationMap, Fit, Recalibrator, load_map
+from calibrant.maps.calibration_map import CalibrationMap, Fit, Recalibrator, SavedMap, load_map
+from calibrant.maps.ensemble import EnsembleMap, EnsembleTemperature
+from calibrant.maps.gaussian_process import GaussianProcessMap, GaussianProcessTable
 from calibrant.maps.identity import Identity, IdentityMap
+from calibrant.maps.kernel_density import KernelDensity, KernelDensityMap
+from calibrant.maps.linear import Dirichlet, LinearMap, MatrixScaling, VectorScaling
 from calibrant.maps.logistic import Beta, BetaMap, LogOddsMap, Platt, Quadratic
+from calibrant.maps.one_vs_rest_temperature import OneVsRestTemperature, OneVsRestTemperatureMap
+from calibrant.maps.order_preserving import OrderPreserving, OrderPreservingMap
+from calibrant.maps.piecewise import PiecewiseLinear, PiecewiseMap
+from calibrant.maps.quantile import QuantileMap, QuantileRecalibration
+from calibrant.maps.regression import (
+    RegressionMap,
+    StdScaling,
+    StdScalingMap,
+    VarianceMap,
+    VariancePlatt,
+    VariancePlattMap,
+)
+from calibrant.maps.scaling_binning import ScalingBinning, ScalingBinningMap
 from calibrant.maps.several import OneVsRest, OneVsRestMap, TopLabel, TopLabelMap
-from calibrant.maps.steps import Histogram, Isotonic, KnotMap, StepMap
+from calibrant.maps.spline import Spline, SplineMap
+from calibrant.maps.steps import Histogram, HistogramMap, Isotonic, KnotMap, StepMap
+from calibrant.maps.structured import StructuredMap, StructuredMatrix, StructuredVector
 from calibrant.maps.temperature import Temperature, TemperatureMap
+from calibrant.maps.unit_slope_bins import UnitSlopeBins, UnitSlopeMap
+from calibrant.maps.venn_abers import VennAbers, VennAbersMap
 
 METHODS: dict[str, Any] = {
     "identity": Identity,
     "temperature": Temperature,
+    "one_vs_rest_temperature": OneVsRestTemperature,
+    "ensemble_temperature": EnsembleTemperature,
+    "vector": VectorScaling,
+    "matrix": MatrixScaling,
+    "dirichlet": Dirichlet,
+    "structured_vector": StructuredVector,
+    "structured_matrix": StructuredMatrix,
     "platt": Platt,
     "quadratic": Quadratic,
     "beta": Beta,
     "isotonic": Isotonic,
     "histogram": Histogram,
+    "bayesian_binning": BayesianBinning,
+    "scaling_binning": ScalingBinning,
+    "unit_slope_bins": UnitSlopeBins,
+    "venn_abers": VennAbers,
+    "spline": Spline,
+    "kernel_density": KernelDensity,
+    "order_preserving": OrderPreserving,
+    "piecewise_linear": PiecewiseLinear,
+    "gaussian_process": GaussianProcessMap,
 }
 """Recipes by the name that `recalibrate` and the command line know."""
 
+REGRESSION_METHODS: dict[str, Any] = {
+    "variance_platt": VariancePlatt,
+    "std_scaling": StdScaling,
+    "quantile_recalibration": QuantileRecalibration,
+}
+"""Recipes for forecasts of a number: a mean and a variance."""
+
 __all__ = [
     "METHODS",
+    "REGRESSION_METHODS",
+    "BayesianBinning",
+    "BayesianBinningMap",
     "Beta",
     "BetaMap",
     "BinaryMap",
     "BinaryRecipe",
     "CalibrationMap",
+    "Dirichlet",
+    "EnsembleMap",
+    "EnsembleTemperature",
     "Fit",
+    "GaussianProcessMap",
+    "GaussianProcessTable",
     "Histogram",
+    "HistogramMap",
     "Identity",
     "IdentityMap",
     "Isotonic",
+    "KernelDensity",
+    "KernelDensityMap",
     "KnotMap",
+    "LinearMap",
     "LogOddsMap",
+    "MatrixScaling",
     "OneVsRest",
     "OneVsRestMap",
+    "OneVsRestTemperature",
+    "OneVsRestTemperatureMap",
+    "OrderPreserving",
+    "OrderPreservingMap",
+    "PiecewiseLinear",
+    "PiecewiseMap",
     "Platt",
     "Quadratic",
+    "QuantileMap",
+    "QuantileRecalibration",
     "Recalibrator",
+    "RegressionMap",
+    "SavedMap",
+    "ScalingBinning",
+    "ScalingBinningMap",
+    "Spline",
+    "SplineMap",
+    "StdScaling",
+    "StdScalingMap",
     "StepMap",
+    "StructuredMap",
+    "StructuredMatrix",
+    "StructuredVector",
     "Temperature",
     "TemperatureMap",
     "TopLabel",
     "TopLabelMap",
+    "UnitSlopeBins",
+    "UnitSlopeMap",
+    "VarianceMap",
+    "VariancePlatt",
+    "VariancePlattMap",
+    "VectorScaling",
+    "VennAbers",
+    "VennAbersMap",
     "load_map",
 ]

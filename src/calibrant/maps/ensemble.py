@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant.kernels.logits import inside, probabilities, two_columns
 from calibrant.kernels.mixture import fit_mixture
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
-from calibrant.maps.log_space import reading_of_zero, rows_that_count, soft_shares
+from calibrant.maps.log_space import happened, reading_of_zero, rows_that_count
 from calibrant.maps.temperature import Temperature, TemperatureMap
 from calibrant.problems import MapError
 from calibrant.results import kind
@@ -39,14 +39,9 @@ class EnsembleTemperature:
         tempered = base.apply(predictions).probs
         tempered = two_columns(tempered) if predictions.is_binary else tempered
         parts = [tempered, said, np.full_like(said, 1 / predictions.n_classes)]
-        if predictions.soft:
-            shares = soft_shares(predictions)
-            row, column = np.nonzero(shares)
-            w = shares[row, column] * (1 if predictions.weights is None else predictions.weights[row])
-        else:
-            row, column, w = np.arange(predictions.n), predictions.labels, predictions.weights
+        row, column, w = happened(predictions)
         chances = np.stack([part[row, column].astype(np.float64) for part in parts], axis=1)
-        found = fit_mixture(chances, np.ones(len(row)) if w is None else w)
+        found = fit_mixture(chances, w)
         _, cautions = reading_of_zero(predictions)
         fit = Fit(predictions.n, found.loss, base.fit.converged and found.converged, cautions or base.fit.cautions)
         return EnsembleMap(predictions.classes, predictions.is_binary, fit, base, found.weights)

@@ -345,6 +345,8 @@ def doubts(predictions: Predictions, found: Found) -> tuple[str, ...]:
     missing = missing_classes(predictions)
     if missing:
         told.append(f"{len(missing)} of {predictions.n_classes} classes never happened (first: {missing[0]!r})")
+    if (predictions.said == predictions.said[0]).all():
+        told.append("every row says the same: only the frequencies of the classes can be learnt")
     if not found.converged:
         told.append("the search did not converge; the last step is returned")
     elif found.loss < 1e-4:

@@ -77,6 +77,16 @@ def soft_shares(predictions: Predictions) -> NDArray[np.float64]:
     return labels if labels.ndim == 2 else two_columns(labels)
 
 
+def happened(predictions: Predictions) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[Any]]:
+    """Row, class and weight of everything that happened; a soft label happened in parts."""
+    weights = np.ones(predictions.n) if predictions.weights is None else predictions.weights
+    if not predictions.soft:
+        return np.arange(predictions.n), predictions.labels, weights
+    shares = soft_shares(predictions)
+    row, column = np.nonzero(shares)
+    return row, column, shares[row, column] * weights[row]
+
+
 def label_logits(z: NDArray[Any], predictions: Predictions) -> NDArray[np.float64]:
     """The logit of what happened in each row; for soft labels its mean."""
     labels = predictions.labels

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.bins import Binning, EqualMass
-from calibrant.kernels.logits import sigmoid
-from calibrant.maps.binary import BinaryMap, BinaryRecipe, Floats
+from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
+from calibrant.maps.pointwise import PointwiseMap
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import kind
@@ -58,15 +58,13 @@ class Isotonic(BinaryRecipe):
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class KnotMap(BinaryMap):
+class KnotMap(PointwiseMap):
     """Straight lines between knots, level beyond the first and the last."""
 
     x: NDArray[np.float64] = ()  # type: ignore[assignment]
     y: NDArray[np.float64] = ()  # type: ignore[assignment]
 
     method: ClassVar[str] = "isotonic"
-    keeps_ranking: ClassVar[bool] = False
-    keeps_accuracy: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,15 +79,8 @@ class KnotMap(BinaryMap):
     def parameters(self) -> dict[str, Any]:
         return {"x": self.x, "y": self.y}
 
-    def of_log_odds(self, z: Floats) -> Floats:
+    def at(self, p: Floats) -> Floats:
         """Linear interpolation in the probability."""
-        return self._at(sigmoid(z))
-
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
-        """Straight from the probabilities, without a detour."""
-        return self._at(probs.astype(np.float64)).astype(probs.dtype)
-
-    def _at(self, p: Floats) -> Floats:
         return np.interp(p, self.x, self.y)
 
 
@@ -108,42 +99,49 @@ class Histogram(BinaryRecipe):
     bins: Binning = EqualMass(15)  # noqa: RUF009  (frozen)
     bounded: bool = True
 
-    def fit_event(self, predictions: Predictions) -> StepMap:
+    def fit_event(self, predictions: Predictions) -> HistogramMap:
         """Sums a bin; an empty bin goes with the filled one above it."""
-        if getattr(self.bins, "closed", "right") != "right" or getattr(self.bins, "ties", "keep") != "keep":
-            raise InputError("bins", "must be closed on the right and keep ties together", f"it is {self.bins!r}")
-        event = predictions.event("binary")
-        state = self.bins.collect(event)
+        check_step_bins(self.bins)
+        state = self.bins.collect(predictions.event("binary"))
         filled = state.weight[0] > 0
         high, rate = state.high[0][filled], state.label_rate[0][filled]
         heights = bounded(rate, float(state.total[0])) if self.bounded else rate
-        return StepMap(predictions.classes, True, Fit(predictions.n), high[:-1], heights, state.weight[0][filled])
+        fit = Fit(predictions.n)
+        return HistogramMap(predictions.classes, True, fit, high[:-1], heights, state.weight[0][filled])
 
 
-@kind
 @dataclass(frozen=True, eq=False, repr=False)
-class StepMap(BinaryMap):
+class StepMap(PointwiseMap):
     """One height a bin; bins are closed on the right."""
 
     cuts: NDArray[np.float64] = ()  # type: ignore[assignment]
     heights: NDArray[np.float64] = ()  # type: ignore[assignment]
-    weight: NDArray[np.float64] = ()  # type: ignore[assignment]
-
-    method: ClassVar[str] = "histogram"
-    keeps_ranking: ClassVar[bool] = False
-    keeps_accuracy: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._hold("cuts", "heights", "weight")
-
-    @property
-    def injective(self) -> bool:
-        return False
+        self._hold("cuts", "heights")
 
     @property
     def parameters(self) -> dict[str, Any]:
         return {"cuts": self.cuts, "heights": self.heights}
+
+    def at(self, p: Floats) -> Floats:
+        """The height of the bin."""
+        return self.heights[np.searchsorted(self.cuts, p, side="left")]
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class HistogramMap(StepMap):
+    """Steps that remember the weight of each bin, for a certificate."""
+
+    weight: NDArray[np.float64] = ()  # type: ignore[assignment]
+
+    method: ClassVar[str] = "histogram"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._hold("weight")
 
     def certificate(self, risk: float = 0.1) -> float:
         """With probability 1 − risk every bin is calibrated within this distance, whatever the model (Gupta & Ramdas 2021)."""
@@ -152,16 +150,15 @@ class StepMap(BinaryMap):
         fewest = float(self.weight.min())
         return 1.0 if fewest < 2 else min(1.0, math.sqrt(math.log(2 * len(self.weight) / risk) / (2 * (fewest - 1))))
 
-    def of_log_odds(self, z: Floats) -> Floats:
-        """The height of the bin."""
-        return self._at(sigmoid(z))
 
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
-        """Straight from the probabilities, without a detour."""
-        return self._at(probs.astype(np.float64)).astype(probs.dtype)
-
-    def _at(self, p: Floats) -> Floats:
-        return self.heights[np.searchsorted(self.cuts, p, side="left")]
+def check_step_bins(bins: Any) -> None:
+    """Bins that a step function of the prediction can hold."""
+    if not isinstance(bins, Binning):
+        raise InputError("bins", "must be a rule for bins, such as EqualMass(15)", f"it is {bins!r}")
+    if getattr(bins, "closed", "right") != "right" or getattr(bins, "ties", "keep") != "keep":
+        raise InputError("bins", "must be closed on the right and keep ties together", f"it is {bins!r}")
+    if not getattr(bins, "ends", True):
+        raise InputError("bins", "must hold every row", f"it is {bins!r}", "Use ends=True")
 
 
 def bounded(heights: Floats, total: float) -> Floats:

@@ -99,14 +99,19 @@ class StructuredMap(CalibrationMap):
             raise MapError(f"base must be a temperature map; it is {self.base!r}")
 
     @property
+    def _linear(self) -> Linear:
+        assert self.weight is not None
+        assert self.bias is not None
+        return Linear(self.weight, self.bias)
+
+    @property
     def method(self) -> str:  # type: ignore[override]
-        return "structured_vector" if np.ndim(self.weight) == 1 else "structured_matrix"
+        return "structured_vector" if self._linear.diagonal else "structured_matrix"
 
     @property
     def injective(self) -> bool:
         """As the matrix is; the first step always is."""
-        assert self.weight is not None
-        return one_to_one(self.weight)
+        return one_to_one(self._linear.weight)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -122,9 +127,7 @@ class StructuredMap(CalibrationMap):
         return np.log((1 - self.mix) * columns + self.mix / columns.shape[1])
 
     def _scores(self, said: NDArray[Any], are_logits: bool) -> Floats:
-        assert self.weight is not None
-        assert self.bias is not None
-        return Linear(self.weight, self.bias).scores(self.features(said, are_logits))
+        return self._linear.scores(self.features(said, are_logits))
 
     def _mended(self, said: NDArray[Any], are_logits: bool) -> NDArray[Any]:
         mended = probabilities(self._scores(said, are_logits))

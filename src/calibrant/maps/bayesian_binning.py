@@ -1,0 +1,113 @@
+"""Bayesian binning: many histograms at once, each heard as far as the data speak for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs import check_positive
+from calibrant.kernels.groups import Groups, mass_cuts
+from calibrant.maps.binary import BinaryRecipe, Floats
+from calibrant.maps.calibration_map import Fit
+from calibrant.maps.pointwise import margin, one_sided
+from calibrant.maps.steps import StepMap
+from calibrant.predictions import Predictions
+from calibrant.problems import InputError
+from calibrant.results import kind
+
+NEGLIGIBLE = 1e-12
+"""Binnings with less than this share of the best one's probability are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class BayesianBinning(BinaryRecipe):
+    """An average of equal-mass histograms, weighted by how probable they make the outcomes (BBQ, Naeini et al. 2015).
+
+    The numbers of bins run from n^⅓/`reach` to n^⅓·`reach`. In a binning of B bins each rate has a Beta prior worth
+    `prior_rows`/B rows, centred on the middle of its bin and at least ½/(n+1) away from 0 and 1; a bin's height is the
+    mean of its posterior, so nothing is called impossible. Binnings that ties make equal count once.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> fitted = cal.BayesianBinning().fit([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9])
+    >>> bool(fitted.apply([0.1])[0] < 0.2 < 0.8 < fitted.apply([0.9])[0])
+    True
+    """
+
+    prior_rows: float = 2.0
+    reach: float = 10.0
+
+    def __post_init__(self) -> None:
+        check_positive("prior_rows", self.prior_rows)
+        if check_positive("reach", self.reach) < 1:
+            raise InputError("reach", "must be at least 1", f"it is {self.reach!r}")
+
+    def fit_event(self, predictions: Predictions) -> BayesianBinningMap:
+        """A marginal likelihood for each binning; the average of their heights is again a step function."""
+        groups = predictions.event("binary").groups
+        cuts, heights = averaged(list(self._binnings(groups)))
+        fit = Fit(predictions.n, cautions=one_sided(groups))
+        return BayesianBinningMap(predictions.classes, True, fit, groups.values[cuts[1:-1] - 1], heights)
+
+    def _binnings(self, groups: Groups) -> Iterator[ScoredBins]:
+        below, hits = (np.concatenate([[0.0], np.cumsum(terms)]) for terms in (groups.weight, groups.hits))
+        middle = math.cbrt(groups.total)
+        fewest = max(1, math.floor(middle / self.reach))
+        most = max(fewest, min(math.ceil(middle * self.reach), math.floor(groups.total)))
+        seen = set()
+        for n_bins in range(fewest, most + 1):
+            cuts = np.unique(mass_cuts(below[1:], n_bins, groups.allowance))
+            if cuts.tobytes() not in seen:
+                seen.add(cuts.tobytes())
+                yield scored(groups.values, below, hits, cuts, self.prior_rows)
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class BayesianBinningMap(StepMap):
+    """The average of many step functions, which is one."""
+
+    method: ClassVar[str] = "bayesian_binning"
+
+
+class ScoredBins(NamedTuple):
+    """A binning as cuts between groups, with its posterior means and the log of its marginal likelihood."""
+
+    cuts: NDArray[np.intp]
+    heights: Floats
+    score: float
+
+
+def scored(values: Floats, below: Floats, hits: Floats, cuts: NDArray[np.intp], prior_rows: float) -> ScoredBins:
+    """Σ ln B(α + h, β + n − h) − ln B(α, β) over the bins; `below` and `hits` are cumulative and begin with 0."""
+    from scipy.special import betaln
+
+    n = np.diff(below[cuts])
+    h = np.clip(np.diff(hits[cuts]), 0, n)
+    edges = np.concatenate([[0.0], values[cuts[1:-1] - 1], [1.0]])
+    nearest = margin(float(below[-1]), True)
+    centre = np.clip((edges[:-1] + edges[1:]) / 2, nearest, 1 - nearest)
+    strength = prior_rows / len(n)
+    a, b = strength * centre, strength * (1 - centre)
+    score = float((betaln(a + h, b + (n - h)) - betaln(a, b)).sum())
+    return ScoredBins(cuts, (a + h) / (strength + n), score)
+
+
+def averaged(binnings: list[ScoredBins]) -> tuple[NDArray[np.intp], Floats]:
+    """All cuts of the binnings that matter, and the average height between them."""
+    scores = np.array([found.score for found in binnings])
+    share = np.exp(scores - scores.max())
+    share[share < NEGLIGIBLE] = 0
+    share /= share.sum()
+    heard = [(found, weight) for found, weight in zip(binnings, share, strict=True) if weight]
+    cuts = np.unique(np.concatenate([found.cuts for found, _ in heard]))
+    heights = np.zeros(len(cuts) - 1)
+    for found, weight in heard:
+        heights += weight * np.repeat(found.heights, np.diff(np.searchsorted(cuts, found.cuts)))
+    return cuts, heights
