@@ -18,8 +18,8 @@ test: $(VENV)/.test ## all tests, with coverage
 slow: $(VENV)/.test ## the statistical claims, on simulated data with a known truth
 	$(BIN)/python -m pytest --slow tests/truth $(ARGS)
 
-peers: $(VENV)/.peers ## agreement with other packages, and torch tensors
-	$(BIN)/python -m pytest tests/peers tests/estimate/test_compat.py tests/test_inputs.py $(ARGS)
+peers: $(VENV)/.peers ## agreement with other packages; torch tensors, torch modules and ONNX models
+	$(BIN)/python -m pytest tests/peers tests/adapt src/calibrant/adapt tests/estimate/test_compat.py tests/test_inputs.py $(ARGS)
 
 check: $(VENV)/.dev ## format, lint, types, import direction
 	$(BIN)/ruff format --check .

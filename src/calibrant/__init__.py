@@ -33,6 +33,7 @@ _HOMES = {
     "examples": ("example",),
     "files": ("read",),
     "maps": (
+        "Auto",
         "BayesianBinning",
         "Beta",
         "CalibrationMap",

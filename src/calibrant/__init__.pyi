@@ -25,6 +25,7 @@ from calibrant.estimate.smooth import smooth_error as smooth_error
 from calibrant.estimate.sweep import sweep_error as sweep_error
 from calibrant.examples import example as example
 from calibrant.files import read as read
+from calibrant.maps import Auto as Auto
 from calibrant.maps import BayesianBinning as BayesianBinning
 from calibrant.maps import Beta as Beta
 from calibrant.maps import CalibrationMap as CalibrationMap

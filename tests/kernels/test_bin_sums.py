@@ -209,6 +209,21 @@ def test_compiled_plain_and_numpy_class_sums_are_the_same(matrix, monkeypatch, w
         np.testing.assert_allclose(sums, expected, rtol=ROUNDING, atol=0, err_msg=name)
 
 
+@pytest.mark.parametrize("stretch", [1, 7, 64, 1000])
+@pytest.mark.parametrize("n_classes", [63, 64, 130])
+def test_large_entries_are_found_anywhere_in_a_row(rng, monkeypatch, n_classes, stretch):
+    probs = rng.dirichlet(np.full(n_classes, 0.05), 90)
+    probs[:n_classes] = np.where(np.eye(n_classes)[:90], 0.9, 0.1 / (n_classes - 1))[: len(probs[:n_classes])]
+    labels, thresholds = rng.integers(0, n_classes, 90), EqualWidth(15).thresholds(np.float64)
+    expected = class_sums.class_grid_sums(probs, labels, None, thresholds)
+    monkeypatch.setattr(class_sums, "COMPILE_FROM", 1)
+    monkeypatch.setattr(class_sums, "STRETCH", stretch)
+    if stretch != 64:  # what is compiled already knows the constant
+        monkeypatch.setattr(class_sums, "fused_class_pass", class_sums.fused_class_pass.plain)
+    found = class_sums.class_grid_sums(probs, labels, None, thresholds)
+    np.testing.assert_allclose(found, expected, rtol=ROUNDING, atol=1e-14)
+
+
 @pytest.mark.parametrize("entries", [1, 4, 50, 10_000])
 def test_the_size_of_class_blocks_does_not_matter(matrix, monkeypatch, entries):
     probs, labels, weights = matrix

@@ -48,3 +48,11 @@ def test_arrays_changed_after_they_were_checked_do_not_crash_the_process(change)
     view = "classwise" if "2)" in change else "binary"
     done = run(f"bin_sums.COMPILE_FROM = class_sums.COMPILE_FROM = 1\n{change}\ncal.ece(said, view={view!r})", 60)
     assert done.returncode >= 0, f"killed by signal {-done.returncode}"
+
+
+@pytest.mark.parametrize("change", ["probs of an event", "NaN"])
+def test_nor_do_those_of_sorted_rows(change):
+    lower = "from calibrant.kernels import buckets, error_grid\nbuckets.COMPILE_FROM = error_grid.COMPILE_FROM = 1\n"
+    calls = "[call(said) for call in (cal.ks_error, cal.binned_error, cal.sweep_error, cal.mmce, cal.smooth_error)]"
+    done = run(f"{lower}{CHANGED[change]}\n{calls}", 120)
+    assert done.returncode >= 0, f"killed by signal {-done.returncode}"

@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies as some
+from calibrant.kernels import buckets, radix
+from calibrant.kernels import groups as kernel
 from calibrant.kernels.groups import Groups, cut_sums, grouped, mass_cuts, width_cuts
+from crowded import SCORES, scored
 from naive import data
 from naive import sweep as naive
 from tolerances import ROUNDING
@@ -91,3 +94,32 @@ def test_empty_bins_are_rows_of_zeros():
     groups = Groups(np.array([0.1, 0.9]), np.array([2.0, 3.0]), np.array([1.0, 3.0]))
     sums = cut_sums(groups, np.array([0, 0, 1, 1, 2, 2]))
     np.testing.assert_allclose(sums, [[0] * 4, [2, 0.2, 0.02, 1], [0] * 4, [3, 2.7, 2.43, 3], [0] * 4], atol=ROUNDING)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("dtype", some.DTYPES)
+@pytest.mark.parametrize("kind", SCORES)
+def test_many_rows_are_pooled_alike(rng, monkeypatch, kind, dtype, plain):
+    probs, outcomes = scored(kind, rng, 700, dtype)
+    expected = grouped(probs, outcomes, None)
+    monkeypatch.setattr(buckets, "COMPILE_FROM", 1)
+    monkeypatch.setattr(radix, "RUN_ROWS", 70)
+    if plain:
+        for name in ("count_groups", "pool_rows"):
+            monkeypatch.setattr(kernel, name, getattr(kernel, name).plain)
+    found = grouped(probs, outcomes, None)
+    for name in ("values", "weight", "hits", "whole", "single"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("kind", SCORES)
+def test_sums_between_cuts_are_the_same_in_one_pass(rng, monkeypatch, kind, plain):
+    groups = grouped(*scored(kind, rng, 700), None)
+    cuts = [mass_cuts(groups.below(), 9), width_cuts(groups.values, 20)]
+    expected = [cut_sums(groups, cut) for cut in cuts]
+    monkeypatch.setattr(kernel, "COMPILE_FROM", 1)
+    if plain:
+        monkeypatch.setattr(kernel, "add_between", kernel.add_between.plain)
+    for cut, sums in zip(cuts, expected, strict=True):
+        np.testing.assert_allclose(cut_sums(groups, cut), sums, rtol=1e-12, atol=0)

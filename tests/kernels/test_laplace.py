@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations
 from math import exp, fsum
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.kernels import laplace
+from calibrant.kernels import blocks, laplace
 from calibrant.kernels.groups import grouped
 from calibrant.kernels.laplace import laplace_pair_sum, median_distance, middle_counts, pair_sum
 from naive import data
@@ -60,7 +61,17 @@ def test_point_by_point_compiled_or_not_is_the_sum_over_all_pairs(points, nu):
     values, a = points
     expected = all_pairs(values, a, lambda d: exp(-min(d / nu, 800.0)))
     for recursion in (laplace.laplace_recursion, laplace.laplace_recursion.plain):
-        assert recursion(values, a, nu) == pytest.approx(expected, abs=ROUNDING * max(1, float(a @ a)))
+        assert recursion(values, a, nu)[0] == pytest.approx(expected, abs=ROUNDING * max(1, float(a @ a)))
+
+
+@pytest.mark.parametrize("nu", [10.0, 0.4, 1e-3, 1e-12])
+@pytest.mark.parametrize("block", [1, 2, 7, 1000])
+def test_blocks_of_points_meet(rng, monkeypatch, block, nu):
+    values, a = np.sort(rng.random(100)), rng.normal(size=100)
+    expected = all_pairs(values, a, lambda d: exp(-d / nu))
+    monkeypatch.setattr(laplace, "over_blocks", partial(blocks.over_blocks, block=block))
+    monkeypatch.setattr(laplace, "COMPILE_FROM", 1)
+    assert laplace_pair_sum(values, a, nu) == pytest.approx(expected, rel=1e-12)
 
 
 def test_many_stretches_are_handed_to_the_recursion(monkeypatch, rng):

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from calibrant.bins.sums import BinSums, stacked
 from calibrant.inputs import check_choice, check_count
+from calibrant.kernels.buckets import bucketed, worth_buckets
 from calibrant.kernels.groups import Groups, cut_sums, mass_cuts
+from calibrant.kernels.pieces import mass_pieces
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
 
@@ -42,11 +44,18 @@ class EqualMass:
         return False
 
     def collect(self, event: Event) -> BinSums:
-        """Sums of the event's rows in each bin: one sort, then sums over runs."""
-        return self._split(event) if self.ties == "split" else self.collect_sorted(event)
+        """Sums of the event's rows in each bin: many rows are put in buckets and sorted only where a cut falls inside one."""
+        if self.ties == "split":
+            return self._split(event)
+        if worth_buckets(event.probs, event.outcomes, event.weights):
+            pieces = mass_pieces(bucketed(event.probs, event.outcomes), self.n_bins)
+            if pieces is not None:
+                cuts = mass_cuts(pieces.below, self.n_bins, 0.0)
+                return self._state(pieces.between(cuts), pieces.last, cuts, event.n)
+        return self.collect_sorted(event)
 
     def collect_sorted(self, event: Event) -> BinSums:
-        """The same from rows pooled by equal prediction."""
+        """The same from rows pooled by equal prediction: one sort, then sums over runs."""
         groups = event.groups
         cuts = mass_cuts(groups.below(), self.n_bins, groups.allowance)
         return self._state(cut_sums(groups, cuts), groups.values, cuts, event.n)

@@ -143,7 +143,11 @@ def view_option(about: About, view: str) -> dict[str, str]:
 @click.argument("file", type=FILE)
 @click.option("-o", "--output", type=FILE, metavar="PATH", help="Where to save the map, as JSON.")
 @click.option(
-    "--method", type=click.Choice(list(METHODS)), default="temperature", show_default=True, help="The repair."
+    "--method",
+    type=click.Choice(["auto", *METHODS]),
+    default="temperature",
+    show_default=True,
+    help="The repair; auto chooses by cross-validation.",
 )
 @column_options()
 @force
@@ -158,12 +162,19 @@ def recalibrate(file: Path, output: Path | None, method: str, force: bool, as_js
     Examples:
       calibrant recalibrate valid.csv -o map.json
       calibrant recalibrate valid.parquet --logits 'logit_*' -o map.json
+      calibrant recalibrate valid.npz --method auto -o map.json
       calibrant recalibrate valid.npz --method temperature --json > map.json
     """
     if output is None and not as_json:
         raise click.UsageError("Say where to save the map: -o map.json. Or print it with --json.")
     predictions, source = read(file, columns)
-    fitted = cal.recalibrate(predictions, method)
+    if method == "auto":
+        from calibrant.cli import screen
+
+        with screen.progress("Trying maps") as tell:
+            fitted = cal.recalibrate(predictions, cal.Auto(progress=tell))
+    else:
+        fitted = cal.recalibrate(predictions, method)
     if output is not None:
         check_free(output, force)
         fitted.save(output)
@@ -176,6 +187,14 @@ def recalibrate(file: Path, output: Path | None, method: str, force: bool, as_js
     terminal.print(source, style="dim")
     screen.show_map(terminal, fitted)
     terminal.print(f"Saved as {output}. Next, on other data: calibrant compare TEST {output}")
+
+
+def load_class_map(path: Path) -> CalibrationMap:
+    """A saved map of class probabilities."""
+    fitted = cal.load_map(path)
+    if not isinstance(fitted, CalibrationMap):
+        raise click.UsageError(f"{path} is a map of forecasts of a number, not of probabilities.")
+    return fitted
 
 
 @main.command(short_help="Repair the probabilities in a file.")
@@ -198,7 +217,7 @@ def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any)
       calibrant apply map.json new.parquet -o better.arrow --probs 'p_*'
       calibrant apply map.json new.npz -o new.npz --force
     """
-    fitted = cal.load_map(map_file)
+    fitted = load_class_map(map_file)
     said = files.read_said(file, **columns)
     order = None if said.values.ndim == 1 or said.classes is None else order_of(fitted, said.classes)
     if order is not None:
@@ -247,7 +266,7 @@ def compare(
       calibrant compare test.csv better.csv --score log
       calibrant compare old_model.parquet new_model.parquet --fail-if-worse --json
     """
-    fitted = cal.load_map(after) if after.suffix.lower() == ".json" else None
+    fitted = load_class_map(after) if after.suffix.lower() == ".json" else None
     first, source = read(before, columns, fitted)
     second = read_after(after, columns) if fitted is None else fitted.apply(first)
     found = cal.compare(first, second, score=score, level=level)

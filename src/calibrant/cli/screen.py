@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,6 +64,10 @@ def show_map(screen: Console, fitted: CalibrationMap) -> None:
     }
     rows += [(name, "yes" if value else "no") for name, value in kept.items()]
     show_table(screen, Table("Fitted map", ("", "value"), tuple(rows)))
+    if fitted.fit.choice is not None:
+        screen.print()
+        show_table(screen, fitted.fit.choice.table)
+        screen.print(f"Chosen: {fitted.fit.choice.reason}", style="bold")
     show_list(screen, "Caution", fitted.fit.cautions, "yellow")
 
 
@@ -121,3 +128,13 @@ def show_reliability(screen: Console, found: Diagnosis) -> None:
         agree = "green" if least <= x <= most else "red"
         screen.print(Text.assemble((f"{x:7.3f}  ", ""), ("".join(strip).rstrip(), agree)))
     screen.print()
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on the error stream, where that is a terminal; it leaves nothing behind."""
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(what)
+        yield lambda done, of: bar.update(task, completed=done, total=of)

@@ -8,17 +8,14 @@ import numpy as np
 
 from calibrant.about import About
 from calibrant.inputs import check_choice
-from calibrant.kernels.cumulative import extremes, sums_at
-from calibrant.kernels.groups import Groups
-from calibrant.kernels.sums import inner
-from calibrant.predictions import admit
+from calibrant.kernels.buckets import bucketed, worth_buckets
+from calibrant.kernels.cumulative import Course, bucket_course, group_course
+from calibrant.predictions import Event, admit
 from calibrant.results import Estimate, Line
 
 EXPECTED = {"max": float(np.sqrt(np.pi / 2)), "range": float(2 * np.sqrt(2 / np.pi))}
-"""Mean of the largest distance from 0, and of the range, of a Brownian motion on [0, 1]."""
-
-CURVE_POINTS = 1000
-"""Points kept of the curve, its highest and lowest beside them."""
+"""Mean of the largest distance from 0, and of the range, of a Brownian motion on [0, 1] of variance 1; that of C(1), if the
+forecasts are right, is Σ p(1−p) / n²."""
 
 
 def ks_error(
@@ -44,26 +41,25 @@ def ks_error(
     predictions = admit(labels, probs, weights=weights)
     check_choice("statistic", statistic, tuple(EXPECTED))
     event = predictions.event(view)
-    groups = event.groups
-    steps = groups.residual
-    high, low, most, least = extremes(steps)
-    top, bottom = max(most, 0.0) / groups.total, min(least, 0.0) / groups.total
+    found = course(event, statistic)
+    sums, places = found.sums / found.total, found.places
+    high, low = int(np.argmax(sums)), int(np.argmin(sums))
+    top, bottom = max(float(sums[high]), 0.0), min(float(sums[low]), 0.0)
     value = max(top, -bottom) if statistic == "max" else top - bottom
-    described = {"view": predictions.view(view), "statistic": statistic}
-    places = np.unique(
-        np.append(np.linspace(0, len(steps) - 1, min(len(steps), CURVE_POINTS)).astype(np.intp), [high, low])
-    )
-    ends = [0.0 if at is None else float(groups.values[at]) for at in (high if top else None, low if bottom else None)]
+    ends = [float(places[high]) if top else 0.0, float(places[low]) if bottom else 0.0]
     where = [0.0, ends[0] if top >= -bottom else ends[1]] if statistic == "max" else sorted(ends)
-    parts = {"curve": Line(groups.values[places], sums_at(steps, places) / groups.total), "where": where}
     title = "KS calibration error" if statistic == "max" else "Kuiper calibration error"
-    floor = EXPECTED[statistic] * null_sd(groups)
+    floor = EXPECTED[statistic] * float(np.sqrt(found.variance)) / found.total
+    described = {"view": predictions.view(view), "statistic": statistic}
+    parts = {"curve": Line(places, sums), "where": where}
     return Estimate("ks_error", title, value, event.n, None, floor, described, parts)
 
 
-def null_sd(groups: Groups) -> float:
-    """Standard deviation of C(1) if the forecasts are right: √Σ p(1−p) / n."""
-    return float(np.sqrt(inner(groups.weight, groups.values * (1 - groups.values)))) / groups.total
+def course(event: Event, statistic: str) -> Course:
+    """C along the predictions; many rows are not sorted for it."""
+    if worth_buckets(event.probs, event.outcomes, event.weights):
+        return bucket_course(bucketed(event.probs, event.outcomes), both=statistic == "range")
+    return group_course(event.groups)
 
 
 ABOUT = About(
@@ -74,7 +70,7 @@ ABOUT = About(
     views=("binary", "top", "class k"),
     needs="sorted rows",
     bias="up near calibration",
-    cost="one sort",
+    cost="one sort; many rows take one pass and a sort of a part",
     source="Gupta et al. 2021; Arrieta-Ibarra et al. 2022",
     also_called=("KS", "ECCE", "ECCE-MAD", "ECCE-R", "Kuiper"),
 )

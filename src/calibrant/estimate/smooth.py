@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,12 +11,11 @@ from numpy.typing import NDArray
 
 from calibrant.about import About
 from calibrant.inputs import check_positive
+from calibrant.kernels.error_grid import error_grid
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 
 Floats = NDArray[np.float64]
-Errors = tuple[Floats, Floats]
-"""where and how large: p and w(p − y)/n of each row"""
 
 NODES_PER_SIGMA = 32
 COARSE, FINE = 1 << 12, 1 << 18
@@ -43,37 +44,46 @@ def smooth_error(
     if sigma is not None:
         check_positive("sigma", sigma)
     event = predictions.event(view)
-    errors = errors_of(event)
-    width, value = fixed_point(errors) if sigma is None else (sigma, at_width(errors, sigma))
+    if sigma is None:
+        width, value = fixed_point(event)
+    else:
+        width, value = sigma, smoothed_size(cosine_transform(on_grid(event, cells_for(sigma))), sigma)
     described = {"view": predictions.view(view), "sigma": width}
     return Estimate("smooth_error", "smooth ECE", value, event.n, None, None, described)
 
 
-def errors_of(event: Event) -> Errors:
-    """Each row's error; no order is needed."""
-    p = event.probs.astype(np.float64)
-    r = p - event.outcomes
-    return (p, r / len(r)) if event.weights is None else (p, r * (event.weights / event.weights.sum()))
-
-
-def fixed_point(errors: Errors) -> tuple[float, float]:
-    """The width σ with smECE_σ = σ: the left side falls, the right side rises, so halving a bracket closes on it."""
-    if not errors[1].any():
-        return 0.0, 0.0
+def fixed_point(event: Event) -> tuple[float, float]:
+    """The width σ with smECE_σ = σ: the left side falls, the right side rises, so a bracket closes on it."""
     cells, low, high = COARSE, 0.0, 1.0
     while True:
-        spectrum = cosine_transform(on_grid(errors, cells))
-        width = _halved(spectrum, low, high)
+        grid = on_grid(event, cells)
+        if not grid.any():
+            if cells == FINE:
+                return 0.0, 0.0
+            cells = FINE
+            continue
+        spectrum = cosine_transform(grid)
+        width = crossing(partial(smoothed_size, spectrum), low, high)
         if cells >= cells_for(width):
             return width, smoothed_size(spectrum, width)
         cells, low, high = cells_for(width), width / 2, min(2 * width, 1.0)
 
 
-def _halved(spectrum: Floats, low: float, high: float) -> float:
-    """Where smECE_σ crosses σ, to rounding."""
+def crossing(size: Callable[[float], float], low: float, high: float) -> float:
+    """Where a falling function of σ crosses σ, to rounding.
+
+    The difference falls at least as fast as σ rises, so each look tells that the crossing is no farther than the difference.
+    Secant steps, and a halving wherever the last step has not halved the bracket.
+    """
+    at, gap, slope, width = high, size(high) - high, -1.0, np.inf
     while high - low > 1e-14 + 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if smoothed_size(spectrum, middle) > middle else (low, middle)
+        target = at - gap / slope
+        halved, width = high - low <= width / 2, high - low
+        last, before = at, gap
+        at = target if halved and low < target < high else (low + high) / 2
+        gap = size(at) - at
+        slope = min((gap - before) / (at - last), -1.0)
+        low, high = (at, min(high, at + gap)) if gap > 0 else (max(low, at + gap), at)
     return high
 
 
@@ -83,21 +93,9 @@ def cells_for(sigma: float) -> int:
     return COARSE if wanted <= COARSE else min(FINE, 1 << int(np.ceil(np.log2(wanted))))
 
 
-def at_width(errors: Errors, sigma: float) -> float:
-    """smECE at one width."""
-    return smoothed_size(cosine_transform(on_grid(errors, cells_for(sigma))), sigma)
-
-
-def on_grid(errors: Errors, cells: int) -> Floats:
-    """Errors w(p − y)/n on the centres of the cells, each shared between the two nearest; the ends reflect."""
-    place = errors[0] * cells - 0.5
-    left = np.floor(place)
-    share = place - left
-    mass = errors[1]
-    left_index = np.clip(left, 0, cells - 1).astype(np.intp)
-    right_index = np.clip(left + 1, 0, cells - 1).astype(np.intp)
-    grid: Floats = np.bincount(left_index, mass * (1 - share), minlength=cells).astype(np.float64)
-    return grid + np.bincount(right_index, mass * share, minlength=cells)
+def on_grid(event: Event, cells: int) -> Floats:
+    """The event's errors, divided by the total weight, on the centres of so many cells."""
+    return error_grid(event.probs, event.outcomes, event.weights, cells)
 
 
 def cosine_transform(grid: Floats) -> Floats:

@@ -10,6 +10,7 @@ from calibrant.about import About
 from calibrant.estimate.binned import VIEWS, Norm
 from calibrant.estimate.chosen import MOST_BINS, chosen_error
 from calibrant.kernels.groups import mass_cuts, width_cuts
+from calibrant.kernels.sums import running
 from calibrant.kernels.sweep import always_rising, falling_blocks, long_sweep, rates_rise
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
@@ -60,7 +61,7 @@ def rising_bins(event: Event, bins: str) -> int:
         return most
     whole = groups.whole and (event.hard or bool((groups.hits == np.floor(groups.hits)).all()))
     slack = 0.0 if whole else 1e-13 * groups.total
-    below, hits = np.concatenate([[0.0], groups.below()]), np.concatenate([[0.0], np.cumsum(groups.hits)])
+    below, hits = running(groups.weight, groups.hits)
     for b in range(2, min(most, SHORT_SWEEP) + 1):
         cuts = mass_cuts(below[1:], b, groups.allowance) if bins == "mass" else width_cuts(groups.values, b)
         if not rates_rise(below, hits, cuts, slack):

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.kernels.blas import calm
+
 Floats = NDArray[np.float64]
 Smooth = Callable[[Floats], tuple[float, Floats]]
 """A value and its slopes."""
@@ -34,7 +36,8 @@ def least(function: Smooth, start: Floats, lower: Floats | None = None, slope: f
     search: Any = minimize
     floor = np.full(start.size, -np.inf) if lower is None else lower
     options = OPTIONS | {"gtol": slope}
-    found = search(function, start, jac=True, method="L-BFGS-B", bounds=Bounds(floor), options=options)
+    with calm(start.size):
+        found = search(function, start, jac=True, method="L-BFGS-B", bounds=Bounds(floor), options=options)
     free = np.where((found.x <= floor) & (found.jac > 0), 0.0, found.jac)
     level = np.abs(free).max() < LEVEL * max(1.0, abs(float(found.fun)))
     return Least(found.x, float(found.fun), bool(level))

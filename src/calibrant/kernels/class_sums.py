@@ -15,6 +15,9 @@ from calibrant.kernels.logits import row_blocks
 
 BLOCK_ENTRIES = 1 << 22
 
+STRETCH = 64
+"""Entries of a row that are looked at together for one above the first bin."""
+
 
 def class_grid_sums(
     probs: NDArray[Any], labels: NDArray[Any], weights: NDArray[Any] | None, thresholds: NDArray[Any]
@@ -65,11 +68,14 @@ def _fused_block(
 
 
 @compiled
-def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
+def fused_class_pass(  # noqa: C901  (compiled functions call no others)
+    probs: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any
+) -> None:
     """n, P and Q of every class and bin.
 
     A row that sums to 1 has fewer than B entries above 1/B. So the first bin is summed by a loop without branches, which
-    vectorises, and a second loop looks for the few entries above it.
+    vectorises; another such loop counts the entries above it, stretch by stretch, and only stretches that hold some are
+    gone through one by one.
     """
     n_classes, mask = np.uintp(sums.shape[0]), np.uintp(len(thresholds) - 1)
     first = np.zeros((3, n_classes))
@@ -85,15 +91,22 @@ def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale
         if step:
             for k in range(n_classes):
                 first[0, k] += w if row[k] <= edge else 0.0
-        for k in range(n_classes):
-            p = row[k]
-            if p > edge:
-                b = np.uintp(np.uintp(np.int32(p * scale)) & mask)
-                b = np.uintp(b - np.uintp(p <= thresholds[b]))
-                wp = w * np.float64(p)
-                sums[k, b, 0] += w
-                sums[k, b, 1] += wp
-                sums[k, b, 2] += wp * np.float64(p)
+        for start in range(np.uintp(0), n_classes, np.uintp(STRETCH)):
+            stop = min(np.uintp(start + np.uintp(STRETCH)), n_classes)
+            above = 0
+            for k in range(start, stop):
+                above += row[k] > edge
+            if above == 0:
+                continue
+            for k in range(start, stop):
+                p = row[k]
+                if p > edge:
+                    b = np.uintp(np.uintp(np.int32(p * scale)) & mask)
+                    b = np.uintp(b - np.uintp(p <= thresholds[b]))
+                    wp = w * np.float64(p)
+                    sums[k, b, 0] += w
+                    sums[k, b, 1] += wp
+                    sums[k, b, 2] += wp * np.float64(p)
     for k in range(n_classes):
         if not step:  # equal weights: what is not in the other bins
             others = 0.0

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.blocks import added_over_blocks
-from calibrant.kernels.compiled import compiled
+from calibrant.kernels.blocks import added_over_blocks, over_blocks
+from calibrant.kernels.compiled import COMPILE_FROM, compiled
 from calibrant.kernels.sums import inner
 
 Floats = NDArray[np.float64]
@@ -31,8 +31,8 @@ def laplace_pair_sum(values: Floats, a: Floats, bandwidth: float) -> float:
     Points are taken in stretches short enough for the exponentials, each handing on what it has summed.
     """
     span = LARGEST_EXPONENT * bandwidth
-    if float(values[-1] - values[0]) > MANY_STRETCHES * span:
-        return float(laplace_recursion(values, a, bandwidth))
+    if len(values) >= COMPILE_FROM or float(values[-1] - values[0]) > MANY_STRETCHES * span:
+        return point_by_point(values, a, bandwidth)
     total, carried, at = inner(a, a), 0.0, float(values[0])
     start = 0
     while start < len(values):
@@ -46,16 +46,44 @@ def laplace_pair_sum(values: Floats, a: Floats, bandwidth: float) -> float:
     return total
 
 
+def point_by_point(values: Floats, a: Floats, bandwidth: float) -> float:
+    """The same by a compiled recursion, in blocks that the cores share.
+
+    A block knows its own pairs, and its sums faded to its last and to its first point: those meet the blocks beside it.
+    """
+
+    def part(rows: slice) -> Any:
+        return (
+            float(values[rows.start]),
+            float(values[rows.stop - 1]),
+            *laplace_recursion(values[rows], a[rows], bandwidth),
+        )
+
+    total, carried, at = 0.0, 0.0, -np.inf
+    for first, last, within, to_first, to_last in over_blocks(len(values), part):
+        carried *= np.exp((at - first) / bandwidth)
+        total += within + 2.0 * carried * to_first
+        carried, at = carried * np.exp((first - last) / bandwidth) + to_last, last
+    return float(total)
+
+
 @compiled
-def laplace_recursion(values: Any, a: Any, bandwidth: float) -> float:
-    """The same, point by point: what lies left of a point fades by exp(−gap/ν) and takes the point in."""
-    total, left = a[0] * a[0], 0.0
+def laplace_recursion(values: Any, a: Any, bandwidth: float) -> Any:
+    """Σ over the pairs of a block, Σ a exp(−(v − v_first)/ν) and Σ a exp(−(v_last − v)/ν).
+
+    Point by point: what lies left of a point fades by exp(−gap/ν) and takes the point in.
+    """
+    total, left = a[0] * a[0], a[0]
+    reach, right = 1.0, a[0]
     for g in range(1, len(values)):
         gap = values[g] - values[g - 1]
         fade = np.exp(-gap / bandwidth) if gap < 800.0 * bandwidth else 0.0
-        left = (left + a[g - 1]) * fade
+        left *= fade
+        reach *= fade
         total += a[g] * a[g] + 2.0 * a[g] * left
-    return total
+        left += a[g]
+        right += a[g] * reach
+    return total, right, left
 
 
 def pair_sum(values: Floats, a: Floats, kernel: Callable[[Floats], Floats], block: int = 1 << 22) -> float:

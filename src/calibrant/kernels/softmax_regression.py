@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.kernels.blas import calm
 from calibrant.kernels.bounded import least
 
 Floats = NDArray[np.float64]
@@ -91,6 +92,13 @@ class Found:
 
 def fit(data: Data, start: Linear, centre: Linear, penalty: Linear) -> Found:
     """The minimum of the penalised mean loss."""
+    import scipy.optimize  # noqa: F401  (its threads are limited too)
+
+    with calm(start.packed().size):
+        return _fit(data, start, centre, penalty)
+
+
+def _fit(data: Data, start: Linear, centre: Linear, penalty: Linear) -> Found:
     moments = _moments(data, start)
     scale = _scales(data, start, penalty)
     origin = start.packed()

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from calibrant.maps.auto import Auto
 from calibrant.maps.bayesian_binning import BayesianBinning, BayesianBinningMap
 from calibrant.maps.binary import BinaryMap, BinaryRecipe
-from calibrant.maps.calibration_map import CalibrationMap, Fit, Recalibrator, SavedMap, load_map
+from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, Fit, Recalibrator, SavedMap, load_map
 from calibrant.maps.ensemble import EnsembleMap, EnsembleTemperature
 from calibrant.maps.gaussian_process import GaussianProcessMap, GaussianProcessTable
 from calibrant.maps.identity import Identity, IdentityMap
@@ -31,6 +32,7 @@ from calibrant.maps.structured import StructuredMap, StructuredMatrix, Structure
 from calibrant.maps.temperature import Temperature, TemperatureMap
 from calibrant.maps.unit_slope_bins import UnitSlopeBins, UnitSlopeMap
 from calibrant.maps.venn_abers import VennAbers, VennAbersMap
+from calibrant.problems import InputError
 
 METHODS: dict[str, Any] = {
     "identity": Identity,
@@ -66,9 +68,23 @@ REGRESSION_METHODS: dict[str, Any] = {
 }
 """Recipes for forecasts of a number: a mean and a variance."""
 
+
+def recipe_of(method: Any) -> Any:
+    """The recipe that a name stands for, `"auto"` included, or the recipe itself."""
+    if not isinstance(method, type | CalibrationMap) and callable(getattr(method, "fit", None)):
+        return method
+    if isinstance(method, str) and method == "auto":
+        return Auto()
+    if not isinstance(method, str) or method not in METHODS:
+        names = ", ".join(map(repr, ("auto", *METHODS)))
+        raise InputError("method", f"must be one of {names}, or a recipe with fit", f"it is {method!r}")
+    return METHODS[method]()
+
+
 __all__ = [
     "METHODS",
     "REGRESSION_METHODS",
+    "Auto",
     "BayesianBinning",
     "BayesianBinningMap",
     "Beta",
@@ -76,6 +92,8 @@ __all__ = [
     "BinaryMap",
     "BinaryRecipe",
     "CalibrationMap",
+    "Candidate",
+    "Choice",
     "Dirichlet",
     "EnsembleMap",
     "EnsembleTemperature",
@@ -131,4 +149,5 @@ __all__ = [
     "VennAbers",
     "VennAbersMap",
     "load_map",
+    "recipe_of",
 ]

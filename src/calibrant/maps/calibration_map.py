@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, overload
 
@@ -13,7 +14,62 @@ from numpy.typing import NDArray
 from calibrant import inputs
 from calibrant.predictions import Predictions
 from calibrant.problems import FileError, InputError, MapError
-from calibrant.results import Line, Record, checked_schema, kind, number
+from calibrant.results import Interval, Line, Record, Table, checked_schema, kind, number
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Candidate(Record):
+    """A map, or the whole procedure of choosing one, on rows it has not seen."""
+
+    name: str
+    n_parameters: int | None
+    score: float
+    interval: Interval | None
+    change: float
+    """from leaving the predictions alone; negative is better"""
+    change_interval: Interval | None
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Choice(Record):
+    """Why this map: what held-out rows said of every candidate."""
+
+    chosen: str
+    reason: str
+    title: str
+    """of the score"""
+    candidates: tuple[Candidate, ...]
+    procedure: Candidate | None = None
+    """the choosing itself, on rows that took no part in it"""
+    note: str = ""
+
+    @property
+    def table(self) -> Table:
+        """The candidates, best first, with their 95 % margins."""
+        rows = []
+        for each in (*self.candidates, *([] if self.procedure is None else [self.procedure])):
+            size = "" if each.n_parameters is None else str(each.n_parameters)
+            rows.append(
+                (
+                    each.name,
+                    size,
+                    _give_or_take(each.score, each.interval),
+                    _give_or_take(each.change, each.change_interval),
+                )
+            )
+        return Table("Candidates", ("map", "parameters", self.title, "change from identity"), tuple(rows), self.note)
+
+    def __repr__(self) -> str:
+        return f"{self.table!r}\n{self.reason}"
+
+    def _repr_html_(self) -> str:
+        return self.table.to_html() + f"<p>{escape(self.reason)}</p>"
+
+
+def _give_or_take(value: float, interval: Interval | None) -> str:
+    return number(value) if interval is None else f"{number(value)} ± {number((interval.high - interval.low) / 2)}"
 
 
 @kind
@@ -26,6 +82,8 @@ class Fit(Record):
     """mean log score on the fitting data after the fit, in nats"""
     converged: bool = True
     cautions: tuple[str, ...] = ()
+    choice: Choice | None = None
+    """how the map was chosen among others, where it was"""
 
     def __repr__(self) -> str:
         return f"fitted on {self.n:,} rows" + ("" if self.converged else ", did not converge")
@@ -69,7 +127,8 @@ class SavedMap(Record, ABC):
         cautions = self.fit.cautions[:MANY_PARAMETERS]
         more = len(self.fit.cautions) - len(cautions)
         lines = [f"{type(self).__name__}({shown}; {self.fit!r})", *(f"  caution: {c}" for c in cautions)]
-        return "\n".join([*lines, *([f"  and {more} more"] if more else [])])
+        lines += [f"  and {more} more"] if more else []
+        return "\n".join([*lines, *([] if self.fit.choice is None else [f"  chosen: {self.fit.choice.reason}"])])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -21,15 +21,20 @@ def unit_rows(predictions: Predictions) -> Predictions:
     return predictions.rows(np.repeat(np.arange(predictions.n), w.astype(np.intp))).without_weights()
 
 
-def dealt(predictions: Predictions, folds: int) -> NDArray[np.intp]:
-    """The fold of each row: rows are sorted by a fixed mix of their probabilities, then by label, and dealt out in turn.
+def dealt(predictions: Predictions, folds: int, seed: int = 0) -> NDArray[np.intp]:
+    """The fold of each row: rows are sorted by what they say, then dealt out at random.
 
-    Classes are dealt one after the other, so that each fold has its share of every class.
+    Groups, where given, stay together. Dealing in turn by label would give every fold the same local rates, and flatter
+    whatever overfits.
     """
+    rng = np.random.default_rng(seed)
+    if predictions.groups is not None:
+        groups, at = np.unique(predictions.groups, return_inverse=True)
+        return rng.permutation(np.arange(len(groups)) % folds)[at]
     probs = predictions.probs
     key = probs if probs.ndim == 1 else probs @ np.cos(np.arange(probs.shape[1], dtype=np.float64) ** 2)
     labels = predictions.labels
     first = labels @ np.arange(labels.shape[1]) if labels.ndim == 2 else labels
     fold = np.empty(predictions.n, dtype=np.intp)
-    fold[np.lexsort((key, first))] = np.arange(predictions.n) % folds
+    fold[np.lexsort((first, key))] = rng.permutation(np.arange(predictions.n) % folds)
     return fold

@@ -62,7 +62,7 @@ class PiecewiseLinear(BinaryRecipe):
         if isinstance(self.pieces, str):
             check_choice("pieces", self.pieces, ("average", "cv"))
         else:
-            check_count(self.pieces, "pieces")
+            object.__setattr__(self, "pieces", check_count(self.pieces, "pieces"))
 
     def fit_event(self, predictions: Predictions) -> PiecewiseMap:
         """Rows into cells, one path of fits a fold, then the choice or the mean."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant.maps import METHODS, CalibrationMap
+from calibrant.maps import CalibrationMap, recipe_of
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 
@@ -12,8 +12,9 @@ from calibrant.problems import InputError
 def recalibrate(predictions: Predictions, method: Any = "temperature") -> CalibrationMap:
     """Fit a map on validation data that repairs the model's probabilities.
 
-    `method` is a name or a recipe such as `Temperature(bounds=(0.1, 10))`. Apply the map to other data than it was fitted
-    on before judging it: see `compare`.
+    `method` is a name or a recipe such as `Temperature(bounds=(0.1, 10))`. `"auto"` tries the maps that suit the amount of data
+    and keeps the simplest that held-out rows vouch for; `fit.choice` of the map says why. Apply the map to other data than it
+    was fitted on before judging it: see `compare`.
 
     Examples
     --------
@@ -31,11 +32,5 @@ def recalibrate(predictions: Predictions, method: Any = "temperature") -> Calibr
             f"it is a {type(predictions).__name__}",
             "Wrap labels and probs: Predictions(labels, probs)",
         )
-    if not isinstance(method, type | CalibrationMap) and callable(getattr(method, "fit", None)):
-        fitted: CalibrationMap = method.fit(predictions)
-        return fitted
-    if not isinstance(method, str) or method not in METHODS:
-        raise InputError(
-            "method", f"must be one of {', '.join(map(repr, METHODS))}, or a recipe with fit", f"it is {method!r}"
-        )
-    return METHODS[method]().fit(predictions)
+    fitted: CalibrationMap = recipe_of(method).fit(predictions)
+    return fitted

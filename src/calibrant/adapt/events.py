@@ -1,0 +1,236 @@
+"""Formulas of the maps of a single event, and of several classes made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.adapt.formulas import Answer, Formula, Said, formula, inside, probabilities
+from calibrant.adapt.operations import Operations, Value
+from calibrant.maps import (
+    BetaMap,
+    KnotMap,
+    LogOddsMap,
+    OneVsRestMap,
+    PiecewiseMap,
+    ScalingBinningMap,
+    SplineMap,
+    StepMap,
+    TopLabelMap,
+    UnitSlopeMap,
+    VennAbersMap,
+)
+from calibrant.maps.pointwise import narrowed
+
+Constants = Mapping[str, Any]
+Tables = dict[str, NDArray[Any]]
+
+
+@formula.register
+def _(fitted: LogOddsMap, dtype: Any) -> Formula:
+    names = ("intercept", "slope", "square") if fitted.square else ("intercept", "slope")
+
+    def of(c: Constants, said: Said) -> Answer:
+        z = said.log_odds()
+        bend = c["slope"] + z * c["square"] if fitted.square else c["slope"]
+        return Answer(c["intercept"] + z * bend, "logits")
+
+    return Formula({name: np.array(getattr(fitted, name), dtype) for name in names}, of, names)
+
+
+@formula.register
+def _(fitted: BetaMap, dtype: Any) -> Formula:
+    def of(c: Constants, said: Said) -> Answer:
+        o = said.o
+        z = said.log_odds()
+        return Answer(c["c"] - c["a"] * o.softplus(-z) + c["b"] * o.softplus(z), "logits")
+
+    return Formula({name: np.array(getattr(fitted, name), dtype) for name in "abc"}, of, tuple("abc"))
+
+
+@formula.register
+def _(fitted: KnotMap, dtype: Any) -> Formula:
+    tables, at = line(fitted.x, fitted.y, dtype)
+    return Formula(tables, lambda c, said: Answer(at(said.o, c, said.probs()), "probs"))
+
+
+@formula.register
+def _(fitted: StepMap, dtype: Any) -> Formula:
+    tables, at = steps(fitted.cuts, fitted.heights, dtype)
+    return Formula(tables, lambda c, said: Answer(at(said.o, c, said.probs()), "probs"))
+
+
+@formula.register
+def _(fitted: UnitSlopeMap, dtype: Any) -> Formula:
+    tables, shift = steps(fitted.cuts, fitted.shifts, dtype)
+
+    def of(c: Constants, said: Said) -> Answer:
+        p = said.probs()
+        return Answer(said.o.clip(p + shift(said.o, c, p), fitted.margin, 1 - fitted.margin), "probs")
+
+    return Formula(tables, of)
+
+
+@formula.register
+def _(fitted: VennAbersMap, dtype: Any) -> Formula:
+    low, at_low = steps(fitted.low_cuts, fitted.low, dtype, closed="left")
+    high, at_high = steps(fitted.high_cuts, fitted.high, dtype)
+    tables, ask_low, ask_high = _two(low, at_low, high, at_high)
+
+    def of(c: Constants, said: Said) -> Answer:
+        p = said.probs()
+        top = ask_high(said.o, c, p)
+        return Answer(top / (1.0 - ask_low(said.o, c, p) + top), "probs")
+
+    return Formula(tables, of)
+
+
+@formula.register
+def _(fitted: SplineMap, dtype: Any) -> Formula:
+    tables, place = line(fitted.scores, fitted.places, dtype)
+    y, m, pieces = fitted.values, fitted.bends, len(fitted.values) - 1
+    d = 1 / pieces
+    tables |= {"rise": (np.diff(y) / d).astype(dtype), "left": (d / 6 * m[:-1]).astype(dtype)}
+    tables |= {"right": (d / 6 * m[1:]).astype(dtype)}
+
+    def of(c: Constants, said: Said) -> Answer:
+        o, p = said.o, said.probs()
+        t = place(o, c, p) * float(pieces)
+        j = o.whole(o.clip(t, 0.0, pieces - 0.5))
+        u = t - o.as_floats(j)
+        far, near = (
+            o.pick(c["right"], j) * (3.0 * u * u - 1.0),
+            o.pick(c["left"], j) * (3.0 * (1.0 - u) * (1.0 - u) - 1.0),
+        )
+        return Answer(o.clip(p + o.pick(c["rise"], j) + far - near, fitted.margin, 1 - fitted.margin), "probs")
+
+    return Formula(tables, of)
+
+
+@formula.register
+def _(fitted: PiecewiseMap, dtype: Any) -> Formula:
+    tables, at = line(fitted.knots, fitted.heights, dtype)
+    first, last = float(fitted.knots[0]), float(fitted.knots[-1])
+
+    def of(c: Constants, said: Said) -> Answer:
+        o = said.o
+        if fitted.space == "probability":
+            return Answer(at(o, c, said.probs()), "probs")
+        z = o.clip(said.log_odds(), -fitted.limit, fitted.limit)
+        return Answer(at(o, c, z) + (z - o.clip(z, first, last)), "logits")
+
+    return Formula(tables, of)
+
+
+@formula.register
+def _(fitted: ScalingBinningMap, dtype: Any) -> Formula:
+    scaling = inside("scaling", formula(fitted.scaling, dtype))
+    tables, at = steps(fitted.cuts, fitted.heights, dtype)
+
+    def of(c: Constants, said: Said) -> Answer:
+        p = probabilities(said.o, scaling.of(c, said), single=True, dtype=dtype)
+        return Answer(at(said.o, c, p), "probs")
+
+    return Formula({**scaling.constants, **tables}, of)
+
+
+@formula.register
+def _(fitted: OneVsRestMap, dtype: Any) -> Formula:
+    inner = [inside(f"class_{k}", formula(m, dtype)) for k, m in enumerate(fitted.maps)]
+    least = float(np.finfo(dtype).tiny)
+
+    def of(c: Constants, said: Said) -> Answer:
+        o, p = said.o, said.probs()
+        events = [Said(o, o.column(p, k), "probs", single=True) for k in range(len(inner))]
+        answers = [one.of(c, event) for one, event in zip(inner, events, strict=True)]
+        mended = o.stack([probabilities(o, answer, single=True, dtype=dtype) for answer in answers])
+        return Answer(o.clip(mended / o.total(mended), least, None), "probs")
+
+    constants = {name: value for one in inner for name, value in one.constants.items()}
+    return Formula(constants, of, tuple(name for one in inner for name in one.learned))
+
+
+@formula.register
+def _(fitted: TopLabelMap, dtype: Any) -> Formula:
+    inner = inside("top", formula(fitted.top, dtype))
+    info, n_others = np.finfo(dtype), max(1, len(fitted.classes) - 1)
+    margin = 1 + 8 * float(info.eps)  # so that rounding makes no tie
+
+    def of(c: Constants, said: Said) -> Answer:
+        o, p = said.o, said.probs()
+        first = o.is_top(p)
+        others = o.where(first, 0.0, p)
+        rest, second = o.total(others), o.largest(others)
+        none = rest <= 0.0
+        least = second / o.where(none, 1.0, rest + second) * margin
+        mended = probabilities(o, inner.of(c, Said(o, o.largest(p), "probs", single=True)), single=True, dtype=dtype)
+        sure = o.maximum(mended, o.clip(least, None, 1.0))
+        shares = o.where(none, 1.0 / n_others, others / o.where(none, 1.0, rest))
+        return Answer(o.clip(o.where(first, sure, (1.0 - sure) * shares), float(info.tiny), None), "probs")
+
+    return Formula(inner.constants, of, inner.learned)
+
+
+Pointwise = Callable[[Operations, Constants, Value], Value]
+
+
+def steps(cuts: Any, heights: Any, dtype: Any, closed: str = "right") -> tuple[Tables, Pointwise]:
+    """A step function. Cuts are rounded so that every number of this precision stays on its side of them."""
+    right = closed == "right"
+    kept = rounded(cuts, dtype, up=not right) if len(cuts) else np.full(1, np.inf, dtype)
+    tables = {"cuts": kept, "heights": narrowed(np.asarray(heights), dtype) if len(cuts) else np.repeat(heights, 2)}
+    tables["heights"] = tables["heights"].astype(dtype)
+
+    def at(o: Operations, c: Constants, p: Value) -> Value:
+        count = o.n_below if right else o.n_up_to
+        return o.pick(c["heights"], count(p, c["cuts"]))
+
+    return tables, at
+
+
+def line(x: Any, y: Any, dtype: Any) -> tuple[Tables, Pointwise]:
+    """Straight lines between knots, level beyond them.
+
+    A knot is kept as a sum of two numbers, so that the distance to it is exact to this precision even on steep pieces.
+    """
+    with np.errstate(over="ignore"):
+        slopes = np.diff(y) / np.diff(x)
+    most = float(np.finfo(dtype).max)
+    slopes = np.clip(np.concatenate([[0.0], slopes, [0.0]]), -most, most)
+    knots = np.concatenate([x[:1], x])
+    coarse = knots.astype(dtype)
+    tables = {
+        "knots": rounded(x, dtype, up=True),
+        "coarse": coarse,
+        "fine": (knots - coarse.astype(np.float64)).astype(dtype),
+        "heights": np.concatenate([y[:1], y]).astype(dtype),
+        "slopes": slopes.astype(dtype),
+    }
+    low, high = float(np.min(y)), float(np.max(y))
+
+    def at(o: Operations, c: Constants, p: Value) -> Value:
+        j = o.n_up_to(p, c["knots"])
+        distance = (p - o.pick(c["coarse"], j)) - o.pick(c["fine"], j)
+        return o.clip(o.pick(c["heights"], j) + o.pick(c["slopes"], j) * distance, low, high)
+
+    return tables, at
+
+
+def rounded(values: Any, dtype: Any, up: bool) -> NDArray[Any]:
+    """In this precision, never below (`up`) or never above what they are."""
+    found = np.asarray(values).astype(dtype)
+    off = found.astype(np.float64) < values if up else found.astype(np.float64) > values
+    return np.where(off, np.nextafter(found, np.asarray(np.inf if up else -np.inf, dtype)), found)
+
+
+def _two(low: Tables, at_low: Pointwise, high: Tables, at_high: Pointwise) -> tuple[Tables, Pointwise, Pointwise]:
+    """Two step functions side by side, their tables told apart by name."""
+    tables = {f"low_{name}": table for name, table in low.items()} | {f"high_{n}": table for n, table in high.items()}
+
+    def asked(prefix: str, at: Pointwise) -> Pointwise:
+        return lambda o, c, p: at(o, {name: c[f"{prefix}_{name}"] for name in low}, p)
+
+    return tables, asked("low", at_low), asked("high", at_high)

@@ -1,0 +1,138 @@
+"""Maps as formulas over any library's arrays: constants, and what is done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.adapt.operations import Operations, Value
+from calibrant.maps import CalibrationMap
+from calibrant.maps.log_space import NEVER
+from calibrant.problems import InputError
+
+LN_2 = float(np.log(2))
+
+FAR = 745.0
+"""Log-odds of the smallest positive float64, beyond which maps of log-odds see no difference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a model said, in a library's arrays: logits or probabilities, of one event or of classes."""
+
+    o: Operations
+    value: Value
+    kind: Literal["logits", "probs"]
+    single: bool
+
+    def probs(self) -> Value:
+        """Probabilities."""
+        if self.kind == "probs":
+            return self.value
+        return self.o.sigmoid(self.value) if self.single else self.o.softmax(self.value)
+
+    def log_odds(self) -> Value:
+        """Log-odds of a single event, at most `FAR` from 0: so 0 and 1 have finite ones, and gradients too."""
+        o, p = self.o, self.value
+        if self.kind == "logits":
+            return o.clip(p, -FAR, FAR)
+        never, sure = p <= 0.0, 1.0 - p <= 0.0
+        found = o.log(o.where(never, 1.0, p)) - o.log(o.where(sure, 1.0, 1.0 - p))
+        return o.where(never, -FAR, o.where(sure, FAR, found))
+
+    def columns(self, zero: float) -> Value:
+        """Logits of the classes as they were given, or ln p with 0 read as `zero`; a single event has two columns."""
+        if self.kind == "probs":
+            return _log_columns(self.o, self.value, zero, self.single)
+        return self.o.stack([self.value * 0.0, self.value]) if self.single else self.value
+
+    def log_probs(self, zero: float) -> Value:
+        """ln p, one column a class."""
+        columns = self.columns(zero)
+        return columns if self.kind == "probs" else self.o.log_softmax(columns)
+
+    def plain_logits(self, zero: float) -> Value:
+        """Logits of the classes, or the log-odds of a single event."""
+        if self.single and self.kind == "logits":
+            return self.value
+        columns = self.columns(zero)
+        return self.o.column(columns, 1) - self.o.column(columns, 0) if self.single else columns
+
+
+def _log_columns(o: Operations, probs: Value, zero: float, single: bool) -> Value:
+    """ln p; as `calibrant.maps.log_space.log_columns`."""
+    if single:
+        probs = o.clip(o.stack([1.0 - probs, probs]), zero, None) if zero else o.stack([1.0 - probs, probs])
+    never = probs <= 0.0
+    found = o.log(o.where(never, 1.0, probs))
+    if single or not zero:
+        return o.where(never, NEVER, found)
+    least = -o.largest(o.where(never, NEVER, -found)) - LN_2
+    return o.where(never, o.clip(least, None, float(np.log(zero))), found)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a formula ends with: logits or probabilities."""
+
+    value: Value
+    kind: Literal["logits", "probs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """Constants by name, and the function that takes them and what was said to the answer."""
+
+    constants: Mapping[str, NDArray[Any]]
+    of: Callable[[Mapping[str, Any], Said], Answer]
+    learned: tuple[str, ...] = ()
+    """constants that a gradient may change"""
+
+
+@singledispatch
+def formula(fitted: Any, dtype: Any) -> Formula:  # noqa: ARG001
+    """The formula of a map, its constants in this precision."""
+    raise InputError(
+        "map",
+        "must be a fitted map that has a formula",
+        f"it is a {type(fitted).__name__}" + (f" ({fitted.method})" if isinstance(fitted, CalibrationMap) else ""),
+    )
+
+
+def finished(o: Operations, answer: Answer, single: bool, output: str, dtype: Any) -> Value:
+    """The answer as `"probs"`, `"log_probs"` or `"logits"`. No outcome is called impossible by rounding."""
+    if output == "logits" and answer.kind == "logits":
+        return answer.value
+    if output == "log_probs" and answer.kind == "logits":
+        return -o.softplus(-answer.value) if single else o.log_softmax(answer.value)
+    p = probabilities(o, answer, single, dtype)
+    if output == "probs":
+        return p
+    p = o.clip(p, float(np.finfo(dtype).tiny), 1 - float(np.finfo(dtype).epsneg) if single else None)
+    return o.log(p) - o.log(1.0 - p) if single and output == "logits" else o.log(p)
+
+
+def probabilities(o: Operations, answer: Answer, single: bool, dtype: Any) -> Value:
+    """The answer as probabilities; those of a formula that ends with them may be 0 or 1."""
+    if answer.kind == "probs":
+        return answer.value
+    info = np.finfo(dtype)
+    if single:
+        return o.clip(o.sigmoid(answer.value), float(info.tiny), 1 - float(info.epsneg))
+    return o.clip(o.softmax(answer.value), float(info.tiny), None)
+
+
+def inside(prefix: str, inner: Formula) -> Formula:
+    """A formula within another: its constants under longer names, and a function that finds them there."""
+    longer = {name: f"{prefix}_{name}" for name in inner.constants}
+
+    def of(c: Mapping[str, Any], said: Said) -> Answer:
+        return inner.of({name: c[found] for name, found in longer.items()}, said)
+
+    constants = {longer[name]: value for name, value in inner.constants.items()}
+    return Formula(constants, of, tuple(longer[name] for name in inner.learned))

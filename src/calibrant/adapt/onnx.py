@@ -1,0 +1,232 @@
+"""Maps as ONNX models: repair in any runtime, without Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+import calibrant
+from calibrant.adapt import events, scaling  # noqa: F401  (they hold the formulas)
+from calibrant.adapt.formulas import Said, finished, formula
+from calibrant.inputs import check_choice, check_count
+from calibrant.maps import CalibrationMap
+from calibrant.problems import FileError, MissingExtra
+
+OLDEST_OPSET = 13
+AXES_AS_INPUT = 18
+"""From this opset on ReduceMax takes its axes as an input, as ReduceSum does from 13 on."""
+
+
+def to_onnx(
+    map: CalibrationMap,  # noqa: A002
+    path: str | Path | None = None,
+    *,
+    input: Literal["logits", "probs"] = "logits",  # noqa: A002
+    dtype: Literal["float32", "float64"] = "float32",
+    opset: int = 18,
+) -> Any:
+    """A fitted map as an ONNX model, written to `path` if given.
+
+    It has one input, named after `input`, and one output, `repaired`: `(batch, K)`, or `(batch,)` for a map of a single
+    event. All numbers are in `dtype`. Where the map is a step function, a logit whose probability rounds to the very edge of a
+    step may fall on the other side; probabilities never do. The model's metadata say which calibrant made it, by which
+    method, and the classes.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.adapt.onnx import to_onnx
+    >>> model = to_onnx(cal.Platt().fit([0, 1, 1, 0], [0.1, 0.9, 0.6, 0.7]))
+    >>> [found.name for found in model.graph.input], [found.name for found in model.graph.output]
+    (['logits'], ['repaired'])
+    """
+    check_choice("input", input, ("logits", "probs"))
+    check_choice("dtype", dtype, ("float32", "float64"))
+    check_count(opset, "opset", OLDEST_OPSET)
+    precision = np.dtype(dtype).type
+    found = formula(map, precision)
+    graph = Graph(precision, opset)
+    constants = {name: graph.constant(value, name) for name, value in found.constants.items()}
+    answer = found.of(constants, Said(graph, Node(graph, input), input, map.single))
+    model = graph.model(input, finished(graph, answer, map.single, "probs", precision), map)
+    if path is not None:
+        try:
+            Path(path).write_bytes(model.SerializeToString())
+        except OSError as error:
+            raise FileError(f"cannot write the model {str(path)!r}: {error.strerror}") from error
+    return model
+
+
+class Node:
+    """A value in a graph, that can be added, multiplied and compared."""
+
+    def __init__(self, graph: Graph, name: str) -> None:
+        self.graph, self.name = graph, name
+
+    def __add__(self, other: Any) -> Node:
+        return self.graph.add("Add", self, other)
+
+    def __sub__(self, other: Any) -> Node:
+        return self.graph.add("Sub", self, other)
+
+    def __mul__(self, other: Any) -> Node:
+        return self.graph.add("Mul", self, other)
+
+    def __truediv__(self, other: Any) -> Node:
+        return self.graph.add("Div", self, other)
+
+    def __radd__(self, other: float) -> Node:
+        return self.graph.add("Add", other, self)
+
+    def __rsub__(self, other: float) -> Node:
+        return self.graph.add("Sub", other, self)
+
+    def __rmul__(self, other: float) -> Node:
+        return self.graph.add("Mul", other, self)
+
+    def __neg__(self) -> Node:
+        return self.graph.add("Neg", self)
+
+    def __le__(self, other: Any) -> Node:
+        return self.graph.add("LessOrEqual", self, other)
+
+
+class Graph:
+    """The operations of formulas as nodes of an ONNX graph."""
+
+    def __init__(self, precision: Any, opset: int) -> None:
+        self.onnx = library()
+        self.precision, self.opset = precision, opset
+        self.nodes: list[Any] = []
+        self.tables: dict[str, Any] = {}
+
+    def constant(self, value: Any, name: str = "") -> Node:
+        """A number or a table; equal numbers are kept once."""
+        array = value if isinstance(value, np.ndarray) else np.asarray(value, self.precision)
+        name = name or f"{array.dtype}_{array.tolist()}"
+        if name not in self.tables:
+            self.tables[name] = self.onnx.numpy_helper.from_array(array.copy(), name)
+        return Node(self, name)
+
+    def add(self, operation: str, *inputs: Any, **attributes: Any) -> Node:
+        """The result of an operation."""
+        names = [(v if isinstance(v, Node) else self.constant(v)).name for v in inputs]
+        result = f"{operation.lower()}_{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(operation, names, [result], **attributes))
+        return Node(self, result)
+
+    def log(self, x: Node) -> Node:
+        return self.add("Log", x)
+
+    def exp(self, x: Node) -> Node:
+        return self.add("Exp", x)
+
+    def softplus(self, x: Node) -> Node:
+        """max(x, 0) + ln(1 + e^−|x|): runtimes have the other form in single precision only."""
+        return self.add("Relu", x) + self.log(1.0 + self.exp(-self.add("Abs", x)))
+
+    def sigmoid(self, x: Node) -> Node:
+        """e^min(x, 0)/(1 + e^−|x|): runtimes approximate the tails of theirs."""
+        return self.exp(-self.add("Relu", -x)) / (1.0 + self.exp(-self.add("Abs", x)))
+
+    def softmax(self, x: Node) -> Node:
+        return self.add("Softmax", x, axis=-1)
+
+    def log_softmax(self, x: Node) -> Node:
+        return self.add("LogSoftmax", x, axis=-1)
+
+    def total(self, x: Node) -> Node:
+        return self.add("ReduceSum", x, LAST, keepdims=1)
+
+    def largest(self, x: Node) -> Node:
+        if self.opset < AXES_AS_INPUT:
+            return self.add("ReduceMax", x, axes=[-1], keepdims=1)
+        return self.add("ReduceMax", x, LAST, keepdims=1)
+
+    def is_top(self, x: Node) -> Node:
+        place = self.add("ArgMax", x, axis=-1, keepdims=1)
+        width = self.add("Gather", self.add("Shape", x), np.array(-1))
+        return self.add("Equal", place, self.add("Range", np.array(0), width, np.array(1)))
+
+    def clip(self, x: Node, low: float | None, high: float | None) -> Node:
+        found = x if low is None else self.add("Max", x, low)
+        return found if high is None else self.add("Min", found, high)
+
+    def maximum(self, x: Node, y: Node) -> Node:
+        return self.add("Max", x, y)
+
+    def where(self, condition: Node, yes: Any, no: Any) -> Node:
+        return self.add("Where", condition, yes, no)
+
+    def times(self, x: Node, matrix: Node) -> Node:
+        return self.add("MatMul", x, self.add("Transpose", matrix))
+
+    def stack(self, columns: list[Node]) -> Node:
+        return self.add("Concat", *(self.add("Unsqueeze", column, LAST) for column in columns), axis=-1)
+
+    def column(self, x: Node, k: int) -> Node:
+        return self.add("Gather", x, np.array(k), axis=-1)
+
+    def n_below(self, x: Node, cuts: Node) -> Node:
+        return self._count(self.add("Greater", self.add("Unsqueeze", x, LAST), cuts))
+
+    def n_up_to(self, x: Node, cuts: Node) -> Node:
+        return self._count(self.add("GreaterOrEqual", self.add("Unsqueeze", x, LAST), cuts))
+
+    def _count(self, yes: Node) -> Node:
+        return self.add("ReduceSum", self.add("Cast", yes, to=self.onnx.TensorProto.INT64), LAST, keepdims=0)
+
+    def pick(self, table: Node, places: Node) -> Node:
+        return self.add("Gather", table, places)
+
+    def whole(self, x: Node) -> Node:
+        return self.add("Cast", x, to=self.onnx.TensorProto.INT64)
+
+    def as_floats(self, places: Node) -> Node:
+        return self.add("Cast", places, to=self._type)
+
+    @property
+    def _type(self) -> int:
+        return int(self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(self.precision)))
+
+    def model(self, said: str, result: Node, fitted: CalibrationMap) -> Any:
+        """The checked model from the input `said` to this result."""
+        helper = self.onnx.helper
+        shape = ["batch"] if fitted.single else ["batch", len(fitted.classes)]
+        self.nodes.append(helper.make_node("Identity", [result.name], ["repaired"]))
+        ends = [helper.make_tensor_value_info(name, self._type, shape) for name in (said, "repaired")]
+        graph = helper.make_graph(
+            self.nodes, f"calibrant_{fitted.method}".replace(" ", "_"), ends[:1], ends[1:], [*self.tables.values()]
+        )
+        opset = helper.make_opsetid("", self.opset)
+        model = helper.make_model(
+            graph,
+            opset_imports=[opset],
+            ir_version=helper.find_min_ir_version_for([opset]),
+            producer_name="calibrant",
+            producer_version=calibrant.__version__,
+        )
+        told = {
+            "version": calibrant.__version__,
+            "method": fitted.method,
+            "classes": json.dumps(fitted.classes, default=str),
+        }
+        helper.set_model_props(model, {f"calibrant.{name}": text for name, text in told.items()})
+        self.onnx.checker.check_model(model, full_check=True)
+        return model
+
+
+LAST: NDArray[np.int64] = np.array([-1])
+
+
+def library() -> Any:
+    """onnx, or how to install it."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise MissingExtra("onnx", "onnx", "calibrant.adapt.onnx") from error
+    return onnx

@@ -1,0 +1,337 @@
+"""calibrant in scikit-learn: a classifier that repairs another one, and a map as a transformer."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs import check_choice
+from calibrant.maps import CalibrationMap
+from calibrant.predictions import Predictions
+from calibrant.problems import InputError, MissingExtra
+from calibrant.verbs.recalibrate import recalibrate
+
+try:
+    from sklearn.base import (
+        BaseEstimator,
+        ClassifierMixin,
+        MetaEstimatorMixin,
+        OneToOneFeatureMixin,
+        TransformerMixin,
+        clone,
+    )
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import check_cv
+    from sklearn.utils import _safe_indexing, indexable
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.parallel import Parallel, delayed
+    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, has_fit_parameter
+except ImportError as error:
+    raise MissingExtra("scikit-learn", "sklearn", "calibrant.adapt.sklearn") from error
+
+RESPONSES = ("auto", "predict_proba", "decision_function")
+
+
+class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose probabilities are repaired by a map.
+
+    Parameters
+    ----------
+    estimator
+        Any classifier; a logistic regression if none is given.
+    method
+        The map: a name that `calibrant.recalibrate` knows, or a recipe such as `Beta(variant="ab")`.
+    cv
+        Folds, or a splitter, or splits. The estimator predicts every row without having seen it; one map is fitted on all these
+        predictions, and the estimator once more on all rows.
+    prefit
+        The estimator is fitted already, and all rows go to the map; so it is with a `FrozenEstimator`.
+    ensemble
+        Keep the estimator of each fold, with a map of its own, and average what they say.
+    response
+        What the map reads: probabilities where the estimator has them (`"auto"`), or `"predict_proba"` or
+        `"decision_function"`, whose numbers are taken as logits.
+    n_jobs
+        Folds fitted at the same time.
+
+    Attributes: `map_`, the map; `estimator_`, what it repairs; `classes_`. With `ensemble=True`: `maps_`, `estimators_`.
+
+    Examples
+    --------
+    >>> from calibrant.adapt.sklearn import CalibratedModel
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = CalibratedModel(GaussianNB(), "temperature").fit(X, y)
+    >>> model.map_.temperature > 1  # naive Bayes is too sure of itself
+    True
+    >>> model.predict_proba(X[:2]).shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        method: Any = "temperature",
+        *,
+        cv: Any = 5,
+        prefit: bool = False,
+        ensemble: bool = False,
+        response: str = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.prefit = prefit
+        self.ensemble = ensemble
+        self.response = response
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the estimator and the map; weights go to both."""
+        check_choice("response", self.response, RESPONSES)
+        labels = checked_labels(self, y)
+        rows, labels = indexable(X, labels)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, rows)
+        for name in ("estimators_", "maps_", "estimator_", "map_"):
+            self.__dict__.pop(name, None)
+        if self._is_fitted_already():
+            self._fit_map(rows, labels, weights)
+        else:
+            self._fit_both(rows, labels, weights)
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Repaired probabilities, one column a class."""
+        check_is_fitted(self, "classes_")
+        pairs = zip(self.estimators_, self.maps_, strict=True) if self.ensemble else [(self.estimator_, self.map_)]
+        said = [_mended(m, *_said(e, X, self._asked(e))) for e, m in pairs]
+        return said[0] if len(said) == 1 else np.mean(said, axis=0)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of highest repaired probability."""
+        check_is_fitted(self, "classes_")
+        found: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return found
+
+    @property
+    def n_features_in_(self) -> int:
+        """Columns of X, as the estimator counted them."""
+        return int(self._one_estimator().n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the columns, where X had names."""
+        return np.asarray(self._one_estimator().feature_names_in_)
+
+    def _one_estimator(self) -> Any:
+        if not hasattr(self, "classes_"):
+            raise AttributeError("the model is not fitted yet")
+        return self.estimators_[0] if self.ensemble else self.estimator_
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import get_tags
+
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = get_tags(self._template()).input_tags.sparse
+        return tags
+
+    def _template(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    def _is_fitted_already(self) -> bool:
+        fitted = self.prefit or _is_frozen(self.estimator)
+        if fitted and self.ensemble:
+            raise InputError("ensemble", "needs an estimator that can be fitted to each fold", "this one is fitted")
+        return fitted
+
+    def _asked(self, estimator: Any) -> str:
+        """The method of the estimator that is called."""
+        asked = self.response
+        if asked == "auto":
+            asked = "predict_proba" if hasattr(estimator, "predict_proba") else "decision_function"
+        if not hasattr(estimator, asked):
+            raise InputError("estimator", f"must have {asked}", f"it is a {type(estimator).__name__}")
+        return asked
+
+    def _fit_map(self, X: Any, labels: NDArray[Any], weights: Any) -> None:
+        if self.estimator is None:
+            raise InputError("estimator", "is required if prefit=True", "it is None")
+        check_is_fitted(self.estimator)
+        said, are_logits = _said(self.estimator, X, self._asked(self.estimator))
+        self.classes_ = np.asarray(self.estimator.classes_)
+        self.map_ = _fitted_map(self.method, labels, said, are_logits, self.classes_, weights)
+        self.estimator_ = self.estimator
+
+    def _fit_both(self, X: Any, labels: NDArray[Any], weights: Any) -> None:
+        classes, splits = self._splits(X, labels)
+        job = delayed(self._fold)
+        parts = Parallel(n_jobs=self.n_jobs)(job(X, labels, weights, classes, *split) for split in splits)
+        estimators, said, are_logits = zip(*parts, strict=True)
+        if self.ensemble:
+            self.estimators_ = list(estimators)
+            self.maps_ = [
+                _fitted_map(
+                    self.method, labels[rows], z, are_logits[0], classes, None if weights is None else weights[rows]
+                )
+                for z, (_, rows) in zip(said, splits, strict=True)
+            ]
+        else:
+            rows = np.concatenate([test for _, test in splits])
+            mass = None if weights is None else weights[rows]
+            self.map_ = _fitted_map(self.method, labels[rows], np.concatenate(said), are_logits[0], classes, mass)
+            self.estimator_ = self._fitted(X, labels, weights)
+        self.classes_ = classes
+
+    def _splits(self, X: Any, labels: NDArray[Any]) -> tuple[NDArray[Any], list[tuple[Any, Any]]]:
+        """The classes, and rows to fit and to predict for each fold."""
+        if getattr(X, "shape", (1, 1))[1:] == (0,):
+            raise InputError(
+                "X", "must have columns", f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required"
+            )
+        classes = np.unique(labels)
+        if len(classes) < 2:
+            raise InputError(
+                "y", "must hold at least two classes", f"it holds {len(classes)} class in {len(labels)} rows"
+            )
+        return classes, list(check_cv(self.cv, labels, classifier=True).split(X, labels))
+
+    def _fold(
+        self, X: Any, labels: NDArray[Any], weights: Any, classes: NDArray[Any], train: Any, test: Any
+    ) -> tuple[Any, NDArray[Any], bool]:
+        """The estimator of a fold, and what it says of the rows left out."""
+        mass = None if weights is None else weights[train]
+        fitted = self._fitted(_safe_indexing(X, train), labels[train], mass)
+        if not np.array_equal(fitted.classes_, classes):
+            raise InputError("cv", "must leave every class in every part that the estimator is fitted on")
+        return fitted, *_said(fitted, _safe_indexing(X, test), self._asked(fitted))
+
+    def _fitted(self, X: Any, labels: NDArray[Any], weights: Any) -> Any:
+        fresh = clone(self._template())
+        if weights is None:
+            return fresh.fit(X, labels)
+        if has_fit_parameter(fresh, "sample_weight"):
+            return fresh.fit(X, labels, sample_weight=weights)
+        warnings.warn(f"{type(fresh).__name__} takes no sample_weight: only the map is weighted", stacklevel=2)
+        return fresh.fit(X, labels)
+
+
+class MapTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A map as a transformer: probabilities in, repaired probabilities out.
+
+    Parameters
+    ----------
+    method
+        A name that `calibrant.recalibrate` knows, or a recipe.
+    input
+        What X holds: `"probs"`, or `"logits"`. One column is a single event, several are one a class.
+    classes
+        The classes in the order of the columns: if not all of them are in y and they are not 0 … K−1.
+
+    Examples
+    --------
+    >>> from calibrant.adapt.sklearn import MapTransformer
+    >>> repair = MapTransformer("platt").fit([[0.1], [0.9], [0.6], [0.7]], [0, 1, 1, 0])
+    >>> repair.transform([[0.99]]).shape
+    (1, 1)
+    """
+
+    def __init__(self, method: Any = "temperature", *, input: str = "probs", classes: Any = None) -> None:  # noqa: A002
+        self.method = method
+        self.input = input
+        self.classes = classes
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the map to what was said, X, and what happened, y."""
+        check_choice("input", self.input, ("probs", "logits"))
+        labels = checked_labels(self, y)
+        said = _admitted(self, X, reset=True)
+        indexable(said, labels)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, said)
+        classes = self._column_classes(labels, said.shape[1])
+        said = said[:, 0] if said.shape[1] == 1 else said
+        self.map_ = _fitted_map(self.method, labels, said, self.input == "logits", classes, weights)
+        self.classes_ = np.asarray(self.map_.classes)
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Repaired probabilities, in as many columns as X has."""
+        check_is_fitted(self, "map_")
+        said = _admitted(self, X, reset=False)
+        found = self.map_.apply(logits=said) if self.input == "logits" else self.map_.apply(said)
+        return found[:, None] if found.ndim == 1 else found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.positive_only = self.input == "probs"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _column_classes(self, labels: NDArray[Any], n_columns: int) -> Any:
+        """As declared; else those of y if each has its column, else nothing: 0 … K−1."""
+        if self.classes is not None:
+            return self.classes
+        seen = np.unique(labels)
+        return seen if len(seen) == max(2, n_columns) else None
+
+
+def checked_labels(estimator: Any, y: Any) -> NDArray[Any]:
+    """One class a row."""
+    if y is None:
+        raise InputError(
+            "y", f"is needed: {type(estimator).__name__} requires y to be passed, but the target y is None"
+        )
+    labels: NDArray[Any] = column_or_1d(y, warn=True)
+    check_classification_targets(labels)
+    return labels
+
+
+def _is_frozen(estimator: Any) -> bool:
+    try:
+        from sklearn.frozen import FrozenEstimator
+    except ImportError:  # before scikit-learn 1.6
+        return False
+    return isinstance(estimator, FrozenEstimator)
+
+
+def _said(estimator: Any, X: Any, asked: str) -> tuple[NDArray[Any], bool]:
+    """What the estimator says, one column for two classes; and whether these are logits."""
+    found = np.asarray(getattr(estimator, asked)(X))
+    n_classes = len(estimator.classes_)
+    if asked == "predict_proba":
+        return (found[:, 1] if n_classes == 2 else found), False
+    found = found[:, 0] if found.shape[1:] == (1,) else found
+    if found.shape[1:] != (() if n_classes == 2 else (n_classes,)):
+        raise InputError(
+            "estimator",
+            f"must have a decision_function of one column a class, {n_classes} in all",
+            f"its shape is {found.shape}",
+        )
+    return found, True
+
+
+def _fitted_map(
+    method: Any, labels: NDArray[Any], said: NDArray[Any], are_logits: bool, classes: Any, weights: Any
+) -> CalibrationMap:
+    make = Predictions.from_logits if are_logits else Predictions
+    return recalibrate(make(labels, said, classes=classes, weights=weights), method)
+
+
+def _mended(fitted: CalibrationMap, said: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+    found = fitted.apply(logits=said) if are_logits else fitted.apply(said)
+    return np.stack([1 - found, found], axis=1) if found.ndim == 1 else found
+
+
+def _admitted(estimator: Any, X: Any, reset: bool) -> NDArray[Any]:
+    """X as floats, its columns counted and named as scikit-learn does."""
+    floats = {"dtype": [np.float64, np.float32]}
+    try:
+        from sklearn.utils.validation import validate_data
+    except ImportError:  # before scikit-learn 1.6
+        return estimator._validate_data(X, reset=reset, **floats)
+    return validate_data(estimator, X, reset=reset, **floats)

@@ -1,0 +1,122 @@
+"""Logistic regression with a Gaussian process around the model's own log-odds, averaged over a grid of priors.
+
+Cells with log-odds z, weight w and hits s have η = z + f. The prior of f has covariance a²(1 + zz′) + q²·R, R an RBF in p or
+in z. As ΦΦᵀ with f = Φβ and β ~ N(0, I), the posterior of β is found by Newton's method and taken as normal there (Laplace).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.kernels.logits import sigmoid
+
+Floats = NDArray[np.float64]
+
+LINES = (0.0, 0.1, 0.3, 0.8)
+"""a: how far a straight line in log-odds may lie from the identity."""
+
+BENDS = (0.15, 0.3, 0.6, 1.2)
+"""q: how far the map may bend away from that line; 0 is tried too."""
+
+LENGTHS_IN_P = (0.1, 0.2, 0.4)
+LENGTHS_IN_Z = (1.0, 2.0, 4.0)
+
+NEGLIGIBLE = 1e-9
+"""Variance of R in a cell that may be left out."""
+
+MOST_STEPS = 50
+ENOUGH = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posteriors:
+    """Of each prior: mean and variance of η in each cell `(priors, cells)`, and the share of the prior in the average."""
+
+    mean: Floats
+    variance: Floats
+    share: Floats
+
+
+def posteriors(z: Floats, w: Floats, s: Floats) -> Posteriors:
+    """The posterior of every prior of the grid, weighed by its marginal likelihood."""
+    parts = [_laplace(features, z, w, s) for features in prior_features(z)]
+    mean, variance, evidence = (np.concatenate(part) for part in zip(*parts, strict=True))
+    share = np.exp(evidence - evidence.max())
+    return Posteriors(mean, variance, share / share.sum())
+
+
+def prior_features(z: Floats) -> list[Floats]:
+    """Φ of every prior, those with the same R stacked: `(priors, cells, features)`."""
+    line = np.stack([np.ones_like(z), z], axis=1)
+    places = [sigmoid(z) / length for length in LENGTHS_IN_P] + [z / length for length in LENGTHS_IN_Z]
+    straight = np.stack([a * line for a in LINES])
+    return [straight] + [
+        np.stack([np.hstack([a * line, q * bend]) for a in LINES for q in BENDS]) for bend in map(_root, places)
+    ]
+
+
+def _root(place: Floats) -> Floats:
+    """Φ with ΦΦᵀ = exp(−½(x − x′)²): the cell least explained so far gives the next column, until all are explained.
+
+    A pivoted Cholesky factor: few columns, and no matrix large enough for BLAS to use threads, which wait for each other.
+    """
+    columns = np.zeros((len(place), len(place)))
+    rest = np.ones(len(place))
+    for k in range(len(place)):
+        pivot = int(np.argmax(rest))
+        if rest[pivot] < NEGLIGIBLE:
+            return columns[:, :k]
+        near = np.exp(-0.5 * (place - place[pivot]) ** 2)
+        columns[:, k] = (near - columns[:, :k] @ columns[pivot, :k]) / np.sqrt(rest[pivot])
+        rest = np.maximum(rest - columns[:, k] ** 2, 0.0)
+    return columns
+
+
+def _laplace(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
+    """Mean and variance of η, and the logarithm of the marginal likelihood, for each prior."""
+    beta, value = _climb(features, z, w, s)
+    mean = z + _times(features, beta)
+    mu = sigmoid(mean)
+    root = np.linalg.cholesky(_curvature(features, w * mu * (1 - mu)))
+    spread = np.linalg.solve(root, features.transpose(0, 2, 1))
+    evidence = value - np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
+    return mean, np.einsum("gkm,gkm->gm", spread, spread), evidence
+
+
+def _climb(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, Floats]:
+    """β of the largest posterior density for every prior, and its logarithm: Newton steps, halved until it rises."""
+    beta = np.zeros((len(features), features.shape[2]))
+    value = _log_density(features, beta, z, w, s)
+    left = np.arange(len(features))
+    for _ in range(MOST_STEPS):
+        phi, b = features[left], beta[left]
+        mu = sigmoid(z + _times(phi, b))
+        slope = np.einsum("gmk,gm->gk", phi, s - w * mu) - b
+        step = np.linalg.solve(_curvature(phi, w * mu * (1 - mu)), slope[:, :, None])[:, :, 0]
+        new = _log_density(phi, b + step, z, w, s)
+        while (worse := new < value[left] - ENOUGH).any():
+            step[worse] /= 2
+            new[worse] = _log_density(phi[worse], (b + step)[worse], z, w, s)
+        gained = new - value[left]
+        beta[left], value[left] = b + step, new
+        left = left[gained > ENOUGH * (1 + np.abs(new))]
+        if not len(left):
+            break
+    return beta, value
+
+
+def _times(features: Floats, beta: Floats) -> Floats:
+    return np.einsum("gmk,gk->gm", features, beta)
+
+
+def _curvature(features: Floats, weight: Floats) -> Floats:
+    """I + ΦᵀWΦ."""
+    return np.eye(features.shape[2]) + features.transpose(0, 2, 1) @ (weight[:, :, None] * features)
+
+
+def _log_density(features: Floats, beta: Floats, z: Floats, w: Floats, s: Floats) -> Floats:
+    eta = z + _times(features, beta)
+    return (s * eta - w * np.logaddexp(0.0, eta)).sum(axis=1) - 0.5 * (beta**2).sum(axis=1)

@@ -1,0 +1,226 @@
+"""Which map? Cross-validated by a proper score, with a preference for the simpler and for leaving things alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs import check_count
+from calibrant.interval import mean_with_interval
+from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, admit_fit
+from calibrant.maps.folds import dealt, unit_rows
+from calibrant.predictions import Predictions
+from calibrant.problems import CalibrantError, InputError
+from calibrant.results import number
+from calibrant.score.score import Score, check_score
+
+Floats = NDArray[np.float64]
+Progress = Callable[[int, int], None]
+"""Called with the number of fits done and of all."""
+
+FEW, MANY = 600, 5000
+"""Rows below which only rigid maps are tried, and from which flexible ones are."""
+
+FEWEST = 30
+"""Rows below which no repair is vouched for."""
+
+NESTED_UP_TO = 20_000
+"""Rows up to which the choice itself is cross-validated; with more, choosing flatters the winner by too little to matter."""
+
+LEVEL = 0.95
+
+
+def candidates_for(predictions: Predictions) -> tuple[str, ...]:
+    """Names of the maps worth trying at this size, Identity first."""
+    n, k = predictions.n, predictions.n_classes
+    if predictions.is_binary:
+        names = ["identity", "temperature", "platt", "ensemble_temperature"]
+        names += ["quadratic", "beta"] * (n >= FEW // 3) + ["piecewise_linear"] * (n >= FEW)
+        return (*names, *(["isotonic", "venn_abers"] if n >= MANY else []))
+    names = ["identity", "temperature", "ensemble_temperature", "structured_vector"]
+    names += ["structured_matrix"] * (n >= FEW // 3 and k <= 100) + ["vector"] * (n >= max(FEW, 20 * k))
+    return (*names, *(["order_preserving", "beta", "isotonic"] if n >= max(MANY, 200 * k) and k <= 100 else []))
+
+
+@dataclass(frozen=True, slots=True)
+class Auto:
+    """Try the maps that suit the amount of data, Identity among them, and keep the one that held-out rows vouch for.
+
+    Each candidate is fitted on all folds but one and scored on the rows left out. Among those within one standard error of the
+    best, the one with the fewest parameters wins, so that a repair must earn its place. `fit.choice` of the returned map holds the
+    candidates' scores and the reason; `fit.choice.procedure` is the score of the whole procedure on rows that took no part in it.
+
+    `candidates` are names or recipes; by default they follow from the number of rows and classes.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> valid, test = cal.example()
+    >>> chosen = cal.Auto(candidates=("identity", "temperature", "vector")).fit(valid)
+    >>> chosen.fit.choice.chosen in ("temperature", "vector")
+    True
+    """
+
+    score: str | Score = "log"
+    folds: int = 5
+    candidates: tuple[Any, ...] | None = None
+    nested: bool | Literal["auto"] = "auto"
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        check_score(self.score)
+        check_count(self.folds, "folds", 2)
+        if self.candidates is not None and not (isinstance(self.candidates, tuple | list) and self.candidates):
+            raise InputError("candidates", "must be names or recipes of maps", f"it is {self.candidates!r}")
+
+    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> CalibrationMap:
+        """The chosen map, fitted on all rows."""
+        from calibrant.maps import recipe_of
+
+        predictions = admit_fit(labels, probs, logits, weights)
+        rows = unit_rows(predictions)
+        wanted = candidates_for(rows) if self.candidates is None else self.candidates
+        recipes = {name_of(each): recipe_of(each) for each in wanted}
+        nested = rows.n <= NESTED_UP_TO if self.nested == "auto" else self.nested
+        trial = _Trial(recipes, check_score(self.score), self.folds, nested, self.progress)
+        return trial.chosen(predictions, rows)
+
+
+def name_of(candidate: Any) -> str:
+    """How a candidate is called in the table."""
+    return candidate if isinstance(candidate, str) else repr(candidate)
+
+
+@dataclass(slots=True)
+class _Trial:
+    """One run of the cross-validation."""
+
+    recipes: dict[str, Any]
+    rule: Score
+    folds: int
+    nested: bool
+    progress: Progress | None
+    done: int = 0
+
+    @property
+    def fits(self) -> int:
+        """Fits of a whole run."""
+        plain = len(self.recipes) * (1 + self.folds)
+        return plain + self.nested * self.folds * (len(self.recipes) * self.folds + 1)
+
+    def chosen(self, predictions: Predictions, rows: Predictions) -> CalibrationMap:
+        fitted = {name: self._fit(name, predictions) for name in self.recipes}
+        sizes = {name: m.n_parameters for name, m in fitted.items()}
+        held_out = self._held_out(rows)
+        name = _simplest(held_out, sizes, rows)
+        honest = self._whole_procedure(rows, sizes) if self.nested and rows.n >= 4 else None
+        choice = self._choice(name, held_out, honest, sizes, rows)
+        winner = fitted[name]
+        return replace(winner, fit=replace(winner.fit, choice=choice))
+
+    def _fit(self, name: str, predictions: Predictions) -> CalibrationMap:
+        fitted: CalibrationMap = self.recipes[name].fit(predictions)
+        self.done += 1
+        if self.progress is not None:
+            self.progress(self.done, self.fits)
+        return fitted
+
+    def _parts(self, rows: Predictions) -> list[tuple[Any, Any]]:
+        folds = min(self.folds, rows.n)
+        fold = dealt(rows, folds)
+        return [(fold != f, fold == f) for f in range(folds)] if folds > 1 else []
+
+    def _held_out(self, rows: Predictions) -> dict[str, Floats]:
+        """The score of every row by maps that have not seen it."""
+        scores = {name: np.full(rows.n, np.nan) for name in self.recipes}
+        for train, test in self._parts(rows):
+            seen, unseen = rows.rows(train), rows.rows(test)
+            for name, values in scores.items():
+                values[test] = self._scores(name, seen, unseen)
+        if not self._parts(rows):
+            return {name: np.zeros(rows.n) for name in self.recipes}
+        return scores
+
+    def _scores(self, name: str, seen: Predictions, unseen: Predictions) -> Floats:
+        try:
+            return self.rule.rows(self._fit(name, seen).apply(unseen))
+        except CalibrantError:
+            return np.full(unseen.n, np.inf)  # a map that refuses these rows is no candidate
+
+    def _whole_procedure(self, rows: Predictions, sizes: dict[str, int]) -> Floats:
+        """The score of every row by the map that would have been chosen without it."""
+        scores = np.empty(rows.n)
+        for train, test in self._parts(rows):
+            seen, unseen = rows.rows(train), rows.rows(test)
+            name = _simplest(self._held_out(seen), sizes, seen)
+            scores[test] = self._scores(name, seen, unseen)
+        return scores
+
+    def _choice(
+        self, name: str, held_out: dict[str, Floats], honest: Floats | None, sizes: dict[str, int], rows: Predictions
+    ) -> Choice:
+        reference = self.rule.rows(rows)
+
+        def measured(each: str, values: Floats, size: int | None) -> Candidate:
+            mean, interval, _ = mean_with_interval(values, rows.weights, LEVEL)
+            change, around, _ = mean_with_interval(difference(values, reference), rows.weights, LEVEL)
+            return Candidate(each, size, mean, interval, change, around)
+
+        tried = sorted(
+            (measured(each, values, sizes[each]) for each, values in held_out.items()), key=lambda c: c.score
+        )
+        procedure = None if honest is None else measured("auto", honest, None)
+        note = f"{self.folds}-fold cross-validation of {rows.n:,} rows, ± 95 % margin; lower is better."
+        note += "" if honest is None else " The last row is the choosing itself, on rows that took no part in it."
+        reason = _reason(name, held_out, sizes, rows)
+        return Choice(name, reason, self.rule.title, tuple(tried), procedure, note)
+
+
+def difference(values: Floats, reference: Floats) -> Floats:
+    """Row by row; two infinite scores are alike."""
+    same = np.isinf(values) & np.isinf(reference)
+    return np.where(same, 0.0, values - np.where(same, 0.0, reference))
+
+
+def _simplest(held_out: dict[str, Floats], sizes: dict[str, int], rows: Predictions) -> str:
+    """The fewest parameters within one standard error of the best; the fewest of all where rows are too few to tell."""
+    weights = rows.weights
+    if rows.n < FEWEST:
+        return min(held_out, key=lambda name: (name != "identity", sizes[name]))
+    best = _best(held_out, weights)
+    near = [name for name in held_out if _behind(held_out[name], held_out[best], weights) <= 1]
+    return min(near, key=lambda name: (name != "identity", sizes[name], np.average(held_out[name], weights=weights)))
+
+
+def _best(held_out: dict[str, Floats], weights: NDArray[Any] | None) -> str:
+    return min(held_out, key=lambda name: np.average(held_out[name], weights=weights))
+
+
+def _behind(values: Floats, best: Floats, weights: NDArray[Any] | None) -> float:
+    """How far behind the best, in standard errors of the paired difference."""
+    apart = difference(values, best)
+    mean = float(np.average(apart, weights=weights))
+    if not np.isfinite(mean):
+        return np.inf
+    n = float(len(apart) if weights is None else weights.sum())
+    squares = float(np.average((apart - mean) ** 2, weights=weights))
+    error = (squares / max(n - 1, 1)) ** 0.5
+    return mean / error if error > 0 else (np.inf if mean > 0 else 0.0)
+
+
+def _reason(name: str, held_out: dict[str, Floats], sizes: dict[str, int], rows: Predictions) -> str:
+    if rows.n < FEWEST:
+        return f"{name}: {rows.n} rows are too few to vouch for more; {FEWEST} are needed."
+    best = _best(held_out, rows.weights)
+    if name == best:
+        simpler = any(sizes[other] < sizes[name] for other in held_out)
+        rest = "every simpler map is more than one standard error behind" if simpler else "none is simpler"
+        return f"{name}: the best score on held-out rows, and {rest}."
+    behind = f"by only {number(_behind(held_out[name], held_out[best], rows.weights))} standard errors"
+    if name == "identity":
+        return f"identity: {best} scores best, but {behind}, which is no ground to change the model."
+    return f"{name}: {best} scores best, but {behind}, and needs {sizes[best]} parameters instead of {sizes[name]}."

@@ -1,0 +1,52 @@
+"""Estimates of many rows take roads of their own; on few rows, with the limits lowered, they end at the same number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+import strategies as some
+from calibrant.kernels import buckets, error_grid, groups, laplace, sums
+from crowded import SCORES, scored
+from tolerances import ROUNDING
+
+CALLS = {
+    "KS": cal.ks_error,
+    "KS, range": lambda y, p: cal.ks_error(y, p, statistic="range"),
+    "equal mass": lambda y, p: cal.binned_error(y, p, bins=cal.EqualMass(15)),
+    "sweep": cal.sweep_error,
+    "sweep of widths": lambda y, p: cal.sweep_error(y, p, bins="width"),
+    "cross-validated": cal.crossvalidated_error,
+    "MMCE": cal.mmce,
+    "SKCE": lambda y, p: cal.skce(y, p, bandwidth=0.25),
+    "smooth": cal.smooth_error,
+}
+
+
+@pytest.mark.parametrize("dtype", some.DTYPES)
+@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.parametrize("name", CALLS)
+def test_the_estimate_is_the_same(rng, monkeypatch, name, kind, dtype):
+    probs, outcomes = scored(kind, rng, 400, dtype)
+    expected = CALLS[name](outcomes, probs)
+    for module in (buckets, groups, laplace, sums, error_grid):
+        monkeypatch.setattr(module, "COMPILE_FROM", 1)
+    found = CALLS[name](outcomes, probs)
+    assert found.value == pytest.approx(expected.value, abs=ROUNDING)
+    if expected.noise_floor is not None:  # a root of Σp − Σp², of which little is left near 1
+        assert found.noise_floor**2 == pytest.approx(expected.noise_floor**2, abs=ROUNDING)
+    assert found.settings.keys() == expected.settings.keys()
+    for key in {"n_bins", "bins", "view"} & found.settings.keys():
+        assert found.settings[key] == expected.settings[key]
+    assert found.parts.keys() == expected.parts.keys()
+    if "bins" in found.parts:
+        assert np.array_equal(found.parts["bins"].high, expected.parts["bins"].high)
+
+
+def test_one_row_is_enough(monkeypatch):
+    for module in (buckets, groups, laplace, sums, error_grid):
+        monkeypatch.setattr(module, "COMPILE_FROM", 1)
+    for name, call in CALLS.items():
+        if name not in ("cross-validated", "SKCE"):
+            assert call([1], [0.25]).value == pytest.approx(0.75, abs=ROUNDING), name

@@ -1,0 +1,127 @@
+"""The choice among maps: by held-out rows, towards the simpler."""
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant import Auto, Predictions
+from calibrant.maps.auto import FEWEST, candidates_for
+
+
+def softmax(z):
+    p = np.exp(z - z.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def tempered(rng, n=1500, temperature=2.5):
+    z = rng.normal(size=(n, 3)) * 3
+    return Predictions.from_logits((z / temperature + rng.gumbel(size=z.shape)).argmax(axis=1), z)
+
+
+def calibrated(rng, n=1500):
+    p = rng.beta(1, 0.5, n)
+    return Predictions(rng.random(n) < p, p)
+
+
+def test_a_clear_repair_is_found(rng):
+    fitted = cal.recalibrate(tempered(rng), "auto")
+    assert fitted.fit.choice.chosen == fitted.method == "temperature"
+    assert fitted.temperature == pytest.approx(2.5, rel=0.15)
+
+
+def test_what_needs_no_repair_is_left_alone(rng):
+    chosen = [cal.recalibrate(calibrated(rng, 300), Auto(nested=False)).method for _ in range(20)]
+    assert chosen.count("identity") >= 14  # one-standard-error rule: each rival wins by chance in about one of six
+
+
+def test_the_table_holds_every_candidate_and_the_choice_itself(rng):
+    choice = Auto(candidates=("identity", "temperature", cal.VectorScaling())).fit(tempered(rng, 200)).fit.choice
+    assert {each.name for each in choice.candidates} == {"identity", "temperature", "VectorScaling()"}
+    scores = [each.score for each in choice.candidates]
+    assert scores == sorted(scores)
+    assert next(each for each in choice.candidates if each.name == "identity").change == 0
+    assert choice.procedure.score >= scores[0]
+    assert [row[0] for row in choice.table.rows] == [*(each.name for each in choice.candidates), "auto"]
+    assert choice.reason.startswith(choice.chosen)
+    assert "Candidates" in repr(choice)
+    assert "<table>" in choice._repr_html_()
+
+
+def test_scores_are_those_of_maps_that_have_not_seen_the_row(rng):
+    said = tempered(rng, 90)
+    choice = Auto(candidates=("temperature",), folds=3).fit(said).fit.choice
+    from calibrant.maps.folds import dealt
+
+    fold = dealt(said, 3)
+    rows = np.empty(90)
+    for f in range(3):
+        fitted = cal.Temperature().fit(said.rows(fold != f))
+        rows[fold == f] = cal.LogScore().rows(fitted.apply(said.rows(fold == f)))
+    assert choice.candidates[0].score == pytest.approx(rows.mean(), abs=1e-12)
+
+
+def test_the_order_of_the_rows_does_not_matter(rng):
+    said = calibrated(rng, 200)
+    one, other = Auto().fit(said), Auto().fit(said.rows(rng.permutation(200)))
+    assert one.fit.choice.chosen == other.fit.choice.chosen
+    for a, b in zip(one.fit.choice.candidates, other.fit.choice.candidates, strict=True):
+        assert a.name == b.name
+        assert a.score == pytest.approx(b.score, abs=1e-6)
+
+
+def test_weight_two_is_the_row_twice(rng):
+    said = calibrated(rng, 120)
+    times = rng.integers(0, 3, 120)
+    weighted = Auto(nested=False).fit(Predictions(said.labels, said.probs, weights=times))
+    repeated = Auto(nested=False).fit(Predictions(np.repeat(said.labels, times), np.repeat(said.probs, times)))
+    assert weighted.fit.choice.candidates == repeated.fit.choice.candidates
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, FEWEST - 1])
+def test_a_few_rows_vouch_for_nothing(rng, n):
+    fitted = cal.recalibrate(calibrated(rng, n), "auto")
+    assert fitted.method == "identity"
+    assert "too few" in fitted.fit.choice.reason
+
+
+def test_the_choice_survives_as_json(rng):
+    fitted = Auto(nested=False).fit(tempered(rng, 100))
+    assert cal.CalibrationMap.from_json(fitted.to_json()) == fitted
+    assert "chosen:" in repr(fitted)
+
+
+def test_candidates_grow_with_the_data(rng):
+    sizes = [len(candidates_for(calibrated(rng, n))) for n in (50, 300, 1000, 10_000)]
+    assert sizes == sorted(set(sizes))
+    assert all(candidates_for(tempered(rng, n))[0] == "identity" for n in (50, 1000))
+
+
+def test_infinite_scores_lose_and_do_not_poison(rng):
+    p = np.r_[np.zeros(50), np.full(50, 0.6)]
+    y = np.r_[np.ones(3), np.zeros(47), rng.random(50) < 0.6].astype(int)
+    fitted = Auto(candidates=("identity", "platt")).fit(y, p)
+    assert fitted.method == "platt"
+    assert np.isinf(next(each for each in fitted.fit.choice.candidates if each.name == "identity").score)
+
+
+def test_progress_is_told(rng):
+    seen = []
+    Auto(candidates=("identity", "temperature"), folds=3, progress=lambda done, of: seen.append((done, of))).fit(
+        tempered(rng, 60)
+    )
+    assert seen[-1] == (2 * (1 + 3 + 9) + 3, 2 * (1 + 3 + 9) + 3)
+    assert [done for done, _ in seen] == list(range(1, len(seen) + 1))
+
+
+@pytest.mark.parametrize(
+    ("options", "argument"),
+    [({"score": "ece"}, "score"), ({"folds": 1}, "folds"), ({"candidates": ()}, "candidates"), ({"candidates": "platt"}, "candidates")],
+)  # fmt: skip
+def test_bad_options_are_refused(options, argument):
+    with pytest.raises(cal.InputError, match=argument):
+        Auto(**options)
+
+
+def test_unknown_candidates_are_refused(rng):
+    with pytest.raises(cal.InputError, match="method"):
+        Auto(candidates=("identity", "magic")).fit(calibrated(rng, 40))
