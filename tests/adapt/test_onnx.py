@@ -125,3 +125,8 @@ def test_messages(tmp_path):
             to_onnx(fitted, **options)
     with pytest.raises(cal.FileError, match="cannot write the model"):
         to_onnx(fitted, tmp_path / "no" / "map.onnx")
+
+
+def test_classes_that_differ_in_numbers_only_share_their_nodes():
+    few, many = (len(to_onnx(some.fitted(name, single=False)).graph.node) for name in ("platt", "isotonic"))
+    assert few < 40 < many

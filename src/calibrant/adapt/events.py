@@ -139,15 +139,38 @@ def _(fitted: ScalingBinningMap, dtype: Any) -> Formula:
 
 @formula.register
 def _(fitted: OneVsRestMap, dtype: Any) -> Formula:
-    inner = [inside(f"class_{k}", formula(m, dtype)) for k, m in enumerate(fitted.maps)]
-    least = float(np.finfo(dtype).tiny)
+    every = [formula(m, dtype) for m in fitted.maps]
+    smooth = all(type(m) is type(fitted.maps[0]) and isinstance(m, LogOddsMap | BetaMap) for m in fitted.maps)
+    same = smooth and all(one.learned == every[0].learned for one in every)
+    inner = at_once(every, dtype) if same else side_by_side(every, dtype)
+
+    def of(c: Constants, said: Said) -> Answer:
+        o, mended = said.o, inner.of(c, said).value
+        return Answer(o.clip(mended / o.total(mended), float(np.finfo(dtype).tiny), None), "probs")
+
+    return Formula(inner.constants, of, inner.learned)
+
+
+def at_once(every: list[Formula], dtype: Any) -> Formula:
+    """Formulas that differ in numbers only, all columns in one go."""
+    constants = {name: np.stack([one.constants[name] for one in every]) for name in every[0].constants}
+
+    def of(c: Constants, said: Said) -> Answer:
+        answer = every[0].of(c, Said(said.o, said.probs(), "probs", single=True))
+        return Answer(probabilities(said.o, answer, single=True, dtype=dtype), "probs")
+
+    return Formula(constants, of, every[0].learned)
+
+
+def side_by_side(every: list[Formula], dtype: Any) -> Formula:
+    """A formula for each column."""
+    inner = [inside(f"class_{k}", one) for k, one in enumerate(every)]
 
     def of(c: Constants, said: Said) -> Answer:
         o, p = said.o, said.probs()
         events = [Said(o, o.column(p, k), "probs", single=True) for k in range(len(inner))]
         answers = [one.of(c, event) for one, event in zip(inner, events, strict=True)]
-        mended = o.stack([probabilities(o, answer, single=True, dtype=dtype) for answer in answers])
-        return Answer(o.clip(mended / o.total(mended), least, None), "probs")
+        return Answer(o.stack([probabilities(o, answer, single=True, dtype=dtype) for answer in answers]), "probs")
 
     constants = {name: value for one in inner for name, value in one.constants.items()}
     return Formula(constants, of, tuple(name for one in inner for name in one.learned))

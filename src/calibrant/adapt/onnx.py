@@ -16,6 +16,12 @@ from calibrant.inputs import check_choice, check_count
 from calibrant.maps import CalibrationMap
 from calibrant.problems import FileError, MissingExtra
 
+try:
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError as error:
+    raise MissingExtra("onnx", "onnx", "calibrant.adapt.onnx") from error
+
 OLDEST_OPSET = 13
 AXES_AS_INPUT = 18
 """From this opset on ReduceMax takes its axes as an input, as ReduceSum does from 13 on."""
@@ -32,9 +38,9 @@ def to_onnx(
     """A fitted map as an ONNX model, written to `path` if given.
 
     It has one input, named after `input`, and one output, `repaired`: `(batch, K)`, or `(batch,)` for a map of a single
-    event. All numbers are in `dtype`. Where the map is a step function, a logit whose probability rounds to the very edge of a
-    step may fall on the other side; probabilities never do. The model's metadata say which calibrant made it, by which
-    method, and the classes.
+    event. All numbers are in `dtype`. Step functions and steep lines magnify the rounding of a softmax, in which runtimes
+    differ by a last digit: a probability that lies on a cut may then fall on the other side. Given the same probabilities, the
+    model and the map agree. The metadata say which calibrant made the model, by which method, and the classes.
 
     Examples
     --------
@@ -99,7 +105,6 @@ class Graph:
     """The operations of formulas as nodes of an ONNX graph."""
 
     def __init__(self, precision: Any, opset: int) -> None:
-        self.onnx = library()
         self.precision, self.opset = precision, opset
         self.nodes: list[Any] = []
         self.tables: dict[str, Any] = {}
@@ -109,14 +114,14 @@ class Graph:
         array = value if isinstance(value, np.ndarray) else np.asarray(value, self.precision)
         name = name or f"{array.dtype}_{array.tolist()}"
         if name not in self.tables:
-            self.tables[name] = self.onnx.numpy_helper.from_array(array.copy(), name)
+            self.tables[name] = numpy_helper.from_array(array.copy(), name)
         return Node(self, name)
 
     def add(self, operation: str, *inputs: Any, **attributes: Any) -> Node:
         """The result of an operation."""
         names = [(v if isinstance(v, Node) else self.constant(v)).name for v in inputs]
         result = f"{operation.lower()}_{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(operation, names, [result], **attributes))
+        self.nodes.append(helper.make_node(operation, names, [result], **attributes))
         return Node(self, result)
 
     def log(self, x: Node) -> Node:
@@ -178,24 +183,23 @@ class Graph:
         return self._count(self.add("GreaterOrEqual", self.add("Unsqueeze", x, LAST), cuts))
 
     def _count(self, yes: Node) -> Node:
-        return self.add("ReduceSum", self.add("Cast", yes, to=self.onnx.TensorProto.INT64), LAST, keepdims=0)
+        return self.add("ReduceSum", self.add("Cast", yes, to=TensorProto.INT64), LAST, keepdims=0)
 
     def pick(self, table: Node, places: Node) -> Node:
         return self.add("Gather", table, places)
 
     def whole(self, x: Node) -> Node:
-        return self.add("Cast", x, to=self.onnx.TensorProto.INT64)
+        return self.add("Cast", x, to=TensorProto.INT64)
 
     def as_floats(self, places: Node) -> Node:
         return self.add("Cast", places, to=self._type)
 
     @property
     def _type(self) -> int:
-        return int(self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(self.precision)))
+        return int(helper.np_dtype_to_tensor_dtype(np.dtype(self.precision)))
 
     def model(self, said: str, result: Node, fitted: CalibrationMap) -> Any:
         """The checked model from the input `said` to this result."""
-        helper = self.onnx.helper
         shape = ["batch"] if fitted.single else ["batch", len(fitted.classes)]
         self.nodes.append(helper.make_node("Identity", [result.name], ["repaired"]))
         ends = [helper.make_tensor_value_info(name, self._type, shape) for name in (said, "repaired")]
@@ -216,17 +220,8 @@ class Graph:
             "classes": json.dumps(fitted.classes, default=str),
         }
         helper.set_model_props(model, {f"calibrant.{name}": text for name, text in told.items()})
-        self.onnx.checker.check_model(model, full_check=True)
+        onnx.checker.check_model(model, full_check=True)
         return model
 
 
 LAST: NDArray[np.int64] = np.array([-1])
-
-
-def library() -> Any:
-    """onnx, or how to install it."""
-    try:
-        import onnx
-    except ImportError as error:
-        raise MissingExtra("onnx", "onnx", "calibrant.adapt.onnx") from error
-    return onnx

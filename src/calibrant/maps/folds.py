@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from calibrant.maps.log_space import rows_that_count
 from calibrant.predictions import Predictions
 
-MOST_ROWS = 1 << 22
+MOST_ROWS = 1 << 14
 """Rows up to which whole weights are written out as repeated rows."""
 
 

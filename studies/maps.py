@@ -1,0 +1,110 @@
+"""Which repair helps on a real model? Every map fitted on one file and judged on another.
+
+Run: python -m studies.maps VALID TEST [OUTPUT.md]    (any format that `calibrant recalibrate` reads)
+
+A map counts as worse than identity when the 95 % interval of its paired difference in log score lies above 0.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import calibrant as cal
+from calibrant.maps import METHODS
+
+
+def recipes() -> dict[str, object]:
+    """Every map by name, and the variants that the papers compare."""
+    made = {name: recipe() for name, recipe in METHODS.items()}
+    return made | {
+        "matrix, no penalty": cal.MatrixScaling(penalty=None),
+        "dirichlet, L2": cal.Dirichlet(penalty="l2"),
+        "beta, am": cal.Beta("am"),
+        "beta, ab": cal.Beta("ab"),
+        "isotonic, centred": cal.Isotonic(centred=True),
+        "spline, cubic": cal.Spline("cubic"),
+        "spline, parabolic": cal.Spline("parabolic"),
+        "order_preserving, diagonal": cal.OrderPreserving("diagonal"),
+        "order_preserving, invariant": cal.OrderPreserving("invariant"),
+        "top label: beta": cal.TopLabel(cal.Beta()),
+        "top label: isotonic": cal.TopLabel(cal.Isotonic()),
+        "auto": cal.Auto(),
+    }
+
+
+def measured(name: str, recipe: object, valid: cal.Predictions, test: cal.Predictions) -> tuple[object, ...]:
+    start = time.perf_counter()
+    fitted = cal.recalibrate(valid, recipe)
+    took = time.perf_counter() - start
+    repaired = fitted.apply(test)
+    change = cal.compare(test, repaired, score="log")
+    interval = change.difference.interval
+    view = "binary" if test.is_binary else "top"
+    debiased = cal.binned_error(repaired, bins=cal.EqualMass(15), norm=2, debiased=True, view=view)
+    return (
+        name if fitted.fit.choice is None else f"{name}: {fitted.fit.choice.chosen}",
+        f"{cal.log_score(repaired).value:.5f}",
+        f"{change.difference.value:+.5f} ({interval.low:+.5f}, {interval.high:+.5f})",
+        change.verdict,
+        f"{cal.brier_score(repaired).value:.5f}",
+        f"{cal.ece(repaired).value:.5f}",
+        f"{debiased.value:.5f}",
+        f"{fitted.n_parameters:,}",
+        "yes" if fitted.injective else "no",
+        f"{1e3 * took:,.0f}",
+    )
+
+
+COLUMNS = (
+    "map",
+    "log loss",
+    "change (95 %)",
+    "verdict",
+    "Brier",
+    "ECE-15",
+    "debiased L2",
+    "parameters",
+    "injective",
+    "fit, ms",
+)
+
+
+def main(arguments: list[str]) -> None:
+    valid, test = (cal.read(path) for path in arguments[:2])
+    cal.recalibrate(
+        valid.rows(slice(0, 100)), "piecewise_linear" if valid.is_binary else "temperature"
+    )  # compile first
+    rows = []
+    for name, recipe in recipes().items():
+        if valid.is_binary and name.startswith("top label"):
+            continue
+        rows.append(measured(name, recipe, valid, test))
+        print("  ".join(map(str, rows[-1])), flush=True)
+    rows.sort(key=lambda row: float(str(row[1])))
+    stems = [Path(a).stem for a in arguments[:2]]
+    lines = [
+        "# Every map on a real model",
+        "",
+        f"Fitted on `{stems[0]}` ({valid.n:,} rows, {valid.n_classes} classes), judged on `{stems[1]}` ({test.n:,} rows); made by",
+        "`python -m studies.maps`. Changes are paired differences in log loss from the model as it is: negative is better.",
+        "",
+        "| " + " | ".join(COLUMNS) + " |",
+        "|" + "---|" * len(COLUMNS),
+        *("| " + " | ".join(map(str, row)) + " |" for row in rows),
+        "",
+        "Worse than identity beyond the interval: "
+        + (", ".join(str(row[0]) for row in rows if row[3] == "worse") or "none")
+        + ".",
+        "",
+    ]
+    text = "\n".join(lines)
+    if len(arguments) > 2:
+        Path(arguments[2]).parent.mkdir(exist_ok=True)
+        Path(arguments[2]).write_text(text, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
