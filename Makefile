@@ -4,7 +4,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test slow peers check format bench bench-estimators clean
+.PHONY: help demo test slow peers check format bench bench-estimators bench-maps clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,9 @@ bench: $(VENV)/.peers ## speed against other packages and the memory floor; writ
 
 bench-estimators: $(VENV)/.peers ## every estimator against the fastest peer, and its growth with n
 	$(BIN)/python -m benchmarks estimators
+
+bench-maps: $(VENV)/.peers ## every map against the fastest peer that reaches the same optimum
+	$(BIN)/python -m benchmarks maps
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

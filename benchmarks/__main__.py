@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import binned, estimators, import_time, sort_units
+from benchmarks import binned, estimators, import_time, maps, sort_units
 
 BENCHMARKS = {
     "import_time": import_time.main,
     "binned": binned.main,
     "sort_units": sort_units.main,
     "estimators": estimators.main,
+    "maps": maps.main,
 }
 
 for name in sys.argv[1:] or BENCHMARKS:

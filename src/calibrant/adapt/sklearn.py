@@ -108,7 +108,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Repaired probabilities, one column a class."""
         check_is_fitted(self, "classes_")
-        pairs = zip(self.estimators_, self.maps_, strict=True) if self.ensemble else [(self.estimator_, self.map_)]
+        alone = hasattr(self, "map_")
+        pairs = [(self.estimator_, self.map_)] if alone else zip(self.estimators_, self.maps_, strict=True)
         said = [_mended(m, *_said(e, X, self._asked(e))) for e, m in pairs]
         return said[0] if len(said) == 1 else np.mean(said, axis=0)
 
@@ -131,7 +132,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     def _one_estimator(self) -> Any:
         if not hasattr(self, "classes_"):
             raise AttributeError("the model is not fitted yet")
-        return self.estimators_[0] if self.ensemble else self.estimator_
+        return self.estimator_ if hasattr(self, "estimator_") else self.estimators_[0]
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import get_tags
@@ -169,6 +170,9 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     def _fit_both(self, X: Any, labels: NDArray[Any], weights: Any) -> None:
         classes, splits = self._splits(X, labels)
+        if weights is not None and not has_fit_parameter(self._template(), "sample_weight"):
+            name = type(self._template()).__name__
+            warnings.warn(f"{name} takes no sample_weight: only the map is weighted", stacklevel=3)
         job = delayed(self._fold)
         parts = Parallel(n_jobs=self.n_jobs)(job(X, labels, weights, classes, *split) for split in splits)
         estimators, said, are_logits = zip(*parts, strict=True)
@@ -212,12 +216,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     def _fitted(self, X: Any, labels: NDArray[Any], weights: Any) -> Any:
         fresh = clone(self._template())
-        if weights is None:
-            return fresh.fit(X, labels)
-        if has_fit_parameter(fresh, "sample_weight"):
-            return fresh.fit(X, labels, sample_weight=weights)
-        warnings.warn(f"{type(fresh).__name__} takes no sample_weight: only the map is weighted", stacklevel=2)
-        return fresh.fit(X, labels)
+        weighted = weights is not None and has_fit_parameter(fresh, "sample_weight")
+        return fresh.fit(X, labels, sample_weight=weights) if weighted else fresh.fit(X, labels)
 
 
 class MapTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
