@@ -1,5 +1,7 @@
 """Binary maps for several classes."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -63,3 +65,13 @@ def test_the_class_with_a_caution_is_named():
     labels = np.where(VALID.labels == 3, 4, VALID.labels)
     fitted = cal.OneVsRest(cal.Platt()).fit(labels, VALID.probs)
     assert fitted.fit.cautions[0].startswith("class 3: the event never happened")
+
+
+def test_a_row_in_which_every_class_is_called_impossible_is_a_uniform_guess():
+    # the first class never happens below 0.5, the second never below 0.6: unbounded isotonic maps say 0 to both
+    probs = np.array([[0.45, 0.55], [0.45, 0.55], [0.9, 0.1], [0.2, 0.8]])
+    fitted = cal.OneVsRest(cal.Isotonic(bounded=False)).fit([1, 0, 0, 1], probs)
+    zero = dataclasses.replace(
+        fitted, maps=tuple(dataclasses.replace(m, x=np.array([0.0, 1.0]), y=np.zeros(2)) for m in fitted.maps)
+    )
+    assert zero.apply(probs[:1]).tolist() == [[0.5, 0.5]]

@@ -49,3 +49,19 @@ def test_the_points_of_its_calibration_curve(event):
     table = cal.binned_error(labels, probs, bins=EqualWidth(10)).parts["bins"]
     np.testing.assert_allclose(table.label_rate, rate, atol=ROUNDING)
     np.testing.assert_allclose(table.mean_prob, mean, atol=ROUNDING)
+
+
+def test_its_temperature(matrix):
+    pytest.importorskip("sklearn", minversion="1.8", reason="temperature scaling came with scikit-learn 1.8")
+    labels, probs = matrix
+    theirs = calibration._TemperatureScaling().fit(np.log(probs), labels)
+    assert cal.Temperature().fit(labels, probs).temperature == pytest.approx(1 / theirs.beta_, rel=1e-6)
+
+
+def test_its_isotonic_regression(event):
+    isotonic = pytest.importorskip("sklearn.isotonic").IsotonicRegression(out_of_bounds="clip")
+    labels, probs, weights = event
+    isotonic.fit(probs, labels, sample_weight=weights)
+    fitted = cal.Isotonic(bounded=False).fit(labels, probs, weights=weights)
+    at = np.linspace(0, 1, 1001)
+    np.testing.assert_allclose(fitted.apply(at), isotonic.predict(at), atol=ROUNDING)

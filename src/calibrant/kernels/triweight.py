@@ -20,6 +20,7 @@ from calibrant.kernels.compiled import compiled
 Floats = NDArray[np.float64]
 
 COMPILE_FROM_POINTS = 20_000
+COMPILE_FROM_QUERIES = 200_000
 BLOCK_QUERIES = 1 << 16
 
 
@@ -37,7 +38,7 @@ def triweight_sums(
     bounds = np.append(starts, len(points))
     moments = np.empty((len(points), 14))
     out = np.empty((len(at), 2))
-    fast = len(points) >= COMPILE_FROM_POINTS
+    fast = len(points) >= COMPILE_FROM_POINTS or len(at) >= COMPILE_FROM_QUERIES
     (cell_moments if fast else _plain_moments)(u, first, second, bounds, moments)
     query: Callable[..., None] = reach_sums if fast else _plain_reach
 

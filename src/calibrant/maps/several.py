@@ -74,6 +74,7 @@ class OneVsRestMap(CalibrationMap):
         """Class by class, then divided by the sum."""
         columns = [m.from_probs(probs[:, k].astype(np.float64)) for k, m in enumerate(self.maps)]
         mended = np.stack(columns, axis=1)
+        mended[~mended.any(axis=1)] = 1.0  # every class called impossible: nothing is known
         return inside(mended / mended.sum(axis=1, keepdims=True), probs.dtype)
 
 
