@@ -12,6 +12,7 @@ import numpy as np
 import calibrant as cal
 from calibrant.estimate import ESTIMATORS
 from calibrant.estimate.compat import PRESETS
+from calibrant.maps import METHODS
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -89,7 +90,52 @@ def differences() -> str:
     return "\n".join(lines)
 
 
-PAGES = {"estimators.md": estimators, "differences.md": differences}
+def maps() -> str:
+    """The table of maps, with what each keeps on the embedded example."""
+    valid, _ = cal.example()
+    event = cal.Predictions(valid.labels == 3, valid.probs[:, 3].astype(np.float64))
+    lines = [
+        "# Maps",
+        "",
+        "Every map can be fitted by `recalibrate(predictions, NAME)` or by its recipe, applied, saved as JSON and read back. Made from",
+        "the code by `tools/make_docs.py`. *One-to-one*: different predictions stay different, so `compare` measures calibration alone.",
+        "The last columns are what the map fitted on the embedded example says of itself, for one event and for ten classes.",
+        "",
+        "| name | recipe | what it does | one-to-one | keeps the ranking | keeps the top class |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, recipe in METHODS.items():
+        fitted = [recipe().fit(data) for data in (event, valid)]
+        kept = [
+            " / ".join("yes" if getattr(m, fact) else "no" for m in fitted)
+            for fact in ("injective", "keeps_ranking", "keeps_accuracy")
+        ]
+        about = (recipe.__doc__ or "").strip().splitlines()[0]
+        lines.append("| " + " | ".join([f"`{name}`", f"`{recipe.__name__}`", about, *kept]) + " |")
+    return "\n".join([*lines, "", _which_map()])
+
+
+def _which_map() -> str:
+    return """For one event "ranking" is that of the rows, for several classes that of the classes in a row.
+
+## Which one?
+
+- **Not sure:** `recalibrate(valid, "auto")`. It tries what suits the amount of data, `identity` included, on held-out rows, and keeps the
+  simplest map within one standard error of the best. `map.fit.choice` shows the candidates and the reason.
+- **A neural network, any number of classes:** `temperature`. One number; accuracy and ranking stay.
+- **Some hundred rows a class:** `structured_matrix`, or `structured_vector` for more than about a hundred classes.
+- **One event:** `platt` or `beta`; from some thousand rows `piecewise_linear`, `isotonic` or `venn_abers`, which also gives an interval a row.
+- **The ranking must stay, and one temperature is not enough:** `order_preserving`.
+- **A guarantee for every bin:** `histogram`; `map.certificate()` says how far off any bin can be.
+- **Any map of one event for several classes:** `OneVsRest(recipe)`, or `TopLabel(recipe)`, which keeps the top class.
+- **Forecasts of a number:** `VariancePlatt`, `StdScaling`, `QuantileRecalibration`.
+
+A probability of exactly 0 that then happens costs an infinite log score. So a map reads 0 as a rounding unit where the data show that
+"never" happens, says so in `map.fit.cautions`, and never answers 0 itself; `identity` and `bounded=False` are the exceptions.
+"""
+
+
+PAGES = {"estimators.md": estimators, "differences.md": differences, "maps.md": maps}
 
 if __name__ == "__main__":
     for name, make in PAGES.items():

@@ -22,6 +22,22 @@ def curve_of(result: Diagnosis | Estimate) -> Curve:
     return Curve(bins.mean_prob, bins.label_rate, unknown, unknown, bins.weight / bins.weight.sum())
 
 
+def fitted_curve(result: Diagnosis | Estimate) -> Curve | None:
+    """The curve of a fitted map, for results that have one."""
+    found = result.parts.get("curve") if isinstance(result, Estimate) else None
+    return found if isinstance(found, Curve) else None
+
+
+def has_bins(result: Diagnosis | Estimate) -> bool:
+    """Are there bins to draw?"""
+    return isinstance(result, Diagnosis) or isinstance(result.parts.get("bins"), BinTable)
+
+
+def bins_of(result: Diagnosis | Estimate) -> BinTable:
+    """The bins behind the points."""
+    return result.bins if isinstance(result, Diagnosis) else _bins_of(result)
+
+
 def histogram_of(result: Diagnosis | Estimate) -> BinTable:
     """The bins that show best where predictions lie: equally wide ones of the same view if the result has them."""
     if not isinstance(result, Diagnosis):

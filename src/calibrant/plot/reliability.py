@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.plot.content import bar_heights, curve_of, histogram_of
+from calibrant.inputs import check_choice
+from calibrant.plot.content import bar_heights, bins_of, curve_of, fitted_curve, has_bins, histogram_of
 from calibrant.problems import MissingExtra
 from calibrant.results import BinTable, Curve, Estimate
 from calibrant.verbs.diagnose import Diagnosis
@@ -17,6 +18,9 @@ DIAGONAL = "calibrant-diagonal"
 STRIP_HEIGHT, STRIP_FLOOR = 0.13, -0.16
 """The histogram lies below 0 on the same axes: no second axes to lay out, and overlays share it."""
 
+FAR = 1e-4
+"""How close to 0 and 1 a logit axis goes."""
+
 POINT_AREA, LEAST_AREA = 36.0, 8.0
 """Area in square points of a point that holds the average share of the rows, and of the smallest that can be seen."""
 
@@ -24,6 +28,8 @@ POINT_AREA, LEAST_AREA = 36.0, 8.0
 def reliability(
     result: Diagnosis | Estimate,
     *,
+    style: Literal["auto", "points", "curve", "bars", "tilted"] = "auto",
+    scale: Literal["probability", "logit"] = "probability",
     ax: Any = None,
     label: str | None = None,
     color: Any = None,
@@ -31,9 +37,14 @@ def reliability(
 ) -> Any:
     """Does what was predicted happen as often as predicted? Draws it and returns the Axes.
 
-    Each point is a bin: its mean prediction, how often the event happened, with an interval if the result knows one, and an
-    area that grows with its share of the rows. Below the diagonal the model predicts too high. The strip along the bottom is
-    the histogram of predictions, whose highest bar fills it. Call it twice on the same `ax` to overlay two results.
+    `points`: each is a bin, its mean prediction and how often the event happened, with an interval if the result knows one, and
+    an area that grows with its share of the rows. `curve`: a fitted map, such as that of `fitted_error`, with its band if it
+    has one. `bars`: a flat roof over each bin. `tilted`: a roof of slope one, which shows each prediction moved as binned ECE
+    measures it: the gap between roof and diagonal is the error, bin by bin. `auto` draws what the result holds.
+
+    Below the diagonal the model predicts too high. The strip along the bottom is the histogram of predictions, whose highest
+    bar fills it. `scale="logit"` stretches both axes near 0 and 1, and has no strip. Call it twice on the same `ax` to overlay
+    two results.
 
     Examples
     --------
@@ -43,13 +54,25 @@ def reliability(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('predicted probability', 'observed frequency')
     """
-    curve, bins = curve_of(result), histogram_of(result)
+    check_choice("style", style, ("auto", "points", "curve", "bars", "tilted"))
+    check_choice("scale", scale, ("probability", "logit"))
+    fitted = fitted_curve(result)
+    if style == "auto":
+        style = "points" if fitted is None else "curve"
+    strip = histogram and scale == "probability" and has_bins(result)
     ax = _fresh_axes() if ax is None else ax
-    _draw_frame(ax, histogram)
+    _draw_frame(ax, strip, scale)
     name = label or (result.name if isinstance(result, Diagnosis) else result.title)
-    used = _draw_curve(ax, curve, name, color)
-    if histogram:
-        _draw_histogram(ax, bins, used)
+    if style == "points":
+        used = _draw_points(ax, curve_of(result), name, color, scale)
+    elif style == "curve":
+        used = _draw_curve(ax, curve_of(result) if fitted is None else fitted, name, color, scale)
+    else:
+        used = _draw_roofs(ax, bins_of(result), name, color, scale, slope=style == "tilted")
+    if strip:
+        _draw_histogram(ax, histogram_of(result), used)
+    elif histogram and fitted is not None and scale == "probability":
+        _draw_support(ax, fitted, used)
     ax.legend(loc="upper left", frameon=False)
     return ax
 
@@ -62,31 +85,79 @@ def _fresh_axes() -> Any:
     return plt.subplots(figsize=(5.2, 5.8), layout="constrained")[1]
 
 
-def _draw_frame(ax: Any, histogram: bool) -> None:
+def _draw_frame(ax: Any, histogram: bool, scale: str) -> None:
     """The unit square with its diagonal, room for the histogram, and words on the axes."""
     if not any(line.get_gid() == DIAGONAL for line in ax.lines):
-        ax.plot([0, 1], [0, 1], color="0.55", linewidth=1, linestyle=(0, (4, 3)), gid=DIAGONAL, zorder=1)
+        ends = [0, 1] if scale == "probability" else [FAR, 1 - FAR]
+        ax.plot(ends, ends, color="0.55", linewidth=1, linestyle=(0, (4, 3)), gid=DIAGONAL, zorder=1)
         ax.grid(color="0.92", linewidth=0.8)
         ax.set_axisbelow(True)
-    floor = STRIP_FLOOR if histogram else -0.02
-    ax.set_xlim(-0.02, 1.02)
-    ax.set_ylim(min(floor, ax.get_ylim()[0]), 1.02)
-    ax.set_xticks(np.linspace(0, 1, 6))
-    ax.set_yticks(np.linspace(0, 1, 6))
+    if scale == "logit":
+        ax.set_xscale("logit")
+        ax.set_yscale("logit")
+        ax.minorticks_off()
+    else:
+        floor = STRIP_FLOOR if histogram else -0.02
+        ax.set_xlim(-0.02, 1.02)
+        ax.set_ylim(min(floor, ax.get_ylim()[0]), 1.02)
+        ax.set_xticks(np.linspace(0, 1, 6))
+        ax.set_yticks(np.linspace(0, 1, 6))
     ax.set_aspect("equal")
     ax.set_xlabel("predicted probability")
     ax.set_ylabel("observed frequency")
 
 
-def _draw_curve(ax: Any, curve: Curve, label: str, color: Any) -> Any:
+def _shown(values: Any, scale: str) -> Any:
+    """Within what a logit axis can show."""
+    return values if scale == "probability" else np.clip(values, FAR, 1 - FAR)
+
+
+def _draw_points(ax: Any, curve: Curve, label: str, color: Any, scale: str) -> Any:
     """Points, their line, intervals and the gap to the diagonal; returns the colour that was used."""
-    (line,) = ax.plot(curve.x, curve.y, color=color, linewidth=1.4, label=label, zorder=3)
+    x, y = _shown(curve.x, scale), _shown(curve.y, scale)
+    (line,) = ax.plot(x, y, color=color, linewidth=1.4, label=label, zorder=3)
     used = line.get_color()
-    ax.fill_between(curve.x, curve.y, curve.x, color=used, alpha=0.14, linewidth=0, zorder=1)
-    ax.vlines(curve.x, curve.low, curve.high, color=used, alpha=0.5, linewidth=1.2, zorder=2)
+    ax.fill_between(x, y, x, color=used, alpha=0.14, linewidth=0, zorder=1)
+    low, high = _shown(curve.low, scale), _shown(curve.high, scale)
+    ax.vlines(x, low, high, color=used, alpha=0.5, linewidth=1.2, zorder=2)
     areas = np.maximum(POINT_AREA * curve.support * len(curve.support), LEAST_AREA)
-    ax.scatter(curve.x, curve.y, s=areas, color=used, edgecolors="white", linewidths=0.6, zorder=4)
+    ax.scatter(x, y, s=areas, color=used, edgecolors="white", linewidths=0.6, zorder=4)
     return used
+
+
+def _draw_curve(ax: Any, curve: Curve, label: str, color: Any, scale: str) -> Any:
+    """A line, and its band or the gap to the diagonal; returns the colour that was used."""
+    x, y = _shown(curve.x, scale), _shown(curve.y, scale)
+    (line,) = ax.plot(x, y, color=color, linewidth=1.6, label=label, zorder=3)
+    used = line.get_color()
+    banded = np.isfinite(curve.low).all()
+    low, high = (_shown(curve.low, scale), _shown(curve.high, scale)) if banded else (x, y)
+    ax.fill_between(x, low, high, color=used, alpha=0.22 if banded else 0.14, linewidth=0, zorder=2)
+    return used
+
+
+def _draw_roofs(ax: Any, bins: BinTable, label: str, color: Any, scale: str, slope: bool) -> Any:
+    """A bar to the observed rate over each bin, its roof flat or of slope one through (p̄, ȳ); returns the colour."""
+    (marker,) = ax.plot(
+        _shown(bins.mean_prob, scale), _shown(bins.label_rate, scale), "o", color=color, markersize=4, label=label, zorder=4
+    )  # fmt: skip
+    used = marker.get_color()
+    for low, high, p, y in zip(bins.low, bins.high, bins.mean_prob, bins.label_rate, strict=True):
+        x = _shown(np.linspace(low, high, 40 if scale == "logit" else 2), scale)
+        roof = _shown(np.clip(y + slope * (x - p), 0, 1), scale)
+        ax.fill_between(x, roof, _shown(np.zeros_like(x), scale), color=used, alpha=0.16, linewidth=0, zorder=1)
+        ax.fill_between(x, roof, x, color="tab:red", alpha=0.22, linewidth=0, zorder=2)
+        ax.plot(x, roof, color=used, linewidth=1.6, zorder=3)
+    return used
+
+
+def _draw_support(ax: Any, curve: Curve, color: Any) -> None:
+    """Where the rows are, from the shares around the curve's points."""
+    counts, edges = np.histogram(curve.x, np.linspace(0, 1, 31), weights=curve.support)
+    heights = STRIP_HEIGHT * counts / counts.max()
+    ax.set_ylim(STRIP_FLOOR, ax.get_ylim()[1])
+    ax.bar(edges[:-1], heights, np.diff(edges), STRIP_FLOOR, align="edge", color=color, alpha=0.35, linewidth=0)
+    ax.axhline(0, color="0.8", linewidth=0.8, zorder=1)
 
 
 def _draw_histogram(ax: Any, bins: BinTable, color: Any) -> None:
