@@ -23,6 +23,7 @@ _HOMES = {
     "estimate.cumulative": ("ks_error",),
     "estimate.density": ("density_error",),
     "estimate.expected": ("expected_ece",),
+    "estimate.fitted": ("fitted_error",),
     "estimate.mmce": ("mmce",),
     "estimate.skce": ("skce",),
     "estimate.smooth": ("smooth_error",),

@@ -16,6 +16,7 @@ from calibrant.estimate.crossvalidated import crossvalidated_error as crossvalid
 from calibrant.estimate.cumulative import ks_error as ks_error
 from calibrant.estimate.density import density_error as density_error
 from calibrant.estimate.expected import expected_ece as expected_ece
+from calibrant.estimate.fitted import fitted_error as fitted_error
 from calibrant.estimate.label_binned import label_binned_error as label_binned_error
 from calibrant.estimate.mean_gap import mean_gap as mean_gap
 from calibrant.estimate.mmce import mmce as mmce

@@ -380,3 +380,10 @@ def listed(names: Sequence[Any], most: int = 12) -> str:
     """Names for an error text, the first dozen."""
     shown = ", ".join(repr(n) for n in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def check_bandwidth(bandwidth: float) -> float:
+    """A bandwidth for which one reflection at either end is enough."""
+    if isinstance(bandwidth, bool) or not isinstance(bandwidth, float | int | np.number) or not 0 < bandwidth <= 1:
+        raise InputError("bandwidth", "must lie in (0, 1]", f"it is {bandwidth!r}")
+    return float(bandwidth)

@@ -230,7 +230,8 @@ def test_equal_predictions_are_one_point(rng, about, view, shape):
 def test_certain_and_right(about, view, shape):
     labels = np.array([0, 1, 1, 0, 1])
     probs = labels.astype(float) if shape == "event" else np.eye(3)[labels]
-    assert estimate(about, some.Rows(labels, probs), view).value == 0
+    slack = 5e-16 if about.name == "fitted" else 0  # a map never answers 0 or 1, but the number next to it
+    assert estimate(about, some.Rows(labels, probs), view).value <= slack
 
 
 @every(WEIGHTED)

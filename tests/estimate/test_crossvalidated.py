@@ -11,6 +11,7 @@ import calibrant as cal
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from calibrant.estimate import crossvalidated
 from calibrant.kernels.ordered import group_starts
+from calibrant.kernels.sorted_folds import dealt, unit_rows
 from naive import binned, data, sweep
 from naive import crossvalidated as naive
 from naive.rows import counted, written_out
@@ -21,8 +22,8 @@ RULES = {"mass": EqualMass, "width": EqualWidth}
 
 def folds_of(event, folds, seed):
     """(p, y, fold) of rows written out and sorted: the assignment is ours, everything else the twin's."""
-    p, r, _, _ = crossvalidated.unit_rows(event)
-    fold = crossvalidated.dealt(p, group_starts(p), folds, seed)
+    p, r, _, _ = unit_rows(event.probs, event.outcomes, event.weights)
+    fold = dealt(p, group_starts(p), folds, seed)
     return p, np.round(p - r, 12), fold
 
 
@@ -87,9 +88,9 @@ def test_every_fold_gets_its_share_and_every_row_a_fold(said, folds):
 
 def test_ties_are_dealt_by_the_seed():
     p = np.full(20, 0.5)
-    dealt = [crossvalidated.dealt(p, np.array([0]), 10, seed).tolist() for seed in (0, 0, 1)]
-    assert dealt[0] == dealt[1]
-    assert dealt[0] != dealt[2]
+    hands = [dealt(p, np.array([0]), 10, seed).tolist() for seed in (0, 0, 1)]
+    assert hands[0] == hands[1]
+    assert hands[0] != hands[2]
 
 
 @given(data.events().map(counted), st.sampled_from([*RULES]), st.sampled_from([1, 2]), st.booleans())

@@ -5,7 +5,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant.estimate.crossvalidated import dealt
+from calibrant.kernels.sorted_folds import dealt
 from calibrant.kernels.spline import bends, heights_at, slopes_at
 from tolerances import ROUNDING
 

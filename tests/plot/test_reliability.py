@@ -116,3 +116,46 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone(diagnosis):
     figure.canvas.draw()
     plt.close(figure)
     assert dict(matplotlib.rcParams) == before
+
+
+def bent_rows(n=600):
+    rng = np.random.default_rng(3)
+    p = rng.beta(1.2, 0.6, n)
+    return (rng.random(n) < p**1.6).astype(int), p
+
+
+@pytest.mark.parametrize("scale", ["probability", "logit"])
+@pytest.mark.parametrize("style", ["auto", "points", "curve", "bars", "tilted"])
+def test_every_style_can_be_drawn_on_both_scales(ax, style, scale):
+    drawn = reliability(cal.binned_error(*bent_rows(), bins=cal.EqualWidth(8)), style=style, scale=scale, ax=ax)
+    drawn.figure.canvas.draw()
+    assert drawn.get_xscale() == ("logit" if scale == "logit" else "linear")
+
+
+def test_a_tilted_roof_has_slope_one_through_the_mean_of_its_bin(ax):
+    found = cal.binned_error(*bent_rows(), bins=cal.EqualWidth(4))
+    reliability(found, style="tilted", ax=ax)
+    bins = found.parts["bins"]
+    roofs = [line for line in ax.lines if line.get_linewidth() == 1.6]
+    assert len(roofs) == len(bins)
+    for roof, p, y in zip(roofs, bins.mean_prob, bins.label_rate, strict=True):
+        x, height = roof.get_data()
+        inside = (height > 0) & (height < 1)
+        np.testing.assert_allclose(height[inside] - x[inside], y - p, atol=1e-12)
+
+
+def test_a_fitted_curve_is_drawn_with_its_band(ax):
+    found = cal.fitted_error(*bent_rows(), map=cal.GaussianProcessMap())
+    reliability(found, ax=ax)
+    curve = found.parts["curve"]
+    drawn = next(line for line in ax.lines if line.get_label().startswith("calibration error by fitting"))
+    np.testing.assert_allclose(drawn.get_ydata(), curve.y)
+    band = ax.collections[0].get_paths()[0].vertices[:, 1]
+    assert band.min() == pytest.approx(curve.low.min())
+    assert band.max() == pytest.approx(curve.high.max())
+
+
+@pytest.mark.parametrize("options", [{"style": "pie"}, {"scale": "log"}])
+def test_unknown_styles_and_scales_are_refused(ax, options):
+    with pytest.raises(cal.InputError, match=next(iter(options))):
+        reliability(cal.ece(*bent_rows()), ax=ax, **options)

@@ -13,19 +13,13 @@ from calibrant.estimate.binned import VIEWS, Norm
 from calibrant.estimate.chosen import chosen_error
 from calibrant.inputs import check_count
 from calibrant.kernels.groups import mass_cuts, width_cuts
-from calibrant.kernels.ordered import group_starts, in_order
-from calibrant.kernels.sums import inner
+from calibrant.kernels.ordered import group_starts
+from calibrant.kernels.sorted_folds import dealt, fewest_within, unit_rows
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 
 MOST_BINS = 40
 """As in the paper's code."""
-
-MOST_ROWS = 10_000_000
-"""Rows up to which whole weights are written out."""
-
-FEWER_WITHIN = 1e-3
-"""Fewer bins are preferred when their loss is within this relative distance of the best."""
 
 Floats = NDArray[np.float64]
 
@@ -74,18 +68,13 @@ def best_bins(event: Event, bins: str, *, folds: int, most: int, seed: int) -> i
     return fewest_within(held_out_losses(event, bins, folds, most, seed)) + 1
 
 
-def fewest_within(losses: Floats) -> int:
-    """The first of the losses that is within 0.1 % of the least."""
-    return int(np.argmax(losses <= losses.min() * (1 + FEWER_WITHIN) + 1e-15))
-
-
 def held_out_losses(event: Event, bins: str, folds: int, most: int, seed: int) -> Floats:
     """Mean squared held-out loss of the unit-slope map for 1, 2, …, most bins.
 
     On the held-out rows of a bin, with offset δ = ȳ − p̄ of its training rows and r = p − y, the loss is
     Σr² + 2δΣr + δ²n: two prefix sums a fold give every bin of every binning.
     """
-    p, r, w, squares = unit_rows(event)
+    p, r, w, squares = unit_rows(event.probs, event.outcomes, event.weights)
     starts = group_starts(p)
     fold = dealt(p, starts, folds, seed)
     values, all_n, all_r = p[starts], _prefix(w, starts), _prefix(w * r, starts)
@@ -97,30 +86,6 @@ def held_out_losses(event: Event, bins: str, folds: int, most: int, seed: int) -
         for b in range(1, most + 1):
             losses[b - 1] += _fold_loss(values, train_n, train_r, test_n, test_r, b, bins)
     return losses / all_n[-1]
-
-
-def unit_rows(event: Event) -> tuple[Floats, Floats, Floats, float]:
-    """Rows sorted by prediction (then outcome), whole weights written out as rows: p, p − y, weight, and Σw(p − y)²."""
-    p, y, w = in_order(event.probs, event.outcomes, event.weights)
-    p = p.astype(np.float64)
-    if w is None:
-        w = np.ones(len(p))
-    elif (w == np.floor(w)).all() and w.sum() <= MOST_ROWS:
-        times = w.astype(np.intp)
-        p, y, w = np.repeat(p, times), np.repeat(y, times), np.ones(int(times.sum()))
-    r = p - y
-    return p, r, w, inner(w, r**2)
-
-
-def dealt(p: Floats, starts: NDArray[np.intp], folds: int, seed: int) -> NDArray[np.intp]:
-    """The fold of each sorted row: dealt out in turn, after a seeded shuffle within equal predictions."""
-    turn = np.arange(len(p)) % folds
-    if len(starts) == len(p):
-        return turn
-    group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(p))))
-    fold = np.empty_like(turn)
-    fold[np.argsort(group + np.random.default_rng(seed).random(len(p)))] = turn
-    return fold
 
 
 def _prefix(terms: Floats, starts: NDArray[np.intp]) -> Floats:

@@ -8,17 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.about import About
-from calibrant.inputs import check_choice
+from calibrant.inputs import check_bandwidth, check_choice
 from calibrant.kernels.groups import Groups
-from calibrant.kernels.triweight import triweight_sums
+from calibrant.kernels.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
 from calibrant.predictions import admit
-from calibrant.problems import InputError
 from calibrant.results import Estimate, Line
 
 Floats = NDArray[np.float64]
-
-NARROWEST = 1e-13
-"""Below this a bandwidth is lost in the rounding of the predictions."""
 
 NODES, PEAKS = 4097, 2048
 """Nodes of the trapezoid rule for the integrated version and the curve: evenly spaced ones, and predictions with some beside."""
@@ -55,7 +51,7 @@ def density_error(
     check_choice("method", method, ("pointwise", "integrated"))
     event = predictions.event(view)
     groups = event.groups
-    width = rule_of_thumb(groups) if bandwidth is None else checked_bandwidth(bandwidth)
+    width = rule_of_thumb(groups) if bandwidth is None else check_bandwidth(bandwidth)
     cautions: tuple[str, ...] = ()
     if width < NARROWEST:
         rate = groups.hits / groups.weight
@@ -75,20 +71,6 @@ def density_error(
     return Estimate("density_error", title, value, event.n, None, None, described, parts, cautions)
 
 
-def rule_of_thumb(groups: Groups) -> float:
-    """1.06·σ·n^(−1/5)."""
-    mean = np.average(groups.values, weights=groups.weight)
-    variance = np.average((groups.values - mean) ** 2, weights=groups.weight)
-    return 0.0 if len(groups.values) == 1 else float(1.06 * np.sqrt(variance) * groups.total**-0.2)
-
-
-def checked_bandwidth(bandwidth: float) -> float:
-    """A bandwidth for which one reflection at either end is enough."""
-    if isinstance(bandwidth, bool) or not isinstance(bandwidth, float | int | np.number) or not 0 < bandwidth <= 1:
-        raise InputError("bandwidth", "must lie in (0, 1]", f"it is {bandwidth!r}")
-    return float(bandwidth)
-
-
 def spread_nodes(groups: Groups, bandwidth: float) -> Floats:
     """Nodes on [0, 1]: evenly spaced, and around every prediction, or around many spread evenly over the rows."""
     peaks = groups.values
@@ -97,19 +79,6 @@ def spread_nodes(groups: Groups, bandwidth: float) -> Floats:
         peaks = np.unique(peaks[np.searchsorted(below, (np.arange(PEAKS) + 0.5) * below[-1] / PEAKS)])
     near = peaks[:, None] + bandwidth * np.linspace(-1, 1, 17)
     return np.union1d(np.linspace(0, 1, NODES), np.clip(near, 0, 1))
-
-
-def smooth_rate(at: Floats, groups: Groups, bandwidth: float) -> tuple[Floats, Floats]:
-    """π̂ and the density of the predictions at the given points."""
-    low, high = groups.values <= bandwidth, groups.values >= 1 - bandwidth
-    points = np.concatenate([-groups.values[low][::-1], groups.values, 2 - groups.values[high][::-1]])
-    weight, happened = (
-        np.concatenate([column[low][::-1], column, column[high][::-1]]) for column in (groups.weight, groups.hits)
-    )
-    mass, hits = triweight_sums(at, points, weight, happened, bandwidth)
-    mass, hits = np.maximum(mass, 0.0), np.clip(hits, 0.0, mass)
-    rate = np.divide(hits, mass, out=np.zeros_like(hits), where=mass > 0)
-    return rate, mass * (35 / 32) / (bandwidth * groups.total)
 
 
 def _pointwise(groups: Groups, bandwidth: float, norm: int) -> float:

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.estimate.density import NARROWEST, checked_bandwidth, rule_of_thumb, smooth_rate
+from calibrant.inputs import check_bandwidth
 from calibrant.kernels.groups import Groups
+from calibrant.kernels.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
 from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import PointwiseMap, margin, one_sided
@@ -47,7 +48,7 @@ class KernelDensity(BinaryRecipe):
 
     def __post_init__(self) -> None:
         if self.bandwidth is not None:
-            checked_bandwidth(self.bandwidth)
+            check_bandwidth(self.bandwidth)
 
     def fit_event(self, predictions: Predictions) -> KernelDensityMap:
         """Nothing is searched for: the pooled rows are the map."""

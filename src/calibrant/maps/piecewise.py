@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.estimate.crossvalidated import MOST_ROWS, dealt, fewest_within
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.logits import inside, log_odds, sigmoid
 from calibrant.kernels.ordered import group_starts, in_order
 from calibrant.kernels.piecewise_paths import Bent, Cells, Family, cells_of, crossed, path
+from calibrant.kernels.sorted_folds import MOST_ROWS, dealt, fewest_within
 from calibrant.kernels.sums import inner
 from calibrant.maps.binary import BinaryMap, BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit

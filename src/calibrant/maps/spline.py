@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.estimate.crossvalidated import dealt, fewest_within, unit_rows
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.groups import Groups, mass_cuts
 from calibrant.kernels.ordered import group_starts
+from calibrant.kernels.sorted_folds import dealt, fewest_within, unit_rows
 from calibrant.kernels.spline import RUN_OUT, fit_spline, slopes_at
 from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
@@ -109,7 +109,7 @@ def cells(groups: Groups) -> NDArray[np.intp]:
 
 def fold_sums(event: Event, edges: Floats, folds: int, seed: int) -> tuple[Floats, Floats, float]:
     """(C, F): weight and Σw(p − y) of each cell and fold; and Σw(p − y)² of all rows."""
-    p, r, w, squares = unit_rows(event)
+    p, r, w, squares = unit_rows(event.probs, event.outcomes, event.weights)
     where = np.searchsorted(edges, p, side="left") * folds + dealt(p, group_starts(p), folds, seed)
     shape = (len(edges) + 1, folds)
     weight, residual = np.zeros(shape), np.zeros(shape)
@@ -153,6 +153,10 @@ class SplineMap(PointwiseMap):
     @property
     def parameters(self) -> dict[str, Any]:
         return {"scores": self.scores, "places": self.places, "values": self.values, "bends": self.bends}
+
+    def moves(self, probs: NDArray[Any]) -> Floats:
+        """The shift of each prediction."""
+        return self._shift(probs.astype(np.float64))
 
     def at(self, p: Floats) -> Floats:
         """Shifted by the slope, and kept within the margin."""

@@ -73,6 +73,10 @@ class UnitSlopeMap(PointwiseMap):
         """δ of each row's bin, before anything is kept within [0, 1]."""
         return self._shift(self._said(probs, logits))
 
+    def moves(self, probs: NDArray[Any]) -> Floats:
+        """The shift of each prediction."""
+        return self._shift(probs.astype(np.float64))
+
     def at(self, p: Floats) -> Floats:
         """Shifted, and kept within the margin."""
         return np.clip(p + self._shift(p), self.margin, 1 - self.margin)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +22,12 @@ def curve_of(result: Diagnosis | Estimate) -> Curve:
     bins = _bins_of(result)
     unknown = np.full(len(bins), np.nan)
     return Curve(bins.mean_prob, bins.label_rate, unknown, unknown, bins.weight / bins.weight.sum())
+
+
+def check_drawable(result: Any) -> None:
+    """Only what has bins or a fitted curve can be drawn."""
+    if not isinstance(result, Diagnosis) and fitted_curve(result) is None:
+        _bins_of(result)
 
 
 def fitted_curve(result: Diagnosis | Estimate) -> Curve | None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice
-from calibrant.plot.content import bar_heights, bins_of, curve_of, fitted_curve, has_bins, histogram_of
+from calibrant.plot.content import bar_heights, bins_of, check_drawable, curve_of, fitted_curve, has_bins, histogram_of
 from calibrant.problems import MissingExtra
 from calibrant.results import BinTable, Curve, Estimate
 from calibrant.verbs.diagnose import Diagnosis
@@ -20,6 +20,7 @@ STRIP_HEIGHT, STRIP_FLOOR = 0.13, -0.16
 
 FAR = 1e-4
 """How close to 0 and 1 a logit axis goes."""
+TICKS = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
 
 POINT_AREA, LEAST_AREA = 36.0, 8.0
 """Area in square points of a point that holds the average share of the rows, and of the smallest that can be seen."""
@@ -56,6 +57,7 @@ def reliability(
     """
     check_choice("style", style, ("auto", "points", "curve", "bars", "tilted"))
     check_choice("scale", scale, ("probability", "logit"))
+    check_drawable(result)
     fitted = fitted_curve(result)
     if style == "auto":
         style = "points" if fitted is None else "curve"
@@ -96,6 +98,8 @@ def _draw_frame(ax: Any, histogram: bool, scale: str) -> None:
         ax.set_xscale("logit")
         ax.set_yscale("logit")
         ax.minorticks_off()
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_ticks(TICKS, [f"{tick:g}" for tick in TICKS])
     else:
         floor = STRIP_FLOOR if histogram else -0.02
         ax.set_xlim(-0.02, 1.02)
@@ -143,7 +147,7 @@ def _draw_roofs(ax: Any, bins: BinTable, label: str, color: Any, scale: str, slo
     )  # fmt: skip
     used = marker.get_color()
     for low, high, p, y in zip(bins.low, bins.high, bins.mean_prob, bins.label_rate, strict=True):
-        x = _shown(np.linspace(low, high, 40 if scale == "logit" else 2), scale)
+        x = _shown(np.linspace(low, high, 60), scale)
         roof = _shown(np.clip(y + slope * (x - p), 0, 1), scale)
         ax.fill_between(x, roof, _shown(np.zeros_like(x), scale), color=used, alpha=0.16, linewidth=0, zorder=1)
         ax.fill_between(x, roof, x, color="tab:red", alpha=0.22, linewidth=0, zorder=2)
