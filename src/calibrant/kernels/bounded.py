@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Smooth = Callable[[Floats], tuple[float, Floats]]
 """A value and its slopes."""
 
-OPTIONS: Any = {"maxiter": 2000, "maxfun": 4000, "maxcor": 30, "ftol": 0.0}
+OPTIONS: Any = {"maxiter": 2000, "maxfun": 4000, "maxcor": 30}
 LEVEL = 1e-6
 """Slopes this small, in units of the value where that exceeds 1, count as level."""
 
@@ -29,13 +29,18 @@ class Least:
     converged: bool
 
 
-def least(function: Smooth, start: Floats, lower: Floats | None = None, slope: float = 1e-11) -> Least:
-    """The search from one start, above lower bounds where given, until every slope is small; it never ends above its start."""
+def least(
+    function: Smooth, start: Floats, lower: Floats | None = None, *, slope: float = 1e-11, gain: float = 0.0
+) -> Least:
+    """The search from one start, above lower bounds where given; it never ends above where it began.
+
+    It ends when every slope is below `slope`, or when a step gains less than the share `gain` of the value.
+    """
     from scipy.optimize import Bounds, minimize
 
     search: Any = minimize
     floor = np.full(start.size, -np.inf) if lower is None else lower
-    options = OPTIONS | {"gtol": slope}
+    options = OPTIONS | {"gtol": slope, "ftol": gain}
     with calm(start.size):
         found = search(function, start, jac=True, method="L-BFGS-B", bounds=Bounds(floor), options=options)
     free = np.where((found.x <= floor) & (found.jac > 0), 0.0, found.jac)

@@ -19,6 +19,9 @@ Floats = NDArray[np.float64]
 
 SMALL_SLOPE = 1e-9
 """Of the loss in the scaled coordinates: parameters are then known to about as much."""
+SMALL_GAIN, MANY = 1e-15, 1000
+"""Of the loss in a step: where a class never happened, its offset sinks for ever, and gains less and less. A thousand times as much
+ends the search for so many parameters."""
 CURVATURE_ROWS = 4096
 """Rows that the starting curvature is read from; it only guides the search."""
 
@@ -109,7 +112,9 @@ def _fit(data: Data, start: Linear, centre: Linear, penalty: Linear) -> Found:
         extra, slope_of_extra = _penalised(here, centre, penalty)
         return value + extra, _scaled(scale, slope + slope_of_extra, transposed=True).ravel()
 
-    result = least(objective, np.zeros(origin.size), slope=SMALL_SLOPE)
+    result = least(
+        objective, np.zeros(origin.size), slope=SMALL_SLOPE, gain=SMALL_GAIN * (1000 if origin.size > MANY else 1)
+    )
     at = start.like(origin + _scaled(scale, result.at.reshape(origin.shape)))
     extra, _ = _penalised(at, centre, penalty)
     return Found(at, result.value - extra, result.value, result.converged)
