@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from calibrant.kernels.gaussian_process import Posteriors, posteriors
 from calibrant.kernels.groups import mass_cuts
 from calibrant.kernels.logits import log_odds, sigmoid
-from calibrant.maps.binary import BinaryMap, BinaryRecipe, Floats, grouped_logits
+from calibrant.maps.bent_line import BentLineMap
+from calibrant.maps.binary import BinaryRecipe, Floats, grouped_logits
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.piecewise import doubts_about, last_log_odds
 from calibrant.predictions import Predictions
@@ -55,8 +56,8 @@ class GaussianProcessMap(BinaryRecipe):
         found = posteriors(places, weight, hits)
         centre, spread = _moments(found)
         fit = Fit(predictions.n, cautions=doubts_about(said, float(groups.hits.sum()), groups.total, limit))
-        table = (places, _mean_log_odds(found), centre, spread, weight / weight.sum())
-        return GaussianProcessTable(predictions.classes, True, fit, *table, limit)
+        line = places, _mean_log_odds(found), limit
+        return GaussianProcessTable(predictions.classes, True, fit, *line, centre, spread, weight / weight.sum())
 
 
 NEAR = 1e-9
@@ -65,41 +66,18 @@ NEAR = 1e-9
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class GaussianProcessTable(BinaryMap):
+class GaussianProcessTable(BentLineMap):
     """Straight lines between points in log-odds, slope one beyond; `centre` and `spread` are those of the posterior there."""
 
-    knots: NDArray[np.float64] = ()  # type: ignore[assignment]
-    heights: NDArray[np.float64] = ()  # type: ignore[assignment]
     centre: NDArray[np.float64] = ()  # type: ignore[assignment]
     spread: NDArray[np.float64] = ()  # type: ignore[assignment]
     support: NDArray[np.float64] = ()  # type: ignore[assignment]
-    limit: float = np.inf
 
     method: ClassVar[str] = "gaussian_process"
-    keeps_accuracy: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._hold("knots", "heights", "centre", "spread", "support")
-
-    @property
-    def injective(self) -> bool:
-        """Only if it rises all the way."""
-        return bool((np.diff(self.heights) > 0).all())
-
-    @property
-    def keeps_ranking(self) -> bool:  # type: ignore[override]
-        return self.injective
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"knots": self.knots, "heights": self.heights}
-
-    def of_log_odds(self, z: Floats) -> Floats:
-        """Interpolated in log-odds."""
-        z = np.clip(z, -self.limit, self.limit)
-        within = np.clip(z, self.knots[0], self.knots[-1])
-        return sigmoid(np.interp(within, self.knots, self.heights) + (z - within))
+        self._hold("centre", "spread", "support")
 
     def band(self, level: float = 0.95) -> Curve:
         """The map at its cells, and between which rates the true one lies with probability `level`, cell by cell.

@@ -56,7 +56,36 @@ class VectorScaling:
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixScaling:
+class _FullMatrix:
+    """A matrix with a penalty: what matrix scaling and Dirichlet calibration share."""
+
+    penalty: Literal["odir", "l2"] | None = "odir"
+    strength: float | Literal["cv"] = "cv"
+    intercept: float | Literal["cv"] = "cv"
+    folds: int = 5
+
+    recipe: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if self.penalty is not None:
+            check_choice("penalty", self.penalty, ("odir", "l2"))
+        check_count(self.folds, "folds", 2)
+        for name, value in (("strength", self.strength), ("intercept", self.intercept)):
+            number = isinstance(value, float | int) and not isinstance(value, bool) and 0 <= value < np.inf
+            if not number and value != "cv":
+                raise InputError(name, "must be a number of at least 0, or 'cv'", f"it is {value!r}")
+
+    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> LinearMap:
+        """The lowest penalised log loss."""
+        predictions = rows_that_count(admit_fit(labels, probs, logits, weights))
+        return _penalised(predictions, self.recipe, self._space(predictions), self)
+
+    def _space(self, predictions: Predictions) -> Space:
+        return _space(predictions)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixScaling(_FullMatrix):
     """softmax(Wz + b): K² + K parameters, so a penalty is needed unless rows are many.
 
     `penalty="odir"` draws the off-diagonal entries of W (by `strength`) and b (by `intercept`) towards 0; `"l2"` draws all of
@@ -71,22 +100,11 @@ class MatrixScaling:
     110
     """
 
-    penalty: Literal["odir", "l2"] | None = "odir"
-    strength: float | Literal["cv"] = "cv"
-    intercept: float | Literal["cv"] = "cv"
-    folds: int = 5
-
-    def __post_init__(self) -> None:
-        check_penalty(self.penalty, self.strength, self.intercept, self.folds)
-
-    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> LinearMap:
-        """The lowest penalised log loss."""
-        predictions = rows_that_count(admit_fit(labels, probs, logits, weights))
-        return _penalised(predictions, "matrix", _space(predictions), self)
+    recipe: ClassVar[str] = "matrix"
 
 
 @dataclass(frozen=True, slots=True)
-class Dirichlet:
+class Dirichlet(_FullMatrix):
     """softmax(W ln p + b): Dirichlet calibration, matrix scaling on log-probabilities.
 
     `penalty`, `strength` and `intercept` are those of `MatrixScaling`; for a single event it is beta calibration without
@@ -100,18 +118,10 @@ class Dirichlet:
     'log_probs'
     """
 
-    penalty: Literal["odir", "l2"] | None = "odir"
-    strength: float | Literal["cv"] = "cv"
-    intercept: float | Literal["cv"] = "cv"
-    folds: int = 5
+    recipe: ClassVar[str] = "dirichlet"
 
-    def __post_init__(self) -> None:
-        check_penalty(self.penalty, self.strength, self.intercept, self.folds)
-
-    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> LinearMap:
-        """The lowest penalised log loss."""
-        predictions = rows_that_count(admit_fit(labels, probs, logits, weights))
-        return _penalised(predictions, "dirichlet", "log_probs", self)
+    def _space(self, predictions: Predictions) -> Space:  # noqa: ARG002
+        return "log_probs"
 
 
 @kind
@@ -196,17 +206,6 @@ def one_to_one(weight: Floats, raw: bool = False) -> bool:
     return bool(np.ptp(apart) == 0) if raw else bool((apart >= 0).all() or (apart <= 0).all())
 
 
-def check_penalty(penalty: Any, strength: Any, intercept: Any, folds: Any) -> None:
-    """What the recipes with a penalty accept."""
-    if penalty is not None:
-        check_choice("penalty", penalty, ("odir", "l2"))
-    check_count(folds, "folds", 2)
-    for name, value in (("strength", strength), ("intercept", intercept)):
-        fine = value == "cv" or (isinstance(value, float | int) and not isinstance(value, bool) and 0 <= value < np.inf)
-        if not fine:
-            raise InputError(name, "must be a number of at least 0, or 'cv'", f"it is {value!r}")
-
-
 def _space(predictions: Predictions) -> Space:
     return "log_probs" if predictions.logits is None or predictions.is_binary else "logits"
 
@@ -277,7 +276,7 @@ def _made(
     return LinearMap(predictions.classes, predictions.is_binary, how, at.weight, at.bias, space, zero, penalty, recipe)
 
 
-def _penalised(predictions: Predictions, recipe: str, space: Space, how: MatrixScaling | Dirichlet) -> LinearMap:
+def _penalised(predictions: Predictions, recipe: str, space: Space, how: _FullMatrix) -> LinearMap:
     zero, cautions = reading_of_zero(predictions, always=True)
     strength, intercept, doubt = _strengths(predictions, space, zero, how)
     start = tempered(predictions, diagonal=False)
@@ -289,7 +288,7 @@ def _penalised(predictions: Predictions, recipe: str, space: Space, how: MatrixS
 
 
 def _strengths(
-    predictions: Predictions, space: Space, zero: float, how: MatrixScaling | Dirichlet
+    predictions: Predictions, space: Space, zero: float, how: _FullMatrix
 ) -> tuple[float, float, tuple[str, ...]]:
     """Penalties as given, or chosen: first both alike, then that of the intercept alone."""
     wanted = [how.strength] * (how.penalty is not None) + [how.intercept] * (how.penalty == "odir")
@@ -311,7 +310,7 @@ def _strengths(
 class _Folds:
     """Held-out losses of penalties, each fold's search starting where its last one ended."""
 
-    def __init__(self, rows: Predictions, space: Space, zero: float, how: MatrixScaling | Dirichlet) -> None:
+    def __init__(self, rows: Predictions, space: Space, zero: float, how: _FullMatrix) -> None:
         self.penalty, self.k = how.penalty, rows.n_classes
         fold = dealt(rows, how.folds)
         data = regression_data(rows, space, zero)

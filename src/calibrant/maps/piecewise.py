@@ -14,7 +14,8 @@ from calibrant.kernels.ordered import group_starts, in_order
 from calibrant.kernels.piecewise_paths import Bent, Cells, Family, cells_of, crossed, path
 from calibrant.kernels.sorted_folds import MOST_ROWS, dealt, fewest_within
 from calibrant.kernels.sums import inner
-from calibrant.maps.binary import BinaryMap, BinaryRecipe, Floats
+from calibrant.maps.bent_line import BentLineMap
+from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import margin
 from calibrant.predictions import Predictions
@@ -89,7 +90,7 @@ class PiecewiseLinear(BinaryRecipe):
         if not logit:
             line = _to_the_ends(line, *ends)
         fit = Fit(predictions.n, cautions=cautions)
-        return PiecewiseMap(predictions.classes, True, fit, self.space, line.t, line.h, shares, losses, limit)
+        return PiecewiseMap(predictions.classes, True, fit, line.t, line.h, limit, self.space, shares, losses)
 
     def _weighed(self, losses: Floats, total: float) -> Floats:
         """Shares ∝ exp(−T·n·loss − price). The squared loss counts as that of a normal error of its own size."""
@@ -113,7 +114,7 @@ SMALL_SHARE = 1e-9
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class PiecewiseMap(BinaryMap):
+class PiecewiseMap(BentLineMap):
     """Straight lines between knots: in log-odds with slope one beyond, or in probabilities from 0 to 1.
 
     `shares` are the weights of 0 (the identity), 1, 2, … pieces in it, and `losses` their mean held-out losses. Log-odds
@@ -121,47 +122,24 @@ class PiecewiseMap(BinaryMap):
     """
 
     space: str = "logit"
-    knots: NDArray[np.float64] = ()  # type: ignore[assignment]
-    heights: NDArray[np.float64] = ()  # type: ignore[assignment]
     shares: NDArray[np.float64] = ()  # type: ignore[assignment]
     losses: NDArray[np.float64] | None = None
-    limit: float = np.inf
 
     method: ClassVar[str] = "piecewise_linear"
-    keeps_accuracy: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._hold("knots", "heights", "shares", "losses")
-
-    @property
-    def injective(self) -> bool:
-        """Only if it rises all the way."""
-        return bool((np.diff(self.heights) > 0).all())
-
-    @property
-    def keeps_ranking(self) -> bool:  # type: ignore[override]
-        return self.injective
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"knots": self.knots, "heights": self.heights}
+        self._hold("shares", "losses")
 
     def of_log_odds(self, z: Floats) -> Floats:
         """Interpolated in the space of the map."""
-        if self.space == "probability":
-            return self._at(sigmoid(z))
-        z = np.clip(z, -self.limit, self.limit)
-        return sigmoid(self._at(z) + (z - np.clip(z, self.knots[0], self.knots[-1])))
+        return self._at(sigmoid(z)) if self.space == "probability" else super().of_log_odds(z)
 
     def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
         """Straight from the probabilities where the map lives there."""
         if self.space == "probability":
             return inside(self._at(probs.astype(np.float64)), probs.dtype)
         return super().from_probs(probs)
-
-    def _at(self, x: Floats) -> Floats:
-        return np.interp(x, self.knots, self.heights)
 
 
 def _rows(predictions: Predictions, logit: bool) -> tuple[Floats, Floats, Floats]:
