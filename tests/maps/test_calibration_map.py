@@ -161,3 +161,10 @@ def test_maps_are_values():
     assert len({ONE, TemperatureMap((0, 1), True, temperature=2.0)}) == 1
     with pytest.raises(AttributeError, match="temperature"):
         ONE.temperature = 3.0
+
+
+def test_a_map_of_several_classes_is_no_curve():
+    valid, _ = cal.example()
+    with pytest.raises(cal.MapError, match="no curve"):
+        cal.recalibrate(valid).curve()
+    assert cal.Temperature().fit([0, 1, 1], [0.2, 0.4, 0.9]).curve(3).y[1] == 0.5
