@@ -5,7 +5,10 @@ dirichletcal asks for Python 3.12 but runs on 3.11: `pip install --no-deps --ign
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
+import sys
 import time
 import tracemalloc
 import warnings
@@ -17,7 +20,7 @@ import numpy as np
 import calibrant as cal
 from benchmarks.harness import Report, best
 
-PACKAGES = ("scipy", "torch", "netcal", "probmetrics", "scikit-learn", "dirichletcal", "jax")
+PACKAGES = ("scipy", "torch", "netcal", "probmetrics", "scikit-learn", "dirichletcal", "jax", "pwlf")
 SAME = 1e-5
 """Nats by which a peer's mean loss may lie above the lowest and still count as the same optimum."""
 
@@ -213,10 +216,84 @@ def dirichlet_rows(report: Report) -> None:
     report.findings.append(f"Dirichlet: {whole / ours:,.0f} × dirichletcal (goal 10); {text}")
 
 
+LINES = {
+    "PL, pieces='cv'": cal.PiecewiseLinear("probability", pieces="cv"),
+    "PL, pieces='average'": cal.PiecewiseLinear("probability"),
+    "PL3, pieces='cv'": cal.PiecewiseLinear(pieces="cv"),
+    "PL3, pieces='average'": cal.PiecewiseLinear(),
+    "GaussianProcessMap": cal.GaussianProcessMap(),
+}
+GOALS = {("PL", 4): 50, ("PL", 5): 100, ("PL", 6): 500, ("GP", 4): 150}
+"""Milliseconds on one core at n = 10 to the power."""
+
+
+def one_event(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Uniform predictions of an event that happens less often."""
+    rng = np.random.default_rng(0)
+    p = rng.random(n)
+    return (rng.random(n) < p**1.3).astype(np.uint8), p
+
+
+def line_times() -> list[tuple[int, str, float]]:
+    """Power of ten, map and milliseconds: ten folds of up to 16 pieces and the choice or the mean."""
+    found = []
+    for power in (4, 5, 6):
+        y, p = one_event(10**power)
+        for name, recipe in LINES.items():
+            found.append((power, name, best(lambda r=recipe: r.fit(y, p), seconds=1.0)))  # type: ignore[misc]  # noqa: B023
+    return found
+
+
+def one_line_times() -> list[tuple[str, float, float]]:
+    """Who, milliseconds and Brier score of one fit of four pieces at n = 10⁴, the knots searched."""
+    y, p = one_event(10_000)
+    recipe = cal.PiecewiseLinear("probability", "brier", 4)
+    ours = best(lambda: recipe.fit(y, p), seconds=1.0)
+    found = [("calibrant", ours, float(np.mean((recipe.fit(y, p).apply(p) - y) ** 2)))]
+    try:
+        import pwlf
+    except ImportError:
+        return found
+    peer = pwlf.PiecewiseLinFit(p, y, seed=0)
+    return [
+        *found,
+        ("pwlf", best(lambda: peer.fit(4), seconds=0.0, least=2), float(np.mean((peer.predict(p) - y) ** 2))),
+    ]
+
+
+def pinned(function: str) -> Any:
+    """What a function of this module finds in a process that has one core from its first import on."""
+    code = (
+        "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
+        f"import json; from benchmarks import maps; print(json.dumps(maps.{function}()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def line_rows(report: Report) -> None:
+    slowest: dict[tuple[str, int], float] = {}
+    for power, name, took in pinned("line_times"):
+        kind = "PL" if name.startswith("PL") else "GP"
+        what = "10 folds × up to 16 pieces" if kind == "PL" else "100 priors"
+        report.add(f"{what}, {10**power:,}, one core", name, took, math.nan, "")
+        slowest[kind, power] = max(took, slowest.get((kind, power), 0.0))
+    told = [
+        f"{'PL and PL3' if kind == 'PL' else 'Gaussian process'} at {10**power:,} {slowest[kind, power]:.0f} ms (goal {goal})"
+        for (kind, power), goal in GOALS.items()
+    ]
+    report.findings.append(f"in a process pinned to one core, the slowest row of each: {', '.join(told)}")
+    fits = pinned("one_line_times")
+    for name, took, brier in fits:
+        report.add("one fit of 4 pieces, 10,000, one core", name, took, took / fits[0][1], f"Brier score {brier:.6f}")
+    if len(fits) == 1:
+        report.findings.append("pwlf is not installed")
+
+
 def main() -> None:
     columns = ("case", "fit by", "ms", "× calibrant's time", "same optimum")
     report = Report("maps", "How fast is every map fitted? Best of several calls, all in one run.", columns)
-    for rows in (temperature_rows, isotonic_rows, multi_class_rows, dirichlet_rows):
+    for rows in (temperature_rows, isotonic_rows, multi_class_rows, dirichlet_rows, line_rows):
         rows(report)
     report.write(PACKAGES)
 

@@ -23,7 +23,7 @@ from calibrant.estimate import ESTIMATORS
 from calibrant.maps import METHODS
 from calibrant.results import Table
 
-COMMANDS = ["diagnose", "measure", "recalibrate", "apply", "compare", "demo"]
+COMMANDS = ["diagnose", "measure", "recalibrate", "apply", "compare", "decompose", "demo"]
 
 
 def run(*arguments: object, code: int = 0) -> Result:
@@ -281,6 +281,29 @@ def test_compare_writes_a_report(digits, tmp_path):
 def test_other_rows_cannot_be_compared(digits):
     result = run("compare", digits / "test.csv", digits / "valid.csv", code=3)
     assert result.stderr == "Error: after must have the shape of before; (898, 10) is not (899, 10).\n"
+
+
+# Decompose
+
+
+def test_decompose_prints_the_parts_and_their_sum(digits):
+    output = run("decompose", digits / "test.csv", "--score", "log", "--view", "top").stdout
+    found = cal.decompose(cal.Predictions.read(digits / "test.csv"), score="log", view="top")
+    flat = " ".join(output.split())
+    assert " ".join(found.sentence().split()) in flat
+    assert flat.count("by isotonic on the same rows") == 1
+    assert found.table.title in output
+
+
+def test_decomposed_json_is_what_python_decomposes(digits):
+    output = run("decompose", digits / "test.csv", "--by", "temperature", "--cross-fitted", "--json").stdout
+    expected = cal.decompose(cal.Predictions.read(digits / "test.csv"), by="temperature", cross_fitted=True)
+    assert cal.Decomposition.from_json(output) == expected
+
+
+def test_decompose_knows_its_maps_and_scores(digits):
+    assert "'no_such_map' is not one of" in run("decompose", digits / "test.csv", "--by", "no_such_map", code=2).output
+    assert "'ece' is not one of" in run("decompose", digits / "test.csv", "--score", "ece", code=2).output
 
 
 # Demo

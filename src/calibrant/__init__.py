@@ -69,10 +69,24 @@ _HOMES = {
     "predictions": ("Predictions",),
     "problems": ("CalibrantError", "FileError", "InputError", "MapError", "MissingExtra"),
     "results": ("BinTable", "ClassTable", "Curve", "Estimate", "Interval", "Line", "Table"),
-    "score": ("BrierScore", "LogScore", "Score", "brier_score", "log_score"),
-    "verbs.compare": ("Comparison", "compare"),
+    "score": (
+        "BrierScore",
+        "KernelScore",
+        "LogScore",
+        "RankedProbabilityScore",
+        "Score",
+        "SphericalScore",
+        "UScore",
+        "brier_score",
+        "log_score",
+        "ranked_probability_score",
+        "spherical_score",
+    ),
+    "verbs.compare": ("Comparison", "Comparisons", "compare"),
+    "verbs.decompose": ("Decomposition", "decompose"),
     "verbs.diagnose": ("Diagnosis", "diagnose"),
     "verbs.recalibrate": ("recalibrate",),
+    "verbs.upper_bound": ("upper_bound",),
 }
 """Where each public name lives; tests/test_public_names.py holds it equal to the list in __init__.pyi."""
 

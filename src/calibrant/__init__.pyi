@@ -71,15 +71,25 @@ from calibrant.results import Interval as Interval
 from calibrant.results import Line as Line
 from calibrant.results import Table as Table
 from calibrant.score import BrierScore as BrierScore
+from calibrant.score import KernelScore as KernelScore
 from calibrant.score import LogScore as LogScore
+from calibrant.score import RankedProbabilityScore as RankedProbabilityScore
 from calibrant.score import Score as Score
+from calibrant.score import SphericalScore as SphericalScore
+from calibrant.score import UScore as UScore
 from calibrant.score import brier_score as brier_score
 from calibrant.score import log_score as log_score
+from calibrant.score import ranked_probability_score as ranked_probability_score
+from calibrant.score import spherical_score as spherical_score
 from calibrant.verbs.compare import Comparison as Comparison
+from calibrant.verbs.compare import Comparisons as Comparisons
 from calibrant.verbs.compare import compare as compare
+from calibrant.verbs.decompose import Decomposition as Decomposition
+from calibrant.verbs.decompose import decompose as decompose
 from calibrant.verbs.diagnose import Diagnosis as Diagnosis
 from calibrant.verbs.diagnose import diagnose as diagnose
 from calibrant.verbs.recalibrate import recalibrate as recalibrate
+from calibrant.verbs.upper_bound import upper_bound as upper_bound
 
 __version__: str
 __all__: list[str]

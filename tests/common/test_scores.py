@@ -41,7 +41,7 @@ def test_weight_two_is_the_row_twice(score, said, rng):
 
 @each
 def test_relabelling_the_classes_changes_nothing(score, said, rng):
-    order = rng.permutation(3)
+    order = np.array([2, 1, 0]) if score.ordered else rng.permutation(3)  # an order may still be read backwards
     moved = score.score(np.argsort(order)[said.labels], said.probs[:, order])
     assert moved.value == pytest.approx(score.score(said.labels, said.probs).value, abs=ROUNDING)
 

@@ -1,4 +1,4 @@
-"""Brier and log score."""
+"""Scores for classes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from scipy.stats import ttest_1samp
 
 import calibrant as cal
 import strategies as some
-from calibrant import BrierScore, InputError, LogScore, Predictions
+from calibrant import BrierScore, InputError, Predictions
 from calibrant.score import SCORES
 from calibrant.score.score import check_score
 from naive import scores as naive
 from tolerances import ROUNDING
 
-BOTH = [BrierScore(), LogScore()]
+ALL = list(SCORES.values())
+each = pytest.mark.parametrize("score", ALL, ids=lambda s: s.name)
 
 
 def test_brier_by_hand():
@@ -42,6 +43,68 @@ def test_log_by_hand():
     )
     assert cal.log_score([1], [1.0]).value == 0
     assert math.copysign(1, cal.log_score([1], [1.0]).value) == 1
+
+
+def test_spherical_by_hand():
+    # (0.6, 0.8) as shares of 1.4 has the direction (0.6, 0.8)
+    probs = np.array([[0.6, 0.8], [0.6, 0.8]]) / 1.4
+    assert cal.SphericalScore().of_labels(probs, np.array([0, 1])) == pytest.approx([0.4, 0.2], abs=ROUNDING)
+    assert cal.spherical_score([0], [[0.0, 1.0]]).value == 1
+    tiny = 1e-9  # 1 − (1−t)/√((1−t)² + t²) is t²/2 for small t
+    assert cal.spherical_score([1], [1 - tiny]).value == pytest.approx(tiny**2 / 2, rel=1e-6)  # t³ is left out
+
+
+def test_ranked_by_hand():
+    probs = np.array([[0.2, 0.3, 0.5]] * 3)  # cumulative 0.2 and 0.5
+    expected = [0.64 + 0.25, 0.04 + 0.25, 0.04 + 0.25]
+    assert cal.RankedProbabilityScore().of_labels(probs, np.arange(3)) == pytest.approx(expected, abs=ROUNDING)
+    assert cal.ranked_probability_score([3], [[1.0, 0, 0, 0]]).value == 3  # the far end is K−1 away
+
+
+def test_a_near_miss_ranks_better_than_a_far_one():
+    near, far = ([[0.1, 0.8, 0.1, 0]], [[0, 0.1, 0.1, 0.8]])
+    assert cal.ranked_probability_score([0], near) < cal.ranked_probability_score([0], far)
+
+
+@given(some.events())
+def test_one_threshold_is_half_the_brier_score(said):
+    ranked, brier = (f(said.labels, said.probs).value for f in (cal.ranked_probability_score, cal.brier_score))
+    assert ranked == pytest.approx(brier / 2, abs=ROUNDING)
+
+
+def test_the_log_score_of_rare_events_keeps_its_digits():
+    assert cal.log_score([0, 0], [1e-12, 1e-12]).value == pytest.approx(1e-12, rel=1e-11)
+    assert cal.log_score([1, 0], [1e-300, 0.0]).value == pytest.approx(150 * math.log(10), rel=ROUNDING)
+
+
+@each
+def test_blocks_give_what_one_block_gives(score, rng, monkeypatch):
+    from calibrant.score import score as module
+
+    probs, labels = rng.dirichlet(np.ones(3), 500), rng.integers(0, 3, 500)
+    times = np.where(np.arange(500) < 150, 0, rng.integers(0, 3, 500))  # whole blocks of no weight
+    cases = [Predictions(labels, probs, weights=w) for w in (None, times)]
+    cases += [Predictions(labels > 0, probs[:, 1], weights=w) for w in (None, times)]
+    cases += [Predictions.from_logits(labels, np.log(probs))]
+    whole = [score.score(said, view=view) for said in cases for view in ("canonical", "auto")]
+    monkeypatch.setattr(module, "CACHED_ROWS", 16)
+    for found, expected in zip(
+        [score.score(s, view=v) for s in cases for v in ("canonical", "auto")], whole, strict=True
+    ):
+        assert found.value == pytest.approx(expected.value, abs=ROUNDING)
+        assert found.interval.low == pytest.approx(expected.interval.low, abs=ROUNDING)
+        assert found.cautions == expected.cautions
+
+
+def test_an_infinite_row_in_a_late_block_is_named(monkeypatch):
+    from calibrant.score import score as module
+
+    monkeypatch.setattr(module, "CACHED_ROWS", 16)
+    labels = np.zeros(100, dtype=int)
+    labels[70] = 1
+    found = cal.log_score(labels, np.where(labels, 0.0, 0.5))
+    assert found.value == math.inf
+    assert found.cautions == ("infinite: row 70 gives probability 0 to what happened",)
 
 
 def test_probability_zero_of_what_happened_is_infinitely_bad():
@@ -77,6 +140,10 @@ def test_scores_are_those_of_plain_loops(said):
     with np.errstate(all="ignore"):
         log = cal.log_score(said.labels, said.probs, weights=said.weights).value
     assert log == pytest.approx(naive.logarithmic(*arguments), rel=ROUNDING, abs=ROUNDING)
+    spherical = cal.spherical_score(said.labels, said.probs, weights=said.weights).value
+    assert spherical == pytest.approx(naive.spherical(*arguments), abs=ROUNDING)
+    ranked = cal.ranked_probability_score(said.labels, said.probs, weights=said.weights).value
+    assert ranked == pytest.approx(naive.ranked(*arguments), abs=ROUNDING)
 
 
 @given(some.logit_rows())
@@ -125,7 +192,7 @@ def test_weights_that_sum_to_about_one_give_no_absurd_interval(total):
     assert "one row has no interval" not in found.cautions
 
 
-@pytest.mark.parametrize("score", BOTH, ids=lambda s: s.name)
+@each
 @given(data=st.data())
 def test_expected_less_entropy_is_a_divergence(score, data):
     said = data.draw(some.soft_matrices())
@@ -140,7 +207,7 @@ def test_expected_less_entropy_is_a_divergence(score, data):
     np.testing.assert_allclose(score.divergence(said.labels, said.labels), 0, atol=ROUNDING)
 
 
-@pytest.mark.parametrize("score", BOTH, ids=lambda s: s.name)
+@each
 @given(data=st.data())
 def test_the_expected_score_is_the_mean_over_what_may_happen(score, data):
     said = data.draw(some.soft_matrices())
@@ -151,7 +218,26 @@ def test_the_expected_score_is_the_mean_over_what_may_happen(score, data):
         np.testing.assert_allclose(score.expected(said.probs, said.labels), mean, rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.parametrize("score", BOTH, ids=lambda s: s.name)
+@each
+@given(data=st.data())
+def test_the_entropy_is_concave(score, data):
+    said, share = data.draw(some.soft_matrices()), data.draw(st.floats(0, 1))
+    mixed = share * said.probs + (1 - share) * said.labels
+    below = share * score.entropy(said.probs) + (1 - share) * score.entropy(said.labels)
+    assert (score.entropy(mixed) >= below - ROUNDING).all()
+
+
+@each
+@given(data=st.data())
+def test_only_the_truth_scores_as_well_as_the_truth(score, data):
+    said = data.draw(some.soft_matrices())
+    far = np.abs(said.probs - said.labels).max(axis=1) > 0.01
+    with np.errstate(all="ignore"):
+        divergence = score.divergence(said.probs, said.labels)
+    assert (divergence[far] > 1e-7).all()  # a square of 0.01, over the norm of the spherical score
+
+
+@each
 def test_a_certain_and_right_model_scores_the_infimum(score):
     assert score.of_labels(np.eye(3), np.arange(3)).tolist() == [score.infimum] * 3
 
@@ -175,10 +261,53 @@ def test_views_ask_one_question():
 
 def test_scores_go_by_name():
     assert check_score("brier") is SCORES["brier"]
-    assert check_score(BOTH[1]) is BOTH[1]
+    assert check_score(ALL[1]) is ALL[1]
 
 
-@pytest.mark.parametrize("score", ["spherical", None, ["brier"], 1, BrierScore])
+@pytest.mark.parametrize("score", ["ece", None, ["brier"], 1, BrierScore])
 def test_an_unknown_score_is_refused(score):
     with pytest.raises(InputError, match=r"score must be one of 'brier', 'log'.*, or a Score; it is"):
         check_score(score)
+
+
+# A score of one's own.
+
+
+class Tsallis(cal.Score):
+    """Only the expected score, with an entropy of 1 − Σ q³."""
+
+    def expected(self, probs, truth):
+        return 1 + (2 * probs**3 - 3 * truth * probs**2).sum(axis=-1)
+
+
+class Cubed(Tsallis):
+    """The same with its own way to a label."""
+
+    name, title, infimum = "cubed", "cubed score", 0.0
+
+    def of_labels(self, probs, labels):
+        return 1 + 2 * (probs**3).sum(axis=1) - 3 * probs[np.arange(len(probs)), labels] ** 2
+
+
+def test_a_score_of_ones_own_needs_only_the_expected_score(rng):
+    probs, labels = rng.dirichlet(np.ones(4), 50), rng.integers(0, 4, 50)
+    whole, short = Tsallis().score(labels, probs), Cubed().score(labels, probs)
+    assert whole.value == pytest.approx(short.value, abs=ROUNDING)
+    assert (whole.title, whole.name) == ("Tsallis", "Tsallis_score")
+    assert short.settings["score"] == "cubed"
+
+
+def test_everything_works_for_a_score_of_ones_own(rng):
+    p = rng.random(300)
+    y = (rng.random(300) < p**2).astype(int)
+    before, after = Predictions(y, p), Predictions(y, p**2)
+    found = cal.compare(before, after, score=Cubed())
+    assert found.difference.value == pytest.approx(
+        Cubed().score(after).value - Cubed().score(before).value, abs=ROUNDING
+    )
+    assert found.root is None
+    parts = cal.decompose(before, score=Tsallis())
+    assert min(parts.miscalibration, parts.discrimination) >= 0
+    assert cal.upper_bound(before, score=Cubed()).value == Cubed().score(before).value
+    with pytest.raises(InputError, match=r"finite infimum; that of Tsallis is -inf.*Only differences mean something"):
+        cal.upper_bound(before, score=Tsallis())

@@ -10,8 +10,10 @@ from scipy.stats import ttest_rel
 import calibrant as cal
 import strategies as some
 from calibrant import InputError, Predictions, compare
+from calibrant.interval import holm
 from calibrant.maps import Fit, IdentityMap, TemperatureMap
-from calibrant.verbs.compare import row_ids
+from calibrant.results import number
+from calibrant.verbs.same_rows import row_ids
 from tolerances import ROUNDING
 
 
@@ -163,6 +165,200 @@ def test_equal_rows_and_only_they_share_a_number(said):
     for i, a in enumerate(rows):
         for j, b in enumerate(rows):
             assert (ids[i] == ids[j]) == (a == b)
+
+
+# The size of what was not found.
+
+
+def test_no_detectable_change_is_bounded(rng):
+    p = rng.random(400)
+    y = (rng.random(400) < p).astype(int)
+    found = compare(Predictions(y, p), Predictions(y, np.clip(p + 0.001 * rng.normal(size=400), 0, 1)))
+    interval = found.difference.interval
+    assert found.verdict == "no detectable change"
+    assert found.bound == max(-interval.low, interval.high) > 0
+    assert f"any change is smaller than {number(found.bound)}" in found.sentence()
+    assert found.equivalent is None
+
+
+def test_a_margin_decides_on_equivalence(pair):
+    loose, tight = (compare(*pair, margin=margin) for margin in (1.0, 1e-6))
+    assert (loose.equivalent, tight.equivalent) == (True, False)
+    assert "any change is smaller than the margin 1.0000" in loose.sentence()
+    assert "a change as large as the margin" in tight.sentence()
+    assert compare(Predictions([1], [0.2]), Predictions([1], [0.9]), margin=1).equivalent is None
+
+
+def test_a_detected_change_is_said_to_be_no_smaller(rng):
+    p = rng.random(2000)
+    y = (rng.random(2000) < p).astype(int)
+    assert "smaller" not in compare(Predictions(y, p**4), Predictions(y, p)).sentence()
+
+
+# As root.
+
+
+def test_roots_by_hand():
+    found = compare(Predictions([1, 0], [0.5, 0.5]), Predictions([1, 0], [0.75, 0.5])).root
+    assert found.value == pytest.approx(0.3125**0.5 - 0.5**0.5, abs=ROUNDING)
+
+
+def test_the_interval_of_roots_is_that_of_the_straightened_rows(pair):
+    before, after = pair
+    new, old = (cal.BrierScore().rows(said) for said in (after, before))
+    straight = new / (2 * new.mean() ** 0.5) - old / (2 * old.mean() ** 0.5)
+    error = straight.std(ddof=1) / len(straight) ** 0.5
+    found = compare(before, after).root
+    from scipy.stats import t
+
+    assert found.interval.high - found.value == pytest.approx(t.ppf(0.975, 59) * error, abs=ROUNDING)
+
+
+def test_only_scores_with_a_root_have_one(pair):
+    assert compare(*pair, score="log").root is None
+    assert compare(Predictions([1, 0], [1.0, 0.0]), Predictions([1, 0], [1.0, 0.0])).root.interval is None
+
+
+# Clusters.
+
+
+def test_one_row_a_cluster_changes_nothing(pair):
+    before, after = pair
+    grouped = Predictions(before.labels, before.probs, groups=np.arange(60))
+    found, plain = compare(grouped, after, cluster=True), compare(before, after)
+    assert found.difference.interval.low == pytest.approx(plain.difference.interval.low, abs=ROUNDING)
+    assert found.root.interval.low == pytest.approx(plain.root.interval.low, abs=ROUNDING)
+    assert found.difference.interval.method == "Student t, clusters"
+    assert found.difference.settings["cluster"] is True
+
+
+def test_repeated_rows_in_a_cluster_add_nothing(pair):
+    before, after = (
+        Predictions(np.repeat(s.labels, 5), np.repeat(s.probs, 5), groups=np.repeat(np.arange(60), 5)) for s in pair
+    )
+    found, plain = compare(before, after, cluster=True), compare(*pair)
+    for name in ("difference", "before", "after"):
+        ours, theirs = getattr(found, name).interval, getattr(plain, name).interval
+        assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=ROUNDING)
+    assert compare(before, after).difference.interval.low > found.difference.interval.low
+
+
+def test_clusters_need_groups(pair):
+    with pytest.raises(InputError, match="cluster needs the groups of before; it has none"):
+        compare(*pair, cluster=True)
+
+
+# Calibration and sharpness.
+
+
+def test_a_change_that_merges_is_split(rng):
+    p = rng.random(500)
+    y = (rng.random(500) < p**2).astype(int)
+    before, after = Predictions(y, p), Predictions(y, (p**2).round(1))
+    found = compare(before, after)
+    assert found.injective is False
+    assert found.split.calibration + found.split.refinement == pytest.approx(found.difference.value, abs=ROUNDING)
+    old, new = cal.decompose(before), cal.decompose(after)
+    assert found.split.calibration == pytest.approx(new.miscalibration - old.miscalibration, abs=ROUNDING)
+    assert found.split.calibration < 0 < found.split.refinement
+    assert found.split.sentence() in found.sentence()
+    assert [row[0] for row in found.tables()[0].rows][3:] == ["  of it calibration", "  of it refinement"]
+    assert cal.Comparison.from_json(found.to_json()) == found
+    assert "by isotonic on the same rows" in repr(found.split)
+
+
+def test_a_split_can_be_had_and_refused(pair):
+    assert compare(*pair).split is None
+    asked = compare(*pair, split=cal.EqualMass(5)).split
+    assert asked.how == "by 5 equal-mass bins on the same rows"
+    merged = [Predictions([0, 1, 1], [0.2, 0.3, 0.7]), Predictions([0, 1, 1], [0.25, 0.25, 0.6])]
+    assert compare(*merged).split is not None
+    assert compare(*merged, split=None).split is None
+
+
+def test_a_huge_change_is_split_only_if_asked(monkeypatch):
+    monkeypatch.setattr("calibrant.verbs.compare.MOST_SPLIT", 2)
+    merged = [Predictions([0, 1, 1], [0.2, 0.3, 0.7]), Predictions([0, 1, 1], [0.25, 0.25, 0.6])]
+    assert compare(*merged).split is None
+    assert compare(*merged, split="isotonic").split is not None
+
+
+# Several candidates.
+
+
+@pytest.fixture
+def many(rng):
+    p = rng.random(800)
+    y = (rng.random(800) < p).astype(int)
+    powers = {"truth": 1.0, "near": 1.8, "same": 2.0, "far": 4.0}
+    return Predictions(y, p**2), {name: Predictions(y, p**power) for name, power in powers.items()}
+
+
+def test_several_candidates_hold_together(many):
+    before, after = many
+    found = compare(before, after)
+    for name, each in after.items():
+        alone = compare(before, each, level=1 - 0.05 / 4).difference
+        assert found[name].difference == alone
+        assert found[name].after == compare(before, each).after
+    assert found.best == "truth"
+    assert found.better[0] == "truth"
+    assert (found["same"].verdict, found["far"].verdict) == ("no detectable change", "worse")
+
+
+def test_verdicts_of_several_are_holms(many):
+    before, after = many
+    found = compare(before, after, level=0.9)
+    alone = [compare(before, each).p_value for each in after.values()]
+    assert tuple(found[name].p_value for name in after) == pytest.approx(holm(alone))
+    assert {name: found[name].verdict != "no detectable change" for name in after} == {
+        name: found[name].p_value <= 0.1 for name in after
+    }
+
+
+def test_the_p_value_is_that_of_a_paired_t_test(pair):
+    before, after = pair
+    rows = [cal.BrierScore().rows(said) for said in (after, before)]
+    assert compare(before, after).p_value == pytest.approx(ttest_rel(*rows).pvalue, rel=1e-9)  # SciPy's tail
+
+
+def test_one_candidate_of_a_family_is_a_comparison(many):
+    before, after = many
+    single, alone = compare(before, {"truth": after["truth"]})["truth"], compare(before, after["truth"])
+    assert single.difference == alone.difference
+    assert single.verdict == alone.verdict
+
+
+def test_candidates_may_be_maps():
+    valid, test = cal.example()
+    found = compare(test, {name: cal.recalibrate(valid, name) for name in ("temperature", "identity")}, score="log")
+    assert found.better == ("temperature",)
+    assert found["temperature"].injective
+    assert found["identity"].difference.value == pytest.approx(0, abs=1e-6)  # logits in float32
+
+
+def test_several_show_themselves_and_survive_as_json(many):
+    found = compare(*many)
+    assert cal.Comparisons.from_json(found.to_json()) == found
+    (table,) = found.tables()
+    assert table.rows[0][0] == "truth"
+    assert "Bonferroni" in repr(found)
+    assert "Holm" in repr(found)
+    assert "<table>" in found._repr_html_()
+    assert compare(many[0], {"far": many[1]["far"]}).sentence().startswith("None of 1 candidates")
+
+
+def test_wrong_candidates_are_refused_by_name(many):
+    before, after = many
+    with pytest.raises(InputError, match="after must hold at least one candidate"):
+        compare(before, {})
+    with pytest.raises(InputError, match=r"after\['b'\] must be a Predictions; it is a ndarray"):
+        compare(before, {"a": after["truth"], "b": before.probs})
+    with pytest.raises(InputError, match="margin must be positive"):
+        compare(before, after, margin=-1)
+    impossible = Predictions(before.labels, np.where(before.labels == 1, 0.0, 0.5))
+    with pytest.raises(InputError, match=r"after\['b'\] must have a finite log score"):
+        compare(before, {"b": impossible}, score="log")
 
 
 # Refused.

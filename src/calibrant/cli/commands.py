@@ -43,6 +43,7 @@ def main() -> None:
       calibrant measure test.csv sweep smECE          the estimators you name
       calibrant recalibrate valid.csv -o map.json     fit a repair
       calibrant compare test.csv map.json             does it help on other data?
+      calibrant decompose test.csv                    where does the score come from?
       calibrant apply map.json new.csv -o better.csv  use it; needs no labels
 
     `calibrant COMMAND --help` explains a command with examples.
@@ -287,6 +288,49 @@ def compare(
     if fail_if_worse and found.verdict == "worse":
         click.echo(f"Failed: {after} is worse than {before}.", err=True)
         click.get_current_context().exit(FAILED)
+
+
+@main.command(short_help="Where does the score come from?")
+@click.argument("file", type=FILE)
+@click.option("--score", type=click.Choice(list(SCORES)), default="brier", show_default=True, help="The proper score.")
+@click.option(
+    "--by",
+    type=click.Choice(["auto", *METHODS]),
+    default="isotonic",
+    show_default=True,
+    help="The map that mends the predictions.",
+)
+@click.option("--cross-fitted", is_flag=True, help="Judge each row by a map that has not seen it.")
+@click.option(
+    "--view", default="canonical", metavar="VIEW", help="canonical (all classes), binary, top, or 'class NAME'."
+)
+@column_options()
+@as_json
+def decompose(file: Path, score: str, by: str, cross_fitted: bool, view: str, as_json: bool, **columns: Any) -> None:
+    """Where does the score come from: a hard task, a model that knows little, or one that says it badly?
+
+    Splits a proper score into miscalibration − discrimination + uncertainty. Miscalibration is what a repair would save,
+    discrimination what the model knows beyond the overall rates, uncertainty what those rates score.
+
+    \b
+    Examples:
+      calibrant decompose test.csv
+      calibrant decompose test.csv --score log --by temperature
+      calibrant decompose test.parquet --view top --cross-fitted --json
+    """
+    predictions, source = read(file, columns)
+    found = cal.decompose(predictions, score=score, by=by, cross_fitted=cross_fitted, view=view)
+    if as_json:
+        click.echo(found.to_json())
+        return
+    from calibrant.cli import screen
+
+    terminal = screen.terminal()
+    terminal.print(f"{file.name}: {predictions.n:,} rows", style="bold")
+    terminal.print(source + "\n", style="dim")
+    terminal.print(found.sentence() + "\n", style="bold")
+    screen.show_table(terminal, found.table, note=False)
+    screen.show_list(terminal, "Caution", found.cautions, "yellow")
 
 
 @main.command(short_help="See it all on an example.")

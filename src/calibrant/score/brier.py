@@ -25,6 +25,7 @@ class BrierScore(Score):
     name: ClassVar[str] = "brier"
     title: ClassVar[str] = "Brier score"
     infimum: ClassVar[float] = 0.0
+    rooted: ClassVar[bool] = True
 
     def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
         """Σ_k p_k² − 2 p_y + 1, written as the sum over the other classes plus (1 − p_y)² so that nothing cancels."""
@@ -35,7 +36,10 @@ class BrierScore(Score):
     def of_event(self, probs: NDArray[Any], outcomes: NDArray[Any]) -> NDArray[np.float64]:
         """Both classes count: twice (p − y)²."""
         if outcomes.dtype == np.uint8:
-            return 2 * (probs.astype(np.float64) - outcomes) ** 2
+            apart = np.subtract(probs, outcomes, dtype=np.float64)
+            apart *= apart
+            apart *= 2
+            return apart
         return super().of_event(probs.astype(np.float64), outcomes)
 
     def of_question(self, event: Event) -> NDArray[np.float64]:

@@ -12,6 +12,9 @@ from calibrant.predictions import Predictions
 from calibrant.results import Estimate
 from calibrant.score.score import Score
 
+NEAR_ZERO = 1 / 64
+"""Below this 1 − p has lost digits that ln(1−p) needs, and log1p, which is slower, takes its place."""
+
 
 class LogScore(Score):
     """−ln p_y, in nats.
@@ -26,6 +29,7 @@ class LogScore(Score):
     name: ClassVar[str] = "log"
     title: ClassVar[str] = "log score"
     infimum: ClassVar[float] = 0.0
+    reads_logits: ClassVar[bool] = True
 
     def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
         """−ln of the probability given to what happened; infinite if that was 0."""
@@ -35,11 +39,15 @@ class LogScore(Score):
 
     def of_event(self, probs: NDArray[Any], outcomes: NDArray[Any]) -> NDArray[np.float64]:
         """−ln p or −ln(1−p)."""
-        p = probs.astype(np.float64)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if outcomes.dtype == np.uint8:
-                return np.where(outcomes == 1, -np.log(p), -np.log1p(-p)) + 0.0
-        return super().of_event(p, outcomes)
+        p = probs.astype(np.float64, copy=False)
+        if outcomes.dtype != np.uint8:
+            return super().of_event(p, outcomes)
+        happened = outcomes.view(np.bool_)
+        with np.errstate(divide="ignore"):
+            surprise: NDArray[np.float64] = -np.log(np.where(happened, p, 1 - p))
+        small = np.flatnonzero(~happened & (p < NEAR_ZERO))
+        surprise[small] = -np.log1p(-p[small])
+        return surprise + 0.0
 
     def expected(self, probs: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
         """−Σ_k q_k ln p_k, with 0·ln 0 = 0."""

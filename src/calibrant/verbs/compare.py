@@ -2,91 +2,80 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.interval import mean_with_interval
+from calibrant.inputs import check_positive
+from calibrant.interval import ClusterMean, Moments, around, cluster_mean, holm, moments_of, normal_quantile, two_sided
 from calibrant.maps import CalibrationMap
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
-from calibrant.results import Estimate, Record, Table, kind, number
+from calibrant.results import Estimate, Interval
 from calibrant.score.score import Score, check_score, first_infinite
+from calibrant.verbs.comparison import Comparison, Comparisons, Split, Verdict
+from calibrant.verbs.decompose import decompose
+from calibrant.verbs.same_rows import check_same_rows, how_injective
+
+__all__ = ["Comparison", "Comparisons", "Split", "compare"]
+
+MOST_SPLIT = 2_000_000
+"""Probabilities up to which a change is split without being asked."""
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Record):
-    """The paired difference in a proper score, after − before: negative is better."""
-
-    difference: Estimate
-    before: Estimate
-    after: Estimate
-    injective: bool | None
-    """do different predictions stay different? None when that cannot be told"""
-    grounds: str
-    """how injectivity is known"""
-    verdict: Literal["better", "worse", "no detectable change"]
-    cautions: tuple[str, ...] = ()
-
-    @property
-    def calibration(self) -> Estimate | None:
-        """Change in the score's calibration error: the difference itself when the map is injective, else unknown here."""
-        return self.difference if self.injective else None
-
-    def sentence(self) -> str:
-        """The finding in words."""
-        gain, interval = self.difference, self.difference.interval
-        title = self.before.title
-        size = f"{title} {number(self.before.value)} → {number(self.after.value)}, change {number(gain.value)}"
-        if interval is not None:
-            size += f" ({interval.level:.0%} interval {number(interval.low)} to {number(interval.high)})"
-        what = {"better": "The repair helped", "worse": "The repair made it worse"}.get(
-            self.verdict, "No detectable change"
-        )
-        return f"{what}: {size}. {self.meaning()}"
-
-    def meaning(self) -> str:
-        """What the difference says about calibration."""
-        if self.injective:
-            return f"The map keeps different predictions different ({self.grounds}), so all of it is calibration."
-        if self.injective is None:
-            return f"{self.grounds[:1].upper()}{self.grounds[1:]}, so the change mixes calibration and sharpness."
-        return f"The map merges different predictions ({self.grounds}), so the change mixes calibration gained and sharpness lost."
-
-    def tables(self) -> tuple[Table, ...]:
-        """The comparison as a table."""
-        rows = []
-        for name, estimate in (("before", self.before), ("after", self.after), ("after − before", self.difference)):
-            interval = estimate.interval
-            rows.append(
-                (name, estimate.value, "–" if interval is None else f"{number(interval.low)} … {number(interval.high)}")
-            )
-        level = "" if self.difference.interval is None else f"{self.difference.interval.level:.0%} interval"
-        return (
-            Table(f"Did it help? {self.before.title}", ("", "value", level or "interval"), tuple(rows), self.meaning()),
-        )
-
-    def __repr__(self) -> str:
-        return "\n".join([self.sentence(), *(f"  caution: {c}" for c in self.cautions)])
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(self.sentence())}</p>" + "".join(table.to_html() for table in self.tables())
-
-
+@overload
 def compare(
-    before: Predictions, after: Predictions | CalibrationMap, *, score: str | Score = "brier", level: float = 0.95
-) -> Comparison:
+    before: Predictions,
+    after: Predictions | CalibrationMap,
+    *,
+    score: str | Score = "brier",
+    level: float = 0.95,
+    cluster: bool = False,
+    margin: float | None = None,
+    split: Any = "auto",
+) -> Comparison: ...
+@overload
+def compare(
+    before: Predictions,
+    after: Mapping[str, Predictions | CalibrationMap],
+    *,
+    score: str | Score = "brier",
+    level: float = 0.95,
+    cluster: bool = False,
+    margin: float | None = None,
+    split: Any = "auto",
+) -> Comparisons: ...
+def compare(
+    before: Predictions,
+    after: Any,
+    *,
+    score: str | Score = "brier",
+    level: float = 0.95,
+    cluster: bool = False,
+    margin: float | None = None,
+    split: Any = "auto",
+) -> Comparison | Comparisons:
     """Did `after` predict better than `before` on the same rows, and by how much?
 
     `after` is the repaired predictions, or the map itself, which is then applied to `before`. The answer is the mean
     difference in a proper score over the same rows with its paired interval. When the map is injective the difference
     equals the improvement in the score's calibration error, whatever the size of the test set (Gruber & Buettner,
-    Prop. 4.5). Differences of ECE have no such property.
+    Prop. 4.5). Differences of ECE have no such property. `root` is the difference of the roots for the Brier score, with an
+    interval by the delta method.
+
+    `after` may also be several candidates, a dict of names. Then the intervals hold for all of them at once (Bonferroni), and the
+    verdicts and p-values are Holm's, which find more: a verdict may be sure of a change whose interval still reaches 0.
+
+    `cluster=True` lets rows of the same of `before.groups` depend on each other: the interval is Student's of the clusters,
+    with one degree of freedom less than there are clusters. `margin` is the largest change you call negligible:
+    `equivalent` then says whether the whole interval lies within it.
+
+    `split` estimates how much of the change is calibration and how much is lost or won sharpness, by `decompose` on both: the name
+    or recipe of a map, or bins. `"auto"` does so by isotonic regression where the map merges predictions and the data are
+    not huge, `None` never.
 
     Examples
     --------
@@ -95,81 +84,152 @@ def compare(
     >>> result = cal.compare(test, cal.recalibrate(valid))
     >>> result.verdict, result.injective
     ('better', True)
+    >>> several = cal.compare(test, {name: cal.recalibrate(valid, name) for name in ("temperature", "vector", "identity")})
+    >>> several["identity"].verdict
+    'no detectable change'
     """
-    for name, given in (("before", before), ("after", after)):
-        if not isinstance(given, Predictions) and not (name == "after" and isinstance(given, CalibrationMap)):
-            raise InputError(name, "must be a Predictions", f"it is a {type(given).__name__}")
-    repaired: Predictions = after.apply(before) if isinstance(after, CalibrationMap) else after
-    check_same_rows(before, repaired)
-    rule = check_score(score)
-    injective, grounds = how_injective(before, repaired)
-    estimates = [rule.score(each, level=level) for each in (before, repaired)]
-    rows = rule.rows(repaired), rule.rows(before)
-    _check_finite_scores(rows, rule, before.weights)
-    counted = slice(None) if before.weights is None else before.weights > 0
-    kept = None if before.weights is None else before.weights[counted]
-    value, interval, cautions = mean_with_interval(rows[0][counted] - rows[1][counted], kept, level)
-    described = {"score": rule.name, "view": "canonical"}
-    difference = Estimate("score_difference", f"change in {rule.title}", value, before.n, interval, settings=described)
-    verdict: Literal["better", "worse", "no detectable change"] = "no detectable change"
-    if interval is not None and 0 not in interval:
-        verdict = "better" if value < 0 else "worse"
-    return Comparison(difference, estimates[0], estimates[1], injective, grounds, verdict, cautions)
+    normal_quantile(level)
+    if margin is not None:
+        check_positive("margin", margin)
+    _check_kind("before", before)
+    if cluster and before.groups is None:
+        raise InputError("cluster", "needs the groups of before", "it has none", "Pass Predictions(..., groups=...)")
+    if isinstance(after, Mapping) and not after:
+        raise InputError("after", "must hold at least one candidate", "it is empty")
+    several = (
+        {f"after[{name!r}]": each for name, each in after.items()} if isinstance(after, Mapping) else {"after": after}
+    )
+    for name, each in several.items():
+        _check_kind(name, each)
+    family = _Family(before, check_score(score), level, 1 - (1 - level) / len(several), cluster, margin, split)
+    base = family.measured(before, "before")
+    found = [family.compared(each, base, name) for name, each in several.items()]
+    return together(dict(zip(map(str, after), found, strict=True)), level) if isinstance(after, Mapping) else found[0]
 
 
-def check_same_rows(before: Predictions, after: Predictions) -> None:
-    """Both must speak of the same rows: same labels, classes and weights."""
-    if before.said.shape != after.said.shape:
-        raise InputError("after", "must have the shape of before", f"{after.said.shape} is not {before.said.shape}")
-    if [str(c) for c in before.classes] != [str(c) for c in after.classes]:
-        raise InputError(
-            "after", "must have the classes of before, in the same order", f"{after.classes} is not {before.classes}"
-        )
-    if before.soft != after.soft:
-        raise InputError("after", "must have the labels of before", "one has classes, the other shares")
-    if not np.array_equal(before.labels, after.labels):
-        row = int(np.argmax((before.labels != after.labels).reshape(before.n, -1).any(axis=1)))
-        raise InputError(
-            "after",
-            "must have the labels of before",
-            f"row {row} differs: {before.labels[row]} and {after.labels[row]}",
-            "Compare the same rows in the same order",
-        )
-    same = (before.weights is None) == (after.weights is None)
-    if not same or (before.weights is not None and not np.array_equal(before.weights, after.weights)):  # type: ignore[arg-type]
-        raise InputError("after", "must have the weights of before")
+def together(found: dict[str, Comparison], level: float) -> Comparisons:
+    """Holm's verdicts for several candidates, whose intervals are already wide enough."""
+    adjusted = holm([1.0 if each.p_value is None else each.p_value for each in found.values()])
+    judged = {
+        name: replace(each, p_value=p, verdict=_verdict(each.difference.value, p <= 1 - level))
+        for (name, each), p in zip(found.items(), adjusted, strict=True)
+    }
+    method = f"Intervals hold together at {level:.0%} (Bonferroni); verdicts and p-values are Holm's."
+    return Comparisons(judged, level, method)
 
 
-def how_injective(before: Predictions, after: Predictions) -> tuple[bool | None, str]:
-    """Does the change keep different predictions different? From the map if it is known, else from the rows at hand."""
-    if after.source is not None and after.source[0] is before:
-        used = after.source[1]
-        return used.injective, f"{used.method} does by construction" if used.injective else f"{used.method} does not"
-    old, new = row_ids(before.probs), row_ids(after.probs)
-    pairs = len(np.unique(old.astype(np.int64) * (int(new.max()) + 1) + new))
-    n_old, n_new = int(old.max()) + 1, int(new.max()) + 1
-    if pairs > n_old:
-        return None, "equal predictions before differ after, so this is not a map of the predictions alone"
-    if n_new < n_old:
-        return False, f"{n_old:,} distinct predictions before, {n_new:,} after"
-    return True, "on these rows"
+def _check_kind(name: str, given: Any) -> None:
+    if not isinstance(given, Predictions) and not (name != "before" and isinstance(given, CalibrationMap)):
+        raise InputError(name, "must be a Predictions", f"it is a {type(given).__name__}")
 
 
-def row_ids(probs: NDArray[Any]) -> NDArray[np.intp]:
-    """A number for each row such that equal rows, and only they, share it."""
-    rows: NDArray[Any] = np.ascontiguousarray(probs) + 0.0  # −0 is 0
-    if rows.ndim == 2:
-        rows = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]
-    return np.unique(rows, return_inverse=True)[1].ravel()
+def _verdict(change: float, found: bool) -> Verdict:
+    return "no detectable change" if not found or change == 0 else "better" if change < 0 else "worse"
 
 
-def _check_finite_scores(rows: tuple[NDArray[np.float64], ...], rule: Score, weights: NDArray[Any] | None) -> None:
-    for name, values in zip(("after", "before"), rows, strict=True):
-        row = first_infinite(values, weights)
-        if row is not None:
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """The scores of one side: of each row that counts, and of all."""
+
+    rows: NDArray[np.float64]
+    mean: Moments | ClusterMean
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """The candidates' common ground."""
+
+    before: Predictions
+    rule: Score
+    level: float
+    level_of_change: float
+    """higher for several candidates, so that their intervals hold together"""
+    cluster: bool
+    margin: float | None
+    split: Any
+
+    def measured(self, said: Predictions, name: str) -> _Measured:
+        """One pass over the predictions."""
+        rows = self.rule.rows(said)
+        if said.weights is not None:
+            rows = rows[said.weights > 0]
+        mean = self.mean(rows)
+        if np.isinf(mean.mean):
             raise InputError(
                 name,
-                f"must have a finite {rule.title}",
-                f"row {row} gives probability 0 to what happened",
+                f"must have a finite {self.rule.title}",
+                f"row {first_infinite(self.rule.rows(said), said.weights)} gives probability 0 to what happened",
                 "Use score='brier', or pass logits",
             )
+        interval, cautions = mean.interval(self.level)
+        estimate = Estimate(
+            f"{self.rule.name}_score",
+            self.rule.title,
+            mean.mean,
+            said.n,
+            interval,
+            settings={"view": "canonical", "score": self.rule.name},
+            cautions=cautions,
+        )
+        return _Measured(rows, mean, estimate)
+
+    def mean(self, values: NDArray[np.float64]) -> Moments | ClusterMean:
+        """Of rows that count."""
+        w, groups = self.before.weights, self.before.groups
+        counted = slice(None) if w is None else w > 0
+        kept = None if w is None else w[counted]
+        if not self.cluster or groups is None:
+            return moments_of(values, kept)
+        return cluster_mean(values, kept, groups[counted])
+
+    def compared(self, after: Predictions | CalibrationMap, base: _Measured, name: str) -> Comparison:
+        """One candidate."""
+        repaired: Predictions = after.apply(self.before) if isinstance(after, CalibrationMap) else after
+        check_same_rows(self.before, repaired)
+        new = self.measured(repaired, name)
+        change = self.mean(new.rows - base.rows)
+        interval, cautions = change.interval(self.level_of_change)
+        described = {"score": self.rule.name, "view": "canonical"} | ({"cluster": True} if self.cluster else {})
+        difference = Estimate(
+            "score_difference", f"change in {self.rule.title}", change.mean, repaired.n, interval, settings=described
+        )
+        injective, grounds = how_injective(self.before, repaired)
+        return Comparison(
+            difference,
+            base.estimate,
+            new.estimate,
+            injective,
+            grounds,
+            _verdict(change.mean, interval is not None and 0 not in interval),
+            cautions,
+            self._root(base.mean, new.mean, change) if self.rule.rooted else None,
+            self._split(repaired, injective),
+            self.margin,
+            None if change.error is None else two_sided(change.mean, change.error, change.degrees),
+        )
+
+    def _root(self, old: Moments | ClusterMean, new: Moments | ClusterMean, change: Moments | ClusterMean) -> Estimate:
+        """√after − √before with the delta method: the errors of both and of their difference hold the covariance."""
+        roots = [max(each.mean - self.rule.infimum, 0.0) ** 0.5 for each in (old, new)]
+        interval: Interval | None = None
+        errors = [each.error for each in (old, new, change)]
+        if min(roots) > 0 and None not in errors:
+            first, second, both = ((error or 0.0) ** 2 for error in errors)
+            a, b = (1 / (2 * root) for root in roots)
+            variance = a * a * first + b * b * second - a * b * (first + second - both)
+            error = max(variance, 0.0) ** 0.5
+            level = self.level_of_change
+            interval = around(roots[1] - roots[0], error, change.degrees, level, "delta method, Student t")
+        title, described = f"change in root {self.rule.title}", {"score": self.rule.name}
+        return Estimate("root_difference", title, roots[1] - roots[0], self.before.n, interval, settings=described)
+
+    def _split(self, after: Predictions, injective: bool | None) -> Split | None:
+        size = self.before.n * (1 if self.before.is_binary else self.before.n_classes)
+        automatic = isinstance(self.split, str) and self.split == "auto"
+        if self.split is None or (automatic and (injective is not False or size > MOST_SPLIT)):
+            return None
+        by = "isotonic" if automatic else self.split
+        old, new = (decompose(said, score=self.rule, by=by) for said in (self.before, after))
+        change = new.miscalibration - old.miscalibration
+        return Split(change, new.refinement - old.refinement, str(new.settings["how"]))

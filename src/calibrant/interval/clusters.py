@@ -1,0 +1,54 @@
+"""The interval of a mean of rows that come in clusters, such as several images of a patient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.interval.mean import FEW_ROWS, around
+from calibrant.kernels.sums import inner
+from calibrant.results import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterMean:
+    """A mean whose error is that of the clusters' sums: rows of a cluster may depend on each other in any way."""
+
+    mean: float
+    clusters: int
+    squares: float
+    """Σ over clusters of (Σ w(x − mean))², divided by the square of the whole weight"""
+
+    @property
+    def error(self) -> float | None:
+        """Standard error of the mean; None for a single cluster."""
+        return None if self.clusters < 2 else float((self.squares * self.clusters / (self.clusters - 1)) ** 0.5)
+
+    @property
+    def degrees(self) -> float:
+        return self.clusters - 1.0
+
+    def interval(self, level: float) -> tuple[Interval | None, tuple[str, ...]]:
+        """Student's interval with one degree of freedom less than there are clusters, and cautions."""
+        error = self.error
+        if error is None:
+            return None, ("one cluster has no interval",)
+        few = f"{self.clusters} clusters are few for an interval of a mean: it may be too short"
+        found = around(self.mean, error, self.degrees, level, "Student t, clusters")
+        return found, (few,) if self.clusters < FEW_ROWS else ()
+
+
+def cluster_mean(values: NDArray[Any], weights: NDArray[Any] | None, clusters: NDArray[Any]) -> ClusterMean:
+    """The weighted mean of rows in clusters. With one row a cluster this is the ordinary mean and its error."""
+    if weights is not None:
+        kept = weights > 0
+        values, weights, clusters = values[kept], weights[kept], clusters[kept]
+    names, at = np.unique(clusters, return_inverse=True)
+    mean = float(np.average(values, weights=weights))
+    centred = (values - mean) if weights is None else weights * (values - mean)
+    sums = np.bincount(at.ravel(), centred, len(names))
+    total = float(len(values) if weights is None else weights.sum())
+    return ClusterMean(mean, len(names), inner(sums, sums) / total**2)

@@ -1,0 +1,65 @@
+"""The ranked probability score: for classes in an order, where a near miss is better than a far one."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.results import Estimate
+from calibrant.score.score import Score
+
+
+class RankedProbabilityScore(Score):
+    """Σ over the K−1 thresholds of (P(Y ≤ k) − [y ≤ k])², in [0, K−1]. The classes are in the order of the columns.
+
+    The sum is not divided by K−1. For two classes it is (p − y)², half the Brier score.
+
+    Examples
+    --------
+    >>> import calibrant as cal, numpy as np
+    >>> score, probs = cal.RankedProbabilityScore(), np.array([[0.8, 0.1, 0.1]] * 3)
+    >>> score.of_labels(probs, np.array([0, 1, 2])).round(6)
+    array([0.05, 0.65, 1.45])
+    """
+
+    name: ClassVar[str] = "ranked"
+    title: ClassVar[str] = "ranked probability score"
+    infimum: ClassVar[float] = 0.0
+    ordered: ClassVar[bool] = True
+
+    def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
+        """Squared distances of the cumulative probabilities from the step at the label."""
+        apart = np.array(probs[:, :-1].T, dtype=np.float64, order="C")  # a line a class: sums run along rows faster
+        np.cumsum(apart, axis=0, out=apart)
+        apart -= labels <= np.arange(len(apart))[:, None]
+        return np.einsum("ij,ij->j", apart, apart)
+
+    def of_event(self, probs: NDArray[Any], outcomes: NDArray[Any]) -> NDArray[np.float64]:
+        """One threshold: (p − y)²."""
+        apart = np.subtract(probs, outcomes, dtype=np.float64)
+        apart *= apart
+        return apart if outcomes.dtype == np.uint8 else apart + outcomes * (1 - outcomes)
+
+    def expected(self, probs: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
+        """Σ_k (F_k − G_k)² + G_k(1 − G_k) with F and G the cumulative probabilities."""
+        said, true = (np.cumsum(x[..., :-1], axis=-1, dtype=np.float64) for x in map(np.asarray, (probs, truth)))
+        score: NDArray[np.float64] = ((said - true) ** 2 + true * np.maximum(1 - true, 0)).sum(axis=-1)
+        return score
+
+
+def ranked_probability_score(
+    labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None
+) -> Estimate:
+    """How good are the probabilities of ordered classes? Squared distance of the cumulative probabilities, in [0, K−1].
+
+    Summed over the K−1 thresholds between neighbouring columns, not divided by their number.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.ranked_probability_score([0, 2], [[0.8, 0.1, 0.1], [0.8, 0.1, 0.1]]).value, 6)
+    0.75
+    """
+    return RankedProbabilityScore().score(labels, probs, view=view, level=level, weights=weights)

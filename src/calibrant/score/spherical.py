@@ -1,0 +1,65 @@
+"""The spherical score: the angle between what was said and what happened."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.results import Estimate
+from calibrant.score.score import Score
+
+
+class SphericalScore(Score):
+    """1 − p_y / ‖p‖₂, in [0, 1].
+
+    Examples
+    --------
+    >>> import calibrant as cal, numpy as np
+    >>> round(float(cal.SphericalScore().entropy(np.array([0.5, 0.5]))), 6)
+    0.292893
+    """
+
+    name: ClassVar[str] = "spherical"
+    title: ClassVar[str] = "spherical score"
+    infimum: ClassVar[float] = 0.0
+
+    def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
+        """With r = ‖p‖₂, (r² − p_y²) / (r(r + p_y)), so that little is lost near a certain and right answer."""
+        said = probs[np.arange(len(probs)), labels].astype(np.float64)
+        squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)
+        return _of(said, np.maximum(squares - said**2, 0))
+
+    def of_event(self, probs: NDArray[Any], outcomes: NDArray[Any]) -> NDArray[np.float64]:
+        """The same for the pair (1−p, p)."""
+        if outcomes.dtype != np.uint8:
+            return super().of_event(probs.astype(np.float64), outcomes)
+        other = np.abs(np.subtract(probs, outcomes, dtype=np.float64))
+        return _of(1 - other, other**2)
+
+    def expected(self, probs: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
+        """1 − ⟨p, q⟩ / ‖p‖₂."""
+        p, q = np.asarray(probs, dtype=np.float64), np.asarray(truth, dtype=np.float64)
+        score: NDArray[np.float64] = 1 - (p * q).sum(axis=-1) / np.sqrt((p * p).sum(axis=-1))
+        return np.maximum(score, 0)  # rounding
+
+
+def _of(said: NDArray[np.float64], rest: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 − p_y/‖p‖₂ from p_y and the sum of the other squares."""
+    norm = np.sqrt(said**2 + rest)
+    return rest / (norm * (norm + said))
+
+
+def spherical_score(
+    labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None
+) -> Estimate:
+    """How far from what happened do the probabilities point? Mean of 1 − p(label)/‖p‖₂, in [0, 1].
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.spherical_score([1, 0], [0.5, 0.5]).value, 6)
+    0.292893
+    """
+    return SphericalScore().score(labels, probs, view=view, level=level, weights=weights)

@@ -1,0 +1,185 @@
+"""What `compare` hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from types import MappingProxyType
+from typing import Any, Literal
+
+from calibrant.results import Estimate, Record, Table, kind, number
+
+Verdict = Literal["better", "worse", "no detectable change"]
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Split(Record):
+    """A change in two parts that add up to it, each after − before: negative is better."""
+
+    calibration: float
+    """change in miscalibration"""
+    refinement: float
+    """change in what is left when the predictions are mended: what the model no longer tells apart"""
+    how: str
+    """how both were estimated"""
+
+    def sentence(self) -> str:
+        """The parts in words."""
+        parts = f"calibration {number(self.calibration)}, refinement {number(self.refinement)}"
+        return f"An estimate of the parts, {self.how}: {parts}; negative is better."
+
+    def __repr__(self) -> str:
+        return self.sentence()
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Record):
+    """The paired difference in a proper score, after − before: negative is better."""
+
+    difference: Estimate
+    before: Estimate
+    after: Estimate
+    injective: bool | None
+    """do different predictions stay different? None when that cannot be told"""
+    grounds: str
+    """how injectivity is known"""
+    verdict: Verdict
+    cautions: tuple[str, ...] = ()
+    root: Estimate | None = None
+    """difference of the roots, in the unit of the probabilities, for the scores that have one"""
+    split: Split | None = None
+    """estimated change in calibration and in refinement, where the map merges predictions or the split was asked for"""
+    margin: float | None = None
+    """what the user calls a negligible change"""
+    p_value: float | None = None
+    """adjusted for the number of candidates, where there are several"""
+
+    @property
+    def calibration(self) -> Estimate | None:
+        """Change in the score's calibration error: the difference itself when the map is injective, else unknown here."""
+        return self.difference if self.injective else None
+
+    @property
+    def bound(self) -> float | None:
+        """The far end of the interval: no change is larger, with the interval's confidence."""
+        interval = self.difference.interval
+        return None if interval is None else max(abs(interval.low), abs(interval.high))
+
+    @property
+    def equivalent(self) -> bool | None:
+        """Is any change smaller than the margin? None without a margin or an interval.
+
+        The whole interval must lie within ±margin. At 95 % that is stricter than two one-sided tests at 5 %.
+        """
+        return None if self.margin is None or self.bound is None else self.bound < self.margin
+
+    def sentence(self) -> str:
+        """The finding in words."""
+        gain, interval = self.difference, self.difference.interval
+        title = self.before.title
+        size = f"{title} {number(self.before.value)} → {number(self.after.value)}, change {number(gain.value)}"
+        if interval is not None:
+            size += f" ({interval.level:.0%} interval {number(interval.low)} to {number(interval.high)})"
+        what = {"better": "The repair helped", "worse": "The repair made it worse"}.get(
+            self.verdict, "No detectable change"
+        )
+        parts = "" if self.split is None else f" {self.split.sentence()}"
+        return f"{what}: {size}{self._how_small()}. {self.meaning()}{parts}"
+
+    def _how_small(self) -> str:
+        if self.equivalent is not None:
+            if self.equivalent:
+                return f"; any change is smaller than the margin {number(self.margin)}"
+            return f"; a change as large as the margin {number(self.margin)} is not excluded"
+        if self.verdict != "no detectable change" or not self.bound:
+            return ""
+        return f"; any change is smaller than {number(self.bound)}"
+
+    def meaning(self) -> str:
+        """What the difference says about calibration."""
+        if self.injective:
+            return f"The map keeps different predictions different ({self.grounds}), so all of it is calibration."
+        if self.injective is None:
+            return f"{self.grounds[:1].upper()}{self.grounds[1:]}, so the change mixes calibration and sharpness."
+        return f"The map merges different predictions ({self.grounds}), so the change mixes calibration gained and sharpness lost."
+
+    def tables(self) -> tuple[Table, ...]:
+        """The comparison as a table."""
+        rows: list[tuple[Any, ...]] = [
+            (name, estimate.value, _ends(estimate))
+            for name, estimate in (("before", self.before), ("after", self.after), ("after − before", self.difference))
+        ]
+        if self.split is not None:
+            rows += [
+                ("  of it calibration", self.split.calibration, "–"),
+                ("  of it refinement", self.split.refinement, "–"),
+            ]
+        level = "" if self.difference.interval is None else f"{self.difference.interval.level:.0%} interval"
+        return (
+            Table(f"Did it help? {self.before.title}", ("", "value", level or "interval"), tuple(rows), self.meaning()),
+        )
+
+    def __repr__(self) -> str:
+        return "\n".join([self.sentence(), *(f"  caution: {c}" for c in self.cautions)])
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.sentence())}</p>" + "".join(table.to_html() for table in self.tables())
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparisons(Record):
+    """Several candidates against the same predictions, with verdicts that hold together."""
+
+    candidates: Mapping[str, Comparison]
+    level: float
+    method: str
+    """how intervals and verdicts allow for the number of candidates"""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "candidates", MappingProxyType(dict(self.candidates)))
+
+    def __getitem__(self, name: str) -> Comparison:
+        return self.candidates[name]
+
+    @property
+    def best(self) -> str:
+        """The candidate with the lowest score on these rows."""
+        return min(self.candidates, key=lambda name: self.candidates[name].difference.value)
+
+    @property
+    def better(self) -> tuple[str, ...]:
+        """The candidates that are detectably better, best first."""
+        found = [name for name, each in self.candidates.items() if each.verdict == "better"]
+        return tuple(sorted(found, key=lambda name: self.candidates[name].difference.value))
+
+    def sentence(self) -> str:
+        """The finding in words."""
+        names = ", ".join(self.better) or "None"
+        many = f"{names} of {len(self.candidates)} candidates helped detectably"
+        return f"{many}; the lowest score is that of {self.best}."
+
+    def tables(self) -> tuple[Table, ...]:
+        """The candidates, best first."""
+        order = sorted(self.candidates.items(), key=lambda pair: pair[1].difference.value)
+        rows = tuple(
+            (name, each.difference.value, _ends(each.difference), number(each.p_value), each.verdict)
+            for name, each in order
+        )
+        title = f"Did they help? Change in {next(iter(self.candidates.values())).before.title}"
+        columns = ("candidate", "after − before", "simultaneous interval", "adjusted p", "verdict")
+        return (Table(title, columns, rows, self.method),)
+
+    def __repr__(self) -> str:
+        return "\n".join([self.sentence(), *(table.to_text() for table in self.tables())])
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.sentence())}</p>" + "".join(table.to_html() for table in self.tables())
+
+
+def _ends(estimate: Estimate) -> str:
+    interval = estimate.interval
+    return "–" if interval is None else f"{number(interval.low)} … {number(interval.high)}"

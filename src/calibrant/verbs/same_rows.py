@@ -1,0 +1,57 @@
+"""Do two sets of predictions speak of the same rows, and is one a map of the other?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.predictions import Predictions
+from calibrant.problems import InputError
+
+
+def check_same_rows(before: Predictions, after: Predictions) -> None:
+    """Both must speak of the same rows: same labels, classes and weights."""
+    if before.said.shape != after.said.shape:
+        raise InputError("after", "must have the shape of before", f"{after.said.shape} is not {before.said.shape}")
+    if [str(c) for c in before.classes] != [str(c) for c in after.classes]:
+        raise InputError(
+            "after", "must have the classes of before, in the same order", f"{after.classes} is not {before.classes}"
+        )
+    if before.soft != after.soft:
+        raise InputError("after", "must have the labels of before", "one has classes, the other shares")
+    if not np.array_equal(before.labels, after.labels):
+        row = int(np.argmax((before.labels != after.labels).reshape(before.n, -1).any(axis=1)))
+        raise InputError(
+            "after",
+            "must have the labels of before",
+            f"row {row} differs: {before.labels[row]} and {after.labels[row]}",
+            "Compare the same rows in the same order",
+        )
+    same = (before.weights is None) == (after.weights is None)
+    if not same or (before.weights is not None and not np.array_equal(before.weights, after.weights)):  # type: ignore[arg-type]
+        raise InputError("after", "must have the weights of before")
+
+
+def how_injective(before: Predictions, after: Predictions) -> tuple[bool | None, str]:
+    """Does the change keep different predictions different? From the map if it is known, else from the rows at hand."""
+    if after.source is not None and after.source[0] is before:
+        used = after.source[1]
+        return used.injective, f"{used.method} does by construction" if used.injective else f"{used.method} does not"
+    old, new = row_ids(before.probs), row_ids(after.probs)
+    pairs = len(np.unique(old.astype(np.int64) * (int(new.max()) + 1) + new))
+    n_old, n_new = int(old.max()) + 1, int(new.max()) + 1
+    if pairs > n_old:
+        return None, "equal predictions before differ after, so this is not a map of the predictions alone"
+    if n_new < n_old:
+        return False, f"{n_old:,} distinct predictions before, {n_new:,} after"
+    return True, "on these rows"
+
+
+def row_ids(probs: NDArray[Any]) -> NDArray[np.intp]:
+    """A number for each row such that equal rows, and only they, share it."""
+    rows: NDArray[Any] = np.ascontiguousarray(probs) + 0.0  # −0 is 0
+    if rows.ndim == 2:
+        rows = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]
+    return np.unique(rows, return_inverse=True)[1].ravel()

@@ -1,0 +1,35 @@
+"""model-diagnostics 1.5 (Lorentzen): decompositions of the squared error and the log loss by isotonic regression."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import calibrant as cal
+from tolerances import ROUNDING
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    theirs = pytest.importorskip("model_diagnostics.scoring")
+
+
+@pytest.fixture
+def event(rng):
+    p = rng.beta(2, 3, 1000).round(2).clip(0.01, 0.99)  # ties
+    return (rng.random(1000) < p**1.5).astype(float), p, rng.integers(1, 5, 1000)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("score", ["brier", "log"])
+def test_decompositions_agree(event, score, weighted):
+    labels, probs, weights = event
+    function = theirs.SquaredError() if score == "brier" else theirs.LogLoss()
+    w = weights if weighted else None
+    found = cal.decompose(labels, probs, score=score, weights=w, view="binary")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = theirs.decompose(labels, probs, weights=w, scoring_function=function).to_dicts()[0]
+    for name in ("miscalibration", "discrimination", "uncertainty"):
+        assert getattr(found, name) == pytest.approx(expected[name], abs=ROUNDING)
+    assert found.score.value == pytest.approx(expected["score"], abs=ROUNDING)
