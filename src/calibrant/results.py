@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from html import escape
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar
@@ -31,6 +31,9 @@ def kind(record: R) -> R:
 @dataclass(frozen=True, eq=False, repr=False)
 class Record:
     """Common ways of every result: `to_dict`, `to_json`, equality by content."""
+
+    whole: ClassVar[bool] = False
+    """must a saved one hold every field? A map that lacks one would be another map"""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: numbers, strings, lists and dicts, with the record's kind."""
@@ -113,6 +116,10 @@ def _revived(value: Any) -> Any:
         raise MapError(f"unknown kind of record: {value['kind']!r}")
     record = _KINDS[value["kind"]]
     names = {f.name for f in fields(record)}
+    needed = {f.name for f in fields(record) if f.default_factory is MISSING} if record.whole else set()
+    missing = needed - value.keys()
+    if missing:
+        raise MapError(f"the saved {value['kind']} is incomplete: {', '.join(sorted(missing))} is missing")
     try:
         return record(**{k: _revived(v) for k, v in value.items() if k in names})
     except (TypeError, ValueError, AttributeError) as error:

@@ -333,10 +333,13 @@ def test_a_transformer_is_its_map():
 def test_a_transformer_of_one_column(rng):
     p = rng.random((200, 1))
     y = np.where(rng.random(200) < p[:, 0] ** 2, "rain", "dry")
-    w = rng.random(200)
+    w = rng.integers(0, 4, 200).astype(float)
     model = MapTransformer("platt").fit(p, y, sample_weight=w)
     assert model.map_ == cal.Platt().fit(cal.Predictions(y, p[:, 0], classes=["dry", "rain"], weights=w))
     assert model.transform(p).shape == (200, 1)
+    share = rng.random(200)
+    one, other = (MapTransformer("platt").fit(p, y, sample_weight=share * c).map_ for c in (1e-6, 0.37))
+    assert one.slope == pytest.approx(other.slope, rel=1e-9)  # only whole weights count rows
     table = pd.DataFrame({"said": p[:, 0]})
     named = MapTransformer("platt").fit(table, y).set_output(transform="pandas").transform(table)
     assert named.columns.tolist() == ["said"]

@@ -125,3 +125,8 @@ def test_bad_options_are_refused(options, argument):
 def test_unknown_candidates_are_refused(rng):
     with pytest.raises(cal.InputError, match="method"):
         Auto(candidates=("identity", "magic")).fit(calibrated(rng, 40))
+
+
+def test_few_rows_that_make_the_score_infinite_are_mended_all_the_same():
+    fitted = Auto().fit([1, 0] * 10, [0.0] + [0.5] * 19)
+    assert np.isfinite(cal.log_score([1, 0] * 10, fitted.apply([0.0] + [0.5] * 19)).value)

@@ -50,7 +50,7 @@ def test_saving_and_loading(tmp_path):
         assert np.array_equal(load_map(path).apply(test).probs, fitted.apply(test).probs)
 
 
-GOOD = {"schema": 1, "kind": "TemperatureMap", "classes": [0, 1], "single": True, "temperature": 2.0}
+GOOD = {"schema": 1, "kind": "TemperatureMap", "classes": [0, 1], "single": True, "temperature": 2.0, "zero": 0.0}
 
 BAD_FILES = {
     "later schema": (GOOD | {"schema": 99}, r"written with schema 99; this calibrant reads 1\. Upgrade calibrant"),
@@ -72,6 +72,10 @@ BAD_FILES = {
     "temperature in words": (GOOD | {"temperature": "hot"}, r"temperature"),
     "NaN": (json.dumps(GOOD | {"temperature": float("nan")}), r"temperature|NaN"),
     "classes as a number": (GOOD | {"classes": 3}, r"classes"),
+    "NaN of our own": (GOOD | {"zero": {"kind": "float", "value": "nan"}}, r"zero must be a number"),
+    "a field left out": ({k: v for k, v in GOOD.items() if k != "temperature"}, r"temperature is missing"),
+    "single in words": (GOOD | {"single": "yes"}, r"single must be"),
+    "fit as a number": (GOOD | {"fit": 3}, r"fit a Fit"),
     "half a float": (GOOD | {"temperature": {"kind": "float"}}, r"."),
 }  # fmt: skip
 

@@ -56,3 +56,11 @@ def test_folds_know_nothing_of_the_labels(rng):
     other = [y[20 * i : 20 * i + 20][fold[20 * i : 20 * i + 20] == 1].mean() - 0.5 for i in range(pairs)]
     correlation = np.corrcoef(gaps, other)[0, 1]
     assert abs(correlation) < 4 / np.sqrt(pairs)
+
+
+def test_the_names_of_the_classes_do_not_matter(rng):
+    probs, labels = rng.dirichlet(np.ones(4), 100), rng.integers(0, 4, 100)
+    turned = np.array([2, 0, 3, 1])
+    here = dealt(Predictions(labels, probs), 5)
+    there = dealt(Predictions(np.argsort(turned)[labels], probs[:, turned]), 5)
+    assert np.array_equal(here, there)

@@ -96,9 +96,40 @@ def test_one_outcome_alone_is_told():
 
 def test_predictions_of_zero_and_one_are_told_and_stay_possible():
     fitted = cal.Platt().fit([0, 1, 1, 0], [0.0, 1.0, 0.7, 0.4])
-    assert "predictions of exactly 0 or 1 are read as" in fitted.fit.cautions[0]
+    assert fitted.fit.cautions[0] == "predictions within 2.2e-16 of 0 or 1 are read as so far away"
     mended = fitted.apply([0.0, 1.0])
     assert 0 < mended[0] < mended[1] < 1
+
+
+@pytest.mark.parametrize("recipe", [cal.Platt(), cal.Quadratic(), cal.Beta(), cal.ScalingBinning()], ids=repr)
+def test_zero_and_one_are_read_after_the_fit_as_in_it(recipe):
+    p = np.r_[np.zeros(200), np.full(100, 0.3), np.full(100, 0.7), np.ones(200)]
+    y = np.r_[np.arange(200) % 20 == 0, np.arange(100) % 10 < 3, np.arange(100) % 10 < 7, np.arange(200) % 20 != 0]
+    fitted = recipe.fit(y.astype(int), p)
+    assert cal.log_score(y.astype(int), fitted.apply(p)).value < 0.37
+    if fitted.fit.loss is not None:
+        assert cal.log_score(y.astype(int), fitted.apply(p)).value == pytest.approx(fitted.fit.loss, abs=1e-8)
+    assert (np.diff(fitted.apply([0.0, 1e-300, 1e-17, 0.2])) >= 0).all()
+
+
+@pytest.mark.parametrize("size", [1e3, 1e30, 1e160, 1e300])
+@pytest.mark.parametrize(
+    "recipe", [cal.Platt(), cal.Quadratic(), cal.Beta(), cal.PiecewiseLinear(), cal.GaussianProcessMap()], ids=repr
+)
+def test_margins_of_any_size_are_mended(rng, recipe, size):
+    z = rng.normal(size=500)
+    y = (rng.random(500) < 1 / (1 + np.exp(-2 * z))).astype(int)
+    mended = recipe.fit(y, logits=z * size).apply(logits=z * size)
+    assert np.isfinite(cal.log_score(y, mended).value)
+    assert cal.log_score(y, mended).value < 0.69
+
+
+def test_large_logits_are_read_after_the_fit_as_in_it(rng):
+    z = rng.normal(0, 2000, 2000)
+    y = (rng.random(2000) < 1 / (1 + np.exp(-z / 1000))).astype(int)
+    fitted = cal.Platt().fit(y, logits=z)
+    assert cal.log_score(y, fitted.apply(logits=z)).value == pytest.approx(fitted.fit.loss, abs=1e-9)
+    assert len(np.unique(fitted.apply(logits=[800.0, 3000.0]))) == 2
 
 
 def test_what_a_map_says_of_itself():

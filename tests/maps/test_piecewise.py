@@ -187,7 +187,9 @@ def test_shares_follow_the_held_out_losses(rng):
     labels, probs, _ = drawn(rng, 3000)
     fitted = cal.PiecewiseLinear().fit(labels, probs)
     assert fitted.shares.sum() == pytest.approx(1)
-    score = -0.5 * 3000 * fitted.losses - np.append(0.5, 1.25 * np.arange(1, 17))
+    price = 1.25 * np.arange(17.0) + np.where(np.arange(17) > 1, 0.75, 0.0)
+    price[0] = 0.5
+    score = -0.6 * 3000 * fitted.losses - price
     kept = fitted.shares > 0
     assert np.diff(np.log(fitted.shares[kept])) == pytest.approx(np.diff(score[kept]))
     assert cal.PiecewiseLinear(identity=False).fit(labels, probs).shares[0] == 0

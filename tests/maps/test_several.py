@@ -75,3 +75,25 @@ def test_a_row_in_which_every_class_is_called_impossible_is_a_uniform_guess():
         fitted, maps=tuple(dataclasses.replace(m, x=np.array([0.0, 1.0]), y=np.zeros(2)) for m in fitted.maps)
     )
     assert zero.apply(probs[:1]).tolist() == [[0.5, 0.5]]
+
+
+def test_the_top_class_stays_on_top_of_rows_that_give_the_others_nothing():
+    fitted = cal.TopLabel("platt").fit([1, 2, 1, 2, 0, 1], np.eye(3)[[0] * 6])
+    assert fitted.apply([[1.0, 0.0, 0.0]]).argmax() == 0
+    assert fitted.apply(logits=[[800.0, 0.0, -1.0]]).argmax() == 0
+
+
+@pytest.mark.parametrize("wrapper", [cal.OneVsRest, cal.TopLabel])
+def test_only_maps_of_one_event_are_wrapped(wrapper):
+    assert wrapper("isotonic").recipe == cal.Isotonic()
+    with pytest.raises(InputError, match="map of one event"):
+        wrapper(cal.Temperature())
+
+
+def test_classes_in_another_order_are_refused():
+    rng = np.random.default_rng(0)
+    labels, probs = list("abc") * 10, rng.dirichlet(np.ones(3), 30)
+    fitted = cal.recalibrate(cal.Predictions(labels, probs, classes=list("abc")), "vector")
+    turned = cal.Predictions(labels, probs[:, [2, 0, 1]], classes=list("cab"))
+    with pytest.raises(InputError, match="order of the map"):
+        fitted.apply(turned)

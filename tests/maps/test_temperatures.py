@@ -99,3 +99,26 @@ def test_damaged_temperatures_are_refused():
         OneVsRestTemperatureMap((0, 1, 2), False, temperatures=[1.0, 0.0, 2.0])
     with pytest.raises(cal.MapError, match="base"):
         EnsembleMap((0, 1), True)
+
+
+def test_soft_labels(rng):
+    z = rng.normal(size=(50, 3))
+    shares = rng.dirichlet(np.ones(3), 50)
+    fitted = OneVsRestTemperature().fit(cal.Predictions.from_logits(shares, z, soft=True))
+    assert (fitted.temperatures > 0).all()
+    one = OneVsRestTemperature().fit(cal.Predictions([0.2, 0.9, 0.4], [0.3, 0.8, 0.5], soft=True))
+    assert one.temperatures.shape == (1,)
+
+
+def test_huge_logits_end_in_probabilities():
+    rows = [[1e308, -1e308], [-1e308, 1e308], [1e308, 1e308]]
+    for recipe in (
+        OneVsRestTemperature(),
+        EnsembleTemperature(),
+        Temperature(),
+        cal.VectorScaling(),
+        cal.Dirichlet(strength=0.1, intercept=0.1),
+    ):
+        mended = recipe.fit([0, 1] * 5, logits=np.tile([[1.0, 0.2], [0.3, 0.7]], (5, 1))).apply(logits=rows)
+        assert np.isfinite(mended).all()
+        np.testing.assert_allclose(mended.sum(axis=1), 1)

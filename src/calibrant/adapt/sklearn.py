@@ -319,7 +319,14 @@ def _fitted_map(
     method: Any, labels: NDArray[Any], said: NDArray[Any], are_logits: bool, classes: Any, weights: Any
 ) -> CalibrationMap:
     make = Predictions.from_logits if are_logits else Predictions
-    return recalibrate(make(labels, said, classes=classes, weights=weights), method)
+    return recalibrate(make(labels, said, classes=classes, weights=as_rows(weights)), method)
+
+
+def as_rows(weights: Any) -> Any:
+    """Whole weights count rows. Others only say which rows matter more: they are scaled to 1 on average."""
+    if weights is None or not weights.any() or (weights == np.floor(weights)).all():
+        return weights
+    return weights * (np.count_nonzero(weights) / weights.sum())
 
 
 def _mended(fitted: CalibrationMap, said: NDArray[Any], are_logits: bool) -> NDArray[Any]:

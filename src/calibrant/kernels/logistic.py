@@ -29,6 +29,13 @@ class LogisticFit:
 
 def fit_logistic(features: Floats, weight: Floats, hits: Floats) -> LogisticFit:
     """Minimise Σ_g w_g ln(1 + e^η) − h_g η over η = Xβ, with steps halved until the loss falls."""
+    sizes = np.abs(features).max(axis=0)
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    found = _fit_scaled(features / sizes, weight, hits)
+    return LogisticFit(found.coefficients / sizes, found.loss, found.converged)
+
+
+def _fit_scaled(features: Floats, weight: Floats, hits: Floats) -> LogisticFit:
     total = float(weight.sum())
     ridge = RIDGE * total
     beta = np.zeros(features.shape[1])

@@ -64,6 +64,17 @@ def class_log_odds(logits: NDArray[Any]) -> NDArray[Any]:
     return odds
 
 
+HUGE = 1e30
+"""Logits beyond this count as this: differences and products of them stay finite."""
+
+
+def tamed(logits: NDArray[Any]) -> NDArray[Any]:
+    """Logits no larger than `HUGE`; the same array where none is."""
+    if not logits.size or (logits.max() <= HUGE and logits.min() >= -HUGE):
+        return logits
+    return np.clip(logits, -HUGE, HUGE)
+
+
 def two_columns(one: NDArray[Any]) -> NDArray[Any]:
     """A binary event `(n,)` as the pair (1−p, p)."""
     return np.stack([1 - one, one], axis=1)

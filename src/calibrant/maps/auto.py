@@ -28,8 +28,8 @@ FEW, MANY = 600, 5000
 FEWEST = 30
 """Rows below which no repair is vouched for."""
 
-NESTED_UP_TO = 20_000
-"""Rows up to which the choice itself is cross-validated; with more, choosing flatters the winner by too little to matter."""
+NESTED_UP_TO, LARGE = 20_000, 200_000
+"""Rows, and numbers, up to which the choice itself is cross-validated; with more, choosing flatters the winner by too little to matter."""
 
 LEVEL = 0.95
 
@@ -43,7 +43,8 @@ def candidates_for(predictions: Predictions) -> tuple[str, ...]:
         return (*names, *(["isotonic", "venn_abers"] if n >= MANY else []))
     names = ["identity", "temperature", "ensemble_temperature", "structured_vector"]
     names += ["structured_matrix"] * (n >= FEW // 3 and k <= 100) + ["vector"] * (n >= max(FEW, 20 * k))
-    return (*names, *(["order_preserving", "beta", "isotonic"] if n >= max(MANY, 200 * k) and k <= 100 else []))
+    many = n >= max(MANY, 200 * k) and k <= 100
+    return (*names, *(["beta", "isotonic"] * many), *(["order_preserving"] * (many and n * k <= LARGE)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,8 @@ class Auto:
     def __post_init__(self) -> None:
         check_score(self.score)
         check_count(self.folds, "folds", 2)
+        if self.nested not in ("auto", True, False):
+            raise InputError("nested", "must be True, False or 'auto'", f"it is {self.nested!r}")
         if self.candidates is not None and not (isinstance(self.candidates, tuple | list) and self.candidates):
             raise InputError("candidates", "must be names or recipes of maps", f"it is {self.candidates!r}")
 
@@ -85,7 +88,8 @@ class Auto:
         rows = unit_rows(predictions)
         wanted = candidates_for(rows) if self.candidates is None else self.candidates
         recipes = {name_of(each): recipe_of(each) for each in wanted}
-        nested = rows.n <= NESTED_UP_TO if self.nested == "auto" else self.nested
+        small = rows.n <= NESTED_UP_TO and rows.said.size <= LARGE
+        nested = small if self.nested == "auto" else bool(self.nested)
         trial = _Trial(recipes, check_score(self.score), self.folds, nested, self.progress)
         return trial.chosen(predictions, rows)
 
@@ -190,7 +194,7 @@ def _simplest(held_out: dict[str, Floats], sizes: dict[str, int], rows: Predicti
     """The fewest parameters within one standard error of the best; the fewest of all where rows are too few to tell."""
     weights = rows.weights
     if rows.n < FEWEST:
-        return min(held_out, key=lambda name: (name != "identity", sizes[name]))
+        return min(held_out, key=lambda name: (np.isinf(held_out[name]).any(), name != "identity", sizes[name]))
     best = _best(held_out, weights)
     near = [name for name in held_out if _behind(held_out[name], held_out[best], weights) <= 1]
     return min(near, key=lambda name: (name != "identity", sizes[name], np.average(held_out[name], weights=weights)))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.kernels.logits import sigmoid
 from calibrant.maps.binary import BinaryMap, Floats
+from calibrant.problems import MapError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,6 +26,10 @@ class BentLineMap(BinaryMap):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._hold("knots", "heights")
+        if self.knots.shape != self.heights.shape or self.knots.ndim != 1:
+            raise MapError(
+                f"knots and heights must be as long as each other; not {self.knots.shape}, {self.heights.shape}"
+            )
 
     @property
     def injective(self) -> bool:

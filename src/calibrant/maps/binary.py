@@ -56,22 +56,32 @@ class BinaryMap(CalibrationMap):
         return inside(self.of_log_odds(log_odds(probs.astype(np.float64))), probs.dtype)
 
 
-def event_groups(predictions: Predictions) -> tuple[Groups, Floats, tuple[str, ...]]:
-    """Rows pooled by equal prediction, the log-odds of each group, and what had to be assumed.
+FAR = 1e30
+"""Log-odds beyond this count as this: products of them stay finite."""
 
-    Predictions of exactly 0 or 1 have no log-odds; for fitting they are read as one rounding unit away.
+
+def event_groups(predictions: Predictions) -> tuple[Groups, Floats, float, tuple[str, ...]]:
+    """Rows pooled by equal prediction, the log-odds of each group, their limit, and what had to be assumed.
+
+    Predictions of exactly 0 or 1 have no log-odds; they are read as one rounding unit away, and so is what lies beyond that, in
+    the fit and after it.
     """
     event = predictions.event("binary")
     groups = event.groups
     if predictions.logits is not None:
         groups = grouped_logits(predictions)
-        return groups, groups.values, ()
+        return groups, np.clip(groups.values, -FAR, FAR), FAR, ()
     unit = float(np.finfo(event.probs.dtype).eps)
     z = log_odds(groups.values)
     if np.isfinite(z).all():
-        return groups, z, ()
-    z = np.where(np.isinf(z), np.sign(z) * -np.log(unit), z)
-    return groups, z, (f"predictions of exactly 0 or 1 are read as {unit:.1e} away for the fit",)
+        return groups, z, FAR, ()
+    limit = float(-np.log(unit))
+    return (
+        groups,
+        np.clip(z, -limit, limit),
+        limit,
+        (f"predictions within {unit:.1e} of 0 or 1 are read as so far away",),
+    )
 
 
 def grouped_logits(predictions: Predictions) -> Groups:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, overload
@@ -100,6 +100,7 @@ class SavedMap(Record, ABC):
     """What maps of every kind share: how they were fitted, parameters by name, a file of their own."""
 
     fit: Fit
+    whole: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -136,7 +137,9 @@ class CalibrationMap(SavedMap):
     """A function from what was said to what should have been said.
 
     `injective`: different predictions stay different, so that any change in a proper score is a change in calibration.
-    `keeps_ranking`: within a row no class overtakes another. `keeps_accuracy`: the top class stays the top class.
+    `keeps_ranking`: within a row no class overtakes another; for a single event, no row overtakes another. `keeps_accuracy`: the
+    top class stays the top class; for a single event, what was above ½ stays above. All three up to the rounding of the answer,
+    and but for predictions so close to 0 or 1 that the fit had to read them as further away, with a caution.
     """
 
     classes: tuple[Any, ...]
@@ -153,6 +156,14 @@ class CalibrationMap(SavedMap):
         if not isinstance(self.classes, tuple | list):
             raise MapError(f"classes must be a list; it is {self.classes!r}")
         object.__setattr__(self, "classes", tuple(self.classes))
+        if not isinstance(self.single, bool) or not isinstance(self.fit, Fit):
+            raise MapError(f"single must be true or false and fit a Fit; they are {self.single!r} and {self.fit!r}")
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(each.default, float) and not is_number(value):
+                raise MapError(f"{each.name} must be a number; it is {value!r}")
+            if each.default == () and each.name != "maps" and not is_numbers(value):
+                raise MapError(f"{each.name} must be numbers; it is {value!r:.60}")
 
     @property
     @abstractmethod
@@ -181,6 +192,7 @@ class CalibrationMap(SavedMap):
             if logits is not None:
                 raise InputError("probs", "is a Predictions, which carries its own logits", advice="Pass it alone")
             self._check_shape(probs.said, "predictions")
+            self._check_order(probs.classes)
             if probs.logits is None:
                 return probs.with_probs(self.from_probs(probs.probs), made_by=self)
             repaired = self.new_logits(probs.logits)
@@ -211,6 +223,17 @@ class CalibrationMap(SavedMap):
         x = np.linspace(0, 1, points)
         return Line(x, self.from_probs(x))
 
+    def _check_order(self, classes: tuple[Any, ...]) -> None:
+        """The same classes in another order would be mended as one another."""
+        ours, theirs = [str(c) for c in self.classes], [str(c) for c in classes]
+        if ours != theirs and sorted(ours) == sorted(theirs):
+            raise InputError(
+                "predictions",
+                "must have the classes in the order of the map",
+                f"{classes!r} is not {self.classes!r}",
+                "Pass classes= in the map's order, with the columns of probs to match",
+            )
+
     def _check_shape(self, said: NDArray[Any], argument: str) -> None:
         columns = 1 if said.ndim == 1 else said.shape[1]
         expected = 1 if self.single else len(self.classes)
@@ -220,6 +243,20 @@ class CalibrationMap(SavedMap):
                 f"must have {expected} column{'s' * (expected > 1)}, as this map was fitted",
                 f"it has {columns}",
             )
+
+
+def is_number(value: Any) -> bool:
+    """A real number, perhaps infinite, but not NaN."""
+    return isinstance(value, float | int | np.number) and not isinstance(value, bool) and not np.isnan(value)
+
+
+def is_numbers(value: Any) -> bool:
+    """An array of real numbers without NaN."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return not np.isnan(array).any()
 
 
 MANY_PARAMETERS = 4

@@ -31,10 +31,11 @@ def dealt(predictions: Predictions, folds: int, seed: int = 0) -> NDArray[np.int
     if predictions.groups is not None:
         groups, at = np.unique(predictions.groups, return_inverse=True)
         return rng.permutation(np.arange(len(groups)) % folds)[at]
-    probs = predictions.probs
-    key = probs if probs.ndim == 1 else probs @ np.cos(np.arange(probs.shape[1], dtype=np.float64) ** 2)
-    labels = predictions.labels
-    first = labels @ np.arange(labels.shape[1]) if labels.ndim == 2 else labels
+    probs, labels = predictions.probs, predictions.labels
+    key, tie = probs, labels
+    if probs.ndim == 2:  # the names of the classes must not matter either
+        key = np.sort(probs, axis=1) @ np.cos(np.arange(probs.shape[1], dtype=np.float64) ** 2)
+        tie = (labels * probs).sum(axis=1) if labels.ndim == 2 else probs[np.arange(len(probs)), labels]
     fold = np.empty(predictions.n, dtype=np.intp)
-    fold[np.lexsort((first, key))] = rng.permutation(np.arange(predictions.n) % folds)
+    fold[np.lexsort((tie, key))] = rng.permutation(np.arange(predictions.n) % folds)
     return fold

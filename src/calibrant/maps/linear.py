@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count
-from calibrant.kernels.logits import inside, probabilities
+from calibrant.kernels.logits import inside, probabilities, tamed
 from calibrant.kernels.softmax_regression import Data, Found, Linear, fit, loss
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
 from calibrant.maps.folds import dealt, unit_rows
@@ -90,7 +90,7 @@ class MatrixScaling(_FullMatrix):
 
     `penalty="odir"` draws the off-diagonal entries of W (by `strength`) and b (by `intercept`) towards 0; `"l2"` draws all of
     them by `strength`; `None` draws nothing. A strength is a number, the factor of the sum of squares beside the mean log loss, or
-    `"cv"`: chosen by cross-validation over `folds`. Logits are taken as they are, probabilities by their logarithms.
+    `"cv"`: chosen by cross-validation over `folds`, of many rows on a part of them. Logits are taken as they are, probabilities by their logarithms.
 
     Examples
     --------
@@ -183,7 +183,7 @@ class LinearMap(CalibrationMap):
 
     def _features(self, logits: NDArray[Any]) -> Floats:
         if self.space == "logits":
-            return logits.astype(np.float64)
+            return tamed(logits.astype(np.float64))
         return normalised_columns(logits, self.zero, are_logits=True)
 
     def _mended(self, x: Floats, said: NDArray[Any]) -> NDArray[Any]:
@@ -294,7 +294,7 @@ def _strengths(
     wanted = [how.strength] * (how.penalty is not None) + [how.intercept] * (how.penalty == "odir")
     if "cv" not in wanted:
         return (*(0.0 if v == "cv" else float(v) for v in (how.strength, how.intercept)), ())  # type: ignore[return-value]
-    rows = unit_rows(predictions)
+    rows = _some(unit_rows(predictions))
     if rows.n < 2 * how.folds:
         return STRENGTHS[0], STRENGTHS[0], (f"too few rows to choose a penalty; it is {STRENGTHS[0]:g}",)
     folds = _Folds(rows, space, zero, how)
@@ -305,6 +305,16 @@ def _strengths(
     if how.intercept != "cv":
         return (*first, ())
     return (*folds.best([(first[0], i) for i in STRENGTHS]), ())
+
+
+MOST_ROWS, ROWS_A_CLASS = 20_000, 200
+"""Rows, or rows a class if that is more, that a penalty is chosen on; one chosen on few rows is too strong rather than too weak."""
+
+
+def _some(rows: Predictions) -> Predictions:
+    """Rows to choose a penalty on: all, or a share dealt as folds are."""
+    shares = rows.n // max(MOST_ROWS, ROWS_A_CLASS * rows.n_classes)
+    return rows if shares < 2 else rows.rows(dealt(rows, shares) == 0)
 
 
 class _Folds:

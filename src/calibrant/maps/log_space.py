@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.logits import log_probabilities, two_columns
+from calibrant.kernels.logits import log_probabilities, tamed, two_columns
 from calibrant.predictions import Predictions
 
 NEVER = -1e30
@@ -36,7 +36,7 @@ def raw_or_log_columns(predictions: Predictions, zero: float) -> NDArray[Any]:
     """Logits as they were given, `(n, K)`; else ln p."""
     if predictions.logits is None:
         return log_columns(predictions.probs, zero)
-    z = predictions.logits
+    z = tamed(predictions.logits)
     return np.stack([np.zeros_like(z), z], axis=1) if z.ndim == 1 else z
 
 
@@ -44,7 +44,7 @@ def normalised_columns(said: NDArray[Any], zero: float, are_logits: bool) -> NDA
     """ln p in float64, `(n, K)`, whatever the model gave: the same for logits that differ by a constant."""
     if not are_logits:
         return log_columns(said.astype(np.float64), zero)
-    z = said.astype(np.float64)
+    z = tamed(said.astype(np.float64))
     return log_probabilities(np.stack([np.zeros_like(z), z], axis=1) if z.ndim == 1 else z)
 
 

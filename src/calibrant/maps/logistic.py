@@ -12,7 +12,8 @@ from calibrant.inputs import check_choice
 from calibrant.kernels.groups import Groups
 from calibrant.kernels.logistic import LogisticFit, fit_logistic
 from calibrant.kernels.logits import sigmoid
-from calibrant.maps.binary import BinaryMap, BinaryRecipe, event_groups
+from calibrant.kernels.sums import inner
+from calibrant.maps.binary import FAR, BinaryMap, BinaryRecipe, event_groups
 from calibrant.maps.calibration_map import Fit
 from calibrant.predictions import Predictions
 from calibrant.results import kind
@@ -61,6 +62,8 @@ class LogOddsMap(BinaryMap):
     intercept: float = 0.0
     slope: float = 1.0
     square: float = 0.0
+    limit: float = FAR
+    """log-odds beyond this count as this"""
 
     @property
     def method(self) -> str:  # type: ignore[override]
@@ -84,24 +87,27 @@ class LogOddsMap(BinaryMap):
         return found | ({"square": self.square} if self.square else {})
 
     def of_log_odds(self, z: Floats) -> Floats:
-        """The polynomial in z, through the sigmoid; infinite log-odds go where the largest finite ones go."""
-        finite = np.clip(z, -_FAR, _FAR)
+        """The polynomial in z, through the sigmoid."""
+        finite = np.clip(z, -self.limit, self.limit)
         return sigmoid(self.intercept + finite * (self.slope + finite * self.square))
 
 
 LN_2 = float(np.log(2))
 
-_FAR = 745.0
-"""Log-odds of the smallest positive float64."""
-
 
 def _fit(predictions: Predictions, degree: int, smoothed: bool) -> LogOddsMap:
-    groups, z, cautions = event_groups(predictions)
+    groups, z, limit, cautions = event_groups(predictions)
     features = np.stack([z**power for power in range(degree + 1)], axis=1)
     found = fit_logistic(features, groups.weight, smoothed_hits(groups) if smoothed else groups.hits)
     intercept, slope, *square = found.coefficients.tolist()
-    fit = Fit(predictions.n, found.loss, found.converged, cautions + doubts(found, groups))
-    return LogOddsMap(predictions.classes, True, fit, intercept, slope, square[0] if square else 0.0)
+    loss = mean_loss(features @ found.coefficients, groups)
+    fit = Fit(predictions.n, loss, found.converged, cautions + doubts(found, groups))
+    return LogOddsMap(predictions.classes, True, fit, intercept, slope, square[0] if square else 0.0, limit)
+
+
+def mean_loss(log_odds: Floats, groups: Groups) -> float:
+    """Mean log loss of what happened, whatever the targets of the fit were."""
+    return (inner(groups.weight, np.logaddexp(0.0, log_odds)) - inner(groups.hits, log_odds)) / groups.total
 
 
 def smoothed_hits(groups: Groups) -> Floats:
@@ -143,7 +149,7 @@ class Beta(BinaryRecipe):
 
     def fit_event(self, predictions: Predictions) -> BetaMap:
         """Newton's method; a coefficient that comes out negative is set to 0 and the others are fitted again."""
-        groups, z, cautions = event_groups(predictions)
+        groups, z, limit, cautions = event_groups(predictions)
         left, right = -np.logaddexp(0.0, -z), np.logaddexp(0.0, z)  # ln p and −ln(1−p)
         columns = {"a": left, "b": right, "c": np.ones_like(z)}
         if self.variant == "am":
@@ -160,7 +166,7 @@ class Beta(BinaryRecipe):
         a, b = (max(values.get(name, values.get("ab", 0.0)), 0.0) for name in ("a", "b"))
         c = (a - b) * LN_2 if self.variant == "ab" else values.get("c", 0.0)
         fit = Fit(predictions.n, found.loss, found.converged, cautions + doubts(found, groups))
-        return BetaMap(predictions.classes, True, fit, a, b, c)
+        return BetaMap(predictions.classes, True, fit, a, b, c, limit)
 
 
 @kind
@@ -171,6 +177,8 @@ class BetaMap(BinaryMap):
     a: float = 1.0
     b: float = 1.0
     c: float = 0.0
+    limit: float = FAR
+    """log-odds beyond this count as this"""
 
     method: ClassVar[str] = "beta"
 
@@ -192,5 +200,5 @@ class BetaMap(BinaryMap):
 
     def of_log_odds(self, z: Floats) -> Floats:
         """From the log-odds: ln p = −ln(1 + e^−z) and −ln(1−p) = ln(1 + e^z)."""
-        finite = np.clip(z, -_FAR, _FAR)
+        finite = np.clip(z, -self.limit, self.limit)
         return sigmoid(self.c - self.a * np.logaddexp(0.0, -finite) + self.b * np.logaddexp(0.0, finite))

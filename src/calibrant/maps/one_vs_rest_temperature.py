@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.logits import class_log_odds, inside, sigmoid
+from calibrant.kernels.logits import class_log_odds, inside, sigmoid, tamed
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
 from calibrant.maps.log_space import log_columns, reading_of_zero, rows_that_count, soft_shares
 from calibrant.maps.temperature import Temperature
@@ -38,7 +38,11 @@ class OneVsRestTemperature:
         predictions = rows_that_count(admit_fit(labels, probs, logits, weights))
         zero, cautions = reading_of_zero(predictions, always=True)
         odds = said_odds(predictions.said, zero, are_logits=predictions.logits is not None)
-        fits = [Temperature().fit(y, logits=z, weights=predictions.weights) for y, z in _events(predictions, odds)]
+        events = (
+            Predictions.from_logits(y, z, weights=predictions.weights, soft=predictions.soft)
+            for y, z in _events(predictions, odds)
+        )
+        fits = [Temperature().fit(event) for event in events]
         names = [f"class {name}: " for name in predictions.classes] if len(fits) > 1 else [""]
         cautions += tuple(n + text for n, m in zip(names, fits, strict=True) for text in m.fit.cautions)
         fit = Fit(predictions.n, None, all(m.fit.converged for m in fits), cautions)
@@ -58,7 +62,7 @@ def _events(predictions: Predictions, odds: Floats) -> Any:
 
 def said_odds(said: NDArray[Any], zero: float, are_logits: bool) -> Floats:
     """Log-odds of each class against the rest, `(n, K)`, or `(n, 1)` for a single event."""
-    wide = said.astype(np.float64)
+    wide = tamed(said.astype(np.float64)) if are_logits else said.astype(np.float64)
     if are_logits:
         return wide[:, None] if wide.ndim == 1 else class_log_odds(wide)
     columns = log_columns(wide, zero)

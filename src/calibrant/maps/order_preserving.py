@@ -216,7 +216,8 @@ class OrderPreservingMap(CalibrationMap):
     def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
         """From the logarithms of the probabilities."""
         if probs.ndim == 1:
-            return event_probabilities(self._event_logits(two_columns(probs), logits=False))
+            read = np.maximum(two_columns(probs), probs.dtype.type(self.zero))  # so that no row overtakes another
+            return event_probabilities(self._event_logits(read, logits=False))
         return self._by_blocks(probs, lambda said: self._row_probs(said, logits=False))
 
     def _by_blocks(self, said: NDArray[Any], part: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:

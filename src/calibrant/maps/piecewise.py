@@ -97,17 +97,22 @@ class PiecewiseLinear(BinaryRecipe):
         if self.loss == "brier":
             losses = np.log(np.maximum(losses, 1e-12)) / 2
         price = PRICE[self.space] * np.arange(float(len(losses)))
+        price[2:] += FIRST_BEND[self.space]
         price[0] = PRICE_OF_NONE if self.identity else np.inf
-        score = -TRUST * total * losses - price
+        score = -TRUST[self.space] * total * losses - price
         shares = np.exp(score - score.max())
         shares[shares < SMALL_SHARE] = 0.0
         return shares / shares.sum()
 
 
-TRUST = 0.5
+LAST = 745.0
+"""Log-odds of the smallest positive float64."""
+
+TRUST = {"logit": 0.6, "probability": 0.5}
 PRICE = {"logit": 1.25, "probability": 0.5}
+FIRST_BEND = {"logit": 0.75, "probability": 0.0}
 PRICE_OF_NONE = 0.5
-"""T, the price of a piece and that of the identity, chosen on simulated data of their own: see studies/piecewise.py."""
+"""T, the prices of a piece, of the first bend and of the identity, chosen on simulated data of their own: see studies/piecewise.py."""
 
 SMALL_SHARE = 1e-9
 
@@ -161,9 +166,10 @@ def _rows(predictions: Predictions, logit: bool) -> tuple[Floats, Floats, Floats
 
 
 def last_log_odds(predictions: Predictions) -> float:
-    """The log-odds of the last probability before 1, in the precision that was given."""
-    dtype = np.float64 if predictions.logits is not None else predictions.probs.dtype
-    return float(-np.log(np.finfo(dtype).epsneg))
+    """The log-odds of the last probability before 1, in the precision that was given; of logits, that of the first one after 0."""
+    if predictions.logits is not None:
+        return LAST
+    return float(-np.log(np.finfo(predictions.probs.dtype).epsneg))
 
 
 def doubts_about(x: Floats, happened: float, total: float, limit: float) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ def narrowed(values: Floats, dtype: Any) -> NDArray[Any]:
 
 def margin(total: float, bounded: bool) -> float:
     """How far a map stays from 0 and 1: half of 1/(n+1), where `steps.bounded` ends too; nothing if it may reach them."""
-    return 0.5 / (total + 1) if bounded else 0.0
+    return max(0.5 / (total + 1), float(np.finfo(np.float64).epsneg)) if bounded else 0.0
 
 
 def one_sided(groups: Groups) -> tuple[str, ...]:

@@ -30,6 +30,9 @@ class OneVsRest:
 
     recipe: BinaryRecipe
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "recipe", event_recipe(self.recipe))
+
     def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> OneVsRestMap:
         """One fit a class."""
         predictions = several_classes(admit_fit(labels, probs, logits, weights))
@@ -93,6 +96,9 @@ class TopLabel:
 
     recipe: BinaryRecipe
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "recipe", event_recipe(self.recipe))
+
     def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> TopLabelMap:
         """One fit, on whether the top class was right."""
         predictions = several_classes(admit_fit(labels, probs, logits, weights))
@@ -137,13 +143,25 @@ class TopLabelMap(CalibrationMap):
         p[rows, first] = 0.0
         rest = p.sum(axis=1)
         second = p.max(axis=1)
-        least = np.divide(second, rest + second, out=np.zeros_like(second), where=second > 0)
+        least = np.divide(second, rest + second, out=np.full_like(second, 1 / p.shape[1]), where=second > 0)
         margin = 1 + 8 * float(np.finfo(probs.dtype).eps)  # so that rounding makes no tie
         confidence = np.maximum(self.top.from_probs(said), np.minimum(least * margin, 1.0))
         shares = np.divide(p, rest[:, None], out=np.full_like(p, 1 / max(1, p.shape[1] - 1)), where=rest[:, None] > 0)
         mended = (1 - confidence)[:, None] * shares
         mended[rows, first] = confidence
         return inside(mended, probs.dtype)
+
+
+def event_recipe(recipe: Any) -> BinaryRecipe:
+    """The recipe of a map of one event, by name or as itself."""
+    from calibrant.maps import recipe_of  # which lists the wrappers too
+
+    found = recipe_of(recipe)
+    if not isinstance(found, BinaryRecipe):
+        raise InputError(
+            "recipe", "must be that of a map of one event, such as Platt() or 'isotonic'", f"it is {recipe!r}"
+        )
+    return found
 
 
 def several_classes(predictions: Predictions) -> Predictions:

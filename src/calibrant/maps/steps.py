@@ -14,7 +14,7 @@ from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import PointwiseMap
 from calibrant.predictions import Predictions
-from calibrant.problems import InputError
+from calibrant.problems import InputError, MapError
 from calibrant.results import kind
 
 
@@ -69,6 +69,8 @@ class KnotMap(PointwiseMap):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._hold("x", "y")
+        if self.x.shape != self.y.shape or self.x.ndim != 1:
+            raise MapError(f"x and y must be as long as each other; they are {self.x.shape} and {self.y.shape}")
 
     @property
     def injective(self) -> bool:
@@ -163,5 +165,5 @@ def check_step_bins(bins: Any) -> None:
 
 def bounded(heights: Floats, total: float) -> Floats:
     """Drawn towards ½ by 1/(n+1): nothing is impossible."""
-    share = 1 / (total + 1)
+    share = max(1 / (total + 1), float(np.finfo(np.float64).eps))
     return (1 - share) * heights + share / 2

@@ -104,7 +104,8 @@ class TemperatureMap(CalibrationMap):
         """z/T, with the largest of each row at 0 so that nothing overflows."""
         with np.errstate(over="ignore"):
             centred = logits - logits.max(axis=1, keepdims=True) if logits.ndim == 2 else logits
-            return np.maximum(centred / logits.dtype.type(self.temperature), -np.finfo(logits.dtype).max)
+            most = np.finfo(logits.dtype).max
+            return np.clip(centred / logits.dtype.type(self.temperature), -most, most)
 
     def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
         """softmax(z/T)."""
