@@ -15,7 +15,7 @@ def load_tool():
     return module
 
 
-@pytest.mark.parametrize("page", ["estimators.md", "differences.md", "maps.md", "fitting.md"])
+@pytest.mark.parametrize("page", ["estimators.md", "differences.md", "maps.md", "fitting.md", "scores.md"])
 def test_a_made_page_is_up_to_date(page):
     assert (ROOT / "docs" / page).read_text(encoding="utf-8") == load_tool().PAGES[page]()
 

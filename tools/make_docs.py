@@ -13,6 +13,7 @@ import calibrant as cal
 from calibrant.estimate import ESTIMATORS
 from calibrant.estimate.compat import PRESETS
 from calibrant.maps import METHODS
+from calibrant.score import SCORES
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -135,6 +136,35 @@ A probability of exactly 0 that then happens costs an infinite log score. So a m
 """
 
 
+def scores() -> str:
+    """The table of proper scores, and what can be asked of any of them."""
+    lines = [
+        "# Proper scores",
+        "",
+        "A proper score is best, on average, for a model that says what it believes. All are losses: lower is better. Made from the code",
+        "by `tools/make_docs.py`.",
+        "",
+        "| name | class | what it is | smallest entropy |",
+        "|---|---|---|---|",
+    ]
+    for name, score in SCORES.items():
+        about = (type(score).__doc__ or "").strip().splitlines()[0]
+        lines.append(f"| `{name}` | `{type(score).__name__}` | {about} | {score.infimum:g} |")
+    return "\n".join([*lines, "", _asking()])
+
+
+def _asking() -> str:
+    return """## What can be asked of any score
+
+- `compare(before, after, score=…)`: did it help, and by how much? A paired difference with its interval; several candidates at once as a
+  dict, with family-wise verdicts; `cluster=True` where rows come in groups; `margin=` to ask whether a change is too small to matter.
+- `decompose(predictions, score=…, by="isotonic")`: score = miscalibration − discrimination + uncertainty, through isotonic regression
+  (CORP, never negative for one event), bins or any map, in-sample or cross-fitted. The parts add up exactly.
+- `upper_bound(predictions, score=…)`: no calibration error tied to the score exceeds this. Its root for Brier is `root_brier`.
+- A score of your own is one small class with `expected(probs, truth)`; see `Score`.
+"""
+
+
 STUDY = Path(__file__).parent.parent / "studies" / "results" / "piecewise.md"
 
 
@@ -154,19 +184,20 @@ def fitting() -> str:
             "equals `binned_error(bins=bins)`.",
             "",
             "```python",
-            "found = cal.fitted_error(test)                                    # ECE_PL3: bent lines in log-odds",
-            'cal.fitted_error(test, map=cal.PiecewiseLinear(space="probability"))   # ECE_PL',
-            "cal.fitted_error(test, map=cal.GaussianProcessMap())              # ECE_GP, with a band",
-            "cal.fitted_error(test, cross_fitted=True)                         # never above the truth on average",
-            'cal.plot.reliability(found, scale="logit")                        # the curve itself',
-            'cal.plot.reliability(cal.ece(test), style="tilted")               # binned ECE as it measures',
+            "found = cal.fitted_error(test)  # ECE_PL3: bent lines in log-odds",
+            'cal.fitted_error(test, map=cal.PiecewiseLinear(space="probability"))  # ECE_PL',
+            "cal.fitted_error(test, map=cal.GaussianProcessMap())  # ECE_GP, with a band",
+            "cal.fitted_error(test, cross_fitted=True)  # never above the truth on average",
+            'cal.plot.reliability(found, scale="logit")  # the curve itself',
+            'cal.plot.reliability(cal.ece(test), style="tilted")  # binned ECE as it measures',
             "```",
             "",
             "**The default** for the curve and for the error is `PiecewiseLinear()`: bent lines in log-odds, averaged over the number of",
             "pieces by cross-validated loss (for the error without the identity among them, which would make a model look closer to",
-            "calibrated than it is). On the five shapes below it is closer to the true map than every published column, and on ten worlds",
-            "with crowded scores it stays near the better of Platt's line and the paper's own rule at their real size. The Gaussian process",
-            "is closer still in the mean and brings a band, but falls behind where a straight line in log-odds is the truth.",
+            "calibrated than it is). On the five shapes below it is closer to the true map than every published column. On ten worlds with",
+            "crowded scores it is closer in the mean than both Platt's line and the paper's own rule; where the truth is Platt's line, that",
+            "line is a few per cent closer, as the last table says. The Gaussian process is closer still in the mean and brings a band, but",
+            "falls further behind there.",
             "",
             "The tables are copied from `studies/results/piecewise.md` by `tools/make_docs.py`; `python -m studies.piecewise` makes them anew.",
             "",
@@ -175,7 +206,13 @@ def fitting() -> str:
     )
 
 
-PAGES = {"estimators.md": estimators, "differences.md": differences, "maps.md": maps, "fitting.md": fitting}
+PAGES = {
+    "estimators.md": estimators,
+    "differences.md": differences,
+    "maps.md": maps,
+    "fitting.md": fitting,
+    "scores.md": scores,
+}
 
 if __name__ == "__main__":
     for name, make in PAGES.items():
