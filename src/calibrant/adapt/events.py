@@ -34,7 +34,7 @@ def _(fitted: LogOddsMap, dtype: Any) -> Formula:
     names = ("intercept", "slope", "square") if fitted.square else ("intercept", "slope")
 
     def of(c: Constants, said: Said) -> Answer:
-        z = said.log_odds()
+        z = said.o.clip(said.log_odds(), -fitted.limit, fitted.limit)
         bend = c["slope"] + z * c["square"] if fitted.square else c["slope"]
         return Answer(c["intercept"] + z * bend, "logits")
 
@@ -45,7 +45,7 @@ def _(fitted: LogOddsMap, dtype: Any) -> Formula:
 def _(fitted: BetaMap, dtype: Any) -> Formula:
     def of(c: Constants, said: Said) -> Answer:
         o = said.o
-        z = said.log_odds()
+        z = o.clip(said.log_odds(), -fitted.limit, fitted.limit)
         return Answer(c["c"] - c["a"] * o.softplus(-z) + c["b"] * o.softplus(z), "logits")
 
     return Formula({name: np.array(getattr(fitted, name), dtype) for name in "abc"}, of, tuple("abc"))
@@ -141,7 +141,8 @@ def _(fitted: ScalingBinningMap, dtype: Any) -> Formula:
 def _(fitted: OneVsRestMap, dtype: Any) -> Formula:
     every = [formula(m, dtype) for m in fitted.maps]
     smooth = all(type(m) is type(fitted.maps[0]) and isinstance(m, LogOddsMap | BetaMap) for m in fitted.maps)
-    same = smooth and all(one.learned == every[0].learned for one in every)
+    alike = smooth and len({m.limit for m in fitted.maps}) == 1  # type: ignore[attr-defined]
+    same = alike and all(one.learned == every[0].learned for one in every)
     inner = at_once(every, dtype) if same else side_by_side(every, dtype)
 
     def of(c: Constants, said: Said) -> Answer:

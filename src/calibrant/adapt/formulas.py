@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 
 from calibrant.adapt.operations import Operations, Value
 from calibrant.maps import CalibrationMap
+from calibrant.maps.binary import FAR, LAST
 from calibrant.maps.log_space import NEVER
 from calibrant.problems import InputError
 
 LN_2 = float(np.log(2))
-
-FAR = 745.0
-"""Log-odds of the smallest positive float64, beyond which maps of log-odds see no difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +35,13 @@ class Said:
         return self.o.sigmoid(self.value) if self.single else self.o.softmax(self.value)
 
     def log_odds(self) -> Value:
-        """Log-odds of a single event, at most `FAR` from 0: so 0 and 1 have finite ones, and gradients too."""
+        """Log-odds of a single event, all finite: so gradients are, too."""
         o, p = self.o, self.value
         if self.kind == "logits":
             return o.clip(p, -FAR, FAR)
         never, sure = p <= 0.0, 1.0 - p <= 0.0
         found = o.log(o.where(never, 1.0, p)) - o.log(o.where(sure, 1.0, 1.0 - p))
-        return o.where(never, -FAR, o.where(sure, FAR, found))
+        return o.where(never, -LAST, o.where(sure, LAST, found))
 
     def columns(self, zero: float) -> Value:
         """Logits of the classes as they were given, or ln p with 0 read as `zero`; a single event has two columns."""

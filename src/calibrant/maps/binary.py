@@ -53,11 +53,13 @@ class BinaryMap(CalibrationMap):
 
     def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
         """Probabilities to repaired ones, in their own precision."""
-        return inside(self.of_log_odds(log_odds(probs.astype(np.float64))), probs.dtype)
+        z = np.clip(log_odds(probs.astype(np.float64)), -LAST, LAST)
+        return inside(self.of_log_odds(z), probs.dtype)
 
 
-FAR = 1e30
-"""Log-odds beyond this count as this: products of them stay finite."""
+FAR, LAST = 1e30, 745.0
+"""Logits beyond the first count as it: products of them stay finite. The second is the log-odds of the smallest positive float64,
+and of 0."""
 
 
 def event_groups(predictions: Predictions) -> tuple[Groups, Floats, float, tuple[str, ...]]:

@@ -15,7 +15,7 @@ from calibrant.kernels.piecewise_paths import Bent, Cells, Family, cells_of, cro
 from calibrant.kernels.sorted_folds import MOST_ROWS, dealt, fewest_within
 from calibrant.kernels.sums import inner
 from calibrant.maps.bent_line import BentLineMap
-from calibrant.maps.binary import BinaryRecipe, Floats
+from calibrant.maps.binary import LAST, BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import margin
 from calibrant.predictions import Predictions
@@ -104,9 +104,6 @@ class PiecewiseLinear(BinaryRecipe):
         shares[shares < SMALL_SHARE] = 0.0
         return shares / shares.sum()
 
-
-LAST = 745.0
-"""Log-odds of the smallest positive float64."""
 
 TRUST = {"logit": 0.6, "probability": 0.5}
 PRICE = {"logit": 1.25, "probability": 0.5}
