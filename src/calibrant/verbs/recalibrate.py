@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from calibrant.maps import CalibrationMap, recipe_of
 from calibrant.predictions import Predictions
@@ -33,4 +36,14 @@ def recalibrate(predictions: Predictions, method: Any = "temperature") -> Calibr
             "Wrap labels and probs: Predictions(labels, probs)",
         )
     fitted: CalibrationMap = recipe_of(method).fit(predictions)
-    return fitted
+    told = light_weights(predictions)
+    return fitted if not told else replace(fitted, fit=replace(fitted.fit, cautions=fitted.fit.cautions + told))
+
+
+def light_weights(predictions: Predictions) -> tuple[str, ...]:
+    """Weights count rows; those that were scaled to add up to 1 make many rows look like one."""
+    w = predictions.weights
+    rows = 0 if w is None else int(np.count_nonzero(w))
+    if w is None or w.sum() >= rows / 2:
+        return ()
+    return (f"weights count rows, and {rows:,} rows weigh {w.sum():.3g}: scale them to 1 on average if they do not",)
