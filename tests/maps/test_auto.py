@@ -130,3 +130,26 @@ def test_unknown_candidates_are_refused(rng):
 def test_few_rows_that_make_the_score_infinite_are_mended_all_the_same():
     fitted = Auto().fit([1, 0] * 10, [0.0] + [0.5] * 19)
     assert np.isfinite(cal.log_score([1, 0] * 10, fitted.apply([0.0] + [0.5] * 19)).value)
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 3, 40])
+def test_groups_fewer_than_folds_are_no_obstacle(rng, n_groups):
+    said = calibrated(rng, 200)
+    grouped = Predictions(said.labels, said.probs, groups=rng.permutation(np.arange(200) % n_groups))
+    for recipe in (Auto(candidates=("identity", "platt")), cal.Dirichlet()):
+        assert np.isfinite(recipe.fit(grouped).apply(said.probs)).all()
+
+
+def test_a_candidate_that_refuses_rows_is_named(rng):
+    class Touchy:
+        def fit(self, predictions):
+            if predictions.n < 100:
+                raise cal.InputError("labels", "must be many")
+            return cal.Platt().fit(predictions)
+
+        def __repr__(self):
+            return "Touchy()"
+
+    choice = Auto(candidates=("identity", Touchy())).fit(calibrated(rng, 100)).fit.choice
+    assert "Touchy() refused some rows: labels must be many" in choice.note
+    assert choice.chosen == "identity"

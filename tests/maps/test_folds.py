@@ -1,9 +1,10 @@
 """Folds that neither the order of rows nor their labels decide."""
 
 import numpy as np
+import pytest
 
-from calibrant import Predictions
-from calibrant.maps.folds import dealt, unit_rows
+from calibrant import InputError, Predictions
+from calibrant.maps.folds import dealt, held_out, unit_rows
 
 
 def rows(rng, n=200):
@@ -64,3 +65,20 @@ def test_the_names_of_the_classes_do_not_matter(rng):
     here = dealt(Predictions(labels, probs), 5)
     there = dealt(Predictions(np.argsort(turned)[labels], probs[:, turned]), 5)
     assert np.array_equal(here, there)
+
+
+def test_held_out_rows_are_each_held_out_once(rng):
+    said = rows(rng)
+    assert (np.sum(list(held_out(said, 7)), axis=0) == 1).all()
+    groups = np.repeat([0, 1, 2], [100, 60, 40])  # fewer groups than folds: no fold is empty
+    grouped = Predictions(said.labels, said.probs, groups=groups)
+    masks = list(held_out(grouped, 5))
+    assert len(masks) == 3
+    assert (np.sum(masks, axis=0) == 1).all()
+
+
+@pytest.mark.parametrize(("groups", "what"), [(None, "rows"), ([1, 1], "groups")])
+def test_one_row_or_group_cannot_be_judged_by_others(groups, what):
+    said = Predictions([1], [0.4]) if groups is None else Predictions([1, 0], [0.4, 0.5], groups=groups)
+    with pytest.raises(InputError, match=f"two {what} at least"):
+        list(held_out(said, 5))

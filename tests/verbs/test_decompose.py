@@ -181,7 +181,7 @@ def test_wrong_arguments_are_refused(event):
         decompose(event, by=cal.Isotonic)
     with pytest.raises(InputError, match="folds must be a whole number, at least 2"):
         decompose(event, folds=1)
-    with pytest.raises(InputError, match="two rows at least to be cross-fitted"):
+    with pytest.raises(InputError, match="two rows at least to judge one by the others"):
         decompose([1], [0.5], cross_fitted=True)
     with pytest.raises(InputError, match=r"by must give a finite log score; mended row .* bounded recipe"):
         decompose(event, score="log", by=cal.Histogram(EqualMass(200), bounded=False), cross_fitted=True)

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from calibrant.about import About
 from calibrant.inputs import check_choice, check_count
 from calibrant.maps import PiecewiseLinear, recipe_of
-from calibrant.maps.binary import BinaryMap
-from calibrant.maps.folds import dealt, unit_rows
+from calibrant.maps.folds import held_out, unit_rows
 from calibrant.maps.gaussian_process import GaussianProcessTable
 from calibrant.maps.several import as_predictions
 from calibrant.predictions import Predictions, admit
-from calibrant.problems import InputError
 from calibrant.results import Curve, Estimate
 
 Floats = NDArray[np.float64]
@@ -95,30 +93,18 @@ def fitted_error(
 
 
 def _in_sample(fitted: Any, rows: Predictions, norm: int) -> float:
-    return float(np.average(np.abs(moved(fitted, rows.probs)) ** norm, weights=rows.weights))
+    return float(np.average(np.abs(fitted.moves(rows.probs)) ** norm, weights=rows.weights))
 
 
 def _cross_fitted(recipe: Any, rows: Predictions, norm: int, folds: int) -> float:
     units = unit_rows(rows)
-    if units.n < 2:
-        raise InputError("labels", "must hold two rows at least for a cross-fitted error", "there is one")
-    folds = min(folds, units.n)
-    fold = dealt(units, folds)
     gains = np.empty(units.n)
-    for f in range(folds):
-        unseen = fold == f
+    for unseen in held_out(units, folds):
         p = units.probs[unseen].astype(np.float64)
-        away = moved(recipe.fit(units.rows(~unseen)), units.probs[unseen])
+        away = recipe.fit(units.rows(~unseen)).moves(units.probs[unseen])
         error = units.labels[unseen] - p
         gains[unseen] = np.sign(away) * error if norm == 1 else error**2 - (error - away) ** 2
     return float(np.average(gains, weights=units.weights))
-
-
-def moved(fitted: Any, probs: NDArray[Any]) -> Floats:
-    """ĉ(p) − p, as the map gives it before it is kept within [0, 1]."""
-    if isinstance(fitted, BinaryMap):
-        return fitted.moves(probs)
-    return fitted.from_probs(probs.astype(np.float64)) - probs
 
 
 def curve(fitted: Any, rows: Predictions) -> Curve:
@@ -131,7 +117,7 @@ def curve(fitted: Any, rows: Predictions) -> Curve:
     between = (x[1:] + x[:-1]) / 2
     share = np.bincount(np.searchsorted(between, p), rows.weights, len(x)).astype(np.float64)
     unknown = np.full(len(x), np.nan)
-    return Curve(x, np.clip(x + moved(fitted, x), 0, 1), unknown, unknown, share / share.sum())
+    return Curve(x, np.clip(x + fitted.moves(x), 0, 1), unknown, unknown, share / share.sum())
 
 
 POINTS = 101

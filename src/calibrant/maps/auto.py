@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant.inputs import check_count
 from calibrant.interval import mean_with_interval
 from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, admit_fit
-from calibrant.maps.folds import dealt, unit_rows
+from calibrant.maps.folds import held_out, n_units, unit_rows
 from calibrant.predictions import Predictions
 from calibrant.problems import CalibrantError, InputError
 from calibrant.results import number
@@ -26,7 +26,7 @@ FEW, MANY = 600, 5000
 """Rows below which only rigid maps are tried, and from which flexible ones are."""
 
 FEWEST = 30
-"""Rows below which no repair is vouched for."""
+"""Rows, or groups, below which no repair is vouched for."""
 
 NESTED_UP_TO, LARGE = 20_000, 200_000
 """Rows, and numbers, up to which the choice itself is cross-validated; with more, choosing flatters the winner by too little to matter."""
@@ -109,6 +109,7 @@ class _Trial:
     nested: bool
     progress: Progress | None
     done: int = 0
+    refused: dict[str, str] = field(default_factory=dict)
 
     @property
     def fits(self) -> int:
@@ -119,10 +120,10 @@ class _Trial:
     def chosen(self, predictions: Predictions, rows: Predictions) -> CalibrationMap:
         fitted = {name: self._fit(name, predictions) for name in self.recipes}
         sizes = {name: m.n_parameters for name, m in fitted.items()}
-        held_out = self._held_out(rows)
-        name = _simplest(held_out, sizes, rows)
-        honest = self._whole_procedure(rows, sizes) if self.nested and rows.n >= 4 else None
-        choice = self._choice(name, held_out, honest, sizes, rows)
+        scores = self._held_out(rows)
+        name = _simplest(scores, sizes, rows)
+        honest = self._whole_procedure(rows, sizes) if self.nested and n_units(rows) >= 4 else None
+        choice = self._choice(name, scores, honest, sizes, rows)
         winner = fitted[name]
         return replace(winner, fit=replace(winner.fit, choice=choice))
 
@@ -133,39 +134,33 @@ class _Trial:
             self.progress(self.done, self.fits)
         return fitted
 
-    def _parts(self, rows: Predictions) -> list[tuple[Any, Any]]:
-        folds = min(self.folds, rows.n)
-        fold = dealt(rows, folds)
-        return [(fold != f, fold == f) for f in range(folds)] if folds > 1 else []
-
     def _held_out(self, rows: Predictions) -> dict[str, Floats]:
         """The score of every row by maps that have not seen it."""
-        scores = {name: np.full(rows.n, np.nan) for name in self.recipes}
-        for train, test in self._parts(rows):
-            seen, unseen = rows.rows(train), rows.rows(test)
+        scores = {name: np.zeros(rows.n) for name in self.recipes}
+        for test in held_out(rows, self.folds) if n_units(rows) > 1 else ():
+            seen, unseen = rows.rows(~test), rows.rows(test)
             for name, values in scores.items():
                 values[test] = self._scores(name, seen, unseen)
-        if not self._parts(rows):
-            return {name: np.zeros(rows.n) for name in self.recipes}
         return scores
 
     def _scores(self, name: str, seen: Predictions, unseen: Predictions) -> Floats:
         try:
             return self.rule.rows(self._fit(name, seen).apply(unseen))
-        except CalibrantError:
-            return np.full(unseen.n, np.inf)  # a map that refuses these rows is no candidate
+        except CalibrantError as error:  # a map that refuses these rows is no candidate
+            self.refused[name] = str(error)
+            return np.full(unseen.n, np.inf)
 
     def _whole_procedure(self, rows: Predictions, sizes: dict[str, int]) -> Floats:
         """The score of every row by the map that would have been chosen without it."""
-        scores = np.empty(rows.n)
-        for train, test in self._parts(rows):
-            seen, unseen = rows.rows(train), rows.rows(test)
+        scores = np.zeros(rows.n)
+        for test in held_out(rows, self.folds):
+            seen, unseen = rows.rows(~test), rows.rows(test)
             name = _simplest(self._held_out(seen), sizes, seen)
             scores[test] = self._scores(name, seen, unseen)
         return scores
 
     def _choice(
-        self, name: str, held_out: dict[str, Floats], honest: Floats | None, sizes: dict[str, int], rows: Predictions
+        self, name: str, scores: dict[str, Floats], honest: Floats | None, sizes: dict[str, int], rows: Predictions
     ) -> Choice:
         reference = self.rule.rows(rows)
 
@@ -174,13 +169,12 @@ class _Trial:
             change, around, _ = mean_with_interval(difference(values, reference), rows.weights, LEVEL)
             return Candidate(each, size, mean, interval, change, around)
 
-        tried = sorted(
-            (measured(each, values, sizes[each]) for each, values in held_out.items()), key=lambda c: c.score
-        )
+        tried = sorted((measured(each, values, sizes[each]) for each, values in scores.items()), key=lambda c: c.score)
         procedure = None if honest is None else measured("auto", honest, None)
         note = f"{self.folds}-fold cross-validation of {rows.n:,} rows, ± 95 % margin; lower is better."
         note += "" if honest is None else " The last row is the choosing itself, on rows that took no part in it."
-        reason = _reason(name, held_out, sizes, rows)
+        note += "".join(f" {each} refused some rows: {why}" for each, why in self.refused.items())
+        reason = _reason(name, scores, sizes, rows)
         return Choice(name, reason, self.rule.title, tuple(tried), procedure, note)
 
 
@@ -190,18 +184,18 @@ def difference(values: Floats, reference: Floats) -> Floats:
     return np.where(same, 0.0, values - np.where(same, 0.0, reference))
 
 
-def _simplest(held_out: dict[str, Floats], sizes: dict[str, int], rows: Predictions) -> str:
+def _simplest(scores: dict[str, Floats], sizes: dict[str, int], rows: Predictions) -> str:
     """The fewest parameters within one standard error of the best; the fewest of all where rows are too few to tell."""
     weights = rows.weights
-    if rows.n < FEWEST:
-        return min(held_out, key=lambda name: (np.isinf(held_out[name]).any(), name != "identity", sizes[name]))
-    best = _best(held_out, weights)
-    near = [name for name in held_out if _behind(held_out[name], held_out[best], weights) <= 1]
-    return min(near, key=lambda name: (name != "identity", sizes[name], np.average(held_out[name], weights=weights)))
+    if n_units(rows) < FEWEST:
+        return min(scores, key=lambda name: (np.isinf(scores[name]).any(), name != "identity", sizes[name]))
+    best = _best(scores, weights)
+    near = [name for name in scores if _behind(scores[name], scores[best], weights) <= 1]
+    return min(near, key=lambda name: (name != "identity", sizes[name], np.average(scores[name], weights=weights)))
 
 
-def _best(held_out: dict[str, Floats], weights: NDArray[Any] | None) -> str:
-    return min(held_out, key=lambda name: np.average(held_out[name], weights=weights))
+def _best(scores: dict[str, Floats], weights: NDArray[Any] | None) -> str:
+    return min(scores, key=lambda name: np.average(scores[name], weights=weights))
 
 
 def _behind(values: Floats, best: Floats, weights: NDArray[Any] | None) -> float:
@@ -216,15 +210,16 @@ def _behind(values: Floats, best: Floats, weights: NDArray[Any] | None) -> float
     return mean / error if error > 0 else (np.inf if mean > 0 else 0.0)
 
 
-def _reason(name: str, held_out: dict[str, Floats], sizes: dict[str, int], rows: Predictions) -> str:
-    if rows.n < FEWEST:
-        return f"{name}: {rows.n} rows are too few to vouch for more; {FEWEST} are needed."
-    best = _best(held_out, rows.weights)
+def _reason(name: str, scores: dict[str, Floats], sizes: dict[str, int], rows: Predictions) -> str:
+    if n_units(rows) < FEWEST:
+        what = "rows" if rows.groups is None else "groups"
+        return f"{name}: {n_units(rows)} {what} are too few to vouch for more; {FEWEST} are needed."
+    best = _best(scores, rows.weights)
     if name == best:
-        simpler = any(sizes[other] < sizes[name] for other in held_out)
+        simpler = any(sizes[other] < sizes[name] for other in scores)
         rest = "every simpler map is more than one standard error behind" if simpler else "none is simpler"
         return f"{name}: the best score on held-out rows, and {rest}."
-    behind = f"by only {number(_behind(held_out[name], held_out[best], rows.weights))} standard errors"
+    behind = f"by only {number(_behind(scores[name], scores[best], rows.weights))} standard errors"
     if name == "identity":
         return f"identity: {best} scores best, but {behind}, which is no ground to change the model."
     return f"{name}: {best} scores best, but {behind}, and needs {sizes[best]} parameters instead of {sizes[name]}."

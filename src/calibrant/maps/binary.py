@@ -42,11 +42,6 @@ class BinaryMap(CalibrationMap):
     def of_log_odds(self, z: Floats) -> Floats:
         """Repaired probabilities for log-odds, which may be infinite."""
 
-    def moves(self, probs: NDArray[Any]) -> Floats:
-        """What the map adds to each prediction, before anything is kept within [0, 1]."""
-        p = probs.astype(np.float64)
-        return self.from_probs(p) - p
-
     def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
         """Logits to repaired probabilities, in their own precision."""
         return inside(self.of_log_odds(logits.astype(np.float64)), logits.dtype)

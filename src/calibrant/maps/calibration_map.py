@@ -213,6 +213,11 @@ class CalibrationMap(SavedMap):
         self._check_shape(said, "probs")
         return self.from_probs(said)
 
+    def moves(self, probs: NDArray[Any]) -> NDArray[np.float64]:
+        """What the map adds to checked probabilities, before anything is kept within [0, 1]."""
+        p = probs.astype(np.float64)
+        return self.from_probs(p) - p
+
     def curve(self, points: int = 201) -> Line:
         """The map of a single event, for drawing: what is said and what should be."""
         inputs.check_count(points, "points", 2)

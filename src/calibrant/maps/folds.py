@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.maps.log_space import rows_that_count
 from calibrant.predictions import Predictions
+from calibrant.problems import InputError
 
 MOST_ROWS = 1 << 14
 """Rows up to which whole weights are written out as repeated rows."""
@@ -19,6 +22,22 @@ def unit_rows(predictions: Predictions) -> Predictions:
     if w is None or (w != np.floor(w)).any() or w.sum() > MOST_ROWS:
         return predictions
     return predictions.rows(np.repeat(np.arange(predictions.n), w.astype(np.intp))).without_weights()
+
+
+def held_out(predictions: Predictions, folds: int) -> Iterator[NDArray[np.bool_]]:
+    """The rows of each fold in turn. There are no more folds than rows, or than groups, which stay together."""
+    units = n_units(predictions)
+    if units < 2:
+        what = "row" if predictions.groups is None else "group"
+        raise InputError("labels", f"must hold two {what}s at least to judge one by the others", "there is one")
+    fold = dealt(predictions, min(folds, units))
+    for f in range(min(folds, units)):
+        yield fold == f
+
+
+def n_units(predictions: Predictions) -> int:
+    """Rows, or groups of rows that belong together."""
+    return predictions.n if predictions.groups is None else len(np.unique(predictions.groups))
 
 
 def dealt(predictions: Predictions, folds: int, seed: int = 0) -> NDArray[np.intp]:

@@ -12,7 +12,7 @@ from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.logits import inside, probabilities, tamed
 from calibrant.kernels.softmax_regression import Data, Found, Linear, fit, loss
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
-from calibrant.maps.folds import dealt, unit_rows
+from calibrant.maps.folds import dealt, held_out, n_units, unit_rows
 from calibrant.maps.log_space import (
     normalised_columns,
     raw_or_log_columns,
@@ -295,7 +295,7 @@ def _strengths(
     if "cv" not in wanted:
         return (*(0.0 if v == "cv" else float(v) for v in (how.strength, how.intercept)), ())  # type: ignore[return-value]
     rows = _some(unit_rows(predictions))
-    if rows.n < 2 * how.folds:
+    if n_units(rows) < 2 * how.folds:
         return STRENGTHS[0], STRENGTHS[0], (f"too few rows to choose a penalty; it is {STRENGTHS[0]:g}",)
     folds = _Folds(rows, space, zero, how)
     if how.penalty == "l2":
@@ -322,13 +322,12 @@ class _Folds:
 
     def __init__(self, rows: Predictions, space: Space, zero: float, how: _FullMatrix) -> None:
         self.penalty, self.k = how.penalty, rows.n_classes
-        fold = dealt(rows, how.folds)
         data = regression_data(rows, space, zero)
         start = tempered(rows, diagonal=False)
         self.parts = [
-            (data.rows(fold != f), data.rows(fold == f), data.weights[fold == f].sum()) for f in range(how.folds)
+            (data.rows(~unseen), data.rows(unseen), data.weights[unseen].sum()) for unseen in held_out(rows, how.folds)
         ]
-        self.starts = [start] * how.folds
+        self.starts = [start] * len(self.parts)
         self.centre = _centre(start, how.penalty)
         self.seen: dict[tuple[float, float], float] = {}
 

@@ -15,7 +15,7 @@ from calibrant.bins import Binning
 from calibrant.inputs import check_count
 from calibrant.interval import moments_of
 from calibrant.maps import METHODS, Histogram, Isotonic, recipe_of
-from calibrant.maps.folds import dealt, unit_rows
+from calibrant.maps.folds import held_out, unit_rows
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Record, Table, kind, number
@@ -170,14 +170,9 @@ def _unseen(
 ) -> tuple[Floats, Floats | None]:
     """The score of each row, mended by a map that has not seen it, and the weights."""
     units = unit_rows(rows)
-    if units.n < 2:
-        raise InputError("labels", "must hold two rows at least to be cross-fitted", "there is one")
-    folds = min(folds, units.n)
-    fold = dealt(units, folds)
     values = np.empty(units.n)
-    for f in np.unique(fold):
-        held_out = fold == f
-        values[held_out] = of(recipe.fit(units.rows(~held_out)).apply(units.rows(held_out)))
+    for unseen in held_out(units, folds):
+        values[unseen] = of(recipe.fit(units.rows(~unseen)).apply(units.rows(unseen)))
     return values, units.weights
 
 
