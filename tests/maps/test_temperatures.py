@@ -122,3 +122,24 @@ def test_huge_logits_end_in_probabilities():
         mended = recipe.fit([0, 1] * 5, logits=np.tile([[1.0, 0.2], [0.3, 0.7]], (5, 1))).apply(logits=rows)
         assert np.isfinite(mended).all()
         np.testing.assert_allclose(mended.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("temperature", [1e-3, 0.3, 1.0, 7.0, 1e3])
+def test_no_class_is_tied_anew(rng, temperature, dtype):
+    z = (rng.normal(size=(200, 6)) * 30).astype(dtype)
+    z[:, 1] = np.nextafter(z[:, 0], dtype(np.inf))  # one unit of rounding apart
+    z[:, 3] = z[:, 2]
+    z[::2, 4] -= dtype(1e4)
+    p = softmax(rng.normal(size=(200, 6)).astype(dtype) * 20)
+    p[:, 1] = np.nextafter(p[:, 0], dtype(1))
+    p[::2, 4] = 0
+    p /= p.sum(axis=1, keepdims=True)
+    base = cal.maps.TemperatureMap(tuple(range(6)), False, temperature=temperature)
+    for fitted in (base, EnsembleMap(tuple(range(6)), False, base=base, weights=[0.5, 0.2, 0.3])):
+        for said, mended in ((z, fitted.apply(logits=z)), (p, fitted.apply(p))):
+            assert mended.dtype == dtype
+            above, below = said[:, :, None] > said[:, None], said[:, :, None] == said[:, None]
+            assert np.array_equal(mended[:, :, None] > mended[:, None], above)
+            assert np.array_equal(mended[:, :, None] == mended[:, None], below)
+            np.testing.assert_allclose(mended.sum(axis=1, dtype=float), 1, atol=6 * np.finfo(dtype).eps)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.kernels.logits import row_blocks
+
 
 def keep_order(values: NDArray[Any], model: NDArray[Any]) -> NDArray[Any]:
     """`values` with the order of `model` in every row, which descends: strict where it is strict, tied where it is tied.
@@ -21,6 +23,32 @@ def keep_order(values: NDArray[Any], model: NDArray[Any]) -> NDArray[Any]:
     mended = values.copy()
     mended[~kept] = _lifted(values[~kept], strict[~kept])
     return mended
+
+
+def ranked_as(values: NDArray[Any], model: NDArray[Any]) -> NDArray[Any]:
+    """`values`, in which rounding may have tied classes of a row, with the order of `model`; rows without new ties as they are.
+
+    In no row may a class have overtaken another.
+    """
+    out = values
+    for rows in row_blocks(*values.shape):
+        tied = _ties(values[rows]) != _ties(model[rows])
+        if not tied.any():
+            continue
+        out = values.copy() if out is values else out
+        at = np.flatnonzero(tied) + rows.start
+        order = np.argsort(-model[at], axis=1, kind="stable")
+        mended = keep_order(np.take_along_axis(values[at], order, axis=1), np.take_along_axis(model[at], order, axis=1))
+        back = np.empty_like(mended)
+        np.put_along_axis(back, order, mended, axis=1)
+        out[at] = back
+    return out
+
+
+def _ties(rows: NDArray[Any]) -> NDArray[np.intp]:
+    """How many neighbours of a row are equal once it is sorted."""
+    ordered = np.sort(rows, axis=1)
+    return np.count_nonzero(ordered[:, 1:] == ordered[:, :-1], axis=1)
 
 
 def _lifted(values: NDArray[Any], strict: NDArray[np.bool_]) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.kernels.logits import inside, probabilities, two_columns
 from calibrant.kernels.mixture import fit_mixture
+from calibrant.kernels.ranks import ranked_as
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
 from calibrant.maps.log_space import happened, reading_of_zero, rows_that_count
 from calibrant.maps.temperature import Temperature, TemperatureMap
@@ -87,14 +88,15 @@ class EnsembleMap(CalibrationMap):
         """The three parts, added."""
         assert self.base is not None
         wide = probs.astype(np.float64)
-        return self._mixed(self.base.from_probs(wide), wide, probs.dtype)
+        return self._mixed(self.base.from_probs(wide), wide, probs)
 
     def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
         """The three parts, added."""
         assert self.base is not None
         wide = logits.astype(np.float64)
-        return self._mixed(self.base.from_logits(wide), probabilities(wide), logits.dtype)
+        return self._mixed(self.base.from_logits(wide), probabilities(wide), logits)
 
-    def _mixed(self, tempered: NDArray[np.float64], said: NDArray[np.float64], dtype: Any) -> NDArray[Any]:
+    def _mixed(self, tempered: NDArray[np.float64], said: NDArray[np.float64], given: NDArray[Any]) -> NDArray[Any]:
         first, second, third = self.weights
-        return inside(first * tempered + second * said + third / len(self.classes), dtype)
+        mended = inside(first * tempered + second * said + third / len(self.classes), given.dtype)
+        return ranked_as(mended, given) if given.ndim == 2 and self.keeps_ranking else mended

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.kernels import temperature as kernel
 from calibrant.kernels.logits import inside, probabilities
+from calibrant.kernels.ranks import ranked_as
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
 from calibrant.maps.log_space import label_logits, log_columns, raw_or_log_columns, reading_of_zero, rows_that_count
 from calibrant.problems import InputError, MapError
@@ -109,12 +110,15 @@ class TemperatureMap(CalibrationMap):
 
     def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
         """softmax(z/T)."""
-        return inside(probabilities(self.new_logits(logits)))
+        mended = inside(probabilities(self.new_logits(logits)))
+        return mended if logits.ndim == 1 else ranked_as(mended, logits)
 
     def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
         """p^(1/T), normalised."""
         columns = log_columns(probs, self.zero)
-        return self.from_logits(columns[:, 1] - columns[:, 0] if probs.ndim == 1 else columns)
+        if probs.ndim == 1:
+            return self.from_logits(columns[:, 1] - columns[:, 0])
+        return ranked_as(inside(probabilities(self.new_logits(columns))), probs)
 
 
 def _cautions(found: kernel.Found, bounds: tuple[float, float]) -> tuple[str, ...]:
