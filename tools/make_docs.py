@@ -131,8 +131,9 @@ def _which_map() -> str:
 - **Any map of one event for several classes:** `OneVsRest(recipe)`, or `TopLabel(recipe)`, which keeps the top class.
 - **Forecasts of a number:** `VariancePlatt`, `StdScaling`, `QuantileRecalibration`.
 
-A probability of exactly 0 that then happens costs an infinite log score. So a map reads 0 as a rounding unit where the data show that
-"never" happens, says so in `map.fit.cautions`, and never answers 0 itself; `identity` and `bounded=False` are the exceptions.
+A probability of exactly 0 that then happens costs an infinite log score. So no map answers 0; `identity` and `bounded=False` are the
+exceptions. Maps that need the logarithm of a 0 in the data of their fit read it as the rounding unit of its precision, in the fit and
+after it, and say so in `map.fit.cautions`; temperature scaling does so only where what was given 0 happened.
 """
 
 
