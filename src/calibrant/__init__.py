@@ -68,7 +68,7 @@ _HOMES = {
     ),
     "predictions": ("Predictions",),
     "problems": ("CalibrantError", "FileError", "InputError", "MapError", "MissingExtra"),
-    "results": ("BinTable", "ClassTable", "Curve", "Estimate", "Interval", "Line", "Table"),
+    "results": ("BinTable", "ClassTable", "Curve", "Estimate", "Interval", "Line", "Table", "TestResult"),
     "score": (
         "BrierScore",
         "KernelScore",

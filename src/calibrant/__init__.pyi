@@ -70,6 +70,7 @@ from calibrant.results import Estimate as Estimate
 from calibrant.results import Interval as Interval
 from calibrant.results import Line as Line
 from calibrant.results import Table as Table
+from calibrant.results import TestResult as TestResult
 from calibrant.score import BrierScore as BrierScore
 from calibrant.score import KernelScore as KernelScore
 from calibrant.score import LogScore as LogScore

@@ -334,6 +334,48 @@ class Estimate(Record):
         )
 
 
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class TestResult(Record):
+    """The answer of a test: how far the statistic is from what a calibrated model shows, and how often chance goes that far."""
+
+    name: str
+    title: str
+    statistic: float
+    p_value: float
+    n: int
+    null: str
+    """what is assumed under calibration, and how its distribution was found"""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    cautions: tuple[str, ...] = ()
+
+    __test__: ClassVar[bool] = False  # not a test case, whatever its name says
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "statistic", float(self.statistic))
+        object.__setattr__(self, "p_value", float(self.p_value))
+        object.__setattr__(self, "settings", MappingProxyType(_revived(_plain(dict(self.settings)))))
+        object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
+        object.__setattr__(self, "cautions", tuple(self.cautions))
+
+    def rejects(self, level: float = 0.05) -> bool:
+        """Is calibration refused when false alarms are allowed with probability `level`?"""
+        return self.p_value <= level
+
+    def details(self) -> str:
+        """p-value, sample size and null in a line."""
+        return f"p = {number(self.p_value)}; n = {self.n:,}; {self.null}"
+
+    def __repr__(self) -> str:
+        cautions = [f"  caution: {c}" for c in self.cautions]
+        return "\n".join([f"{self.title} {number(self.statistic)} ({self.details()})", *cautions])
+
+    def _repr_html_(self) -> str:
+        cautions = "".join(f"<br><small>⚠ {escape(c)}</small>" for c in self.cautions)
+        return f"<p><b>{escape(self.title)}</b> {number(self.statistic)} <small>{escape(self.details())}</small>{cautions}</p>"
+
+
 def number(value: float | None, digits: int = 4) -> str:
     """A number for people: four significant digits below one, no exponent where none is needed."""
     if value is None:
