@@ -25,6 +25,7 @@ _HOMES = {
     "estimate.expected": ("expected_ece",),
     "estimate.fitted": ("fitted_error",),
     "estimate.mmce": ("mmce",),
+    "estimate.posterior": ("posterior_error",),
     "estimate.skce": ("skce",),
     "estimate.smooth": ("smooth_error",),
     "estimate.sweep": ("sweep_error",),

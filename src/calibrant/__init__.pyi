@@ -20,6 +20,7 @@ from calibrant.estimate.fitted import fitted_error as fitted_error
 from calibrant.estimate.label_binned import label_binned_error as label_binned_error
 from calibrant.estimate.mean_gap import mean_gap as mean_gap
 from calibrant.estimate.mmce import mmce as mmce
+from calibrant.estimate.posterior import posterior_error as posterior_error
 from calibrant.estimate.root_brier import root_brier as root_brier
 from calibrant.estimate.skce import skce as skce
 from calibrant.estimate.smooth import smooth_error as smooth_error

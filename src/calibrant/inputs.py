@@ -350,6 +350,13 @@ def check_positive(argument: str, value: Any) -> float:
     return float(value)
 
 
+def check_level(level: Any) -> float:
+    """A probability strictly between 0 and 1, such as the level of an interval."""
+    if isinstance(level, bool) or not isinstance(level, float | int | np.floating) or not 0 < level < 1:
+        raise InputError("level", "must lie between 0 and 1", f"it is {level!r}")
+    return float(level)
+
+
 def check_column(values: Any, argument: str, n: int | None = None) -> FloatArray:
     """One finite float64 number a row, `n` of them if that is known."""
     array = floats(values, argument).astype(np.float64)

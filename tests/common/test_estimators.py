@@ -230,8 +230,12 @@ def test_equal_predictions_are_one_point(rng, about, view, shape):
 def test_certain_and_right(about, view, shape):
     labels = np.array([0, 1, 1, 0, 1])
     probs = labels.astype(float) if shape == "event" else np.eye(3)[labels]
-    slack = 5e-16 if about.name == "fitted" else 0  # a map never answers 0 or 1, but the number next to it
-    assert estimate(about, some.Rows(labels, probs), view).value <= slack
+    assert estimate(about, some.Rows(labels, probs), view).value <= SLACK.get(about.name, 0)
+
+
+SLACK = {"fitted": 1 / 7, "posterior": 5e-16}
+"""A mean over all maps still possible doubts five certain rows, by no more than the rule of succession; their median says the
+number next to 0 or 1."""
 
 
 @every(WEIGHTED)

@@ -9,6 +9,7 @@ import calibrant as cal
 from calibrant import InputError
 from calibrant.kernels.gaussian_process import BENDS, LENGTHS_IN_P, LENGTHS_IN_Z, LINES, posteriors, prior_features
 from calibrant.kernels.logits import log_odds, sigmoid
+from calibrant.maps.gaussian_process import OPEN
 
 TRAPS = {
     "all equal": ([0, 1, 1, 0, 1], [0.3] * 5),
@@ -42,6 +43,12 @@ def cells(rng, m=12):
     return z, w, rng.binomial(w.astype(int), sigmoid(0.5 * z + np.sin(z))).astype(float)
 
 
+def before(straight):
+    """What each prior weighs before the data: the straight lines `straight` together, the bends the rest."""
+    bends = len(LINES) * len(BENDS) * (len(LENGTHS_IN_P) + len(LENGTHS_IN_Z))
+    return np.append(np.full(len(LINES), straight / len(LINES)), np.full(bends, (1 - straight) / bends))
+
+
 def test_features_are_roots_of_the_priors(rng):
     z, _, _ = cells(rng)
     features = [phi for stacked in prior_features(z) for phi in stacked]
@@ -62,8 +69,20 @@ def test_the_posterior_is_laplaces_approximation(rng):
         fitted = (s * mean - w * np.logaddexp(0, mean)).sum()
         logdet = np.linalg.slogdet(np.eye(len(z)) + prior * curvature)[1]
         evidence.append(fitted - 0.5 * f @ slope - 0.5 * logdet)
-    share = np.exp(evidence - np.max(evidence))
-    assert found.share == pytest.approx(share / share.sum(), abs=1e-6)
+    share = before(0.7) * np.exp(evidence - np.max(evidence))
+    assert found.share(0.7) == pytest.approx(share / share.sum(), abs=1e-6)
+
+
+def test_draws_have_the_moments_of_the_mixture(rng):
+    z, w, s = cells(rng)
+    found = posteriors(z, w, s)
+    share = found.share(0.5)
+    drawn = found.drawn(share, 20_000, np.random.default_rng(1))
+    mean = share @ found.mean
+    variance = share @ (found.variance + (found.mean - mean) ** 2)
+    assert len(drawn) == 20_000
+    assert (np.abs(drawn.mean(axis=0) - mean) < 5 * np.sqrt(variance / 20_000)).all()
+    assert drawn.var(axis=0) == pytest.approx(variance, rel=0.1)  # ten standard errors of a normal variance
 
 
 def world(rng, n, bent=True):
@@ -98,7 +117,7 @@ def test_over_maps_drawn_from_the_priors_the_band_holds_as_often_as_it_says(rng)
         probs = np.sort(rng.random(1500))
         z = log_odds(probs)
         grid = np.linspace(z[0], z[-1], 150)
-        features = [phi for stacked in prior_features(grid) for phi in stacked][rng.integers(100)]
+        features = [phi for stacked in prior_features(grid) for phi in stacked][rng.choice(100, p=before(OPEN))]
         drawn = features @ rng.normal(size=features.shape[1])
         labels = (rng.random(1500) < sigmoid(z + np.interp(z, grid, drawn))).astype(int)
         band = cal.GaussianProcessMap().fit(labels, probs).band(0.9)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant.about import About
 from calibrant.inputs import check_choice, check_count
-from calibrant.maps import PiecewiseLinear, recipe_of
+from calibrant.maps import GaussianProcessMap, recipe_of
 from calibrant.maps.folds import held_out, unit_rows
 from calibrant.maps.gaussian_process import GaussianProcessTable
 from calibrant.maps.several import as_predictions
@@ -18,8 +18,8 @@ from calibrant.results import Curve, Estimate
 
 Floats = NDArray[np.float64]
 
-DEFAULT = PiecewiseLinear(identity=False)
-"""Of the maps compared on worlds with a known truth, the one that is never far behind the best: see docs/fitting.md."""
+DEFAULT = GaussianProcessMap()
+"""Of the maps compared on worlds with a known truth, the closest one: see docs/fitting.md."""
 
 BIAS = {
     "temperature": "understates errors that no single temperature makes",
@@ -58,8 +58,9 @@ def fitted_error(
     """How far does a map that mends these predictions have to move them? ECE by fitting (Kängsepp et al. 2023).
 
     `map` is the name or recipe of a map of a single event. Fitted on these rows, ĉ is the reliability curve (`parts["curve"]`,
-    with a band where the map knows one) and the error is the mean of |ĉ(p) − p|^α. `PiecewiseLinear(space="probability")` gives
-    ECE_PL, the default ECE_PL3, `GaussianProcessMap()` ECE_GP, and `UnitSlopeBins(bins)` the binned ECE itself.
+    with a band where the map knows one) and the error is the mean of |ĉ(p) − p|^α. The default, `GaussianProcessMap()`, gives
+    ECE_GP, `PiecewiseLinear(space="probability", identity=False)` ECE_PL, `PiecewiseLinear(identity=False)` ECE_PL3, and
+    `UnitSlopeBins(bins)` the binned ECE itself. `posterior_error` asks the same Gaussian process which errors are possible.
 
     `cross_fitted=True` judges each row by a map that has not seen it: mean of sign(ĉ − p)(y − p) for norm 1, of
     (p − y)² − (ĉ − y)² for norm 2. Its expectation never exceeds the true error, whatever the map, so it shows how much error

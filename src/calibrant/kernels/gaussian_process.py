@@ -33,19 +33,43 @@ ENOUGH = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posteriors:
-    """Of each prior: mean and variance of η in each cell `(priors, cells)`, and the share of the prior in the average."""
+    """Of each prior: mean and root of the covariance of η in the cells, and how well the prior foretells the data."""
 
     mean: Floats
-    variance: Floats
-    share: Floats
+    """`(priors, cells)`"""
+    roots: tuple[Floats, ...]
+    """`(features, cells)` for each prior: standard normal numbers times this are η − mean"""
+    evidence: Floats
+    """logarithms of the marginal likelihoods"""
+
+    @property
+    def variance(self) -> Floats:
+        """Of η in each cell, `(priors, cells)`."""
+        return np.stack([np.einsum("km,km->m", root, root) for root in self.roots])
+
+    def share(self, straight: float) -> Floats:
+        """The share of each prior in an average, where the straight lines weighed `straight` before the data were seen."""
+        lines = np.arange(len(self.mean)) < len(LINES)
+        before = np.where(lines, straight / lines.sum(), (1 - straight) / (~lines).sum())
+        share = before * np.exp(self.evidence - self.evidence.max())
+        return share / share.sum()
+
+    def drawn(self, share: Floats, count: int, rng: np.random.Generator) -> Floats:
+        """`count` draws of η in all cells together, `(draws, cells)`; each prior has its share, rounded at random."""
+        at = (np.arange(count) + rng.random()) / count
+        parts = np.bincount(np.searchsorted(np.cumsum(share)[:-1], at, side="right"), minlength=len(share))
+        found = [
+            self.mean[k] + rng.standard_normal((parts[k], len(self.roots[k]))) @ self.roots[k]
+            for k in np.flatnonzero(parts)
+        ]
+        return np.concatenate(found)
 
 
 def posteriors(z: Floats, w: Floats, s: Floats) -> Posteriors:
-    """The posterior of every prior of the grid, weighed by its marginal likelihood."""
-    parts = [_laplace(features, z, w, s) for features in prior_features(z)]
-    mean, variance, evidence = (np.concatenate(part) for part in zip(*parts, strict=True))
-    share = np.exp(evidence - evidence.max())
-    return Posteriors(mean, variance, share / share.sum())
+    """The posterior of every prior of the grid; the straight lines come first."""
+    found = [_laplace(features, z, w, s) for features in prior_features(z)]
+    mean, evidence = np.concatenate([f[0] for f in found]), np.concatenate([f[2] for f in found])
+    return Posteriors(mean, tuple(root for f in found for root in f[1]), evidence)
 
 
 def prior_features(z: Floats) -> list[Floats]:
@@ -76,14 +100,14 @@ def _root(place: Floats) -> Floats:
 
 
 def _laplace(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean and variance of η, and the logarithm of the marginal likelihood, for each prior."""
+    """Mean of η, roots of its covariance, and the logarithm of the marginal likelihood, for each prior."""
     beta, value = _climb(features, z, w, s)
     mean = z + _times(features, beta)
     mu = sigmoid(mean)
     root = np.linalg.cholesky(_curvature(features, w * mu * (1 - mu)))
     spread = np.linalg.solve(root, features.transpose(0, 2, 1))
     evidence = value - np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
-    return mean, np.einsum("gkm,gkm->gm", spread, spread), evidence
+    return mean, spread, evidence
 
 
 def _climb(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, Floats]:

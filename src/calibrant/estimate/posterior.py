@@ -1,0 +1,78 @@
+"""Calibration error as a posterior: how large may it be, given the data? Median and interval over all curves still possible."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrant.about import About
+from calibrant.inputs import check_choice, check_level
+from calibrant.kernels.logits import sigmoid
+from calibrant.maps.gaussian_process import OPEN, believed, table_of
+from calibrant.maps.several import as_predictions
+from calibrant.predictions import admit
+from calibrant.results import Estimate, Interval
+
+DRAWS = 2000
+"""Curves drawn from the posterior."""
+
+
+def posterior_error(
+    labels: Any,
+    probs: Any = None,
+    *,
+    norm: Literal[1, 2, "max"] = 1,
+    root: bool = True,
+    level: float = 0.95,
+    view: Any = "auto",
+    weights: Any = None,
+) -> Estimate:
+    """How large is the calibration error, as far as these rows can tell? No bins; small where calibration is likely.
+
+    A Gaussian process around the model's own log-odds (as in `GaussianProcessMap`) says which calibration curves the data leave
+    possible. The error of each of them is known; the value is their median and the interval holds `level` of them. What is
+    possible includes "calibrated", so the error of a calibrated model comes out near 0 instead of at a noise floor.
+
+    The curve with its band is `parts["curve"]`. Curves are drawn with a fixed seed: the same rows give the same answer.
+
+    Examples
+    --------
+    >>> import calibrant as cal, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> probs = rng.random(2000)
+    >>> calibrated = cal.posterior_error(rng.random(2000) < probs, probs)
+    >>> calibrated.value < 0.005 < cal.ece(rng.random(2000) < probs, probs).value
+    True
+    """
+    check_choice("norm", norm, (1, 2, "max"))
+    check_level(level)
+    predictions = admit(labels, probs, weights=weights)
+    rows = as_predictions(predictions.event(view))
+    belief = believed(rows)
+    curves = sigmoid(belief.found.drawn(belief.found.share(OPEN), DRAWS, np.random.default_rng(0)))
+    away = np.abs(curves - sigmoid(belief.places))
+    errors = np.sort(away[:, belief.support > 0].max(axis=1) if norm == "max" else away**norm @ belief.support)
+    if norm == 2 and root:
+        errors = np.sqrt(errors)
+    low, value, high = np.quantile(errors, [(1 - level) / 2, 0.5, (1 + level) / 2]).tolist()
+    described = {"view": predictions.view(view), "norm": norm, "root": root}
+    kind = {1: "", 2: "RMS " if root else "squared ", "max": "largest "}[norm]
+    title = f"{kind}calibration error, posterior median"
+    parts = {"curve": table_of(rows, belief).band(level)}
+    interval = Interval(low, high, float(level), "posterior")
+    return Estimate("posterior_error", title, value, rows.n, interval, None, described, parts, belief.cautions)
+
+
+ABOUT = About(
+    name="posterior",
+    title="calibration error, posterior median",
+    function=posterior_error,
+    quantity="mean distance between prediction and rate, over the curves the data leave possible",
+    views=("binary", "top", "class k"),
+    needs="sorted rows",
+    bias="towards 0 where rows are few and the error is small",
+    cost="one sort and a hundred small fits",
+    source="posterior over calibration curves; this package",
+    also_called=("ECE_posterior", "GP error"),
+)
