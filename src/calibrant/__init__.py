@@ -9,7 +9,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "": ("plot", "report"),
+    "": ("plot", "report", "simulate"),
     "bins": ("Edges", "EqualMass", "EqualWidth"),
     "estimate.binned": ("binned_error", "ece"),
     "estimate.canonical": ("canonical_error",),
@@ -87,6 +87,7 @@ _HOMES = {
     "verbs.decompose": ("Decomposition", "decompose"),
     "verbs.diagnose": ("Diagnosis", "diagnose"),
     "verbs.recalibrate": ("recalibrate",),
+    "verbs.trust": ("Trust", "trust"),
     "verbs.upper_bound": ("upper_bound",),
 }
 """Where each public name lives; tests/test_public_names.py holds it equal to the list in __init__.pyi."""

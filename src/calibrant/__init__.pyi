@@ -2,6 +2,7 @@
 
 from calibrant import plot as plot
 from calibrant import report as report
+from calibrant import simulate as simulate
 from calibrant.bins import Edges as Edges
 from calibrant.bins import EqualMass as EqualMass
 from calibrant.bins import EqualWidth as EqualWidth
@@ -91,6 +92,8 @@ from calibrant.verbs.decompose import decompose as decompose
 from calibrant.verbs.diagnose import Diagnosis as Diagnosis
 from calibrant.verbs.diagnose import diagnose as diagnose
 from calibrant.verbs.recalibrate import recalibrate as recalibrate
+from calibrant.verbs.trust import Trust as Trust
+from calibrant.verbs.trust import trust as trust
 from calibrant.verbs.upper_bound import upper_bound as upper_bound
 
 __version__: str

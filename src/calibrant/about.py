@@ -31,6 +31,8 @@ class About:
     """acronyms users search for"""
     soft_labels: bool = True
     weights: bool = True
+    of_the_error: bool = True
+    """does it estimate the true calibration error of its norm, rather than a quantity of its own?"""
 
     @property
     def mergeable(self) -> bool:

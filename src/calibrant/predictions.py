@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from calibrant.inputs import FloatArray
 from calibrant.kernels.groups import Groups, grouped
 from calibrant.kernels.logits import probabilities
 from calibrant.problems import InputError
+
+if TYPE_CHECKING:
+    from calibrant.forecasts import GaussianForecasts, QuantileForecasts, SampleForecasts
 
 VIEWS = ("auto", "binary", "top", "class k", "classwise")
 
@@ -126,6 +129,52 @@ class Predictions:
         return self
 
     @classmethod
+    def from_gaussian(
+        cls, labels: Any, mean: Any, variance: Any, *, weights: Any = None, groups: Any = None
+    ) -> GaussianForecasts:
+        """Forecasts of a real number as a Gaussian: one mean and one variance a row.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> cal.Predictions.from_gaussian([1.2, 0.3], mean=[1.0, 0.0], variance=[0.5, 0.5])
+        GaussianForecasts(2 rows)
+        """
+        from calibrant.forecasts import GaussianForecasts  # forecasts stands on this module
+
+        return GaussianForecasts(labels, mean, variance, weights=weights, groups=groups)
+
+    @classmethod
+    def from_quantiles(
+        cls, labels: Any, levels: Any, values: Any, *, weights: Any = None, groups: Any = None
+    ) -> QuantileForecasts:
+        """Forecasts of a real number as quantiles: `levels` for all rows, and a row of `values` each, `(n, q)`.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> cal.Predictions.from_quantiles([1.2, 0.3], [0.1, 0.5, 0.9], [[0, 1, 2], [-1, 0, 1]])
+        QuantileForecasts(2 rows, 3 levels)
+        """
+        from calibrant.forecasts import QuantileForecasts
+
+        return QuantileForecasts(labels, levels, values, weights=weights, groups=groups)
+
+    @classmethod
+    def from_samples(cls, labels: Any, samples: Any, *, weights: Any = None, groups: Any = None) -> SampleForecasts:
+        """Forecasts of a real number as draws from its distribution, or members of an ensemble, `(n, m)`.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> cal.Predictions.from_samples([1.2, 0.3], [[0.0, 1.0, 2.0, 0.5], [-1.0, 0.0, 1.0, 0.2]])
+        SampleForecasts(2 rows, 4 samples)
+        """
+        from calibrant.forecasts import SampleForecasts
+
+        return SampleForecasts(labels, samples, weights=weights, groups=groups)
+
+    @classmethod
     def read(cls, path: Any, **columns: Any) -> Predictions:
         """Read a CSV, Parquet, Arrow/Feather, NPZ or JSON-lines file; see `calibrant.read` for the column names."""
         from calibrant.files import read  # files stands on this module
@@ -221,7 +270,7 @@ class Predictions:
         >>> cal.Predictions([0, 1, 1], [0.2, 0.7, 0.9]).rows(slice(1, 3)).probs
         array([0.7, 0.9])
         """
-        chosen = self._chosen(which)
+        chosen = chosen_rows(which, self.labels, self.weights)
         part = self._copy()
         part.labels = self.labels[chosen]
         part._probs = None if self._probs is None else self._probs[chosen]
@@ -230,23 +279,6 @@ class Predictions:
         part.groups = None if self.groups is None else self.groups[chosen]
         part._protect()
         return part
-
-    def _chosen(self, which: Any) -> Any:
-        """Rows by mask, slice or indices, checked."""
-        if not isinstance(which, slice):
-            which = to_numpy(which, "which")
-            which = which.astype(np.intp) if not which.size else which
-            if which.ndim != 1:
-                raise InputError("which", "must be a mask, a slice or indices of rows", f"its shape is {which.shape}")
-        try:
-            labels = self.labels[which]
-        except IndexError as error:
-            raise InputError("which", f"must be a mask, a slice or indices of {self.n} rows", str(error)) from error
-        if not labels.size:
-            raise InputError("which", "must choose at least one row", "it chooses none")
-        if self.weights is not None and not self.weights[which].any():
-            raise InputError("which", "must choose rows of some weight", "all chosen weights are zero")
-        return which
 
     def with_probs(self, probs: Any, *, made_by: Any = None) -> Predictions:
         """The same rows with other probabilities of the same shape, such as a map's output (`made_by` that map)."""
@@ -351,6 +383,24 @@ class Predictions:
         if name.isdecimal() and int(name) < len(names):
             return int(name)
         raise InputError("view", f"must name one of the classes {inputs.listed(names)}", f"it asks for class {name!r}")
+
+
+def chosen_rows(which: Any, labels: NDArray[Any], weights: NDArray[Any] | None) -> Any:
+    """Rows by mask, slice or indices, checked."""
+    if not isinstance(which, slice):
+        which = to_numpy(which, "which")
+        which = which.astype(np.intp) if not which.size else which
+        if which.ndim != 1:
+            raise InputError("which", "must be a mask, a slice or indices of rows", f"its shape is {which.shape}")
+    try:
+        found = labels[which]
+    except IndexError as error:
+        raise InputError("which", f"must be a mask, a slice or indices of {len(labels)} rows", str(error)) from error
+    if not found.size:
+        raise InputError("which", "must choose at least one row", "it chooses none")
+    if weights is not None and not weights[which].any():
+        raise InputError("which", "must choose rows of some weight", "all chosen weights are zero")
+    return which
 
 
 def admit(labels: Any, probs: Any = None, *, weights: Any = None) -> Predictions:

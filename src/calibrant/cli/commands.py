@@ -12,16 +12,19 @@ import click
 import calibrant as cal
 from calibrant import files
 from calibrant.about import About, find
-from calibrant.cli.group import FAILED, Calibrant, column_options
+from calibrant.cli import forecasts
+from calibrant.cli.forecasts import forecast_columns
+from calibrant.cli.group import FAILED, FORECAST_OPTIONS, Calibrant, column_options
 from calibrant.estimate import ESTIMATORS
-from calibrant.maps import METHODS, CalibrationMap
+from calibrant.maps import METHODS, REGRESSION_METHODS, CalibrationMap, RegressionMap
 from calibrant.problems import FileError, InputError
 from calibrant.results import SCHEMA
-from calibrant.score import SCORES
+from calibrant.score import FORECAST_SCORES, SCORES
 
 if TYPE_CHECKING:
     from calibrant.predictions import Predictions
     from calibrant.verbs.diagnose import Diagnosis
+    from calibrant.verbs.diagnose_regression import ForecastDiagnosis
 
 FILE = click.Path(path_type=Path)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, and nothing else.")
@@ -44,6 +47,7 @@ def main() -> None:
       calibrant recalibrate valid.csv -o map.json     fit a repair
       calibrant compare test.csv map.json             does it help on other data?
       calibrant decompose test.csv                    where does the score come from?
+      calibrant trust test.csv                        which estimator to believe at this size?
       calibrant apply map.json new.csv -o better.csv  use it; needs no labels
 
     `calibrant COMMAND --help` explains a command with examples.
@@ -53,10 +57,16 @@ def main() -> None:
 @main.command(short_help="Is it calibrated?")
 @click.argument("file", type=FILE)
 @column_options()
+@column_options(*FORECAST_OPTIONS)
 @click.option("--view", default="auto", metavar="VIEW", help="binary, top, or 'class NAME'.  [default: by the columns]")
 @click.option("--report", type=FILE, metavar="PATH", help="Also write a report: .html for people, .json for machines.")
 @as_json
-@click.option("--fail-above", type=click.FloatRange(min=0), metavar="X", help="Exit with 1 if the ECE exceeds X.")
+@click.option(
+    "--fail-above",
+    type=click.FloatRange(min=0),
+    metavar="X",
+    help="Exit with 1 if the ECE exceeds X (PIT error for forecasts).",
+)
 def diagnose(
     file: Path, view: str, report: Path | None, as_json: bool, fail_above: float | None, **columns: Any
 ) -> None:
@@ -64,6 +74,7 @@ def diagnose(
 
     With one column of probabilities the question is whether the event happens as often as said. With a column for each
     class it is whether the top class is right as often as said (--view top); --view 'class cat' asks about one class.
+    With --mean and --variance (or --std) it is about forecasts of a real number.
 
     \b
     Examples:
@@ -71,7 +82,12 @@ def diagnose(
       calibrant diagnose test.parquet --label y --probs 'prob_*' --report report.html
       calibrant diagnose scores.csv --probs score --classes no,yes
       calibrant diagnose test.npz --json --fail-above 0.05 > diagnosis.json
+      calibrant diagnose prices.csv --label price --mean mu --variance var
     """
+    told = forecast_columns(columns)
+    if told is not None:
+        forecasts.diagnose(file, told, report, as_json, fail_above)
+        return
     predictions, source = read(file, columns)
     found = cal.diagnose(predictions, view=view, name=file.name)
     if as_json:
@@ -145,15 +161,16 @@ def view_option(about: About, view: str) -> dict[str, str]:
 @click.option("-o", "--output", type=FILE, metavar="PATH", help="Where to save the map, as JSON.")
 @click.option(
     "--method",
-    type=click.Choice(["auto", *METHODS]),
-    default="temperature",
-    show_default=True,
-    help="The repair; auto chooses by cross-validation.",
+    type=click.Choice(["auto", *METHODS, *REGRESSION_METHODS]),
+    help="The repair; auto chooses by cross-validation.  [default: temperature, for forecasts variance_platt]",
 )
 @column_options()
+@column_options(*FORECAST_OPTIONS)
 @force
 @as_json
-def recalibrate(file: Path, output: Path | None, method: str, force: bool, as_json: bool, **columns: Any) -> None:
+def recalibrate(
+    file: Path, output: Path | None, method: str | None, force: bool, as_json: bool, **columns: Any
+) -> None:
     """Fit a map that repairs the model's probabilities, and save it.
 
     Fit on validation data: rows that the model was not trained on, and other rows than those you judge it by.
@@ -165,17 +182,16 @@ def recalibrate(file: Path, output: Path | None, method: str, force: bool, as_js
       calibrant recalibrate valid.parquet --logits 'logit_*' -o map.json
       calibrant recalibrate valid.npz --method auto -o map.json
       calibrant recalibrate valid.npz --method temperature --json > map.json
+      calibrant recalibrate valid.csv --label price --mean mu --std sigma -o map.json
     """
     if output is None and not as_json:
         raise click.UsageError("Say where to save the map: -o map.json. Or print it with --json.")
-    predictions, source = read(file, columns)
-    if method == "auto":
-        from calibrant.cli import screen
-
-        with screen.progress("Trying maps") as tell:
-            fitted = cal.recalibrate(predictions, cal.Auto(progress=tell))
+    told = forecast_columns(columns)
+    fitted: CalibrationMap | RegressionMap
+    if told is not None:
+        fitted, source = forecasts.recalibrate(file, told, method or "usual")
     else:
-        fitted = cal.recalibrate(predictions, method)
+        fitted, source = recalibrated(file, columns, method or "usual")
     if output is not None:
         check_free(output, force)
         fitted.save(output)
@@ -188,6 +204,17 @@ def recalibrate(file: Path, output: Path | None, method: str, force: bool, as_js
     terminal.print(source, style="dim")
     screen.show_map(terminal, fitted)
     terminal.print(f"Saved as {output}. Next, on other data: calibrant compare TEST {output}")
+
+
+def recalibrated(file: Path, columns: dict[str, Any], method: str) -> tuple[CalibrationMap, str]:
+    """A map of the probabilities in a file, and where they were found."""
+    predictions, source = read(file, columns)
+    if method != "auto":
+        return cal.recalibrate(predictions, method), source
+    from calibrant.cli import screen
+
+    with screen.progress("Trying maps") as tell:
+        return cal.recalibrate(predictions, cal.Auto(progress=tell)), source
 
 
 def load_class_map(path: Path) -> CalibrationMap:
@@ -204,13 +231,14 @@ def load_class_map(path: Path) -> CalibrationMap:
 @click.option(
     "-o", "--output", required=True, type=FILE, metavar="PATH", help="Where to write; the ending is the format."
 )
-@column_options("probs", "logits", "classes", "normalize")
+@column_options("probs", "logits", "classes", "normalize", *FORECAST_OPTIONS)
 @force
 def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any) -> None:
     """Repair the probabilities in a file with a saved map. Labels are not needed.
 
     All columns are kept. The repaired probabilities take the place of the old ones, or of the logits (logit_cat becomes
-    prob_cat). The output may have another format than the input.
+    prob_cat). The output may have another format than the input. A map of forecasts repairs the column of variances or of
+    standard deviations.
 
     \b
     Examples:
@@ -218,6 +246,11 @@ def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any)
       calibrant apply map.json new.parquet -o better.arrow --probs 'p_*'
       calibrant apply map.json new.npz -o new.npz --force
     """
+    told = forecast_columns(columns)
+    found = cal.load_map(map_file)
+    if isinstance(found, RegressionMap):
+        forecasts.apply(found, file, told or {}, output, force)
+        return
     fitted = load_class_map(map_file)
     said = files.read_said(file, **columns)
     order = None if said.values.ndim == 1 or said.classes is None else order_of(fitted, said.classes)
@@ -232,7 +265,12 @@ def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any)
 @main.command(short_help="Did the repair help?")
 @click.argument("before", type=FILE)
 @click.argument("after", type=FILE)
-@click.option("--score", type=click.Choice(list(SCORES)), default="brier", show_default=True, help="The proper score.")
+@click.option(
+    "--score",
+    type=click.Choice(["auto", *SCORES, *FORECAST_SCORES]),
+    default="auto",
+    help="The proper score.  [default: brier, for forecasts dawid_sebastiani]",
+)
 @click.option(
     "--level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -242,6 +280,7 @@ def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any)
     help="Confidence of the interval.",
 )
 @column_options()
+@column_options(*FORECAST_OPTIONS)
 @click.option("--report", type=FILE, metavar="PATH", help="Also write a report: .html for people, .json for machines.")
 @as_json
 @click.option("--fail-if-worse", is_flag=True, help="Exit with 1 if AFTER is detectably worse.")
@@ -266,11 +305,14 @@ def compare(
       calibrant compare test.csv map.json
       calibrant compare test.csv better.csv --score log
       calibrant compare old_model.parquet new_model.parquet --fail-if-worse --json
+      calibrant compare prices.csv map.json --label price --mean mu --variance var
     """
-    fitted = load_class_map(after) if after.suffix.lower() == ".json" else None
-    first, source = read(before, columns, fitted)
-    second = read_after(after, columns) if fitted is None else fitted.apply(first)
-    found = cal.compare(first, second, score=score, level=level)
+    told = forecast_columns(columns)
+    options = {"score": score, "level": level}
+    if told is not None:
+        first, second, fitted, found, source = forecasts.compared(before, after, told, **options)
+    else:
+        first, second, fitted, found, source = compared(before, after, columns, **options)
     if as_json:
         click.echo(found.to_json())
     else:
@@ -369,6 +411,14 @@ def demo(output: Path | None) -> None:
     terminal.print("With your own predictions: calibrant diagnose FILE")
 
 
+def compared(before: Path, after: Path, columns: dict[str, Any], **options: Any) -> tuple[Any, Any, Any, Any, str]:
+    """Predictions before and after, the map between if there is one, the comparison, and where the first were found."""
+    fitted = load_class_map(after) if after.suffix.lower() == ".json" else None
+    first, source = read(before, columns, fitted)
+    second = read_after(after, columns) if fitted is None else fitted.apply(first)
+    return first, second, fitted, cal.compare(first, second, **options), source
+
+
 def read(file: Path, columns: dict[str, Any], fitted: CalibrationMap | None = None) -> tuple[Predictions, str]:
     """The predictions in a file, in the order of a map's classes, and where they were found."""
     predictions, chosen = files.read_with_columns(file, **columns)
@@ -407,7 +457,7 @@ def show_next(found: Diagnosis, file: Path, source: str) -> None:
         terminal.print(f"Next: calibrant recalibrate VALIDATION_FILE -o map.json; calibrant compare {file} map.json")
 
 
-def write_report(path: Path, source: Path | None, found: Diagnosis, **more: Any) -> None:
+def write_report(path: Path, source: Path | None, found: Diagnosis | ForecastDiagnosis, **more: Any) -> None:
     """The report, never over the predictions themselves."""
     from calibrant.report import write
 

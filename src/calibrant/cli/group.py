@@ -52,9 +52,9 @@ class Calibrant(click.Group):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """What the tables of methods say about themselves, and the exit codes."""
         from calibrant.estimate import ESTIMATORS
-        from calibrant.maps import METHODS
+        from calibrant.maps import METHODS, REGRESSION_METHODS
 
-        recipes = [(name, _first_line(recipe.__doc__)) for name, recipe in METHODS.items()]
+        recipes = [(name, _first_line(recipe.__doc__)) for name, recipe in (METHODS | REGRESSION_METHODS).items()]
         measures = [(about.name, f"{about.title}: {about.quantity}") for about in ESTIMATORS.values()]
         sections = {"Repairs (--method)": recipes, "Measures": measures, "Exit codes": list(EXIT_CODES)}
         for title, rows in sections.items():
@@ -82,6 +82,11 @@ COLUMN_OPTIONS = {
     "groups": ("NAME", "Column of groups; 'none' ignores a column called group."),
     "classes": ("A,B,…", "Classes in the order of the columns; for a single event negative,positive."),
 }
+FORECAST_OPTIONS = {
+    "mean": ("NAME", "Column of forecast means of a real number; then the label is a number too."),
+    "variance": ("NAME", "Column of forecast variances."),
+    "std": ("NAME", "Column of forecast standard deviations, in place of variances."),
+}
 FLAGS = {
     "normalize": "Divide rows of probabilities by their sum.",
     "soft": "Labels are probabilities of the event, not classes.",
@@ -96,7 +101,7 @@ def column_options(*names: str) -> Callable[[F], F]:
             if name in FLAGS:
                 command = click.option(f"--{name}", is_flag=True, help=FLAGS[name])(command)
             else:
-                metavar, text = COLUMN_OPTIONS[name]
+                metavar, text = (COLUMN_OPTIONS | FORECAST_OPTIONS)[name]
                 command = click.option(f"--{name}", metavar=metavar, help=text)(command)
         return command
 
@@ -106,7 +111,7 @@ def column_options(*names: str) -> Callable[[F], F]:
 def in_options(error: Exception) -> str:
     """An error text with `label='y'` and `normalize=True` put as `--label y` and `--normalize`."""
     text = str(error)
-    names = "|".join((*COLUMN_OPTIONS, "view", "score", "method"))
+    names = "|".join((*COLUMN_OPTIONS, *FORECAST_OPTIONS, "view", "score", "method"))
     if isinstance(error, InputError) and re.fullmatch(names, error.argument) and text.startswith(error.argument):
         text = f"--{text}"
     text = text.replace("overwrite=True", "--force").replace(

@@ -18,9 +18,10 @@ from rich.text import Text
 from calibrant.results import Table, number
 
 if TYPE_CHECKING:
-    from calibrant.maps import CalibrationMap
+    from calibrant.maps import CalibrationMap, RegressionMap
     from calibrant.verbs.compare import Comparison
     from calibrant.verbs.diagnose import Diagnosis
+    from calibrant.verbs.diagnose_regression import ForecastDiagnosis
 
 NUMBER = re.compile(r"[-−+]?[\d,.]+(e[-+]?\d+)?( ?[–…%] ?[-−+\d.,e]*)?|[–-]|nan|inf|")
 """A cell that reads as a number or as a pair of numbers, and so belongs to the right of its column."""
@@ -49,19 +50,51 @@ def show_diagnosis(screen: Console, found: Diagnosis, source: str = "") -> None:
     show_list(screen, "Advice", found.advice, "cyan")
 
 
-def show_map(screen: Console, fitted: CalibrationMap) -> None:
+def show_forecasts(screen: Console, found: ForecastDiagnosis, source: str = "") -> None:
+    """Verdict, PIT histogram, tables, cautions, advice."""
+    screen.print(f"{found.name}: {found.n:,} rows, {found.forecasts} forecasts", style="bold")
+    if source:
+        screen.print(source, style="dim")
+    screen.print()
+    screen.print(found.verdict, style="bold green" if found.calibrated is None else "bold red")
+    screen.print()
+    show_histogram(screen, found)
+    for table in found.tables():
+        show_table(screen, table)
+    show_list(screen, "Caution", found.cautions, "yellow")
+    show_list(screen, "Advice", found.advice, "cyan")
+
+
+def show_histogram(screen: Console, found: ForecastDiagnosis) -> None:
+    """The PIT histogram, a line for each bar, with the ends of its band."""
+    curve = found.pit
+    width = max(20, min(STRIP, screen.width - 12))
+    scale = (width - 1) / max(float(curve.y.max()), float(curve.high.max()))
+    screen.print("F(y), relative to a flat histogram; between the two │ if calibrated", style="bold")
+    for x, y, low, high in zip(curve.x, curve.y, curve.low, curve.high, strict=True):
+        strip = ["█"] * round(float(y) * scale) + [" "] * width
+        for end in (low, high):
+            strip[round(float(end) * scale)] = "│"
+        agree = "green" if low <= y <= high else "red"
+        screen.print(Text.assemble((f"{x:7.3f}  ", ""), ("".join(strip[:width]).rstrip(), agree)))
+    screen.print()
+
+
+def show_map(screen: Console, fitted: CalibrationMap | RegressionMap) -> None:
     """What was fitted, on what, and what it leaves alone."""
+    from calibrant.maps import RegressionMap
+
     rows: list[tuple[Any, ...]] = [("method", fitted.method)]
     for name, value in fitted.parameters.items():
         rows.append((name, float(value) if np.ndim(value) == 0 else f"{np.size(value)} numbers"))
     rows.append(("rows fitted on", f"{fitted.fit.n:,}"))
     if fitted.fit.loss is not None:
-        rows.append(("log score there", fitted.fit.loss))
-    kept = {
-        "different predictions stay different": fitted.injective,
-        "ranking of classes kept": fitted.keeps_ranking,
-        "top class kept": fitted.keeps_accuracy,
-    }
+        rows.append(
+            (f"{'Dawid–Sebastiani' if isinstance(fitted, RegressionMap) else 'log'} score there", fitted.fit.loss)
+        )
+    kept = {"different predictions stay different": fitted.injective}
+    if not isinstance(fitted, RegressionMap):
+        kept |= {"ranking of classes kept": fitted.keeps_ranking, "top class kept": fitted.keeps_accuracy}
     rows += [(name, "yes" if value else "no") for name, value in kept.items()]
     show_table(screen, Table("Fitted map", ("", "value"), tuple(rows)))
     if fitted.fit.choice is not None:

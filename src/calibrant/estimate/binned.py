@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 from calibrant.about import About
 from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth
 from calibrant.bins.sums import settings
-from calibrant.estimate.compat import PRESETS, collect_as
+from calibrant.estimate.compat import PRESETS, RunsOf, collect_as
 from calibrant.inputs import check_choice
+from calibrant.interval.squared_error import class_intervals, overall_interval
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import BinTable, ClassTable, Estimate
 
 Norm = Literal[1, 2, "max"]
 SQRT_2_PI = float(np.sqrt(2 / np.pi))
+LEVEL = 0.95
+"""Of the interval that the debiased square has."""
 
 
 def binned_error(
@@ -56,7 +59,8 @@ def binned_error(
         For `classwise`: `mean` divides by the number of classes, `sum` does not; the root comes after.
 
     When to trust it: the plain value is too high by about `noise_floor` when the model is nearly calibrated, and too low
-    when bins hide errors of opposite sign. Compare `value` with `noise_floor`.
+    when bins hide errors of opposite sign. Compare `value` with `noise_floor`. `norm=2, debiased=True` has an interval: that of
+    the error of these bins; class by class it holds for all classes at once.
 
     Examples
     --------
@@ -82,8 +86,8 @@ def ece(
 ) -> Estimate:
     """The number everyone reports: expected calibration error with 15 equal-width bins.
 
-    `compat="guo" | "torchmetrics" | "netcal" | "sklearn"` reproduces what those packages print, edge for edge, so that a
-    difference can be explained.
+    `compat="guo" | "torchmetrics" | "netcal" | "sklearn" | "hle"` reproduces what those packages print, edge for edge, so that a
+    difference can be explained. `hle` leaves the most confident rows out; `parts` has the value with them and the corrected one.
 
     Examples
     --------
@@ -99,9 +103,24 @@ def ece(
     if view == "auto" and not predictions.is_binary and predictions.n_classes == 2:
         view = PRESETS[compat].two_columns
     state = collect_as(compat, predictions.event(view), n_bins)
-    estimate = finish(state, predictions.view(view))
+    estimate = finish(state, predictions.view(view), norm=PRESETS[compat].norm)
     described = dict(estimate.settings) | {"compat": compat, "differs": PRESETS[compat].differs}
-    return replace(estimate, title=f"ECE as {PRESETS[compat].package} prints it", settings=described)
+    title = f"{'ECE' if PRESETS[compat].norm == 1 else estimate.title} as {PRESETS[compat].package} prints it"
+    named = replace(estimate, title=title, settings=described)
+    return _beside_all_rows(named, predictions, view) if compat == "hle" else named
+
+
+def _beside_all_rows(printed: Estimate, predictions: Predictions, view: Any) -> Estimate:
+    """What is printed without the most confident run, beside the value with it and the one corrected for noise."""
+    event = predictions.event(view)
+    runs = RunsOf()
+    whole = finish(runs.collect(event), predictions.view(view), norm=2)
+    corrected = binned_error(predictions, bins=EqualMass(max(event.n // runs.size, 1)), norm=2, debiased=True, view=view)
+    left_out = event.n - int(printed.parts["bins"].weight.sum())
+    told = (
+        f"the {left_out} most confident rows are left out; with them it is {whole.value:.4f}, less what noise adds {corrected.value:.4f}",
+    )
+    return replace(printed, parts={**printed.parts, "all_rows": whole, "corrected": corrected}, cautions=told)
 
 
 def collect(predictions: Predictions, bins: Binning, view: Any = "auto") -> BinSums:
@@ -132,9 +151,11 @@ def finish(
         None if norm == "max" or debiased else _rooted(_averaged(noise_powers(state, norm), average), norm, root, clip)
     )
     parts: dict[str, Any] = {}
+    bounded = debiased and norm == 2
     if view == "classwise":
-        each = np.array([_rooted(power, norm, root, clip) for power in powers])
-        parts["classes"] = ClassTable(classes, each, state.sums[..., 3].sum(axis=-1))
+        each = each_error(state, norm=norm, debiased=debiased, root=root, clip=clip)
+        ends = class_intervals(state, LEVEL, root) if bounded else (None, None)
+        parts["classes"] = ClassTable(classes, each, state.sums[..., 3].sum(axis=-1), *ends)
     else:
         parts["bins"] = bin_table(state)
         if norm == 1 and not debiased:
@@ -146,11 +167,19 @@ def finish(
         title=("debiased " if debiased else "") + kind + _title(norm, root, view, average),
         value=value,
         n=state.n,
+        interval=overall_interval(state, LEVEL, root, average) if bounded else None,
         noise_floor=floor,
         settings=shown,
         parts=parts,
         cautions=_cautions(state, debiased),
     )
+
+
+def each_error(state: BinSums, *, norm: Norm, debiased: bool, root: bool, clip: bool) -> NDArray[np.float64]:
+    """(C,): the error of every event of a state."""
+    powers = _debiased_powers(state, norm) if debiased else _powers(state, norm)
+    clipped = np.maximum(powers, 0) if clip else powers
+    return np.sqrt(clipped) if norm == 2 and root else clipped
 
 
 def bin_table(state: BinSums, event: int = 0) -> BinTable:

@@ -116,4 +116,5 @@ ABOUT = About(
     cost="all pairs of rows and classes for the value, 500 rows against all for each of 26 bandwidths; O(n) memory",
     source="Popordanoska, Sayer, Blaschko 2022; Gruber & Buettner 2022, C.1",
     also_called=("KDE-CE", "canonical"),
+    of_the_error=False,
 )

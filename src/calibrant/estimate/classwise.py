@@ -155,7 +155,12 @@ def _renamed(estimate: Estimate, name: str, title: str) -> Estimate:
 
 
 def _about(name: str, function: Callable[..., Estimate], title: str, quantity: str, **rest: Any) -> About:
-    facts: dict[str, Any] = {"views": ("classwise",), "bias": "up near calibration", "also_called": (title,)}
+    facts: dict[str, Any] = {
+        "views": ("classwise",),
+        "bias": "up near calibration",
+        "also_called": (title,),
+        "of_the_error": False,
+    }
     return About(name=name, title=title, function=function, quantity=quantity, **(facts | rest))
 
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.bins import BinSums, Edges
+from calibrant.bins import Binning, BinSums, Edges
 from calibrant.inputs import check_count
-from calibrant.predictions import Event
+from calibrant.kernels.groups import Groups, cut_sums
+from calibrant.predictions import Event, Predictions
+from calibrant.problems import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +27,62 @@ class Preset:
     """One package's way of binning."""
 
     package: str
-    bins: Callable[[int, Any], Edges]
+    bins: Callable[[int, Any], Binning]
     differs: str
     """how it differs from `EqualWidth`, in a sentence"""
     two_columns: str = "top"
     """the view it takes of a matrix with two columns"""
     counts: Callable[[int, Any], Edges] | None = None
     """the bins it counts rows with, where they are not those it takes means with"""
+    norm: Literal[1, 2] = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RunsOf:
+    """Runs of `size` rows in order of their prediction; equal predictions stay in the order they came, and may be split.
+
+    What is left over joins the last run. `last=False` leaves that run, the most confident rows, out of every bin while its rows still
+    count in n.
+    """
+
+    size: int = 100
+    last: bool = True
+
+    @property
+    def mergeable(self) -> bool:
+        return False
+
+    def collect(self, event: Event) -> BinSums:
+        """Sums of each run."""
+        if event.weights is not None:
+            raise InputError("weights", "cannot be used with runs of rows", advice="Repeat rows, or use other bins")
+        order = np.argsort(event.probs, kind="stable")
+        probs, outcomes = event.probs[order].astype(np.float64), event.outcomes[order].astype(np.float64)
+        cuts = self._cuts(event.n)
+        kept = slice(0, cuts[-1])
+        sums = cut_sums(Groups(probs[kept], np.ones(event.n)[kept], outcomes[kept]), cuts)
+        edges = np.concatenate([[0.0], probs[cuts[1:-1] - 1], [1.0 if self.last else probs[max(cuts[-1] - 1, 0)]]])
+        ends = edges[: len(cuts)]
+        return BinSums(sums[None], ends[None, :-1], ends[None, 1:], event.n, self, float(event.n - cuts[-1]))
+
+    def _cuts(self, n: int) -> NDArray[np.intp]:
+        runs = max(n // self.size, 1)
+        cuts = np.arange(runs + 1, dtype=np.intp) * self.size
+        cuts[-1] = n
+        return cuts if self.last else cuts[:-1]
+
+    def index(self, event: Event) -> NDArray[np.intp]:
+        """The run of each row; one more than there are for rows left out."""
+        place = np.empty(event.n, dtype=np.intp)
+        place[np.argsort(event.probs, kind="stable")] = np.arange(event.n)
+        return np.searchsorted(self._cuts(event.n)[1:], place, side="right")
+
+    def collect_classes(self, predictions: Predictions) -> BinSums:  # noqa: ARG002
+        """Not defined: the rows of the last run differ from class to class."""
+        raise InputError("bins", "in runs of rows cannot be used class by class", advice="Use EqualMass")
+
+    def describe(self) -> str:
+        return f"runs of {self.size} rows" + ("" if self.last else ", the last left out")
 
 
 def torch_linspace(n_bins: int, dtype: Any) -> NDArray[np.float64]:
@@ -65,6 +116,10 @@ def _sklearn(n_bins: int, _dtype: Any) -> Edges:
     return Edges(tuple(np.linspace(0, 1, n_bins + 1)), closed="right")
 
 
+def _hle(_n_bins: int, _dtype: Any) -> RunsOf:
+    return RunsOf(100, last=False)
+
+
 PRESETS = {
     "guo": Preset("Guo et al.'s code", _guo, "edges in float32; predictions of exactly 0 are in no bin but count in n"),
     "torchmetrics": Preset(
@@ -79,6 +134,13 @@ PRESETS = {
     ),
     "sklearn": Preset(
         "scikit-learn's calibration_curve, weighted by bin size,", _sklearn, "edges from linspace in float64", "binary"
+    ),
+    "hle": Preset(
+        "the code of Humanity's Last Exam",
+        _hle,
+        "root mean square over runs of 100 rows in order of confidence, whatever n_bins; the last and most confident run is left out "
+        "but counts in n; equal confidences stay in the order they came, where that code leaves their order open",
+        norm=2,
     ),
 }
 

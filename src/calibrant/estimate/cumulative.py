@@ -73,4 +73,5 @@ ABOUT = About(
     cost="one sort; many rows take one pass and a sort of a part",
     source="Gupta et al. 2021; Arrieta-Ibarra et al. 2022",
     also_called=("KS", "ECCE", "ECCE-MAD", "ECCE-R", "Kuiper"),
+    of_the_error=False,
 )

@@ -68,4 +68,5 @@ ABOUT = About(
     bias="up: the gaps seen here are noisy themselves",
     cost="one pass",
     source="Gruber & Buettner 2022, Prop. 3.3",
+    of_the_error=False,
 )

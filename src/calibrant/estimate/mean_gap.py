@@ -42,4 +42,5 @@ ABOUT = About(
     cost="one pass",
     source="Cox 1958; Van Calster et al. 2019",
     also_called=("calibration_in_the_large",),
+    of_the_error=False,
 )

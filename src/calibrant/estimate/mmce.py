@@ -80,4 +80,5 @@ ABOUT = About(
     cost="one sort with the Laplace kernel; all pairs with any other",
     source="Kumar, Sarawagi, Jain 2018; Gruber & Buettner 2022, C.1",
     also_called=("MMCE",),
+    of_the_error=False,
 )

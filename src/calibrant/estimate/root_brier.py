@@ -53,4 +53,5 @@ ABOUT = About(
     cost="one pass",
     source="Gruber & Buettner 2022, Theorem 3.1",
     also_called=("RBS",),
+    of_the_error=False,
 )

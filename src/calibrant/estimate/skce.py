@@ -232,4 +232,5 @@ ABOUT = About(
     cost="one sort for a single event with a Laplace kernel; all pairs of rows otherwise, in O(n) memory",
     source="Widmann, Lindsten, Zachariah 2019",
     also_called=("SKCE", "KCE"),
+    of_the_error=False,
 )

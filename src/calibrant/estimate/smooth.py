@@ -130,4 +130,5 @@ ABOUT = About(
     cost="one pass and a few cosine transforms",
     source="Błasiok & Nakkiran 2024",
     also_called=("smECE", "smooth ECE"),
+    of_the_error=False,
 )

@@ -1,19 +1,34 @@
 """Uncertainty of an estimate."""
 
+from calibrant.interval.band import Band
+from calibrant.interval.bands import band_of_bins, confidence_band, consistency_band, simultaneous_band
+from calibrant.interval.bootstrap import interval_of
+from calibrant.interval.calibration_error import calibration_error_interval
 from calibrant.interval.clusters import ClusterMean, cluster_mean
+from calibrant.interval.cumulative import cumulative_interval
 from calibrant.interval.family import holm
 from calibrant.interval.mean import Moments, around, mean_with_interval, moments_of, normal_quantile, two_sided
 from calibrant.interval.proportion import wilson
+from calibrant.interval.squared_error import squared_error_interval
 
 __all__ = [
+    "Band",
     "ClusterMean",
     "Moments",
     "around",
+    "band_of_bins",
+    "calibration_error_interval",
     "cluster_mean",
+    "confidence_band",
+    "consistency_band",
+    "cumulative_interval",
     "holm",
+    "interval_of",
     "mean_with_interval",
     "moments_of",
     "normal_quantile",
+    "simultaneous_band",
+    "squared_error_interval",
     "two_sided",
     "wilson",
 ]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.blocks import over_blocks
-from calibrant.kernels.compiled import compiled
+from calibrant.kernels.compiled import compiled, worth_compiling
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ def triweight_sums(
     bounds = np.append(starts, len(points))
     moments = np.empty((len(points), 14))
     out = np.empty((len(at), 2))
-    fast = len(points) >= COMPILE_FROM_POINTS or len(at) >= COMPILE_FROM_QUERIES
+    fast = worth_compiling(len(points), COMPILE_FROM_POINTS) or len(at) >= COMPILE_FROM_QUERIES
     (cell_moments if fast else _plain_moments)(u, first, second, bounds, moments)
     query: Callable[..., None] = reach_sums if fast else _plain_reach
 

@@ -1,0 +1,89 @@
+"""The commands for forecasts of a real number: what they do once --mean, --variance or --std was given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+import calibrant as cal
+from calibrant import files
+from calibrant.cli.group import FAILED, FORECAST_OPTIONS
+from calibrant.files.columns import Columns
+from calibrant.maps import RegressionMap, VarianceMap
+from calibrant.problems import InputError
+
+if TYPE_CHECKING:
+    from calibrant.forecasts import GaussianForecasts
+
+SHARED = ("label", "weights", "groups")
+"""The column options that forecasts have in common with probabilities."""
+
+
+def forecast_columns(columns: dict[str, Any]) -> dict[str, Any] | None:
+    """The columns of forecasts if any was named, else None; the names are taken out of `columns`."""
+    told = {name: columns.pop(name, None) for name in FORECAST_OPTIONS}
+    if not any(told.values()):
+        return None
+    wrong = [name for name, given in columns.items() if given and name not in SHARED]
+    if wrong:
+        raise click.UsageError(f"--{wrong[0]} is for probabilities of classes, not for forecasts of a number.")
+    return told | {name: columns.get(name) for name in SHARED if name in columns}
+
+
+def read(file: Path, columns: dict[str, Any]) -> tuple[GaussianForecasts, str]:
+    """The forecasts in a file, and where they were found."""
+    forecasts, chosen = files.read_forecasts(file, **columns)
+    return forecasts, f"{str(chosen)[:1].upper()}{str(chosen)[1:]}"
+
+
+def diagnose(file: Path, columns: dict[str, Any], report: Path | None, as_json: bool, fail_above: float | None) -> None:
+    """Are the forecasts calibrated?"""
+    from calibrant.cli.commands import write_report
+
+    forecasts, source = read(file, columns)
+    found = cal.diagnose(forecasts, name=file.name)
+    if as_json:
+        click.echo(found.to_json())
+    else:
+        from calibrant.cli import screen
+
+        screen.show_forecasts(screen.terminal(), found, source)
+    if report is not None:
+        write_report(report, file, found)
+    error = found["pit_error"]
+    if fail_above is not None and isinstance(error, cal.Estimate) and error.value > fail_above:
+        click.echo(f"Failed: {error.title} {error.value:.4f} is above {fail_above:g}.", err=True)
+        click.get_current_context().exit(FAILED)
+
+
+def recalibrate(file: Path, columns: dict[str, Any], method: str) -> tuple[RegressionMap, str]:
+    """A map of the forecasts in a file, and where they were found."""
+    forecasts, source = read(file, columns)
+    return cal.recalibrate(forecasts, method), source
+
+
+def compared(
+    before: Path, after: Path, columns: dict[str, Any], **options: Any
+) -> tuple[Any, Any, RegressionMap | None, Any, str]:
+    """Forecasts before and after, the map between if there is one, the comparison, and where the first were found."""
+    fitted = cal.load_map(after) if after.suffix.lower() == ".json" else None
+    if fitted is not None and not isinstance(fitted, RegressionMap):
+        raise click.UsageError(f"{after} is a map of probabilities, not of forecasts of a number.")
+    first, source = read(before, columns)
+    second = read(after, columns)[0] if fitted is None else fitted.apply(first)
+    return first, second, fitted, cal.compare(first, second, **options), source
+
+
+def apply(fitted: RegressionMap, file: Path, columns: dict[str, Any], output: Path, force: bool) -> None:
+    """Repaired variances, or standard deviations, in place of those in a file."""
+    if not isinstance(fitted, VarianceMap):
+        raise InputError("MAP", "must change variances to be applied to a file", f"it is {fitted.method}")
+    said = files.read_said_forecasts(file, **{name: columns.get(name) for name in FORECAST_OPTIONS})
+    variance = fitted.apply(said.mean, said.variance)[1]
+    spread = variance if said.columns.squared else np.sqrt(variance)
+    old = files.Said(said.path, Columns((said.columns.spread,)), spread, None)
+    files.write(output, old, spread, overwrite=force)
+    click.echo(f"Wrote {output}: {len(spread):,} rows repaired by {fitted.method}.")

@@ -1,0 +1,61 @@
+"""The interval of the true calibration error, valid at 0 and far from it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from calibrant.inputs import check_choice, check_level
+from calibrant.interval.error_path import path_of
+from calibrant.interval.inversion import inverted
+from calibrant.predictions import admit
+from calibrant.results import Interval
+
+METHOD = "test inversion along the fitted curve"
+
+KEPT = 0.8
+"""Share of 1 − level that the tests may use; the rest is for the path, which is fitted and not known."""
+
+
+def calibration_error_interval(
+    labels: Any,
+    probs: Any = None,
+    *,
+    norm: Literal[1, 2] = 1,
+    level: float = 0.95,
+    view: Any = "auto",
+    weights: Any = None,
+) -> Interval:
+    """Where does the true calibration error lie, (E|P(Y=1|p) − p|^α)^(1/α) with α = `norm`? Not that of any bins.
+
+    A smooth calibration curve is fitted; scaled down and up it makes a path of worlds from "calibrated" to far beyond. In each
+    world the law of a binned error is known, bias and all, so a test can ask whether the one seen is too large or too small for
+    that world. The interval is the true error of every world that is not refused. It starts at 0 where calibration itself is
+    not refused. Nothing is drawn at random.
+
+    When to trust it: where the true curve is about as smooth as those a fit can find. Measured over the worlds in
+    `studies/results/coverage.md`, true errors from 0 to 0.2 and 100 to 10 000 rows, the 95 % interval holds the truth at least
+    93.5 % of the time, where the percentile bootstrap of the ECE may never do so. Rows must be independent; weights are read as
+    numbers of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.interval import calibration_error_interval
+    >>> rng = np.random.default_rng(0)
+    >>> probs = rng.random(1000)
+    >>> calibration_error_interval(rng.random(1000) < probs, probs).low  # calibrated
+    0.0
+    >>> 1 / 6 in calibration_error_interval(rng.random(1000) < probs**2, probs)  # E|p² − p| = 1/6
+    True
+    """
+    check_choice("norm", norm, (1, 2))
+    check_level(level)
+    path = path_of(admit(labels, probs, weights=weights).event(view))
+    seen = path.statistic(norm)
+    unlucky = max(seen, path.law(0.0, norm).mean)  # less noise than on average does not prove an error small
+    low, high = inverted(
+        lambda t: 1 - path.law(t, norm).at_most(seen),
+        lambda t: path.law(t, norm).at_most(unlucky),
+        KEPT * (1 - level) / 2,
+    )
+    return Interval(path.error(low, norm), path.error(high, norm), float(level), METHOD)

@@ -1,0 +1,86 @@
+"""Worlds with a chosen true error: the same scores, and a curve bent until the error is as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrant.inputs import check_choice
+from calibrant.problems import InputError
+from calibrant.simulate.curves import CALIBRATED, LinearCurve, PowerCurve, ScaledCurve, TrueCurve
+from calibrant.simulate.world import BetaWorld, EmpiricalWorld, Norm, ScoreWorld
+
+Family = Literal["power", "scaled", "tempered"]
+
+FAMILIES: dict[str, Callable[[float], TrueCurve]] = {
+    "power": lambda t: PowerCurve(1 / (1 - t)),
+    "scaled": lambda t: ScaledCurve(1 - t),
+    "tempered": lambda t: LinearCurve("logit", "logit", 0.0, 1 - t),
+}
+"""Curves by how far they are bent: 0 is calibrated, 1 is the end of the family."""
+
+FURTHEST = 1 - 1e-9
+
+
+def calibrated_world(scores: Any) -> ScoreWorld:
+    """A perfectly calibrated world. `scores`: observed scores, a pair (α, β) of a Beta distribution, or a world whose scores to take.
+
+    Examples
+    --------
+    >>> from calibrant.simulate import calibrated_world
+    >>> calibrated_world((2.8, 0.05)).true_error()
+    0.0
+    """
+    return with_curve(scores, CALIBRATED)
+
+
+def power_world(error: float, scores: Any = (1.0, 1.0), *, norm: Norm = 1) -> ScoreWorld:
+    """The over-confident world in which p^d happens when p is said, with d such that the true error is `error`.
+
+    Examples
+    --------
+    >>> from calibrant.simulate import power_world
+    >>> world = power_world(1 / 6)
+    >>> world.calibration.describe()
+    'c = p^2.0000'
+    """
+    return bent_world(error, scores, family="power", norm=norm)
+
+
+def bent_world(error: float, scores: Any = (1.0, 1.0), *, family: Family = "power", norm: Norm = 1) -> ScoreWorld:
+    """A world with the true error `error`, from a family of over-confident curves.
+
+    `power` is p^d with d above 1, `scaled` is k·p, `tempered` is a temperature above 1 in the log-odds: both ends move
+    towards ½. `scores` as in `calibrated_world`.
+
+    Examples
+    --------
+    >>> from calibrant.simulate import bent_world
+    >>> bent_world(0.05, (2.0, 2.0), family="scaled").calibration.describe()
+    'c = 0.9000·p'
+    """
+    check_choice("family", family, tuple(FAMILIES))
+    base = calibrated_world(scores)
+
+    def at(t: float) -> ScoreWorld:
+        return base.with_curve(FAMILIES[family](t))
+
+    most = at(FURTHEST).true_error(norm)
+    if isinstance(error, bool) or not isinstance(error, float | int | np.number) or not 0 <= error < most:
+        raise InputError("error", f"must lie in [0, {most:.4g}) for this family and these scores", f"it is {error!r}")
+    if error == 0:
+        return base
+    from scipy.optimize import brentq
+
+    return at(brentq(lambda t: at(t).true_error(norm) - error, 0.0, FURTHEST, xtol=1e-15, rtol=1e-14))
+
+
+def with_curve(scores: Any, calibration: TrueCurve) -> ScoreWorld:
+    """A world of these scores and this curve."""
+    if isinstance(scores, ScoreWorld):
+        return scores.with_curve(calibration)
+    if isinstance(scores, tuple) and len(scores) == 2:
+        return BetaWorld(float(scores[0]), float(scores[1]), calibration)
+    return EmpiricalWorld(scores, calibration)

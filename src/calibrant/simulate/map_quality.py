@@ -1,0 +1,129 @@
+"""How close do maps come to the true curve, and do estimators rank models as the truth does? (Kängsepp et al. 2023, Tables 1 to 3)"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs import check_count
+from calibrant.kernels.compiled import many_calls
+from calibrant.maps import recipe_of
+from calibrant.problems import InputError
+from calibrant.results import Record, Table, kind, number
+from calibrant.simulate.measuring import measured
+from calibrant.simulate.recipes import named
+from calibrant.simulate.world import EventWorld
+
+Floats = NDArray[np.float64]
+
+FRESH = 10_000
+"""Rows on which a map is compared with the truth, not those it was fitted on."""
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class MapQuality(Record):
+    """How far a fitted map is from the true curve, and the error it measures from the true one; means with Monte-Carlo errors."""
+
+    map: str
+    world: str
+    n: int
+    replications: int
+    map_error: float
+    """mean of |ĉ(p) − c(p)| over fresh predictions"""
+    map_error_error: float
+    error_off: float
+    """mean of |ECE − CE|: what it measures on its own rows, against the error of those rows"""
+    error_off_error: float
+    squared_error: float
+    """mean of |ĉ(p) − c(p)|² over fresh predictions"""
+    squared_error_error: float
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.map} fitted on {self.n:,} rows of {self.world}: {number(self.map_error)} ± {number(self.map_error_error)} from the true "
+            f"curve, its error {number(self.error_off)} ± {number(self.error_off_error)} from the true one"
+        )
+
+
+def map_quality(maps: Any, world: EventWorld, n: int, replications: int = 100, rng: int = 0) -> tuple[MapQuality, ...]:
+    """How close do maps, fitted on `n` rows, come to the truth? `maps` is a list of recipes or names, or a mapping of names to them.
+
+    Examples
+    --------
+    >>> from calibrant.simulate import ShapeWorld, map_quality
+    >>> platt, isotonic = map_quality(["platt", "isotonic"], ShapeWorld("square", 0.05), n=500, replications=20)
+    >>> platt.map_error < isotonic.map_error
+    True
+    """
+    check_count(n, "n")
+    check_count(replications, "replications", 2)
+    recipes = maps if isinstance(maps, Mapping) else {str(m): m for m in maps}
+    if not recipes:
+        raise InputError("maps", "must name at least one map", "it is empty")
+    chosen = {name: recipe_of(m) for name, m in recipes.items()}
+    found = np.empty((len(chosen), 3, replications))
+    with many_calls():
+        for r in range(replications):
+            generator = np.random.default_rng((rng, n, r))
+            (p, y, c), (fresh, _, truth) = (tuple(part[0] for part in world.draw(k, 1, generator)) for k in (n, FRESH))
+            true = np.abs(p - c).mean()
+            for k, recipe in enumerate(chosen.values()):
+                fitted = recipe.fit(y, p)
+                away = fitted.apply(fresh) - truth
+                found[k, :, r] = np.abs(away).mean(), abs(np.abs(fitted.moves(p)).mean() - true), (away**2).mean()
+    means, errors = found.mean(axis=2), found.std(axis=2, ddof=1) / math.sqrt(replications)
+    pairs = np.stack([means, errors], axis=2).reshape(len(chosen), 6)
+    rows = zip(chosen, pairs.tolist(), strict=True)
+    return tuple(MapQuality(name, world.describe(), n, replications, *figures) for name, figures in rows)
+
+
+def map_quality_table(rows: Sequence[MapQuality]) -> Table:
+    """Figures × 10³ side by side, closest first."""
+    ordered = sorted(rows, key=lambda row: (row.world, row.n, row.map_error))
+    body = tuple(
+        (
+            r.map,
+            r.n,
+            f"{1e3 * r.map_error:.2f} ± {1e3 * r.map_error_error:.2f}",
+            f"{1e3 * r.error_off:.2f} ± {1e3 * r.error_off_error:.2f}",
+        )
+        for r in ordered
+    )
+    return Table("Maps against the true curve, × 10³", ("map", "n", "|ĉ − c|", "|ECE − CE|"), body)
+
+
+def rank_correlation(
+    estimators: Any, worlds: Sequence[EventWorld], n: int, replications: int = 20, rng: int = 0, norm: int = 1
+) -> dict[str, tuple[float, float]]:
+    """Do estimators rank models as the truth does? Spearman's correlation over `worlds`, its mean and Monte-Carlo error.
+
+    The worlds are models of one data set where they share their labels, as the levels of a `ShapeWorld` do.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.simulate import ShapeWorld, rank_correlation
+    >>> levels = [ShapeWorld("square", level) for level in (0.0, 0.03, 0.06, 0.09)]
+    >>> mean, error = rank_correlation({"ECE": cal.ece}, levels, n=1000, replications=5)["ECE"]
+    >>> mean > 0.8
+    True
+    """
+    from scipy.stats import spearmanr
+
+    if len(worlds) < 3:
+        raise InputError("worlds", "must be at least three to be ranked", f"there are {len(worlds)}")
+    pairs = estimators.items() if isinstance(estimators, Mapping) else ((None, e) for e in estimators)
+    several = [named(e, name) for name, e in pairs]
+    truths = [world.true_error(norm) for world in worlds]
+    values = np.stack([measured(several, world, n, replications, rng).values for world in worlds])
+    found = {}
+    for k, one in enumerate(several):
+        each = np.array([spearmanr(truths, values[:, k, r]).statistic for r in range(replications)])
+        found[one.name] = float(each.mean()), float(each.std(ddof=1) / math.sqrt(replications))
+    return found

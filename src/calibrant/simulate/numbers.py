@@ -1,0 +1,174 @@
+"""Worlds of a real number: Gaussian forecasts whose mean is right and whose variance is distorted in a known way."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs import check_choice, check_count, check_positive
+from calibrant.problems import InputError
+from calibrant.results import Estimate, kind, number
+from calibrant.simulate.quadrature import Function, integral, panel_nodes, supremum
+from calibrant.simulate.world import NORMS, Norm, World, true_estimate
+
+if TYPE_CHECKING:
+    from calibrant.forecasts import GaussianForecasts
+
+Floats = NDArray[np.float64]
+
+NORMAL = np.linspace(-9.0, 9.0, 37)
+"""Points that cut the range of a normal variable; less than 1e-18 is left outside."""
+
+
+def _normal_density(x: Floats) -> Floats:
+    result: Floats = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
+    return result
+
+
+class NumberWorld(World, ABC):
+    """A real number with a known mean and variance for each row; said are that mean and `factor` · variance^`exponent`.
+
+    Views: `quantile`, how far the share of labels below a said quantile is from its level, over all levels; `variance`, how far
+    the said variance is from the mean squared residual where it is said. `auto` is `quantile`.
+    """
+
+    factor: float
+    exponent: float
+
+    @abstractmethod
+    def data(self, n: int, rng: Any) -> tuple[Floats, Floats, Floats]:
+        """Features `(n, d)`, true means and true variances."""
+
+    @abstractmethod
+    def _cause(self) -> tuple[Floats, Function, Function]:
+        """What decides the variance: points that cut its range, its density, and the variance as a function of it."""
+
+    def _check_distortion(self) -> None:
+        check_positive("factor", self.factor)
+        if isinstance(self.exponent, bool) or not 0 <= self.exponent < np.inf:
+            raise InputError("exponent", "must be 0 or positive, and finite", f"it is {self.exponent!r}")
+
+    def said(self, variance: Floats) -> Floats:
+        """The variance that is said where this one is true."""
+        result: Floats = self.factor * variance**self.exponent
+        return result
+
+    def sample(self, n: int, rng: Any) -> GaussianForecasts:
+        """Labels drawn from the true distributions, with the forecasts."""
+        from calibrant.forecasts import GaussianForecasts
+
+        generator = np.random.default_rng(rng)
+        _, mean, variance = self.data(check_count(n, "n"), generator)
+        labels = generator.normal(mean, np.sqrt(variance))
+        return GaussianForecasts(labels, mean, self.said(variance))
+
+    def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
+        """By quadrature to 1e-10."""
+        check_choice("norm", norm, NORMS)
+        check_choice("view", view, ("auto", "quantile", "variance"))
+        name = "quantile" if view == "auto" else view
+        points, density, distance = self._distance(name)
+        if norm == "max":
+            return true_estimate(supremum(distance, points), norm, name)
+        power = integral(lambda x: distance(x) ** norm * density(x), points)
+        return true_estimate(power if norm == 1 else float(np.sqrt(power)), norm, name)
+
+    def _distance(self, view: str) -> tuple[Floats, Function, Function]:
+        """What to integrate over: points, density and the distance from calibration."""
+        from scipy.special import ndtr
+
+        points, density, variance = self._cause()
+        if view == "quantile":
+            x, weights = panel_nodes(points)
+            ratio, share = np.sqrt(self.said(variance(x)) / variance(x)), weights * density(x)
+            return NORMAL, _normal_density, lambda z: np.abs(ndtr(np.outer(z, ratio)) @ share - ndtr(z))
+        if self.exponent > 0:
+            return points, density, lambda x: np.abs(self.said(variance(x)) - variance(x))
+        mean = integral(lambda x: variance(x) * density(x), points)  # all rows say the same
+        return points, density, lambda x: np.full(len(x), abs(self.factor - mean))
+
+    def _distortion(self) -> str:
+        if self.factor == self.exponent == 1:
+            return "perfectly calibrated"
+        raised = "" if self.exponent == 1 else f"^{number(self.exponent)}"
+        return f"said variance {number(self.factor)}·variance{raised}"
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class GaussianWorld(NumberWorld):
+    """Means from a standard normal distribution and log-normal variances around 1, `spread` their standard deviation in ln.
+
+    Examples
+    --------
+    >>> from calibrant.simulate import GaussianWorld
+    >>> round(GaussianWorld(factor=3.0).true_error(), 10)  # (arctan √3 − π/4)/π
+    0.0833333333
+    >>> GaussianWorld().sample(3, rng=0)
+    GaussianForecasts(3 rows)
+    """
+
+    factor: float = 1.0
+    exponent: float = 1.0
+    spread: float = 0.5
+
+    def __post_init__(self) -> None:
+        self._check_distortion()
+        check_positive("spread", self.spread)
+
+    def data(self, n: int, rng: Any) -> tuple[Floats, Floats, Floats]:
+        """The features are the mean and the logarithm of the variance, over its spread."""
+        features = np.random.default_rng(rng).normal(size=(n, 2))
+        return features, features[:, 0].copy(), np.exp(self.spread * features[:, 1])
+
+    def _cause(self) -> tuple[Floats, Function, Function]:
+        reach = NORMAL[-1] + 2 * self.spread * max(
+            1.0, self.exponent
+        )  # squares of variances have their mass further out
+        points = np.linspace(-reach, reach, int(4 * reach) + 1)
+        return points, _normal_density, lambda x: np.exp(self.spread * x)
+
+    def describe(self) -> str:
+        """Spread and distortion."""
+        return f"Gaussian, variances spread by {number(self.spread)} in ln, {self._distortion()}"
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class FriedmanWorld(NumberWorld):
+    """Friedman's first problem: ten uniform features, five in the mean, and noise of variance 0.5 + x₆ (Gruber & Buettner, G.5).
+
+    `data` gives the features, for fitting a model of one's own.
+
+    Examples
+    --------
+    >>> from calibrant.simulate import FriedmanWorld
+    >>> features, mean, variance = FriedmanWorld().data(100, rng=0)
+    >>> features.shape, bool(variance.min() >= 0.5)
+    ((100, 10), True)
+    >>> round(FriedmanWorld(factor=0.5).true_error(view="variance"), 10)
+    0.5
+    """
+
+    factor: float = 1.0
+    exponent: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._check_distortion()
+
+    def data(self, n: int, rng: Any) -> tuple[Floats, Floats, Floats]:
+        """10 sin(π x₁x₂) + 20 (x₃ − ½)² + 10 x₄ + 5 x₅."""
+        x = np.random.default_rng(rng).random((n, 10))
+        mean = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2 + 10 * x[:, 3] + 5 * x[:, 4]
+        return x, mean, 0.5 + x[:, 5]
+
+    def _cause(self) -> tuple[Floats, Function, Function]:
+        return np.linspace(0.0, 1.0, 9), np.ones_like, lambda x: 0.5 + x
+
+    def describe(self) -> str:
+        """Distortion."""
+        return f"Friedman's first problem with noise of variance 0.5 + x₆, {self._distortion()}"

@@ -1,0 +1,222 @@
+"""How often a world says what: distributions of the predicted probability.
+
+A score is handed on as the pair (p, q) with q = 1 − p, each in full relative precision. Networks that are very sure have mass
+so close to 1 that p itself rounds to 1 (a tenth of the rows of Beta(2.8, 0.05) are within 10⁻¹⁸ of it); q still tells them apart,
+and so does the true rate that a curve makes of it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs import check_column, check_positive, check_probabilities, check_weights
+from calibrant.kernels.logits import sigmoid
+from calibrant.problems import InputError
+from calibrant.results import Record, kind, number
+from calibrant.simulate.quadrature import integral, supremum
+
+Floats = NDArray[np.float64]
+OfScore = Callable[[Floats, Floats], Floats]
+"""A function of p and q."""
+Saying = Callable[[Floats, Floats], tuple[Floats, Floats]]
+"""Two functions of p and q at once: what is said and how often it comes true."""
+
+
+class Scores(Record, ABC):
+    """A distribution of predicted probabilities."""
+
+    whole: ClassVar[bool] = True
+
+    @abstractmethod
+    def draw(self, size: Any, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Scores p and their complements q."""
+
+    def draw_through(self, size: Any, rng: np.random.Generator, saying: Saying) -> tuple[Floats, Floats]:
+        """What `saying` makes of drawn scores."""
+        return saying(*self.draw(size, rng))
+
+    @abstractmethod
+    def mean(self, function: OfScore) -> float:
+        """The expectation of a function of the score, to 1e-10."""
+
+    @abstractmethod
+    def largest(self, function: OfScore) -> float:
+        """The largest value that a function of the score takes."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """A few words."""
+
+    def __repr__(self) -> str:
+        return self.describe()
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class BetaScores(Scores):
+    """Beta(α, β): the family that fits the top probability of most networks."""
+
+    alpha: float = 1.0
+    beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", check_positive("alpha", self.alpha))
+        object.__setattr__(self, "beta", check_positive("beta", self.beta))
+
+    def draw(self, size: Any, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Two Gamma variables in proportion, so that neither tail is rounded away before p is."""
+        if self.alpha == self.beta == 1:
+            p = rng.random(size)
+            return p, 1 - p
+        p, q = rng.standard_gamma(self.alpha, size), rng.standard_gamma(self.beta, size)
+        total = p + q
+        lost = total == 0  # both below the smallest float: one end or the other
+        if lost.any():
+            p[lost] = rng.random(int(lost.sum())) * (self.alpha + self.beta) < self.alpha
+            q[lost] = 1 - p[lost]
+            total[lost] = 1.0
+        p /= total
+        q /= total
+        return p, q
+
+    def mean(self, function: OfScore) -> float:
+        """∫ f(σ(x)) σ(x)^α σ(−x)^β dx / B(α, β): in log-odds neither end is singular."""
+        from scipy.special import betaln
+
+        log_scale = betaln(self.alpha, self.beta)
+
+        def density(x: Floats) -> Floats:
+            result: Floats = np.exp(-self.alpha * np.logaddexp(0, -x) - self.beta * np.logaddexp(0, x) - log_scale)
+            return result
+
+        points = self._points()
+        total = integral(density, points)  # 1, but for the rounding of B(α, β) where they are large
+        return integral(lambda x: function(sigmoid(x), sigmoid(-x)) * density(x), points) / total
+
+    def largest(self, function: OfScore) -> float:
+        """Over all of (0, 1), the limits at its ends included."""
+        return supremum(lambda x: function(sigmoid(x), sigmoid(-x)), np.union1d(self._points(), [-ENDS, ENDS]))
+
+    def _points(self) -> Floats:
+        """Log-odds that cut the first panels: quantiles, and steps that grow towards where only 1e-16 of the mass is left."""
+        from scipy.special import betaincinv, betaln
+
+        log_scale = betaln(self.alpha, self.beta)
+        low = min((np.log(REST * self.alpha) + log_scale) / self.alpha, -1.0)
+        high = max(-(np.log(REST * self.beta) + log_scale) / self.beta, 1.0)
+        p, q = betaincinv(self.alpha, self.beta, LEVELS), betaincinv(self.beta, self.alpha, 1 - LEVELS)
+        seen = (p > 0) & (q > 0)
+        quantiles = np.log(p[seen]) - np.log(q[seen])
+        far = 40 * 1.25 ** np.arange(1, 60)
+        points = np.concatenate([np.arange(-40.0, 41.0), far, -far, quantiles])
+        return np.unique(np.concatenate([[low, high], points[(points > low) & (points < high)]]))
+
+    def describe(self) -> str:
+        """The two parameters."""
+        return f"Beta({self.alpha:.4g}, {self.beta:.4g}) scores"
+
+
+LARGEST_TABLE = 10_000_000
+"""Rows of a data set that are written out to draw from."""
+
+REST = 1e-16
+"""Mass left out at either end."""
+
+ENDS = 745.0
+"""Log-odds beyond which p or q is 0 in float64."""
+
+LEVELS = np.concatenate(
+    [10.0 ** np.arange(-12, -2), np.linspace(0.01, 0.99, 50), 1 - 10.0 ** np.arange(-3.0, -13.0, -1)]
+)
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class UniformScores(Scores):
+    """Every score between `low` and `high` equally often."""
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low < self.high <= 1:
+            raise InputError("low", "and high must be a rising pair in [0, 1]", f"they are {self.low} and {self.high}")
+
+    def draw(self, size: Any, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Uniform numbers."""
+        p = self.low + (self.high - self.low) * rng.random(size)
+        return p, 1 - p
+
+    def mean(self, function: OfScore) -> float:
+        """∫ f dp over the interval, divided by its length."""
+        points = np.linspace(self.low, self.high, 65)
+        return integral(lambda p: function(p, 1 - p), points) / (self.high - self.low)
+
+    def largest(self, function: OfScore) -> float:
+        """Over the closed interval."""
+        return supremum(lambda p: function(p, 1 - p), np.linspace(self.low, self.high, 65))
+
+    def describe(self) -> str:
+        """The two ends."""
+        return f"scores uniform on [{number(self.low)}, {number(self.high)}]"
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class EmpiricalScores(Scores):
+    """The scores of a data set, drawn again: atoms, each as often as it was seen."""
+
+    values: Floats = (0.5,)  # type: ignore[assignment]
+    """distinct, rising"""
+    weights: Floats = ()  # type: ignore[assignment]
+    """how often each was seen; equally often if not given"""
+
+    def __post_init__(self) -> None:
+        values = check_column(self.values, "values")
+        check_probabilities(values)
+        weights = np.ones(len(values)) if not np.size(self.weights) else check_weights(self.weights, len(values))
+        distinct, at = np.unique(values, return_inverse=True)
+        pooled = np.bincount(at, weights)
+        object.__setattr__(self, "values", distinct[pooled > 0])
+        object.__setattr__(self, "weights", pooled[pooled > 0])
+        self._hold("values", "weights")
+
+    def draw(self, size: Any, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Atoms as often as they weigh."""
+        p = self.values[self._drawn(size, rng)]
+        return p, 1 - p
+
+    def draw_through(self, size: Any, rng: np.random.Generator, saying: Saying) -> tuple[Floats, Floats]:
+        """`saying` is asked once for each atom."""
+        at = self._drawn(size, rng)
+        said, rates = saying(self.values, 1 - self.values)
+        return said[at], rates[at]
+
+    def _drawn(self, size: Any, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Which atoms: rows of a table if all weights are whole, else the inverse of the cumulative weight."""
+        total = float(self.weights.sum())
+        if total <= LARGEST_TABLE and (self.weights == np.floor(self.weights)).all():
+            return np.repeat(np.arange(len(self.weights)), self.weights.astype(np.intp))[
+                rng.integers(int(total), size=size)
+            ]
+        found = np.searchsorted(np.cumsum(self.weights), rng.random(size) * total, side="right")
+        return np.minimum(found, len(self.weights) - 1)
+
+    def mean(self, function: OfScore) -> float:
+        """A weighted mean over the atoms: exact."""
+        return float(np.average(function(self.values, 1 - self.values), weights=self.weights))
+
+    def largest(self, function: OfScore) -> float:
+        """Over the atoms."""
+        return float(function(self.values, 1 - self.values).max())
+
+    def describe(self) -> str:
+        """How many."""
+        n = len(self.values)
+        return f"{n:,} distinct score{'s' * (n > 1)} of a data set"

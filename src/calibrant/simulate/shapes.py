@@ -1,0 +1,124 @@
+"""Five shapes and their derivates (Kängsepp et al. 2023, appendix D.3): the truth is drawn first, and said bent.
+
+As the true rates and the labels come before what is said, the same seed gives the same rates and labels for every shape and
+every level: models of one data set, to be ranked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrant.inputs import check_choice
+from calibrant.problems import InputError
+from calibrant.results import kind, number
+from calibrant.simulate.scores import Floats, Scores, UniformScores
+from calibrant.simulate.world import EventWorld, probabilities_of
+
+Shape = Literal["square", "sqrt", "beta1", "beta2", "stairs"]
+
+
+def _beta_shape(c: Floats, a: float, b: float, half: float) -> Floats:
+    """σ(k + a·ln c − b·ln(1−c)) with k such that `half` goes to ½."""
+    k = b * np.log1p(-half) - a * np.log(half)
+    with np.errstate(divide="ignore"):
+        odds = np.exp(-(k + a * np.log(c) - b * np.log1p(-c)))
+    result: Floats = 1 / (1 + odds)
+    return result
+
+
+def _bent(x: Floats) -> Floats:
+    return x - np.sin(x)
+
+
+def _stair(x: Floats) -> Floats:
+    return _bent(_bent(3 * np.pi * x)) / (3 * np.pi)
+
+
+SHAPES: dict[str, Callable[[Floats], Floats]] = {
+    "square": np.square,
+    "sqrt": np.sqrt,
+    "beta1": partial(_beta_shape, a=0.4, b=0.45, half=0.4),
+    "beta2": partial(_beta_shape, a=2.0, b=2.2, half=0.48),
+    "stairs": lambda c: _stair(c + 1 / 3) - _stair(np.array(1 / 3)),
+}
+"""From the true rate to what is said."""
+
+LEVELS = tuple(round(0.005 * k, 3) for k in range(21))
+"""Expected absolute errors of the published derivates."""
+
+
+@lru_cache
+def furthest(shape: str) -> float:
+    """The expected absolute error of a shape when it is said as it is."""
+    return UniformScores().mean(lambda c, _: np.abs(SHAPES[shape](c) - c))
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class ShapeWorld(EventWorld):
+    """True rates uniform on [0, 1]; what is said is a mixture of the rate and a shape of it, with expected absolute error `level`.
+
+    Examples
+    --------
+    >>> from calibrant.simulate import ShapeWorld
+    >>> world = ShapeWorld("stairs", 0.05)
+    >>> round(world.true_error(), 10)
+    0.05
+    >>> probs, outcomes, rates = world.draw(100, 10, rng=1)
+    >>> bool((ShapeWorld("square", 0.1).draw(100, 10, rng=1)[1] == outcomes).all())
+    True
+    """
+
+    shape: Shape
+    level: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_choice("shape", self.shape, tuple(SHAPES))
+        most = furthest(self.shape)
+        if isinstance(self.level, bool) or not 0 <= self.level <= most:
+            raise InputError("level", f"must lie in [0, {most:.4f}] for {self.shape!r}", f"it is {self.level!r}")
+
+    @property
+    def scores(self) -> Scores:
+        """The true rates."""
+        return UniformScores()
+
+    @property
+    def share(self) -> float:
+        """The weight of the shape in the mixture."""
+        return self.level / furthest(self.shape)
+
+    def said(self, c: Any) -> Floats:
+        """What is said where the true rate is c."""
+        rates = probabilities_of(c)
+        return np.clip((1 - self.share) * rates + self.share * SHAPES[self.shape](rates), 0.0, 1.0)
+
+    def saying(self, p: Floats, q: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
+        """The rate was drawn; what is said follows."""
+        return np.clip((1 - self.share) * p + self.share * SHAPES[self.shape](p), 0.0, 1.0), p
+
+    def curve(self, p: Any) -> Floats:
+        """The inverse of `said`, by bisection."""
+        target = probabilities_of(p)
+        low, high = np.zeros(target.shape), np.ones(target.shape)
+        for _ in range(60):
+            middle = (low + high) / 2
+            below = self.said(middle) < target
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return (low + high) / 2
+
+    def describe(self) -> str:
+        """Shape and level."""
+        return f"the shape {self.shape} with expected absolute error {number(self.level)}, true rates uniform"
+
+
+def published_draw(n: int, seed: int) -> tuple[Floats, Any]:
+    """Sorted true rates and labels as the paper's code draws them: data set `seed` (0 to 4) of size `n` (1000, 3000, 10 000)."""
+    state = np.random.RandomState(seed + n)  # as the published data were drawn
+    rates = np.sort(state.dirichlet((1, 1), n)[:, 0])
+    return rates, state.binomial(1, rates)

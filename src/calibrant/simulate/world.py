@@ -1,0 +1,246 @@
+"""Worlds: ways to produce predictions whose true calibration error is known."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs import check_choice, check_count, check_positive, check_probabilities, floats
+from calibrant.predictions import Predictions
+from calibrant.results import Estimate, Record, Table, kind
+from calibrant.simulate.curves import CALIBRATED, TrueCurve, as_curve
+from calibrant.simulate.scores import BetaScores, EmpiricalScores, Floats, Scores, UniformScores
+
+Norm = Literal[1, 2, "max"]
+NORMS = (1, 2, "max")
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class WorldFit(Record):
+    """How a world was fitted to data."""
+
+    n: int
+    view: str
+    limits: tuple[float, float]
+    """scores nearer to 0 and to 1 than this could not be told from them, and were taken as censored"""
+    table: Table | None = None
+    """the curves tried, best first"""
+    cautions: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return "\n".join([f"fitted on {self.n:,} rows", *(f"  caution: {c}" for c in self.cautions)])
+
+
+class World(Record, ABC):
+    """A way to produce predictions whose true calibration error is known."""
+
+    whole: ClassVar[bool] = True
+
+    @abstractmethod
+    def sample(self, n: int, rng: Any) -> Any:
+        """A data set of `n` rows; `rng` is a seed or a NumPy generator, and the same seed gives the same data."""
+
+    @abstractmethod
+    def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
+        """The true error, with `parts["standard_error"]`: 0 where it is an integral."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """What the world is like, in a line."""
+
+    def true_error(self, norm: Norm = 1, view: str = "auto") -> float:
+        """(E|p − P(Y=1|p)|^norm)^(1/norm), or the largest distance for `"max"`."""
+        return self.truth(norm, view).value
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}: {self.describe()}"
+
+
+class EventWorld(World, ABC):
+    """A world of one event. Its scores are drawn, then what is said and how often it comes true follow from them."""
+
+    @property
+    @abstractmethod
+    def scores(self) -> Scores:
+        """What is drawn first."""
+
+    @abstractmethod
+    def saying(self, p: Floats, q: Floats) -> tuple[Floats, Floats]:
+        """What is said, and how often it comes true, where p was drawn (q = 1 − p)."""
+
+    @abstractmethod
+    def curve(self, p: Any) -> Floats:
+        """P(Y = 1 | p is said)."""
+
+    def draw(self, n: int, replications: int, rng: Any) -> tuple[Floats, NDArray[np.uint8], Floats]:
+        """Many data sets at once: scores, outcomes and true rates, each `(replications, n)`.
+
+        Scores so close to 0 or 1 that float64 cannot hold them are said as 0 or 1; their true rate is that of the exact score.
+        """
+        size = (check_count(replications, "replications"), check_count(n, "n"))
+        generator = np.random.default_rng(rng)
+        said, rates = self.scores.draw_through(size, generator, self.saying)
+        return said, (generator.random(size) < rates).view(np.uint8), rates
+
+    def sample(self, n: int, rng: Any) -> Predictions:
+        """A data set of one event."""
+        said, outcomes, _ = self.draw(n, 1, rng)
+        return Predictions(outcomes[0], said[0])
+
+    def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
+        """By quadrature to 1e-10."""
+        check_choice("norm", norm, NORMS)
+        check_choice("view", view, ("auto", "binary"))
+
+        def distance(p: Floats, q: Floats) -> Floats:
+            said, rates = self.saying(p, q)
+            return np.abs(said - rates)
+
+        if norm == "max":
+            value = self.scores.largest(distance)
+        elif norm == 1:
+            value = self.scores.mean(distance)
+        else:
+            value = float(np.sqrt(self.scores.mean(lambda p, q: distance(p, q) ** 2)))
+        return true_estimate(value, norm, "binary")
+
+    @property
+    def rate(self) -> float:
+        """How often the event happens."""
+        return self.scores.mean(lambda p, q: self.saying(p, q)[1])
+
+
+def true_estimate(value: float, norm: Norm, view: str, n: int = 0, standard_error: float = 0.0) -> Estimate:
+    """A true error as an `Estimate`; `n` draws if it took any."""
+    settings = {"view": view, "norm": norm, "method": "Monte Carlo" if n else "quadrature"}
+    parts = {"standard_error": standard_error}
+    return Estimate("true_error", "true calibration error", value, n, None, None, settings, parts)
+
+
+def probabilities_of(p: Any) -> Floats:
+    """Checked probabilities of any shape up to two dimensions; a lone number too."""
+    array = floats(np.atleast_1d(p), "p").astype(np.float64)
+    check_probabilities(array)
+    return array.reshape(np.shape(p))
+
+
+class ScoreWorld(EventWorld, ABC):
+    """Scores of some distribution, and the true calibration curve over them."""
+
+    calibration: TrueCurve
+    name: str
+    fit: WorldFit | None
+
+    def saying(self, p: Floats, q: Floats) -> tuple[Floats, Floats]:
+        """The score, and what the curve makes of it."""
+        return p, self.calibration.rates(p, q)
+
+    def curve(self, p: Any) -> Floats:
+        """P(Y = 1 | p)."""
+        said = probabilities_of(p)
+        return self.calibration.rates(said, 1 - said)
+
+    def with_curve(self, calibration: Any, name: str = "") -> Self:
+        """The same scores with another curve."""
+        return replace(self, calibration=as_curve(calibration), name=name, fit=None)  # type: ignore[call-arg]
+
+    def describe(self) -> str:
+        """Scores and curve."""
+        name = f"{self.name}: " if self.name else ""
+        return f"{name}{self.scores.describe()}, {self.calibration.describe()}"
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class BetaWorld(ScoreWorld):
+    """Beta scores with any calibration curve: a `TrueCurve` or a fitted map of a single event.
+
+    Examples
+    --------
+    >>> from calibrant.simulate import BetaWorld, PowerCurve
+    >>> world = BetaWorld(2.0, 1.0, PowerCurve(2.0))
+    >>> round(world.true_error(), 10)  # ∫ (p − p²) 2p dp
+    0.1666666667
+    >>> world.sample(5, rng=0)
+    Predictions(5 rows, binary event, float64)
+    """
+
+    alpha: float
+    beta: float
+    calibration: TrueCurve = CALIBRATED
+    name: str = ""
+    fit: WorldFit | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "calibration", as_curve(self.calibration))
+        object.__setattr__(self, "alpha", check_positive("alpha", self.alpha))
+        object.__setattr__(self, "beta", check_positive("beta", self.beta))
+
+    @property
+    def scores(self) -> BetaScores:
+        """Beta(α, β)."""
+        return BetaScores(self.alpha, self.beta)
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class UniformWorld(ScoreWorld):
+    """Scores uniform between two ends, with any calibration curve.
+
+    Examples
+    --------
+    >>> from calibrant.simulate import ScaledCurve, UniformWorld
+    >>> round(UniformWorld(0.5, 1.0, ScaledCurve(0.9)).true_error(), 10)
+    0.075
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+    calibration: TrueCurve = CALIBRATED
+    name: str = ""
+    fit: WorldFit | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "calibration", as_curve(self.calibration))
+        UniformScores(self.low, self.high)
+
+    @property
+    def scores(self) -> UniformScores:
+        """Between the ends."""
+        return UniformScores(self.low, self.high)
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class EmpiricalWorld(ScoreWorld):
+    """The scores of a data set, drawn again, with any calibration curve.
+
+    Examples
+    --------
+    >>> from calibrant.simulate import EmpiricalWorld, ScaledCurve
+    >>> EmpiricalWorld([0.4, 0.8, 0.8], ScaledCurve(0.5)).true_error()
+    0.3333333333333333
+    """
+
+    values: Floats
+    calibration: TrueCurve = CALIBRATED
+    weights: Floats = ()  # type: ignore[assignment]
+    """how often each value is said; equally often if not given"""
+    name: str = ""
+    fit: WorldFit | None = None
+
+    def __post_init__(self) -> None:
+        pooled = EmpiricalScores(self.values, self.weights)
+        object.__setattr__(self, "calibration", as_curve(self.calibration))
+        object.__setattr__(self, "values", pooled.values)
+        object.__setattr__(self, "weights", pooled.weights)
+
+    @property
+    def scores(self) -> EmpiricalScores:
+        """The atoms."""
+        return EmpiricalScores(self.values, self.weights)

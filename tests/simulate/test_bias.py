@@ -1,0 +1,162 @@
+"""Bias by construction: the figures are those of a plain loop, whatever the workers, and an interrupted run goes on."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.simulate import Bias, bias, bias_table, biases, calibrated_world, named_world, power_world
+from calibrant.simulate.batch import Batch
+from calibrant.simulate.batched import BATCHED, together
+from calibrant.simulate.measuring import measured
+from calibrant.simulate.recipes import named
+
+FAMILY = [
+    partial(cal.ece, n_bins=9),
+    cal.binned_error,
+    partial(cal.binned_error, bins=cal.EqualMass(7), norm=2, debiased=True),
+    partial(cal.binned_error, bins=cal.EqualMass(7), norm=1, debiased=True, clip=False),
+    partial(cal.binned_error, bins=cal.EqualWidth(7), norm="max"),
+    partial(cal.binned_error, bins=cal.EqualWidth(7, closed="left")),
+    partial(cal.binned_error, bins=cal.Edges([0, 0.3, 0.8, 1]), norm=2, debiased=True, root=False, clip=False),
+    cal.sweep_error,
+    partial(cal.sweep_error, bins="width", norm=2),
+    partial(cal.sweep_error, debiased=True),
+]
+
+
+def batches(rng):
+    plain = rng.random((20, 83))
+    yield "no ties", plain, rng.random(plain.shape) < plain**1.3
+    tied = np.round(plain, 1)
+    yield "ties", tied, rng.random(tied.shape) < tied
+    yield "separable", plain, plain > 0.5
+    yield "one value", np.full((3, 11), 0.4), rng.random((3, 11)) < 0.4
+    yield "one row", rng.random((5, 1)), rng.random((5, 1)) < 0.5
+    yield "ends", np.tile([0.0, 1.0, 0.5], (4, 5)), rng.random((4, 15)) < 0.5
+
+
+@pytest.mark.parametrize("estimator", FAMILY, ids=lambda e: named(e).name)
+def test_a_batch_is_the_same_as_one_by_one(rng, estimator):
+    one = named(estimator)
+    of = together(one.function, one.options)
+    assert of is not None
+    for name, probs, happened in batches(rng):
+        outcomes = happened.astype(np.uint8)
+        values, low, high = of(Batch(probs, outcomes), one.options)
+        plain = [one(y, p) for y, p in zip(outcomes, probs, strict=True)]
+        assert values == pytest.approx([e.value for e in plain], abs=1e-7 if one.norm == 2 else 1e-12), name
+        if plain[0].interval is not None:
+            assert low == pytest.approx([e.interval.low for e in plain], abs=1e-7), name
+            assert high == pytest.approx([e.interval.high for e in plain], abs=1e-7), name
+
+
+def test_what_a_batch_does_not_know_goes_one_by_one():
+    assert all(together(function, {}) for function in BATCHED)
+    assert together(cal.binned_error, {"view": "top"}) is None
+    assert together(cal.binned_error, {"bins": cal.EqualMass(5, ties="split")}) is None
+    assert together(cal.density_error, {}) is None
+
+
+def test_the_workers_change_nothing():
+    world, several = power_world(0.05), [named("ece"), named("density")]
+    alone = measured(several, world, 900, 700, rng=3, workers=1)
+    shared = measured(several, world, 900, 700, rng=3, workers=2)
+    assert np.array_equal(alone.values, shared.values)
+    assert not np.array_equal(alone.values, measured(several, world, 900, 700, rng=4, workers=1).values)
+
+
+def test_an_interrupted_run_goes_on(tmp_path):
+    path = tmp_path / "parts.jsonl"
+    call = partial(bias, cal.ece, power_world(0.05), 2000, 500, checkpoint=path)
+    whole = call()
+    lines = path.read_text().splitlines()
+    assert len(lines) == 4
+    changed = json.loads(lines[0])
+    changed["found"][0] = [[9.0] * len(changed["found"][0][0])]
+    path.write_text("\n".join([json.dumps(changed), lines[1], lines[2][:40]]))  # killed while it wrote the third part
+    again = call()
+    assert again.mean > whole.mean + 1  # the first part was read, not done again
+    path.unlink()
+    assert {**call().to_dict(), "seconds": 0} == {**whole.to_dict(), "seconds": 0}
+
+
+def test_figures_are_those_of_the_values():
+    world = power_world(0.05)
+    found = bias(cal.ece, world, 200, 300, rng=1)
+    values = measured([named("ece")], world, 200, 300, 1).values[0]
+    assert found.mean == pytest.approx(values.mean())
+    assert found.sd == pytest.approx(values.std(ddof=1))
+    assert found.rmse == pytest.approx(np.sqrt(((values - 0.05) ** 2).mean()))
+    assert found.rmse**2 == pytest.approx(found.bias**2 + found.sd**2 * 299 / 300)
+    assert found.mae == pytest.approx(np.abs(values - 0.05).mean())
+    assert found.truth == pytest.approx(0.05, abs=1e-9)
+    assert Bias.from_json(found.to_json()) == found
+
+
+def test_errors_of_the_figures_are_honest(rng):
+    """Over many runs of a normal estimator the figures scatter as much as they say."""
+
+    def noise(predictions):  # noqa: ARG001  (an estimator that only adds noise to 0.05)
+        return 0.05 + 0.01 * rng.normal()
+
+    runs = [bias(noise, power_world(0.05), 1, 200, truth=0.05) for _ in range(200)]
+    for name in ("mean", "sd", "rmse", "mae"):
+        values = np.array([getattr(run, name) for run in runs])
+        told = np.mean([getattr(run, f"{name}_error") for run in runs])
+        assert values.std(ddof=1) == pytest.approx(told, rel=5 / np.sqrt(2 * 200))
+
+
+def test_the_distribution_of_ece_on_a_calibrated_confident_world(rng):
+    """Roelofs et al., Fig. 1: ResNet-110 on CIFAR-10 made perfectly calibrated, n = 200, 15 equal-width bins."""
+    world = calibrated_world(named_world("resnet110_c10"))
+    found = bias(cal.ece, world, 200, 4000, rng=0)
+    direct = []
+    for _ in range(4000):
+        p = rng.beta(world.alpha, world.beta, 200)
+        y = rng.random(200) < p
+        index = np.clip(np.ceil(p * 15).astype(int) - 1, 0, 14)
+        gaps = np.bincount(index, p - y, 15)
+        direct.append(np.abs(gaps).sum() / 200)
+    assert found.truth == 0
+    error = np.hypot(found.mean_error, np.std(direct) / np.sqrt(4000))
+    assert abs(found.mean - np.mean(direct)) < 4 * error
+    assert abs(found.sd - np.std(direct)) < 4 * np.sqrt(2) * found.sd_error
+
+
+def test_coverage_counts_the_intervals():
+    found = bias(partial(cal.binned_error, norm=2, debiased=True), calibrated_world((1, 1)), 500, 400)
+    assert found.coverage > 0.9
+    assert 0 < found.width < 0.2
+    assert bias(cal.ece, calibrated_world((1, 1)), 50, 20).coverage is None
+
+
+def test_several_estimators_and_sizes_share_their_data():
+    rows = biases({"mine": cal.ece, "sweep": "sweep"}, power_world(0.1), [100, 300], 50)
+    assert [(r.estimator, r.n) for r in rows] == [("mine", 100), ("sweep", 100), ("mine", 300), ("sweep", 300)]
+    assert rows[0].mean == bias(cal.ece, power_world(0.1), 100, 50).mean
+    table = bias_table(rows)
+    assert len(table.rows) == 4
+    assert "mine" in table.to_text()
+
+
+def test_squares_are_compared_with_squares():
+    squared = partial(cal.binned_error, norm=2, root=False, debiased=True, clip=False)
+    found = bias(squared, power_world(0.1, norm=2), 500, 200)
+    assert found.truth == pytest.approx(0.01, abs=1e-8)
+
+
+@pytest.mark.parametrize("estimator", ["nothing", 3, partial(cal.ece, [1])])
+def test_what_is_no_estimator_is_refused(estimator):
+    with pytest.raises(cal.InputError, match="estimator"):
+        bias(estimator, power_world(0.1), 100, 10)
+
+
+def test_a_quantity_of_its_own_needs_a_truth():
+    with pytest.raises(cal.InputError, match="Pass truth="):
+        bias(cal.ks_error, power_world(0.1), 100, 10)
+    assert bias(cal.ks_error, power_world(0.1), 100, 10, truth=0.1).truth == 0.1

@@ -1,0 +1,69 @@
+"""Bias over sizes and bins, maps against the true curve, and ranks."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.simulate import (
+    BiasGrid,
+    MapQuality,
+    ShapeWorld,
+    bias,
+    bias_grid,
+    calibrated_world,
+    map_quality,
+    map_quality_table,
+    power_world,
+    rank_correlation,
+)
+
+
+def test_a_cell_of_the_grid_is_a_bias():
+    world = power_world(0.1, norm=2)
+    found = bias_grid(world, [50, 200], [4, 9], 40, bins="width", debiased=True)
+    one = bias(partial(cal.binned_error, bins=cal.EqualWidth(9), norm=2, debiased=True), world, 200, 40)
+    assert found.bias[1, 1] == pytest.approx(one.bias, abs=1e-12)
+    assert found.error[1, 1] == pytest.approx(one.mean_error, abs=1e-12)
+    assert found.truth == pytest.approx(0.1, abs=1e-8)
+    assert BiasGrid.from_json(found.to_json()) == found
+    assert [n for n, _ in found.best()] == [50, 200]
+    assert "equal width" in repr(found)
+
+
+def test_more_bins_are_biased_up_on_a_calibrated_world():
+    found = bias_grid(calibrated_world((1, 1)), [200], [2, 20, 100], 100, norm=1)
+    assert (np.diff(found.bias[0]) > 5 * found.error[0, 1:]).all()
+
+
+def test_the_identity_is_as_far_from_the_truth_as_the_predictions():
+    world = ShapeWorld("square", 0.06)
+    (found,) = map_quality({"none": "identity"}, world, 500, 30)
+    assert found.map_error == pytest.approx(0.06, abs=5 * found.map_error_error)
+    assert found.error_off == pytest.approx(0.06, abs=5 * found.error_off_error)
+    assert MapQuality.from_json(found.to_json()) == found
+    assert "none" in map_quality_table([found]).to_text()
+
+
+def test_more_rows_bring_a_map_closer():
+    few, many = (map_quality([cal.Platt()], ShapeWorld("square", 0.06), n, 30)[0] for n in (200, 5000))
+    assert many.map_error + 3 * many.map_error_error < few.map_error
+
+
+def test_ranks_of_the_truth_itself_are_perfect():
+    worlds = [ShapeWorld("sqrt", level) for level in (0.0, 0.03, 0.06, 0.09)]
+    true = {id(w): w.true_error() for w in worlds}
+    assert len(true) == 4
+    found = rank_correlation({"ece": cal.ece, "minus": lambda p: -cal.ece(p).value}, worlds, 5000, 4)
+    assert found["ece"] == (1.0, 0.0)
+    assert found["minus"] == (-1.0, 0.0)
+
+
+def test_what_cannot_be_ranked_is_refused():
+    with pytest.raises(cal.InputError, match="worlds"):
+        rank_correlation([cal.ece], [power_world(0.1)] * 2, 100)
+    with pytest.raises(cal.InputError, match="maps"):
+        map_quality([], power_world(0.1), 100)
