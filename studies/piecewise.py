@@ -27,6 +27,10 @@ import numpy as np
 from scipy.stats import spearmanr
 
 import calibrant as cal
+from calibrant.simulate import NAMED_WORLDS as WORLDS
+from calibrant.simulate import ShapeWorld
+from calibrant.simulate.shapes import SHAPES
+from calibrant.simulate.shapes import published_draw as drawn
 
 RESULTS = Path(__file__).parent / "results" / "piecewise.md"
 SIZES = (1000, 3000, 10_000)
@@ -34,44 +38,6 @@ LEVELS = tuple(0.005 * k for k in range(21))
 REPORTED, TUNED = range(5), range(100, 105)
 SEEDS_OF_WORLDS = {1000: range(200), 3000: range(100), 10_000: range(100)}
 GRID = (np.arange(10_000) + 0.5) / 10_000
-
-
-def beta_shape(c, a, b, half):
-    """σ(k + a·ln c − b·ln(1−c)) with k such that `half` goes to ½."""
-    k = b * np.log1p(-half) - a * np.log(half)
-    with np.errstate(divide="ignore"):
-        return 1 / (1 + np.exp(-(k + a * np.log(c) - b * np.log1p(-c))))
-
-
-def bent(x):
-    return x - np.sin(x)
-
-
-def stair(x):
-    return bent(bent(3 * np.pi * x)) / (3 * np.pi)
-
-
-SHAPES = {
-    "square": lambda c: c**2,
-    "sqrt": np.sqrt,
-    "beta1": partial(beta_shape, a=0.4, b=0.45, half=0.4),
-    "beta2": partial(beta_shape, a=2.0, b=2.2, half=0.48),
-    "stairs": lambda c: stair(c + 1 / 3) - stair(1 / 3),
-}
-
-
-def said(shape, level, c):
-    """The shape mixed with the identity such that the mean distance is `level`."""
-    fine = (np.arange(200_000) + 0.5) / 200_000
-    share = round(level / np.abs(SHAPES[shape](fine) - fine).mean(), 6)
-    return (1 - share) * c + share * SHAPES[shape](c)
-
-
-def drawn(n, seed):
-    """True probabilities and labels, as the paper's code draws them."""
-    state = np.random.RandomState(seed + n)
-    c = np.sort(state.dirichlet((1, 1), n)[:, 0])
-    return c, state.binomial(1, c)
 
 
 def cuts_of(n, m):
@@ -264,41 +230,15 @@ PUBLISHED = {
     },
 }
 
-WORLDS = {
-    "resnet110_c10": (2.7752, 0.0478, "logflip", "logflip", -0.24, 0.30),
-    "resnet110_SD_c10": (2.1714, 0.0394, "logit", "logflip", -0.27, -0.35),
-    "resnet_wide32_c10": (2.3806, 0.0379, "logit", "logit", 0.0, 0.26),
-    "densenet40_c10": (1.9824, 0.0397, "logit", "logflip", 0.0, -0.26),
-    "resnet110_c100": (1.1823, 0.1081, "logflip", "logflip", -0.11, 0.28),
-    "resnet110_SD_c100": (1.1233, 0.1147, "logit", "logit", -0.88, 0.49),
-    "resnet_wide32_c100": (1.0611, 0.0650, "logflip", "logflip", -0.13, 0.21),
-    "densenet40_c100": (1.0805, 0.0808, "logit", "logit", -0.97, 0.34),
-    "resnet152_imgnet": (1.1359, 0.2069, "logflip", "logflip", -0.12, 0.58),
-    "densenet161_imgnet": (1.1928, 0.2206, "log", "log", -0.03, 1.27),
-}
-"""Beta(α, β), link, transform, intercept and slope of the calibration curve (Roelofs et al., Tables 2 and 3)."""
-
-TRANSFORMS = {
-    "logit": lambda p: np.log(p) - np.log1p(-p),
-    "log": np.log,
-    "logflip": lambda p: np.log1p(-p),
-}
-BACK = {"logit": lambda v: 1 / (1 + np.exp(-v)), "log": np.exp, "logflip": lambda v: -np.expm1(v)}
 SKEWED = {n: METHODS[n] for n in ("Platt", "beta", *OURS) if n not in ("PL3 averaged", "GP, posterior median")}
 """The identity has no share there, so that PL3 averaged is the same with and without it; the posterior has no other map."""
-
-
-def world_truth(world, p):
-    _, _, link, transform, intercept, slope = WORLDS[world]
-    with np.errstate(divide="ignore"):
-        return np.clip(BACK[link](intercept + slope * TRANSFORMS[transform](p)), 0, 1)
 
 
 def shape_errors(case):
     """Of every method: the map error, the error, its distance from the truth, that of its square, and the seconds."""
     n, seed, shape, level, names = case
     c, labels = drawn(n, seed)
-    probs, at = said(shape, level, c), said(shape, level, GRID)
+    probs, at = (ShapeWorld(shape, level).said(rates) for rates in (c, GRID))
     true, true_square = np.abs(probs - c).mean(), ((probs - c) ** 2).mean()
     rows = []
     for name in names:
@@ -316,11 +256,11 @@ AWAY, ERROR, OFF, OFF_SQUARED, SECONDS = range(5)
 def world_errors(case):
     world, n, seed = case
     rng = np.random.default_rng((seed, n))
-    alpha, beta = WORLDS[world][:2]
+    alpha, beta = WORLDS[world].alpha, WORLDS[world].beta
     probs, at = rng.beta(alpha, beta, n), rng.beta(alpha, beta, 20_000)
-    labels = (rng.random(n) < world_truth(world, probs)).astype(int)
+    labels = (rng.random(n) < WORLDS[world].curve(probs)).astype(int)
     return 1e3 * np.array(
-        [np.abs(f(labels, probs)[0].apply(at) - world_truth(world, at)).mean() for f in SKEWED.values()]
+        [np.abs(f(labels, probs)[0].apply(at) - WORLDS[world].curve(at)).mean() for f in SKEWED.values()]
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ class Event:
     """uint8 zeros and ones, or float64 shares for soft labels"""
     weights: FloatArray | None
     name: str
-    _groups: list[Groups] = field(default_factory=list, repr=False)
+    _kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def n(self) -> int:
@@ -40,9 +40,18 @@ class Event:
     @property
     def groups(self) -> Groups:
         """Rows pooled by equal prediction, in order; sorted once, when first asked for."""
-        if not self._groups:
-            self._groups.append(grouped(self.probs, self.outcomes, self.weights))
-        return self._groups[0]
+        found: Groups = self.kept("groups", lambda: grouped(self.probs, self.outcomes, self.weights))
+        return found
+
+    def kept(self, name: str, make: Callable[[], Any]) -> Any:
+        """What was made of these rows before, or is made now: several estimators share the dear parts of their work."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
+
+    def named(self, name: str) -> Event:
+        """The same question under another name."""
+        return Event(self.probs, self.outcomes, self.weights, name, self._kept)
 
     @property
     def hard(self) -> bool:
@@ -401,6 +410,13 @@ def chosen_rows(which: Any, labels: NDArray[Any], weights: NDArray[Any] | None) 
     if weights is not None and not weights[which].any():
         raise InputError("which", "must choose rows of some weight", "all chosen weights are zero")
     return which
+
+
+def as_predictions(event: Event) -> Predictions:
+    """A yes/no question as predictions of their own."""
+    found = Predictions(event.outcomes, event.probs, weights=event.weights, soft=not event.hard)
+    found._events["binary"] = event.named("binary")
+    return found
 
 
 def admit(labels: Any, probs: Any = None, *, weights: Any = None) -> Predictions:

@@ -75,7 +75,7 @@ def test_an_interrupted_run_goes_on(tmp_path):
     call = partial(bias, cal.ece, power_world(0.05), 2000, 500, checkpoint=path)
     whole = call()
     lines = path.read_text().splitlines()
-    assert len(lines) == 4
+    assert len(lines) > 4
     changed = json.loads(lines[0])
     changed["found"][0] = [[9.0] * len(changed["found"][0][0])]
     path.write_text("\n".join([json.dumps(changed), lines[1], lines[2][:40]]))  # killed while it wrote the third part

@@ -12,8 +12,7 @@ from calibrant.inputs import check_choice, check_count
 from calibrant.maps import GaussianProcessMap, recipe_of
 from calibrant.maps.folds import held_out, unit_rows
 from calibrant.maps.gaussian_process import GaussianProcessTable
-from calibrant.maps.several import as_predictions
-from calibrant.predictions import Predictions, admit
+from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.results import Curve, Estimate
 
 Floats = NDArray[np.float64]

@@ -10,8 +10,7 @@ from calibrant.about import About
 from calibrant.inputs import check_choice, check_level
 from calibrant.kernels.logits import sigmoid
 from calibrant.maps.gaussian_process import OPEN, believed, table_of
-from calibrant.maps.several import as_predictions
-from calibrant.predictions import admit
+from calibrant.predictions import admit, as_predictions
 from calibrant.results import Estimate, Interval
 
 DRAWS = 2000

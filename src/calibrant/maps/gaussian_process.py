@@ -64,7 +64,14 @@ class Belief:
 
 
 def believed(predictions: Predictions) -> Belief:
-    """Rows into cells, and one posterior a prior."""
+    """Rows into cells, and one posterior a prior; known already if it was asked for before."""
+    if predictions.logits is not None:
+        return _believed(predictions)
+    found: Belief = predictions.event("binary").kept("belief", lambda: _believed(predictions))
+    return found
+
+
+def _believed(predictions: Predictions) -> Belief:
     limit = last_log_odds(predictions)
     logits = predictions.logits is not None
     groups = grouped_logits(predictions) if logits else predictions.event("binary").groups

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import inputs
+from calibrant.forecasts import BentForecasts, GaussianForecasts
 from calibrant.maps.calibration_map import Fit
-from calibrant.maps.regression import EPS, FEW, RegressionMap, checked_forecasts
+from calibrant.maps.regression import EPS, FEW, RegressionMap, admit_fit, checked_forecasts, gaussian
 from calibrant.problems import InputError, MapError
 from calibrant.results import kind
 
@@ -38,10 +39,10 @@ class QuantileRecalibration:
     def __post_init__(self) -> None:
         inputs.check_count(self.points, "points")
 
-    def fit(self, labels: Any, mean: Any, variance: Any, weights: Any = None) -> QuantileMap:
+    def fit(self, labels: Any, mean: Any = None, variance: Any = None, weights: Any = None) -> QuantileMap:
         """From Gaussian forecasts."""
-        centre, spread = checked_forecasts(mean, variance)
-        return self.fit_pit(gaussian_cdf(inputs.check_column(labels, "labels", len(centre)), centre, spread), weights)
+        data = admit_fit(labels, mean, variance, weights)
+        return self.fit_pit(data.pit(), data.weights)
 
     def fit_pit(self, pit: Any, weights: Any = None) -> QuantileMap:
         """From the values F(y) of any forecast distributions, each in [0, 1]."""
@@ -81,6 +82,10 @@ class QuantileMap(RegressionMap):
     @property
     def parameters(self) -> dict[str, Any]:
         return {"x": self.x, "y": self.y}
+
+    def apply(self, mean: GaussianForecasts) -> BentForecasts:
+        """The forecasts with their distribution functions bent."""
+        return BentForecasts(gaussian(mean), self.x, self.y, made_by=self)
 
     def apply_pit(self, u: Any) -> Floats:
         """R(u)."""

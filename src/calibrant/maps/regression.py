@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import inputs
+from calibrant.forecasts import Forecasts, GaussianForecasts
 from calibrant.kernels.bounded import least
 from calibrant.kernels.sums import inner
 from calibrant.maps.calibration_map import Fit, SavedMap
@@ -25,7 +26,7 @@ LEAST = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Forecasts:
+class Residuals:
     """What was forecast and what came: standardised residuals squared, variances, and how often each row counts."""
 
     squares: Floats
@@ -45,18 +46,34 @@ class Forecasts:
         return self.mean(self.squares * (self.variance / variance) + np.log(variance))
 
 
-def admit_forecasts(labels: Any, mean: Any, variance: Any, weights: Any) -> Forecasts:
+def admit_fit(labels: Any, mean: Any, variance: Any, weights: Any) -> GaussianForecasts:
+    """The data of a fit: `GaussianForecasts`, or labels with means and variances."""
+    if isinstance(labels, Forecasts):
+        if mean is not None or variance is not None or weights is not None:
+            raise InputError("labels", "are forecasts and carry their own data", advice="Pass them alone")
+        return gaussian(labels)
+    return GaussianForecasts(labels, mean, variance, weights=weights)
+
+
+def gaussian(forecasts: Forecasts) -> GaussianForecasts:
+    """Refuse forecasts that these maps do not know."""
+    if isinstance(forecasts, GaussianForecasts):
+        return forecasts
+    raise InputError("forecasts", "must be Gaussian for this map", f"they are {type(forecasts).__name__}")
+
+
+def admit_forecasts(labels: Any, mean: Any, variance: Any, weights: Any) -> Residuals:
     """The data of a fit, checked: one finite number a row each, variances positive."""
-    centre, spread = checked_forecasts(mean, variance)
-    observed = inputs.check_column(labels, "labels", len(centre))
-    weight = np.ones(len(centre)) if weights is None else inputs.check_weights(weights, len(centre))
+    data = admit_fit(labels, mean, variance, weights)
+    observed, centre, spread = data.labels, data.mean, data.variance
+    weight = np.ones(data.n) if data.weights is None else data.weights
     with np.errstate(over="ignore"):
         squares = ((observed - centre) / np.sqrt(spread)) ** 2
     if not np.isfinite(squares).all():
         row = int(np.argmax(~np.isfinite(squares)))
         raise InputError("labels", "lie too far from mean to be squared", f"labels[{row}] is {observed[row]}")
     counts = weight > 0
-    return Forecasts(squares[counts], spread[counts], weight[counts] / weight.sum())
+    return Residuals(squares[counts], spread[counts], weight[counts] / weight.sum())
 
 
 def checked_forecasts(mean: Any, variance: Any) -> tuple[Floats, Floats]:
@@ -76,6 +93,10 @@ class RegressionMap(SavedMap):
     method: ClassVar[str]
     injective: ClassVar[bool] = True
 
+    @abstractmethod
+    def apply(self, mean: Any) -> Any:
+        """The forecasts repaired."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VarianceMap(RegressionMap):
@@ -85,8 +106,15 @@ class VarianceMap(RegressionMap):
     def of_variance(self, variance: Floats) -> Floats:
         """Repaired variances."""
 
-    def apply(self, mean: Any, variance: Any) -> tuple[Floats, Floats]:
-        """The means as they are and the variances repaired."""
+    @overload
+    def apply(self, mean: GaussianForecasts) -> GaussianForecasts: ...
+    @overload
+    def apply(self, mean: Any, variance: Any) -> tuple[Floats, Floats]: ...
+    def apply(self, mean: Any, variance: Any = None) -> Any:
+        """The means as they are and the variances repaired, or whole forecasts repaired."""
+        if isinstance(mean, Forecasts):
+            said = gaussian(mean)
+            return said.with_gaussian(*self.apply(said.mean, said.variance), made_by=self)
         centre, spread = checked_forecasts(mean, variance)
         with np.errstate(over="ignore"):
             return centre.copy(), np.clip(self.of_variance(spread), np.finfo(float).tiny, np.finfo(float).max)
@@ -107,7 +135,7 @@ class StdScaling:
     array([14.])
     """
 
-    def fit(self, labels: Any, mean: Any, variance: Any, weights: Any = None) -> StdScalingMap:
+    def fit(self, labels: Any, mean: Any = None, variance: Any = None, weights: Any = None) -> StdScalingMap:
         """A mean, no search."""
         data = admit_forecasts(labels, mean, variance, weights)
         square, cautions = mean_square(data)
@@ -151,7 +179,7 @@ class VariancePlatt:
     True
     """
 
-    def fit(self, labels: Any, mean: Any, variance: Any, weights: Any = None) -> VariancePlattMap:
+    def fit(self, labels: Any, mean: Any = None, variance: Any = None, weights: Any = None) -> VariancePlattMap:
         """From a pure scaling, from a constant, and from halfway: the best of three searches."""
         data = admit_forecasts(labels, mean, variance, weights)
         slope, cautions = mean_square(data)
@@ -173,14 +201,14 @@ STARTS = ((1.0, 0.0), (LEAST, 1.0), (0.5, 0.5))
 """Slope and offset in units of the best pure scaling and of the best constant."""
 
 
-def platt_score(data: Forecasts, slope: float, offset: float) -> tuple[float, Floats]:
+def platt_score(data: Residuals, slope: float, offset: float) -> tuple[float, Floats]:
     """Mean Dawid–Sebastiani score of wσ² + b, and its slopes in w and b."""
     variance = slope * data.variance + offset
     rise = (1 - data.squares * (data.variance / variance)) / variance
     return data.score(variance), np.array([data.mean(rise * data.variance), data.mean(rise)])
 
 
-def mean_square(data: Forecasts) -> tuple[float, tuple[str, ...]]:
+def mean_square(data: Residuals) -> tuple[float, tuple[str, ...]]:
     """The mean of (μ−y)²/σ²; above 0 even where every forecast was right."""
     found = data.mean(data.squares)
     cautions = (f"{data.n} rows: the spread of the errors is hardly known",) if data.n < FEW else ()

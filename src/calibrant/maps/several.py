@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant.kernels.logits import inside, probabilities
 from calibrant.maps.binary import BinaryMap, BinaryRecipe
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
-from calibrant.predictions import Event, Predictions
+from calibrant.predictions import Predictions, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import kind
 
@@ -169,8 +169,3 @@ def several_classes(predictions: Predictions) -> Predictions:
     if predictions.is_binary:
         raise InputError("probs", "must have one column a class", "it has a single column", "Fit the recipe itself")
     return predictions
-
-
-def as_predictions(event: Event) -> Predictions:
-    """A yes/no question as predictions of their own."""
-    return Predictions(event.outcomes, event.probs, weights=event.weights, soft=not event.hard)

@@ -1,5 +1,6 @@
 """Draw a finished result with matplotlib; compute nothing."""
 
+from calibrant.plot.bias import bias_curves, bias_grid
 from calibrant.plot.reliability import reliability
 
-__all__ = ["reliability"]
+__all__ = ["bias_curves", "bias_grid", "reliability"]

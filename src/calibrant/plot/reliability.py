@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice
+from calibrant.interval import Band, band_of_bins
 from calibrant.plot.content import bar_heights, bins_of, check_drawable, curve_of, fitted_curve, has_bins, histogram_of
 from calibrant.problems import MissingExtra
 from calibrant.results import BinTable, Curve, Estimate
@@ -31,6 +32,7 @@ def reliability(
     *,
     style: Literal["auto", "points", "curve", "bars", "tilted"] = "auto",
     scale: Literal["probability", "logit"] = "probability",
+    band: Band | Literal["confidence", "consistency", "simultaneous"] | None = "confidence",
     ax: Any = None,
     label: str | None = None,
     color: Any = None,
@@ -42,6 +44,10 @@ def reliability(
     an area that grows with its share of the rows. `curve`: a fitted map, such as that of `fitted_error`, with its band if it
     has one. `bars`: a flat roof over each bin. `tilted`: a roof of slope one, which shows each prediction moved as binned ECE
     measures it: the gap between roof and diagonal is the error, bin by bin. `auto` draws what the result holds.
+
+    `band`: `confidence` shows the intervals that the result knows, around its points. `consistency` is drawn around the diagonal:
+    where a calibrated model's points would lie. `simultaneous` holds the whole true curve, if it rises. Both are made of the
+    result's bins; a `Band` made of the rows, such as that of `simultaneous_band`, may be passed instead.
 
     Below the diagonal the model predicts too high. The strip along the bottom is the histogram of predictions, whose highest
     bar fills it. `scale="logit"` stretches both axes near 0 and 1, and has no strip. Call it twice on the same `ax` to overlay
@@ -57,20 +63,24 @@ def reliability(
     """
     check_choice("style", style, ("auto", "points", "curve", "bars", "tilted"))
     check_choice("scale", scale, ("probability", "logit"))
+    if not isinstance(band, Band) and band is not None:
+        check_choice("band", band, ("confidence", "consistency", "simultaneous"))
     check_drawable(result)
     fitted = fitted_curve(result)
     if style == "auto":
         style = "points" if fitted is None else "curve"
     strip = histogram and scale == "probability" and has_bins(result)
-    ax = _fresh_axes() if ax is None else ax
+    ax = fresh_axes() if ax is None else ax
     _draw_frame(ax, strip, scale)
     name = label or (result.name if isinstance(result, Diagnosis) else result.title)
     if style == "points":
-        used = _draw_points(ax, curve_of(result), name, color, scale)
+        used = _draw_points(ax, curve_of(result), name, color, scale, intervals=band == "confidence")
     elif style == "curve":
         used = _draw_curve(ax, curve_of(result) if fitted is None else fitted, name, color, scale)
     else:
         used = _draw_roofs(ax, bins_of(result), name, color, scale, slope=style == "tilted")
+    if isinstance(band, Band) or band in ("consistency", "simultaneous"):
+        _draw_band(ax, band if isinstance(band, Band) else band_of_bins(bins_of(result), band), used, scale)
     if strip:
         _draw_histogram(ax, histogram_of(result), used)
     elif histogram and fitted is not None and scale == "probability":
@@ -79,7 +89,7 @@ def reliability(
     return ax
 
 
-def _fresh_axes() -> Any:
+def fresh_axes() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -116,14 +126,23 @@ def _shown(values: Any, scale: str) -> Any:
     return values if scale == "probability" else np.clip(values, FAR, 1 - FAR)
 
 
-def _draw_points(ax: Any, curve: Curve, label: str, color: Any, scale: str) -> Any:
+def _draw_band(ax: Any, band: Band, color: Any, scale: str) -> None:
+    """Around the diagonal in grey, around the curve in its colour."""
+    curve, around = band.curve(), "0.5" if band.method == "consistency" else color
+    low, high = _shown(curve.low, scale), _shown(curve.high, scale)
+    words = f"{band.method} band, {band.level:.0%}".replace("%", " %")
+    ax.fill_between(_shown(curve.x, scale), low, high, color=around, alpha=0.18, linewidth=0, zorder=1, label=words)
+
+
+def _draw_points(ax: Any, curve: Curve, label: str, color: Any, scale: str, intervals: bool) -> Any:
     """Points, their line, intervals and the gap to the diagonal; returns the colour that was used."""
     x, y = _shown(curve.x, scale), _shown(curve.y, scale)
     (line,) = ax.plot(x, y, color=color, linewidth=1.4, label=label, zorder=3)
     used = line.get_color()
     ax.fill_between(x, y, x, color=used, alpha=0.14, linewidth=0, zorder=1)
-    low, high = _shown(curve.low, scale), _shown(curve.high, scale)
-    ax.vlines(x, low, high, color=used, alpha=0.5, linewidth=1.2, zorder=2)
+    if intervals:
+        low, high = _shown(curve.low, scale), _shown(curve.high, scale)
+        ax.vlines(x, low, high, color=used, alpha=0.5, linewidth=1.2, zorder=2)
     areas = np.maximum(POINT_AREA * curve.support * len(curve.support), LEAST_AREA)
     ax.scatter(x, y, s=areas, color=used, edgecolors="white", linewidths=0.6, zorder=4)
     return used

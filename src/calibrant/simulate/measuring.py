@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 ROWS_A_PART = 1 << 18
 """Rows drawn at once, so that a batch stays near the cache; what is drawn depends on this, not on the workers."""
 
-DATA_SETS_A_PART = 256
+DATA_SETS_A_PART = 32
 
 WORTH_WORKERS = 4_000_000
 """Rows times estimators from which other processes are asked to help."""

@@ -18,8 +18,7 @@ from calibrant.estimate.fitted import fitted_error
 from calibrant.estimate.posterior import posterior_error
 from calibrant.estimate.sweep import sweep_error
 from calibrant.inputs import check_choice
-from calibrant.maps.several import as_predictions
-from calibrant.predictions import Predictions, admit
+from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
 from calibrant.simulate.bias import Bias, biases
@@ -170,13 +169,14 @@ def trust(
     check_choice("norm", norm, (1, 2))
     rows = as_predictions(predictions.event(view))
     chosen = _chosen(CANDIDATES[norm] if estimators is None else estimators)
-    fitted = fitted_to(rows) if world is None else world
-    if not isinstance(fitted, EventWorld):
-        raise InputError("world", "must be a world of one event", f"it is {type(fitted).__name__}")
+    if world is not None and not isinstance(world, EventWorld):
+        raise InputError("world", "must be a world of one event", f"it is {type(world).__name__}")
+    fitted, check = (
+        fitted_to(rows, rng) if world is None else (world, check_world(world, rows, replications=CHECKS, rng=rng))
+    )
     n = rows.n if rows.weights is None else int(np.ceil(rows.weights.sum()))
     found = biases(chosen, fitted, n, replications, rng, workers=workers, progress=progress)
     values = {name: float(one(rows)) for name, one in chosen.items()}
-    check = check_world(fitted, rows, replications=CHECKS, rng=rng)
     cautions = () if getattr(fitted, "fit", None) is None else fitted.fit.cautions  # type: ignore[attr-defined]
     if not check.agrees:
         cautions += (f"the world is not quite like the data: ECE is {check!r}",)
@@ -187,11 +187,24 @@ CHECKS = 200
 """Data sets on which the world is compared with the data."""
 
 
-def fitted_to(rows: Predictions) -> Any:
-    """A world with scores like these: a Beta distribution, or the scores themselves where many are equal or it does not fit."""
+def fitted_to(rows: Predictions, rng: int = 0) -> tuple[EventWorld, WorldCheck]:
+    """The simplest world that looks like the data, and how alike they are.
+
+    First a Beta distribution with a linear curve; the scores themselves where many are equal or the distribution does not fit;
+    and the curve of a Gaussian process where no linear one does.
+    """
     repeated = 1 - len(np.unique(rows.probs)) / rows.n
-    smooth = None if repeated > MANY_TIED else fit_world(rows)
-    return fit_world(rows, scores="empirical") if smooth is None or smooth.fit.cautions else smooth
+    tried: list[dict[str, Any]] = [
+        {"scores": "beta"},
+        {"scores": "empirical"},
+        {"scores": "empirical", "curve": "gaussian_process"},
+    ]
+    for options in tried[1 if repeated > MANY_TIED else 0 :]:
+        world = fit_world(rows, **options)
+        check = check_world(world, rows, replications=CHECKS, rng=rng)
+        if check.agrees and not (options["scores"] == "beta" and world.fit is not None and world.fit.cautions):
+            break
+    return world, check
 
 
 def _chosen(estimators: Any) -> dict[str, Any]:
