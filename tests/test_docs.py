@@ -15,10 +15,17 @@ def load_tool():
     return module
 
 
-@pytest.mark.parametrize("page", ["estimators.md", "differences.md", "maps.md", "fitting.md", "scores.md"])
+@pytest.mark.parametrize("page", load_tool().PAGES)
 def test_a_made_page_is_up_to_date(page):
     assert (ROOT / "docs" / page).read_text(encoding="utf-8") == load_tool().PAGES[page]()
 
 
-def test_every_page_is_linked_from_the_readme_or_made():
-    assert {p.name for p in (ROOT / "docs").glob("*.md")} == set(load_tool().PAGES)
+def test_every_page_is_linked_from_the_readme():
+    """Pages that are not made from the code are written by hand; their examples run as tests."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [p.name for p in (ROOT / "docs").glob("*.md") if f"docs/{p.name}" not in readme] == []
+
+
+def test_pages_written_by_hand_show_what_they_say():
+    by_hand = [p for p in (ROOT / "docs").glob("*.md") if p.name not in load_tool().PAGES]
+    assert [p.name for p in by_hand if ">>> " not in p.read_text(encoding="utf-8")] == []
