@@ -17,7 +17,7 @@ from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
 from calibrant.simulate.measuring import measured
 from calibrant.simulate.recipes import named
-from calibrant.simulate.world import EventWorld
+from calibrant.simulate.world import EventWorld, Norm
 
 Floats = NDArray[np.float64]
 
@@ -99,7 +99,7 @@ def map_quality_table(rows: Sequence[MapQuality]) -> Table:
 
 
 def rank_correlation(
-    estimators: Any, worlds: Sequence[EventWorld], n: int, replications: int = 20, rng: int = 0, norm: int = 1
+    estimators: Any, worlds: Sequence[EventWorld], n: int, replications: int = 20, rng: int = 0, norm: Norm = 1
 ) -> dict[str, tuple[float, float]]:
     """Do estimators rank models as the truth does? Spearman's correlation over `worlds`, its mean and Monte-Carlo error.
 

@@ -157,7 +157,7 @@ class Kept:
 
     def add(self, n: int, count: int, k: int, part: Floats) -> None:
         """Keep a part."""
-        plain = np.where(np.isnan(part), None, part).tolist()
+        plain = np.where(np.isnan(part), np.array(None), part).tolist()
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"work": self.name, "part": [n, count, k], "found": plain}) + "\n")
 

@@ -70,4 +70,4 @@ def named(estimator: Any, name: str | None = None) -> Named:
         raise InputError(
             "estimator", "must be a function (labels, probs), a partial of one, or a name", f"it is {estimator!r}"
         )
-    return Named(name or getattr(estimator, "__name__", repr(estimator)), estimator)
+    return Named(name or str(getattr(estimator, "__name__", repr(estimator))), estimator)
