@@ -4,7 +4,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test slow peers check format bench bench-estimators bench-maps clean
+.PHONY: help demo test slow peers check format bench bench-estimators bench-maps bench-scores clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +39,9 @@ bench-estimators: $(VENV)/.peers ## every estimator against the fastest peer, an
 
 bench-maps: $(VENV)/.peers ## every map against the fastest peer that reaches the same optimum
 	$(BIN)/python -m benchmarks maps
+
+bench-scores: $(VENV)/.test ## the scores in units of a memory pass
+	$(BIN)/python -m benchmarks.scores
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import binned, estimators, import_time, maps, sort_units
+from benchmarks import binned, estimators, import_time, maps, scores, sort_units
 
 BENCHMARKS = {
     "import_time": import_time.main,
@@ -12,6 +12,7 @@ BENCHMARKS = {
     "sort_units": sort_units.main,
     "estimators": estimators.main,
     "maps": maps.main,
+    "scores": scores.main,
 }
 
 for name in sys.argv[1:] or BENCHMARKS:

@@ -306,18 +306,20 @@ def shares(labels: NDArray[Any], ndim: int, n_classes: int) -> FloatArray:
 
 def check_weights(weights: Any, n: int) -> FloatArray:
     """One finite, non-negative number a row, not all zero."""
-    array = floats(weights, "weights").astype(np.float64)
+    array = floats(weights, "weights").astype(np.float64, copy=False)[:]
     if array.shape != (n,):
         raise InputError("weights", f"must hold one number a row, {n} in all", f"its shape is {array.shape}")
     check_finite(array, "weights")
-    if (array < 0).any():
+    low, high = (float(array.min()), float(array.max())) if n else (0.0, 0.0)
+    if low < 0:
         where = _first(array < 0)
         raise InputError("weights", "must not be negative", f"{_at('weights', where)} is {array[where]}")
-    if not array.any():
+    if high == 0:
         raise InputError("weights", "must not all be zero")
-    with np.errstate(over="ignore"):
-        if not np.isfinite(array.sum()):
-            raise InputError("weights", "must have a finite sum", "it overflows", "Divide them by a constant")
+    if high > np.finfo(np.float64).max / n:
+        with np.errstate(over="ignore"):
+            if not np.isfinite(array.sum()):
+                raise InputError("weights", "must have a finite sum", "it overflows", "Divide them by a constant")
     return array
 
 

@@ -349,6 +349,8 @@ class TestResult(Record):
     settings: Mapping[str, Any] = field(default_factory=dict)
     parts: Mapping[str, Any] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()
+    finding: str = ""
+    """what the errors look like, in words, where the p-value is small"""
 
     __test__: ClassVar[bool] = False  # not a test case, whatever its name says
 
@@ -368,12 +370,14 @@ class TestResult(Record):
         return f"p = {number(self.p_value)}; n = {self.n:,}; {self.null}"
 
     def __repr__(self) -> str:
-        cautions = [f"  caution: {c}" for c in self.cautions]
-        return "\n".join([f"{self.title} {number(self.statistic)} ({self.details()})", *cautions])
+        below = [f"  {self.finding}"] if self.finding else []
+        below += [f"  caution: {c}" for c in self.cautions]
+        return "\n".join([f"{self.title} {number(self.statistic)} ({self.details()})", *below])
 
     def _repr_html_(self) -> str:
-        cautions = "".join(f"<br><small>⚠ {escape(c)}</small>" for c in self.cautions)
-        return f"<p><b>{escape(self.title)}</b> {number(self.statistic)} <small>{escape(self.details())}</small>{cautions}</p>"
+        below = f"<br>{escape(self.finding)}" if self.finding else ""
+        below += "".join(f"<br><small>⚠ {escape(c)}</small>" for c in self.cautions)
+        return f"<p><b>{escape(self.title)}</b> {number(self.statistic)} <small>{escape(self.details())}</small>{below}</p>"
 
 
 def number(value: float | None, digits: int = 4) -> str:

@@ -79,7 +79,7 @@ def test_the_log_score_of_rare_events_keeps_its_digits():
 
 @each
 def test_blocks_give_what_one_block_gives(score, rng, monkeypatch):
-    from calibrant.score import score as module
+    from calibrant.score import passes as module
 
     probs, labels = rng.dirichlet(np.ones(3), 500), rng.integers(0, 3, 500)
     times = np.where(np.arange(500) < 150, 0, rng.integers(0, 3, 500))  # whole blocks of no weight
@@ -97,7 +97,7 @@ def test_blocks_give_what_one_block_gives(score, rng, monkeypatch):
 
 
 def test_an_infinite_row_in_a_late_block_is_named(monkeypatch):
-    from calibrant.score import score as module
+    from calibrant.score import passes as module
 
     monkeypatch.setattr(module, "CACHED_ROWS", 16)
     labels = np.zeros(100, dtype=int)

@@ -115,7 +115,9 @@ def _beside_all_rows(printed: Estimate, predictions: Predictions, view: Any) -> 
     event = predictions.event(view)
     runs = RunsOf()
     whole = finish(runs.collect(event), predictions.view(view), norm=2)
-    corrected = binned_error(predictions, bins=EqualMass(max(event.n // runs.size, 1)), norm=2, debiased=True, view=view)
+    corrected = binned_error(
+        predictions, bins=EqualMass(max(event.n // runs.size, 1)), norm=2, debiased=True, view=view
+    )
     left_out = event.n - int(printed.parts["bins"].weight.sum())
     told = (
         f"the {left_out} most confident rows are left out; with them it is {whole.value:.4f}, less what noise adds {corrected.value:.4f}",

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.bins import Binning
-from calibrant.inputs import check_choice, check_count
+from calibrant.inputs import check_choice, check_count, check_level
 from calibrant.interval.band import Band
-from calibrant.interval.mean import normal_quantile
 from calibrant.interval.proportion import wilson
+from calibrant.interval.rising_rate import isotonic, rising_intervals
 from calibrant.kernels.groups import Groups, mass_cuts
 from calibrant.kernels.simultaneous_band import lower_bound, upper_bound
 from calibrant.predictions import Event, admit
 from calibrant.problems import InputError
-from calibrant.results import BinTable
+from calibrant.results import BinTable, number
 
 Floats = NDArray[np.float64]
 
@@ -71,28 +72,24 @@ def simultaneous_band(
     >>> round(band.certified, 3)
     0.228
     """
-    normal_quantile(level)
+    check_level(level)
     event = admit(labels, probs, weights=weights).event(view)
     rows = _counted(event, "simultaneous bands")
-    cuts_low, cuts_high = _cuts(rows, groups, digits)
-    firsts = cuts_high[:-1]
-    lasts = cuts_low[1:] - 1
-    below = rows.values[lasts] if digits is None else _round_up(rows.values[lasts], digits)
-    above = rows.values[firsts] if digits is None else _round_down(rows.values[firsts], digits)
-    low = lower_bound(*_pooled(rows, cuts_low), _chance(level, len(lasts)))
-    high = upper_bound(*_pooled(rows, cuts_high), _chance(level, len(firsts)))
-    x = np.unique(np.concatenate([below, above]))
-    at = np.append(0.0, low)[np.searchsorted(below, x, side="right")]
-    up_to = np.append(high, 1.0)[np.searchsorted(above, x, side="left")]
-    support = np.bincount(np.minimum(np.searchsorted(x, rows.values), len(x) - 1), rows.weight, len(x)) / rows.total
-    falls = float((at - up_to).max())
-    doubts = (f"the true rate does not rise everywhere: the ends cross by {falls:.4f}",) if falls > 0 else ()
-    y = np.interp(x, rows.values, _isotonic(rows.weight, rows.hits))
-    shaped = {"level": float(level), "method": "simultaneous", "about": ABOUT["simultaneous"], "steps": True}
-    band = Band(x, y, at, up_to, support, **shaped, cautions=doubts)
+    to_last, from_first = _cuts(rows, groups, digits)
+    below, above = rows.values[to_last[1:] - 1], rows.values[from_first[:-1]]
+    if digits is not None:
+        below, above = _round_up(below, digits), _round_down(above, digits)
+    low = lower_bound(*_pooled(rows, to_last), _chance(level, len(below)))
+    high = upper_bound(*_pooled(rows, from_first), _chance(level, len(above)))
+    x, low, high = _steps(below, low, above, high)
+    share = np.bincount(np.minimum(np.searchsorted(x, rows.values), len(x) - 1), rows.weight, len(x)) / rows.total
+    y = np.interp(x, rows.values, isotonic(rows.weight, rows.hits))
+    falls = float((low - high).max())
+    doubts = (f"the true rate does not rise everywhere: the ends cross by {number(falls)}",) if falls > 0 else ()
+    about = ABOUT["simultaneous"]
+    band = Band(x, y, low, high, share, float(level), "simultaneous", about, steps=True, cautions=doubts)
     ends = band.at(rows.values)
-    certified = float(np.maximum(ends[1] - rows.values, rows.values - ends[0]).max())
-    return Band(x, y, at, up_to, support, **shaped, certified=certified, cautions=doubts)
+    return replace(band, certified=float(np.maximum(ends[1] - rows.values, rows.values - ends[0]).max()))
 
 
 def consistency_band(
@@ -102,7 +99,7 @@ def consistency_band(
     bins: Binning | None = None,
     level: float = 0.95,
     everywhere: bool = False,
-    draws: int = 1000,
+    draws: int = 2000,
     seed: Any = 0,
     view: Any = "auto",
     weights: Any = None,
@@ -123,7 +120,7 @@ def consistency_band(
     >>> bool((band.y < band.low).any())  # fewer right answers than any calibrated model would show
     True
     """
-    normal_quantile(level)
+    check_level(level)
     event = admit(labels, probs, weights=weights).event(view)
     if bins is not None:
         return band_of_bins(_table(bins, event), "consistency", level, everywhere)
@@ -132,7 +129,9 @@ def consistency_band(
     curves = _drawn_curves(n, p, check_count(draws, "draws", 20), seed)
     low, high = _envelope(curves, level) if everywhere else _quantiles(curves, level)
     about = EVERYWHERE if everywhere else ABOUT["consistency"]
-    return _thinned(p, _isotonic(n, hits), low, high, n / n.sum(), level, "consistency", about)
+    kept = _spread(len(p))
+    share = np.add.reduceat(n, kept) / n.sum()
+    return Band(p[kept], isotonic(n, hits)[kept], low[kept], high[kept], share, float(level), "consistency", about)
 
 
 def confidence_band(
@@ -142,27 +141,25 @@ def confidence_band(
     bins: Binning | None = None,
     level: float = 0.95,
     everywhere: bool = False,
-    draws: int = 1000,
-    seed: Any = 0,
     view: Any = "auto",
     weights: Any = None,
 ) -> Band:
     """Between which rates does the true curve lie? A band around the estimate, point by point.
 
-    With `bins`, Wilson's interval of each rate; `everywhere=True` makes all of them hold at once. Without, isotonic regression
-    on labels drawn from its own fit: a bootstrap, which follows the fit's steps and is a little too narrow in small samples.
-    For a band that is proven see `simultaneous_band`.
+    The curve is isotonic regression, and the band all rates that a likelihood ratio does not refuse, if the true rate rises
+    (Banerjee & Wellner 2001); the bootstrap fails for step functions. With `bins`, Wilson's interval of each rate;
+    `everywhere=True` makes all of them hold at once. For a band that holds everywhere without bins see `simultaneous_band`.
 
     Examples
     --------
     >>> import calibrant as cal
     >>> from calibrant.interval import confidence_band
     >>> valid, test = cal.example()
-    >>> band = confidence_band(test, bins=cal.EqualMass(10))
+    >>> band = confidence_band(test)
     >>> bool((band.low <= band.y).all() and (band.y <= band.high).all())
     True
     """
-    normal_quantile(level)
+    check_level(level)
     event = admit(labels, probs, weights=weights).event(view)
     if bins is not None:
         return band_of_bins(_table(bins, event), "confidence", level, everywhere)
@@ -170,13 +167,10 @@ def confidence_band(
         raise InputError("everywhere", "needs bins here", "bins is None", "Pass bins=, or use simultaneous_band")
     rows = _counted(event, "confidence bands")
     p, n, hits = _cells(rows)
-    fit = _isotonic(n, hits)
-    curves = _drawn_curves(n, fit, check_count(draws, "draws", 20), seed)
-    low, high = _quantiles(curves, level)
-    low, high = np.clip(2 * fit - high, 0, fit), np.clip(2 * fit - low, fit, 1)  # errors are turned round, not repeated
-    low, high = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
-    doubt = "a bootstrap of a step function: a little too narrow in small samples"
-    return _thinned(p, fit, low, high, n / n.sum(), level, "confidence", ABOUT["confidence"], (doubt,))
+    kept = _spread(len(p))
+    low, high = rising_intervals(n, hits, kept, level, tied=2 * len(rows.values) < rows.total)
+    share = np.add.reduceat(n, kept) / n.sum()
+    return Band(p[kept], isotonic(n, hits)[kept], low, high, share, float(level), "confidence", ABOUT["confidence"])
 
 
 def band_of_bins(
@@ -195,22 +189,27 @@ def band_of_bins(
     each = level ** (1 / len(n)) if everywhere else level
     if method == "simultaneous":
         low, high = (f(n, n * bins.label_rate, _chance(level, len(n))) for f in (lower_bound, upper_bound))
-        x = np.unique(np.concatenate([bins.low, bins.high]))
-        low = np.append(0.0, low)[np.searchsorted(bins.high, x, side="right")]
-        high = np.append(high, 1.0)[np.searchsorted(bins.low, x, side="left")]
-        y, support = (
-            np.interp(x, bins.mean_prob, bins.label_rate),
-            np.bincount(np.searchsorted(x, bins.high), share, len(x)),
-        )
+        x, low, high = _steps(bins.high, low, bins.low, high)
+        y, support = np.interp(x, bins.mean_prob, bins.label_rate), np.zeros(len(x))
+        support[np.searchsorted(x, bins.high)] = share
         return Band(x, y, low, high, support, float(level), method, ABOUT[method], steps=True)
     if method == "confidence":
         ends = wilson(bins.label_rate, n, each)
     else:
         from scipy.stats import binom
 
-        ends = (binom.ppf((1 - each) / 2, n, bins.mean_prob) / n, binom.isf((1 - each) / 2, n, bins.mean_prob) / n)
+        law = binom(np.maximum(np.round(n), 1), bins.mean_prob)
+        ends = law.ppf((1 - each) / 2) / n, law.isf((1 - each) / 2) / n
     about = ABOUT[method].replace("point by point", "everywhere at once") if everywhere else ABOUT[method]
     return Band(bins.mean_prob, bins.label_rate, *ends, share, float(level), method, about)
+
+
+def _steps(below: Floats, low: Floats, above: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
+    """Lower ends that hold from `below` on, and upper ends that hold up to `above`, at all of these places."""
+    x = np.unique(np.concatenate([below, above]))
+    at = np.append(0.0, low)[np.searchsorted(below, x, side="right")]
+    up_to = np.append(high, 1.0)[np.searchsorted(above, x, side="left")]
+    return x, at, up_to
 
 
 def _table(bins: Binning, event: Event) -> BinTable:
@@ -272,16 +271,10 @@ def _cells(rows: Groups) -> tuple[Floats, Floats, Floats]:
     return np.add.reduceat(rows.weight * rows.values, cuts[:-1]) / n, n, hits
 
 
-def _isotonic(n: Floats, hits: Floats) -> Floats:
-    from scipy.optimize import isotonic_regression
-
-    return np.asarray(isotonic_regression(hits / n, weights=n).x)
-
-
 def _drawn_curves(n: Floats, rate: Floats, draws: int, seed: Any) -> Floats:
     """(draws, cells): isotonic fits of labels drawn at given rates."""
     hits = np.random.default_rng(seed).binomial(n.astype(np.int64), np.clip(rate, 0, 1), (draws, len(n)))
-    return np.stack([_isotonic(n, row) for row in hits.astype(np.float64)])
+    return np.stack([isotonic(n, row) for row in hits.astype(np.float64)])
 
 
 def _quantiles(curves: Floats, level: float) -> tuple[Floats, Floats]:
@@ -290,27 +283,23 @@ def _quantiles(curves: Floats, level: float) -> tuple[Floats, Floats]:
 
 
 def _envelope(curves: Floats, level: float) -> tuple[Floats, Floats]:
-    """The narrowest band between order statistics, the same at every point, that holds the given share of whole curves."""
+    """The narrowest band between order statistics, the same at every point, that holds a further curve with the given chance.
+
+    A further curve is one more of its kind: it has each rank among all as likely as the others. So the last k for which enough
+    of the drawn curves keep k others outside on either side, at every point, serves a further curve as well.
+    """
     from bisect import bisect_left
 
     ordered, draws = np.sort(curves, axis=0), len(curves)
 
-    def enough(k: int) -> bool:
-        """Do the k-th curves from the outside hold too few?"""
+    def too_tight(k: int) -> bool:
         inside = ((curves >= ordered[k]) & (curves <= ordered[draws - 1 - k])).all(axis=1)
-        return bool(inside.mean() < level)
+        return bool(inside.sum() < level * (draws + 1))
 
-    k = bisect_left(range(1, draws // 2), True, key=enough)  # the last that hold enough; the outermost hold all
-    return ordered[k], ordered[draws - 1 - k]
+    k = bisect_left(range(1, draws // 2), True, key=too_tight)  # of the drawn curves, k lie beyond; itself makes one
+    return ordered[max(k - 1, 0)], ordered[min(draws - k, draws - 1)]
 
 
-def _thinned(
-    x: Floats, y: Floats, low: Floats, high: Floats, share: Floats, level: float, method: str, about: str,
-    cautions: tuple[str, ...] = (),
-) -> Band:  # fmt: skip
-    """At most about so many points, spread by the rows."""
-    if len(x) > SHOWN:
-        kept = np.unique(np.linspace(0, len(x) - 1, SHOWN).astype(np.intp))
-        share = np.add.reduceat(share, kept)
-        x, y, low, high = x[kept], y[kept], low[kept], high[kept]
-    return Band(x, y, low, high, share, float(level), method, about, cautions=cautions)
+def _spread(count: int) -> NDArray[np.intp]:
+    """At most so many of the cells, the first and the last among them."""
+    return np.unique(np.linspace(0, count - 1, min(count, SHOWN)).astype(np.intp))

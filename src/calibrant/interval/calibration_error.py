@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from calibrant.inputs import check_choice, check_level
-from calibrant.interval.error_path import path_of
+from calibrant.interval.error_path import ErrorPath, path_of
 from calibrant.interval.inversion import inverted
 from calibrant.predictions import admit
 from calibrant.results import Interval
@@ -51,6 +51,11 @@ def calibration_error_interval(
     check_choice("norm", norm, (1, 2))
     check_level(level)
     path = path_of(admit(labels, probs, weights=weights).event(view))
+    return Interval(*error_ends(path, norm, level), float(level), METHOD)
+
+
+def error_ends(path: ErrorPath, norm: int, level: float) -> tuple[float, float]:
+    """The errors of the first and the last curve on the path that the data do not refuse."""
     seen = path.statistic(norm)
     unlucky = max(seen, path.law(0.0, norm).mean)  # less noise than on average does not prove an error small
     low, high = inverted(
@@ -58,4 +63,4 @@ def calibration_error_interval(
         lambda t: path.law(t, norm).at_most(unlucky),
         KEPT * (1 - level) / 2,
     )
-    return Interval(path.error(low, norm), path.error(high, norm), float(level), METHOD)
+    return path.error(low, norm), path.error(high, norm)

@@ -27,8 +27,9 @@ def cumulative_interval(
 
     The running sum of errors differs from the true one by no more than a Brownian motion, everywhere at once; its largest size, or
     its range, can differ by no more than that of the motion. So the interval is the value ± q·√(Σ(p − y)²)/n, with q the
-    quantile of the largest size, or of the range, of a Brownian motion on [0, 1]. The upper end takes the variance that an
-    error there would have, as Wilson's interval of a rate does. It holds for every calibration curve, smooth or not.
+    quantile of the largest size, or of the range, of a Brownian motion on [0, 1]. Each end takes the variance that an error
+    there would have, as Wilson's interval of a rate does: the lower one at least that of a calibrated model. It holds for every
+    calibration curve, smooth or not.
 
     Examples
     --------
@@ -50,7 +51,8 @@ def cumulative_interval(
     square = float(np.average(miss, weights=event.weights))
     q2 = brownian_quantile(statistic, level) ** 2
     half = q2 / (2 * n)  # (p − y)² ≤ |p − y|: an error x larger adds at most x to the mean square
-    low, high = value - np.sqrt(q2 * square / n), value + half + np.sqrt(half**2 + q2 * square / n)
+    calibrated = max(square, found.variance / n)
+    low, high = value - np.sqrt(q2 * calibrated / n), value + half + np.sqrt(half**2 + q2 * square / n)
     return Interval(float(max(low, 0)), float(min(high, 1)), float(level), METHOD)
 
 

@@ -67,7 +67,7 @@ class Posteriors:
 
 def posteriors(z: Floats, w: Floats, s: Floats) -> Posteriors:
     """The posterior of every prior of the grid; the straight lines come first."""
-    found = [_laplace(features, z, w, s) for features in prior_features(z)]
+    found = [laplace(features, z, w, s) for features in prior_features(z)]
     mean, evidence = np.concatenate([f[0] for f in found]), np.concatenate([f[2] for f in found])
     return Posteriors(mean, tuple(root for f in found for root in f[1]), evidence)
 
@@ -78,11 +78,11 @@ def prior_features(z: Floats) -> list[Floats]:
     places = [sigmoid(z) / length for length in LENGTHS_IN_P] + [z / length for length in LENGTHS_IN_Z]
     straight = np.stack([a * line for a in LINES])
     return [straight] + [
-        np.stack([np.hstack([a * line, q * bend]) for a in LINES for q in BENDS]) for bend in map(_root, places)
+        np.stack([np.hstack([a * line, q * bend]) for a in LINES for q in BENDS]) for bend in map(rbf_root, places)
     ]
 
 
-def _root(place: Floats) -> Floats:
+def rbf_root(place: Floats, negligible: float = NEGLIGIBLE) -> Floats:
     """Φ with ΦΦᵀ = exp(−½(x − x′)²): the cell least explained so far gives the next column, until all are explained.
 
     A pivoted Cholesky factor: few columns, and no matrix large enough for BLAS to use threads, which wait for each other.
@@ -91,7 +91,7 @@ def _root(place: Floats) -> Floats:
     rest = np.ones(len(place))
     for k in range(len(place)):
         pivot = int(np.argmax(rest))
-        if rest[pivot] < NEGLIGIBLE:
+        if rest[pivot] < negligible:
             return columns[:, :k]
         near = np.exp(-0.5 * (place - place[pivot]) ** 2)
         columns[:, k] = (near - columns[:, :k] @ columns[pivot, :k]) / np.sqrt(rest[pivot])
@@ -99,7 +99,7 @@ def _root(place: Floats) -> Floats:
     return columns
 
 
-def _laplace(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
+def laplace(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
     """Mean of η, roots of its covariance, and the logarithm of the marginal likelihood, for each prior."""
     beta, value = _climb(features, z, w, s)
     mean = z + _times(features, beta)

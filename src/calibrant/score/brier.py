@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.kernels.score_rows import squared_distances, squared_misses
 from calibrant.predictions import Event
 from calibrant.results import Estimate
+from calibrant.score.passes import Quick
 from calibrant.score.score import Score
 
 
@@ -26,6 +29,9 @@ class BrierScore(Score):
     title: ClassVar[str] = "Brier score"
     infimum: ClassVar[float] = 0.0
     rooted: ClassVar[bool] = True
+    quick: ClassVar[Quick] = Quick(
+        labels=squared_distances, event=partial(squared_misses, 2.0), question=partial(squared_misses, 1.0)
+    )
 
     def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
         """Σ_k p_k² − 2 p_y + 1, written as the sum over the other classes plus (1 − p_y)² so that nothing cancels."""

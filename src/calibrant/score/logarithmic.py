@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.logits import log_probabilities
+from calibrant.kernels.surprise import label_surprises, surprises
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate
+from calibrant.score.passes import Quick
 from calibrant.score.score import Score
 
 NEAR_ZERO = 1 / 64
@@ -30,6 +32,7 @@ class LogScore(Score):
     title: ClassVar[str] = "log score"
     infimum: ClassVar[float] = 0.0
     reads_logits: ClassVar[bool] = True
+    quick: ClassVar[Quick] = Quick(labels=label_surprises, event=surprises, question=surprises)
 
     def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
         """−ln of the probability given to what happened; infinite if that was 0."""

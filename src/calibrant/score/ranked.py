@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.kernels.score_rows import ranked_distances, squared_misses
 from calibrant.results import Estimate
+from calibrant.score.passes import Quick
 from calibrant.score.score import Score
 
 
@@ -28,6 +31,9 @@ class RankedProbabilityScore(Score):
     title: ClassVar[str] = "ranked probability score"
     infimum: ClassVar[float] = 0.0
     ordered: ClassVar[bool] = True
+    quick: ClassVar[Quick] = Quick(
+        labels=ranked_distances, event=partial(squared_misses, 1.0), question=partial(squared_misses, 1.0)
+    )
 
     def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
         """Squared distances of the cumulative probabilities from the step at the label."""

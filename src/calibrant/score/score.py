@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.interval.mean import CACHED_ROWS, Moments, moments, pooled
-from calibrant.kernels.blocks import over_blocks
+from calibrant.interval.mean import Moments
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
+from calibrant.score.passes import Quick, score_moments
+from calibrant.score.rule import Rule
 
 
-class Score(ABC):
+class Score(Rule):
     """A proper score for classes: give `expected`, and everything else follows; `of_labels` if it has a shorter way.
 
     With s(P, Q) the score expected when Y ~ Q: entropy g(Q) = s(Q, Q), divergence d(P, Q) = s(P, Q) − g(Q) ≥ 0.
@@ -37,22 +37,16 @@ class Score(ABC):
     Cubic score 0.4275 = miscalibration 0.0525 − discrimination 0.3750 + uncertainty 0.7500, by isotonic on the same rows.
     """
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-    infimum: ClassVar[float] = -math.inf
-    """smallest entropy of any distribution: what a perfect, certain model scores; −∞ where there is none"""
     ordered: ClassVar[bool] = False
     """do the classes have an order that matters?"""
-    rooted: ClassVar[bool] = False
-    """is its root a distance, in the unit of the probabilities?"""
     reads_logits: ClassVar[bool] = False
+    quick: ClassVar[Quick | None] = None
+    """compiled loops for many rows; a subclass may change the formula, so it inherits none"""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if not hasattr(cls, "name"):
-            cls.name = cls.__name__
-        if not hasattr(cls, "title"):
-            cls.title = cls.name
+        if "quick" not in vars(cls):
+            cls.quick = None
 
     @abstractmethod
     def expected(self, probs: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
@@ -68,14 +62,6 @@ class Score(ABC):
         if outcomes.dtype == np.uint8:
             return self.of_labels(pair, outcomes)
         return self.expected(pair, np.stack([1 - outcomes, outcomes], axis=1))
-
-    def entropy(self, truth: NDArray[Any]) -> NDArray[np.float64]:
-        """g(Q): what the truth itself scores."""
-        return self.expected(truth, truth)
-
-    def divergence(self, probs: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
-        """d(P, Q): what saying P costs when Q is true; 0 when they agree."""
-        return self.expected(probs, truth) - self.entropy(truth)
 
     def rows(self, predictions: Predictions, view: Any = "canonical") -> NDArray[np.float64]:
         """The score of each row: of the whole distribution, or of a view's yes/no question."""
@@ -93,19 +79,7 @@ class Score(ABC):
 
     def moments(self, predictions: Predictions, view: Any = "canonical") -> Moments:
         """Mean and spread of the rows' scores, block by block: one pass over the data, and no array as long as they are."""
-        n, w = predictions.n, predictions.weights
-        if predictions.logits is not None and not self.reads_logits:
-            assert predictions.probs is not None  # made of the logits once, for whoever comes next
-        step = CACHED_ROWS if predictions.is_binary else max(1, 16 * CACHED_ROWS // predictions.n_classes)
-        if n <= step:
-            return moments(self.rows(predictions, view), w)
-
-        def part(block: slice) -> Moments:
-            if w is not None and not w[block].any():
-                return Moments(0, 0.0, 0.0, 0.0)
-            return moments(self.rows(predictions.rows(block), view), None if w is None else w[block])
-
-        return pooled(over_blocks(n, part, step))
+        return score_moments(self, predictions, view)
 
     def score(
         self, labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None

@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.kernels.score_rows import angles, label_angles
 from calibrant.results import Estimate
+from calibrant.score.passes import Quick
 from calibrant.score.score import Score
 
 
@@ -24,6 +26,7 @@ class SphericalScore(Score):
     name: ClassVar[str] = "spherical"
     title: ClassVar[str] = "spherical score"
     infimum: ClassVar[float] = 0.0
+    quick: ClassVar[Quick] = Quick(labels=label_angles, event=angles, question=angles)
 
     def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
         """With r = ‖p‖₂, (r² − p_y²) / (r(r + p_y)), so that little is lost near a certain and right answer."""

@@ -7,18 +7,21 @@ from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant.forecasts import Forecasts
 from calibrant.inputs import check_positive
-from calibrant.interval import ClusterMean, Moments, around, cluster_mean, holm, moments_of, normal_quantile, two_sided
-from calibrant.maps import CalibrationMap
+from calibrant.interval import ClusterMean, Moments, around, cluster_mean, holm, normal_quantile, two_sided
+from calibrant.maps import CalibrationMap, RegressionMap
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
+from calibrant.score.forecast_score import check_forecast_score
+from calibrant.score.passes import paired_moments
+from calibrant.score.rule import Rule
 from calibrant.score.score import Score, check_score, first_infinite
 from calibrant.verbs.comparison import Comparison, Comparisons, Split, Verdict
 from calibrant.verbs.decompose import decompose
-from calibrant.verbs.same_rows import check_same_rows, how_injective
+from calibrant.verbs.same_rows import check_same_forecasts, check_same_rows, how_injective
 
 __all__ = ["Comparison", "Comparisons", "Split", "compare"]
 
@@ -28,10 +31,10 @@ MOST_SPLIT = 2_000_000
 
 @overload
 def compare(
-    before: Predictions,
-    after: Predictions | CalibrationMap,
+    before: Predictions | Forecasts,
+    after: Predictions | CalibrationMap | Forecasts | RegressionMap,
     *,
-    score: str | Score = "brier",
+    score: str | Rule = "auto",
     level: float = 0.95,
     cluster: bool = False,
     margin: float | None = None,
@@ -39,20 +42,20 @@ def compare(
 ) -> Comparison: ...
 @overload
 def compare(
-    before: Predictions,
-    after: Mapping[str, Predictions | CalibrationMap],
+    before: Predictions | Forecasts,
+    after: Mapping[str, Predictions | CalibrationMap | Forecasts | RegressionMap],
     *,
-    score: str | Score = "brier",
+    score: str | Rule = "auto",
     level: float = 0.95,
     cluster: bool = False,
     margin: float | None = None,
     split: Any = "auto",
 ) -> Comparisons: ...
 def compare(
-    before: Predictions,
+    before: Predictions | Forecasts,
     after: Any,
     *,
-    score: str | Score = "brier",
+    score: str | Rule = "auto",
     level: float = 0.95,
     cluster: bool = False,
     margin: float | None = None,
@@ -65,6 +68,9 @@ def compare(
     equals the improvement in the score's calibration error, whatever the size of the test set (Gruber & Buettner,
     Prop. 4.5). Differences of ECE have no such property. `root` is the difference of the roots for the Brier score, with an
     interval by the delta method.
+
+    `score="auto"` is Brier for classes. For forecasts of a real number it is Dawid–Sebastiani where they are Gaussian, pinball where
+    they are quantiles, else CRPS.
 
     `after` may also be several candidates, a dict of names. Then the intervals hold for all of them at once (Bonferroni), and the
     verdicts and p-values are Holm's, which find more: a verdict may be sure of a change whose interval still reaches 0.
@@ -101,9 +107,8 @@ def compare(
     )
     for name, each in several.items():
         _check_kind(name, each)
-    family = _Family(before, check_score(score), level, 1 - (1 - level) / len(several), cluster, margin, split)
-    base = family.measured(before, "before")
-    found = [family.compared(each, base, name) for name, each in several.items()]
+    family = _Family(before, _rule(score, before), level, 1 - (1 - level) / len(several), cluster, margin, split)
+    found = [family.compared(each, name) for name, each in several.items()]
     return together(dict(zip(map(str, after), found, strict=True)), level) if isinstance(after, Mapping) else found[0]
 
 
@@ -118,8 +123,15 @@ def together(found: dict[str, Comparison], level: float) -> Comparisons:
     return Comparisons(judged, level, method)
 
 
+def _rule(score: str | Rule, before: Predictions | Forecasts) -> Rule:
+    if isinstance(before, Forecasts):
+        return check_forecast_score(score, before)
+    return check_score("brier" if isinstance(score, str) and score == "auto" else score)
+
+
 def _check_kind(name: str, given: Any) -> None:
-    if not isinstance(given, Predictions) and not (name != "before" and isinstance(given, CalibrationMap)):
+    maps = () if name == "before" else (CalibrationMap, RegressionMap)
+    if not isinstance(given, (Predictions, Forecasts, *maps)):
         raise InputError(name, "must be a Predictions", f"it is a {type(given).__name__}")
 
 
@@ -128,20 +140,11 @@ def _verdict(change: float, found: bool) -> Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
-    """The scores of one side: of each row that counts, and of all."""
-
-    rows: NDArray[np.float64]
-    mean: Moments | ClusterMean
-    estimate: Estimate
-
-
-@dataclass(frozen=True, slots=True)
 class _Family:
     """The candidates' common ground."""
 
-    before: Predictions
-    rule: Score
+    before: Predictions | Forecasts
+    rule: Rule
     level: float
     level_of_change: float
     """higher for several candidates, so that their intervals hold together"""
@@ -149,12 +152,36 @@ class _Family:
     margin: float | None
     split: Any
 
-    def measured(self, said: Predictions, name: str) -> _Measured:
-        """One pass over the predictions."""
-        rows = self.rule.rows(said)
-        if said.weights is not None:
-            rows = rows[said.weights > 0]
-        mean = self.mean(rows)
+    def means(self, after: Predictions | Forecasts) -> tuple[Moments | ClusterMean, ...]:
+        """Of the scores before, of those after, and of after − before: one pass over both, unless clusters need all rows."""
+        w, groups = self.before.weights, self.before.groups
+        if not self.cluster or groups is None:
+            return paired_moments(self.rule, self.before, after)
+        counted = slice(None) if w is None else w > 0
+        old, new = (self.rule.rows(said)[counted] for said in (self.before, after))
+        kept, groups = None if w is None else w[counted], groups[counted]
+        with np.errstate(invalid="ignore"):  # ∞ − ∞, which the means already tell
+            return tuple(cluster_mean(values, kept, groups) for values in (old, new, new - old))
+
+    def described(self) -> dict[str, Any]:
+        """Settings of every result."""
+        view = {"view": "canonical"} if isinstance(self.before, Predictions) else {"forecasts": self.before.kind}
+        return {**view, "score": self.rule.name}
+
+    def repaired(self, after: Any, name: str) -> Predictions | Forecasts:
+        """What a candidate says of the rows of `before`."""
+        said = after.apply(self.before) if isinstance(after, CalibrationMap | RegressionMap) else after
+        if isinstance(self.before, Predictions) and isinstance(said, Predictions):
+            check_same_rows(self.before, said)
+        elif isinstance(self.before, Forecasts) and isinstance(said, Forecasts):
+            check_same_forecasts(self.before, said, self.rule)
+        else:
+            kind = "Predictions" if isinstance(self.before, Predictions) else "Forecasts"
+            raise InputError(name, f"must be {kind}, as before is", f"it is a {type(said).__name__}")
+        return said
+
+    def estimate(self, said: Predictions | Forecasts, mean: Moments | ClusterMean, name: str) -> Estimate:
+        """The score of one side, refused if it is infinite."""
         if np.isinf(mean.mean):
             raise InputError(
                 name,
@@ -163,47 +190,36 @@ class _Family:
                 "Use score='brier', or pass logits",
             )
         interval, cautions = mean.interval(self.level)
-        estimate = Estimate(
+        return Estimate(
             f"{self.rule.name}_score",
             self.rule.title,
             mean.mean,
             said.n,
             interval,
-            settings={"view": "canonical", "score": self.rule.name},
+            settings=self.described(),
             cautions=cautions,
         )
-        return _Measured(rows, mean, estimate)
 
-    def mean(self, values: NDArray[np.float64]) -> Moments | ClusterMean:
-        """Of rows that count."""
-        w, groups = self.before.weights, self.before.groups
-        counted = slice(None) if w is None else w > 0
-        kept = None if w is None else w[counted]
-        if not self.cluster or groups is None:
-            return moments_of(values, kept)
-        return cluster_mean(values, kept, groups[counted])
-
-    def compared(self, after: Predictions | CalibrationMap, base: _Measured, name: str) -> Comparison:
+    def compared(self, after: Any, name: str) -> Comparison:
         """One candidate."""
-        repaired: Predictions = after.apply(self.before) if isinstance(after, CalibrationMap) else after
-        check_same_rows(self.before, repaired)
-        new = self.measured(repaired, name)
-        change = self.mean(new.rows - base.rows)
+        repaired = self.repaired(after, name)
+        old, new, change = self.means(repaired)
+        first, second = self.estimate(self.before, old, "before"), self.estimate(repaired, new, name)
         interval, cautions = change.interval(self.level_of_change)
-        described = {"score": self.rule.name, "view": "canonical"} | ({"cluster": True} if self.cluster else {})
+        described = self.described() | ({"cluster": True} if self.cluster else {})
         difference = Estimate(
             "score_difference", f"change in {self.rule.title}", change.mean, repaired.n, interval, settings=described
         )
         injective, grounds = how_injective(self.before, repaired)
         return Comparison(
             difference,
-            base.estimate,
-            new.estimate,
+            first,
+            second,
             injective,
             grounds,
             _verdict(change.mean, interval is not None and 0 not in interval),
             cautions,
-            self._root(base.mean, new.mean, change) if self.rule.rooted else None,
+            self._root(old, new, change) if self.rule.rooted else None,
             self._split(repaired, injective),
             self.margin,
             None if change.error is None else two_sided(change.mean, change.error, change.degrees),
@@ -224,7 +240,11 @@ class _Family:
         title, described = f"change in root {self.rule.title}", {"score": self.rule.name}
         return Estimate("root_difference", title, roots[1] - roots[0], self.before.n, interval, settings=described)
 
-    def _split(self, after: Predictions, injective: bool | None) -> Split | None:
+    def _split(self, after: Predictions | Forecasts, injective: bool | None) -> Split | None:
+        if not isinstance(self.before, Predictions) or not isinstance(self.rule, Score):
+            if self.split is not None and not (isinstance(self.split, str) and self.split == "auto"):
+                raise InputError("split", "is for probabilities of classes, not for forecasts", f"it is {self.split!r}")
+            return None
         size = self.before.n * (1 if self.before.is_binary else self.before.n_classes)
         automatic = isinstance(self.split, str) and self.split == "auto"
         if self.split is None or (automatic and (injective is not False or size > MOST_SPLIT)):

@@ -7,25 +7,34 @@ from dataclasses import dataclass
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from calibrant.bins import EqualMass, EqualWidth
+from calibrant.detect.omnibus import is_calibrated
 from calibrant.estimate.binned import binned_error
 from calibrant.estimate.cumulative import ks_error
 from calibrant.estimate.mean_gap import mean_gap
+from calibrant.estimate.posterior import posterior_error
 from calibrant.estimate.root_brier import root_brier
 from calibrant.estimate.smooth import smooth_error
 from calibrant.estimate.sweep import sweep_error
+from calibrant.forecasts import Forecasts
 from calibrant.interval import wilson
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
-from calibrant.results import BinTable, Curve, Estimate, Record, Table, kind, number
+from calibrant.results import BinTable, Curve, Estimate, Record, Table, TestResult, kind, number
 from calibrant.score import brier_score, log_score
 
+if TYPE_CHECKING:
+    from calibrant.verbs.diagnose_regression import ForecastDiagnosis
+
+ALARMS = 0.05
+"""How often a calibrated model may be called miscalibrated; tests/truth measures it."""
+
 MANY_SDS = 2.0
-"""ECE this many standard deviations above its noise floor is called miscalibrated; tests/truth measures the false alarms."""
+"""For labels that are shares, which no test takes: ECE this many standard deviations above its noise floor is miscalibrated."""
 
 ROUNDING = 1e-12
 """An excess below this is arithmetic, not evidence."""
@@ -36,6 +45,8 @@ FEW_ROWS = 200
 Measure = Callable[..., Estimate]
 
 OF_THE_VIEW: tuple[Measure, ...] = (
+    posterior_error,
+    partial(posterior_error, norm=2),
     partial(binned_error, bins=EqualWidth(15)),
     partial(binned_error, bins=EqualMass(15), debiased=True),
     partial(binned_error, bins=EqualMass(15), norm=2, debiased=True),
@@ -71,6 +82,8 @@ class Diagnosis(Record):
     verdict: str
     advice: tuple[str, ...]
     cautions: tuple[str, ...]
+    test: TestResult | None = None
+    """could a calibrated model have made these predictions? Exact; None where labels are shares"""
 
     def __getitem__(self, title: str) -> Estimate:
         """An estimate by the title it prints."""
@@ -107,12 +120,18 @@ class Diagnosis(Record):
         return reliability(self, ax=ax, **options)
 
 
+@overload
+def diagnose(labels: Forecasts, *, name: str = "model") -> ForecastDiagnosis: ...
+@overload
 def diagnose(
     labels: Any, probs: Any = None, *, view: Any = "auto", name: str = "model", weights: Any = None
-) -> Diagnosis:
+) -> Diagnosis: ...
+def diagnose(
+    labels: Any, probs: Any = None, *, view: Any = "auto", name: str = "model", weights: Any = None
+) -> Diagnosis | ForecastDiagnosis:
     """Is the model calibrated, how far off is it, and how much of that is noise?
 
-    Takes a `Predictions`, or labels and probs.
+    Takes a `Predictions`, or labels and probs; or forecasts of a real number, such as `Predictions.from_gaussian` gives.
 
     Examples
     --------
@@ -124,6 +143,8 @@ def diagnose(
     >>> print(found.verdict)
     Not calibrated: over-confident. Mean confidence 91.6 %, accuracy 82.8 %; ECE 0.0904, where a calibrated model would show about 0.0199.
     """
+    if isinstance(labels, Forecasts):
+        return _of_forecasts(labels, probs, view, name, weights)
     predictions = admit(labels, probs, weights=weights)
     chosen = predictions.view(view)
     if chosen == "classwise":
@@ -138,12 +159,13 @@ def diagnose(
     estimates += [measure(predictions) for measure in OF_THE_WHOLE]
     if not predictions.is_binary:
         estimates += [measure(predictions) for measure in OF_CLASSES]
-    first, gap = estimates[0], next(e for e in estimates if e.name == "mean_gap")
+    ece, gap = (next(e for e in estimates if e.name == name) for name in ("binned_error", "mean_gap"))
+    test = tested(predictions, chosen)
     bins = next(e for e in estimates if "equal-mass" in str(e.settings.get("bins"))).parts["bins"]
     low, high = wilson(bins.label_rate, bins.weight, 0.95)
     curve = Curve(bins.mean_prob, bins.label_rate, low, high, bins.weight / bins.weight.sum())
     said = float(np.average(event.probs.astype(np.float64), weights=event.weights))
-    calibrated, verdict = _verdict(chosen, said, first, gap)
+    calibrated = None if _seems_calibrated(ece, test) else False
     return Diagnosis(
         name=name,
         n=predictions.n,
@@ -153,23 +175,64 @@ def diagnose(
         curve=curve,
         bins=bins,
         calibrated=calibrated,
-        verdict=verdict,
+        verdict=_verdict(calibrated, chosen, said, estimates[0], ece, gap, test),
         advice=_advice(calibrated),
         cautions=_cautions(predictions, estimates),
+        test=test,
     )
 
 
-def _verdict(view: str, said: float, ece: Estimate, gap: Estimate) -> tuple[bool | None, str]:
-    floor = ece.noise_floor or 0.0
-    excess, sd = ece.value - floor, ece.parts["noise_sd"]
+def _of_forecasts(forecasts: Forecasts, probs: Any, view: Any, name: str, weights: Any) -> ForecastDiagnosis:
+    from calibrant.verbs.diagnose_regression import diagnose_forecasts
+
+    if probs is not None or weights is not None or view != "auto":
+        raise InputError(
+            "labels", "are forecasts, which have no views and carry their own data", advice="Pass them alone"
+        )
+    return diagnose_forecasts(forecasts, name=name)
+
+
+def tested(predictions: Predictions, view: str) -> TestResult | None:
+    """The exact omnibus test with as many draws as a diagnosis has time for."""
+    if predictions.soft:
+        return None
+    draws = int(np.clip(DRAWN_LABELS / predictions.n, FEWEST_DRAWS, MOST_DRAWS))
+    return is_calibrated(predictions, view=view, n_draws=draws)
+
+
+DRAWN_LABELS, FEWEST_DRAWS, MOST_DRAWS = 1e8, 99, 999
+"""Labels drawn in all; the p-value is exact with any number of draws, and finer with more."""
+
+
+def _seems_calibrated(ece: Estimate, test: TestResult | None) -> bool:
+    if test is not None:
+        return not test.rejects(ALARMS)
+    excess, sd = ece.value - (ece.noise_floor or 0.0), ece.parts["noise_sd"]
     one_row = 0.5 / float(ece.parts["bins"].weight.sum())  # ECE moves in steps of a row
-    seen = excess > MANY_SDS * sd + one_row and excess > ROUNDING
+    return not (excess > MANY_SDS * sd + one_row and excess > ROUNDING)
+
+
+def _verdict(
+    calibrated: bool | None,
+    view: str,
+    said: float,
+    error: Estimate,
+    ece: Estimate,
+    gap: Estimate,
+    test: TestResult | None,
+) -> str:
     words = ("Mean confidence", "accuracy") if view == "top" else ("Mean prediction", "observed rate")
-    facts = f"{words[0]} {said:.1%}, {words[1]} {said - gap.value:.1%}; ECE {number(ece.value)}, where a calibrated model would show about {number(floor)}."
-    facts = facts.replace("%", " %")
-    if not seen:
-        return None, f"No miscalibration to be seen in {ece.n:,} rows. {facts}"
-    return False, f"Not calibrated{_direction(gap, view)}. {facts}"
+    facts = f"{words[0]} {said:.1%}, {words[1]} {said - gap.value:.1%}; calibration error {number(error.value)}"
+    if error.interval is not None:
+        facts += f" ({error.interval.level:.0%} interval {number(error.interval.low)} to {number(error.interval.high)})"
+    facts += "" if test is None else f"; exact test p = {number(test.p_value)}"
+    facts += f". ECE {number(ece.value)}, where a calibrated model would show about {number(ece.noise_floor or 0.0)}."
+    seen = (
+        f"No miscalibration to be seen in {ece.n:,} rows"
+        if calibrated is None
+        else f"Not calibrated{_direction(gap, view)}"
+    )
+    return f"{seen}. {facts.replace('%', ' %')}"
 
 
 def _direction(gap: Estimate, view: str) -> str:

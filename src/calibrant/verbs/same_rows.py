@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
+from calibrant.score import CRPS, Rule
 
 
 def check_same_rows(before: Predictions, after: Predictions) -> None:
@@ -21,6 +23,19 @@ def check_same_rows(before: Predictions, after: Predictions) -> None:
         )
     if before.soft != after.soft:
         raise InputError("after", "must have the labels of before", "one has classes, the other shares")
+    _check_same_labels(before, after)
+
+
+def check_same_forecasts(before: Forecasts, after: Forecasts, rule: Rule) -> None:
+    """Both must forecast the same numbers: same labels and weights, in a form that the score takes alike."""
+    if before.n != after.n:
+        raise InputError("after", f"must have the {before.n} rows of before", f"it has {after.n}")
+    _check_same_labels(before, after)
+    if isinstance(rule, CRPS):
+        rule.check_alike(before, after)
+
+
+def _check_same_labels(before: Predictions | Forecasts, after: Predictions | Forecasts) -> None:
     if not np.array_equal(before.labels, after.labels):
         row = int(np.argmax((before.labels != after.labels).reshape(before.n, -1).any(axis=1)))
         raise InputError(
@@ -34,18 +49,20 @@ def check_same_rows(before: Predictions, after: Predictions) -> None:
         raise InputError("after", "must have the weights of before")
 
 
-def how_injective(before: Predictions, after: Predictions) -> tuple[bool | None, str]:
+def how_injective(before: Predictions | Forecasts, after: Predictions | Forecasts) -> tuple[bool | None, str]:
     """Does the change keep different predictions different? From the map if it is known, else from the rows at hand."""
     if after.source is not None and after.source[0] is before:
         used = after.source[1]
         return used.injective, f"{used.method} does by construction" if used.injective else f"{used.method} does not"
-    old, new = row_ids(before.probs), row_ids(after.probs)
+    old, new = (row_ids(each.probs if isinstance(each, Predictions) else each.said) for each in (before, after))
     pairs = len(np.unique(old.astype(np.int64) * (int(new.max()) + 1) + new))
     n_old, n_new = int(old.max()) + 1, int(new.max()) + 1
     if pairs > n_old:
         return None, "equal predictions before differ after, so this is not a map of the predictions alone"
     if n_new < n_old:
         return False, f"{n_old:,} distinct predictions before, {n_new:,} after"
+    if isinstance(before, Forecasts) and n_old == before.n:
+        return None, "no two forecasts are equal and the rows cannot tell a map from another model"
     return True, "on these rows"
 
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from calibrant.forecasts import Forecasts
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
-from calibrant.score.score import Score, check_score
+from calibrant.score.forecast_score import check_forecast_score
+from calibrant.score.rule import Rule
+from calibrant.score.score import check_score
 
 
 def upper_bound(
     labels: Any,
     probs: Any = None,
     *,
-    score: str | Score = "brier",
+    score: str | Rule = "auto",
     view: Any = "canonical",
     level: float = 0.95,
     weights: Any = None,
@@ -27,6 +30,9 @@ def upper_bound(
     Brier score the bound is the score itself, and `parts["root"]` is its root, the root Brier score, which bounds CE₂. A score
     whose entropy has no smallest value has no bound (Gruber & Buettner 2022, Theorem 4.3).
 
+    `labels` may be forecasts of a real number; their score is CRPS unless another is named. Dawid–Sebastiani and Gaussian log score
+    have no bound.
+
     Examples
     --------
     >>> import calibrant as cal
@@ -34,7 +40,22 @@ def upper_bound(
     >>> round(found.value, 6), round(found.parts["root"].value, 6)
     (0.2, 0.447214)
     """
-    rule, predictions = check_score(score), admit(labels, probs, weights=weights)
+    if isinstance(labels, Forecasts):
+        return _of_forecasts(labels, probs, score, level, weights)
+    rule, predictions = check_score("brier" if score == "auto" else score), admit(labels, probs, weights=weights)
+    _check_bounded(rule)
+    return _bound(rule, rule.score(predictions, view=view, level=level), level)
+
+
+def _of_forecasts(forecasts: Forecasts, probs: Any, score: str | Rule, level: float, weights: Any) -> Estimate:
+    if probs is not None or weights is not None:
+        raise InputError("labels", "are forecasts and carry their own data", advice="Pass them alone")
+    rule = check_forecast_score("crps" if score == "auto" else score, forecasts)
+    _check_bounded(rule)
+    return _bound(rule, rule.score(forecasts, level=level), level)
+
+
+def _check_bounded(rule: Rule) -> None:
     if not math.isfinite(rule.infimum):
         raise InputError(
             "score",
@@ -42,7 +63,10 @@ def upper_bound(
             f"that of {rule.name} is {rule.infimum}: no model bounds its calibration error",
             "Only differences mean something: use compare. Or set its infimum, if it has one",
         )
-    found = rule.score(predictions, view=view, level=level)
+
+
+def _bound(rule: Rule, found: Estimate, level: float) -> Estimate:
+    """The mean score less the smallest entropy."""
     value, interval = found.value - rule.infimum, found.interval
     if interval is not None:
         interval = Interval(interval.low - rule.infimum, interval.high - rule.infimum, level, interval.method)
@@ -52,7 +76,7 @@ def upper_bound(
     return Estimate("upper_bound", title, value, found.n, interval, None, described, parts, found.cautions)
 
 
-def _root(value: float, interval: Interval | None, found: Estimate, rule: Score) -> Estimate:
+def _root(value: float, interval: Interval | None, found: Estimate, rule: Rule) -> Estimate:
     """√U_S, for scores whose root is a distance."""
     if interval is not None:
         low, high = (math.sqrt(max(end, 0.0)) for end in (interval.low, interval.high))

@@ -1,0 +1,224 @@
+"""Tests of the squared kernel calibration error: by a bound that always holds, by turning signs, or by drawing labels."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.detect import statistics
+from calibrant.detect.about import AboutTest
+from calibrant.detect.atoms import Atoms, atoms_of, refuse_soft
+from calibrant.detect.draws import BLOCK_ERRORS, content_seed, drawn
+from calibrant.detect.exact import Plan, exact_result, null_parts, planned
+from calibrant.detect.monte_carlo import calibration_test
+from calibrant.detect.null import TurnedSigns
+from calibrant.detect.ranks import rank_p_value
+from calibrant.detect.whole import NULL, WholeRows, cautions, drawn_labels, whole_rows
+from calibrant.estimate.skce import KERNELS, skce
+from calibrant.inputs import check_choice
+from calibrant.kernels.blocks import over_blocks
+from calibrant.kernels.null_draws import flip_signs, replicate_seeds
+from calibrant.kernels.null_sums import picked_sums, same_class_pairs, turned_pairs
+from calibrant.predictions import Predictions, admit
+from calibrant.problems import InputError
+from calibrant.results import TestResult
+
+Floats = NDArray[np.float64]
+
+MOST_ROWS = 4000
+"""Rows whose kernel is held as a matrix, of 128 MB."""
+
+METHODS = ("exact", "asymptotic", "bound")
+
+
+def skce_test(
+    labels: Any,
+    probs: Any = None,
+    *,
+    method: Literal["exact", "asymptotic", "bound"] = "exact",
+    estimator: Literal["unbiased", "biased"] = "unbiased",
+    kernel: Literal["tv", "laplace", "gaussian"] = "tv",
+    bandwidth: float | None = None,
+    view: Any = "canonical",
+    n_draws: int | None = None,
+    weights: Any = None,
+    seed: int = 0,
+) -> TestResult:
+    """Is the whole distribution calibrated? A test of the squared kernel calibration error, which is 0 only if it is.
+
+    `exact` draws classes from the predictions. `asymptotic` turns the signs of the rows' errors round at random, which gives
+    the law of the statistic for many rows and asks nothing of the predictions but independence. `bound` is Hoeffding's: a
+    p-value that is never too small, and far too large in practice. Kernel and bandwidth are those of `cal.skce`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.detect import skce_test
+    >>> rng = np.random.default_rng(1)
+    >>> probs = rng.dirichlet(np.ones(3), 200)
+    >>> labels = (rng.random((200, 1)) > probs.cumsum(axis=1)).sum(axis=1)
+    >>> skce_test(labels, probs).p_value > 0.05, skce_test(labels, probs, method="bound").p_value > 0.05
+    (True, True)
+    """
+    check_choice("method", method, METHODS)
+    check_choice("estimator", estimator, ("unbiased", "biased"))
+    predictions = admit(labels, probs, weights=weights)
+    refuse_soft(predictions)
+    options = {"estimator": estimator, "kernel": kernel, "bandwidth": bandwidth, "view": view}
+    found = skce(predictions, **options, seed=seed)
+    options["bandwidth"] = found.settings["bandwidth"]
+    if method == "bound":
+        return _bound(predictions, found.value, options)
+    if predictions.is_binary or view != "canonical":
+        return _event(predictions, method, options, n_draws, seed)
+    return _whole(whole_rows(predictions, None), method, options, n_draws, seed)
+
+
+def _bound(predictions: Predictions, value: float, options: dict[str, Any]) -> TestResult:
+    """h lies in [−2, 2]: exp(−⌊n/2⌋(t/2)²/2) for the mean over pairs, exp(−max(√(nt/2) − 1, 0)²/2) for the mean over all."""
+    n = predictions.n if predictions.weights is None else int(predictions.weights.sum())
+    if predictions.weights is not None and (predictions.weights != np.floor(predictions.weights)).any():
+        raise InputError("weights", "must be whole numbers for a bound on rows")
+    if options["estimator"] == "unbiased":
+        p = np.exp(-(n // 2) * (max(value, 0.0) / 2) ** 2 / 2)
+    else:
+        p = np.exp(-(max(np.sqrt(n * value / 2) - 1, 0.0) ** 2) / 2)
+    null = "rows independent; distribution-free bound"
+    return TestResult("skce", "SKCE", value, float(p), predictions.n, null, {"method": "bound"} | options)
+
+
+def _event(predictions: Predictions, method: str, options: dict[str, Any], n_draws: Any, seed: int) -> TestResult:
+    """One event: Laplace kernels by a recursion along the predictions, the Gaussian one by calling the estimator."""
+    view, kernel, estimator = options["view"], options["kernel"], options["estimator"]
+    if kernel == "gaussian":
+        if method == "asymptotic":
+            raise InputError("kernel", "must be 'tv' or 'laplace' for the asymptotic test of one event")
+        return calibration_test(predictions, statistic=skce, n_draws=n_draws, seed=seed, **options)
+    event_view = "auto" if view == "canonical" else view
+    width = options["bandwidth"] / KERNELS[kernel].line
+    if method == "exact":
+        atoms = atoms_of(predictions, event_view, False, "counts")
+        plan = planned(n_draws, "random", seed, None, len(atoms.p))
+        statistic = statistics.laplace_pairs(atoms, width, estimator)
+        return exact_result(atoms, statistic, plan, "skce", "SKCE", options)
+    atoms = _single_rows(atoms_of(predictions, event_view, False, "counts"))
+    plan = planned(n_draws, "random", seed, "any", len(atoms.p))
+    made, coin = content_seed(seed, atoms.p, atoms.hits)
+    found = drawn(
+        TurnedSigns(atoms), [statistics.laplace_pairs(atoms, width, estimator, turned=True)], plan.n_draws, made
+    )
+    return _result(found.values[:, 0], coin, plan, "signs of the errors turned round", atoms.n, options, "asymptotic")
+
+
+def _single_rows(atoms: Atoms) -> Atoms:
+    """Every row an atom and a cluster of its own."""
+    place = np.arange(int(atoms.count.sum())) - np.repeat(np.cumsum(atoms.count) - atoms.count, atoms.count)
+    hits = (place < np.repeat(atoms.hits, atoms.count)).astype(np.float64)
+    ones = np.ones(len(hits))
+    p = np.repeat(atoms.p, atoms.count)
+    return Atoms(p, ones, ones.astype(np.int64), hits, np.arange(len(hits)), atoms.view, atoms.n)
+
+
+def _whole(rows: WholeRows, method: str, options: dict[str, Any], n_draws: Any, seed: int) -> TestResult:
+    n = len(rows.probs)
+    if n > MOST_ROWS:
+        raise InputError(
+            "labels",
+            f"must hold at most {MOST_ROWS} rows for this test of all classes",
+            f"it holds {n}",
+            "Use view='top', method='bound', is_calibrated(view='canonical') or fewer rows",
+        )
+    plan = planned(n_draws, "random", seed, None, n, fast=False)
+    made, coin = content_seed(plan.seed, *rows.seed_arrays)
+    kappa = kernel_matrix(rows.probs, options["kernel"], options["bandwidth"])
+    seeds = replicate_seeds(made, plan.n_draws)
+    if method == "exact":
+        values = _drawn(rows, kappa, seeds, options["estimator"])
+        return _result(values, coin, plan, NULL, rows.n, options, "exact", cautions(rows))
+    values = _turned(rows, kappa, seeds, options["estimator"])
+    return _result(values, coin, plan, "signs of the errors turned round", rows.n, options, "asymptotic")
+
+
+def kernel_matrix(probs: Floats, kernel: str, bandwidth: float) -> Floats:
+    """κ of all pairs of rows, in blocks."""
+    chosen, n = KERNELS[kernel], len(probs)
+    kappa = np.empty((n, n))
+    step = max(1, (1 << 22) // probs.size)
+    for start in range(0, n, step):
+        gap = probs[start : start + step, None, :] - probs[None, :, :]
+        kappa[start : start + step] = chosen.of(bandwidth, (gap * gap if chosen.squared else np.abs(gap)).sum(axis=2))
+    return kappa
+
+
+def _drawn(rows: WholeRows, kappa: Floats, seeds: Any, estimator: str) -> Floats:
+    """Σκ⟨e_y − p, e_y' − p'⟩ = Σκ1{y = y'} − 2Σκp'_y + Σκ⟨p, p'⟩ for the observed labels and for each draw."""
+    p, n = rows.probs, len(rows.probs)
+    mixed = np.einsum("ij,jk->ik", kappa, p, optimize=True)
+    constant = float(np.einsum("ik,ik->", mixed, p)) + n  # κ is 1 on the diagonal
+    own = 1 + np.einsum("ik,ik->i", p, p)[:, None] - 2 * p if estimator == "unbiased" else np.zeros_like(p)
+    table = -2 * mixed - own
+    pairs = n * (n - 1) if estimator == "unbiased" else n * n
+    below = rows.below()
+
+    def value(labels: Any) -> Floats:
+        same, single = np.empty(len(labels)), np.empty(len(labels))
+        same_class_pairs(kappa, labels, p.shape[1], same)
+        picked_sums(labels, table, single)
+        return np.asarray((same + single + constant) / pairs)
+
+    parts = over_blocks(len(seeds), lambda b: value(drawn_labels(below, seeds[b])), max(1, BLOCK_ERRORS // n))
+    return np.concatenate([value(rows.labels[None]), *parts])
+
+
+def _turned(rows: WholeRows, kappa: Floats, seeds: Any, estimator: str) -> Floats:
+    """The observed mean of h_ij over pairs, and with the signs of the rows turned round."""
+    n = len(rows.probs)
+    error = -rows.probs
+    error[np.arange(n), rows.labels] += 1
+    h = kappa * np.einsum("ik,jk->ij", error, error, optimize=True)
+    ones, each = np.ones(n), np.arange(n)
+    diagonal = 0.0 if estimator == "unbiased" else float(np.trace(h))
+    pairs = n * (n - 1) if estimator == "unbiased" else n * n
+
+    def value(signs: Floats) -> Floats:
+        found = np.empty(len(signs))
+        turned_pairs(h, signs, found)
+        return (found + diagonal) / pairs
+
+    def part(block: slice) -> Floats:
+        signs = np.empty((block.stop - block.start, n))
+        flip_signs(ones, each, seeds[block], signs)
+        return value(signs)
+
+    return np.concatenate([value(ones[None]), *over_blocks(len(seeds), part, max(1, BLOCK_ERRORS // n))])
+
+
+def _result(
+    values: Floats,
+    coin: float,
+    plan: Plan,
+    null: str,
+    n: int,
+    options: dict[str, Any],
+    method: str,
+    told: tuple[str, ...] = (),
+) -> TestResult:
+    settings = {"method": method} | options | {"n_draws": plan.n_draws, "seed": plan.seed}
+    p_value = rank_p_value(values, plan.ties, coin)
+    words = f"{null}; {plan.n_draws:,} draws"
+    return TestResult("skce", "SKCE", values[0], p_value, n, words, settings, null_parts(values, coin), told)
+
+
+ABOUT = AboutTest(
+    name="skce",
+    title="SKCE test",
+    function=skce_test,
+    sees="any smooth error of the whole distribution",
+    views=("canonical", "binary", "top", "class k"),
+    methods=METHODS,
+    cost="rows times draws for one event; rows² times draws, over the number of classes, for all",
+    source="Widmann, Lindsten, Zachariah 2019",
+    also_called=("KCE",),
+)

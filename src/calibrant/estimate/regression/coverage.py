@@ -1,0 +1,113 @@
+"""Quantile reliability: do labels stay below the 10 % quantile in 10 % of the rows, below the 20 % quantile in 20 %?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.about import About
+from calibrant.estimate.regression.pit import mean_deviation
+from calibrant.forecasts import QuantileForecasts, admit_forecasts, checked_levels
+from calibrant.interval import normal_quantile, wilson
+from calibrant.results import Curve, Estimate
+
+Floats = NDArray[np.float64]
+
+LEVELS = np.arange(1, 20) / 20
+"""Where coverage is looked at unless levels are given, or the forecasts have their own."""
+
+FINE = (np.arange(1000) + 0.5) / 1000
+"""Levels over which expected deviations are averaged."""
+
+
+def coverage_error(
+    forecasts: Any, *, levels: Any = None, debiased: bool = False, level: float = 0.95, seed: int = 0
+) -> Estimate:
+    """Do labels stay below each quantile as often as they should? Root mean square of coverage − level over the levels.
+
+    Its square is the error of Kuleshov et al. (2018). `levels` are 5 %, 10 %, …, 95 %, or those of quantile forecasts. Noise alone makes
+    it positive: `noise_floor` is the root of its expected square for a calibrated model, Σ τ(1−τ)/n over the levels, exact.
+    `debiased` takes τ̂(1−τ̂)/(n−1) off each square; the value is never below 0. `parts["curve"]` holds the coverage of each level with
+    Wilson's interval.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.estimate.regression.coverage import coverage_error
+    >>> said = cal.Predictions.from_quantiles([0.0, 5.0, 6.0, 7.0], [0.25, 0.75], [[1.0, 4.0]] * 4)
+    >>> found = coverage_error(said)
+    >>> found.parts["curve"].y, round(found.value, 4)  # 1 of 4 below both, where 1 and 3 should be
+    (array([0.25, 0.25]), 0.3536)
+    """
+    said = admit_forecasts(forecasts)
+    normal_quantile(level)
+    if levels is None:
+        levels = said.levels if isinstance(said, QuantileForecasts) else LEVELS
+    at = checked_levels(levels)
+    u, w = said.pit(seed), said.weights
+    n = float(said.n if w is None else w.sum())
+    covered = np.array([np.average(u <= tau, weights=w) for tau in at])
+    squares = (covered - at) ** 2
+    floor: float | None = float(np.sqrt((at * (1 - at)).mean() / n))
+    if debiased:
+        squares, floor = squares - covered * (1 - covered) / max(n - 1, 1), None
+    value = float(np.sqrt(max(squares.mean(), 0.0)))
+    low, high = wilson(covered, np.full(len(at), n), level)
+    curve = Curve(at, covered, low, high, np.full(len(at), 1 / len(at)), level)
+    described = {"levels": at.tolist(), "forecasts": said.kind, "debiased": debiased, "seed": seed}
+    title = "debiased coverage error" if debiased else "coverage error"
+    return Estimate("coverage_error", title, value, said.n, None, floor, described, {"curve": curve})
+
+
+def miscalibration_area(forecasts: Any, *, seed: int = 0) -> Estimate:
+    """How far is coverage from its level, on average over all levels? The area between coverage and diagonal, exactly.
+
+    `noise_floor` is what a calibrated model shows, close to 0.31/√n.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.estimate.regression.coverage import miscalibration_area
+    >>> said = cal.Predictions.from_gaussian([0.0], mean=[0.0], variance=[1.0])
+    >>> miscalibration_area(said).value  # two triangles of ½·½·½
+    0.25
+    """
+    said = admit_forecasts(forecasts)
+    u = said.pit(seed)
+    order = np.argsort(u, kind="stable")
+    w = np.ones(said.n) if said.weights is None else said.weights[order]
+    heights = np.concatenate([[0.0], np.cumsum(w)]) / w.sum()
+    ends = np.concatenate([[0.0], u[order], [1.0]])
+    left, right = ends[:-1] - heights, ends[1:] - heights
+    value = float((right * np.abs(right) - left * np.abs(left)).sum() / 2)  # the slope of x|x|/2 is |x|
+    floor = float(mean_deviation(float(w.sum()), FINE).mean())
+    described = {"forecasts": said.kind, "seed": seed}
+    return Estimate("miscalibration_area", "miscalibration area", value, said.n, None, floor, described)
+
+
+ABOUT = About(
+    name="coverage_error",
+    title="coverage error",
+    function=coverage_error,
+    quantity="root mean square of coverage − level over quantile levels",
+    views=("Gaussian", "quantile", "sample"),
+    needs="sums",
+    bias="up by noise: see the noise floor; small for the debiased form",
+    cost="one pass",
+    source="Kuleshov, Fenner, Ermon 2018",
+    also_called=("Kuleshov",),
+)
+
+AREA = About(
+    name="miscalibration_area",
+    title="miscalibration area",
+    function=miscalibration_area,
+    quantity="area between coverage and level over all levels",
+    views=("Gaussian", "quantile", "sample"),
+    needs="sorted rows",
+    bias="up by noise: see the noise floor",
+    cost="one sort",
+    source="Chung, Char, Guo, Schneider, Neiswanger 2021",
+)

@@ -1,0 +1,40 @@
+"""Are the forecast means too high or too low on the whole?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrant.about import About
+from calibrant.forecasts import admit_forecasts
+from calibrant.interval import mean_with_interval
+from calibrant.results import Estimate
+
+
+def mean_error(forecasts: Any, *, level: float = 0.95) -> Estimate:
+    """Are the means too high or too low on the whole? The mean of μ − y with its interval; 0 if calibrated.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.estimate.regression.mean_error import mean_error
+    >>> mean_error(cal.Predictions.from_gaussian([1.0, 2.0], mean=[1.5, 3.0], variance=[1.0, 1.0])).value
+    0.75
+    """
+    said = admit_forecasts(forecasts)
+    value, interval, cautions = mean_with_interval(said.mean - said.labels, said.weights, level)
+    described = {"forecasts": said.kind}
+    return Estimate("mean_error", "mean error", value, said.n, interval, 0.0, described, {}, cautions)
+
+
+ABOUT = About(
+    name="mean_error",
+    title="mean error",
+    function=mean_error,
+    quantity="mean of μ − y: positive where the forecasts are too high on the whole",
+    views=("Gaussian", "quantile", "sample"),
+    needs="sums",
+    bias="none",
+    cost="one pass",
+    source="",
+    also_called=("bias",),
+)

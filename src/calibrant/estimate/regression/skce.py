@@ -1,0 +1,247 @@
+"""Squared kernel calibration error of Gaussian forecasts: is the whole distribution right, wherever it was said?"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.about import About
+from calibrant.forecasts import Forecasts, GaussianForecasts, admit_forecasts
+from calibrant.inputs import check_choice, check_count, check_positive
+from calibrant.interval import around, mean_with_interval, normal_quantile
+from calibrant.kernels.gaussian_pairs import Rows, both_drawn, nearness, pair_sums, pair_values, with_labels
+from calibrant.kernels.sums import inner
+from calibrant.problems import InputError
+from calibrant.results import Estimate, Interval, TestResult
+
+Floats = NDArray[np.float64]
+Kind = Literal["unbiased", "biased", "block"]
+
+EXACT_MEDIAN_ROWS = 1500
+"""Up to this many rows the median distance is exact; above, from sampled pairs."""
+SAMPLED_PAIRS = 200_000
+
+TESTED_PAIRS = 125_000
+"""Pairs of rows that a test looks at in every simulation: 500 rows at once, or more rows in smaller blocks."""
+
+
+def gaussian_skce(
+    forecasts: Any,
+    *,
+    estimator: Kind = "unbiased",
+    bandwidth: float | None = None,
+    label_bandwidth: float | None = None,
+    block_size: int = 2,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Estimate:
+    """Are Gaussian forecasts calibrated as whole distributions? The mean over pairs of rows of a kernel of their surprise.
+
+    h = κ·(k(y, y') − E k(Z, y') − E k(y, Z') + E k(Z, Z')), where Z is drawn from the forecast, κ = exp(−W/ν) with W the Wasserstein
+    distance of two forecasts, √((μ−μ')² + (σ−σ')²), and k = exp(−(y−y')²/(2γ²)). Its expectation is 0 for a calibrated model and for no
+    other. ν is `bandwidth`, or the median W over pairs (exact up to 1500 rows, else from pairs drawn with `seed`); γ is
+    `label_bandwidth`, or the median σ. Neither looks at the labels.
+
+    `unbiased` averages over pairs of different rows and may be negative: that is correct, the truth near 0. Its interval
+    is the jackknife's with an error that grows with the value, as that of a square does. `biased` takes all pairs. `block` averages the
+    unbiased value over consecutive blocks of `block_size` rows, at the cost of O(n).
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.estimate.regression.skce import gaussian_skce
+    >>> said = cal.Predictions.from_gaussian([3.0, -3.0, 2.5, -2.0], mean=[0.0] * 4, variance=[1.0] * 4)
+    >>> round(gaussian_skce(said, bandwidth=1.0).value, 6)
+    0.546827
+    """
+    said = _gaussian(forecasts)
+    check_choice("estimator", estimator, ("unbiased", "biased", "block"))
+    normal_quantile(level)
+    rows, width, described, cautions = _prepared(said, bandwidth, label_bandwidth, seed)
+    described |= {"estimator": estimator}
+    title = f"SKCE of Gaussians ({estimator})"
+    if estimator == "block":
+        if said.weights is not None:
+            raise InputError(
+                "weights", "cannot be used with estimator='block'", advice="Use 'unbiased', or repeat rows"
+            )
+        value, interval, few = mean_with_interval(block_means(rows, width, _size(block_size, said.n)), None, level)
+        described |= {"block_size": block_size}
+        left = said.n % block_size
+        few += (f"{left} rows do not fill a block and are not used",) if left else ()
+        return Estimate("gaussian_skce", title, value, said.n, interval, 0.0, described, {}, cautions + few)
+    w = np.ones(said.n) if said.weights is None else said.weights
+    n = float(w.sum())
+    sums, squares = pair_sums(rows, w, width)
+    if estimator == "biased":
+        diagonal = inner(w, pair_values(rows, rows, width))
+        floor = inner(w, 1 - 1 / np.sqrt(1 + 2 * rows.sd**2)) / n**2
+        value = (inner(w, sums) + diagonal) / n**2
+        return Estimate("gaussian_skce", title, value, said.n, None, floor, described, {}, cautions)
+    if n < 2:
+        raise InputError("forecasts", "must hold at least two rows for the unbiased estimator", f"they hold {n:g}")
+    value, interval = inner(w, sums) / (n * (n - 1)), None
+    if n > 2:
+        variance = 4 * inner(w, (sums / (n - 1) - value) ** 2) * (n - 1) / n / (n - 2) ** 2
+        interval = _interval(value, variance, 2 * inner(w, squares) / (n * (n - 1)) ** 2, n, level)
+    return Estimate("gaussian_skce", title, value, said.n, interval, 0.0, described, {}, cautions)
+
+
+def _interval(value: float, variance: float, least: float, n: float, level: float) -> Interval:
+    """All t with (value − t)² ≤ q²(least + variance·t/value), q Student's quantile.
+
+    The error of a square grows with the square: an interval with one error for both ends misses the truth above. `least` is the
+    variance of a calibrated model, `variance` the jackknife's; a value within its error is read as one error large.
+    """
+    q = around(0.0, 1.0, n - 1, level, "").high
+    slope = variance / max(value, variance**0.5) if variance > 0 else 0.0
+    middle = value + q * q * slope / 2
+    reach = max(middle**2 - value**2 + q * q * least, 0.0) ** 0.5
+    return Interval(middle - reach, middle + reach, level, "jackknife, error growing with the value")
+
+
+def gaussian_skce_test(
+    forecasts: Any,
+    *,
+    bandwidth: float | None = None,
+    label_bandwidth: float | None = None,
+    block_size: int | None = None,
+    n_simulations: int = 199,
+    seed: int = 0,
+) -> TestResult:
+    """Could a calibrated model show such an SKCE? The unbiased SKCE beside that of labels drawn from the forecasts.
+
+    Given the forecasts, calibration says which distribution every label comes from, so the p-value is exact whatever the size of
+    the data: (1 + simulations at least as large) / (1 + simulations). Rows must be independent. Many rows are taken in
+    consecutive blocks of `block_size`, about 125 000 pairs in all, and their values averaged.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.estimate.regression.skce import gaussian_skce_test
+    >>> said = cal.Predictions.from_gaussian([3.0, -3.0, 2.5, -2.0], mean=[0.0] * 4, variance=[1.0] * 4)
+    >>> gaussian_skce_test(said).p_value < 0.05
+    True
+    """
+    said = _gaussian(forecasts)
+    check_count(n_simulations, "n_simulations")
+    if said.weights is not None:
+        raise InputError("weights", "cannot be used in this test", advice="Repeat rows")
+    rows, width, described, cautions = _prepared(said, bandwidth, label_bandwidth, seed)
+    size = _size(min(said.n, max(2, 2 * TESTED_PAIRS // said.n)) if block_size is None else block_size, said.n)
+    rng = np.random.default_rng(seed)
+    found, drawn = _statistics(rows, width, size, n_simulations, rng)
+    p = (1 + int((drawn >= found).sum())) / (1 + n_simulations)
+    described |= {"block_size": size, "n_simulations": n_simulations, "seed": seed}
+    null = f"labels drawn from the forecasts {n_simulations} times; exact"
+    parts = {"null_mean": float(drawn.mean()), "null_sd": float(drawn.std())}
+    return TestResult("gaussian_skce", "SKCE test", found, p, said.n, null, described, parts, cautions)
+
+
+def _statistics(
+    rows: Rows, width: float, size: int, n_simulations: int, rng: np.random.Generator
+) -> tuple[float, Floats]:
+    """The mean over blocks of the unbiased value, of the labels that came and of drawn ones."""
+    blocks = _blocks(rows, size)
+    i, j = np.triu_indices(size, 1)
+    first, second = blocks.at((slice(None), i)), blocks.at((slice(None), j))
+    near = nearness(first, second, width)
+    fixed = float((near * both_drawn(first, second)).sum())
+
+    def value(labels: Floats) -> float:
+        moving = with_labels(first._replace(label=labels[:, i]), second._replace(label=labels[:, j]))
+        return (float((near * moving).sum()) + fixed) / near.size
+
+    draws = (blocks.mean + blocks.sd * rng.standard_normal(blocks.mean.shape) for _ in range(n_simulations))
+    return value(blocks.label), np.array([value(labels) for labels in draws])
+
+
+def block_means(rows: Rows, width: float, size: int) -> Floats:
+    """The unbiased value of each block of consecutive rows."""
+    blocks = _blocks(rows, size)
+    total = np.zeros(len(blocks.mean))
+    for i in range(size):
+        for j in range(i + 1, size):
+            total += pair_values(blocks.at((slice(None), i)), blocks.at((slice(None), j)), width)
+    return total * 2 / (size * (size - 1))
+
+
+def _blocks(rows: Rows, size: int) -> Rows:
+    """`(blocks, size)`; rows that do not fill a block are left out."""
+    whole = len(rows.mean) // size * size
+    return Rows(*(x[:whole].reshape(-1, size) for x in rows))
+
+
+def _gaussian(forecasts: Any) -> GaussianForecasts:
+    said = admit_forecasts(forecasts)
+    if not isinstance(said, GaussianForecasts):
+        raise InputError(
+            "forecasts", "must be Gaussian", f"they are {type(said).__name__}", "Use Predictions.from_gaussian"
+        )
+    return said
+
+
+def _size(block_size: Any, n: int) -> int:
+    size = check_count(block_size, "block_size", 2)
+    if size > n:
+        raise InputError("block_size", "must be at most the number of rows", f"it is {size}, of {n} rows")
+    return size
+
+
+def _prepared(
+    said: GaussianForecasts, bandwidth: float | None, label_bandwidth: float | None, seed: int
+) -> tuple[Rows, float, dict[str, Any], tuple[str, ...]]:
+    """Rows in units of γ, ν in the same units, the settings and cautions."""
+    sd, cautions = np.sqrt(said.variance), tuple[str, ...]()
+    if label_bandwidth is None:
+        label_bandwidth = weighted_median(sd, said.weights)
+    check_positive("label_bandwidth", label_bandwidth)
+    if bandwidth is None:
+        bandwidth = median_distance(said, seed)
+        if bandwidth == 0:
+            bandwidth, cautions = 1.0, ("half of all pairs of forecasts are equal: the bandwidth was set to 1",)
+    check_positive("bandwidth", bandwidth)
+    rows = Rows.of(*(x / label_bandwidth for x in (said.mean, sd, said.labels)))
+    return rows, bandwidth / label_bandwidth, {"bandwidth": bandwidth, "label_bandwidth": label_bandwidth}, cautions
+
+
+def weighted_median(values: Floats, weights: Floats | None) -> float:
+    """The middle value, or the mean of the two in the middle; a weight of w counts as w values."""
+    w = np.ones(len(values)) if weights is None else weights
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(w[order])
+    half = reached[-1] / 2
+    low, high = np.searchsorted(reached, half), np.searchsorted(reached, half, side="right")
+    return float(values[order[low]] + values[order[min(high, len(order) - 1)]]) / 2
+
+
+def median_distance(said: Forecasts, seed: int) -> float:
+    """The median Wasserstein distance of two Gaussian forecasts."""
+    rows = np.stack([said.mean, np.sqrt(said.variance)], axis=1)
+    w = np.ones(said.n) if said.weights is None else said.weights
+    if said.n <= EXACT_MEDIAN_ROWS:
+        i, j = np.triu_indices(said.n, 1)
+        mass, equal = w[i] * w[j], float(np.maximum(w * (w - 1) / 2, 0).sum())
+    else:
+        i, j = np.searchsorted(np.cumsum(w), np.random.default_rng(seed).random((2, SAMPLED_PAIRS)) * w.sum())
+        mass, equal = np.ones(SAMPLED_PAIRS), 0.0
+    distance = np.sqrt(((rows[i] - rows[j]) ** 2).sum(axis=1))
+    if not len(distance):
+        return 0.0
+    return weighted_median(np.append(distance, 0.0), np.append(mass, equal))
+
+
+ABOUT = About(
+    name="gaussian_skce",
+    title="SKCE of Gaussians",
+    function=gaussian_skce,
+    quantity="squared kernel calibration error of Gaussian forecasts; 0 only for a calibrated model",
+    views=("Gaussian",),
+    needs="all rows",
+    bias="none for the unbiased and block estimators; up for the biased one",
+    cost="all pairs of rows, in O(n) memory; O(n) for blocks",
+    source="Widmann, Lindsten, Zachariah 2021",
+    also_called=("SKCE", "KCE"),
+)

@@ -1,0 +1,60 @@
+"""Uncertainty calibration error: the gap between mean squared error and predicted variance, in the label's unit squared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.about import About
+from calibrant.estimate.regression.variance_bins import variance_bins
+from calibrant.forecasts import admit_forecasts
+from calibrant.results import Estimate
+
+Floats = NDArray[np.float64]
+
+
+def uncertainty_error(forecasts: Any, *, n_bins: int = 15) -> Estimate:
+    """How far are squared errors from the variances said, bin by bin of σ? Weighted mean of |MSE − mean variance|.
+
+    Noise alone makes it positive: `noise_floor` is what a calibrated model with normal errors shows, exact where the variances of
+    a bin are equal.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.estimate.regression.uncertainty_error import uncertainty_error
+    >>> said = cal.Predictions.from_gaussian([2.0, -2.0, 3.0, -3.0], mean=[0.0] * 4, variance=[1.0, 1.0, 9.0, 9.0])
+    >>> uncertainty_error(said, n_bins=2).value  # half of 4 − 1
+    1.5
+    """
+    said = admit_forecasts(forecasts)
+    bins = variance_bins(said, n_bins)
+    value = float(bins.shares @ np.abs(bins.square - bins.variance))
+    floor = float(bins.shares @ (bins.variance * noise(bins.degrees)))
+    described = {"bins": f"{len(bins.weight)} equal-mass bins of σ", "forecasts": said.kind}
+    return Estimate("uncertainty_error", "UCE", value, said.n, None, floor, described)
+
+
+def noise(degrees: Floats) -> Floats:
+    """E|χ²_ν/ν − 1|."""
+    from scipy.special import gammaln, xlogy
+
+    half = degrees / 2
+    found: Floats = 2 * np.exp(xlogy(half, half) - half - gammaln(half + 1))
+    return found
+
+
+ABOUT = About(
+    name="uncertainty_error",
+    title="UCE",
+    function=uncertainty_error,
+    quantity="mean gap between squared error and predicted variance, over bins of σ",
+    views=("Gaussian", "quantile", "sample"),
+    needs="sorted rows",
+    bias="up by noise: see the noise floor",
+    cost="one sort",
+    source="Laves, Ihler, Fast, Kahrs, Ortmaier 2020",
+    also_called=("UCE",),
+)

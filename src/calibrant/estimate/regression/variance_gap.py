@@ -1,0 +1,55 @@
+"""Is the average predicted variance as large as the mean squared error?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrant.about import About
+from calibrant.forecasts import SampleForecasts, admit_forecasts
+from calibrant.interval import mean_with_interval
+from calibrant.results import Estimate
+
+
+def variance_gap(forecasts: Any, *, level: float = 0.95) -> Estimate:
+    """Is the average predicted variance as large as the mean squared error? Their difference, with a paired interval.
+
+    Negative: the model is surer than its errors allow. `parts` holds both, `average_variance` and `mse`, each with its interval. It can be
+    0 while large variances are too large and small ones too small: see `ence`. The mean and the variance of m samples are not
+    those of what they were drawn from: `noise_floor` is then −2/(m−1) of the average variance.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.estimate.regression.variance_gap import variance_gap
+    >>> found = variance_gap(cal.Predictions.from_gaussian([1.0, -3.0], mean=[0.0, 0.0], variance=[1.0, 2.0]))
+    >>> found.value, found.parts["average_variance"].value, found.parts["mse"].value
+    (-3.5, 1.5, 5.0)
+    """
+    said = admit_forecasts(forecasts)
+    variance, squares = said.variance, (said.labels - said.mean) ** 2
+    described = {"forecasts": said.kind}
+    parts = {}
+    for name, title, values in (
+        ("average_variance", "average variance", variance),
+        ("mse", "mean squared error", squares),
+    ):
+        value, interval, cautions = mean_with_interval(values, said.weights, level)
+        parts[name] = Estimate(name, title, value, said.n, interval, None, described, {}, cautions)
+    value, interval, cautions = mean_with_interval(variance - squares, said.weights, level)
+    title, floor = "average variance − MSE", 0.0
+    if isinstance(said, SampleForecasts) and said.n_samples > 1:
+        floor = -2 * parts["average_variance"].value / (said.n_samples - 1)
+    return Estimate("variance_gap", title, value, said.n, interval, floor, described, parts, cautions)
+
+
+ABOUT = About(
+    name="variance_gap",
+    title="average variance − MSE",
+    function=variance_gap,
+    quantity="average predicted variance less mean squared error; negative for an over-confident model",
+    views=("Gaussian", "quantile", "sample"),
+    needs="sums",
+    bias="none",
+    cost="one pass",
+    source="Gruber & Buettner 2022, Table 1",
+)

@@ -1,0 +1,54 @@
+"""Row by row, how large are squared errors beside the variances that were predicted for them?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrant.about import About
+from calibrant.forecasts import Forecasts, SampleForecasts, admit_forecasts
+from calibrant.interval import mean_with_interval
+from calibrant.results import Estimate
+from calibrant.score.forecast_score import positive_variance
+
+
+def variance_ratio(forecasts: Any, *, level: float = 0.95) -> Estimate:
+    """How large are squared errors beside the predicted variances? The mean of (y−μ)²/σ²; 1 if calibrated.
+
+    10 means that errors are ten times as large, squared, as the model said: over-confident. A few rows with a very small variance can
+    carry the mean, and then its interval is wide. Where forecasts are m samples, a calibrated model shows (m+1)/(m−3) rather than 1 (normal
+    errors): that is the `noise_floor`.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.estimate.regression.variance_ratio import variance_ratio
+    >>> variance_ratio(cal.Predictions.from_gaussian([1.0, -4.0], mean=[0.0, 0.0], variance=[1.0, 2.0])).value
+    4.5
+    """
+    said = admit_forecasts(forecasts)
+    ratio = (said.labels - said.mean) ** 2 / positive_variance(said)
+    value, interval, cautions = mean_with_interval(ratio, said.weights, level)
+    described = {"forecasts": said.kind}
+    floor = expected_ratio(said)
+    return Estimate("variance_ratio", "SE/variance ratio", value, said.n, interval, floor, described, {}, cautions)
+
+
+def expected_ratio(said: Forecasts) -> float | None:
+    """1; of m samples (m+1)/(m−3), as their mean and variance are not those of the distribution they were drawn from."""
+    if not isinstance(said, SampleForecasts):
+        return 1.0
+    m = said.n_samples
+    return (m + 1) / (m - 3) if m > 3 else None
+
+
+ABOUT = About(
+    name="variance_ratio",
+    title="SE/variance ratio",
+    function=variance_ratio,
+    quantity="mean of squared error over predicted variance; 1 if calibrated, more if over-confident",
+    views=("Gaussian", "quantile", "sample"),
+    needs="sums",
+    bias="none",
+    cost="one pass",
+    source="Gruber & Buettner 2022, Table 2",
+)

@@ -1,0 +1,113 @@
+"""Confidences that are themselves counted: the share of m samples that agree with an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs import check_count, check_groups
+from calibrant.kernels.level_pairs import squared_gaps
+from calibrant.predictions import admit
+from calibrant.problems import InputError
+from calibrant.results import Estimate, Table
+
+Floats = NDArray[np.float64]
+
+WHOLE = 1e-3
+"""How far k may be from a whole number: confidences are often printed with three digits."""
+
+
+def sampled_error(
+    labels: Any,
+    probs: Any = None,
+    *,
+    samples: int,
+    groups: Any = None,
+    root: bool = True,
+    view: Any = "auto",
+) -> Estimate:
+    """How wrong would shares of samples be, if there were many samples? The calibration error less what few samples add.
+
+    A confidence k/m is a noisy reading of π, the share among infinitely many samples: high readings are too high on average, low ones
+    too low, so even a perfectly calibrated π seems over-confident. Here one sample in turn is held out: the other m − 1 say which level a
+    row belongs to, the one held out stands for π, and is compared with the outcome. The value is the root of the mean square of
+    E[y − π | k of m − 1], from products of different rows (of different `groups`, where given), so neither small m nor small n lifts it.
+    It never exceeds the calibration error of π and is 0 if π is calibrated. Below 0 under the root, the sign is kept.
+
+    `parts["levels"]` has the gap of each level; `parts["brier"]` the Brier score (p − y)² that π would have, without bias;
+    `parts["plain"]` the same error of k/m itself.
+
+    It holds if the answer was not chosen by its samples: one that is the most frequent of m has too high a share by selection. Draw
+    the answer apart, greedily or as one more sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.estimate.sampled import sampled_error
+    >>> rng = np.random.default_rng(0)
+    >>> share = rng.beta(2, 1, 4000)
+    >>> said, right = rng.binomial(5, share) / 5, rng.random(4000) < share
+    >>> found = sampled_error(right, said, samples=5)
+    >>> found.value < 0.02, round(found.parts["plain"], 2)
+    (True, 0.11)
+    """
+    predictions = admit(labels, probs)
+    event = predictions.event(view)
+    m = check_count(samples, "samples", 2)
+    if predictions.weights is not None:
+        raise InputError("weights", "cannot be used with sampled confidences", advice="Give one row an answer")
+    p, y = event.probs.astype(np.float64), event.outcomes.astype(np.float64)
+    k = _counts(p, m)
+    clusters = predictions.groups if groups is None else check_groups(groups, predictions.n)
+    cluster = np.arange(event.n) if clusters is None else np.unique(clusters, return_inverse=True)[1].ravel()
+    level, value, mass = _held_out(k, y, m)
+    squares, masses = squared_gaps(level, np.concatenate([cluster, cluster]), value, mass, m)
+    known = ~np.isnan(squares)
+    power = float(masses[known] @ squares[known]) / float(masses[known].sum()) if known.any() else np.nan
+    if np.isnan(power):
+        raise InputError("labels", "must hold two rows of different groups on one level at least", "none has")
+    whole, weights = squared_gaps(k, cluster, k / m - y, np.ones(event.n), m + 1)
+    seen = ~np.isnan(whole)
+    plain = float(weights[seen] @ whole[seen]) / float(weights[seen].sum()) if seen.any() else np.nan
+    parts = {
+        "plain": _rooted(plain) if root else plain,
+        "brier": float(np.mean((k / m - y) ** 2 - (k / m) * (1 - k / m) / (m - 1))),
+        "levels": _level_table(level, value, mass, m),
+    }
+    lost = float(masses[~known].sum())
+    cautions = (f"rows of weight {lost:.3g} have no partner on their level and are left out",) if lost > 0 else ()
+    described = {"view": predictions.view(view), "samples": m, "root": root}
+    title = ("RMS" if root else "squared") + f" calibration error of the share behind {m} samples"
+    found = _rooted(power) if root else power
+    return Estimate("sampled_error", title, found, event.n, None, None, described, parts, cautions)
+
+
+def _rooted(power: float) -> float:
+    return float(np.sign(power) * np.sqrt(abs(power)))
+
+
+def _counts(p: Floats, m: int) -> NDArray[np.intp]:
+    k = np.rint(p * m)
+    off = np.abs(p * m - k) > WHOLE * m
+    if off.any():
+        row = int(np.argmax(off))
+        raise InputError("probs", f"must be shares of {m} samples", f"probs[{row}] is {p[row]:g}, no multiple of 1/{m}")
+    return k.astype(np.intp)
+
+
+def _held_out(k: NDArray[np.intp], y: Floats, m: int) -> tuple[NDArray[np.intp], Floats, Floats]:
+    """Each row twice: a sample that disagreed is held out (share (m−k)/m, level k), or one that agreed (share k/m, level k−1)."""
+    level = np.concatenate([np.minimum(k, m - 1), np.maximum(k - 1, 0)])
+    mass = np.concatenate([(m - k) / m, k / m])
+    value = mass * np.concatenate([-y, 1 - y])
+    return level, value, mass
+
+
+def _level_table(level: NDArray[np.intp], value: Floats, mass: Floats, m: int) -> Table:
+    rows = np.bincount(level, mass, m)
+    gaps = np.divide(np.bincount(level, value, m), rows, out=np.zeros(m), where=rows > 0)
+    body = tuple((f"{j} of {m - 1}", f"{rows[j]:.4g}", float(gaps[j])) for j in range(m) if rows[j] > 0)
+    note = "gap: share of agreeing samples minus share of right answers; positive is over-confident"
+    return Table("By the other samples", ("agreed", "rows", "gap"), body, note)

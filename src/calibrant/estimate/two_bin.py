@@ -1,0 +1,67 @@
+"""Averaged two-bin error: cut the predictions in two at a random place, and add up the squared mean errors of both parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calibrant.about import About
+from calibrant.kernels.sums import inner
+from calibrant.predictions import admit
+from calibrant.results import Estimate
+
+
+def averaged_two_bin_error(
+    labels: Any,
+    probs: Any = None,
+    *,
+    debiased: bool = False,
+    root: bool = False,
+    view: Any = "auto",
+    weights: Any = None,
+) -> Estimate:
+    """How wrong are the two halves of a random cut? An error that rewards saying what one believes (ATB).
+
+    The mean over q, uniform on [0, 1], of (1/n Σ_(p < q) (p − y))² + (1/n Σ_(p ≥ q) (p − y))². A model that says the truth has on
+    average the smallest value of all, which no ECE with fixed bins can say: those reward hiding behind a constant. `noise_floor`,
+    Σp(1−p)/n², is exact whatever the predictions. `debiased=True` subtracts Σ(p − y)²/n², the terms a row makes with itself, and
+    may be below 0. `root=True` gives the root, in units of probability, with the sign of what is under it.
+
+    Examples
+    --------
+    >>> from calibrant.estimate.two_bin import averaged_two_bin_error
+    >>> round(averaged_two_bin_error([0, 1, 1], [0.2, 0.5, 0.6]).value, 6)
+    0.063778
+    """
+    predictions = admit(labels, probs, weights=weights)
+    event = predictions.event(view)
+    groups = event.groups
+    below = np.concatenate([[0.0], np.cumsum(groups.residual)])
+    widths = np.diff(np.concatenate([[0.0], groups.values, [1.0]]))
+    power = inner(widths, below**2 + (below[-1] - below) ** 2)
+    floor = inner(groups.weight, groups.values * (1 - groups.values))
+    if debiased:
+        squares = (event.probs.astype(np.float64) - event.outcomes) ** 2
+        power -= float(squares.sum() if event.weights is None else inner(event.weights, squares))
+    value, floor = (float(x) / groups.total**2 for x in (power, floor))
+    if root:
+        value, floor = float(np.sign(value) * np.sqrt(abs(value))), float(np.sqrt(floor))
+    described = {"view": predictions.view(view), "debiased": debiased, "root": root}
+    title = ("debiased " if debiased else "") + ("root " if root else "") + "averaged two-bin error"
+    return Estimate("averaged_two_bin_error", title, value, event.n, None, None if debiased else floor, described)
+
+
+ABOUT = About(
+    name="two_bin",
+    title="averaged two-bin error",
+    function=averaged_two_bin_error,
+    quantity="mean over random cuts of the squared mean errors below and above the cut; smallest for who says the truth",
+    views=("binary", "top", "class k"),
+    needs="sorted rows",
+    bias="up by Σp(1−p)/n² if calibrated; debiased: none",
+    cost="one sort",
+    source="Hartline, Hu, Wu 2026",
+    also_called=("ATB",),
+    of_the_error=False,
+)

@@ -1,0 +1,44 @@
+"""How many of several independent events happen, each with its own probability: exact tails."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+DIRECT = 1 << 10
+"""Lengths up to which distributions are added term by term, with full relative precision; longer ones by Fourier transform, to 1e-15."""
+
+
+def hit_law(probs: Floats) -> Floats:
+    """P(k events happen), k = 0 … n: a binomial law for each distinct probability, added up pair by pair."""
+    values, counts = np.unique(probs, return_counts=True)
+    laws = [_binomial(float(p), int(n)) for p, n in zip(values, counts, strict=True)]
+    while len(laws) > 1:
+        pairs = [_added(a, b) for a, b in zip(laws[::2], laws[1::2], strict=False)]
+        laws = pairs + laws[len(laws) // 2 * 2 :]
+    return laws[0]
+
+
+def two_sided(law: Floats) -> Floats:
+    """For each count, twice the smaller tail, at most 1: how often would so few or so many happen?"""
+    at_most, at_least = np.cumsum(law), np.cumsum(law[::-1])[::-1]
+    return np.minimum(2 * np.minimum(at_most, at_least), 1.0)
+
+
+def _binomial(p: float, n: int) -> Floats:
+    if n == 1:
+        return np.array([1 - p, p])
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    k = np.arange(n + 1)
+    law: Floats = np.exp(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p))
+    return law
+
+
+def _added(a: Floats, b: Floats) -> Floats:
+    if min(len(a), len(b)) <= DIRECT:
+        return np.convolve(a, b)
+    size = len(a) + len(b) - 1
+    return np.maximum(np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b, size), size), 0)

@@ -1,0 +1,93 @@
+"""The scores of many rows, written one after another into `out`: loops that the compiler turns into vectors.
+
+Each takes the probabilities, what happened, and where to write. An event's outcomes are 0 or 1, labels are class indices.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calibrant.kernels.compiled import any_order, contracted
+
+
+@contracted
+def squared_misses(times: float, probs: Any, outcomes: Any, out: Any) -> None:
+    """times · (p − y)²."""
+    for i in range(len(out)):
+        apart = np.float64(probs[i]) - np.float64(outcomes[i])
+        out[i] = times * (apart * apart)
+
+
+@contracted
+def angles(probs: Any, outcomes: Any, out: Any) -> None:
+    """1 − p_y/‖p‖₂ of the pair (1−p, p), written with the other class's share so that nothing cancels."""
+    for i in range(len(out)):
+        other = abs(np.float64(probs[i]) - np.float64(outcomes[i]))
+        said, rest = 1.0 - other, other * other
+        norm = np.sqrt(said * said + rest)
+        out[i] = rest / (norm * (norm + said))
+
+
+@any_order
+def squared_distances(probs: Any, labels: Any, out: Any) -> None:
+    """Σ_k (p_k − [y = k])², as the squares of the other classes plus (1 − p_y)²."""
+    n_classes = np.uintp(probs.shape[1])
+    for i in range(len(out)):
+        squares = 0.0
+        for k in range(n_classes):
+            wide = np.float64(probs[i, k])
+            squares += wide * wide
+        said = np.float64(probs[i, min(np.uintp(labels[i]), np.uintp(n_classes - np.uintp(1)))])
+        out[i] = max(squares - said * said, 0.0) + (1.0 - said) * (1.0 - said)
+
+
+@any_order
+def label_angles(probs: Any, labels: Any, out: Any) -> None:
+    """1 − p_y/‖p‖₂."""
+    n_classes = np.uintp(probs.shape[1])
+    for i in range(len(out)):
+        squares = 0.0
+        for k in range(n_classes):
+            wide = np.float64(probs[i, k])
+            squares += wide * wide
+        said = np.float64(probs[i, min(np.uintp(labels[i]), np.uintp(n_classes - np.uintp(1)))])
+        rest = max(squares - said * said, 0.0)
+        norm = np.sqrt(said * said + rest)
+        out[i] = rest / (norm * (norm + said))
+
+
+@contracted
+def said_of_labels(probs: Any, labels: Any, out: Any) -> None:
+    """p_y. An index that has become wrong since it was checked reads another class: better than a crash."""
+    last = np.uintp(probs.shape[1] - 1)
+    for i in range(len(out)):
+        out[i] = probs[i, min(np.uintp(labels[i]), last)]
+
+
+@contracted
+def ranked_distances(probs: Any, labels: Any, out: Any) -> None:
+    """Σ_k (P(Y ≤ k) − [y ≤ k])² over the thresholds: squares of a running sum that loses 1 at the label.
+
+    A running sum waits for itself, so four rows run together, from one of their labels to the next.
+    """
+    n, last = len(out), np.uintp(probs.shape[1] - 1)
+    for i in range(0, n, 4):
+        a, b, c, d = i, min(i + 1, n - 1), min(i + 2, n - 1), min(i + 3, n - 1)
+        y_a, y_b, y_c, y_d = np.uintp(labels[a]), np.uintp(labels[b]), np.uintp(labels[c]), np.uintp(labels[d])
+        p_a, p_b, p_c, p_d = 0.0, 0.0, 0.0, 0.0
+        s_a, s_b, s_c, s_d = 0.0, 0.0, 0.0, 0.0
+        start = np.uintp(0)
+        while start < last:
+            p_a, p_b = p_a - np.float64(y_a == start), p_b - np.float64(y_b == start)
+            p_c, p_d = p_c - np.float64(y_c == start), p_d - np.float64(y_d == start)
+            stop = last
+            for y in (y_a, y_b, y_c, y_d):
+                stop = y if start < y < stop else stop
+            for k in range(start, stop):
+                p_a, p_b = p_a + np.float64(probs[a, k]), p_b + np.float64(probs[b, k])
+                p_c, p_d = p_c + np.float64(probs[c, k]), p_d + np.float64(probs[d, k])
+                s_a, s_b, s_c, s_d = s_a + p_a * p_a, s_b + p_b * p_b, s_c + p_c * p_c, s_d + p_d * p_d
+            start = stop
+        out[a], out[b], out[c], out[d] = s_a, s_b, s_c, s_d

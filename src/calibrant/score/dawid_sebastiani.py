@@ -1,0 +1,53 @@
+"""The Dawid–Sebastiani score: squared error against predicted variance, for mean and variance alone."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.forecasts import Forecasts
+from calibrant.results import Estimate
+from calibrant.score.forecast_score import ForecastScore, positive_variance
+
+Floats = NDArray[np.float64]
+
+
+class DawidSebastianiScore(ForecastScore):
+    """(μ−y)²/σ² + ln σ², of the mean and the variance of any forecast. It has no lower end: only differences mean something.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import GaussianForecasts
+    >>> from calibrant.score import DawidSebastianiScore
+    >>> narrow, wide = (GaussianForecasts([0.0], [0.0], [v]) for v in (1.0, 2.0))
+    >>> DawidSebastianiScore().divergence(narrow, wide).round(6)  # 2 − 1 − ln 2
+    array([0.306853])
+    """
+
+    name: ClassVar[str] = "dawid_sebastiani"
+    title: ClassVar[str] = "Dawid–Sebastiani score"
+
+    def of_labels(self, forecasts: Forecasts, labels: Floats) -> Floats:
+        variance = positive_variance(forecasts)
+        return ((labels - forecasts.mean) / np.sqrt(variance)) ** 2 + np.log(variance)
+
+    def expected(self, said: Forecasts, truth: Forecasts) -> Floats:
+        """((μ−m)² + s²)/σ² + ln σ², with m and s² those of the truth."""
+        variance = positive_variance(said)
+        square: Floats = (said.mean - truth.mean) ** 2 + truth.variance
+        return square / variance + np.log(variance)
+
+
+def dawid_sebastiani_score(forecasts: Any, *, level: float = 0.95) -> Estimate:
+    """How good are mean and variance? Mean of (μ−y)²/σ² + ln σ², lower is better.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.score import dawid_sebastiani_score
+    >>> dawid_sebastiani_score(cal.Predictions.from_gaussian([1.0, 3.0], [0.0, 1.0], [1.0, 1.0])).value
+    2.5
+    """
+    return DawidSebastianiScore().score(forecasts, level=level)

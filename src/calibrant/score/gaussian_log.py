@@ -1,0 +1,54 @@
+"""The Gaussian log score: how surprised was the model by the number that came?"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.forecasts import Forecasts
+from calibrant.results import Estimate
+from calibrant.score.dawid_sebastiani import DawidSebastianiScore
+from calibrant.score.forecast_score import ForecastScore
+
+Floats = NDArray[np.float64]
+
+OF_MOMENTS = DawidSebastianiScore()
+CONSTANT = math.log(2 * math.pi)
+
+
+class GaussianLogScore(ForecastScore):
+    """−ln of the density at y of the Gaussian with the forecast's mean and variance, in nats: ½(DSS + ln 2π).
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import GaussianForecasts
+    >>> from calibrant.score import GaussianLogScore
+    >>> narrow, wide = (GaussianForecasts([0.0], [0.0], [v]) for v in (1.0, 2.0))
+    >>> GaussianLogScore().divergence(narrow, wide).round(6)  # that of Kullback and Leibler
+    array([0.153426])
+    """
+
+    name: ClassVar[str] = "gaussian_log"
+    title: ClassVar[str] = "Gaussian log score"
+
+    def of_labels(self, forecasts: Forecasts, labels: Floats) -> Floats:
+        return (OF_MOMENTS.of_labels(forecasts, labels) + CONSTANT) / 2
+
+    def expected(self, said: Forecasts, truth: Forecasts) -> Floats:
+        return (OF_MOMENTS.expected(said, truth) + CONSTANT) / 2
+
+
+def gaussian_log_score(forecasts: Any, *, level: float = 0.95) -> Estimate:
+    """How surprised was the model? Mean of −ln of a Gaussian density at the label, in nats; lower is better.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.score import gaussian_log_score
+    >>> round(gaussian_log_score(cal.Predictions.from_gaussian([0.0], [0.0], [1.0])).value, 6)
+    0.918939
+    """
+    return GaussianLogScore().score(forecasts, level=level)

@@ -1,0 +1,73 @@
+"""The interval score of Winkler: narrow is good, missing the label is not."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.forecasts import Forecasts, GaussianForecasts
+from calibrant.problems import InputError
+from calibrant.results import Estimate
+from calibrant.score.forecast_score import ForecastScore
+from calibrant.score.pinball import expected_pinball
+
+Floats = NDArray[np.float64]
+
+
+class IntervalScore(ForecastScore):
+    """Width of the central interval plus 2/α times how far the label lies outside it; α = 1 − `coverage`.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import QuantileForecasts
+    >>> from calibrant.score import IntervalScore
+    >>> said = QuantileForecasts([0.5, 3.0], [0.1, 0.9], [[0.0, 2.0], [0.0, 2.0]])
+    >>> IntervalScore(coverage=0.8).rows(said).round(6)  # 2, and 2 + 1·2/0.2
+    array([ 2., 12.])
+    """
+
+    name: ClassVar[str] = "interval"
+    title: ClassVar[str] = "interval score"
+    infimum: ClassVar[float] = 0.0
+
+    def __init__(self, coverage: float = 0.9) -> None:
+        if isinstance(coverage, bool) or not isinstance(coverage, float | np.floating) or not 0 < coverage < 1:
+            raise InputError("coverage", "must lie between 0 and 1", f"it is {coverage!r}")
+        self.coverage = float(coverage)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The levels of the interval's ends; decimals that were meant come out as such."""
+        tail = round((1 - self.coverage) / 2, 12)
+        return tail, round(1 - tail, 12)
+
+    def describe(self) -> dict[str, Any]:
+        return {"coverage": self.coverage}
+
+    def of_labels(self, forecasts: Forecasts, labels: Floats) -> Floats:
+        low, high = (forecasts.quantile(level) for level in self.ends)
+        outside = np.maximum(low - labels, 0) + np.maximum(labels - high, 0)
+        return high - low + outside / self.ends[0]
+
+    def expected(self, said: Forecasts, truth: Forecasts) -> Floats:
+        """1/tail times the pinball scores of both ends, in closed form where the truth is Gaussian."""
+        if not isinstance(truth, GaussianForecasts):
+            return super().expected(said, truth)
+        both = sum(expected_pinball(said.quantile(level), level, truth) for level in self.ends)
+        found: Floats = np.asarray(both) / self.ends[0]
+        return found
+
+
+def interval_score(forecasts: Any, *, coverage: float = 0.9, level: float = 0.95) -> Estimate:
+    """How good are the central intervals? Mean width, with a fine for labels outside; lower is better.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.score import interval_score
+    >>> round(interval_score(cal.Predictions.from_gaussian([0.0], [0.0], [1.0])).value, 4)  # 2·1.6449
+    3.2897
+    """
+    return IntervalScore(coverage).score(forecasts, level=level)

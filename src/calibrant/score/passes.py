@@ -1,0 +1,121 @@
+"""One pass over what was said: the scores of a block of rows are made in a core's cache, summed up and forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.interval.mean import CACHED_ROWS, Moments, moments, pooled, quick_moments
+from calibrant.kernels.blocks import BLOCK_ROWS, over_blocks
+from calibrant.kernels.compiled import COMPILE_FROM
+from calibrant.predictions import Predictions
+
+if TYPE_CHECKING:
+    from calibrant.score.rule import Rule
+    from calibrant.score.score import Score
+
+Scores = NDArray[np.float64]
+Kernel = Callable[[NDArray[Any], NDArray[Any], Scores], None]
+"""Takes probabilities, what happened, and where to write the scores."""
+
+CACHED_NUMBERS, BLOCK_NUMBERS = 1 << 20, 1 << 21
+"""Entries of rows with many that are scored at a time, and that a core takes at a time in a compiled loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quick:
+    """A score's compiled loops: for labels, for an event as a problem of two classes, and for an event as one question."""
+
+    labels: Kernel
+    event: Kernel
+    question: Kernel
+
+
+def score_moments(score: Score, said: Predictions, view: Any) -> Moments:
+    """Mean and spread of the rows' scores."""
+    return _swept((_class_side(score, said, view),))[0]
+
+
+def paired_moments(rule: Rule, before: Any, after: Any) -> tuple[Moments, ...]:
+    """Of the scores before, of those after, and of after − before, where both speak of the same rows."""
+    return _swept((_side(rule, before), _side(rule, after)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """What was said, how some of it is scored, and the compiled loop that does so for any rows, where there is one."""
+
+    said: Any
+    score: Callable[[Any], Scores]
+    loop: Callable[[slice, Scores], None] | None = None
+
+    def fill(self, rows: slice, out: Scores) -> None:
+        if self.loop is None:
+            out[:] = self.score(self.said.rows(rows))
+        else:
+            self.loop(rows, out)
+
+
+def _side(rule: Rule, said: Any) -> _Side:
+    from calibrant.score.score import Score
+
+    return _class_side(rule, said, "canonical") if isinstance(rule, Score) else _Side(said, rule.rows)
+
+
+def _class_side(score: Score, said: Predictions, view: Any) -> _Side:
+    if said.logits is not None and not score.reads_logits:
+        assert said.probs is not None  # made of the logits once, for whoever comes next
+    kernel, rows = _kernel(score, said, view), partial(score.rows, view=view)
+    if kernel is None:
+        return _Side(said, rows)
+    probs, labels = said.probs, said.labels
+    return _Side(said, rows, lambda some, out: kernel(probs[some], labels[some], out))
+
+
+def _kernel(score: Score, said: Predictions, view: Any) -> Kernel | None:
+    """The compiled loop for these; None where there is none, or for few."""
+    quick = score.quick
+    if quick is None or said.said.size < COMPILE_FROM or said.soft or (said.logits is not None and score.reads_logits):
+        return None
+    if said.is_binary:
+        return {"canonical": quick.event, "binary": quick.question, "auto": quick.question}.get(view)
+    return quick.labels if view == "canonical" and said.probs.flags.c_contiguous else None
+
+
+def _swept(sides: tuple[_Side, ...]) -> tuple[Moments, ...]:
+    first, quick = sides[0].said, all(side.loop is not None for side in sides)
+    n, w, width = first.n, first.weights, first.said.size // first.n
+    cached = min(CACHED_ROWS, max(1, (BLOCK_NUMBERS if quick else CACHED_NUMBERS) // width))
+    if n <= cached:
+        return _measured([side.score(side.said) for side in sides], w, moments)
+    block = min(BLOCK_ROWS, max(1, BLOCK_NUMBERS // width)) if quick else cached
+
+    def part(rows: slice) -> list[tuple[Moments, ...]]:
+        buffers, found = np.empty((len(sides), min(cached, rows.stop - rows.start))), []
+        for start in range(rows.start, rows.stop, cached):
+            few = slice(start, min(start + cached, rows.stop))
+            weights = None if w is None else w[few]
+            if weights is None or weights.any():
+                scores = [out[: few.stop - few.start] for out in buffers]
+                for side, out in zip(sides, scores, strict=True):
+                    side.fill(few, out)
+                found.append(_measured(scores, weights, quick_moments if quick else moments))
+        return found
+
+    parts = [measured for found in over_blocks(n, part, block) for measured in found]
+    with np.errstate(invalid="ignore"):  # ∞ − ∞, which the means already tell
+        return tuple(pooled(column) for column in zip(*parts, strict=True))
+
+
+def _measured(scores: list[Scores], weights: NDArray[Any] | None, of: Callable[..., Moments]) -> tuple[Moments, ...]:
+    """Of each side, and of their difference where there are two."""
+    found = [of(each, weights) for each in scores]
+    if len(scores) == 2:
+        with np.errstate(invalid="ignore"):  # ∞ − ∞, which the means already tell
+            found.append(of(scores[1] - scores[0], weights))
+    return tuple(found)

@@ -1,0 +1,96 @@
+"""The pinball score of quantiles: a miss on the unlikely side costs more."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, checked_levels
+from calibrant.results import Estimate
+from calibrant.score.forecast_score import ForecastScore
+
+Floats = NDArray[np.float64]
+
+DECILES = tuple((np.arange(1, 10) / 10).tolist())
+"""The levels scored unless others are given, or the forecasts have their own."""
+
+
+class PinballScore(ForecastScore):
+    """Mean over levels τ of (y − q)(τ − [y < q]), with q the forecast's quantile at τ.
+
+    `levels` are those of the forecasts where these are quantiles, else the nine deciles.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import QuantileForecasts
+    >>> from calibrant.score import PinballScore
+    >>> said = QuantileForecasts([2.0, 0.0], [0.9], [[1.0], [1.0]])
+    >>> PinballScore().rows(said).round(6)  # above the 90 % quantile costs nine times what below it does
+    array([0.9, 0.1])
+    """
+
+    name: ClassVar[str] = "pinball"
+    title: ClassVar[str] = "pinball score"
+    infimum: ClassVar[float] = 0.0
+
+    def __init__(self, levels: Any = None) -> None:
+        self.levels = None if levels is None else tuple(checked_levels(np.atleast_1d(levels)).tolist())
+
+    def settled(self, forecasts: Forecasts) -> PinballScore:
+        return self if self.levels is not None else PinballScore(own_levels(forecasts))
+
+    def describe(self) -> dict[str, Any]:
+        return {"levels": self.levels}
+
+    def of_labels(self, forecasts: Forecasts, labels: Floats) -> Floats:
+        levels = self.levels or own_levels(forecasts)
+        total = np.zeros(forecasts.n)
+        for level in levels:
+            total += pinball(labels, forecasts.quantile(level), level)
+        return total / len(levels)
+
+    def expected(self, said: Forecasts, truth: Forecasts) -> Floats:
+        """In closed form where the truth is Gaussian."""
+        if not isinstance(truth, GaussianForecasts):
+            return super().expected(said, truth)
+        levels = self.levels or own_levels(said)
+        total = np.zeros(said.n)
+        for level in levels:
+            total += expected_pinball(said.quantile(level), level, truth)
+        return total / len(levels)
+
+
+def own_levels(forecasts: Forecasts) -> tuple[float, ...]:
+    """The levels of quantile forecasts, else the deciles."""
+    return tuple(forecasts.levels.tolist()) if isinstance(forecasts, QuantileForecasts) else DECILES
+
+
+def pinball(labels: Floats, quantile: Floats, level: float) -> Floats:
+    """(y − q)(τ − [y < q])."""
+    apart = labels - quantile
+    return np.maximum(level * apart, (level - 1) * apart)
+
+
+def expected_pinball(quantile: Floats, level: float, truth: GaussianForecasts) -> Floats:
+    """σ(z(Φ(z) − τ) + φ(z)) with z = (q − μ)/σ: the mean of the pinball score for a Gaussian label."""
+    from scipy.special import ndtr
+
+    z = truth.standardised(quantile)
+    found: Floats = np.sqrt(truth.variance) * (z * (ndtr(z) - level) + np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi))
+    return found
+
+
+def pinball_score(forecasts: Any, *, levels: Any = None, level: float = 0.95) -> Estimate:
+    """How good are the quantiles? Mean over rows and levels of (y − q)(τ − [y < q]), lower is better.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.score import pinball_score
+    >>> said = cal.Predictions.from_quantiles([2.0, 0.0], [0.5], [[1.0], [1.0]])
+    >>> pinball_score(said).value  # half the absolute error
+    0.5
+    """
+    return PinballScore(levels).score(forecasts, level=level)

@@ -1,0 +1,206 @@
+"""How often do intervals and bands hold the truth? Worlds with a known error, from calibrated to 0.2, 100 to 10 000 rows.
+
+Run: python -m studies.coverage [--quick]    (about ten minutes on two cores; writes studies/results/coverage.md)
+
+Every data set is drawn anew, predictions and labels. The truth is the world's own error, E|P(Y=1|p) − p| or its square mean, not that
+of bins. Beside each interval stands what is commonly printed: the percentile bootstrap of the ECE with 15 equal-width bins.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from calibrant import EqualMass, Predictions
+from calibrant.interval import cumulative_interval, simultaneous_band
+from calibrant.interval.calibration_error import error_ends
+from calibrant.interval.error_path import path_of
+from calibrant.interval.squared_error import cube_root, squared_ends
+from calibrant.simulate import NAMED_WORLDS, ShapeWorld, calibrated_world, named_world, power_world
+
+RESULTS = Path(__file__).parent / "results" / "coverage.md"
+SEED = 20_261_115
+LEVEL = 0.95
+LEAST = 0.935
+REPLICATIONS = {100: 1000, 1000: 1000, 10_000: 400}
+QUICK = {100: 40, 1000: 40}
+FEWER = 5
+"""The bootstrap and the band are run on every fifth data set."""
+
+RESAMPLES = 200
+LARGE = 1_000_000
+"""Rows that tell the true course of the cumulative error."""
+
+
+@cache
+def worlds():
+    found = dict(NAMED_WORLDS)
+    shapes = ("square", "sqrt", "beta1", "beta2", "stairs")
+    found |= {f"{shape} {level}": ShapeWorld(shape, level) for shape in shapes for level in (0.02, 0.1)}
+    found |= {f"p^d uniform {error}": power_world(error) for error in (0.01, 0.05, 0.2)}
+    found["p^d confident 0.05"] = power_world(0.05, (2.8, 0.5))
+    found["p^d rare 0.05"] = power_world(0.05, (1.0, 4.0))
+    found["p^d tied 0.05"] = power_world(0.05, np.arange(1, 20) / 20)
+    found["calibrated uniform"] = calibrated_world((1.0, 1.0))
+    found["calibrated CIFAR-10"] = named_world("resnet110_c10", calibrated=True)
+    found["calibrated CIFAR-100"] = named_world("densenet40_c100", calibrated=True)
+    found["calibrated tied"] = calibrated_world(np.arange(1, 20) / 20)
+    return found
+
+
+@cache
+def course_of(name):
+    """The true KS and Kuiper errors of a world."""
+    p, _, c = worlds()[name].draw(LARGE, 1, SEED)
+    order = np.argsort(p[0], kind="stable")
+    sums = np.append(0, np.cumsum((p - c)[0][order]) / LARGE)
+    sums = sums[np.append(True, np.append(np.diff(p[0][order]) > 0, True))]  # tied predictions are added first
+    return np.abs(sums).max(), np.ptp(sums)
+
+
+def bootstrap_ends(p, y, rng):
+    """Percentiles of the ECE of resampled rows."""
+    n = len(p)
+    bins, off = np.clip(np.ceil(15 * p).astype(int) - 1, 0, 14), p - y
+    rows = rng.integers(0, n, (RESAMPLES, n))
+    at = bins[rows] + 15 * np.arange(RESAMPLES)[:, None]
+    sums = np.bincount(at.ravel(), off[rows].ravel(), 15 * RESAMPLES).reshape(RESAMPLES, 15)
+    return np.quantile(np.abs(sums).sum(axis=1) / n, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+
+
+def bin_truth(state, index, c, p):
+    """The squared error of the sample's own bins if labels were known rates."""
+    gap = np.bincount(index, c - p, state.weight.shape[1]) / np.maximum(state.weight[0], 1)
+    return float(state.weight[0] @ gap**2) / len(p)
+
+
+def measured(case):
+    """(replications, methods, 3): low, high, truth; NaN where a method was not run."""
+    name, n, count, first = case
+    world = worlds()[name]
+    one, two = world.true_error(1), world.true_error(2)
+    course = course_of(name)
+    found = np.full((count, len(METHODS), 3), np.nan)
+    for r in range(count):
+        rng = np.random.default_rng((SEED, n, first + r))
+        p, y, c = (part[0] for part in world.draw(n, 1, rng))
+        rows = Predictions(y, p)
+        event = rows.event()
+        path = path_of(event)
+        found[r, 0] = *error_ends(path, 1, LEVEL), one
+        found[r, 1] = *error_ends(path, 2, LEVEL), two
+        rule = EqualMass(cube_root(n))
+        state = rule.collect(event)
+        low, high = squared_ends(state, LEVEL)
+        found[r, 2] = low[0], high[0], bin_truth(state, rule.index(event), c, p)
+        for k, statistic in enumerate(("max", "range")):
+            ends = cumulative_interval(rows, statistic=statistic)
+            found[r, 3 + k] = ends.low, ends.high, course[k]
+        if (first + r) % FEWER == 0:
+            found[r, 5] = *bootstrap_ends(p, y, rng), one
+            band = simultaneous_band(rows)
+            ends = band.at(p)
+            _, at, times = np.unique(p, return_inverse=True, return_counts=True)
+            rate = (np.bincount(at, c) / times)[at]  # scores beyond float64 are all said as 1
+            held = ((ends[0] <= rate + EXACT) & (rate - EXACT <= ends[1])).all()
+            found[r, 6] = 0.0 if held else 1.0, np.inf, 0.0
+    return found
+
+
+EXACT = 1e-12
+METHODS = ("L1", "L2", "L2 of bins", "KS", "Kuiper", "bootstrap", "band")
+
+
+def table(title, heads, rows, foot=""):
+    lines = [f"## {title}", "", "| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([*lines, "", *([foot, ""] if foot else [])])
+
+
+def coverage(found, method):
+    """Share of intervals that hold the truth, and their median width."""
+    part = found[:, METHODS.index(method)]
+    part = part[np.isfinite(part[:, 2])]
+    held = (part[:, 0] <= part[:, 2] + EXACT) & (part[:, 2] <= part[:, 1] + EXACT)
+    width = np.sqrt(part[:, 1]) - np.sqrt(part[:, 0]) if method == "L2 of bins" else part[:, 1] - part[:, 0]
+    return held.mean(), np.median(width)
+
+
+def page(found, sizes, took):
+    """The tables, and the least coverage of each."""
+    kinds, least = worlds(), {}
+    blocks = []
+    for n in sizes:
+        rows = []
+        for name, world in kinds.items():
+            row = [name, f"{world.true_error(1):.4f}"]
+            for method in METHODS:
+                share, width = coverage(found[name, n], method)
+                if method in ("L1", "L2", "L2 of bins", "KS", "Kuiper"):
+                    least.setdefault(method, []).append((share, name, n))
+                    row.append(f"{100 * share:.1f} ({width:.3f})")
+                elif method == "bootstrap":
+                    row.append(f"{100 * share:.0f} ({width:.3f})")
+                else:
+                    least.setdefault(method, []).append((share, name, n))
+                    row.append(f"{100 * share:.0f}")
+            rows.append(row)
+        heads = ("world", "true L1", "L1", "L2", "L2 of bins", "KS", "Kuiper", "bootstrap of ECE", "band")
+        count = len(next(iter(found[name, n] for name in kinds)))
+        error = 100 * np.sqrt(LEVEL * (1 - LEVEL) / count)
+        foot = f"{count} data sets a world: the Monte-Carlo error of 95 % is {error:.1f} points; bootstrap and band {count // FEWER}."
+        blocks.append(table(f"n = {n:,}: percent held (median width)", heads, rows, foot))
+    rows = []
+    for method, cells in least.items():
+        share, name, n = min(cells)
+        rows.append((method, f"{100 * share:.1f}", f"{name}, n = {n:,}", f"{100 * np.mean([c[0] for c in cells]):.1f}"))
+    summary = table("The least of all cells", ("interval", "percent held", "where", "mean over cells"), rows)
+    return "\n".join([HEAD.format(seed=SEED, took=took / 60), summary, *blocks])
+
+
+HEAD = """# Do intervals hold the truth?
+
+Written by `python -m studies.coverage`; seed {seed}, {took:.0f} minutes on two cores. 95 % intervals; percent of data sets whose
+interval holds the truth, and the median width. At least 93.5 % is asked for.
+
+- **L1, L2**: `calibration_error_interval`, for the world's own error (E|P(Y=1|p) − p|^α)^(1/α).
+- **L2 of bins**: `squared_error_interval`, a closed formula, for the error of ⌈n^(1/3)⌉ equal-mass bins; width in RMS units.
+- **KS, Kuiper**: `cumulative_interval`.
+- **bootstrap of ECE**: percentiles of the 15-bin ECE of 200 resampled data sets, against the same truth as L1.
+- **band**: `simultaneous_band`; the true rate lies in the band at every prediction made.
+"""
+
+
+def main():
+    quick = "--quick" in sys.argv
+    sizes = QUICK if quick else REPLICATIONS
+    start = time.perf_counter()
+    part = 50
+    cases = [
+        (name, n, min(part, count - first), first)
+        for n, count in sorted(sizes.items(), reverse=True)
+        for name in worlds()
+        for first in range(0, count, part)
+    ]
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        parts = list(pool.map(measured, cases))
+    found = {}
+    for (name, n, *_), values in zip(cases, parts, strict=True):
+        found.setdefault((name, n), []).append(values)
+    found = {key: np.concatenate(values) for key, values in found.items()}
+    text = page(found, sorted(sizes), time.perf_counter() - start)
+    if quick:
+        print(text)
+    else:
+        RESULTS.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,305 @@
+"""How often does each test accuse a calibrated model, and how often does it find a wrong one?
+
+Run: python -m studies.false_alarms [--quick]    (some ten minutes on two cores; writes studies/results/false_alarms.md)
+
+False alarms: 10 000 calibrated data sets a cell, labels drawn from the predictions; 39 draws from the null for each, tests at 5 %.
+Scores are uniform; confident, Beta(2.7752, 0.0478), which Roelofs et al. fitted to a network on CIFAR-10; or tied on a grid of 0.05.
+All tests of a data set share its draws. Power: 1000 data sets of 1000 uniform scores each, 499 draws.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from scipy.special import expit, logit, ndtr
+
+import calibrant as cal
+from calibrant.bins import EqualMass
+from calibrant.detect import calibration_test, is_calibrated, skce_test, statistics
+from calibrant.detect.asymptotic import (
+    brownian_max_p_value,
+    brownian_range_p_value,
+    chi_square_p_value,
+    normal_p_value,
+)
+from calibrant.detect.atoms import atoms_of
+from calibrant.detect.cumulative import walk_sd
+from calibrant.detect.exact import Plan, exactly
+from calibrant.detect.multi_scale import scales
+from calibrant.detect.omnibus import components
+from calibrant.detect.ranks import counted_ranks, rank_p_value, together
+from calibrant.detect.two_part import two_parts
+from calibrant.kernels import blocks
+
+OUTPUT = Path(__file__).parent / "results" / "false_alarms.md"
+SEED, LEVEL, CHUNK = 20261115, 0.05, 250
+DRAWS = 39
+"""From each null: exactness does not depend on it, and 5 % are two places of forty."""
+
+SIZES = (30, 200, 2000)
+WORLDS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "uniform": lambda rng, n: rng.random(n),
+    "confident": lambda rng, n: rng.beta(2.7752, 0.0478, n),
+    "tied": lambda rng, n: rng.integers(0, 21, n) / 20,
+}
+ALTERNATIVES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "logit shift 0.25": lambda p: expit(logit(p) - 0.25),
+    "temperature 1.4": lambda p: expit(logit(p) / 1.4),
+    "wiggle 0.08 sin 4πp": lambda p: np.clip(p + 0.08 * np.sin(4 * np.pi * p), 0, 1),
+    "segment 0.6–0.75 off by 0.12": lambda p: np.where((p > 0.6) & (p <= 0.75), p - 0.12, p),
+}
+
+Shares = dict[str, float]
+
+
+def all_tests(labels: np.ndarray, probs: np.ndarray, n_draws: int) -> dict[str, float]:
+    """p-values of every test of one event, from the same draws."""
+    atoms = atoms_of(cal.Predictions(labels, probs), "auto")
+    asked = components(atoms)
+    others = {
+        "KS maximum": statistics.cumulative(atoms, "max"),
+        "two-part cumulative": two_parts(atoms),
+        "binned error, 15 equal-mass": statistics.binned(atoms, EqualMass(15)),
+        "SKCE, unbiased": statistics.laplace_pairs(atoms, 0.25, "unbiased"),
+    }
+    levels = statistics.multi_scale(atoms, scales(atoms))
+    (found,), coin = exactly(atoms, [*asked, *others.values(), *levels], Plan(n_draws, "random", 0))
+    values, names = found.values, [*(NAMES[each.name] for each in asked), *others]
+    p = {"is_calibrated": together(values[:, : len(asked)], "random", coin).p_value}
+    for j, name in enumerate(names):
+        p[name] = rank_p_value(values[:, j], "random", coin)
+    p["T-Cal"] = together(values[:, len(names) :], "random", coin).p_value
+    for j, name in enumerate(names):
+        p[f"{name} | ties counted"] = rank_p_value(values[:, j], "count", coin)
+    p["is_calibrated | ties counted"] = together(values[:, : len(asked)], "count", coin).p_value
+    ranks = np.stack([counted_ranks(column) for column in values[:, : len(asked)].T], axis=1)
+    p["by the smallest p-value instead"] = rank_p_value(-ranks.min(axis=1), "random", coin)
+    return p | formulas(dict(zip(names, values[0].tolist(), strict=False)), atoms)
+
+
+def formulas(values: dict[str, float], atoms: object) -> dict[str, float]:
+    sigma, varied = walk_sd(atoms), int((atoms.variance > 0).sum())
+    degrees = statistics.filled_bins(atoms, EqualMass(10))
+    return {
+        f"{name} | formula": p
+        for name, p in {
+            "Spiegelhalter": normal_p_value(values["Spiegelhalter"]),
+            "Cox": chi_square_p_value(values["Cox"], min(varied, 2)),
+            "Hosmer–Lemeshow, 10 bins": chi_square_p_value(values["Hosmer–Lemeshow, 10 bins"], degrees),
+            "Kuiper": brownian_range_p_value(values["Kuiper"] / sigma) if sigma else 1.0,
+            "KS maximum": brownian_max_p_value(values["KS maximum"] / sigma) if sigma else 1.0,
+            "two-part cumulative": chi_square_p_value(values["two-part cumulative"], 4),
+        }.items()
+    }
+
+
+NAMES = {
+    "mean_gap": "mean gap",
+    "cox": "Cox",
+    "spiegelhalter": "Spiegelhalter",
+    "kuiper": "Kuiper",
+    "atb": "averaged two-bin",
+    "coarse bins": "Hosmer–Lemeshow, 10 bins",
+    "fine bins": "Hosmer–Lemeshow, 30 bins",
+    "scan": "scan",
+}
+
+
+def event(world: str, n: int, rng: np.random.Generator) -> dict[str, float]:
+    p = WORLDS[world](rng, n)
+    return all_tests(rng.random(n) < p, p, DRAWS)
+
+
+def whole(shape: float, n: int, rng: np.random.Generator) -> dict[str, float]:
+    """Three classes."""
+    probs = rng.dirichlet(np.full(3, shape), n)
+    said = cal.Predictions((rng.random((n, 1)) > probs.cumsum(axis=1)[:, :-1]).sum(axis=1), probs)
+    p = {"is_calibrated, canonical": is_calibrated(said, view="canonical", n_draws=DRAWS).p_value}
+    if n <= 200 and shape == 1.0:  # pairs of rows take their time
+        p["SKCE, canonical"] = skce_test(said, bandwidth=0.25, n_draws=DRAWS).p_value
+    return p
+
+
+def turned(world: str, n: int, rng: np.random.Generator) -> dict[str, float]:
+    """SKCE by turning signs round, and by its bound."""
+    p = WORLDS[world](rng, n)
+    data = rng.random(n) < p, p
+    return {
+        "SKCE, signs turned round": skce_test(*data, method="asymptotic", bandwidth=0.25, n_draws=DRAWS).p_value,
+        "SKCE, bound": skce_test(*data, method="bound", bandwidth=0.25).p_value,
+    }
+
+
+def weighted(n: int, rng: np.random.Generator) -> dict[str, float]:
+    p, w = rng.random(n), rng.lognormal(size=n)
+    return {"is_calibrated, weights held fixed": is_calibrated(rng.random(n) < p, p, weights=w, n_draws=DRAWS).p_value}
+
+
+def called(n: int, rng: np.random.Generator) -> dict[str, float]:
+    p = rng.random(n)
+    found = calibration_test(rng.random(n) < p, p, "mmce", n_draws=19)
+    return {"MMCE, called on each draw": found.p_value}
+
+
+def clustered(dependence: str, world: str, n_clusters: int, rng: np.random.Generator) -> dict[str, float]:
+    """Five rows a cluster: labels independent, tied by a normal copula of correlation 0.5, or by one uniform number."""
+    p = WORLDS[world](rng, 5 * n_clusters)
+    common, own = (np.repeat(rng.normal(size=n_clusters), 5), rng.normal(size=5 * n_clusters))
+    share = {"none": 0.0, "half": 0.5, "full": 1.0}[dependence]
+    labels = ndtr(np.sqrt(share) * common + np.sqrt(1 - share) * own) < p
+    said = cal.Predictions(labels, p, groups=np.repeat(np.arange(n_clusters), 5))
+    return {
+        f"{name}, null: {cluster or 'independent rows'}": (
+            is_calibrated(said, cluster=cluster, n_draws=DRAWS)
+            if name == "is_calibrated"
+            else calibration_test(said, statistic=name, cluster=cluster, n_draws=DRAWS)
+        ).p_value
+        for name in ("is_calibrated", "mean_gap")
+        for cluster in (False, "same", "any")
+    }
+
+
+def power(alternative: str, n: int, rng: np.random.Generator) -> dict[str, float]:
+    p = rng.random(n)
+    return all_tests(rng.random(n) < ALTERNATIVES[alternative](p), p, 499)
+
+
+def _chunk(make: Callable[[np.random.Generator], dict[str, float]], seed: tuple[int, ...], size: int) -> list[dict]:
+    blocks.n_cores = lambda: 1  # processes share the cores, not threads
+    rng = np.random.default_rng(seed)
+    return [make(rng) for _ in range(size)]
+
+
+def rejected(pool: ProcessPoolExecutor, make: Callable[..., dict[str, float]], cell: int, sets: int) -> Shares:
+    """Share of the data sets that each test rejects at 5 %."""
+    start = time.perf_counter()
+    jobs = [pool.submit(_chunk, make, (SEED, cell, at), min(CHUNK, sets - at)) for at in range(0, sets, CHUNK)]
+    rows = [row for job in jobs for row in job.result()]
+    found = {name: float(np.mean([row[name] <= LEVEL for row in rows])) for name in rows[0]}
+    print(f"cell {cell}: {make.func.__name__} {make.args} {time.perf_counter() - start:.0f} s", flush=True)
+    return found
+
+
+def table(columns: dict[str, Shares], names: list[str], suffix: str = "") -> list[str]:
+    lines = ["| test | " + " | ".join(columns) + " |", "|---|" + "---|" * len(columns)]
+    for name in names:
+        cells = [f"{100 * column[name + suffix]:.1f}" if name + suffix in column else "" for column in columns.values()]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def named(columns: dict[str, Shares], suffix: str = "") -> list[str]:
+    seen = dict.fromkeys(name for column in columns.values() for name in column)
+    return [name.removesuffix(suffix) for name in seen if (suffix and name.endswith(suffix)) or (not suffix and " | " not in name)]  # fmt: skip
+
+
+def main() -> None:
+    quick = "--quick" in sys.argv
+    sets, fewer = (300, 100) if quick else (10_000, 1000)
+    start = time.perf_counter()
+    with ProcessPoolExecutor(2) as pool:
+        run = partial(rejected, pool)
+        events = {
+            f"{world}, {n}": run(partial(event, world, n), 10 + 3 * i + j, sets)
+            for i, world in enumerate(WORLDS)
+            for j, n in enumerate(SIZES)
+        }
+        classes = {
+            f"Dirichlet({shape:g}), {n}": run(partial(whole, shape, n), 30 + 3 * i + j, sets)
+            for i, shape in enumerate((1.0, 0.1))
+            for j, n in enumerate(SIZES)
+        }
+        others = {f"uniform, {n}": run(partial(weighted, n), 40 + j, sets) for j, n in enumerate(SIZES)}
+        others["uniform, 200"] |= run(partial(called, 200), 45, sets)
+        signs = {
+            f"{world}, {n}": run(partial(turned, world, n), 70 + 3 * i + j, fewer)
+            for i, world in enumerate(WORLDS)
+            for j, n in enumerate(SIZES)
+        }
+        clusters = {
+            f"{world}, {n}, tied: {how}": run(partial(clustered, how, world, n), 80 + 10 * k + 3 * i + j, fewer)
+            for k, world in enumerate(("uniform", "confident"))
+            for i, n in enumerate((40, 200))
+            for j, how in enumerate(("none", "half", "full"))
+        }
+        powers = {name: run(partial(power, name, 1000), 100 + i, fewer) for i, name in enumerate(ALTERNATIVES)}
+    write(events, classes, others, signs, clusters, powers, sets, fewer, time.perf_counter() - start)
+
+
+def write(
+    events: dict[str, Shares],
+    classes: dict[str, Shares],
+    others: dict[str, Shares],
+    signs: dict[str, Shares],
+    clusters: dict[str, Shares],
+    powers: dict[str, Shares],
+    sets: int,
+    fewer: int,
+    seconds: float,
+) -> None:
+    error = 100 * np.sqrt(LEVEL * (1 - LEVEL) / sets)
+    exact = [100 * share for part in (events, classes, others) for column in part.values() for name, share in column.items() if " | " not in name]  # fmt: skip
+    single = [name for name in named(powers) if name not in ("is_calibrated", "by the smallest p-value instead")]
+    best = {name: max((column[test], test) for test in single) for name, column in powers.items()}
+    lines = [
+        "# False alarms and power",
+        "",
+        f"Made by `python -m studies.false_alarms`, seed {SEED}, in {seconds / 60:.0f} minutes. Per cent of data sets in which a test at "
+        f"5 % rejects. {sets:,} calibrated data sets a cell: a share of 5 % has a standard error of {error:.2f}.",
+        "",
+        "## Exact tests on calibrated models, ties broken by the coin (the default)",
+        "",
+        f"Smallest {min(exact):.2f}, largest {max(exact):.2f} of the {len(exact)} shares of this and the next two tables.",
+        "",
+        *table(events, named(events)),
+        "",
+        "### All classes, drawn from the whole vector (three classes)",
+        "",
+        *table(classes, named(classes)),
+        "",
+        "### Weights held fixed; an estimator called on each draw",
+        "",
+        *table(others, named(others)),
+        "",
+        '## The same with every tie counted against (`ties="count"`)',
+        "",
+        *table(events, named(events, " | ties counted"), " | ties counted"),
+        "",
+        "## Formulas for many rows on the same data",
+        "",
+        *table(events, named(events, " | formula"), " | formula"),
+        *table(signs, named(signs))[2:],
+        "",
+        f"The last two rows from {fewer:,} data sets a cell.",
+        "",
+        "## Clusters of five rows",
+        "",
+        f"{fewer:,} data sets a cell. Columns: scores, number of clusters, how far labels of a cluster are tied. Rows: statistic and null.",
+        "",
+        *table(clusters, list(next(iter(clusters.values())))),
+        "",
+        "## Power",
+        "",
+        f"1000 uniform scores, {fewer:,} data sets. In the last rows, the best single test of each column and how far "
+        "`is_calibrated` lies behind it.",
+        "",
+        *table(powers, named(powers)),
+        "| best single test | " + " | ".join(f"{100 * best[name][0]:.1f} ({best[name][1]})" for name in powers) + " |",
+        "| behind it | "
+        + " | ".join(f"{100 * (best[name][0] - column['is_calibrated']):.1f}" for name, column in powers.items())
+        + " |",
+        "",
+    ]
+    OUTPUT.parent.mkdir(exist_ok=True)
+    OUTPUT.write_text("\n".join(lines), encoding="utf-8")
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
