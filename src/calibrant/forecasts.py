@@ -255,6 +255,13 @@ class BentForecasts(Forecasts):
     """Gaussian forecasts whose cumulative probability a rising function has bent: F = R∘Φ((· − μ)/σ).
 
     R runs in straight lines through the knots `(x, y)`, from (0, 0) to (1, 1). Made by `QuantileRecalibration`.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import BentForecasts, GaussianForecasts
+    >>> said = BentForecasts(GaussianForecasts([0.0], [0.0], [1.0]), x=[0, 0.1, 0.9, 1], y=[0, 0.3, 0.7, 1])
+    >>> bool(said.variance > 1), said.quantile(0.3).round(4)
+    (True, array([-1.2816]))
     """
 
     kind: ClassVar[str] = "bent Gaussian"

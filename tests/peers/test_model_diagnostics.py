@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
 import pytest
 
 import calibrant as cal
@@ -33,3 +34,13 @@ def test_decompositions_agree(event, score, weighted):
     for name in ("miscalibration", "discrimination", "uncertainty"):
         assert getattr(found, name) == pytest.approx(expected[name], abs=ROUNDING)
     assert found.score.value == pytest.approx(expected["score"], abs=ROUNDING)
+
+
+def test_the_parts_of_a_squared_error(rng):
+    mean = rng.normal(size=300).round(1)
+    labels = rng.normal(0.7 * mean, 1.0)
+    found = cal.decompose(cal.Predictions.from_gaussian(labels, mean, np.ones(300)))
+    expected = theirs.decompose(labels, mean, scoring_function=theirs.SquaredError(), functional="mean")
+    parts = [expected[name][0] for name in ("miscalibration", "discrimination", "uncertainty", "score")]
+    ours = [found.miscalibration, found.discrimination, found.uncertainty, found.score.value]
+    np.testing.assert_allclose(ours, parts, atol=1e-10)

@@ -1,6 +1,7 @@
 """Predictions from files of every common format, and repaired probabilities back into them."""
 
 from calibrant.files.columns import NAMES, NONE, Columns, UnknownColumn, choose
+from calibrant.files.forecasts import ForecastColumns, SaidForecasts, read_forecasts, read_said_forecasts
 from calibrant.files.reading import Said, read, read_said, read_with_columns
 from calibrant.files.saving import write
 from calibrant.files.wording import worded
@@ -9,11 +10,15 @@ __all__ = [
     "NAMES",
     "NONE",
     "Columns",
+    "ForecastColumns",
     "Said",
+    "SaidForecasts",
     "UnknownColumn",
     "choose",
     "read",
+    "read_forecasts",
     "read_said",
+    "read_said_forecasts",
     "read_with_columns",
     "worded",
     "write",

@@ -19,6 +19,9 @@ NAMES: dict[str, tuple[str, ...]] = {
     "pred": ("pred", "prediction", "predicted", "y_pred"),
     "weights": ("weight", "weights", "sample_weight"),
     "groups": ("group", "groups"),
+    "mean": ("mean", "mu", "y_mean", "pred_mean"),
+    "variance": ("variance", "var", "sigma2", "y_var", "pred_var"),
+    "std": ("std", "sd", "sigma", "y_std", "pred_std"),
 }
 """The column names known for each role. `probs` and `logits` also know families: `prob_cat`, `logit_0`, `p1` and so on."""
 NONE = "none"
@@ -85,9 +88,9 @@ def choose(
     if classes is not None and suffixes is not None and {str(c) for c in classes} == set(suffixes):
         said = tuple(said[suffixes.index(str(c))] for c in classes)
         suffixes = tuple(str(c) for c in classes)
-    truth = _find("label", label, names, file)
+    truth = find_column("label", label, names, file)
     if truth is None and label != NONE:
-        raise _nothing_found(names, file, "for the labels", "label='NAME'")
+        raise none_found(names, file, "for the labels", "label='NAME'")
     confident = kind == "confidence" or _key(said[0]) in NAMES["confidence"]
     if pred is None and (not confident or truth is None or _key(truth) == "correct"):
         pred = NONE
@@ -96,13 +99,13 @@ def choose(
         kind == "logits",
         suffixes,
         truth,
-        _find("pred", pred, names, file),
-        None if truth is None else _find("weights", weights, names, file),
-        None if truth is None else _find("groups", groups, names, file),
+        find_column("pred", pred, names, file),
+        None if truth is None else find_column("weights", weights, names, file),
+        None if truth is None else find_column("groups", groups, names, file),
     )
 
 
-def _find(role: str, given: str | None, names: Sequence[str], file: str) -> str | None:
+def find_column(role: str, given: str | None, names: Sequence[str], file: str) -> str | None:
     """The one column of a role, or None."""
     if given is not None:
         name = _named(given, names)
@@ -134,7 +137,7 @@ def _find_said(names: Sequence[str], file: str, probs: Any, logits: Any) -> _Can
             raise _several("probs" if kind == "confidence" else kind, [c.said[0] for c in found], file)
         if found:
             return found[0]
-    raise _nothing_found(names, file, "for probabilities or logits", "probs='NAME', probs='PREFIX_*' or logits=")
+    raise none_found(names, file, "for probabilities or logits", "probs='NAME', probs='PREFIX_*' or logits=")
 
 
 def _families(kind: str, names: Sequence[str]) -> list[_Candidate]:
@@ -204,7 +207,8 @@ def _unknown(kind: str, given: str, names: Sequence[str], file: str) -> UnknownC
     return UnknownColumn(kind, f"must name columns of {file}", f"{given!r} fits none of {listed(names)}")
 
 
-def _nothing_found(names: Sequence[str], file: str, purpose: str, option: str) -> FileError:
+def none_found(names: Sequence[str], file: str, purpose: str, option: str) -> FileError:
+    """What to say where no column has a known name."""
     text = f"{file} has no column that is named {purpose}; it has {listed(names)}."
     if all(re.fullmatch(r"[-+.\deE]+", name) for name in names):
         return FileError(f"{text} The first line seems to hold data: add a header such as label,prob.")

@@ -85,19 +85,19 @@ def value_range(curves: Sequence[Curve]) -> tuple[float, float]:
     low, high = float(values.min()), float(values.max())
     low, high = max(0.0, low - NARROW), min(1.0, high + NARROW)
     for _ in range(2):  # rounding widens the span, which can ask for a larger step
-        step = _step(high - low)
+        step = round_step(high - low)
         low, high = math.floor(low / step + TOUCH) * step, math.ceil(high / step - TOUCH) * step
     return max(0.0, low), min(1.0, high)
 
 
-def _step(span: float) -> float:
+def round_step(span: float) -> float:
     """A round distance between ticks that leaves at most six of them."""
     power = 10.0 ** math.floor(math.log10(span / 5))
     return next(m * power for m in (1, 2, 5, 10) if span / (m * power) <= 5 + 1e-9)
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    step = _step(high - low)
+    step = round_step(high - low)
     first = math.ceil(low / step - TOUCH)
     return [i * step for i in range(first, math.floor(high / step + TOUCH) + 1)]
 

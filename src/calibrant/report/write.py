@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from calibrant.maps import CalibrationMap
+from calibrant.maps import CalibrationMap, RegressionMap
 from calibrant.problems import FileError
 from calibrant.report.page import page
 from calibrant.results import SCHEMA
 from calibrant.verbs.compare import Comparison
 from calibrant.verbs.diagnose import Diagnosis
+from calibrant.verbs.diagnose_regression import ForecastDiagnosis
 
 
 def write(
     path: str | Path,
-    diagnosis: Diagnosis,
+    diagnosis: Diagnosis | ForecastDiagnosis,
     *,
-    after: Diagnosis | None = None,
+    after: Diagnosis | ForecastDiagnosis | None = None,
     comparison: Comparison | None = None,
-    fitted: CalibrationMap | None = None,
+    fitted: CalibrationMap | RegressionMap | None = None,
 ) -> None:
     """Write a report: `.html` is one page that needs nothing else, `.json` holds the same results as data.
 
@@ -48,11 +49,11 @@ def write(
 
 
 def data(
-    diagnosis: Diagnosis,
+    diagnosis: Diagnosis | ForecastDiagnosis,
     *,
-    after: Diagnosis | None = None,
+    after: Diagnosis | ForecastDiagnosis | None = None,
     comparison: Comparison | None = None,
-    fitted: CalibrationMap | None = None,
+    fitted: CalibrationMap | RegressionMap | None = None,
 ) -> str:
     """The results as JSON; what was not given is left out."""
     given = {"diagnosis": diagnosis, "after": after, "comparison": comparison, "fitted": fitted}

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.bins import Binning
+from calibrant.forecasts import Forecasts
 from calibrant.inputs import check_count
 from calibrant.interval import moments_of
 from calibrant.maps import METHODS, Histogram, Isotonic, recipe_of
@@ -78,7 +79,7 @@ def decompose(
     labels: Any,
     probs: Any = None,
     *,
-    score: str | Score = "brier",
+    score: str | Score = "auto",
     by: Any = "isotonic",
     cross_fitted: bool = False,
     folds: int = 10,
@@ -101,13 +102,18 @@ def decompose(
     a map that has not seen it; miscalibration is then too small rather than too large, and can be negative.
     For several classes, maps of a single event go one class against the rest, and the parts have no certain sign.
 
+    `score="auto"` is Brier. For forecasts of a real number it is the squared error of their means, mended by isotonic regression.
+
     Examples
     --------
     >>> import calibrant as cal
     >>> cal.decompose([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8], view="binary")  # ĉ is 0, ½, ½, 1
     Brier score 0.2000 = miscalibration 0.0750 − discrimination 0.1250 + uncertainty 0.2500, by isotonic on the same rows.
     """
-    predictions, rule = admit(labels, probs, weights=weights), check_score(score)
+    if isinstance(labels, Forecasts):
+        return _of_forecasts(labels, probs, weights, view, cross_fitted, score=score, by=by, level=level)
+    rule = check_score("brier" if isinstance(score, str) and score == "auto" else score)
+    predictions = admit(labels, probs, weights=weights)
     check_count(folds, "folds", 2)
     found = rule.score(predictions, view=view, level=level)
     rows = _asked(predictions, view)
@@ -136,6 +142,18 @@ def decompose(
     described = {**found.settings, "by": name, "cross_fitted": cross_fitted, "how": how}
     described |= {"folds": folds} if cross_fitted else {}
     return Decomposition(found, found.value - left, none - left, none, described, cautions)
+
+
+def _of_forecasts(
+    forecasts: Forecasts, probs: Any, weights: Any, view: Any, cross_fitted: bool, **options: Any
+) -> Decomposition:
+    from calibrant.verbs.decompose_forecasts import decompose_forecasts
+
+    if probs is not None or weights is not None or view != "canonical" or cross_fitted:
+        raise InputError(
+            "labels", "are forecasts, which have no views, folds or weights of others", advice="Pass them alone"
+        )
+    return decompose_forecasts(forecasts, **options)
 
 
 def _asked(predictions: Predictions, view: Any) -> Predictions:

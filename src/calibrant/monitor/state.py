@@ -1,0 +1,260 @@
+"""The state of a monitor: a record of bounded size that can be saved, sent and merged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.kernels.betting import CAP, place_bets, start_tail
+from calibrant.kernels.compiled import compiled
+from calibrant.monitor.alternatives import GRID, N_BETS, N_LOCAL, N_OVERALL, N_REGIONS, WEIGHTS, bets_on
+from calibrant.predictions import Event
+from calibrant.problems import InputError
+from calibrant.results import Record, kind
+
+Floats = NDArray[np.float64]
+
+CHUNK = 4096
+"""Rows whose ratios are held at a time."""
+COMPILE_FROM = 10_000
+"""Rows of an update from which the loop is compiled: below, Python takes less than loading the compiled one."""
+MOST_BLOCKS = 128
+"""Blocks of rows kept, to tell when a change began; when there are more, neighbours are joined."""
+PRODUCT_SHARE = 0.25
+"""Share of the stake on all regions going wrong at once, each in its own way."""
+
+
+def _zeros() -> Floats:
+    return np.zeros(N_BETS)
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class MonitorState(Record):
+    """Evidence so far. All arrays have one entry a bet; blocks are runs of rows in the order they came."""
+
+    whole: ClassVar[bool] = True
+
+    view: str = "auto"
+    grid: int = GRID
+    n: int = 0
+    wealth: NDArray[np.float64] = field(default_factory=_zeros)
+    """of bets that begin at some row, the prior of the beginning in it"""
+    restarted: NDArray[np.float64] = field(default_factory=_zeros)
+    """Σ over all rows a bet could begin at"""
+    block_sums: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, N_BETS)))
+    """(B, bets): Σ of log-ratios"""
+    block_rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    block_marks: tuple[Any, ...] = ()
+    """what the caller said of the time of each block's first row"""
+    width: int = 1
+    """rows of a full block"""
+    peak: float = 1.0
+    """highest e-value so far"""
+    peak_row: int = 0
+    """rows seen when it was reached"""
+    restart_peak: float = 0.0
+    contradicted: int = 0
+    """predictions of exactly 0 or 1 that did not come true"""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "block_marks", tuple(self.block_marks))
+        object.__setattr__(self, "block_sums", np.asarray(self.block_sums, dtype=np.float64).reshape(-1, N_BETS))
+        self._hold("wealth", "restarted", "block_sums", "block_rows")
+
+    @property
+    def sums(self) -> Floats:
+        """Log-ratios of all rows."""
+        total: Floats = self.block_sums.sum(axis=0)
+        return total
+
+    @property
+    def e_value(self) -> float:
+        return evidence(self.n, float(WEIGHTS @ self.wealth), float(_products(self.sums)[-1]))
+
+    def __repr__(self) -> str:
+        return f"MonitorState({self.n:,} rows in {len(self.block_rows)} blocks)"
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Change(Record):
+    """When calibration was lost, as far as the data tell."""
+
+    row: int
+    """rows before the change; blocks of rows are not looked into"""
+    earliest: int
+    latest: int
+    """starts in between explain the data nearly as well"""
+    mark: Any
+    """what the caller said of the time of that row"""
+    log_ratio: float
+    """how much better a change there explains the data than calibration, in nats"""
+    direction: str
+
+    def __repr__(self) -> str:
+        mark = "" if self.mark is None else f" ({self.mark})"
+        return f"since about row {self.row:,}{mark}, {self.earliest:,} to {self.latest:,}: {self.direction}"
+
+
+def evidence(n: Any, mixed: Any, product: Any) -> Any:
+    """The e-value: the mixture over bets and beginnings, not having begun among them, and the product over regions."""
+    return (1 - PRODUCT_SHARE) * (start_tail(n) + mixed) + PRODUCT_SHARE * product
+
+
+def updated(state: MonitorState, event: Event, mark: Any) -> MonitorState:
+    """The state after some more rows."""
+    run: Any = place_bets if event.n >= COMPILE_FROM else _plain(place_bets)
+    wealth, restarted = state.wealth.copy(), state.restarted.copy()
+    single = np.exp(np.minimum(state.sums, np.log(CAP)))[N_OVERALL:].reshape(N_REGIONS, N_LOCAL)
+    product = _products(state.sums)
+    blocks = _Blocks(state)
+    peak, restart_peak, n = (state.peak, state.peak_row), state.restart_peak, state.n
+    for start in range(0, event.n, CHUNK):
+        rows = slice(start, start + CHUNK)
+        part = Event(event.probs[rows], event.outcomes[rows], None, event.name)
+        logs, regions = bets_on(part)
+        after = n + np.arange(1, part.n + 1)
+        starts = start_tail(after - 1) - start_tail(after)
+        path = np.empty((part.n, 3))
+        run(np.exp(logs), starts, WEIGHTS, regions, wealth, restarted, single, product, path)
+        values = evidence(after, path[:, 0], path[:, 2])
+        best = int(np.argmax(values))
+        peak = max(peak, (float(values[best]), int(after[best])), key=lambda found: found[0])
+        restart_peak = max(restart_peak, float(path[:, 1].max()))
+        blocks.add(logs, mark)
+        n += part.n
+    contradicted = int(
+        (((event.probs == 0) & (event.outcomes > 0)) | ((event.probs == 1) & (event.outcomes < 1))).sum()
+    )
+    return MonitorState(
+        event.name, GRID, n, wealth, restarted, *blocks.kept(), *peak, restart_peak, state.contradicted + contradicted
+    )
+
+
+def _plain(kernel: compiled) -> Any:
+    return kernel.plain
+
+
+def _products(sums: Floats) -> Floats:
+    """The mean over each region's bets, and last their product."""
+    single = np.exp(np.minimum(sums[..., N_OVERALL:], np.log(CAP))).reshape(*sums.shape[:-1], N_REGIONS, N_LOCAL)
+    means = 0.5 + 0.5 * single.mean(axis=-1)
+    whole = np.exp(np.minimum(np.log(means).sum(axis=-1, keepdims=True), np.log(CAP)))
+    return np.concatenate([means, whole], axis=-1)
+
+
+class _Blocks:
+    """Blocks that take up rows; pairs are joined when there are too many."""
+
+    def __init__(self, state: MonitorState) -> None:
+        self.sums = [*state.block_sums.copy()]
+        self.rows, self.marks = [*map(int, state.block_rows)], [*state.block_marks]
+        self.width = state.width
+
+    def add(self, logs: Floats, mark: Any) -> None:
+        """Fill the last block, then begin new ones."""
+        while len(self.rows) - (self._room() - len(logs)) // self.width > MOST_BLOCKS:
+            self.join()
+        head = min(self._room(), len(logs))
+        if head:
+            self.sums[-1] = self.sums[-1] + logs[:head].sum(axis=0)
+            self.rows[-1] += head
+        starts = np.arange(head, len(logs), self.width)
+        if len(starts):
+            self.sums += [*np.add.reduceat(logs, starts, axis=0)]
+            self.rows += np.diff(np.append(starts, len(logs))).tolist()
+            self.marks += [mark] * len(starts)
+
+    def _room(self) -> int:
+        return max(self.width - self.rows[-1], 0) if self.rows else 0
+
+    def join(self) -> None:
+        """Make one block of every two."""
+        self.width *= 2
+        pairs = range(0, len(self.rows), 2)
+        self.sums = [np.sum(self.sums[i : i + 2], axis=0) for i in pairs]
+        self.rows = [sum(self.rows[i : i + 2]) for i in pairs]
+        self.marks = [self.marks[i] for i in pairs]
+
+    def kept(self) -> tuple[Floats, NDArray[np.int64], tuple[Any, ...], int]:
+        sums = np.array(self.sums).reshape(-1, N_BETS)
+        return sums, np.array(self.rows, dtype=np.int64), tuple(self.marks), self.width
+
+
+def merged(first: MonitorState, then: MonitorState, beside: bool) -> MonitorState:
+    """Both parts together: `then` came after `first`, or ran beside it."""
+    if first.grid != then.grid:
+        raise InputError("other", "must bet on the same alternatives", "it was made by another version")
+    if first.n and then.n and first.view != then.view:
+        raise InputError("other", "must watch the same question", f"{then.view!r} is not {first.view!r}")
+    if not first.n or not then.n:
+        return first if first.n else then
+    return _side_by_side(first, then) if beside else _one_after_another(first, then)
+
+
+def _one_after_another(first: MonitorState, then: MonitorState) -> MonitorState:
+    n = first.n + then.n
+    courses = np.cumsum(then.block_sums, axis=0)
+    with np.errstate(over="ignore"):
+        grown = np.minimum(
+            first.wealth * np.exp(courses), CAP
+        )  # (B, bets): those that had begun, at the ends of later blocks
+        last = float(start_tail(n - 1) - start_tail(n))  # the least prior that a later row begins with
+        wealth = np.minimum(grown[-1] + last * then.restarted, CAP)
+        restarted = np.minimum(first.restarted * np.exp(courses[-1]) + then.restarted, CAP)
+    ends = first.n + np.cumsum(then.block_rows)
+    values = evidence(
+        ends, np.append(grown[:-1], wealth[None], axis=0) @ WEIGHTS, _products(first.sums + courses)[:, -1]
+    )
+    best = int(np.argmax(values))
+    peak = max((first.peak, first.peak_row), (float(values[best]), int(ends[best])), key=lambda found: found[0])
+    restart_peak = max(first.restart_peak, then.restart_peak, float(WEIGHTS @ restarted))
+    blocks = _Blocks(first)
+    blocks.sums += [*then.block_sums]
+    blocks.rows += [*map(int, then.block_rows)]
+    blocks.marks += [*then.block_marks]
+    blocks.width = max(first.width, then.width)
+    while len(blocks.rows) > MOST_BLOCKS:
+        blocks.join()
+    contradicted = first.contradicted + then.contradicted
+    return MonitorState(first.view, GRID, n, wealth, restarted, *blocks.kept(), *peak, restart_peak, contradicted)
+
+
+def _side_by_side(first: MonitorState, then: MonitorState) -> MonitorState:
+    """Only bets that began with the first row have a meaning for both; there is one block."""
+    n, sums = first.n + then.n, first.sums + then.sums
+    grown = np.exp(np.minimum(sums, np.log(CAP)))
+    wealth = float(start_tail(0) - start_tail(1)) * grown
+    now = float(evidence(n, float(WEIGHTS @ wealth), float(_products(sums)[-1])))
+    block = sums[None], np.array([n]), (None,), max(first.width, then.width, n)
+    contradicted = first.contradicted + then.contradicted
+    return MonitorState(
+        first.view, GRID, n, wealth, grown, *block, max(now, 1.0), n, float(WEIGHTS @ grown), contradicted
+    )
+
+
+NEAR = 3.0
+"""Beginnings whose log-ratio is within this of the best are not told apart from it."""
+
+
+def likeliest_change(state: MonitorState, words: Any) -> Change:
+    """The beginning and the bet that explain the data best, among the beginnings of blocks."""
+    later = np.cumsum(state.block_sums[::-1], axis=0)[::-1] + np.log(WEIGHTS)
+    best = later.max(axis=1)
+    begin = int(np.argmax(best))
+    befores = np.concatenate([[0], np.cumsum(state.block_rows)])
+    near = np.flatnonzero(best >= best[begin] - NEAR)
+    latest = int(befores[near[-1] + 1]) - 1
+    bet = int(np.argmax(later[begin]))
+    return Change(
+        int(befores[begin]),
+        int(befores[near[0]]),
+        latest,
+        state.block_marks[begin],
+        float(best[begin] - np.log(WEIGHTS[bet])),
+        words(bet, state.view),
+    )

@@ -1,0 +1,78 @@
+"""The forest of an audit: the gap of every segment with its interval, worst first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrant.inputs import check_count
+from calibrant.plot.reliability import LEAST_AREA, POINT_AREA
+from calibrant.problems import InputError, MissingExtra
+from calibrant.results import number
+from calibrant.verbs.audited import Audit
+
+COLORS = {
+    "predicts too high": "tab:red",
+    "predicts too low": "tab:blue",
+    "wrong both ways": "tab:purple",
+    "no error seen": "0.45",
+    "too few rows to tell": "0.75",
+}
+"""Of the verdicts: loud where something was found, pale where nothing could be."""
+
+MOST_AREA = 16
+"""The largest point is so many times the usual one at most."""
+
+INCHES = 0.27
+"""Height of a line."""
+
+
+def segments(audit: Audit, *, most: int = 20, ax: Any = None) -> Any:
+    """Where is it wrong? One line a segment, worst first: its gap, the interval that holds for all at once, and the verdict.
+
+    Right of 0 the model predicts too high. The grey strip is the margin: errors within it do not matter. A point's area grows with the
+    rows of its segment. `most` segments are drawn.
+
+    Examples
+    --------
+    >>> import numpy as np, calibrant as cal
+    >>> from calibrant.plot.segments import segments
+    >>> from calibrant.verbs.audit import audit
+    >>> rng = np.random.default_rng(0)
+    >>> p, team = rng.random(900), rng.choice(["a", "b", "c"], 900)
+    >>> ax = segments(audit(cal.Predictions(rng.random(900) < p, p), groups=team))
+    >>> ax.get_xlabel()
+    'mean prediction − observed rate'
+    """
+    if not isinstance(audit, Audit):
+        raise InputError("audit", "must be an Audit", f"it is a {type(audit).__name__}", "Pass audit(predictions, …)")
+    shown = audit.segments[: check_count(most, "most")]
+    ax = _fresh_axes(len(shown)) if ax is None else ax
+    ax.axvspan(-audit.margin, audit.margin, color="0.94", linewidth=0, zorder=0)
+    ax.axvline(0, color="0.55", linewidth=1, zorder=1)
+    usual = sum(s.n for s in shown) / len(shown)
+    for line, segment in enumerate(shown):
+        color = COLORS[segment.verdict]
+        area = POINT_AREA * min(segment.n / usual, MOST_AREA)
+        ax.hlines(line, segment.interval.low, segment.interval.high, color=color, linewidth=1.6, zorder=2)
+        ax.scatter(
+            [segment.gap], [line], s=max(area, LEAST_AREA), color=color, edgecolors="white", linewidths=0.6, zorder=3
+        )
+        words = f"{segment.verdict}, p = {number(segment.adjusted)}"
+        ax.text(1.01, line, words, transform=ax.get_yaxis_transform(), va="center", fontsize="small", color=color)
+    ax.set_yticks(range(len(shown)), [f"{s.name}  ({s.n:,})" for s in shown])
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlabel("mean prediction − observed rate")
+    more = len(audit.segments) - len(shown)
+    title = f"{len(audit.found):,} of {len(audit.segments):,} segments called wrong"
+    ax.set_title(title + (f"; the {len(shown)} worst" if more else ""), loc="left", fontsize="medium")
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    return ax
+
+
+def _fresh_axes(lines: int) -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise MissingExtra("matplotlib", "plot", "plotting") from error
+    return plt.subplots(figsize=(9, 1.2 + INCHES * lines), layout="constrained")[1]

@@ -1,0 +1,264 @@
+"""Are forecasts of a real number calibrated, and how sure are we?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from calibrant.estimate.regression.coverage import coverage_error, miscalibration_area
+from calibrant.estimate.regression.ence import ence
+from calibrant.estimate.regression.marginal import marginal_error
+from calibrant.estimate.regression.mean_error import mean_error
+from calibrant.estimate.regression.pit import pit_error, pit_test
+from calibrant.estimate.regression.skce import gaussian_skce, gaussian_skce_test
+from calibrant.estimate.regression.spread_test import spread_test
+from calibrant.estimate.regression.variance_gap import variance_gap
+from calibrant.estimate.regression.variance_ratio import variance_ratio
+from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, SampleForecasts
+from calibrant.interval import holm
+from calibrant.results import Curve, Estimate, Record, Table, TestResult, kind, number
+from calibrant.score.crps import crps
+from calibrant.score.dawid_sebastiani import dawid_sebastiani_score
+from calibrant.score.interval_score import interval_score
+from calibrant.score.pinball import pinball_score
+
+FALSE_ALARM = 0.05
+"""How often a calibrated model with independent rows may be called miscalibrated, all tests together."""
+
+FEW_ROWS = 100
+"""Below this even a large error is hard to see; the diagnosis says so."""
+
+FEW_SAMPLES = 50
+"""Below this the variance of samples is visibly smaller than that of what they were drawn from."""
+
+MOST_PAIRED = 5_000
+"""Rows up to which the SKCE takes all pairs; above, pairs within blocks of fifty rows."""
+
+Measure = Callable[[Any], Estimate]
+
+OF_MOMENTS: tuple[Measure, ...] = (mean_error, variance_gap, variance_ratio, ence, partial(ence, debiased=True))
+"""What is measured of means and variances."""
+
+OF_DISTRIBUTIONS: tuple[Measure, ...] = (pit_error, coverage_error, miscalibration_area, marginal_error)
+"""What is measured of every kind of forecast."""
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class ForecastDiagnosis(Record):
+    """The answer to "are these forecasts calibrated?": estimates, tests, the curves behind them, what to do."""
+
+    name: str
+    n: int
+    forecasts: str
+    """Gaussian, quantile, sample …"""
+    estimates: tuple[Estimate, ...]
+    tests: tuple[TestResult, ...]
+    adjusted: tuple[float, ...]
+    """p-values of the tests, adjusted for their number (Holm)"""
+    pit: Curve
+    """share of the labels in each part of the forecast distributions, relative to a flat histogram, and its band"""
+    coverage: Curve
+    """quantile level and share of labels below"""
+    spread: Curve | None
+    """predicted and observed size of the errors, where forecasts have a variance"""
+    marginal: Curve
+    """mean distribution function less that of the labels, and its band"""
+    calibrated: bool | None
+    """False: clearly not. None: these data do not show an error."""
+    verdict: str
+    advice: tuple[str, ...]
+    cautions: tuple[str, ...]
+
+    def __getitem__(self, title: str) -> Estimate | TestResult:
+        """An estimate or a test by the title it prints."""
+        found: tuple[Estimate | TestResult, ...] = (*self.estimates, *self.tests)
+        for each in found:
+            if title in (each.title, each.name):
+                return each
+        raise KeyError(f"{title!r}; there are {', '.join(each.title for each in found)}")
+
+    def tables(self) -> tuple[Table, ...]:
+        """What the terminal, the notebook and the report show."""
+        from calibrant.verbs.diagnose import estimate_table
+
+        tables = [estimate_table(self.estimates), test_table(self.tests, self.adjusted), level_table(self.coverage)]
+        return (*tables, *([] if self.spread is None else [spread_table(self.spread)]))
+
+    def __repr__(self) -> str:
+        lines = [f"Diagnosis of {self.name} ({self.n:,} rows, {self.forecasts} forecasts)", self.verdict, ""]
+        for table in self.tables()[:2]:
+            lines += [table.to_text(), ""]
+        lines += [f"caution: {c}" for c in self.cautions] + [f"advice: {a}" for a in self.advice]
+        return "\n".join(lines).rstrip()
+
+    def _repr_html_(self) -> str:
+        items = "".join(f"<li>{escape(text)}</li>" for text in (*self.cautions, *self.advice))
+        tables = "".join(table.to_html() for table in self.tables()[:2])
+        return f"<h4>{escape(self.name)}</h4><p>{escape(self.verdict)}</p>{tables}<ul>{items}</ul>"
+
+    def save(self, path: str | Path) -> None:
+        """Write a report: `.html` for people, `.json` for machines."""
+        from calibrant.report import write  # drawing stands above the verbs; this is the one way up
+
+        write(path, self)
+
+    def plot(self, panel: str = "all", ax: Any = None, **options: Any) -> Any:
+        """Draw the PIT histogram, coverage by level, spread and skill, and the marginal gap (needs matplotlib)."""
+        from calibrant.plot.forecasts import forecast_plot
+
+        return forecast_plot(self, panel=panel, ax=ax, **options)
+
+
+def diagnose_forecasts(forecasts: Forecasts, *, name: str = "model") -> ForecastDiagnosis:
+    """Are the forecasts calibrated, how far off are they, and how much of that is noise?
+
+    Examples
+    --------
+    >>> import calibrant as cal, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> mean = rng.normal(size=500)
+    >>> found = cal.diagnose(cal.Predictions.from_gaussian(rng.normal(mean, 2.0), mean, np.ones(500)), name="too sure")
+    >>> found.calibrated
+    False
+    >>> print(found.verdict)
+    Not calibrated: too sure. Squared errors are 3.81 times the predicted variances on average; PIT error 0.2020, where a calibrated model would show about 0.0531.
+    """
+    spread_known = not isinstance(forecasts, QuantileForecasts)
+    estimates = [measure(forecasts) for measure in (*(OF_MOMENTS if spread_known else ()), *OF_DISTRIBUTIONS)]
+    estimates += _skce(forecasts) + _scores(forecasts)
+    by_name = {estimate.name: estimate for estimate in reversed(estimates)}
+    tests = _tests(forecasts, by_name["marginal_error"])
+    adjusted = holm([test.p_value for test in tests])
+    calibrated = False if min(adjusted) <= FALSE_ALARM else None
+    return ForecastDiagnosis(
+        name=name,
+        n=forecasts.n,
+        forecasts=forecasts.kind,
+        estimates=tuple(_with_parts(estimates)),
+        tests=tests,
+        adjusted=adjusted,
+        pit=by_name["pit_error"].parts["curve"],
+        coverage=by_name["coverage_error"].parts["curve"],
+        spread=by_name["ence"].parts["curve"] if spread_known else None,
+        marginal=by_name["marginal_error"].parts["curve"],
+        calibrated=calibrated,
+        verdict=_verdict(calibrated, by_name),
+        advice=_advice(calibrated, forecasts),
+        cautions=_cautions(forecasts, estimates),
+    )
+
+
+def _skce(forecasts: Forecasts) -> list[Estimate]:
+    if not isinstance(forecasts, GaussianForecasts) or forecasts.n < 2:
+        return []
+    if forecasts.n <= MOST_PAIRED:
+        return [gaussian_skce(forecasts)] if forecasts.weights is None or forecasts.weights.sum() >= 2 else []
+    return [] if forecasts.weights is not None else [gaussian_skce(forecasts, estimator="block", block_size=50)]
+
+
+def _scores(forecasts: Forecasts) -> list[Estimate]:
+    if isinstance(forecasts, QuantileForecasts):
+        return [pinball_score(forecasts)]
+    first = [dawid_sebastiani_score(forecasts)] if isinstance(forecasts, GaussianForecasts) else []
+    return [*first, crps(forecasts), interval_score(forecasts)]
+
+
+def _tests(forecasts: Forecasts, marginal: Estimate) -> tuple[TestResult, ...]:
+    """Of the PIT and of the marginal distribution; of Gaussian forecasts also given σ, and of the whole distribution."""
+    draws = f"labels drawn from the forecasts {marginal.settings['n_simulations']} times; exact"
+    tests = [
+        pit_test(forecasts),
+        TestResult("marginal", "marginal test", marginal.value, marginal.parts["p_value"], forecasts.n, draws),
+    ]
+    if isinstance(forecasts, GaussianForecasts):
+        tests.append(spread_test(forecasts))
+        if forecasts.weights is None and forecasts.n > 1:
+            tests.append(gaussian_skce_test(forecasts))
+    return tuple(tests)
+
+
+def _with_parts(estimates: list[Estimate]) -> list[Estimate]:
+    """The variance gap is shown with the two numbers it is the difference of."""
+    shown = []
+    for each in estimates:
+        shown += [each.parts["average_variance"], each.parts["mse"]] if each.name == "variance_gap" else []
+        shown.append(each)
+    return shown
+
+
+def _verdict(calibrated: bool | None, found: dict[str, Estimate]) -> str:
+    pit = found["pit_error"]
+    facts = f"PIT error {number(pit.value)}, where a calibrated model would show about {number(pit.noise_floor)}."
+    if "variance_ratio" in found:
+        ratio = found["variance_ratio"].value
+        facts = f"Squared errors are {ratio:.3g} times the predicted variances on average; {facts}"
+    if calibrated is None:
+        return f"No miscalibration to be seen in {pit.n:,} rows. {facts}"
+    return f"Not calibrated{_direction(found)}. {facts}"
+
+
+def _direction(found: dict[str, Estimate]) -> str:
+    words = []
+    for name, high, low in (
+        ("variance_ratio", "too sure", "too cautious"),
+        ("mean_error", "predicts too high", "predicts too low"),
+    ):
+        each = found.get(name)
+        if each is None or each.interval is None or each.noise_floor is None or each.noise_floor in each.interval:
+            continue
+        words.append(high if each.value > each.noise_floor else low)
+    return f": {' and '.join(words)}" if words else ""
+
+
+def _advice(calibrated: bool | None, forecasts: Forecasts) -> tuple[str, ...]:
+    if calibrated is None:
+        return ("Nothing to repair that these data show. More rows would show smaller errors.",)
+    if not isinstance(forecasts, GaussianForecasts):
+        return ("Maps repair Gaussian forecasts only; widen or shift these at their source.",)
+    return (
+        "Fit a map on validation data (recalibrate; variance_platt for the width, quantile_recalibration for the shape) and judge it on other data (compare).",
+    )
+
+
+def _cautions(forecasts: Forecasts, estimates: list[Estimate]) -> tuple[str, ...]:
+    found = [f"{each.title}: {caution}" for each in estimates for caution in each.cautions]
+    if forecasts.n < FEW_ROWS:
+        found.insert(0, f"{forecasts.n} rows are few: even a clear error cannot be told from noise")
+    if isinstance(forecasts, SampleForecasts) and forecasts.n_samples < FEW_SAMPLES:
+        m = forecasts.n_samples
+        found.append(
+            f"{m} samples a row have a variance that is too small by a {m}th, and a mean that is off by as much again"
+        )
+    return tuple(dict.fromkeys(found))
+
+
+def test_table(tests: tuple[TestResult, ...], adjusted: tuple[float, ...]) -> Table:
+    """Every test in a row."""
+    rows = tuple(
+        (each.title, each.statistic, number(each.p_value), number(p), each.null)
+        for each, p in zip(tests, adjusted, strict=True)
+    )
+    return Table("Tested", ("test", "statistic", "p-value", "adjusted", "if calibrated"), rows)
+
+
+def level_table(curve: Curve) -> Table:
+    """Coverage, level by level."""
+    rows = tuple(
+        (f"{x:.3g}", float(y), f"{low:.3f} … {high:.3f}", float(y - x))
+        for x, y, low, high in zip(curve.x, curve.y, curve.low, curve.high, strict=True)
+    )
+    return Table("Level by level", ("level", "labels below", "95% interval", "gap"), rows)
+
+
+def spread_table(curve: Curve) -> Table:
+    """Predicted and observed size of the errors, bin by bin."""
+    rows = tuple(
+        (float(x), float(y), f"{number(low)} … {number(high)}", float(y / x))
+        for x, y, low, high in zip(curve.x, curve.y, curve.low, curve.high, strict=True)
+    )
+    return Table("Bin by bin of σ", ("predicted σ", "error (RMSE)", "95% interval", "ratio"), rows)

@@ -1,0 +1,303 @@
+"""How many patients does it take to validate a clinical prediction model? (Riley et al. 2021, 2024.)"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs import check_choice, check_level, check_positive
+from calibrant.interval.mean import normal_quantile
+from calibrant.kernels.groups import Groups
+from calibrant.kernels.logits import sigmoid
+from calibrant.predictions import admit
+from calibrant.problems import InputError
+from calibrant.results import Record, Table, kind, number
+from calibrant.simulate.families import calibrated_world
+from calibrant.simulate.quadrature import integral
+from calibrant.simulate.scores import EmpiricalScores, Scores
+from calibrant.verbs.sample_size import NORMAL, smallest
+
+Floats = NDArray[np.float64]
+OfRisk = Callable[[Floats, Floats, Floats], Floats]
+"""A function of p, q = 1 − p and ln(p/q)."""
+
+FAR_APART = 0.1
+"""Relative distance between the prevalence given and the mean predicted risk that is worth a word."""
+
+STEP = 1e-4
+"""In which the peer package looks for the standard error of ln(O/E), stopping at the first that is too wide."""
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Criterion(Record):
+    """One figure that is to be measured closely, and the rows that takes."""
+
+    name: str
+    n: int
+    value: float
+    """expected"""
+    width: float
+    """of its interval, as asked for"""
+    error: float
+    """standard error that gives this width, of ln(O/E) for O/E"""
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class ValidationPlan(Record):
+    """Rows and events that every criterion of an external validation asks for; the largest decides."""
+
+    prevalence: float
+    c_statistic: float
+    level: float
+    criteria: tuple[Criterion, ...]
+    described: str
+    """the distribution of the predicted risks"""
+    cautions: tuple[str, ...] = ()
+
+    @property
+    def n(self) -> int:
+        """Rows for all criteria."""
+        return max(each.n for each in self.criteria)
+
+    @property
+    def events(self) -> int:
+        """Events to expect among them."""
+        return math.ceil(self.n * self.prevalence)
+
+    def sentence(self) -> str:
+        """The answer in words."""
+        decides = max(self.criteria, key=lambda each: each.n)
+        return f"{self.n:,} rows with about {self.events:,} events: the {decides.name} asks for the most."
+
+    def table(self) -> Table:
+        """Criteria side by side."""
+        rows = tuple(
+            (each.name, f"{each.n:,}", f"{math.ceil(each.n * self.prevalence):,}", each.value, each.width, each.error)
+            for each in self.criteria
+        )
+        columns = ("criterion", "rows", "events", "expected", "interval width", "standard error")
+        note = f"Prevalence {number(self.prevalence)}; {self.described}; {1 - self.level:.0%} intervals."
+        return Table("Rows for an external validation", columns, rows, note)
+
+    def __repr__(self) -> str:
+        return "\n".join([self.sentence(), self.table().to_text(), *(f"  caution: {c}" for c in self.cautions)])
+
+    def _repr_html_(self) -> str:
+        cautions = "".join(f"<br><small>⚠ {escape(c)}</small>" for c in self.cautions)
+        return f"<p>{escape(self.sentence())}{cautions}</p>{self.table().to_html()}"
+
+
+@dataclass(frozen=True, slots=True)
+class NormalOdds:
+    """Log-odds of the predicted risk as a mixture of normal distributions: (share, mean, sd) each."""
+
+    parts: tuple[tuple[float, float, float], ...]
+
+    def mean(self, function: OfRisk) -> float:
+        """The expectation of a function of the risk."""
+
+        def of(mean: float, sd: float) -> float:
+            def density(t: Floats) -> Floats:
+                odds = mean + sd * t
+                found: Floats = (
+                    function(sigmoid(odds), sigmoid(-odds), odds) * np.exp(-(t**2) / 2) / math.sqrt(2 * math.pi)
+                )
+                return found
+
+            return integral(density, np.linspace(-12.0, 12.0, 49))
+
+        return sum(share * of(mean, sd) for share, mean, sd in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class RiskScores:
+    """The same over scores; those of 0 and 1 carry no information."""
+
+    scores: Scores
+
+    def mean(self, function: OfRisk) -> float:
+        """The expectation of a function of the risk."""
+
+        def of(p: Floats, q: Floats) -> Floats:
+            inside = (p > 0) & (q > 0)
+            odds = np.log(np.where(inside, p, 0.5)) - np.log(np.where(inside, q, 0.5))
+            return function(p, q, odds)
+
+        return self.scores.mean(of)
+
+
+def plan_validation(
+    prevalence: float | None = None,
+    c_statistic: float | None = None,
+    *,
+    log_odds: tuple[float, float] | None = None,
+    scores: Any = None,
+    predictions: Any = None,
+    view: Any = "auto",
+    oe_width: float = 0.2,
+    slope_width: float = 0.2,
+    c_width: float = 0.1,
+    threshold: float | None = None,
+    benefit_width: float = 0.2,
+    level: float = 0.05,
+    compat: Literal["pmvalsampsize"] | None = None,
+) -> ValidationPlan:
+    """How many rows does an external validation need, so that O/E, slope and c-statistic are measured closely?
+
+    Each criterion is the width of an interval for a model that is calibrated:
+
+    - O/E, observed over expected events: n = (1 − φ)/(φ·SE²), with SE of ln(O/E) such that the interval has width `oe_width`;
+    - calibration slope: the Fisher information of intercept and slope in a logistic regression on the log-odds, at their distribution;
+    - c-statistic (AUC): Newcombe's standard error;
+    - standardised net benefit at a `threshold`, if there is one, by the delta method.
+
+    Parameters
+    ----------
+    prevalence, c_statistic
+        Expected in the validation data. With `predictions` they are those seen, unless given.
+    log_odds, scores, predictions
+        The predicted risks: mean and standard deviation of normal log-odds; a pair (α, β) of a Beta distribution, risks, or a world;
+        or data like those to come. Without any, log-odds are normal among events and among non-events, with one variance, as
+        prevalence and c-statistic demand.
+    compat
+        `"pmvalsampsize"`: z = 1.96, and the SE of ln(O/E) rounded up to 0.0001, as that package has it; some rows fewer. The package draws
+        the log-odds at random, here their distribution is integrated: pass its draws as `scores` for the same slope.
+
+    When to trust it: large samples and a calibrated model are assumed. A rule of 100 events is not enough in general.
+
+    Examples
+    --------
+    >>> from calibrant.verbs.plan_validation import plan_validation
+    >>> found = plan_validation(0.018, 0.8, log_odds=(-5, 2.5), oe_width=1)
+    >>> [(each.name, each.n) for each in found.criteria]
+    [('O/E', 906), ('calibration slope', 4554), ('c-statistic', 4252)]
+    """
+    if compat is not None:
+        check_choice("compat", compat, ("pmvalsampsize",))
+    risks, described, seen = _risks(log_odds, scores, predictions, view)
+    prevalence, c = _checked(prevalence, c_statistic, seen)
+    if risks is None:
+        risks, described = (
+            _from_c(prevalence, c),
+            "normal log-odds among events and non-events that give the c-statistic",
+        )
+    z = 1.96 if compat else normal_quantile(1 - check_level(level))
+    found = [
+        _oe(prevalence, check_positive("oe_width", oe_width), z, STEP if compat else 0.0),
+        _slope(risks, check_positive("slope_width", slope_width), z),
+        _c(prevalence, c, check_positive("c_width", c_width), z),
+    ]
+    if threshold is not None:
+        found.append(_benefit(risks, prevalence, threshold, check_positive("benefit_width", benefit_width), z))
+    return ValidationPlan(prevalence, c, level, tuple(found), described, _cautions(risks, prevalence))
+
+
+Risks = NormalOdds | RiskScores
+
+
+def _risks(
+    log_odds: Any, scores: Any, predictions: Any, view: Any
+) -> tuple[Risks | None, str, tuple[float | None, float | None]]:
+    """The distribution of the risks, in words too, and the prevalence and c-statistic seen."""
+    if sum(x is not None for x in (log_odds, scores, predictions)) > 1:
+        raise InputError("log_odds", "or scores or predictions: only one can be given", "there are several")
+    if log_odds is not None:
+        mean, sd = log_odds
+        check_positive("log_odds[1]", sd)
+        return NormalOdds(((1.0, float(mean), float(sd)),)), f"log-odds normal({mean:g}, {sd:g})", (None, None)
+    if scores is not None:
+        of = calibrated_world(scores).scores
+        return RiskScores(of), of.describe(), (None, None)
+    if predictions is not None:
+        groups = admit(predictions, None).event(view).groups
+        rate = float(groups.hits.sum()) / groups.total
+        seen = rate, concordance(groups) if 0 < rate < 1 else None
+        return RiskScores(EmpiricalScores(groups.values, groups.weight)), "risks of the predictions given", seen
+    return None, "", (None, None)
+
+
+def _checked(prevalence: Any, c_statistic: Any, seen: tuple[float | None, float | None]) -> tuple[float, float]:
+    rate = seen[0] if prevalence is None else prevalence
+    c = seen[1] if c_statistic is None else c_statistic
+    if isinstance(rate, bool) or not isinstance(rate, float | int | np.floating) or not 0 < rate < 1:
+        raise InputError("prevalence", "must lie between 0 and 1", f"it is {rate!r}", "Or pass predictions=")
+    if isinstance(c, bool) or not isinstance(c, float | int | np.floating) or not 0.5 < c < 1:
+        raise InputError("c_statistic", "must lie between 0.5 and 1", f"it is {c!r}", "Or pass predictions=")
+    return float(rate), float(c)
+
+
+def concordance(groups: Groups) -> float:
+    """The c-statistic: how often an event is given a higher risk than a non-event, ties by half."""
+    misses = groups.weight - groups.hits
+    below = np.cumsum(misses) - misses / 2
+    return float((groups.hits * below).sum() / (groups.hits.sum() * misses.sum()))
+
+
+def _from_c(prevalence: float, c: float) -> NormalOdds:
+    """Two normal distributions whose log density ratio is the log-odds: means apart by the variance, c = Φ(sd/√2)."""
+    sd = math.sqrt(2) * NORMAL.inv_cdf(c)
+    centre = math.log(prevalence) - math.log1p(-prevalence)
+    return NormalOdds(((prevalence, centre + sd**2 / 2, sd), (1 - prevalence, centre - sd**2 / 2, sd)))
+
+
+def _oe(prevalence: float, width: float, z: float, step: float) -> Criterion:
+    """exp(z·SE) − exp(−z·SE) = width."""
+    error = math.asinh(width / 2) / z
+    if step:
+        error = math.ceil(error / step - 1e-9) * step
+    return Criterion("O/E", math.ceil((1 - prevalence) / (prevalence * error**2)), 1.0, width, error)
+
+
+def _slope(risks: Risks, width: float, z: float) -> Criterion:
+    """Variance of the slope: the inverse information, [a b; b c] with weights p(1 − p)."""
+    error = width / (2 * z)
+    a, b, c = (risks.mean(lambda p, q, odds, k=k: p * q * odds**k) for k in range(3))  # type: ignore[misc]
+    determinant = a * c - b * b
+    if not determinant > 1e-12 * a * c:
+        raise InputError("scores", "must vary", "equal risks have no slope")
+    return Criterion("calibration slope", math.ceil(a / (error**2 * determinant)), 1.0, width, error)
+
+
+def _c(prevalence: float, c: float, width: float, z: float) -> Criterion:
+    error = width / (2 * z)
+    rows = smallest(lambda n: newcombe(c, prevalence, n) <= error, "c_width")
+    return Criterion("c-statistic", rows, c, width, error)
+
+
+def newcombe(c: float, prevalence: float, n: int) -> float:
+    """Standard error of a c-statistic from `n` rows (Newcombe 2006, method 4)."""
+    pairs = n / 2 - 1
+    spread = 1 + pairs * (1 - c) / (2 - c) + pairs * c / (1 + c)
+    return math.sqrt(c * (1 - c) * spread / (n**2 * prevalence * (1 - prevalence)))
+
+
+def _benefit(risks: Risks, prevalence: float, threshold: Any, width: float, z: float) -> Criterion:
+    """(TP − FP·t/(1 − t)) / events: variance by the delta method, with sensitivity and specificity that the risks promise."""
+    if isinstance(threshold, bool) or not isinstance(threshold, float) or not 0 < threshold < 1:
+        raise InputError("threshold", "must lie between 0 and 1", f"it is {threshold!r}")
+    events, others = risks.mean(lambda p, q, odds: p), risks.mean(lambda p, q, odds: q)  # noqa: ARG005
+    found = risks.mean(lambda p, q, odds: p * (p >= threshold)) / events  # noqa: ARG005
+    false = risks.mean(lambda p, q, odds: q * (p >= threshold)) / others  # noqa: ARG005
+    weight = (1 - prevalence) / prevalence * threshold / (1 - threshold)
+    variance = found * (1 - found) / prevalence
+    variance += weight**2 * (false / (1 - prevalence) + false**2 / prevalence)
+    error = width / (2 * z)
+    name = f"standardised net benefit at {threshold:g}"
+    return Criterion(name, max(1, math.ceil(variance / error**2)), found - weight * false, width, error)
+
+
+def _cautions(risks: Risks, prevalence: float) -> tuple[str, ...]:
+    promised = risks.mean(lambda p, q, odds: p)  # noqa: ARG005
+    if abs(promised - prevalence) <= FAR_APART * prevalence:
+        return ()
+    return (
+        f"the predicted risks are {number(promised)} on average, the prevalence is {number(prevalence)}: they disagree",
+    )

@@ -1,0 +1,302 @@
+"""Segments of rows: named ones, groups, and all that a few conditions on features describe.
+
+Every column becomes a level for each row. Rows that agree in all columns form a cell; a segment is a union of cells, so candidates are
+counted and compared cell by cell. Labels play no part in any of this: a segment chosen by the labels could not be judged by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.arrays import column_names, to_numpy
+from calibrant.problems import InputError
+
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+ALL = "all rows"
+MISSING = "missing"
+
+FEW_VALUES = 10
+"""Whole numbers with at most this many values are categories, not quantities."""
+
+MOST_LEVELS = 20
+"""Levels of a category that are told apart, the most frequent ones; the others are one level together."""
+
+MOST_KEYS = 1 << 62
+"""Levels of columns are put into one integer up to here."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """A level for each row, −1 for none, and what each level is called."""
+
+    codes: NDArray[Any]
+    """as small integers as hold them: there may be a thousand columns"""
+    levels: tuple[str, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Segment:
+    """Rows that meet all conditions."""
+
+    conditions: tuple[str, ...]
+    columns: tuple[int, ...]
+    """whose levels it fixes"""
+    level: int
+    """which of the levels of these columns together"""
+    size: float
+    """weight of its rows"""
+    same: list[str] = field(default_factory=list)
+    """other descriptions of the same rows"""
+
+    @property
+    def name(self) -> str:
+        return " & ".join(self.conditions) or ALL
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segments:
+    """Different segments, their cells, and how many were left out."""
+
+    found: tuple[Segment, ...]
+    cells: Codes
+    """of each row"""
+    firsts: NDArray[np.intp]
+    """a row of each cell"""
+    columns: tuple[Column, ...]
+    too_small: int
+    beyond: int
+    """large enough, but more than were asked for"""
+
+    def members(self, cells: Codes) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Places of the members of each segment among rows with these cells, in their order, one segment after the other; and starts."""
+        parts: list[NDArray[np.int32]] = [np.empty(0, np.int32)] * len(self.found)
+        together: dict[tuple[int, ...], list[int]] = {}
+        for s, segment in enumerate(self.found):
+            together.setdefault(segment.columns, []).append(s)
+        for chosen, places in together.items():
+            levels, n_levels = _crossed(self.columns, self.firsts, chosen)
+            owner = np.full(n_levels + 1, len(places), np.int16 if len(places) < 1 << 15 else np.int64)
+            owner[[self.found[s].level for s in places]] = np.arange(len(places))
+            owners = owner[levels][cells]  # level −1 reads the last entry: no owner
+            order = np.argsort(owners, kind="stable") if len(places) > 1 else np.flatnonzero(owners == 0)
+            ends = np.cumsum(np.bincount(owners, minlength=len(places) + 1))[: len(places)]
+            for s, part in zip(places, np.split(order.astype(np.int32), ends), strict=False):
+                parts[s] = part
+        starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+        return np.concatenate(parts), starts
+
+
+def segments_of(
+    columns: Sequence[Column],
+    named: Sequence[Column],
+    counts: Floats,
+    depth: int,
+    least: float,
+    most: int,
+) -> Segments:
+    """All rows (however few), every named segment, and those of up to `depth` conditions on the columns, `most` of them: few conditions and many rows
+    go first."""
+    every = (*columns, *named)
+    cells, firsts = _cells(every, len(counts))
+    size = np.bincount(cells, counts, len(firsts)).astype(np.float64)
+    marks = np.random.default_rng(0).integers(1, 1 << 30, (2, len(firsts))).astype(np.float64)
+    crossings = [(), *((k,) for k in range(len(columns), len(every)))]
+    crossings += [chosen for d in range(1, depth + 1) for chosen in combinations(range(len(columns)), d)]
+    found: dict[tuple[float, ...], Segment] = {}
+    too_small = 0
+    candidates: list[tuple[tuple[float, ...], Segment]] = []
+    for chosen in crossings:
+        few, large = _candidates(every, firsts, chosen, size, marks, least if chosen else 0)
+        too_small += few
+        candidates += large
+    candidates.sort(key=lambda pair: (len(pair[1].conditions), -pair[1].size, pair[1].name))
+    for key, segment in candidates:
+        if key in found:
+            found[key].same.append(segment.name)
+        else:
+            found[key] = segment
+    automatic = [key for key, segment in found.items() if segment.columns and segment.columns[0] < len(columns)]
+    for key in automatic[most:]:
+        del found[key]
+    return Segments(tuple(found.values()), cells, firsts, every, too_small, len(automatic[most:]))
+
+
+def _candidates(
+    columns: Sequence[Column],
+    firsts: NDArray[np.intp],
+    chosen: tuple[int, ...],
+    size: Floats,
+    marks: Floats,
+    least: float,
+) -> tuple[int, list[tuple[tuple[float, ...], Segment]]]:
+    """How many levels of the chosen columns are too small; and the others, each with a mark that only the same rows share.
+
+    Marks are sums of random whole numbers, exact in floats; two of them leave no room for chance.
+    """
+    levels, n_levels = _crossed(columns, firsts, chosen)
+    inside = levels >= 0
+    levels = levels[inside]
+    sums = [
+        np.bincount(levels, each[inside], n_levels) if n_levels > 1 else np.array([each[inside].sum()])
+        for each in (size, *marks)
+    ]
+    large = np.flatnonzero((sums[0] >= least) & (sums[0] > 0))
+    few = int(((sums[0] > 0) & (sums[0] < least)).sum())
+    return few, [
+        (
+            tuple(float(each[level]) for each in sums),
+            Segment(_conditions(columns, chosen, int(level)), chosen, int(level), float(sums[0][level])),
+        )
+        for level in large
+    ]
+
+
+def _crossed(columns: Sequence[Column], firsts: NDArray[np.intp], chosen: Iterable[int]) -> tuple[NDArray[Any], int]:
+    """The levels of several columns as one number for each cell, −1 where one has none; and how many there can be."""
+    levels: NDArray[Any] = np.zeros(len(firsts), np.int8)
+    n_levels = 1
+    for k in chosen:
+        codes, own = columns[k].codes[firsts], len(columns[k].levels)
+        if n_levels == 1:
+            levels = np.where(levels < 0, levels, codes)
+        else:
+            levels = np.where((levels < 0) | (codes < 0), -1, levels.astype(np.int64) * own + codes)
+        n_levels *= own
+    return levels, n_levels
+
+
+def _conditions(columns: Sequence[Column], chosen: tuple[int, ...], level: int) -> tuple[str, ...]:
+    found = []
+    for k in reversed(chosen):
+        level, own = divmod(level, len(columns[k].levels))
+        found.append(columns[k].levels[own])
+    return tuple(reversed(found))
+
+
+def _cells(columns: Sequence[Column], n: int) -> tuple[Codes, NDArray[np.intp]]:
+    """The cell of each row, numbered by their levels so that the order of rows does not matter, and a row of each."""
+    key, range_ = np.zeros(n, np.int64), 1
+    for column in columns:
+        levels = len(column.levels) + 1
+        if range_ * levels >= MOST_KEYS:
+            values, places = np.unique(key, return_inverse=True)
+            key, range_ = places.ravel().astype(np.int64), len(values)
+        key *= levels
+        key += column.codes
+        key += 1
+        range_ *= levels
+    _, firsts, cells = np.unique(key, return_index=True, return_inverse=True)
+    return cells.ravel().astype(np.int64), firsts
+
+
+def feature_columns(features: Any, kept: Any, counts: Floats, n: int, n_bins: int) -> list[Column]:
+    """A column for each feature of a dict, a table or a structured array."""
+    return [
+        feature_column(name, _of_rows(values, f"features[{name!r}]", n)[kept], counts, n_bins)
+        for name, values in _named_columns(features)
+    ]
+
+
+def group_column(groups: Any, kept: Any, n: int) -> Column:
+    """Every group is a segment, however many there are."""
+    return _categories("group", _of_rows(groups, "groups", n)[kept], None)
+
+
+def mask_columns(segments: Any, kept: Any, n: int) -> list[Column]:
+    """Named segments, each a mask of rows."""
+    if not isinstance(segments, Mapping):
+        raise InputError(
+            "segments", "must be a dict of names and masks", f"it is a {type(segments).__name__}", "Or pass features"
+        )
+    found = []
+    for name, mask in segments.items():
+        array = _of_rows(mask, f"segments[{name!r}]", n)
+        if array.dtype != np.bool_:
+            raise InputError(f"segments[{name!r}]", "must be a mask, true for its rows", f"its dtype is {array.dtype}")
+        found.append(Column(array[kept].astype(np.int8) - np.int8(1), (str(name),)))
+    return found
+
+
+def feature_column(name: Any, values: NDArray[Any], counts: Floats, n_bins: int) -> Column:
+    """Quantile bins of a quantity; the values of a category, whole numbers with few values among them."""
+    if values.dtype.kind not in "iuf":
+        return _categories(name, values, counts)
+    numbers = values.astype(np.float64)
+    there = ~np.isnan(numbers)
+    distinct = np.unique(numbers[there])
+    whole = len(distinct) <= FEW_VALUES and bool((distinct == np.floor(distinct)).all())
+    if whole or len(distinct) <= n_bins:
+        codes = np.where(there, np.searchsorted(distinct, numbers), -1)
+        return _with_missing(name, codes, tuple(f"{name} = {value:g}" for value in distinct), there)
+    inner = np.quantile(numbers[there], np.arange(1, n_bins) / n_bins, weights=counts[there], method="inverted_cdf")
+    edges = np.unique(inner[inner < distinct[-1]])
+    codes = np.where(there, np.searchsorted(edges, numbers, side="left"), -1)
+    return _with_missing(name, codes, _bin_names(name, edges), there)
+
+
+def _bin_names(name: Any, edges: Floats) -> tuple[str, ...]:
+    told = [f"{edge:.6g}" for edge in edges]
+    if len(set(told)) < len(told):
+        told = [repr(float(edge)) for edge in edges]
+    between = [f"{low} < {name} ≤ {high}" for low, high in pairwise(told)]
+    return (f"{name} ≤ {told[0]}", *between, f"{name} > {told[-1]}")
+
+
+def _with_missing(name: Any, codes: Codes, levels: tuple[str, ...], there: NDArray[np.bool_]) -> Column:
+    if there.all():
+        return Column(codes.astype(np.int32), levels)
+    return Column(np.where(there, codes, len(levels)).astype(np.int32), (*levels, f"{name} {MISSING}"))
+
+
+def _categories(name: Any, values: NDArray[Any], counts: Floats | None) -> Column:
+    """The values themselves; with `counts`, the rarer ones beyond MOST_LEVELS in one level."""
+    if values.dtype.kind == "O":
+        values = np.array([MISSING if _is_missing(value) else str(value) for value in values.tolist()], dtype=str)
+    distinct, codes = np.unique(values, return_inverse=True)
+    codes = codes.ravel().astype(np.int32)
+    levels = tuple(f"{name} = {value}" for value in distinct.tolist())
+    if counts is None or len(levels) <= MOST_LEVELS:
+        return Column(codes, levels)
+    order = np.argsort(-np.bincount(codes, counts, len(levels)), kind="stable")
+    frequent = np.sort(order[: MOST_LEVELS - 1])
+    place = np.full(len(levels), len(frequent), np.int32)
+    place[frequent] = np.arange(len(frequent))
+    others = f"{name}: {len(levels) - len(frequent)} rarer values"
+    return Column(place[codes], (*(levels[k] for k in frequent), others))
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")  # noqa: PLR0124  NaN alone differs from itself
+
+
+def _named_columns(features: Any) -> Iterator[tuple[Any, Any]]:
+    """The columns of a dict, a table of any library, or a structured array, by name."""
+    names = features.dtype.names if isinstance(features, np.ndarray) else column_names(features)
+    if isinstance(features, Mapping):
+        names = tuple(features)
+    if not names:
+        raise InputError(
+            "features",
+            "must be a dict of columns, a table or a structured array",
+            f"it is a {type(features).__name__}",
+            "Pass groups= for one value a row",
+        )
+    for name in names:
+        yield name, features[name]
+
+
+def _of_rows(values: Any, argument: str, n: int) -> NDArray[Any]:
+    array = to_numpy(values, argument)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.shape != (n,):
+        raise InputError(argument, f"must hold one value a row, {n} in all", f"its shape is {array.shape}")
+    return array

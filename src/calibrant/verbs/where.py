@@ -1,0 +1,253 @@
+"""Where is the model wrong?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.detect.monte_carlo import calibration_test
+from calibrant.estimate.cumulative import EXPECTED
+from calibrant.inputs import check_count
+from calibrant.interval import cluster_mean, mean_with_interval
+from calibrant.kernels.groups import Groups
+from calibrant.kernels.sums import inner
+from calibrant.maps.folds import held_out, n_units, unit_rows
+from calibrant.predictions import Event, Predictions, admit
+from calibrant.results import Estimate, Line, Record, Table, TestResult, kind, number
+
+Floats = NDArray[np.float64]
+
+PLACES, LEAST = 201, 0.02
+"""Of the ends of the core, and the share of all variance that it holds at least."""
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Where(Record):
+    """The stretch of predictions where errors pile up most, which way, and how sure that is."""
+
+    n: int
+    view: str
+    low: float
+    high: float
+    """smallest and largest prediction of the stretch"""
+    direction: str
+    rows: float
+    """weight of the rows in it"""
+    mean_prob: float
+    label_rate: float
+    core: tuple[float, float]
+    """smallest and largest prediction of the part of the stretch that is most clearly wrong, by its own noise"""
+    core_mean_prob: float
+    core_label_rate: float
+    value: float
+    """Kuiper calibration error, Δ: how much the error of the stretch adds to the mean of all rows, in absolute value"""
+    noise_floor: float
+    """what Δ would be on average if the model were calibrated"""
+    test: TestResult | None
+    """how often a calibrated model has a stretch as bad as this one; the search is part of it"""
+    held_out: Estimate | None
+    """the gap on rows that were not used to find the stretch; positive confirms the direction"""
+    curve: Line
+    cautions: tuple[str, ...] = ()
+
+    @property
+    def p_value(self) -> float | None:
+        """Of the test; None where labels cannot be redrawn."""
+        return None if self.test is None else self.test.p_value
+
+    @property
+    def gap(self) -> float:
+        """Mean prediction minus rate in the stretch: overstated, as the stretch was chosen for it."""
+        return self.mean_prob - self.label_rate
+
+    @property
+    def loss_bound(self) -> float:
+        """2Δ: at most so many mistakes a row can another cut on these predictions save, compared with the cut at ½."""
+        return 2 * self.value
+
+    def tables(self) -> tuple[Table, ...]:
+        """What the terminal, the notebook and the report show."""
+        told = self.held_out
+        interval = None if told is None else told.interval
+        rows = (
+            ("predictions", f"{number(self.low)} … {number(self.high)}"),
+            ("rows", f"{self.rows:,.6g} of {self.n:,}"),
+            ("mean prediction", number(self.mean_prob)),
+            ("observed rate", number(self.label_rate)),
+            ("gap, chosen as the worst", number(self.gap)),
+            ("most clearly wrong", f"{number(self.core[0])} … {number(self.core[1])}"),
+            ("mean prediction and rate there", f"{number(self.core_mean_prob)}, {number(self.core_label_rate)}"),
+            ("gap, held out", "–" if told is None else number(told.value)),
+            ("95% interval of that", "–" if interval is None else f"{number(interval.low)} … {number(interval.high)}"),
+            ("Δ, if calibrated", f"{number(self.value)}, {number(self.noise_floor)}"),
+            ("p-value, search included", number(self.p_value)),
+        )
+        return (Table("Where", ("quantity", "value"), rows),)
+
+    def __repr__(self) -> str:
+        cautions = [f"  caution: {c}" for c in self.cautions]
+        if not self.value:
+            return "\n".join(["Nowhere: errors do not add up over any stretch of predictions.", *cautions])
+        chance = "" if self.p_value is None else f", p = {number(self.p_value)}"
+        stretch = f"Between {number(self.low)} and {number(self.high)} the model {self.direction}"
+        said, core_said = _against(self.mean_prob, self.label_rate), _against(self.core_mean_prob, self.core_label_rate)
+        core = f"Most clearly between {number(self.core[0])} and {number(self.core[1])}: {core_said}."
+        return "\n".join([f"{stretch}: {said} ({self.rows:,.6g} rows{chance}).", core, *cautions])
+
+
+def _against(said: float, happened: float) -> str:
+    return f"it says {said:.1%}, {happened:.1%} happen".replace("%", " %")
+
+
+def where(
+    labels: Any,
+    probs: Any = None,
+    *,
+    view: Any = "auto",
+    n_draws: int = 999,
+    cluster: Any = False,
+    seed: int = 0,
+    level: float = 0.95,
+    weights: Any = None,
+) -> Where:
+    """Over which stretch of predictions do errors of one sign add up most? No bins, no tuning.
+
+    The stretch lies between the lowest and the highest point of the running sum of errors (the range of `ks_error`). It is the
+    interval I with the largest Δ = |mean of (p − y)·[p ∈ I]|, the cutoff calibration error. Whoever decides by a cut at t, with costs t
+    of a false alarm and 1 − t of a miss, loses at most Δ a row against the best other cut: 2Δ in mistakes, for t = ½.
+
+    Rows beside the error that happen to err in the same direction are part of the stretch. `core` is the part of it that is most clearly
+    wrong: the largest sum of errors over the root of its variance, among parts with at least a fiftieth of all variance.
+
+    The stretch is the worst of all, so its gap is overstated. Two remedies: `test` redraws the labels from the predictions
+    `n_draws` times and searches again each time, which makes its p-value exact (`cluster`: as in `is_calibrated`); `held_out` finds the stretch on one half of the rows and
+    measures the gap on the other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.verbs.where import where
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(4000)
+    >>> truth = np.where((p > 0.6) & (p < 0.8), p - 0.15, p)
+    >>> where(rng.random(4000) < truth, p)
+    Between 0.5716 and 0.8857 the model predicts too high: it says 73.1 %, 61.3 % happen (1,254 rows, p = 0.0010).
+    Most clearly between 0.6067 and 0.8047: it says 70.8 %, 52.8 % happen.
+    """
+    predictions = admit(labels, probs, weights=weights)
+    chosen = predictions.view(view)
+    event = predictions.event(chosen)
+    groups = event.groups
+    steps = np.concatenate([[0.0], np.cumsum(groups.residual)]) / groups.total
+    first, last, sign = stretch(steps)
+    inside = slice(first, max(last, first + 1))
+    rows, mean_prob, label_rate = _rates(groups, inside)
+    core = _core(groups, inside, sign)
+    _, core_prob, core_rate = _rates(groups, core)
+    spread = inner(groups.weight, groups.values * (1 - groups.values))
+    test, cautions = _tested(predictions, chosen, n_draws, cluster, seed)
+    return Where(
+        n=predictions.n,
+        view=chosen,
+        low=float(groups.values[inside][0]),
+        high=float(groups.values[inside][-1]),
+        direction=_direction(sign, chosen),
+        rows=rows,
+        mean_prob=mean_prob,
+        label_rate=label_rate,
+        core=(float(groups.values[core][0]), float(groups.values[core][-1])),
+        core_mean_prob=core_prob,
+        core_label_rate=core_rate,
+        value=float(np.ptp(steps)),
+        noise_floor=EXPECTED["range"] * float(np.sqrt(spread)) / groups.total,
+        test=test,
+        held_out=_held_out_gap(predictions, event, level),
+        curve=Line.thinned(groups.values, steps[1:]),
+        cautions=cautions,
+    )
+
+
+def stretch(steps: Floats) -> tuple[int, int, int]:
+    """Groups first … last − 1 between the extremes of a running sum that begins with 0; 1 where it rises, −1 where it falls."""
+    high, low = int(np.argmax(steps)), int(np.argmin(steps))
+    return min(high, low), max(high, low), int(np.sign(high - low))
+
+
+def _rates(groups: Groups, inside: slice) -> tuple[float, float, float]:
+    """Rows, mean prediction and rate of some groups."""
+    weight = groups.weight[inside]
+    rows = float(weight.sum())
+    return rows, inner(weight, groups.values[inside]) / rows, float(groups.hits[inside].sum()) / rows
+
+
+def _core(groups: Groups, inside: slice, sign: int) -> slice:
+    """The part with the largest sum of errors for its variance; its ends are looked for at places of equal variance between."""
+    v = groups.weight * groups.values * (1 - groups.values)
+    variance = np.concatenate([[0.0], np.cumsum(v[inside])])
+    if not sign or not variance[-1]:
+        return inside
+    errors = sign * np.concatenate([[0.0], np.cumsum(groups.residual[inside])])
+    places = np.searchsorted(variance, np.linspace(0, variance[-1], PLACES))
+    cuts = np.unique(np.append(np.minimum(places, len(errors) - 1), len(errors) - 1))
+    long = variance[cuts][None] - variance[cuts][:, None]
+    enough = (long > 0) & (long >= min(LEAST * float(v.sum()), variance[-1]))
+    scores = np.where(enough, errors[cuts][None] - errors[cuts][:, None], -np.inf) / np.sqrt(
+        np.where(enough, long, 1.0)
+    )
+    start, stop = np.unravel_index(int(np.argmax(scores)), scores.shape)
+    return slice(inside.start + int(cuts[start]), inside.start + int(cuts[stop]))
+
+
+def _direction(sign: int, view: str) -> str:
+    if not sign:
+        return "is right"
+    words = ("is over-confident", "is under-confident") if view == "top" else ("predicts too high", "predicts too low")
+    return words[0] if sign > 0 else words[1]
+
+
+def _tested(
+    predictions: Predictions, view: str, n_draws: int, cluster: Any, seed: int
+) -> tuple[TestResult | None, tuple[str, ...]]:
+    if check_count(n_draws, "n_draws", 0) == 0:
+        return None, ()
+    if predictions.soft:
+        return None, ("soft labels cannot be redrawn: there is no p-value",)
+    told = ("rows of a group are redrawn as if they did not depend on each other: see cluster",)
+    found = calibration_test(
+        predictions, statistic="kuiper", view=view, n_draws=n_draws, ties="count", cluster=cluster, seed=seed
+    )
+    return found, found.cautions + (told if predictions.groups is not None and cluster is False else ())
+
+
+def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estimate | None:
+    """The stretch of one half, measured on the other, both ways; None where a half finds or holds nothing."""
+    units = unit_rows(
+        Predictions(event.outcomes, event.probs, weights=event.weights, groups=predictions.groups, soft=not event.hard)
+    )
+    if n_units(units) < 4:
+        return None
+    gaps = np.full(units.n, np.nan)
+    for unseen in held_out(units, 2):
+        groups = units.rows(~unseen).event("binary").groups
+        first, last, sign = stretch(np.concatenate([[0.0], np.cumsum(groups.residual)]))
+        if sign:
+            p = units.probs[unseen].astype(np.float64)
+            inside = (p >= groups.values[first]) & (p <= groups.values[last - 1])
+            gaps[unseen] = np.where(inside, sign * (p - units.labels[unseen]), np.nan)
+    used = ~np.isnan(gaps)
+    if used.sum() < 2:
+        return None
+    w = None if units.weights is None else units.weights[used]
+    if w is not None and not w.any():
+        return None
+    if units.groups is None:
+        value, interval, cautions = mean_with_interval(gaps[used], w, level)
+    else:
+        clusters = cluster_mean(gaps[used], w, units.groups[used])
+        value, (interval, cautions) = clusters.mean, clusters.interval(level)
+    described = {"view": event.name, "level": level}
+    return Estimate("held_out_gap", "gap, held out", value, int(used.sum()), interval, None, described, {}, cautions)

@@ -1,0 +1,78 @@
+"""Counting by hand: how many events happen, orders of ties, and samples held out one by one."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+
+def hit_law(probs: Any) -> list[Fraction]:
+    """P(k events happen), exactly."""
+    law = [Fraction(1)]
+    for p in (Fraction(float(p)) for p in probs):
+        law = [(law[k] * (1 - p) if k < len(law) else 0) + (law[k - 1] * p if k else 0) for k in range(len(law) + 1)]
+    return law
+
+
+def two_sided(probs: Any, hits: int) -> float:
+    law = hit_law(probs)
+    return float(min(Fraction(1), 2 * min(sum(law[: hits + 1]), sum(law[hits:]))))
+
+
+def adjusted(counted: list[tuple[float, int, int]]) -> list[float]:
+    """For each level (probability, answers, right ones) and last the total: the chance that any claim not smaller than it is as small.
+
+    Levels are independent; the chance of the total is added. What was smaller sets a floor.
+    """
+    laws = [hit_law([p] * n) for p, n, _ in counted] + [hit_law([p for p, n, _ in counted for _ in range(n)])]
+    tails = [[min(1.0, 2 * float(min(sum(law[: k + 1]), sum(law[k:])))) for k in range(len(law))] for law in laws]
+    hits = [h for _, _, h in counted]
+    own = [tail[h] for tail, h in zip(tails, [*hits, sum(hits)], strict=True)]
+
+    def chance(j: int, value: float) -> Fraction:
+        return Fraction(sum(term for term, tail in zip(laws[j], tails[j], strict=True) if tail <= value * (1 + 1e-9)))
+
+    order = sorted(range(len(own)), key=lambda j: own[j])
+    found, floor = [0.0] * len(own), 0.0
+    for i, k in enumerate(order):
+        none, extra = Fraction(1), Fraction(0)
+        for j in order[i:]:
+            if j == len(counted):
+                extra = chance(j, own[k])
+            else:
+                none *= 1 - chance(j, own[k])
+        floor = max(floor, min(1.0, float(1 - none + extra)))
+        found[k] = floor
+    return found
+
+
+def area(labels: Any, probs: Any) -> float:
+    """Mean over coverages of the share of wrong answers, and over all orders that keep confidences falling."""
+    rows = sorted(zip((-float(p) for p in probs), (1 - int(y) for y in labels), strict=True), key=lambda row: row[0])
+    ties = [[wrong for _, wrong in group] for _, group in itertools.groupby(rows, key=lambda row: row[0])]
+    areas = []
+    for orders in itertools.product(*(list(itertools.permutations(tie)) for tie in ties)):
+        wrong = list(itertools.chain(*orders))
+        areas.append(sum(Fraction(sum(wrong[: i + 1]), i + 1) for i in range(len(wrong))) / len(wrong))
+    return float(sum(areas) / len(areas))
+
+
+def held_out_square(labels: Any, counts: Any, m: int, groups: Any) -> float | None:
+    """Σ over levels of their mass times Σ products of different groups' gaps over Σ products of their masses; None without a pair."""
+    entries: dict[int, dict[Any, list[Fraction]]] = {}
+    for y, k, group in zip(labels, counts, groups, strict=True):
+        for sample in range(m):  # samples 0 … k−1 agree
+            agrees = int(sample < k)
+            cell = entries.setdefault(int(k) - agrees, {}).setdefault(group, [Fraction(0), Fraction(0)])
+            cell[0] += Fraction(agrees - int(y), m)
+            cell[1] += Fraction(1, m)
+    total, whole = Fraction(0), Fraction(0)
+    for cells in entries.values():
+        pairs = list(itertools.permutations(cells.values(), 2))
+        if not pairs:
+            continue
+        mass = sum(cell[1] for cell in cells.values())
+        square = sum(a[0] * b[0] for a, b in pairs) / sum(a[1] * b[1] for a, b in pairs)
+        total, whole = total + mass * square, whole + mass
+    return float(total / whole) if whole else None

@@ -1,0 +1,134 @@
+"""Intervals and bands hold the truth, on worlds whose truth is known. `studies/coverage.py` has all worlds and more data sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import calibrant as cal
+from calibrant import EqualMass, Predictions
+from calibrant.interval import (
+    confidence_band,
+    consistency_band,
+    cumulative_interval,
+    interval_of,
+    simultaneous_band,
+)
+from calibrant.interval.calibration_error import error_ends
+from calibrant.interval.error_path import path_of
+from calibrant.interval.squared_error import cube_root, squared_ends
+from calibrant.simulate import ShapeWorld, calibrated_world, named_world, power_world
+
+pytestmark = pytest.mark.slow
+
+LEAST = 0.935
+"""What a 95 % interval must reach."""
+
+WORLDS = {
+    "calibrated": calibrated_world((1.0, 1.0)),
+    "calibrated, confident": named_world("resnet110_c10", calibrated=True),
+    "calibrated, tied": calibrated_world(np.arange(1, 20) / 20),
+    "CIFAR-10": named_world("densenet40_c10"),
+    "CIFAR-100": named_world("resnet110_SD_c100"),
+    "stairs": ShapeWorld("stairs", 0.1),
+    "under-confident": ShapeWorld("beta2", 0.02),
+    "p^d": power_world(0.05),
+}
+
+
+def data_sets(world, n, count, rng):
+    """Predictions and their true rates."""
+    for p, y, c in zip(*world.draw(n, count, rng), strict=True):
+        yield Predictions(y, p), c
+
+
+def assert_held(held, least=LEAST):
+    """No fewer than a method with the least coverage shows in all but one of a thousand runs."""
+    held = np.asarray(held)
+    assert held.sum() >= binom.ppf(0.001, len(held), least), held.mean()
+
+
+@pytest.mark.parametrize("n", [100, 800])
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_calibration_error_lies_in_its_interval(rng, record_testsuite_property, name, n):
+    world = WORLDS[name]
+    held = {1: [], 2: []}
+    for data, _ in data_sets(world, n, 200, rng):
+        path = path_of(data.event())
+        for norm, each in held.items():
+            low, high = error_ends(path, norm, 0.95)
+            each.append(low <= world.true_error(norm) <= high)
+    for norm, each in held.items():
+        record_testsuite_property(f"coverage, L{norm}", f"{name}, n = {n}: {np.mean(each):.3f}")
+        assert_held(each)
+
+
+@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_squared_error_of_bins_lies_in_its_interval(rng, name, n):
+    held, rule = [], EqualMass(cube_root(n))
+    for data, c in data_sets(WORLDS[name], n, 300, rng):
+        event = data.event()
+        state = rule.collect(event)
+        gap = np.bincount(rule.index(event), c - data.probs, state.weight.shape[1]) / np.maximum(state.weight[0], 1)
+        low, high = squared_ends(state, 0.95)
+        held.append(low[0] <= state.weight[0] @ gap**2 / n + 1e-15 and state.weight[0] @ gap**2 / n <= high[0])
+    assert_held(held)
+
+
+@pytest.mark.parametrize(("statistic", "truth"), [("max", 0.05), ("range", 0.05)])
+@pytest.mark.parametrize("n", [100, 1000])
+def test_the_cumulative_error_lies_in_its_interval(rng, statistic, truth, n):
+    for world, error in ((power_world(0.05), truth), (WORLDS["calibrated, confident"], 0.0)):
+        found = (cumulative_interval(data, statistic=statistic) for data, _ in data_sets(world, n, 300, rng))
+        assert_held([interval.low <= error <= interval.high for interval in found])
+
+
+def test_the_percentile_bootstrap_of_a_calibrated_model_never_holds_the_truth(rng):
+    sets = data_sets(WORLDS["calibrated"], 300, 30, rng)
+    assert not any(0.0 in interval_of(cal.ece, data, method="bootstrap", draws=100).interval for data, _ in sets)
+
+
+def test_an_estimators_own_value_lies_in_the_interval_by_inversion(rng):
+    # all errors have one sign, so that smoothing does not hide any: the smooth error is 0.05 but for the ends of [0, 1]
+    large, _ = next(data_sets(power_world(0.05), 400_000, 1, rng))
+    truth = cal.smooth_error(large).value
+    sets = data_sets(power_world(0.05), 300, 40, rng)
+    assert_held([truth in interval_of(cal.smooth_error, data, draws=50).interval for data, _ in sets])
+
+
+@pytest.mark.parametrize("options", [{}, {"groups": None}, {"groups": 20}, {"digits": 2}], ids=str)
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_simultaneous_band_holds_the_whole_curve(rng, name, options):
+    def holds(data, c):
+        band = simultaneous_band(data, **options)
+        low, high = band.at(data.probs)
+        return (low <= c).all() and (c <= high).all() and np.abs(c - data.probs).max() <= band.certified
+
+    assert_held([holds(data, c) for data, c in data_sets(WORLDS[name], 200, 100, rng)], 0.95)
+
+
+@pytest.mark.parametrize("name", ["calibrated", "calibrated, tied"])
+def test_a_calibrated_curve_stays_in_the_consistency_band(rng, name):
+    points, whole, bins = [], [], []
+    for k, (data, _) in enumerate(data_sets(WORLDS[name], 200, 150, rng)):
+        band = consistency_band(data, draws=200, seed=k)
+        points.append(((band.low <= band.y) & (band.y <= band.high)).mean())
+        band = consistency_band(data, seed=k, everywhere=True)
+        whole.append(((band.low <= band.y) & (band.y <= band.high)).all())
+        band = consistency_band(data, bins=EqualMass(8))
+        bins.append(((band.low <= band.y) & (band.y <= band.high)).mean())
+    for held in (points, bins):
+        assert np.mean(held) + 3 * np.std(held) / np.sqrt(len(held)) >= LEAST
+    assert_held(whole)
+
+
+@pytest.mark.parametrize(("world", "n"), [("p^d", 150), ("p^d", 600), ("calibrated, tied", 200), ("stairs", 400)])
+def test_the_true_rate_lies_in_the_confidence_band(rng, world, n):
+    held = []
+    for data, _ in data_sets(WORLDS[world], n, 60, rng):
+        band = confidence_band(data)
+        c = WORLDS[world].curve(band.x)
+        held.append(((band.low <= c) & (c <= band.high)).mean())
+    assert np.mean(held) + 3 * np.std(held) / np.sqrt(len(held)) >= LEAST

@@ -1,0 +1,105 @@
+"""The diagnosis of forecasts of a real number."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant import InputError
+from calibrant.forecasts import GaussianForecasts, SampleForecasts
+from calibrant.results import Record
+from calibrant.verbs.diagnose_regression import ForecastDiagnosis
+from test_forecasts import every_kind
+from tolerances import STANDARD_ERRORS
+
+kinds = pytest.mark.parametrize("kind", ["Gaussian", "bent", "quantile", "sample"])
+
+
+@kinds
+def test_a_right_model_passes_and_a_narrow_one_does_not(kind, rng):
+    fine, narrow = (cal.diagnose(every_kind(rng, 400, width)[kind], name="m") for width in (1.0, 0.6))
+    assert fine.calibrated is None
+    assert fine.verdict.startswith("No miscalibration to be seen in 400 rows.")
+    assert narrow.calibrated is False
+    assert narrow.verdict.startswith("Not calibrated" + ("" if kind == "quantile" else ": too sure"))
+    assert (fine.spread is None) == (kind == "quantile")
+    assert len(fine.tests) == (4 if kind == "Gaussian" else 2)
+
+
+def test_directions(rng):
+    said = every_kind(rng, 500)["Gaussian"]
+    wide = cal.diagnose(said.with_gaussian(said.mean, 4 * said.variance))
+    high = cal.diagnose(said.with_gaussian(said.mean + 0.5, said.variance))
+    assert ": too cautious." in wide.verdict
+    assert "predicts too high" in high.verdict
+
+
+@kinds
+def test_a_diagnosis_survives_as_json_and_shows_itself(kind, rng):
+    found = cal.diagnose(every_kind(rng, 120)[kind], name="<b>")
+    assert Record.from_dict(found.to_dict()) == found
+    assert ForecastDiagnosis.from_json(found.to_json()) == found
+    text = repr(found)
+    assert "Measured" in text
+    assert "Tested" in text
+    assert "Level by level" not in text
+    assert [table.title for table in found.tables()][2] == "Level by level"
+    assert "&lt;b&gt;" in found._repr_html_()
+    assert found["PIT error"] is found["pit_error"]
+    with pytest.raises(KeyError, match="there are"):
+        found["ECE"]
+
+
+def test_the_numbers_are_those_of_the_functions(rng):
+    from calibrant.estimate.regression.ence import ence
+    from calibrant.estimate.regression.pit import pit_test
+    from calibrant.score import crps
+
+    said = every_kind(rng, 150)["Gaussian"]
+    found = cal.diagnose(said)
+    assert found["ENCE"] == ence(said)
+    assert found["CRPS"] == crps(said)
+    assert found.tests[0] == pit_test(said)
+    assert found["mse"].value == pytest.approx(np.mean((said.labels - said.mean) ** 2))
+    assert all(p >= test.p_value for p, test in zip(found.adjusted, found.tests, strict=True))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_few_rows_are_diagnosed_with_a_caution(n, rng):
+    for kind, said in every_kind(rng, n).items():
+        found = cal.diagnose(said)
+        assert found.cautions[0] == f"{n} rows are few: even a clear error cannot be told from noise", kind
+
+
+def test_weights_are_taken_as_rows(rng):
+    said = every_kind(rng, 80)["Gaussian"]
+    found = cal.diagnose(GaussianForecasts(said.labels, said.mean, said.variance, weights=rng.integers(0, 3, 80)))
+    assert len(found.tests) == 3  # the SKCE test takes no weights
+
+
+def test_many_rows_take_blocks(rng, monkeypatch):
+    from calibrant.verbs import diagnose_regression as module
+
+    monkeypatch.setattr(module, "MOST_PAIRED", 100)
+    found = cal.diagnose(every_kind(rng, 220)["Gaussian"])
+    assert found["gaussian_skce"].settings["estimator"] == "block"
+
+
+def test_few_samples_are_told(rng):
+    said = SampleForecasts(rng.normal(size=150), rng.normal(size=(150, 8)))
+    assert any("8 samples a row" in caution for caution in cal.diagnose(said).cautions)
+
+
+def test_false_alarms_are_no_more_than_said(rng):
+    alarms = [cal.diagnose(every_kind(rng, 30)["Gaussian"]).calibrated is False for _ in range(150)]
+    assert np.mean(alarms) <= 0.05 + STANDARD_ERRORS * math.sqrt(0.05 * 0.95 / 150)
+
+
+def test_what_belongs_to_classes_is_refused(rng):
+    said = every_kind(rng, 20)["Gaussian"]
+    for options in ({"view": "top"}, {"weights": np.ones(20)}):
+        with pytest.raises(InputError, match="labels are forecasts, which have no views and carry their own data"):
+            cal.diagnose(said, **options)

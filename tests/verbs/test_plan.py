@@ -1,0 +1,375 @@
+"""Plans: the laws are those of naive simulations, a plan and its inverse agree, and what cannot be planned is refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import calibrant as cal
+from calibrant.detect.asymptotic import brownian_range_p_value
+from calibrant.simulate import (
+    BetaScores,
+    EmpiricalScores,
+    EmpiricalWorld,
+    ShapeWorld,
+    UniformScores,
+    calibrated_world,
+    named_world,
+    power_world,
+)
+from calibrant.verbs import plan_check
+from calibrant.verbs.plan import Plan, plan
+from calibrant.verbs.plan_check import PlanCheck
+from calibrant.verbs.sample_size import (
+    AbsoluteLaw,
+    GapLaw,
+    KuiperLaw,
+    MeanWidth,
+    RateWidth,
+    SquaredLaw,
+    SquaredWidth,
+    Variance,
+    drifting_range,
+    range_quantile,
+    seen_square,
+)
+from tolerances import STANDARD_ERRORS
+
+ROUGH = 0.05
+"""How far formula and simulation may be apart for models that are not confident, as docs/planning.md says: in power, and in share of width."""
+
+TWO_VALUES = Variance(EmpiricalScores([0.05, 0.5]))
+
+
+# the laws
+
+
+def test_the_normal_law_has_the_published_figures():
+    law = SquaredLaw.of(Variance(None, 0.12))
+    found = [law.normal_detectable(n, 0.8, 0.05) for n in (1000, 5000, 10_000)]
+    assert found == pytest.approx([0.037, 0.019, 0.014], abs=0.0005)
+    assert all(law.detectable(n, 0.8, 0.05) > e for n, e in zip((1000, 5000, 10_000), found, strict=True))
+
+
+@pytest.mark.parametrize("error", [0.0, 0.03, 0.06])
+def test_the_squared_law_is_that_of_a_sum_of_squares(rng, error):
+    """One normal variable a bin, half of the bins with each variance, errors in proportion to √v; χ² has two of its moments."""
+    n, draws, v = 1000, 40_000, np.repeat([0.05 * 0.95, 0.25], 5)
+    noise = rng.normal(size=(2, draws, len(v))) * np.sqrt(v)
+    shift = error * np.sqrt(v / v.mean() * n / len(v))
+    null, values = (noise[0] ** 2).sum(axis=1), ((noise[1] + shift) ** 2).sum(axis=1)
+    power = (values > np.quantile(null, 0.95)).mean()
+    assert SquaredLaw.of(TWO_VALUES).power(n, error, 0.05) == pytest.approx(power, abs=0.02)
+
+
+@pytest.mark.parametrize("error", [0.0, 0.03, 0.06])
+def test_the_absolute_law_is_that_of_a_mean_of_folded_normals(rng, error):
+    n, draws, v = 8000, 40_000, np.repeat([0.05 * 0.95, 0.25], 10)
+    noise = rng.normal(size=(2, draws, len(v))) * np.sqrt(v * len(v) / n)
+    null, values = np.abs(noise[0]).mean(axis=1), np.abs(noise[1] + error).mean(axis=1)
+    power = (values > np.quantile(null, 0.95)).mean()
+    assert AbsoluteLaw(TWO_VALUES).power(n, error, 0.05) == pytest.approx(power, abs=0.02)  # a normal law for 20 bins
+
+
+def test_the_range_without_drift_is_the_known_one():
+    for r in (0.8, 1.5, 2.5, 4.0):
+        assert 1 - drifting_range(r, 0.0) == pytest.approx(brownian_range_p_value(r), abs=1e-12)
+    assert brownian_range_p_value(range_quantile(0.05)) == pytest.approx(0.05, abs=1e-12)
+
+
+@pytest.mark.parametrize("drift", [0.5, 2.0, 3.5])
+def test_the_range_with_drift_is_that_of_a_random_walk(rng, drift):
+    steps, draws, r = 2000, 4000, 2.5
+    walk = np.cumsum(rng.normal(drift / steps, steps**-0.5, size=(draws, steps)), axis=1)
+    overshoot = 2 * 0.5826 / math.sqrt(steps)  # what either end of a motion lies beyond that of its walk
+    ranges = np.maximum(walk.max(axis=1), 0) - np.minimum(walk.min(axis=1), 0) + overshoot
+    share = (ranges <= r).mean()
+    assert abs(drifting_range(r, drift) - share) < STANDARD_ERRORS * math.sqrt(share * (1 - share) / draws)
+    assert drifting_range(r, -drift) == pytest.approx(drifting_range(r, drift), abs=1e-12)
+
+
+@given(st.floats(0.5, 5), st.floats(0, 60))
+def test_the_range_is_a_probability_and_at_least_the_distance_to_the_end(r, drift):
+    below = drifting_range(r, drift)
+    end = 0.5 * (math.erf((r - drift) / 2**0.5) - math.erf((-r - drift) / 2**0.5))
+    assert 0 <= below <= end + 1e-9
+
+
+@pytest.mark.parametrize("error", [0.0, 0.5, 1.5, 4.0])
+def test_the_square_of_a_bin_is_seen_as_its_expectation(rng, error):
+    noise = 0.3
+    values = np.maximum((error + math.sqrt(noise) * rng.normal(size=200_000)) ** 2 - noise, 0)
+    found = seen_square(np.array([error]), np.array([noise]))[0]
+    assert abs(found - values.mean()) < STANDARD_ERRORS * values.std() / math.sqrt(len(values))
+
+
+LAWS = {
+    "squared": SquaredLaw.of(TWO_VALUES),
+    "absolute": AbsoluteLaw(Variance(None, 0.12)),
+    "kuiper": KuiperLaw(0.12),
+    "gap": GapLaw(0.12),
+}
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+@given(st.floats(0.02, 0.5), st.floats(0.3, 0.99), st.sampled_from([0.01, 0.05, 0.2]))
+def test_rows_needed_and_errors_detectable_are_inverse(law, error, power, level):
+    n = law.needed(error, power, level)
+    assert law.power(n, error, level) >= power
+    assert n == 2 or law.power(n - 1, error, level) < power
+    found = law.detectable(n, power, level)
+    assert found <= error + 1e-9
+    assert law.power(n, found, level) == pytest.approx(power, abs=1e-6)
+
+
+@pytest.mark.parametrize("law", [LAWS["squared"], LAWS["kuiper"], LAWS["gap"]], ids=["squared", "kuiper", "gap"])
+def test_no_error_is_found_as_often_as_false_alarms_are_allowed(law):
+    assert law.power(1000, 0.0, 0.05) == pytest.approx(0.05, abs=1e-9)
+
+
+def test_a_law_says_when_nothing_can_be_found():
+    assert GapLaw(0.25).detectable(50, 0.999, 0.001) < 1
+    assert GapLaw(0.25).detectable(2, 0.999, 0.001) == math.inf
+
+
+def test_the_mean_gap_has_the_textbook_size():
+    """(1.959964 + 0.841621)² · 0.25 / 0.05² = 784.9."""
+    assert GapLaw(0.25).needed(0.05, 0.8, 0.05) == 785
+
+
+def test_widths_of_means_and_rates_are_textbook():
+    assert MeanWidth(0.5).needed(0.1, 0.95) == pytest.approx((2 * 1.959964 * 0.5 / 0.1) ** 2, rel=0.01)
+    assert RateWidth(0.5).width(100, 0.95) == pytest.approx(2 * 1.959964 * 0.5 / math.sqrt(100 + 1.959964**2), rel=1e-6)
+
+
+def test_variance_is_averaged_over_the_scores():
+    assert Variance(UniformScores()).mean() == pytest.approx(1 / 6)
+    assert Variance(BetaScores(2.0, 1.0)).mean(np.square) == pytest.approx(2 * (1 / 4 - 2 / 5 + 1 / 6))
+    assert Variance(EmpiricalScores([0.1, 0.3])).largest == pytest.approx(0.21)
+
+
+# the verb
+
+
+def test_a_plan_and_its_inverse_agree():
+    found = plan(error=0.03, mean_variance=0.1)
+    back = plan(n=found.n, error=0.03, mean_variance=0.1)
+    assert back.detectable == pytest.approx(0.03, rel=0.01)
+    assert back.reached == found.reached >= 0.8
+    assert (found.goal, back.goal) == ("error", "n")
+    assert found.beside["rows by the normal law, too few"] < found.n
+
+
+def test_more_is_needed_for_smaller_errors_more_power_fewer_alarms_and_more_noise():
+    base = plan(error=0.03, mean_variance=0.1).n
+    assert plan(error=0.02, mean_variance=0.1).n > base
+    assert plan(error=0.03, power=0.9, mean_variance=0.1).n > base
+    assert plan(error=0.03, level=0.01, mean_variance=0.1).n > base
+    assert plan(error=0.03, mean_variance=0.2).n > base
+    assert plan(error=0.03).n > plan(error=0.03, mean_variance=0.2).n
+
+
+def test_nothing_known_is_the_worst_case():
+    found = plan(n=300)
+    assert found.mean_variance == 0.25
+    assert "nothing is known" in found.cautions[0]
+
+
+def test_rows_like_yours_count_by_their_scores(rng):
+    p = rng.beta(4, 1, 400)
+    rows = cal.Predictions(rng.random(400) < p, p)
+    found = plan(error=0.04, predictions=rows)
+    assert found.mean_variance == pytest.approx((p * (1 - p)).mean())
+    assert found.n == plan(error=0.04, world=EmpiricalWorld(p)).n
+    weighted = cal.Predictions(rows.labels, p, weights=np.full(400, 3.0))
+    assert plan(error=0.04, predictions=weighted).n == found.n
+    grouped = cal.Predictions(rows.labels, p, groups=np.arange(400) // 4)
+    assert "group" in plan(error=0.04, predictions=grouped).cautions[-1]
+
+
+def test_a_view_chooses_the_event():
+    _, test = cal.example()
+    top = test.event("top").probs.astype(float)
+    assert plan(n=500, predictions=test).mean_variance == pytest.approx((top * (1 - top)).mean())
+    first = test.probs[:, 0].astype(float)
+    one = plan(n=500, predictions=test, view=f"class {test.classes[0]}")
+    assert one.mean_variance == pytest.approx((first * (1 - first)).mean())
+
+
+def test_a_world_is_what_is_to_be_found():
+    world = power_world(0.05)
+    assert plan(world=world).error == pytest.approx(world.true_error(2))
+    assert plan(world=world, norm=1).error == pytest.approx(0.05)
+    assert plan(world=world, statistic="mean_gap").error == pytest.approx(0.05)  # p^d errs on one side
+    assert plan(error=0.1, world=world).error == 0.1
+
+
+def test_a_confident_model_is_warned_about():
+    assert "promises too much" in plan(n=200, world=named_world("resnet110_c10")).cautions[-1]
+    assert not plan(n=200, world=power_world(0.1)).cautions
+
+
+def test_the_curve_holds_the_answer():
+    found = plan(error=0.05, mean_variance=0.2)
+    assert found.axes == ("rows", "power")
+    assert (found.curve.x[0], found.curve.x[-1]) == (round(found.n / 4), 4 * found.n)
+    assert np.interp(found.n, found.curve.x, found.curve.y) == pytest.approx(
+        0.8, abs=0.02
+    )  # between points, over jumps
+    given_rows = plan(n=500, mean_variance=0.2)
+    assert given_rows.axes == ("true error", "power")
+    assert np.interp(given_rows.detectable, given_rows.curve.x, given_rows.curve.y) == pytest.approx(0.8, abs=0.01)
+    wide = plan(width=0.05, mean_variance=0.2)
+    assert wide.axes == ("rows", "width")
+    assert (np.diff(wide.curve.y) < 0).mean() > 0.9
+
+
+def test_a_plan_prints_and_travels():
+    found = plan(error=0.05, mean_variance=0.2, check=True, replications=40)
+    assert Plan.from_json(found.to_json()) == found
+    assert isinstance(found.check, PlanCheck)
+    assert repr(found).startswith(f"{found.n:,} rows find an RMS calibration error of 0.0500 with power 80%")
+    assert "simulated: power" in repr(found)
+    assert "power simulated" in found.table().to_text()
+    assert "rows find" in found._repr_html_()
+    assert len(found.check.table().rows) == 3
+    assert "by formula" in repr(found.check)
+    assert "One of 0.0500 is found" in repr(plan(n=100, error=0.05))
+    assert "find no mean gap" in repr(plan(n=2, statistic="mean_gap", power=0.999, level=0.001))
+    assert "95% interval of the observed rate" in repr(plan(width=0.1, statistic="rate"))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, "error must be given, or width, or n"),
+        ({"error": -0.1}, "error must be positive"),
+        ({"error": 0.0}, "no test can find"),
+        ({"error": True}, "error must be positive"),
+        ({"world": calibrated_world((1, 1))}, "no test can find"),
+        ({"error": 1e-8}, "error must be reachable"),
+        ({"width": 0.1, "n": 100}, "width and n cannot both be given"),
+        ({"width": 0.1, "norm": 1}, "norm must be 2 for a width"),
+        ({"width": 0.1, "statistic": "kuiper"}, "statistic must be one of"),
+        ({"error": 0.1, "statistic": "nothing"}, "statistic must be one of"),
+        ({"statistic": "brier"}, "width or n must be given"),
+        ({"width": 0.1, "statistic": "brier"}, "predictions or world must be given"),
+        ({"n": 1}, "n must be a whole number, at least 2"),
+        ({"error": 0.1, "power": 0.04}, "power must lie between level and 1"),
+        ({"error": 0.1, "power": 1}, "power must lie between level and 1"),
+        ({"error": 0.1, "level": 0}, "level must lie between 0 and 1"),
+        ({"error": 0.1, "norm": 3}, "norm must be one of"),
+        ({"error": 0.1, "mean_variance": 0.3}, "at most 1/4"),
+        ({"error": 0.1, "mean_variance": 0.2, "world": power_world(0.1)}, "cannot both be given"),
+        ({"error": 0.1, "world": ShapeWorld("square", 0.1)}, "world must be a world of scores"),
+        ({"error": 0.1, "world": EmpiricalWorld([0.0, 1.0])}, "must not all be 0 or 1"),
+        ({"error": 0.1, "check": True}, "check needs predictions"),
+        ({"error": 0.1, "mean_variance": 0.2, "check": True, "replications": 1}, "replications must be"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(options, told):
+    with pytest.raises(cal.InputError, match=told):
+        plan(**options)
+
+
+def test_a_score_of_all_classes_is_not_simulated():
+    _, test = cal.example()
+    with pytest.raises(cal.InputError, match="draws single events only"):
+        plan(width=0.1, statistic="brier", predictions=test, check=True)
+
+
+def test_an_infinite_score_has_no_width():
+    rows = cal.Predictions([1, 0, 1], [0.0, 0.5, 0.7])
+    with pytest.raises(cal.InputError, match="must be finite on these data"):
+        plan(width=0.1, statistic="log", predictions=rows)
+
+
+def test_a_score_is_as_wide_as_it_would_be():
+    _, test = cal.example()
+    for view in ("auto", "top"):
+        found = plan(n=test.n, statistic="brier", predictions=test, view=view)
+        interval = cal.BrierScore().score(test, view="canonical" if view == "auto" else view).interval
+        assert found.reached == pytest.approx(interval.high - interval.low, rel=1e-9)
+
+
+def test_a_rate_is_as_wide_as_it_would_be(rng):
+    rows = cal.Predictions((rng.random(500) < 0.2).astype(int), np.full(500, 0.2))
+    found = plan(n=500, statistic="rate", predictions=rows)
+    expected = plan_check.interval_estimate(rows, "rate", 0.95, True).interval
+    assert found.reached == pytest.approx(expected.high - expected.low)
+
+
+# formula against simulation
+
+
+CASES = {
+    "rms": {"error": 0.06},
+    "absolute": {"error": 0.06, "norm": 1},
+    "kuiper": {"error": 0.05, "statistic": "kuiper"},
+    "gap": {"error": 0.05, "statistic": "mean_gap"},
+}
+
+
+@pytest.mark.parametrize("options", CASES.values(), ids=CASES)
+def test_the_formula_is_near_the_simulation(options):
+    found = plan(**options, world=calibrated_world((2.0, 1.0)), check=True, replications=1000)
+    assert found.check.sizes[1] == found.n
+    off = np.abs(found.check.formula - found.check.simulated)
+    assert (off < ROUGH + STANDARD_ERRORS * found.check.errors).all()
+    assert found.check.rows == pytest.approx(found.n, abs=0.15 * found.n + STANDARD_ERRORS * found.check.rows_error)
+
+
+WIDTHS = {
+    "rms, calibrated": {"width": 0.06},
+    "rms": {"width": 0.06, "error": 0.05},
+    "gap": {"width": 0.05, "statistic": "mean_gap"},
+    "brier": {"width": 0.05, "statistic": "brier"},
+    "rate": {"width": 0.05, "statistic": "rate"},
+}
+
+
+@pytest.mark.parametrize("options", WIDTHS.values(), ids=WIDTHS)
+def test_the_width_is_near_the_simulated_one(options):
+    found = plan(**options, world=calibrated_world((2.0, 1.0)), check=True, replications=300)
+    off = np.abs(found.check.formula - found.check.simulated)
+    assert (off < ROUGH * found.check.simulated + STANDARD_ERRORS * found.check.errors).all()
+
+
+def test_checks_on_predictions_and_on_given_rows(rng):
+    p = rng.beta(2, 2, 300)
+    rows = cal.Predictions(rng.random(300) < p, p)
+    at = plan(n=400, error=0.08, predictions=rows, check=True, replications=300)
+    assert at.check.sizes == (400,)
+    assert at.check.rows is None
+    assert abs(at.check.simulated[0] - at.reached) < ROUGH + STANDARD_ERRORS * at.check.errors[0]
+    log = plan(width=0.1, statistic="log", predictions=rows, check=True, replications=100)
+    assert log.check.simulated[1] == pytest.approx(0.1, rel=2 * ROUGH)  # its world is a fit to 300 rows
+    rate = plan(width=0.1, statistic="rate", mean_variance=0.09, check=True, replications=100)
+    assert rate.check.simulated[1] == pytest.approx(0.1, rel=ROUGH)
+
+
+def test_an_interval_with_no_error_is_even():
+    variance = Variance(UniformScores())
+    even, within = SquaredWidth.even(variance), SquaredWidth.within(calibrated_world((1, 1)), 0.0)
+    assert even.width(1000, 0.95) == pytest.approx(within.width(1000, 0.95), rel=1e-6)
+
+
+def test_no_crossing_is_guessed_far_from_what_was_simulated():
+    sizes, errors = (100, 141, 200), np.full(3, 0.1)
+    assert plan_check._crossing(sizes, np.array([1.0, 1.0, 1.0]), errors, 2.0) == (None, None)
+    assert plan_check._crossing(sizes, np.array([0.0, 0.1, 0.2]), errors, 5.0) == (None, None)
+    rows, error = plan_check._crossing(sizes, np.log(sizes), errors, math.log(150))
+    assert rows == pytest.approx(150)
+    assert error == pytest.approx(150 * 0.1 / math.sqrt(3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scores", [(1.0, 1.0), (3.0, 1.0), (0.5, 0.5)])
+@pytest.mark.parametrize(("n", "error"), [(200, 0.08), (1000, 0.045), (5000, 0.025)])
+def test_the_power_of_the_rms_error_over_worlds(scores, n, error):
+    found = plan(n=n, error=error, world=calibrated_world(scores), check=True, replications=4000)
+    assert abs(found.reached - found.check.simulated[0]) < ROUGH + STANDARD_ERRORS * found.check.errors[0]
