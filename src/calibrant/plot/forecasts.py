@@ -39,7 +39,7 @@ def forecast_plot(
             "panel", "must be one that the forecasts have", f"{result.forecasts} forecasts have no {panel}"
         )
     names = shown if panel == "all" else [panel]
-    axes = fresh_axes(len(names)) if ax is None else np.atleast_1d(ax).ravel()
+    axes = _fresh_axes(len(names)) if ax is None else np.atleast_1d(ax).ravel()
     if len(axes) != len(names):
         raise InputError("ax", f"must be {len(names)} Axes", f"there are {len(axes)}")
     for name, each in zip(names, axes, strict=True):
@@ -50,7 +50,7 @@ def forecast_plot(
     return axes if panel == "all" else axes[0]
 
 
-def fresh_axes(many: int) -> Any:
+def _fresh_axes(many: int) -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
