@@ -2,9 +2,9 @@
 
 Run: python -m studies.false_alarms [--quick]    (some ten minutes on two cores; writes studies/results/false_alarms.md)
 
-False alarms: 10 000 calibrated data sets a cell, labels drawn from the predictions; 39 draws from the null for each, tests at 5 %.
+False alarms: 10 000 calibrated data sets a cell, labels drawn from the predictions; 19 draws from the null for each, tests at 5 %.
 Scores are uniform; confident, Beta(2.7752, 0.0478), which Roelofs et al. fitted to a network on CIFAR-10; or tied on a grid of 0.05.
-All tests of a data set share its draws. Power: 1000 data sets of 1000 uniform scores each, 499 draws.
+All tests of a data set share its draws. Power: 1000 data sets of 1000 uniform scores each, 299 draws.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from calibrant.kernels import blocks
 
 OUTPUT = Path(__file__).parent / "results" / "false_alarms.md"
 SEED, LEVEL, CHUNK = 20261115, 0.05, 250
-DRAWS = 39
-"""From each null: exactness does not depend on it, and 5 % are two places of forty."""
+DRAWS = 19
+"""From each null: exactness does not depend on it, and 5 % are one place of twenty."""
 
 SIZES = (30, 200, 2000)
 WORLDS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
@@ -143,7 +143,7 @@ def weighted(n: int, rng: np.random.Generator) -> dict[str, float]:
 
 def called(n: int, rng: np.random.Generator) -> dict[str, float]:
     p = rng.random(n)
-    found = calibration_test(rng.random(n) < p, p, "mmce", n_draws=19)
+    found = calibration_test(rng.random(n) < p, p, "mmce", n_draws=DRAWS)
     return {"MMCE, called on each draw": found.p_value}
 
 
@@ -167,7 +167,7 @@ def clustered(dependence: str, world: str, n_clusters: int, rng: np.random.Gener
 
 def power(alternative: str, n: int, rng: np.random.Generator) -> dict[str, float]:
     p = rng.random(n)
-    return all_tests(rng.random(n) < ALTERNATIVES[alternative](p), p, 499)
+    return all_tests(rng.random(n) < ALTERNATIVES[alternative](p), p, 299)
 
 
 def _chunk(make: Callable[[np.random.Generator], dict[str, float]], seed: tuple[int, ...], size: int) -> list[dict]:
@@ -182,7 +182,8 @@ def rejected(pool: ProcessPoolExecutor, make: Callable[..., dict[str, float]], c
     jobs = [pool.submit(_chunk, make, (SEED, cell, at), min(CHUNK, sets - at)) for at in range(0, sets, CHUNK)]
     rows = [row for job in jobs for row in job.result()]
     found = {name: float(np.mean([row[name] <= LEVEL for row in rows])) for name in rows[0]}
-    print(f"cell {cell}: {make.func.__name__} {make.args} {time.perf_counter() - start:.0f} s", flush=True)
+    took = f"{make.func.__name__} {make.args}, {sets:,} data sets, {time.perf_counter() - start:.0f} s"
+    print(took, {name: round(share, 4) for name, share in found.items()}, flush=True)
     return found
 
 
@@ -210,6 +211,7 @@ def main() -> None:
             for i, world in enumerate(WORLDS)
             for j, n in enumerate(SIZES)
         }
+        powers = {name: run(partial(power, name, 1000), 100 + i, fewer) for i, name in enumerate(ALTERNATIVES)}
         classes = {
             f"Dirichlet({shape:g}), {n}": run(partial(whole, shape, n), 30 + 3 * i + j, sets)
             for i, shape in enumerate((1.0, 0.1))
@@ -228,7 +230,6 @@ def main() -> None:
             for i, n in enumerate((40, 200))
             for j, how in enumerate(("none", "half", "full"))
         }
-        powers = {name: run(partial(power, name, 1000), 100 + i, fewer) for i, name in enumerate(ALTERNATIVES)}
     write(events, classes, others, signs, clusters, powers, sets, fewer, time.perf_counter() - start)
 
 

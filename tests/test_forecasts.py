@@ -20,6 +20,7 @@ from calibrant.forecasts import (
 )
 from calibrant.maps import QuantileRecalibration
 from calibrant.score import CRPS
+from kinds_of_forecasts import every_kind
 from tolerances import ROUNDING, STANDARD_ERRORS
 
 
@@ -27,20 +28,6 @@ from tolerances import ROUNDING, STANDARD_ERRORS
 def gaussian(rng):
     mean, variance = rng.normal(size=50), rng.gamma(2.0, 1.0, 50)
     return GaussianForecasts(rng.normal(mean, np.sqrt(variance)), mean, variance)
-
-
-def every_kind(rng, n=400, width=1.0):
-    """Each kind, of the same Gaussian forecasts, which are right if the width is 1."""
-    mean, sd = rng.normal(size=n), rng.uniform(0.5, 2, n)
-    labels = rng.normal(mean, sd)
-    levels = np.arange(1, 20) / 20
-    said = GaussianForecasts(labels, mean, (width * sd) ** 2)
-    return {
-        "Gaussian": said,
-        "bent": BentForecasts(said, [0, 0.5, 1], [0, 0.5, 1]),
-        "quantile": QuantileForecasts(labels, levels, norm.ppf(levels, mean[:, None], width * sd[:, None])),
-        "sample": SampleForecasts(labels, rng.normal(mean[:, None], width * sd[:, None], (n, 40))),
-    }
 
 
 def test_gaussians_answer_as_scipy_does(gaussian):

@@ -22,10 +22,13 @@ from calibrant.estimate.label_binned import label_binned_error as label_binned_e
 from calibrant.estimate.mean_gap import mean_gap as mean_gap
 from calibrant.estimate.mmce import mmce as mmce
 from calibrant.estimate.posterior import posterior_error as posterior_error
+from calibrant.estimate.regret import decision_regret as decision_regret
 from calibrant.estimate.root_brier import root_brier as root_brier
+from calibrant.estimate.sampled import sampled_error as sampled_error
 from calibrant.estimate.skce import skce as skce
 from calibrant.estimate.smooth import smooth_error as smooth_error
 from calibrant.estimate.sweep import sweep_error as sweep_error
+from calibrant.estimate.two_bin import averaged_two_bin_error as averaged_two_bin_error
 from calibrant.examples import example as example
 from calibrant.files import read as read
 from calibrant.maps import Auto as Auto
@@ -59,6 +62,9 @@ from calibrant.maps import VariancePlatt as VariancePlatt
 from calibrant.maps import VectorScaling as VectorScaling
 from calibrant.maps import VennAbers as VennAbers
 from calibrant.maps import load_map as load_map
+from calibrant.monitor import Change as Change
+from calibrant.monitor import Monitor as Monitor
+from calibrant.monitor import MonitorState as MonitorState
 from calibrant.predictions import Predictions as Predictions
 from calibrant.problems import CalibrantError as CalibrantError
 from calibrant.problems import FileError as FileError
@@ -84,6 +90,9 @@ from calibrant.score import brier_score as brier_score
 from calibrant.score import log_score as log_score
 from calibrant.score import ranked_probability_score as ranked_probability_score
 from calibrant.score import spherical_score as spherical_score
+from calibrant.verbs.answers import AnswerReport as AnswerReport
+from calibrant.verbs.answers import ConfidenceLevels as ConfidenceLevels
+from calibrant.verbs.answers import assess_answers as assess_answers
 from calibrant.verbs.compare import Comparison as Comparison
 from calibrant.verbs.compare import Comparisons as Comparisons
 from calibrant.verbs.compare import compare as compare
@@ -92,9 +101,12 @@ from calibrant.verbs.decompose import decompose as decompose
 from calibrant.verbs.diagnose import Diagnosis as Diagnosis
 from calibrant.verbs.diagnose import diagnose as diagnose
 from calibrant.verbs.recalibrate import recalibrate as recalibrate
+from calibrant.verbs.selective import selective_risk as selective_risk
 from calibrant.verbs.trust import Trust as Trust
 from calibrant.verbs.trust import trust as trust
 from calibrant.verbs.upper_bound import upper_bound as upper_bound
+from calibrant.verbs.where import Where as Where
+from calibrant.verbs.where import where as where
 
 __version__: str
 __all__: list[str]

@@ -9,7 +9,7 @@ from calibrant import Estimate
 from calibrant.about import find
 from calibrant.estimate.regression import REGRESSION
 from calibrant.problems import InputError
-from test_forecasts import every_kind
+from kinds_of_forecasts import every_kind
 from tolerances import ROUNDING
 
 each = pytest.mark.parametrize("about", REGRESSION.values(), ids=REGRESSION)

@@ -239,6 +239,7 @@ def test_without_an_alarm_there_is_no_since(rng):
     assert monitor.since() is None
     assert not monitor.alarm()
     assert "no alarm" in repr(monitor)
+    assert repr(monitor.state) == "MonitorState(200 rows in 100 blocks)"
     assert Monitor().direction() == "nothing seen yet"
     assert (Monitor().e_value, Monitor().p_value) == (1.0, 1.0)
 
@@ -267,6 +268,9 @@ def test_what_it_refuses(rng):
         monitor.update(Predictions([0, 1], [0.2, 0.7], weights=[1, 2]))
     with pytest.raises(InputError, match="'top' needs one column a class"):
         Monitor(state=MonitorState("top", n=1, block_rows=[1], block_sums=np.zeros((1, N_BETS)))).update([0], [0.3])
+    third = watched([0, 1, 2], np.eye(3) * 0.7 + 0.1, view="class 1")
+    with pytest.raises(InputError, match="labels must answer the view 'class 1'; these are 'class dog'"):
+        third.update(Predictions(["cat"], [[0.5, 0.3, 0.2]], classes=["cat", "dog", "eel"]))
     with pytest.raises(InputError, match="mark must be a string or a number; it is a list"):
         monitor.update([0], [0.3], mark=[1])
     with pytest.raises(InputError, match="other must be a Monitor; it is a int"):

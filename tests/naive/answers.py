@@ -17,7 +17,9 @@ def hit_law(probs: Any) -> list[Fraction]:
 
 def two_sided(probs: Any, hits: int) -> float:
     law = hit_law(probs)
-    return float(min(Fraction(1), 2 * min(sum(law[: hits + 1]), sum(law[hits:]))))
+    tails = [min(sum(law[: k + 1]), sum(law[k:])) for k in range(len(law))]
+    near = 1 + Fraction(1, 10**9)  # probabilities such as 0.9 are not exact: tails that should be equal are nearly so
+    return float(sum(term for term, tail in zip(law, tails, strict=True) if tail <= tails[hits] * near))
 
 
 def adjusted(counted: list[tuple[float, int, int]]) -> list[float]:
@@ -26,7 +28,11 @@ def adjusted(counted: list[tuple[float, int, int]]) -> list[float]:
     Levels are independent; the chance of the total is added. What was smaller sets a floor.
     """
     laws = [hit_law([p] * n) for p, n, _ in counted] + [hit_law([p for p, n, _ in counted for _ in range(n)])]
-    tails = [[min(1.0, 2 * float(min(sum(law[: k + 1]), sum(law[k:])))) for k in range(len(law))] for law in laws]
+    tails = [[float(min(sum(law[: k + 1]), sum(law[k:]))) for k in range(len(law))] for law in laws]
+    tails = [
+        [float(sum(t for t, v in zip(law, tail, strict=True) if v <= own * (1 + 1e-9))) for own in tail]
+        for law, tail in zip(laws, tails, strict=True)
+    ]
     hits = [h for _, _, h in counted]
     own = [tail[h] for tail, h in zip(tails, [*hits, sum(hits)], strict=True)]
 

@@ -44,3 +44,16 @@ def test_the_parts_of_a_squared_error(rng):
     parts = [expected[name][0] for name in ("miscalibration", "discrimination", "uncertainty", "score")]
     ours = [found.miscalibration, found.discrimination, found.uncertainty, found.score.value]
     np.testing.assert_allclose(ours, parts, atol=1e-10)
+
+
+@pytest.mark.parametrize("level", [0.1, 0.5, 0.9])
+def test_the_parts_of_a_pinball_score(rng, level):
+    mean = rng.normal(size=301)
+    labels = rng.normal(0.7 * mean, 1.0)
+    rows = cal.Predictions.from_quantiles(labels, [level], mean)
+    found = cal.decompose(rows, score="pinball")
+    score = theirs.PinballLoss(level=level)
+    expected = theirs.decompose(labels, mean, scoring_function=score, functional="quantile", level=level)
+    parts = [expected[name][0] for name in ("miscalibration", "discrimination", "uncertainty", "score")]
+    ours = [found.miscalibration, found.discrimination, found.uncertainty, found.score.value]
+    np.testing.assert_allclose(ours, parts, atol=1e-10)

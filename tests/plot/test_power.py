@@ -48,7 +48,9 @@ def test_miss_rates_are_drawn_over_rows_and_over_errors(ax):
     np.testing.assert_array_equal(drawn.get_ydata(), [r.miss_rate for r in mine])
     other = figures.Figure().subplots()
     miss_rates(rows, over="true_rms", ax=other)
-    np.testing.assert_allclose(other.containers[0].lines[0].get_xdata(), sorted({r.true_rms for r in rows}))
+    np.testing.assert_allclose(
+        np.asarray(other.containers[0].lines[0].get_xdata(), dtype=float), sorted({r.true_rms for r in rows})
+    )
 
 
 def test_what_cannot_be_drawn_is_refused(ax):

@@ -49,7 +49,7 @@ def test_names_rows_and_verdicts_are_told(found, ax):
     segments(found, ax=ax)
     assert [t.get_text() for t in ax.get_yticklabels()] == [f"{s.name}  ({s.n:,})" for s in found.segments]
     assert [t.get_text().split(",")[0] for t in ax.texts] == [s.verdict for s in found.segments]
-    assert ax.texts[0].get_color() == COLORS["predicts too high"]
+    assert ax.texts[0].get_color() == COLORS["too high"]
 
 
 def test_the_worst_are_drawn_where_there_are_many(found, ax):

@@ -80,7 +80,7 @@ def test_an_interrupted_run_goes_on(tmp_path):
     changed["found"][0] = [[9.0] * len(changed["found"][0][0])]
     path.write_text("\n".join([json.dumps(changed), lines[1], lines[2][:40]]))  # killed while it wrote the third part
     again = call()
-    assert again.mean > whole.mean + 1  # the first part was read, not done again
+    assert again.mean > whole.mean + 0.3  # the first part was read, not done again
     path.unlink()
     assert {**call().to_dict(), "seconds": 0} == {**whole.to_dict(), "seconds": 0}
 

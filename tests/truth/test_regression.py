@@ -8,7 +8,7 @@ import pytest
 import calibrant as cal
 from calibrant.estimate.regression.pit import pit_test
 from calibrant.estimate.regression.skce import gaussian_skce, gaussian_skce_test
-from calibrant.estimate.regression.spread_test import spread_test
+from calibrant.estimate.regression.spread import spread_test
 from calibrant.forecasts import GaussianForecasts
 from calibrant.score import FORECAST_SCORES
 from tolerances import STANDARD_ERRORS

@@ -183,6 +183,7 @@ def test_it_prints_and_survives_as_json():
     assert "If unsure answers are kept back" in text
     assert "<h4>GPT-X" in report._repr_html_()
     assert AnswerReport.from_json(report.to_json()) == report
+    assert repr(report.levels) == "ConfidenceLevels(2 levels)"
     assert ConfidenceLevels.from_json(report.levels.to_json()) == report.levels
 
 

@@ -12,7 +12,7 @@ from calibrant import InputError
 from calibrant.forecasts import GaussianForecasts, SampleForecasts
 from calibrant.results import Record
 from calibrant.verbs.diagnose_regression import ForecastDiagnosis
-from test_forecasts import every_kind
+from kinds_of_forecasts import every_kind
 from tolerances import STANDARD_ERRORS
 
 kinds = pytest.mark.parametrize("kind", ["Gaussian", "bent", "quantile", "sample"])

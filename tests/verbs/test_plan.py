@@ -206,6 +206,14 @@ def test_a_world_is_what_is_to_be_found():
     assert plan(world=world, norm=1).error == pytest.approx(0.05)
     assert plan(world=world, statistic="mean_gap").error == pytest.approx(0.05)  # p^d errs on one side
     assert plan(error=0.1, world=world).error == 0.1
+    given_rows = plan(n=500, world=world)
+    assert given_rows.error == pytest.approx(world.true_error(2))
+    assert given_rows.reached == plan(n=500, error=given_rows.error, world=calibrated_world(world)).reached
+    assert plan(n=500, world=calibrated_world(world)).error is None
+
+
+def test_shares_are_shown_with_the_digits_they_have():
+    assert "with power 97.5%, at 0.5% false alarms" in repr(plan(error=0.1, power=0.975, level=0.005))
 
 
 def test_a_confident_model_is_warned_about():
@@ -241,6 +249,9 @@ def test_a_plan_prints_and_travels():
     assert "One of 0.0500 is found" in repr(plan(n=100, error=0.05))
     assert "find no mean gap" in repr(plan(n=2, statistic="mean_gap", power=0.999, level=0.001))
     assert "95% interval of the observed rate" in repr(plan(width=0.1, statistic="rate"))
+    assert ("confidence", "95%") in plan(width=0.1, statistic="rate").table().rows
+    alone = plan(n=100, error=0.1, mean_variance=0.2, check=True, replications=40)
+    assert "rows by the simulation" not in alone.table().to_text()
 
 
 @pytest.mark.parametrize(
@@ -286,6 +297,8 @@ def test_an_infinite_score_has_no_width():
     rows = cal.Predictions([1, 0, 1], [0.0, 0.5, 0.7])
     with pytest.raises(cal.InputError, match="must be finite on these data"):
         plan(width=0.1, statistic="log", predictions=rows)
+    with pytest.raises(cal.InputError, match="must be finite in the world"):
+        plan_check.interval_estimate(rows, "log", 0.95, True)
 
 
 def test_a_score_is_as_wide_as_it_would_be():

@@ -136,6 +136,7 @@ def test_groups_stay_together_when_rows_are_held_out(rng):
 
 def test_too_few_rows_hold_nothing_out():
     assert where([0, 1, 1], [0.2, 0.5, 0.6]).held_out is None
+    assert where([0, 1, 0, 1, 1], [0.0, 1.0, 0.0, 1.0, 1.0]).held_out is None  # nor halves without an error
 
 
 def test_top_confidence_is_over_or_under(rng):

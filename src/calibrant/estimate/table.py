@@ -14,10 +14,12 @@ from calibrant.estimate import (
     mean_gap,
     mmce,
     posterior,
+    regret,
     root_brier,
     skce,
     smooth,
     sweep,
+    two_bin,
 )
 
 _ABOUTS = (
@@ -38,6 +40,8 @@ _ABOUTS = (
     posterior.ABOUT,
     canonical.ABOUT,
     smooth.ABOUT,
+    two_bin.ABOUT,
+    regret.ABOUT,
     root_brier.ABOUT,
     expected.ABOUT,
     mean_gap.ABOUT,

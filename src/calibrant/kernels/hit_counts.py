@@ -11,6 +11,10 @@ DIRECT = 1 << 10
 """Lengths up to which distributions are added term by term, with full relative precision; longer ones by Fourier transform, to 1e-15."""
 
 
+ROUNDING = 1e-9
+"""Tails closer than this, relatively, are equal: they are sums of many terms."""
+
+
 def hit_law(probs: Floats) -> Floats:
     """P(k events happen), k = 0 … n: a binomial law for each distinct probability, added up pair by pair."""
     values, counts = np.unique(probs, return_counts=True)
@@ -22,9 +26,11 @@ def hit_law(probs: Floats) -> Floats:
 
 
 def two_sided(law: Floats) -> Floats:
-    """For each count, twice the smaller tail, at most 1: how often would so few or so many happen?"""
-    at_most, at_least = np.cumsum(law), np.cumsum(law[::-1])[::-1]
-    return np.minimum(2 * np.minimum(at_most, at_least), 1.0)
+    """For each count, how often does one come whose smaller tail is as small? Blaker's p-value, exact and never above twice the tail."""
+    tails = np.minimum(np.cumsum(law), np.cumsum(law[::-1])[::-1])
+    order = np.argsort(tails, kind="stable")
+    as_small = np.searchsorted(tails[order], tails * (1 + ROUNDING), side="right")
+    return np.minimum(np.concatenate([[0.0], np.cumsum(law[order])])[as_small], 1.0)
 
 
 def _binomial(p: float, n: int) -> Floats:

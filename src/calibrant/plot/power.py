@@ -31,7 +31,7 @@ def power_curve(result: Plan, *, ax: Any = None, label: str | None = None) -> An
     ax = fresh_axes() if ax is None else ax
     x, y = result.axes
     (line,) = ax.plot(result.curve.x, result.curve.y, label=label or f"{result.title}, by formula")
-    at = result.n if x == "rows" else result.error or result.detectable
+    at = result.n if x == "rows" else result.detectable if result.error is None else result.error
     ax.plot([at], [result.reached], "o", color=line.get_color(), markersize=5)
     if result.power is not None:
         ax.axhline(result.power, color="0.55", linewidth=1, linestyle=DASHED)

@@ -11,11 +11,11 @@ from calibrant.results import number
 from calibrant.verbs.audited import Audit
 
 COLORS = {
-    "predicts too high": "tab:red",
-    "predicts too low": "tab:blue",
+    "too high": "tab:red",
+    "too low": "tab:blue",
     "wrong both ways": "tab:purple",
     "no error seen": "0.45",
-    "too few rows to tell": "0.75",
+    "too few rows": "0.75",
 }
 """Of the verdicts: loud where something was found, pale where nothing could be."""
 

@@ -13,7 +13,7 @@ from calibrant.report.svg import POINT_RADIUS, round_step
 from calibrant.results import Curve, number
 
 WIDTH, HEIGHT = 452.0, 340.0
-LEFT, TOP, ACROSS, DOWN = 58.0, 28.0, 380.0, 256.0
+LEFT, TOP, ACROSS, DOWN = 68.0, 28.0, 370.0, 256.0
 ROOM = 1.08
 """How far axes reach beyond what they show."""
 

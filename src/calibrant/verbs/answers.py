@@ -16,7 +16,7 @@ from calibrant.estimate.binned import binned_error, ece
 from calibrant.estimate.sampled import sampled_error
 from calibrant.inputs import check_choice, check_groups
 from calibrant.interval import cluster_mean, mean_with_interval, two_sided, wilson
-from calibrant.kernels.hit_counts import hit_law
+from calibrant.kernels.hit_counts import ROUNDING, hit_law
 from calibrant.kernels.hit_counts import two_sided as exact_two_sided
 from calibrant.kernels.level_pairs import squared_gaps
 from calibrant.predictions import Event, Predictions, admit
@@ -34,8 +34,6 @@ COVERAGES = (0.5, 0.8, 1.0)
 LEVEL = 0.05
 """Chance of calling any level wrong in a calibrated model."""
 CONFIDENCE = 0.95
-ROUNDING = 1e-9
-"""p-values closer than this, relatively, are equal: they are sums of many terms."""
 FEW_QUESTIONS = 30
 
 
@@ -172,7 +170,7 @@ def assess_answers(
     source
         What the confidence is: it moves results more than any estimator, so it should be on record.
 
-    Each level is tested exactly, against the binomial law, or that of different probabilities for a range; with `groups` by Student's test
+    Each level is tested exactly (Blaker's test), against the binomial law, or that of different probabilities for a range; with `groups` by Student's test
     on questions, whose spread is never taken below that of independent answers. `adjusted` covers all levels and the total: the chance that
     any of them comes as far off, step-down. It knows which p-values a level can have at all, so it costs little where answers are few; with
     `groups` it is Holm's.

@@ -95,7 +95,7 @@ def audit(
     >>> y = rng.random(5000) < np.where(wrong, p**2, p)
     >>> found = audit(cal.Predictions(y, p), {"age": age, "sex": sex})
     >>> print(found.segments[0])
-    age > 72 & sex = f: predicts too high; says 48.2 %, 31.3 % happen (632 rows, adjusted p = 0.0001).
+    age > 72 & sex = f: too high; says 48.2 %, 31.3 % happen (632 rows, adjusted p = 0.0001).
     """
     _check(predictions, statistic, depth, cluster)
     level, margin = check_level(level), check_positive("margin", margin)
@@ -237,8 +237,8 @@ class _Verdicts:
         if self.adjusted[s] <= 1 - self.level + CLOSE:
             if sure[s] < self.look.judged.needed[s]:
                 return "wrong both ways"
-            return "predicts too high" if self.look.sums[s] > 0 else "predicts too low"
-        return "too few rows to tell" if detectable[s] > self.margin else "no error seen"
+            return "too high" if self.look.sums[s] > 0 else "too low"
+        return "too few rows" if detectable[s] > self.margin else "no error seen"
 
 
 def _cautions(family: Family, found: Look, cut: Segments) -> tuple[str, ...]:

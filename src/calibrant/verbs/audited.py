@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from calibrant.results import Interval, Record, Table, kind, number
 
-Verdict = Literal["predicts too high", "predicts too low", "wrong both ways", "no error seen", "too few rows to tell"]
+Verdict = Literal["too high", "too low", "wrong both ways", "no error seen", "too few rows"]
 
 SHOWN = 15
 """Segments in a printed audit; `table()` has all."""
@@ -52,7 +52,7 @@ class AuditedSegment(Record):
     @property
     def found(self) -> bool:
         """Is the segment called wrong?"""
-        return self.verdict in ("predicts too high", "predicts too low", "wrong both ways")
+        return self.verdict in ("too high", "too low", "wrong both ways")
 
     def sentence(self) -> str:
         """The finding in words."""
@@ -149,6 +149,26 @@ class Audit(Record):
         )
         return Table("Where is it wrong?", columns, rows, note)
 
+    def brief(self, most: int | None = None) -> Table:
+        """The same in fewer columns."""
+        rows = tuple(
+            (
+                s.name,
+                f"{s.n:,}",
+                number(s.gap, 3),
+                f"{number(s.interval.low, 3)} … {number(s.interval.high, 3)}",
+                number(s.adjusted),
+                s.verdict,
+            )
+            for s in self.segments[:most]
+        )
+        more = len(self.segments) - len(rows)
+        note = (f"… and {more:,} more segments. " if more else "") + (
+            "gap: mean prediction − rate; intervals and p-values hold for all segments at once."
+        )
+        columns = ("segment", "rows", "gap", f"{self.level:.0%} interval", "adjusted p", "verdict")
+        return Table("Where is it wrong?", columns, rows, note)
+
     def nested(self) -> Table:
         """The segments called wrong, each below the larger one that holds it."""
         rows: list[tuple[Any, ...]] = []
@@ -171,12 +191,16 @@ class Audit(Record):
 
     def tables(self) -> tuple[Table, ...]:
         """What the terminal, the notebook and the report show."""
-        return (self.table(max(SHOWN, min(len(self.found), 2 * SHOWN))),)
+        return (self.brief(self._shown),)
+
+    @property
+    def _shown(self) -> int:
+        return max(SHOWN, min(len(self.found), 2 * SHOWN))
 
     def __repr__(self) -> str:
-        lines = [f"Audit of {self.n:,} rows, view: {self.view}", self.sentence(), "", self.tables()[0].to_text()]
+        lines = [f"Audit of {self.n:,} rows, view: {self.view}", self.sentence(), "", self.table(self._shown).to_text()]
         return "\n".join([*lines, *(f"caution: {c}" for c in self.cautions)])
 
     def _repr_html_(self) -> str:
         cautions = "".join(f"<li>{escape(text)}</li>" for text in self.cautions)
-        return f"<p>{escape(self.sentence())}</p>{self.tables()[0].to_html()}<ul>{cautions}</ul>"
+        return f"<p>{escape(self.sentence())}</p>{self.table(self._shown).to_html()}<ul>{cautions}</ul>"

@@ -20,7 +20,8 @@ from calibrant.maps.folds import held_out, unit_rows
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Record, Table, kind, number
-from calibrant.score.score import Score, check_score, first_infinite
+from calibrant.score.rule import Rule
+from calibrant.score.score import check_score, first_infinite
 
 Floats = NDArray[np.float64]
 
@@ -79,7 +80,7 @@ def decompose(
     labels: Any,
     probs: Any = None,
     *,
-    score: str | Score = "auto",
+    score: str | Rule = "auto",
     by: Any = "isotonic",
     cross_fitted: bool = False,
     folds: int = 10,
@@ -102,7 +103,8 @@ def decompose(
     a map that has not seen it; miscalibration is then too small rather than too large, and can be negative.
     For several classes, maps of a single event go one class against the rest, and the parts have no certain sign.
 
-    `score="auto"` is Brier. For forecasts of a real number it is the squared error of their means, mended by isotonic regression.
+    `score="auto"` is Brier. For forecasts of a real number it is the squared error of their means, mended by isotonic regression;
+    `"pinball"`, or a `PinballScore` with levels, takes their quantiles, mended by isotonic quantile regression, on average over the levels.
 
     Examples
     --------

@@ -1,42 +1,74 @@
-"""Where does the squared error of forecast means come from?"""
+"""Where does the score of forecast means or quantiles come from?"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts
 from calibrant.interval import mean_with_interval
+from calibrant.kernels.isotonic_quantile import isotonic_quantile
 from calibrant.kernels.sums import inner
 from calibrant.problems import InputError
 from calibrant.results import Estimate
+from calibrant.score.pinball import PinballScore, own_levels, pinball
 from calibrant.verbs.decompose import Decomposition
+
+Floats = NDArray[np.float64]
 
 
 def decompose_forecasts(forecasts: Forecasts, *, score: Any, by: Any, level: float) -> Decomposition:
-    """MSE = miscalibration − discrimination + uncertainty, through isotonic regression of the labels on the means."""
-    for argument, given, allowed in (("score", score, ("auto", "squared")), ("by", by, ("isotonic",))):
-        if not isinstance(given, str) or given not in allowed:
-            raise InputError(argument, f"must be {allowed[-1]!r} for forecasts of a number", f"it is {given!r}")
-    labels, mean = forecasts.labels, forecasts.mean
-    value, interval, cautions = mean_with_interval((labels - mean) ** 2, forecasts.weights, level)
+    """score = miscalibration − discrimination + uncertainty, through the best rising function of the means or quantiles."""
+    if not isinstance(by, str) or by != "isotonic":
+        raise InputError("by", "must be 'isotonic' for forecasts of a number", f"it is {by!r}")
     w = np.ones(forecasts.n) if forecasts.weights is None else forecasts.weights
-    left = _mended(mean[w > 0], labels[w > 0], w[w > 0])
-    overall = inner(w, labels) / w.sum()
-    none = inner(w, (labels - overall) ** 2) / float(w.sum())
-    settings = {"score": "squared", "by": "isotonic", "how": "by isotonic on the same rows"}
-    described = {"score": "squared", "forecasts": forecasts.kind}
-    found = Estimate("mse", "mean squared error", value, forecasts.n, interval, None, described, {}, cautions)
+    described: dict[str, Any]
+    if isinstance(score, str) and score in ("auto", "squared"):
+        described = {"score": "squared", "forecasts": forecasts.kind}
+        rows, mended, overall = _squared(forecasts, w)
+        name, title = "mse", "mean squared error"
+    else:
+        levels = _levels(score, forecasts)
+        described = {"score": "pinball", "forecasts": forecasts.kind, "levels": levels}
+        parts = [_pinball(forecasts, w, tau) for tau in levels]
+        rows, mended, overall = (np.mean(each, axis=0) for each in zip(*parts, strict=True))
+        name, title = "pinball_score", PinballScore.title
+    value, interval, cautions = mean_with_interval(rows, forecasts.weights, level)
+    left, none = (inner(w, each) / float(w.sum()) for each in (mended, overall))
+    found = Estimate(name, title, value, forecasts.n, interval, None, described, {}, cautions)
+    settings = {**described, "by": "isotonic", "how": "by isotonic on the same rows"}
     return Decomposition(found, value - left, none - left, none, settings)
 
 
-def _mended(mean: Any, labels: Any, w: Any) -> float:
-    """The mean squared error of the best rising function of the means; equal means stay equal."""
+def _levels(score: Any, forecasts: Forecasts) -> tuple[float, ...]:
+    if isinstance(score, PinballScore):
+        return score.levels or own_levels(forecasts)
+    if isinstance(score, str) and score == "pinball":
+        return own_levels(forecasts)
+    raise InputError("score", "must be 'squared', 'pinball' or a PinballScore for forecasts", f"it is {score!r}")
+
+
+def _squared(forecasts: Forecasts, w: Floats) -> tuple[Floats, Floats, Floats]:
+    """Squared errors of the means as they are, mended by isotonic regression, and of the overall mean."""
     from scipy.optimize import isotonic_regression
 
-    _, at = np.unique(mean, return_inverse=True)
-    mass = np.bincount(at, w)
-    rates = np.bincount(at, w * labels) / mass
-    fitted = isotonic_regression(rates, weights=mass).x[at]
-    return inner(w, (labels - fitted) ** 2) / float(w.sum())
+    labels, counted = forecasts.labels, w > 0
+    _, at = np.unique(forecasts.mean[counted], return_inverse=True)
+    mass = np.bincount(at, w[counted])
+    rates = np.bincount(at, (w * labels)[counted]) / mass
+    mended = labels.copy()
+    mended[counted] = isotonic_regression(rates, weights=mass).x[at]
+    overall = inner(w, labels) / float(w.sum())
+    return (labels - forecasts.mean) ** 2, (labels - mended) ** 2, (labels - overall) ** 2
+
+
+def _pinball(forecasts: Forecasts, w: Floats, tau: float) -> tuple[Floats, Floats, Floats]:
+    """Pinball scores of a quantile as it is, mended by isotonic quantile regression, and of the overall quantile."""
+    labels, said, counted = forecasts.labels, forecasts.quantile(tau), w > 0
+    mended = labels.copy()
+    mended[counted] = isotonic_quantile(said[counted], labels[counted], w[counted], tau)
+    overall = np.zeros(forecasts.n)
+    overall[counted] = isotonic_quantile(np.zeros(int(counted.sum())), labels[counted], w[counted], tau)
+    return pinball(labels, said, tau), pinball(labels, mended, tau), pinball(labels, overall, tau)

@@ -15,7 +15,7 @@ from calibrant.estimate.regression.marginal import marginal_error
 from calibrant.estimate.regression.mean_error import mean_error
 from calibrant.estimate.regression.pit import pit_error, pit_test
 from calibrant.estimate.regression.skce import gaussian_skce, gaussian_skce_test
-from calibrant.estimate.regression.spread_test import spread_test
+from calibrant.estimate.regression.spread import spread_test
 from calibrant.estimate.regression.variance_gap import variance_gap
 from calibrant.estimate.regression.variance_ratio import variance_ratio
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, SampleForecasts
@@ -86,7 +86,7 @@ class ForecastDiagnosis(Record):
         """What the terminal, the notebook and the report show."""
         from calibrant.verbs.diagnose import estimate_table
 
-        tables = [estimate_table(self.estimates), test_table(self.tests, self.adjusted), level_table(self.coverage)]
+        tables = [estimate_table(self.estimates), table_of_tests(self.tests, self.adjusted), level_table(self.coverage)]
         return (*tables, *([] if self.spread is None else [spread_table(self.spread)]))
 
     def __repr__(self) -> str:
@@ -126,7 +126,7 @@ def diagnose_forecasts(forecasts: Forecasts, *, name: str = "model") -> Forecast
     >>> found.calibrated
     False
     >>> print(found.verdict)
-    Not calibrated: too sure. Squared errors are 3.81 times the predicted variances on average; PIT error 0.2020, where a calibrated model would show about 0.0531.
+    Not calibrated: too sure. Squared errors are 3.54 times the predicted variances on average; PIT error 0.2860, where a calibrated model would show about 0.0534.
     """
     spread_known = not isinstance(forecasts, QuantileForecasts)
     estimates = [measure(forecasts) for measure in (*(OF_MOMENTS if spread_known else ()), *OF_DISTRIBUTIONS)]
@@ -237,7 +237,7 @@ def _cautions(forecasts: Forecasts, estimates: list[Estimate]) -> tuple[str, ...
     return tuple(dict.fromkeys(found))
 
 
-def test_table(tests: tuple[TestResult, ...], adjusted: tuple[float, ...]) -> Table:
+def table_of_tests(tests: tuple[TestResult, ...], adjusted: tuple[float, ...]) -> Table:
     """Every test in a row."""
     rows = tuple(
         (each.title, each.statistic, number(each.p_value), number(p), each.null)

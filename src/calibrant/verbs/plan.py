@@ -15,14 +15,12 @@ import numpy as np
 from calibrant.inputs import check_choice, check_count, check_level, check_positive
 from calibrant.interval.mean import moments_of
 from calibrant.interval.squared_error import cube_root
-from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Line, Record, Table, kind, number
 from calibrant.score import SCORES
-from calibrant.simulate.families import bent_world, calibrated_world
-from calibrant.simulate.fitting import fit_world
-from calibrant.simulate.world import BetaWorld, EmpiricalWorld, ScoreWorld
+from calibrant.simulate.world import ScoreWorld
 from calibrant.verbs.plan_check import AROUND, PlanCheck, checked_power, checked_width, interval_estimate, shown
+from calibrant.verbs.plan_data import Like, like_these
 from calibrant.verbs.sample_size import (
     AbsoluteLaw,
     GapLaw,
@@ -52,9 +50,6 @@ FEW_EVENTS = 5.0
 
 SMALLEST = 1e-9
 """An error below this is rounding."""
-
-ROWS_FOR_SPREAD = 1 << 17
-"""Rows drawn from a world to learn how much a score varies."""
 
 
 @kind
@@ -103,13 +98,11 @@ class Plan(Record):
         """The answer in words."""
         if self.power is None:
             assumed = f", if the true error is {number(self.error)}" if self.error is not None else ""
-            return f"{self.n:,} rows: a {1 - self.level:.0%} interval of the {self.title} is {number(self.reached)} wide{assumed}."
+            return f"{self.n:,} rows: a {percent(1 - self.level)} interval of the {self.title} is {number(self.reached)} wide{assumed}."
         found = self.detectable if self.goal == "n" else self.error
-        told = f"{self.n:,} rows find {_article(self.title)} of {number(found)} with power {self.power:.0%}, at {self.level:.0%} false alarms."
+        told = f"{self.n:,} rows find {_article(self.title)} of {number(found)} with power {percent(self.power)}, at {percent(self.level)} false alarms."
         if self.goal == "n" and math.isinf(found or 0.0):
-            told = (
-                f"{self.n:,} rows find no {self.title} with power {self.power:.0%}, at {self.level:.0%} false alarms."
-            )
+            told = f"{self.n:,} rows find no {self.title} with power {percent(self.power)}, at {percent(self.level)} false alarms."
         if self.goal == "n" and self.error is not None:
             told += f" One of {number(self.error)} is found with power {self.reached:.1%}."
         return told
@@ -118,10 +111,10 @@ class Plan(Record):
         """The answer, by formula and simulated where it was checked."""
         rows: list[tuple[str, str]] = [("rows", f"{self.n:,}")]
         if self.power is not None:
-            rows += [("power wanted", f"{self.power:.0%}"), ("false alarms", f"{self.level:.0%}")]
-            rows.append((f"smallest error found with power {self.power:.0%}", number(self.detectable)))
+            rows += [("power wanted", f"{percent(self.power)}"), ("false alarms", f"{percent(self.level)}")]
+            rows.append((f"smallest error found with power {percent(self.power)}", number(self.detectable)))
         else:
-            rows.append(("confidence", f"{1 - self.level:.0%}"))
+            rows.append(("confidence", f"{percent(1 - self.level)}"))
         if self.error is not None:
             rows.append(("true error assumed", number(self.error)))
         rows.append((f"{self.quantity} by formula", shown(self.quantity, self.reached)))
@@ -146,23 +139,6 @@ class Plan(Record):
     def _repr_html_(self) -> str:
         cautions = "".join(f"<br><small>⚠ {escape(c)}</small>" for c in self.cautions)
         return f"<p>{escape(self.sentence())}{cautions}</p>{self.table().to_html()}"
-
-
-@dataclass(frozen=True, slots=True)
-class Like:
-    """The data that are planned for."""
-
-    variance: Variance
-    world: ScoreWorld | None
-    own: bool
-    """is the world itself what is to be found?"""
-    rate: float
-    predictions: Predictions | None
-    view: str
-    whole: bool
-    """are proper scores those of all classes together, as they are without a view?"""
-    assumptions: tuple[str, ...]
-    cautions: tuple[str, ...]
 
 
 def plan(
@@ -222,7 +198,7 @@ def plan(
     if not isinstance(power, float | np.floating) or not level < power < 1:
         raise InputError("power", "must lie between level and 1", f"it is {power!r}")
     check_choice("norm", norm, (1, 2))
-    like = _like(predictions, world, mean_variance, view)
+    like = like_these(predictions, world, mean_variance, view)
     if width is None and statistic in TESTED:
         found = _test_plan(error, n, statistic, norm, power, level, like)
     else:
@@ -242,51 +218,6 @@ def _check_goal(error: Any, width: Any, n: Any) -> None:
         raise InputError("width", "and n cannot both be given", "the one follows from the other")
 
 
-def _like(predictions: Any, world: Any, mean_variance: Any, view: Any) -> Like:
-    given = [
-        name
-        for name, value in (("predictions", predictions), ("world", world), ("mean_variance", mean_variance))
-        if value is not None
-    ]
-    if len(given) > 1:
-        raise InputError(given[1], f"and {given[0]} cannot both be given", "each says what the data are like")
-    if predictions is not None:
-        return _like_predictions(admit(predictions, None), view)
-    if world is not None:
-        if not isinstance(world, ScoreWorld):
-            raise InputError("world", "must be a world of scores and a curve", f"it is {world!r}")
-        told = (f"independent rows like those of {world.describe()}",)
-        return Like(_variance_of(world), world, True, world.rate, None, "binary", True, told, ())
-    v = 0.25 if mean_variance is None else check_positive("mean_variance", mean_variance)
-    if v > 0.25:
-        raise InputError("mean_variance", "must be at most 1/4, the largest p(1 − p)", f"it is {v:g}")
-    cautions = () if mean_variance is not None else ("nothing is known of the predictions: p = ½ takes the most rows",)
-    rate = (1 - math.sqrt(1 - 4 * v)) / 2
-    if v == 0.25:
-        return Like(Variance(), None, False, rate, None, "binary", True, ("independent rows that say ½",), cautions)
-    symmetric = BetaWorld(2 * v / (1 - 4 * v), 2 * v / (1 - 4 * v))
-    told = (f"independent rows with {symmetric.scores.describe()}, for which p(1 − p) is {number(v)} on average",)
-    return Like(Variance(symmetric.scores), symmetric, False, rate, None, "binary", True, told, cautions)
-
-
-def _like_predictions(predictions: Predictions, view: Any) -> Like:
-    event = predictions.event(view)
-    weights = np.ones(event.n) if event.weights is None else event.weights
-    world = EmpiricalWorld(event.probs.astype(np.float64), weights=weights)
-    rate = float(np.average(event.outcomes, weights=event.weights))
-    whole = view in ("auto", "canonical")
-    told = (f"independent rows that say what these {event.n:,} say",)
-    cautions = () if predictions.groups is None else ("rows of a group are counted as if independent",)
-    return Like(_variance_of(world), world, False, rate, predictions, event.name, whole, told, cautions)
-
-
-def _variance_of(world: ScoreWorld) -> Variance:
-    variance = Variance(world.scores)
-    if not variance.mean() > 0:
-        raise InputError("predictions", "must not all be 0 or 1", "they leave nothing to chance")
-    return variance
-
-
 def _test_plan(
     error: float | None, n: int | None, statistic: str, norm: int, power: float, level: float, like: Like
 ) -> Plan:
@@ -296,6 +227,8 @@ def _test_plan(
         rows = law.needed(error, power, level)
     else:
         rows = n
+        if error is None and like.own:
+            error = like.own_error(statistic, norm) or None
     smallest = law.detectable(rows, power, level)
     at = min(smallest if error is None else error, 1.0)
     if n is None:
@@ -336,7 +269,7 @@ def _test_law(statistic: str, norm: int, variance: Variance) -> tuple[TestLaw, s
 def _to_find(error: float | None, statistic: str, norm: int, like: Like) -> float:
     """The error that a test has to find."""
     if error is None and like.own:
-        error = _own_error(statistic, norm, like)
+        error = like.own_error(statistic, norm)
     if error is None:
         raise InputError("error", "must be given, or width, or n", "none of them is")
     if error < SMALLEST:
@@ -361,14 +294,6 @@ def _alternative(statistic: str, norm: int) -> tuple[str, ...]:
     if statistic == "binned" and norm == 1:
         return ("the error has the same size everywhere; one that varies is found more easily",)
     return ("errors are larger where p(1 − p) is larger",) if statistic == "binned" else ()
-
-
-def _own_error(statistic: str, norm: int, like: Like) -> float:
-    """What there is to find in a given world."""
-    assert like.world is not None
-    if statistic == "binned":
-        return like.world.true_error(2 if norm == 2 else 1)
-    return abs(like.rate - like.world.scores.mean(lambda p, _: p))
 
 
 def _sizes_around(n: int) -> Any:
@@ -397,7 +322,7 @@ def _width_plan(
     if statistic == "binned" and norm == 1:
         raise InputError("norm", "must be 2 for a width", "it is 1", "The interval is that of the RMS error")
     if statistic == "binned" and error is None:
-        error = _own_error(statistic, norm, like) if like.own else 0.0
+        error = like.own_error(statistic, norm) if like.own else 0.0
     law, title = _width_law(statistic, error, like)
     rows = law.needed(width, 1 - level) if width is not None else int(n or 0)
     sizes = _sizes_around(rows)
@@ -424,15 +349,13 @@ def _width_law(statistic: str, error: float | None, like: Like) -> tuple[WidthLa
     if statistic == "binned":
         if like.world is None or not error:
             return SquaredWidth.even(like.variance, error or 0.0), TITLES["binned"]
-        return SquaredWidth.within(_erring(error, "binned", 2, like), error), TITLES["binned"]
+        return SquaredWidth.within(like.erring(error, "binned", 2), error), TITLES["binned"]
     if statistic == "mean_gap":
         return MeanWidth(math.sqrt(like.variance.mean())), TITLES["mean_gap"]
     if statistic == "rate":
         return RateWidth(like.rate), TITLES["rate"]
     rule = SCORES[statistic]
-    if like.predictions is None and not like.own:
-        raise InputError("predictions", f"or world must be given for the {rule.title}", "neither is")
-    rows = like.predictions or like.world.sample(ROWS_FOR_SPREAD, 0)  # type: ignore[union-attr]
+    rows = like.rows()
     found = moments_of(rule.rows(rows, "canonical" if like.whole else like.view), rows.weights)
     if found.error is None:
         raise InputError("statistic", "must be finite on these data", f"the {rule.title} is {found.mean}")
@@ -442,61 +365,27 @@ def _width_law(statistic: str, error: float | None, like: Like) -> tuple[WidthLa
 def _checked(found: Plan, statistic: str, norm: int, like: Like, replications: int, rng: int) -> Plan:
     """The plan beside its simulation."""
     check_count(replications, "replications", 2)
-    world = _world_of(found, statistic, norm, like)
+    error = found.detectable if found.error is None else found.error
+    world = like.simulated(None if found.power is None and statistic != "binned" else error, statistic, norm)
     around = found.goal != "n"
     sizes = tuple(max(2, round(found.n * f)) for f in ((1 / AROUND, 1, AROUND) if around else (1,)))
     options = (replications, rng)
     if found.power is not None:
-        error = found.detectable if found.error is None else found.error
-        assert error is not None
         law, _ = _test_law(statistic, norm, like.variance)
-        check = checked_power(
-            statistic,
-            norm,
-            world,
-            sizes,
-            lambda n: law.power(n, error, found.level),
-            found.power,
-            found.level,
-            *options,
-        )
+        formula = partial(law.power, error=error or 0.0, level=found.level)
+        check = checked_power(statistic, norm, world, sizes, formula, found.power, found.level, *options)
     else:
         bounds, _ = _width_law(statistic, found.error, like)
         level = 1 - found.level
         interval = partial(interval_estimate, statistic=statistic, level=level, whole=like.whole)
-        check = checked_width(interval, world, sizes, lambda n: bounds.width(n, level), found.reached, *options)
+        formula = partial(bounds.width, level=level)
+        check = checked_width(interval, world, sizes, formula, found.reached, *options)
     return replace(found, check=check)
 
 
-def _world_of(found: Plan, statistic: str, norm: int, like: Like) -> ScoreWorld:
-    """The world to simulate: the one given, or one with these scores and this error."""
-    if like.world is None:
-        raise InputError(
-            "check", "needs predictions, a world, or a mean_variance below 1/4", "there is nothing to draw scores from"
-        )
-    if found.power is None and statistic != "binned":
-        return like.world if like.own else _fitted(statistic, like)
-    error = found.detectable if found.error is None else found.error
-    return _erring(error or 0.0, statistic, norm, like)
-
-
-def _erring(error: float, statistic: str, norm: int, like: Like) -> ScoreWorld:
-    """The world given, or one with these scores and this error: p^d happens where p is said."""
-    if like.own and math.isclose(error, _own_error(statistic, norm, like), rel_tol=1e-9):
-        assert like.world is not None
-        return like.world
-    return bent_world(error, like.world, norm=2 if statistic == "binned" and norm == 2 else 1)
-
-
-def _fitted(statistic: str, like: Like) -> ScoreWorld:
-    """A world like the predictions, labels included; a calibrated one where there are none."""
-    if like.predictions is None:
-        return EmpiricalWorld(np.array([like.rate])) if statistic == "rate" else calibrated_world(like.world)
-    if statistic in SCORES and like.whole and not like.predictions.is_binary:
-        raise InputError(
-            "check", "draws single events only", "the score is that of the whole vector", "Pass view='top'"
-        )
-    return fit_world(like.predictions, view=like.view, scores="empirical")
+def percent(value: float) -> str:
+    """A share for people, with no more digits than it has."""
+    return f"{100 * value:.4g}%"
 
 
 def _article(title: str) -> str:

@@ -107,7 +107,7 @@ class Laws:
     step: Floats
     """between neighbouring values of the sum, 0 where they lie close"""
     spread: Floats
-    """standard deviation of the sum as the errors themselves show it, σ or more"""
+    """standard deviation of the sum as the errors show it, its own or, relative to σ, those of all rows; σ at least"""
     erring: Floats | None
     """(ΣE²)² / ΣE⁴ over the sums of the clusters' errors: how many equal ones would vary as they do; None without clusters"""
 
@@ -170,9 +170,11 @@ def laws_of(family: Family) -> Laws:
         erring = np.divide(sigma**4, fourth, out=np.zeros(n), where=fourth > 0)
         return Laws(weight, said, happened, sigma, np.zeros(n), np.zeros(n), sigma, erring)
     skew = np.divide(third, sigma**3, out=np.zeros(n), where=sigma > 0)
+    everywhere = columns.sum(axis=0)
+    pooled = max(1.0, float(everywhere[5] / everywhere[3])) if everywhere[3] > 0 else 1.0
     if not atoms.fixed:
         squares = np.maximum(squares - (said - happened) ** 2 / weight, 0.0)
-    return Laws(weight, said, happened, sigma, skew, step, np.maximum(sigma, np.sqrt(squares)), None)
+    return Laws(weight, said, happened, sigma, skew, step, np.sqrt(np.maximum(pooled * variance, squares)), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

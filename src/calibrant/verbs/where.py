@@ -242,8 +242,6 @@ def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estim
     if used.sum() < 2:
         return None
     w = None if units.weights is None else units.weights[used]
-    if w is not None and not w.any():
-        return None
     if units.groups is None:
         value, interval, cautions = mean_with_interval(gaps[used], w, level)
     else:

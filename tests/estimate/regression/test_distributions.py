@@ -15,8 +15,8 @@ from calibrant.estimate.regression.coverage import coverage_error, miscalibratio
 from calibrant.estimate.regression.marginal import marginal_error
 from calibrant.estimate.regression.pit import band, kuiper_tail, mean_deviation, pit_error, pit_test
 from calibrant.forecasts import GaussianForecasts, QuantileForecasts, SampleForecasts
+from kinds_of_forecasts import every_kind
 from naive import forecasts as naive
-from test_forecasts import every_kind
 from tolerances import ROUNDING, STANDARD_ERRORS
 
 kinds = pytest.mark.parametrize("kind", ["Gaussian", "bent", "quantile", "sample"])
@@ -145,6 +145,21 @@ def test_the_marginal_gap_by_hand():
     curve = marginal_error(said, points=5).parts["curve"]
     for x, gap in zip(curve.x, curve.y, strict=True):
         assert gap == pytest.approx(said.cdf(x).mean() - np.mean(said.labels <= x), abs=ROUNDING)
+
+
+def test_the_marginal_gap_of_samples_is_theirs_and_its_p_values_are_exact_for_few(rng):
+    p = []
+    for k in range(500):
+        centre = rng.normal(size=(30, 1))
+        drawn = centre + rng.normal(size=(30, 5))
+        said = SampleForecasts(drawn[:, 0], drawn[:, 1:])
+        found = marginal_error(said, n_simulations=19, seed=k, points=9)
+        p.append(found.parts["p_value"])
+    curve = found.parts["curve"]
+    for x, gap in zip(curve.x, curve.y, strict=True):
+        assert gap == pytest.approx(said.cdf(x).mean() - np.mean(said.labels <= x), abs=ROUNDING)
+    for level in (0.05, 0.2):
+        assert np.mean(np.array(p) <= level) <= level + STANDARD_ERRORS * math.sqrt(level * (1 - level) / 500)
 
 
 def test_marginal_p_values_are_exact_and_a_shift_is_found(rng):

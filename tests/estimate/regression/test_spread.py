@@ -14,7 +14,7 @@ from calibrant import InputError
 from calibrant.estimate.regression.ence import ence, folded
 from calibrant.estimate.regression.ence import noise as ence_noise
 from calibrant.estimate.regression.mean_error import mean_error
-from calibrant.estimate.regression.spread_test import spread_test
+from calibrant.estimate.regression.spread import spread_test
 from calibrant.estimate.regression.uncertainty_error import noise as uce_noise
 from calibrant.estimate.regression.uncertainty_error import uncertainty_error
 from calibrant.estimate.regression.variance_bins import variance_bins

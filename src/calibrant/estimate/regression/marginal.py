@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.about import About
-from calibrant.forecasts import Forecasts, admit_forecasts
+from calibrant.forecasts import Forecasts, SampleForecasts, admit_forecasts
 from calibrant.inputs import check_count
 from calibrant.interval import normal_quantile
 from calibrant.results import Curve, Estimate
@@ -40,11 +40,13 @@ def marginal_error(
     check_count(n_simulations, "n_simulations")
     normal_quantile(level)
     rng = np.random.default_rng(seed)
+    source, scale = _source(said)
     shares = (np.arange(points) + 0.5) / points
-    x = np.unique(np.quantile(said.draw(rng), shares, weights=said.weights, method="inverted_cdf"))
-    expected = np.array([np.average(said.cdf(at), weights=said.weights) for at in x])
-    gap = expected - _below(said.labels, x, said)
-    drawn = np.array([np.abs(expected - _below(said.draw(rng), x, said)).max() for _ in range(n_simulations)])
+    x = np.unique(np.quantile(source.draw(rng), shares, weights=said.weights, method="inverted_cdf"))
+    expected = np.array([np.average(source.cdf(at), weights=said.weights) for at in x])
+    gap = scale * (expected - _below(said.labels, x, said))
+    draws = (source.draw(rng) for _ in range(n_simulations))
+    drawn = scale * np.array([np.abs(expected - _below(labels, x, said)).max() for labels in draws])
     value = float(np.abs(gap).max())
     p = (1 + int((drawn >= value).sum())) / (1 + n_simulations)
     reach = float(np.quantile(drawn, level, method="higher"))
@@ -52,6 +54,17 @@ def marginal_error(
     described = {"forecasts": said.kind, "points": len(x), "n_simulations": n_simulations, "seed": seed}
     parts = {"curve": curve, "p_value": p}
     return Estimate("marginal_error", "marginal error", value, said.n, None, float(drawn.mean()), described, parts)
+
+
+def _source(said: Forecasts) -> tuple[Forecasts, float]:
+    """What labels are drawn from: the forecasts. Of m samples and the label any may be the label, and F is that of the others.
+
+    With P the share among all m + 1, F(x) − [y ≤ x] is (m+1)/m times P(x) − [y ≤ x].
+    """
+    if not isinstance(said, SampleForecasts):
+        return said, 1.0
+    pool = np.concatenate([said.samples, said.labels[:, None]], axis=1)
+    return SampleForecasts(said.labels, pool), (said.n_samples + 1) / said.n_samples
 
 
 def _below(labels: Floats, x: Floats, said: Forecasts) -> Floats:

@@ -22,7 +22,7 @@ def spread_test(forecasts: Any, *, n_bins: int = 10, n_simulations: int = 999, s
     Examples
     --------
     >>> import calibrant as cal
-    >>> from calibrant.estimate.regression.spread_test import spread_test
+    >>> from calibrant.estimate.regression.spread import spread_test
     >>> said = cal.Predictions.from_gaussian([2.0, -2.0, 3.0, -3.0], mean=[0.0] * 4, variance=[0.25] * 4)
     >>> spread_test(said, n_bins=1).p_value
     0.001

@@ -1,0 +1,172 @@
+"""Do the formulas of `plan` hold what they promise? Power and width by formula beside simulated ones, and miss rates of estimators.
+
+Run: python -m studies.planning [--quick]    (about two minutes on two cores; writes studies/results/planning.md)
+
+Worlds have Beta scores and say p where p^d happens, d such that the true error is as told. Tests take their threshold from the world's
+calibrated twin.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import calibrant as cal
+from calibrant.simulate import calibrated_world, power_world
+from calibrant.simulate.power import detection_table, detections
+from calibrant.verbs.plan import plan
+from calibrant.verbs.plan_check import shown, tested
+from calibrant.verbs.sample_size import NORMAL, SquaredLaw, Variance, cube_root
+
+RESULTS = Path(__file__).parent / "results" / "planning.md"
+REPLICATIONS, QUICK = 2000, 100
+SCORES = {
+    "uniform": (1.0, 1.0),
+    "Beta(0.46, 0.46)": (6 / 13, 6 / 13),
+    "Beta(3, 1)": (3.0, 1.0),
+    "CIFAR-10, Beta(2.78, 0.05)": (2.7752, 0.0478),
+}
+"""The second has p(1 − p) = 0.12 on average; the last is the confident network of Roelofs et al. 2022."""
+CASES = {200: (0.08,), 1000: (0.037, 0.072), 5000: (0.0167, 0.019)}
+"""Rows, and true RMS errors to find."""
+OTHERS = {
+    "mean absolute error, bins": {"norm": 1},
+    "gap of one sign, Kuiper": {"statistic": "kuiper"},
+    "mean gap": {"statistic": "mean_gap"},
+}
+WIDTHS = {
+    "RMS error, true 0": {"width": 0.05},
+    "RMS error, true 0.02": {"width": 0.05, "error": 0.02},
+    "RMS error, true 0.1": {"width": 0.05, "error": 0.1},
+    "mean gap": {"width": 0.05, "statistic": "mean_gap"},
+    "Brier score": {"width": 0.05, "statistic": "brier"},
+    "observed rate": {"width": 0.05, "statistic": "rate"},
+}
+PAPER = {
+    "equal width, 15": partial(cal.binned_error, bins=cal.EqualWidth(15), norm=2),
+    "equal mass, 15": partial(cal.binned_error, bins=cal.EqualMass(15), norm=2),
+    "sweep": partial(cal.sweep_error, norm=2),
+    "debiased, equal mass": partial(cal.binned_error, norm=2, debiased=True, root=False, clip=False),
+}
+
+
+def power_rows(replications):
+    """RMS errors: power by the χ² law, by the normal law, and simulated."""
+    rows = []
+    for name, scores in SCORES.items():
+        law = SquaredLaw.of(Variance(calibrated_world(scores).scores))
+        for n, errors in CASES.items():
+            worlds = [power_world(error, scores, norm=2) for error in errors]
+            for error, found in zip(
+                errors, detections([tested("binned", 2, n)], worlds, n, 0.05, replications), strict=True
+            ):
+                normal = NORMAL.cdf(n * error**2 / (2 * cube_root(n)) ** 0.5 / law.mean - NORMAL.inv_cdf(0.95))
+                cells = (law.power(n, error, 0.05), normal)
+                simulated = shown("power", found.power, found.miss_error)
+                rows.append((name, f"{law.mean:.3f}", f"{n:,}", f"{error:g}", *(f"{c:.1%}" for c in cells), simulated))
+    return rows
+
+
+def other_rows(replications):
+    """Other statistics at the rows that their plan asks for."""
+    rows = []
+    for scores in ("uniform", "Beta(3, 1)"):
+        for name, options in OTHERS.items():
+            found = plan(
+                error=0.04, world=calibrated_world(SCORES[scores]), check=True, replications=replications, **options
+            )
+            rows.append(
+                (scores, name, f"{found.n:,}", f"{found.reached:.1%}", found.check.at(found.n), found.check.rows_text())
+            )
+    return rows
+
+
+def width_rows(replications):
+    rows = []
+    for name, options in WIDTHS.items():
+        found = plan(world=calibrated_world((3.0, 1.0)), check=True, replications=replications, **options)
+        rows.append((name, f"{found.n:,}", f"{found.reached:.4f}", found.check.at(found.n), found.check.rows_text()))
+    return rows
+
+
+def published_rows():
+    """The smallest error found with power 80 % where p(1 − p) is 0.12: by the normal law, and by χ² for equal and for Beta scores."""
+    equal = SquaredLaw.of(Variance(None, 0.12))
+    spread = SquaredLaw.of(Variance(calibrated_world(SCORES["Beta(0.46, 0.46)"]).scores))
+    return [
+        (
+            f"{n:,}",
+            *(
+                f"{e:.4f}"
+                for e in (
+                    equal.normal_detectable(n, 0.8, 0.05),
+                    equal.detectable(n, 0.8, 0.05),
+                    spread.detectable(n, 0.8, 0.05),
+                )
+            ),
+        )
+        for n in (1000, 5000, 10_000)
+    ]
+
+
+def table(title, heads, rows, note=""):
+    lines = [f"## {title}", "", "| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    return "\n".join(
+        [*lines, *("| " + " | ".join(map(str, row)) + " |" for row in rows), "", *([note, ""] if note else [])]
+    )
+
+
+INTRO = """# Plans, by formula and simulated
+
+Written by `python -m studies.planning`: {replications:,} data sets of each world and of its calibrated twin, seed 0. 5 % false alarms.
+± is one Monte-Carlo standard error, that of the threshold included.
+"""
+
+
+def main(arguments):
+    os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
+    quick = "--quick" in arguments
+    replications = QUICK if quick else REPLICATIONS
+    start = time.perf_counter()
+    worlds = [power_world(error, norm=2) for error in (0.02, 0.05, 0.1)]
+    figure = detection_table(detections(PAPER, worlds, [200, 500, 1000, 5000], replications=replications // 2))
+    parts = [
+        INTRO.format(replications=replications),
+        table(
+            "The debiased RMS error over ⌈n^(1/3)⌉ bins",
+            ("scores", "mean p(1 − p)", "n", "true RMS", "power, χ² law", "power, normal law", "simulated"),
+            power_rows(replications),
+            "The normal law is n = (z_α + z_β)·√(2B)·v̄/θ². It has the threshold too low and leaves out how much an error adds to the spread.",
+        ),
+        table(
+            "The smallest RMS error found with power 80 %, p(1 − p) = 0.12",
+            ("n", "normal law", "χ² law, p(1 − p) the same everywhere", "χ² law, Beta(0.46, 0.46) scores"),
+            published_rows(),
+        ),
+        table(
+            "Rows for an error of 0.04 at power 80 %",
+            ("scores", "statistic", "rows by formula", "power by formula", "simulated", "rows by the simulation"),
+            other_rows(replications // 2),
+        ),
+        table(
+            "Rows for an interval 0.05 wide, Beta(3, 1) scores",
+            ("interval of", "rows by formula", "width by formula", "mean width simulated", "rows by the simulation"),
+            width_rows(replications // 4),
+        ),
+        table(
+            "Miss rates, uniform scores (Roelofs et al. 2022, Figure 5)", figure.columns, figure.texts(), figure.note
+        ),
+        f"It took {time.perf_counter() - start:.0f} s.",
+    ]
+    text = "\n".join(parts)
+    print(text)
+    if not quick:
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(text.rstrip() + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
