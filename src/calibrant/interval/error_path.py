@@ -20,6 +20,9 @@ Floats = NDArray[np.float64]
 FITTED_CELLS, FITTED_WIDTHS = 40, 20
 """The direction of the path is fitted on cells of equal mass, cut again at equal widths: rare predictions count too."""
 
+MOST_ATOMS, ROWS_OF_AN_ATOM = 60, 10
+"""Predictions that take so few values, each so often on average, are bins by themselves, and each may err in its own way."""
+
 KEPT_CELLS = 1000
 """Cells that the error of a curve is summed over; fewer predictions than these are taken one by one."""
 
@@ -72,17 +75,19 @@ class ErrorPath:
 
 
 def path_of(event: Event) -> ErrorPath:
-    """The path through what an event's rows show, over ⌈n^(1/3)⌉ bins of equal mass."""
+    """The path through what an event's rows show, over ⌈n^(1/3)⌉ bins of equal mass, or over the predictions if few differ."""
     if not event.hard:
         raise InputError("labels", "must be yes or no for this interval", "they are shares", "Pass hard labels")
     groups = event.groups
-    bins = _starts(groups, cube_root(int(np.ceil(groups.total))))
+    few = len(groups.values) <= min(MOST_ATOMS, groups.total / ROWS_OF_AN_ATOM)
+    bins = _starts(groups, len(groups.values) if few else cube_root(int(np.ceil(groups.total))))
     cells = np.union1d(bins, _starts(groups, KEPT_CELLS))
     n, prob, _ = _pooled(groups, cells)
     logit = bounded_log_odds(prob)
     fitted = np.union1d(_starts(groups, FITTED_CELLS), width_cuts(groups.values, FITTED_WIDTHS)[:-1])
-    few, place, hits = _pooled(groups, fitted[fitted < len(groups.values)], bounded_log_odds(groups.values))
-    away = np.interp(logit, place, direction(place, few, hits))
+    fitted = bins if few else fitted[fitted < len(groups.values)]
+    rows, place, hits = _pooled(groups, fitted, bounded_log_odds(groups.values))
+    away = np.interp(logit, place, direction(place, rows, hits, rough=few))
     of_bins = np.add.reduceat(groups.hits, bins)
     return ErrorPath(prob, n / n.sum(), logit, away, groups.total, np.searchsorted(cells, bins), of_bins)
 

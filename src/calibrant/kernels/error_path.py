@@ -22,21 +22,23 @@ LENGTHS_IN_P, LENGTHS_IN_Z = (0.1, 0.3), (2.0,)
 FARTHEST = 30.0
 """Log-odds beyond which a prediction is as good as certain."""
 
-ROUGH = 1e-4
+NEGLIGIBLE = 1e-4
 """Variance of a bend that may be left out."""
 
 FLAT = 1e-9
 """A curve closer to "no change" than this has no direction."""
 
 
-def direction(z: Floats, n: Floats, hits: Floats) -> Floats:
-    """d at cells with log-odds z (finite), rows n and hits, its largest size 1; all one where the data show nothing."""
+def direction(z: Floats, n: Floats, hits: Floats, rough: bool = False) -> Floats:
+    """d at cells with log-odds z (finite), rows n and hits, its largest size 1; all one where the data show nothing.
+
+    `rough` lets each cell go its own way too, if the data ask for it.
+    """
     line = np.stack([np.ones_like(z), z], axis=1)
     places = [sigmoid(z) / length for length in LENGTHS_IN_P] + [z / length for length in LENGTHS_IN_Z]
     priors = [np.stack([a * line for a in LINES])]
-    for place in places:
-        bend = rbf_root(place, ROUGH)
-        priors.append(np.stack([np.hstack([a * line, q * bend]) for a in LINES for q in BENDS]))
+    bends = [rbf_root(place, NEGLIGIBLE) for place in places] + ([np.eye(len(z))] if rough else [])
+    priors += [np.stack([np.hstack([a * line, q * bend]) for a in LINES for q in BENDS]) for bend in bends]
     found = [laplace(features, z, n, hits) for features in priors]
     mean, evidence = np.concatenate([f[0] for f in found]), np.concatenate([f[2] for f in found])
     share = np.exp(evidence - evidence.max())
