@@ -141,7 +141,7 @@ def diagnose(
     >>> found.calibrated
     False
     >>> print(found.verdict)
-    Not calibrated: over-confident. Mean confidence 91.6 %, accuracy 82.8 %; ECE 0.0904, where a calibrated model would show about 0.0199.
+    Not calibrated: over-confident. Mean confidence 91.6 %, accuracy 82.8 %; calibration error 0.0866 (95 % interval 0.0675 to 0.1073); exact test p = 0.0010. ECE 0.0904, where a calibrated model would show about 0.0199.
     """
     if isinstance(labels, Forecasts):
         return _of_forecasts(labels, probs, view, name, weights)
@@ -160,7 +160,7 @@ def diagnose(
     if not predictions.is_binary:
         estimates += [measure(predictions) for measure in OF_CLASSES]
     ece, gap = (next(e for e in estimates if e.name == name) for name in ("binned_error", "mean_gap"))
-    test = tested(predictions, chosen)
+    test = _tested(predictions, chosen)
     bins = next(e for e in estimates if "equal-mass" in str(e.settings.get("bins"))).parts["bins"]
     low, high = wilson(bins.label_rate, bins.weight, 0.95)
     curve = Curve(bins.mean_prob, bins.label_rate, low, high, bins.weight / bins.weight.sum())
@@ -192,7 +192,7 @@ def _of_forecasts(forecasts: Forecasts, probs: Any, view: Any, name: str, weight
     return diagnose_forecasts(forecasts, name=name)
 
 
-def tested(predictions: Predictions, view: str) -> TestResult | None:
+def _tested(predictions: Predictions, view: str) -> TestResult | None:
     """The exact omnibus test with as many draws as a diagnosis has time for."""
     if predictions.soft:
         return None
