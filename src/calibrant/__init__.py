@@ -115,6 +115,8 @@ _HOMES = {
     "verbs.decompose": ("Decomposition", "decompose"),
     "verbs.diagnose": ("Diagnosis", "diagnose"),
     "verbs.diagnose_regression": ("ForecastDiagnosis",),
+    "verbs.plan": ("Plan", "plan"),
+    "verbs.plan_validation": ("ValidationPlan", "plan_validation"),
     "verbs.recalibrate": ("recalibrate",),
     "verbs.selective": ("selective_risk",),
     "verbs.trust": ("Trust", "trust"),

@@ -136,7 +136,8 @@ def test_few_rows_are_reported():
 
 def test_tables_have_a_row_an_estimate_and_a_row_a_bin(rng):
     found = diagnose(sampled(rng, 300))
-    measured, bins = found.tables()
+    measured, tests, bins = found.tables()
+    assert len(tests.rows) == 9  # eight statistics, and all together
     assert len(measured.rows) == len(found.estimates)
     assert len(bins.rows) == len(found.bins)
     assert measured.to_text().splitlines()[0] == "Measured"

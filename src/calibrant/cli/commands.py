@@ -48,6 +48,7 @@ def main() -> None:
       calibrant compare test.csv map.json             does it help on other data?
       calibrant decompose test.csv                    where does the score come from?
       calibrant trust test.csv                        which estimator to believe at this size?
+      calibrant plan test.csv --error 0.03            how many rows does it take?
       calibrant apply map.json new.csv -o better.csv  use it; needs no labels
 
     `calibrant COMMAND --help` explains a command with examples.
@@ -96,7 +97,7 @@ def diagnose(
         show_next(found, file, source)
     if report is not None:
         write_report(report, file, found)
-    error = found.estimates[0]
+    error = found["ECE"]
     if fail_above is not None and error.value > fail_above:
         click.echo(f"Failed: {error.title} {error.value:.4f} is above {fail_above:g}.", err=True)
         click.get_current_context().exit(FAILED)

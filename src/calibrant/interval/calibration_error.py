@@ -56,11 +56,14 @@ def calibration_error_interval(
 
 def error_ends(path: ErrorPath, norm: int, level: float) -> tuple[float, float]:
     """The errors of the first and the last curve on the path that the data do not refuse."""
-    seen = path.statistic(norm)
+    seen, chance = path.statistic(norm), KEPT * (1 - level) / 2
     unlucky = max(seen, path.law(0.0, norm).mean)  # less noise than on average does not prove an error small
-    low, high = inverted(
-        lambda t: 1 - path.law(t, norm).at_most(seen),
-        lambda t: path.law(t, norm).at_most(unlucky),
-        KEPT * (1 - level) / 2,
-    )
-    return path.error(low, norm), path.error(high, norm)
+
+    def ends(path: ErrorPath) -> tuple[float, float]:
+        low, high = inverted(
+            lambda t: 1 - path.law(t, norm).at_most(seen), lambda t: path.law(t, norm).at_most(unlucky), chance
+        )
+        return path.error(low, norm), path.error(high, norm)
+
+    low, high = ends(path)
+    return low, max(high, ends(path.level())[1]) if path.rough else high

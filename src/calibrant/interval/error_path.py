@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ FITTED_CELLS, FITTED_WIDTHS = 40, 20
 
 MOST_ATOMS, ROWS_OF_AN_ATOM = 60, 10
 """Predictions that take so few values, each so often on average, are bins by themselves, and each may err in its own way."""
+
+STEEPEST = 1e-3
+"""p(1 − p) below which log-odds move no faster."""
 
 KEPT_CELLS = 1000
 """Cells that the error of a curve is summed over; fewer predictions than these are taken one by one."""
@@ -43,6 +46,17 @@ class ErrorPath:
     """cell at which each bin begins"""
     hits: Floats
     """of each bin"""
+    rough: bool = False
+    """does each prediction err in its own way?"""
+
+    def level(self) -> ErrorPath:
+        """The path with the same signs along which all predictions err by about as much, in probability.
+
+        Errors known to be rough are known with noise: some look larger than they are, and a path through them shows more than
+        it should. This one shows the least for a given error.
+        """
+        slope = np.maximum(self.prob * (1 - self.prob), STEEPEST)
+        return replace(self, away=np.sign(self.away) * slope.min() / slope)
 
     def rate(self, t: float) -> Floats:
         """c_t in each cell; the prediction itself at t = 0."""
@@ -89,7 +103,7 @@ def path_of(event: Event) -> ErrorPath:
     rows, place, hits = _pooled(groups, fitted, bounded_log_odds(groups.values))
     away = np.interp(logit, place, direction(place, rows, hits, rough=few))
     of_bins = np.add.reduceat(groups.hits, bins)
-    return ErrorPath(prob, n / n.sum(), logit, away, groups.total, np.searchsorted(cells, bins), of_bins)
+    return ErrorPath(prob, n / n.sum(), logit, away, groups.total, np.searchsorted(cells, bins), of_bins, few)
 
 
 def _starts(groups: Groups, count: int) -> NDArray[np.intp]:

@@ -2,6 +2,7 @@
 
 from calibrant.plot.bias import bias_curves, bias_grid
 from calibrant.plot.decision import decision, risk_coverage
+from calibrant.plot.power import miss_rates, power_curve
 from calibrant.plot.reliability import reliability
 
-__all__ = ["bias_curves", "bias_grid", "decision", "reliability", "risk_coverage"]
+__all__ = ["bias_curves", "bias_grid", "decision", "miss_rates", "power_curve", "reliability", "risk_coverage"]

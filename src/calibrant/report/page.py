@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from calibrant.maps import CalibrationMap, RegressionMap
@@ -9,6 +10,8 @@ from calibrant.plot.content import histogram_of
 from calibrant.report.markup import tag, words
 from calibrant.report.page_regression import forecast_page
 from calibrant.report.sections import (
+    Answer,
+    answer_section,
     comparison_section,
     document,
     facts_list,
@@ -31,21 +34,27 @@ def page(
     after: Diagnosis | ForecastDiagnosis | None = None,
     comparison: Comparison | None = None,
     fitted: CalibrationMap | RegressionMap | None = None,
+    answers: Sequence[Answer] = (),
 ) -> str:
     """The report as HTML text; see `write`."""
     if isinstance(diagnosis, ForecastDiagnosis):
-        return forecast_page(diagnosis, after=after, comparison=comparison, fitted=fitted)  # type: ignore[arg-type]
-    return _class_page(diagnosis, after, comparison, fitted)  # type: ignore[arg-type]
+        return forecast_page(diagnosis, after=after, comparison=comparison, fitted=fitted, answers=answers)  # type: ignore[arg-type]
+    return _class_page(diagnosis, after, comparison, fitted, answers)  # type: ignore[arg-type]
 
 
 def _class_page(
-    diagnosis: Diagnosis, after: Diagnosis | None, comparison: Comparison | None, fitted: CalibrationMap | None
+    diagnosis: Diagnosis,
+    after: Diagnosis | None,
+    comparison: Comparison | None,
+    fitted: CalibrationMap | None,
+    answers: Sequence[Answer],
 ) -> str:
     sections = [
         _opening(diagnosis, after),
         _diagrams(diagnosis, after),
         "" if comparison is None else comparison_section(comparison),
         "" if fitted is None else _map(fitted),
+        *map(answer_section, answers),
         *_tables(diagnosis, after),
         listed("Cautions", _cautions(diagnosis, after, comparison, fitted)),
         listed("Advice", (after or diagnosis).advice),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from calibrant.maps import RegressionMap
 from calibrant.report.markup import tag, words
 from calibrant.report.sections import (
+    Answer,
+    answer_section,
     comparison_section,
     document,
     facts_list,
@@ -30,6 +34,7 @@ def forecast_page(
     after: ForecastDiagnosis | None = None,
     comparison: Comparison | None = None,
     fitted: RegressionMap | None = None,
+    answers: Sequence[Answer] = (),
 ) -> str:
     """The report as HTML text; see `write`."""
     shown = {"": diagnosis} if after is None else {"Before": diagnosis, "After": after}
@@ -40,6 +45,7 @@ def forecast_page(
         _legend(),
         "" if comparison is None else comparison_section(comparison),
         "" if fitted is None else _map(fitted),
+        *map(answer_section, answers),
         *(_tables(when, each) for when, each in shown.items()),
         listed("Cautions", _cautions(shown, comparison, fitted)),
         listed("Advice", (after or diagnosis).advice),

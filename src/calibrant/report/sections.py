@@ -61,6 +61,26 @@ class Finding(Protocol):
     def calibrated(self) -> bool | None: ...
 
 
+class Answer(Protocol):
+    """An answer to a question of its own: a sentence and its tables."""
+
+    @property
+    def question(self) -> str: ...
+    @property
+    def cautions(self) -> tuple[str, ...]: ...
+    def sentence(self) -> str: ...
+    def tables(self) -> tuple[Table, ...]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+def answer_section(answer: Answer) -> str:
+    """A question, its answer in words, the tables behind it and what to beware of."""
+    sentence = answer.sentence()
+    drawn = words("h2", answer.question) + words("p", sentence)
+    drawn += "".join(table_section(table, said=sentence) for table in answer.tables())
+    return drawn + "".join(words("p", f"Caution: {caution}", class_="note") for caution in answer.cautions)
+
+
 def verdict_block(diagnosis: Finding, when: str) -> str:
     """The finding in large letters, the numbers behind it below."""
     finding, _, numbers = diagnosis.verdict.partition(". ")

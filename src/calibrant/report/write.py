@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from calibrant.maps import CalibrationMap, RegressionMap
 from calibrant.problems import FileError
 from calibrant.report.page import page
+from calibrant.report.sections import Answer
 from calibrant.results import SCHEMA
 from calibrant.verbs.compare import Comparison
 from calibrant.verbs.diagnose import Diagnosis
@@ -21,10 +24,12 @@ def write(
     after: Diagnosis | ForecastDiagnosis | None = None,
     comparison: Comparison | None = None,
     fitted: CalibrationMap | RegressionMap | None = None,
+    answers: Sequence[Answer] = (),
 ) -> None:
     """Write a report: `.html` is one page that needs nothing else, `.json` holds the same results as data.
 
     `after` is the diagnosis of the repaired predictions, `comparison` says what the repair changed, `fitted` is the map.
+    `answers` are answers to other questions about the same predictions, such as those of `trust`, `audit` and `where`.
 
     Examples
     --------
@@ -41,7 +46,7 @@ def write(
     if suffix not in makers:
         found = f"it ends in {suffix!r}" if suffix else "it has no ending"
         raise FileError(f"a report must end in .html or .json; {str(path)!r} does not: {found}")
-    text = makers[suffix](diagnosis, after=after, comparison=comparison, fitted=fitted)
+    text = makers[suffix](diagnosis, after=after, comparison=comparison, fitted=fitted, answers=answers)
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
@@ -54,8 +59,10 @@ def data(
     after: Diagnosis | ForecastDiagnosis | None = None,
     comparison: Comparison | None = None,
     fitted: CalibrationMap | RegressionMap | None = None,
+    answers: Sequence[Answer] = (),
 ) -> str:
     """The results as JSON; what was not given is left out."""
     given = {"diagnosis": diagnosis, "after": after, "comparison": comparison, "fitted": fitted}
-    content = {name: record.to_dict() for name, record in given.items() if record is not None}
+    content: dict[str, Any] = {name: record.to_dict() for name, record in given.items() if record is not None}
+    content |= {"answers": [each.to_dict() for each in answers]} if answers else {}
     return json.dumps({"schema": SCHEMA} | content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -10,6 +10,7 @@ from calibrant.simulate.grid import BiasGrid, bias_grid
 from calibrant.simulate.map_quality import MapQuality, map_quality, map_quality_table, rank_correlation
 from calibrant.simulate.named import NAMED_WORLDS, REAL_SIZES, named_world
 from calibrant.simulate.numbers import FriedmanWorld, GaussianWorld, NumberWorld
+from calibrant.simulate.power import Detection, detection, detection_table, detections
 from calibrant.simulate.scores import BetaScores, EmpiricalScores, Scores, UniformScores
 from calibrant.simulate.several import ClassWorld, DirichletWorld, LogisticNormalWorld
 from calibrant.simulate.shapes import ShapeWorld
@@ -24,6 +25,7 @@ __all__ = [
     "BiasGrid",
     "Calibrated",
     "ClassWorld",
+    "Detection",
     "DirichletWorld",
     "EmpiricalScores",
     "EmpiricalWorld",
@@ -56,6 +58,9 @@ __all__ = [
     "biases",
     "calibrated_world",
     "check_world",
+    "detection",
+    "detection_table",
+    "detections",
     "fit_world",
     "map_quality",
     "map_quality_table",

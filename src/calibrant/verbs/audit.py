@@ -28,9 +28,8 @@ DEEPEST = 3
 POWER = 0.8
 """Probability with which a detectable error is seen."""
 
-MANY_DRAWS, FEW_DRAWS = 9999, 999
-MOST_WORK = 1e9
-"""Steps taken without being asked: a few seconds."""
+DRAWS = ((9999, 1e9), (999, 5e10), (399, np.inf))
+"""How many draws unless told, and up to how many steps in all: seconds, half a minute, and what it takes."""
 
 METHODS = {
     False: "errors at the level the draws allow for all segments",
@@ -103,7 +102,7 @@ def audit(
     cut = _cut(predictions, features, groups, segments, kept, counts, cluster, (depth, n_bins, min_size, max_segments))
     family = family_of(event, predictions, cut, kept, cluster)
     if n_draws is None:
-        n_draws = MANY_DRAWS if family.work * MANY_DRAWS <= MOST_WORK else FEW_DRAWS
+        n_draws = next(draws for draws, most in DRAWS if family.work * draws <= most)
     plan = statistic, level, check_count(n_draws, "n_draws", 19), check_count(seed, "seed", 0)
     looks = [look(family, *plan)] + ([look(family.independent(), *plan)] if cluster else [])
     found = _Verdicts(cut, looks, statistic, level, margin)

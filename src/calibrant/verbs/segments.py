@@ -6,7 +6,7 @@ counted and compared cell by cell. Labels play no part in any of this: a segment
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from typing import Any
@@ -83,12 +83,16 @@ class Segments:
             together.setdefault(segment.columns, []).append(s)
         for chosen, places in together.items():
             levels, n_levels = _crossed(self.columns, self.firsts, chosen)
+            if len(places) == 1:
+                inside = levels == self.found[places[0]].level
+                parts[places[0]] = np.flatnonzero(inside[cells]).astype(np.int32)
+                continue
             owner = np.full(n_levels + 1, len(places), np.int16 if len(places) < 1 << 15 else np.int64)
             owner[[self.found[s].level for s in places]] = np.arange(len(places))
             owners = owner[levels][cells]  # level −1 reads the last entry: no owner
-            order = np.argsort(owners, kind="stable") if len(places) > 1 else np.flatnonzero(owners == 0)
+            order = np.argsort(owners, kind="stable").astype(np.int32)
             ends = np.cumsum(np.bincount(owners, minlength=len(places) + 1))[: len(places)]
-            for s, part in zip(places, np.split(order.astype(np.int32), ends), strict=False):
+            for s, part in zip(places, np.split(order, ends), strict=False):
                 parts[s] = part
         starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
         return np.concatenate(parts), starts
@@ -142,7 +146,7 @@ def _candidates(
     Marks are sums of random whole numbers, exact in floats; two of them leave no room for chance.
     """
     levels, n_levels = _crossed(columns, firsts, chosen)
-    inside = levels >= 0
+    inside = np.flatnonzero(levels >= 0)
     levels = levels[inside]
     sums = [
         np.bincount(levels, each[inside], n_levels) if n_levels > 1 else np.array([each[inside].sum()])
@@ -159,16 +163,14 @@ def _candidates(
     ]
 
 
-def _crossed(columns: Sequence[Column], firsts: NDArray[np.intp], chosen: Iterable[int]) -> tuple[NDArray[Any], int]:
+def _crossed(columns: Sequence[Column], firsts: NDArray[np.intp], chosen: tuple[int, ...]) -> tuple[NDArray[Any], int]:
     """The levels of several columns as one number for each cell, −1 where one has none; and how many there can be."""
-    levels: NDArray[Any] = np.zeros(len(firsts), np.int8)
-    n_levels = 1
-    for k in chosen:
+    if not chosen:
+        return np.zeros(len(firsts), np.int8), 1
+    levels, n_levels = columns[chosen[0]].codes[firsts], len(columns[chosen[0]].levels)
+    for k in chosen[1:]:
         codes, own = columns[k].codes[firsts], len(columns[k].levels)
-        if n_levels == 1:
-            levels = np.where(levels < 0, levels, codes)
-        else:
-            levels = np.where((levels < 0) | (codes < 0), -1, levels.astype(np.int64) * own + codes)
+        levels = np.where((levels < 0) | (codes < 0), -1, levels.astype(np.int64) * own + codes)
         n_levels *= own
     return levels, n_levels
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from html import escape
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -70,6 +70,8 @@ class Trust(Record):
     check: WorldCheck
     """do the data look like those of the world?"""
     cautions: tuple[str, ...] = ()
+
+    question: ClassVar[str] = "Which estimator to believe?"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", tuple(sorted(self.rows, key=lambda row: row.rmse)))
