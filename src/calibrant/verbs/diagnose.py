@@ -252,10 +252,14 @@ def _advice(calibrated: bool | None) -> tuple[str, ...]:
 
 
 def _cautions(predictions: Predictions, estimates: list[Estimate]) -> tuple[str, ...]:
-    found = [f"{e.title}: {c}" for e in estimates for c in e.cautions]
+    first: dict[str, str] = {}
+    for estimate in estimates:
+        for caution in estimate.cautions:
+            first.setdefault(caution, estimate.title)
+    found = [f"{title}: {caution}" for caution, title in first.items()]
     if predictions.n < FEW_ROWS:
         found.insert(0, f"{predictions.n} rows are few: an error of a few points cannot be told from noise")
-    return tuple(dict.fromkeys(found))
+    return tuple(found)
 
 
 def estimate_table(estimates: tuple[Estimate, ...]) -> Table:
