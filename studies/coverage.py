@@ -39,6 +39,22 @@ LARGE = 1_000_000
 """Rows that tell the true course of the cumulative error."""
 
 
+class Alternating:
+    """Confidences on a grid, every second too high and every other too low: errors that bins of neighbours hide."""
+
+    said = np.arange(1, 20) / 20
+    rates = np.minimum(said + 0.06 * (-1.0) ** np.arange(19), 1)
+
+    def draw(self, n, replications, rng):
+        rng = np.random.default_rng(rng)
+        which = rng.integers(0, 19, (replications, n))
+        rates = self.rates[which]
+        return self.said[which], (rng.random(which.shape) < rates).view(np.uint8), rates
+
+    def true_error(self, norm):
+        return float(np.mean(np.abs(self.rates - self.said) ** norm) ** (1 / norm))
+
+
 @cache
 def worlds():
     found = dict(NAMED_WORLDS)
@@ -48,6 +64,7 @@ def worlds():
     found["p^d confident 0.05"] = power_world(0.05, (2.8, 0.5))
     found["p^d rare 0.05"] = power_world(0.05, (1.0, 4.0))
     found["p^d tied 0.05"] = power_world(0.05, np.arange(1, 20) / 20)
+    found["alternating tied"] = Alternating()
     found["calibrated uniform"] = calibrated_world((1.0, 1.0))
     found["calibrated CIFAR-10"] = named_world("resnet110_c10", calibrated=True)
     found["calibrated CIFAR-100"] = named_world("densenet40_c100", calibrated=True)
@@ -105,6 +122,8 @@ def measured(case):
             found[r, 3 + k] = ends.low, ends.high, course[k]
         if (first + r) % FEWER == 0:
             found[r, 5] = *bootstrap_ends(p, y, rng), one
+            if isinstance(world, Alternating):
+                continue
             band = simultaneous_band(rows)
             ends = band.at(p)
             _, at, times = np.unique(p, return_inverse=True, return_counts=True)
@@ -128,6 +147,8 @@ def coverage(found, method):
     """Share of intervals that hold the truth, and their median width."""
     part = found[:, METHODS.index(method)]
     part = part[np.isfinite(part[:, 2])]
+    if not len(part):
+        return np.nan, np.nan
     held = (part[:, 0] <= part[:, 2] + EXACT) & (part[:, 2] <= part[:, 1] + EXACT)
     width = np.sqrt(part[:, 1]) - np.sqrt(part[:, 0]) if method == "L2 of bins" else part[:, 1] - part[:, 0]
     return held.mean(), np.median(width)
@@ -148,6 +169,8 @@ def page(found, sizes, took):
                     row.append(f"{100 * share:.1f} ({width:.3f})")
                 elif method == "bootstrap":
                     row.append(f"{100 * share:.0f} ({width:.3f})")
+                elif np.isnan(share):
+                    row.append("–")
                 else:
                     least.setdefault(method, []).append((share, name, n))
                     row.append(f"{100 * share:.0f}")
@@ -174,7 +197,23 @@ interval holds the truth, and the median width. At least 93.5 % is asked for.
 - **L2 of bins**: `squared_error_interval`, a closed formula, for the error of ⌈n^(1/3)⌉ equal-mass bins; width in RMS units.
 - **KS, Kuiper**: `cumulative_interval`.
 - **bootstrap of ECE**: percentiles of the 15-bin ECE of 200 resampled data sets, against the same truth as L1.
-- **band**: `simultaneous_band`; the true rate lies in the band at every prediction made.
+- **band**: `simultaneous_band`; the true rate lies in the band at every prediction made. It asks for rates that rise, which those of
+  the alternating world do not.
+
+Tried, and why not:
+
+- The closed formula for L2 (debiased square, two-part variance, normal quantiles) against the world's own error: 72 to 94 % on the
+  ten network worlds, as bins hide errors; with few misses at n = 100 also against the error of its bins: 83 to 94 %. So it is used
+  for bins only, with the variance at the upper end that such an error would have.
+- The path through the mean of all hundred priors of the Gaussian process: L2 85 to 89 % on CIFAR-10 worlds at n = 100, as "no change"
+  among the priors blurs the direction. Fourteen priors without it: 96 % and more, ten times as fast.
+- Twice or three times as many bins: no narrower, and 92 % on stairs at n = 1000.
+- The direction fitted on cells of equal mass alone: 86 % on densenet40_c10 at n = 10 000, where 5 % of the rows hold a change of
+  sign. Cells are cut at equal widths as well.
+- Inversion for statistics below what a calibrated model shows on average: the interval shrinks to 0, and errors of 0.005 are missed 5
+  to 7 % of the time from above. The upper end takes the average instead.
+- The credible interval of `posterior_error`: narrower; held 75 to 100 % in 12 cells of 60 data sets, least on stairs.
+- Isotonic confidence bands by drawing labels from the fit: 77 % of the points held at n = 200, 87 % at n = 1000.
 """
 
 

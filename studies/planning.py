@@ -17,9 +17,9 @@ from pathlib import Path
 import calibrant as cal
 from calibrant.simulate import calibrated_world, power_world
 from calibrant.simulate.power import detection_table, detections
-from calibrant.verbs.plan import plan
-from calibrant.verbs.plan_check import shown, tested
-from calibrant.verbs.sample_size import NORMAL, SquaredLaw, Variance, cube_root
+from calibrant.verbs.planning.check import shown, tested
+from calibrant.verbs.planning.plan import plan
+from calibrant.verbs.planning.sample_size import NORMAL, SquaredLaw, Variance, cube_root
 
 RESULTS = Path(__file__).parent / "results" / "planning.md"
 REPLICATIONS, QUICK = 2000, 100

@@ -131,10 +131,10 @@ from calibrant.verbs.decompose import decompose as decompose
 from calibrant.verbs.diagnose import Diagnosis as Diagnosis
 from calibrant.verbs.diagnose import diagnose as diagnose
 from calibrant.verbs.diagnose_regression import ForecastDiagnosis as ForecastDiagnosis
-from calibrant.verbs.plan import Plan as Plan
-from calibrant.verbs.plan import plan as plan
-from calibrant.verbs.plan_validation import ValidationPlan as ValidationPlan
-from calibrant.verbs.plan_validation import plan_validation as plan_validation
+from calibrant.verbs.planning.plan import Plan as Plan
+from calibrant.verbs.planning.plan import plan as plan
+from calibrant.verbs.planning.validation import ValidationPlan as ValidationPlan
+from calibrant.verbs.planning.validation import plan_validation as plan_validation
 from calibrant.verbs.recalibrate import recalibrate as recalibrate
 from calibrant.verbs.selective import selective_risk as selective_risk
 from calibrant.verbs.trust import Trust as Trust

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom
 
 from calibrant import InputError, Predictions
-from calibrant.interval import calibration_error_interval
-from calibrant.interval.calibration_error import KEPT
+from calibrant.interval import calibration_error_interval, classwise_intervals
+from calibrant.interval.calibration_error import KEPT, error_between
 from calibrant.interval.error_path import path_of
 from calibrant.interval.inversion import CLOSE, inverted
 from calibrant.kernels.error_path import direction
@@ -54,6 +54,26 @@ def test_the_path_begins_calibrated_and_the_error_grows(rng):
     assert law.at_most(law.mean) == pytest.approx(0.5, abs=0.1)
 
 
+def test_few_predictions_are_bins_and_err_each_in_its_own_way():
+    """Neighbours of opposite error, as in confidences on a grid: bins of neighbours would hide both."""
+    said = np.repeat([0.5, 0.55, 0.6, 0.65], 400)
+    rates = np.repeat([0.6, 0.45, 0.7, 0.55], 400)
+    y = np.arange(1600) % 400 < np.round(400 * rates)
+    path = path_of(Predictions(y, said).event())
+    assert len(path.bins) == 4
+    assert path.rough
+    assert path.statistic(1) == pytest.approx(0.1, abs=ROUNDING)
+    assert np.sign(path.away).tolist() == [1, -1, 1, -1]
+    found = calibration_error_interval(y, said)
+    assert 0.05 < found.low < 0.1 < found.high < 0.15
+
+
+def test_the_level_path_errs_by_as_much_everywhere():
+    path = path_of(Predictions([0, 1] * 100, [0.2, 0.4, 0.6, 0.8] * 50).event()).level()
+    gaps = path.rate(1e-3) - path.prob
+    assert np.abs(gaps) == pytest.approx(np.full(4, np.abs(gaps).mean()), rel=1e-3)  # a small step on a bent curve
+
+
 def test_one_prediction_is_a_rate():
     """With one distinct prediction the lower end is that of an exact test of a rate, but for the gamma distribution."""
     found = calibration_error_interval([1] * 70 + [0] * 30, [0.5] * 100)
@@ -93,6 +113,29 @@ def test_certain_and_always_wrong():
 
 def test_a_path_without_a_direction_shifts_all_log_odds():
     assert direction(np.array([0.0]), np.array([10.0]), np.array([5.0])).tolist() == [1.0]
+
+
+def test_classes_hold_all_at_once(rng):
+    probs = rng.dirichlet([1, 2, 3], 300)
+    labels = (rng.random(300)[:, None] > (probs**1.5 / (probs**1.5).sum(axis=1, keepdims=True)).cumsum(axis=1)).sum(
+        axis=1
+    )
+    table = classwise_intervals(labels, probs)
+    for k in range(3):
+        alone = calibration_error_interval(labels == k, probs[:, k], level=1 - 0.05 / 3)
+        assert (table.low[k], table.high[k]) == pytest.approx((alone.low, alone.high), abs=1e-9)  # 0.05/3 is rounded
+        assert table.low[k] <= table.values[k] <= table.high[k]
+    assert table.n.tolist() == np.bincount(labels, minlength=3).tolist()
+
+
+def test_the_value_between_is_where_the_law_has_its_median(rng):
+    path = path_of(Predictions(*sample(rng)).event())
+    value = error_between(path, 1)
+    grid = np.linspace(0, 8, 4001)
+    below = np.array([path.law(t, 1).at_most(path.statistic(1)) for t in grid])
+    assert value == pytest.approx(path.error(grid[np.abs(below - 0.5).argmin()], 1), abs=1e-3)  # the grid and CLOSE
+    calibrated = path_of(Predictions([0, 1] * 50, [0.5] * 100).event())
+    assert error_between(calibrated, 1) == 0
 
 
 def test_inversion_of_a_known_test():

@@ -7,7 +7,7 @@ import calibrant as cal
 from calibrant.plot.power import miss_rates, power_curve
 from calibrant.simulate import power_world
 from calibrant.simulate.power import detections
-from calibrant.verbs.plan import plan
+from calibrant.verbs.planning.plan import plan
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")

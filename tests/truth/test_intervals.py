@@ -65,6 +65,19 @@ def test_the_calibration_error_lies_in_its_interval(rng, record_testsuite_proper
 
 
 @pytest.mark.parametrize("n", [100, 1000])
+def test_errors_of_alternating_sign_on_a_grid_are_held(rng, n):
+    said = np.arange(1, 20) / 20
+    rates = said + 0.06 * (-1.0) ** np.arange(19)  # 1.01 at the end
+    held = []
+    for _ in range(200):
+        which = rng.integers(0, 19, n)
+        path = path_of(Predictions(rng.random(n) < rates[which], said[which]).event())
+        low, high = error_ends(path, 1, 0.95)
+        held.append(low <= np.abs(np.minimum(rates, 1) - said).mean() <= high)
+    assert_held(held)
+
+
+@pytest.mark.parametrize("n", [100, 1000])
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_squared_error_of_bins_lies_in_its_interval(rng, name, n):
     held, rule = [], EqualMass(cube_root(n))

@@ -47,9 +47,6 @@ def cut_of(columns, n, named=(), depth=3, least=1, most=10**6, n_bins=4):
     return segments_of(feature_columns(columns, ALL, counts, n, n_bins), list(named), counts, depth, least, most)
 
 
-# ── which segments ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 @given(st.data(), st.integers(1, 3), st.integers(1, 4))
 def test_segments_are_those_of_trying_every_combination(data, depth, least):
     n = data.draw(st.integers(1, 25))
@@ -113,13 +110,27 @@ def test_objects_with_gaps_are_categories():
     assert column.levels == ("city = Bern", "city = Oslo", "city = missing")
 
 
+def test_objects_that_are_numbers_are_quantities():
+    from decimal import Decimal
+
+    values = np.array([Decimal("0.5"), 1.5, None, np.float64(2.5), 4, pd.NA], dtype=object)
+    column = feature_column("x", values, np.ones(6), 2)
+    assert column.levels == ("x ≤ 1.5", "x > 1.5", "x missing")
+    answers = feature_column("x", np.array([True, None, False], dtype=object), np.ones(3), 2)
+    assert answers.levels == ("x = False", "x = True", "x = missing")
+
+
 def test_beyond_the_number_small_ones_with_many_conditions_go(said, people):
     found = audit(said, people, max_segments=10, n_draws=19)
     assert len(found) == 11  # all rows are always there
     assert all(len(s.conditions) == 1 for s in found.segments if s.name != "all rows")
-    assert any("beyond max_segments" in c for c in found.cautions)
+    wanted = (
+        "more than max_segments were found: small ones of 2 conditions, and those of more conditions were not looked at"
+    )
+    assert audit(said, people, max_segments=12, n_draws=19).cautions == (wanted,)
     named = audit(said, people, segments={"m": people["sex"] == "m"}, max_segments=1, n_draws=19)
     assert {s.name for s in named.segments} == {"all rows", "m", "sex = f"}  # named ones do not count
+    assert named["m"].same == ("sex = m",)
 
 
 def test_the_same_rows_are_one_segment(said, people):
@@ -133,9 +144,6 @@ def test_too_small_segments_are_left_out(said, people):
     alone = audit(said, {"sex": people["sex"]}, min_size=2500, n_draws=19)
     assert [s.name for s in alone.segments] == ["all rows"]
     assert alone.cautions == ("all 2 segments are smaller than min_size: only all rows together were looked at",)
-
-
-# ── draws and their judgement ──────────────────────────────────────────────────────────────────────────────────────
 
 
 def families(rng, how):
@@ -229,9 +237,6 @@ def test_adjusting_never_helps_a_segment(said, people):
     ordered = [s.adjusted for s in found.segments]
     assert ordered == sorted(ordered)
     assert found.p_value == ordered[0]
-
-
-# ── the verb ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_bad_cell_is_named_with_its_direction(said, people):
@@ -420,9 +425,6 @@ def test_named_masks_and_features_are_judged_together(said, people):
     assert {s.name for s in found.segments} == {"all rows", "sex = f", "sex = m", "old"}
 
 
-# ── what is shown ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def test_an_audit_prints_and_travels(said, people):
     found = audit(said, people, n_draws=199)
     assert Audit.from_json(found.to_json()) == found
@@ -447,9 +449,6 @@ def test_parts_stand_below_their_whole(said, people):
             above = next(other for other in reversed(names[:k]) if len(other) - len(other.lstrip()) < indent)
             whole, part = set(found[above.strip()].conditions), set(found[name.strip()].conditions)
             assert whole < part
-
-
-# ── refusals ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from calibrant.interval.band import Band
 from calibrant.interval.bands import band_of_bins, confidence_band, consistency_band, simultaneous_band
 from calibrant.interval.bootstrap import interval_of
-from calibrant.interval.calibration_error import calibration_error_interval
+from calibrant.interval.calibration_error import calibration_error_interval, classwise_intervals
 from calibrant.interval.clusters import ClusterMean, cluster_mean
 from calibrant.interval.cumulative import cumulative_interval
 from calibrant.interval.family import holm
@@ -18,6 +18,7 @@ __all__ = [
     "around",
     "band_of_bins",
     "calibration_error_interval",
+    "classwise_intervals",
     "cluster_mean",
     "confidence_band",
     "consistency_band",

@@ -19,13 +19,13 @@ def inverted(
     `too_high(t)` is how often a statistic as large as the one seen, or larger, comes about at t; `too_low(t)` how often one as
     small or smaller. The first grows with t and the second falls. Each end leaves out `chance`, and is found to within `close`.
     """
-    low = 0.0 if too_high(0.0) > chance else _crossing(lambda t: too_high(t) - chance, close)
-    high = _crossing(lambda t: chance - too_low(t), close)
+    low = 0.0 if too_high(0.0) > chance else crossing(lambda t: too_high(t) - chance, close)
+    high = crossing(lambda t: chance - too_low(t), close)
     return low, max(low, high)
 
 
-def _crossing(rising: Callable[[float], float], close: float) -> float:
-    """Where a function that is negative at 0 reaches 0."""
+def crossing(rising: Callable[[float], float], close: float = CLOSE) -> float:
+    """Where a rising function reaches 0, at 0 or beyond."""
     from scipy.optimize import brentq
 
     if rising(0.0) >= 0:

@@ -10,7 +10,7 @@ from calibrant.inputs import check_choice
 from calibrant.plot.reliability import fresh_axes
 from calibrant.problems import InputError
 from calibrant.simulate.power import Detection
-from calibrant.verbs.plan import Plan
+from calibrant.verbs.planning.plan import Plan
 
 DASHED = (0, (4, 3))
 
@@ -21,7 +21,7 @@ def power_curve(result: Plan, *, ax: Any = None, label: str | None = None) -> An
     Examples
     --------
     >>> from calibrant.plot.power import power_curve
-    >>> from calibrant.verbs.plan import plan
+    >>> from calibrant.verbs.planning.plan import plan
     >>> ax = power_curve(plan(error=0.03, mean_variance=0.12))
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('rows', 'power')

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from calibrant.detect.atoms import counts_rows, refuse_soft
 from calibrant.detect.null import FEW_CLUSTERS, IMPOSSIBLE
 from calibrant.inputs import check_choice, check_count, check_level, check_positive
+from calibrant.interval import normal_quantile
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Interval
@@ -32,8 +33,8 @@ DRAWS = ((9999, 1e9), (999, 5e10), (399, np.inf))
 """How many draws unless told, and up to how many steps in all: seconds, half a minute, and what it takes."""
 
 METHODS = {
-    False: "errors at the level the draws allow for all segments",
-    True: "sign flips of clusters, all segments at once",
+    False: "law under calibration, all segments at once",
+    True: "spread of the clusters, all segments at once",
 }
 
 
@@ -108,7 +109,7 @@ def audit(
     found = _Verdicts(cut, looks, statistic, level, margin)
     settings = {
         "depth": depth, "n_bins": n_bins, "min_size": min_size, "max_segments": max_segments, "n_draws": n_draws,
-        "seed": seed, "cluster": cluster, "too_small": cut.too_small, "beyond": cut.beyond,
+        "seed": seed, "cluster": cluster, "too_small": cut.too_small,
     }  # fmt: skip
     how = "signs of the errors turned, cluster by cluster" if cluster else "labels drawn from the predictions"
     return Audit(
@@ -213,7 +214,7 @@ class _Verdicts:
 
     def ends(self) -> tuple[Floats, Floats]:
         """Gaps that the observed sum does not refute, if it varied about them as it does about 0, or as the errors show if that is more."""
-        laws, sums, z = self.laws, self.look.sums, self.look.critical_gap
+        laws, sums, z = self.laws, self.look.sums, max(self.look.critical_gap, normal_quantile(self.level))
         low = (sums - laws.wider * laws.critical_sums(z, upward=False)) / laws.weight
         high = (sums + laws.wider * laws.critical_sums(z, upward=True)) / laws.weight
         mean = laws.said / laws.weight
@@ -221,7 +222,8 @@ class _Verdicts:
 
     def detectable(self) -> Floats:
         """Gap that scores above the critical value with 80 % probability, in whichever direction that is harder; ∞ where none can."""
-        laws, critical, z = self.laws, self.look.judged.critical, NormalDist().inv_cdf(POWER)
+        laws, z = self.laws, NormalDist().inv_cdf(POWER)
+        critical = max(self.look.judged.critical, normal_quantile(self.level))
         if self.statistic == "range":
             above = below = laws.critical_ranges(critical)
         else:
@@ -248,9 +250,10 @@ def _cautions(family: Family, found: Look, cut: Segments) -> tuple[str, ...]:
         cautions.append(
             f"all {cut.too_small:,} segments are smaller than min_size: only all rows together were looked at"
         )
-    if cut.beyond:
+    if cut.stopped is not None:
+        more = "" if cut.stopped == DEEPEST else ", and those of more conditions"
         cautions.append(
-            f"{cut.beyond:,} more segments are large enough but beyond max_segments: small ones with many conditions"
+            f"more than max_segments were found: small ones of {cut.stopped} conditions{more} were not looked at"
         )
     few = 0 if found.laws.erring is None else int((found.laws.erring < FEW_CLUSTERS).sum())
     if few:

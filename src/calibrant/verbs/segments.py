@@ -6,8 +6,10 @@ counted and compared cell by cell. Labels play no part in any of this: a segment
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -63,7 +65,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segments:
-    """Different segments, their cells, and how many were left out."""
+    """Different segments, their cells, and what was left out."""
 
     found: tuple[Segment, ...]
     cells: Codes
@@ -72,8 +74,8 @@ class Segments:
     """a row of each cell"""
     columns: tuple[Column, ...]
     too_small: int
-    beyond: int
-    """large enough, but more than were asked for"""
+    stopped: int | None
+    """conditions of the segments of which there were more than asked for; None if there were not"""
 
     def members(self, cells: Codes) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Places of the members of each segment among rows with these cells, in their order, one segment after the other; and starts."""
@@ -106,61 +108,61 @@ def segments_of(
     least: float,
     most: int,
 ) -> Segments:
-    """All rows (however few), every named segment, and those of up to `depth` conditions on the columns, `most` of them: few conditions and many rows
-    go first."""
+    """All rows, every named segment, and `most` others of up to `depth` conditions on the columns.
+
+    Those with few conditions go first, then those with many rows; where there are too many, more conditions are not tried.
+    """
     every = (*columns, *named)
     cells, firsts = _cells(every, len(counts))
     size = np.bincount(cells, counts, len(firsts)).astype(np.float64)
     marks = np.random.default_rng(0).integers(1, 1 << 30, (2, len(firsts))).astype(np.float64)
-    crossings = [(), *((k,) for k in range(len(columns), len(every)))]
-    crossings += [chosen for d in range(1, depth + 1) for chosen in combinations(range(len(columns)), d)]
+    stages: list[list[tuple[int, ...]]] = [[()], [(k,) for k in range(len(columns), len(every))]]
+    stages += [list(combinations(range(len(columns)), d)) for d in range(1, depth + 1)]
     found: dict[tuple[float, ...], Segment] = {}
-    too_small = 0
-    candidates: list[tuple[tuple[float, ...], Segment]] = []
-    for chosen in crossings:
-        few, large = _candidates(every, firsts, chosen, size, marks, least if chosen else 0)
+    too_small, asked = 0, 0
+    stopped: int | None = None
+    for stage, crossings in enumerate(stages):
+        few, large = _candidates(every, firsts, crossings, size, marks, least if stage else 0)
         too_small += few
-        candidates += large
-    candidates.sort(key=lambda pair: (len(pair[1].conditions), -pair[1].size, pair[1].name))
-    for key, segment in candidates:
-        if key in found:
-            found[key].same.append(segment.name)
-        else:
-            found[key] = segment
-    automatic = [key for key, segment in found.items() if segment.columns and segment.columns[0] < len(columns)]
-    for key in automatic[most:]:
-        del found[key]
-    return Segments(tuple(found.values()), cells, firsts, every, too_small, len(automatic[most:]))
+        for key, segment in large:
+            if key in found:
+                found[key].same.append(segment.name)
+            elif stage < 2 or len(found) - asked < most:
+                found[key] = segment
+            else:
+                stopped = stage - 1
+        if stopped is not None:
+            break
+        asked = len(found) if stage < 2 else asked
+    return Segments(tuple(found.values()), cells, firsts, every, too_small, stopped)
 
 
 def _candidates(
     columns: Sequence[Column],
     firsts: NDArray[np.intp],
-    chosen: tuple[int, ...],
+    crossings: Sequence[tuple[int, ...]],
     size: Floats,
     marks: Floats,
     least: float,
 ) -> tuple[int, list[tuple[tuple[float, ...], Segment]]]:
-    """How many levels of the chosen columns are too small; and the others, each with a mark that only the same rows share.
+    """How many levels of the crossings are too small; and the others, large ones first, each with a mark that only the same rows share.
 
     Marks are sums of random whole numbers, exact in floats; two of them leave no room for chance.
     """
-    levels, n_levels = _crossed(columns, firsts, chosen)
-    inside = np.flatnonzero(levels >= 0)
-    levels = levels[inside]
-    sums = [
-        np.bincount(levels, each[inside], n_levels) if n_levels > 1 else np.array([each[inside].sum()])
-        for each in (size, *marks)
-    ]
-    large = np.flatnonzero((sums[0] >= least) & (sums[0] > 0))
-    few = int(((sums[0] > 0) & (sums[0] < least)).sum())
-    return few, [
-        (
-            tuple(float(each[level]) for each in sums),
-            Segment(_conditions(columns, chosen, int(level)), chosen, int(level), float(sums[0][level])),
-        )
-        for level in large
-    ]
+    few, found = 0, []
+    for chosen in crossings:
+        levels, n_levels = _crossed(columns, firsts, chosen)
+        inside = np.flatnonzero(levels >= 0)
+        levels = levels[inside]
+        sums = [
+            np.bincount(levels, each[inside], n_levels) if n_levels > 1 else np.array([each[inside].sum()])
+            for each in (size, *marks)
+        ]
+        few += int(((sums[0] > 0) & (sums[0] < least)).sum())
+        for level in np.flatnonzero((sums[0] >= least) & (sums[0] > 0)).tolist():
+            segment = Segment(_conditions(columns, chosen, level), chosen, level, float(sums[0][level]))
+            found.append((tuple(float(each[level]) for each in sums), segment))
+    return few, sorted(found, key=lambda pair: (-pair[1].size, pair[1].name))
 
 
 def _crossed(columns: Sequence[Column], firsts: NDArray[np.intp], chosen: tuple[int, ...]) -> tuple[NDArray[Any], int]:
@@ -229,6 +231,8 @@ def mask_columns(segments: Any, kept: Any, n: int) -> list[Column]:
 
 def feature_column(name: Any, values: NDArray[Any], counts: Floats, n_bins: int) -> Column:
     """Quantile bins of a quantity; the values of a category, whole numbers with few values among them."""
+    if values.dtype.kind == "O":
+        values = _plain(values)
     if values.dtype.kind not in "iuf":
         return _categories(name, values, counts)
     numbers = values.astype(np.float64)
@@ -261,7 +265,7 @@ def _with_missing(name: Any, codes: Codes, levels: tuple[str, ...], there: NDArr
 def _categories(name: Any, values: NDArray[Any], counts: Floats | None) -> Column:
     """The values themselves; with `counts`, the rarer ones beyond MOST_LEVELS in one level."""
     if values.dtype.kind == "O":
-        values = np.array([MISSING if _is_missing(value) else str(value) for value in values.tolist()], dtype=str)
+        values = _plain(values).astype(str)
     distinct, codes = np.unique(values, return_inverse=True)
     codes = codes.ravel().astype(np.int32)
     levels = tuple(f"{name} = {value}" for value in distinct.tolist())
@@ -275,8 +279,20 @@ def _categories(name: Any, values: NDArray[Any], counts: Floats | None) -> Colum
     return Column(place[codes], (*(levels[k] for k in frequent), others))
 
 
+def _plain(values: NDArray[Any]) -> NDArray[Any]:
+    """Objects as numbers if all that are there are numbers, else as texts."""
+    there = [None if _is_missing(value) else value for value in values.tolist()]
+    if all(
+        value is None or (isinstance(value, int | float | np.number | Decimal) and not isinstance(value, bool))
+        for value in there
+    ):
+        return np.array([np.nan if value is None else float(value) for value in there])
+    return np.array([MISSING if value is None else str(value) for value in there], dtype=str)
+
+
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")  # noqa: PLR0124  NaN alone differs from itself
+    named = type(value).__name__ in ("NAType", "NaTType")
+    return value is None or named or (isinstance(value, float) and math.isnan(value))
 
 
 def _named_columns(features: Any) -> Iterator[tuple[Any, Any]]:

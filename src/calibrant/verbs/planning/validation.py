@@ -21,7 +21,7 @@ from calibrant.results import Record, Table, kind, number
 from calibrant.simulate.families import calibrated_world
 from calibrant.simulate.quadrature import integral
 from calibrant.simulate.scores import EmpiricalScores, Scores
-from calibrant.verbs.sample_size import NORMAL, smallest
+from calibrant.verbs.planning.sample_size import NORMAL, smallest
 
 Floats = NDArray[np.float64]
 OfRisk = Callable[[Floats, Floats, Floats], Floats]
@@ -175,7 +175,7 @@ def plan_validation(
 
     Examples
     --------
-    >>> from calibrant.verbs.plan_validation import plan_validation
+    >>> from calibrant.verbs.planning.validation import plan_validation
     >>> found = plan_validation(0.018, 0.8, log_odds=(-5, 2.5), oe_width=1)
     >>> [(each.name, each.n) for each in found.criteria]
     [('O/E', 906), ('calibration slope', 4554), ('c-statistic', 4252)]

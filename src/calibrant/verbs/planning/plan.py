@@ -19,9 +19,9 @@ from calibrant.problems import InputError
 from calibrant.results import Line, Record, Table, kind, number
 from calibrant.score import SCORES
 from calibrant.simulate.world import ScoreWorld
-from calibrant.verbs.plan_check import AROUND, PlanCheck, checked_power, checked_width, interval_estimate, shown
-from calibrant.verbs.plan_data import Like, like_these
-from calibrant.verbs.sample_size import (
+from calibrant.verbs.planning.check import AROUND, PlanCheck, checked_power, checked_width, interval_estimate, shown
+from calibrant.verbs.planning.data import Like, like_these
+from calibrant.verbs.planning.sample_size import (
     AbsoluteLaw,
     GapLaw,
     KuiperLaw,
@@ -184,7 +184,7 @@ def plan(
 
     Examples
     --------
-    >>> from calibrant.verbs.plan import plan
+    >>> from calibrant.verbs.planning.plan import plan
     >>> plan(error=0.03, mean_variance=0.12).n
     3321
     >>> plan(n=1000, mean_variance=0.12)

@@ -16,7 +16,7 @@ from calibrant.score import SCORES
 from calibrant.simulate.families import bent_world, calibrated_world
 from calibrant.simulate.fitting import fit_world
 from calibrant.simulate.world import BetaWorld, EmpiricalWorld, ScoreWorld
-from calibrant.verbs.sample_size import Variance
+from calibrant.verbs.planning.sample_size import Variance
 
 ROWS_FOR_SPREAD = 1 << 17
 """Rows drawn from a world to learn how much a score varies."""

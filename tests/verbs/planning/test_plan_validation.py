@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import calibrant as cal
 from calibrant.kernels.logits import sigmoid
 from calibrant.simulate import BetaWorld
-from calibrant.verbs.plan_validation import ValidationPlan, concordance, newcombe, plan_validation
+from calibrant.verbs.planning.validation import ValidationPlan, concordance, newcombe, plan_validation
 from tolerances import STANDARD_ERRORS
 
 HEART_VALVES = {"prevalence": 0.018, "c_statistic": 0.8, "oe_width": 1.0}

@@ -25,7 +25,7 @@ from calibrant.simulate.measuring import measured
 from calibrant.simulate.power import detections
 from calibrant.simulate.recipes import named
 from calibrant.simulate.world import World
-from calibrant.verbs.sample_size import NORMAL
+from calibrant.verbs.planning.sample_size import NORMAL
 
 Floats = NDArray[np.float64]
 

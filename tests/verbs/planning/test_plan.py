@@ -21,10 +21,10 @@ from calibrant.simulate import (
     named_world,
     power_world,
 )
-from calibrant.verbs import plan_check
-from calibrant.verbs.plan import Plan, plan
-from calibrant.verbs.plan_check import PlanCheck
-from calibrant.verbs.sample_size import (
+from calibrant.verbs.planning import check as plan_check
+from calibrant.verbs.planning.check import PlanCheck
+from calibrant.verbs.planning.plan import Plan, plan
+from calibrant.verbs.planning.sample_size import (
     AbsoluteLaw,
     GapLaw,
     KuiperLaw,
