@@ -163,6 +163,16 @@ def _asking() -> str:
   (CORP, never negative for one event), bins or any map, in-sample or cross-fitted. The parts add up exactly.
 - `upper_bound(predictions, score=…)`: no calibration error tied to the score exceeds this. Its root for Brier is `root_brier`.
 - A score of your own is one small class with `expected(probs, truth)`; see `Score`.
+
+How often the interval of `compare` holds the truth, and how far differences of plain ECEs are off: `studies/results/improvement.md`. Scores of
+forecasts of a number are in `regression.md`.
+
+## As losses in PyTorch
+
+`calibrant.adapt.losses` (extra `torch`) has the Brier, log and Dawid–Sebastiani scores, MMCE, SKCE and the canonical error as
+functions, truth first, `brier_loss(labels, logits=z)`, and as modules, torch's way, `BrierLoss()(z, labels)`. In float64 they are
+the numbers of the estimators. Scores can be trained on alone. Calibration errors cannot, as a network that says the same of every row
+may be calibrated: add them to a score, `LogLoss()(z, y) + 0.5 * MMCELoss()(z, y)`. They look at all pairs of rows of a batch.
 """
 
 

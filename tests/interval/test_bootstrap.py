@@ -70,6 +70,8 @@ def test_the_bootstrap_carries_its_caution(rng):
 def test_what_cannot_be_done_is_refused(rng):
     with pytest.raises(InputError, match="Estimate"):
         interval_of(lambda rows: 0.1, sample(rng))
+    with pytest.raises(InputError, match="one question"):
+        interval_of(cal.static_error, [0, 1, 2], np.eye(3) / 2 + 1 / 6)
     with pytest.raises(InputError, match="draws"):
         interval_of(cal.ece, sample(rng), draws=3)
     with pytest.raises(InputError, match="weights"):

@@ -326,6 +326,22 @@ def test_features_come_in_any_table(said, people, table):
     assert audit(said, table(people), n_draws=19) == audit(said, people, n_draws=19)
 
 
+def test_missing_categories_of_arrow_stay_missing():
+    column = pa.chunked_array(
+        [pa.array(["a", None, "b"]).dictionary_encode(), pa.array([None, "b"]).dictionary_encode()]
+    )
+    (found,) = feature_columns(pa.table({"s": column}), ALL, np.ones(5), 5, 4)
+    assert found.levels == ("s = a", "s = b", "s = missing")
+    assert found.codes.tolist() == [0, 2, 1, 2, 1]
+
+
+def test_one_row_tells_nothing():
+    (segment,) = audit(cal.Predictions([1], [0.5]), groups=["a"], n_draws=19).segments
+    assert (segment.interval.low, segment.interval.high) == (-0.5, 0.5)
+    assert segment.detectable is None
+    assert segment.adjusted == 1
+
+
 def test_groups_of_the_predictions_are_the_default(said, people):
     grouped = cal.Predictions(said.labels, said.probs, groups=people["sex"])
     assert audit(grouped, n_draws=99) == audit(said, groups=people["sex"], n_draws=99)

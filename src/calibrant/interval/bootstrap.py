@@ -71,7 +71,11 @@ def interval_of(
         seen, interval = _bootstrapped(estimator, predictions, view, method, level, draws, seed)
         return replace(seen, interval=interval, cautions=(*seen.cautions, CAUTION))
     seen = _asked(estimator, predictions, view)
-    event = predictions.event(predictions.view(view))
+    asked = predictions.view(view)
+    if seen.settings.get("view", asked if predictions.is_binary else None) != asked:
+        about = f"{seen.title} is about {seen.settings.get('view', 'the whole distribution')}"
+        raise InputError("estimator", "must measure one question for inversion", about, "Pass method='bootstrap'")
+    event = predictions.event(asked)
     if event.weights is not None:
         raise InputError("weights", "cannot be used with inversion", advice="Repeat rows, or pass method='bootstrap'")
     low, high = _worlds(estimator, event, seen.value, level, draws, seed)

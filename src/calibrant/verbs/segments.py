@@ -312,6 +312,8 @@ def _named_columns(features: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _of_rows(values: Any, argument: str, n: int) -> NDArray[Any]:
+    if hasattr(values, "cast") and hasattr(getattr(values, "type", None), "index_type"):
+        values = values.cast(values.type.value_type)  # Arrow 26 reads a missing category in chunks as the last one
     array = to_numpy(values, argument)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
