@@ -21,9 +21,23 @@ from calibrant.cli import main, screen
 from calibrant.cli.group import in_options
 from calibrant.estimate import ESTIMATORS
 from calibrant.maps import METHODS
-from calibrant.results import Table
+from calibrant.results import Record, Table
 
-COMMANDS = ["diagnose", "measure", "recalibrate", "apply", "compare", "decompose", "demo"]
+COMMANDS = [
+    "diagnose",
+    "measure",
+    "recalibrate",
+    "apply",
+    "compare",
+    "decompose",
+    "demo",
+    "trust",
+    "test",
+    "where",
+    "monitor",
+    "answers",
+    "plan",
+]
 
 
 def run(*arguments: object, code: int = 0) -> Result:
@@ -504,3 +518,45 @@ def test_a_view_no_measure_takes_is_wrong_usage(digits):
 def test_an_unknown_measure_is_wrong_usage_and_lists_the_known(digits):
     found = run("measure", digits / "test.csv", "ECEE", code=2)
     assert "There is no measure 'ECEE'. There are: ece, binned," in found.output
+
+
+@pytest.mark.parametrize(
+    "command", [("test",), ("where",), ("answers",), ("trust", "--replications", 3), ("plan", "--error", 0.05)]
+)
+def test_answers_in_words_and_as_json(event_file, command):
+    name, *options = command
+    text = run(name, event_file, *options).stdout
+    found = Record.from_json(run(name, event_file, *options, "--json").stdout)
+    assert found.sentence().split()[0] in text
+    assert all(table.title in text for table in found.tables())
+
+
+def test_a_small_p_value_fails_on_request(event_file):
+    result = run("test", event_file, "--draws", 99, "--fail-below", 0.05, code=1)
+    assert result.stderr == "Failed: p = 0.01 is at most 0.05.\n"
+
+
+def test_trust_goes_into_the_report(event_file, tmp_path):
+    run("trust", event_file, "--replications", 3, "--report", tmp_path / "r.html")
+    assert "Which estimator to believe?" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    run("trust", event_file, "--replications", 3, "--report", tmp_path / "r.json")
+    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["answers"][0]["kind"] == "Trust"
+
+
+def test_a_monitor_goes_on_where_it_stopped(event_file, tmp_path):
+    state = tmp_path / "watch.json"
+    once = json.loads(run("monitor", event_file, "--state", state, "--json").stdout)
+    twice = json.loads(run("monitor", event_file, "--state", state, "--json").stdout)
+    assert twice["n"] == 2 * once["n"]
+    result = run("monitor", event_file, "--state", state, "--fail-on-alarm", code=1)
+    assert result.stderr == "Failed: an alarm at 0.05.\n"
+    assert "too" in result.stdout
+
+
+@pytest.fixture
+def event_file(tmp_path, rng):
+    p = rng.random(300)
+    happened = (rng.random(300) < 0.3 + 0.4 * p).astype(int)
+    path = tmp_path / "event.csv"
+    path.write_text("label,prob\n" + "".join(f"{y},{q}\n" for y, q in zip(happened, p, strict=True)), encoding="utf-8")
+    return path

@@ -11,6 +11,17 @@ __version__ = "0.1.0"
 _HOMES = {
     "": ("plot", "report", "simulate"),
     "bins": ("Edges", "EqualMass", "EqualWidth"),
+    "detect": (
+        "calibration_test",
+        "cox_test",
+        "cumulative_test",
+        "hosmer_lemeshow_test",
+        "is_calibrated",
+        "multi_scale_test",
+        "skce_test",
+        "spiegelhalter_test",
+        "two_part_test",
+    ),
     "estimate.binned": ("binned_error", "ece"),
     "estimate.canonical": ("canonical_error",),
     "estimate.classwise": (

@@ -6,6 +6,15 @@ from calibrant import simulate as simulate
 from calibrant.bins import Edges as Edges
 from calibrant.bins import EqualMass as EqualMass
 from calibrant.bins import EqualWidth as EqualWidth
+from calibrant.detect import calibration_test as calibration_test
+from calibrant.detect import cox_test as cox_test
+from calibrant.detect import cumulative_test as cumulative_test
+from calibrant.detect import hosmer_lemeshow_test as hosmer_lemeshow_test
+from calibrant.detect import is_calibrated as is_calibrated
+from calibrant.detect import multi_scale_test as multi_scale_test
+from calibrant.detect import skce_test as skce_test
+from calibrant.detect import spiegelhalter_test as spiegelhalter_test
+from calibrant.detect import two_part_test as two_part_test
 from calibrant.estimate.binned import binned_error as binned_error
 from calibrant.estimate.binned import ece as ece
 from calibrant.estimate.canonical import canonical_error as canonical_error

@@ -353,6 +353,7 @@ class TestResult(Record):
     """what the errors look like, in words, where the p-value is small"""
 
     __test__: ClassVar[bool] = False  # not a test case, whatever its name says
+    question: ClassVar[str] = "Could a calibrated model have made these predictions?"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "statistic", float(self.statistic))
@@ -364,6 +365,19 @@ class TestResult(Record):
     def rejects(self, level: float = 0.05) -> bool:
         """Is calibration refused when false alarms are allowed with probability `level`?"""
         return self.p_value <= level
+
+    def sentence(self) -> str:
+        """The answer in words."""
+        chance = f"A calibrated model looks as bad with probability {number(self.p_value)}"
+        return f"{chance}: {self.finding}." if self.finding else f"{chance}."
+
+    def tables(self) -> tuple[Table, ...]:
+        """What each statistic says, where there are several."""
+        each = [part for part in self.parts.values() if isinstance(part, TestResult)]
+        rows = [(t.title, t.statistic, t.p_value, t.parts.get("adjusted", t.p_value), t.finding) for t in each]
+        rows.append((self.title, self.statistic, self.p_value, self.p_value, self.finding))
+        columns = ("statistic", "value", "p", "p, adjusted", "what it says")
+        return (Table(self.question, columns, tuple(rows), f"{self.null}."),)
 
     def details(self) -> str:
         """p-value, sample size and null in a line."""

@@ -47,6 +47,8 @@ def main() -> None:
       calibrant recalibrate valid.csv -o map.json     fit a repair
       calibrant compare test.csv map.json             does it help on other data?
       calibrant decompose test.csv                    where does the score come from?
+      calibrant test test.csv                         could a calibrated model have made these?
+      calibrant where test.csv                        where is it wrong?
       calibrant trust test.csv                        which estimator to believe at this size?
       calibrant plan test.csv --error 0.03            how many rows does it take?
       calibrant apply map.json new.csv -o better.csv  use it; needs no labels

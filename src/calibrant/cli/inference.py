@@ -1,7 +1,8 @@
-"""Commands about what the data can tell: which estimator to believe, how many rows it takes."""
+"""Commands about what the data can tell: tests, where errors lie, which estimator to believe, how many rows it takes."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 import calibrant as cal
 from calibrant.cli.commands import FILE, as_json, main, read, write_report
-from calibrant.cli.group import column_options
+from calibrant.cli.group import FAILED, column_options
 from calibrant.score import SCORES
 
 
@@ -41,17 +42,113 @@ def trust(
     found = cal.trust(predictions, **options, progress=not as_json)
     if report is not None:
         write_report(report, file, cal.diagnose(predictions, view=view, name=file.name), answers=[found])
-    if as_json:
-        click.echo(found.to_json())
-        return
-    from calibrant.cli import screen
+    shown(found, file, source, as_json)
 
-    terminal = screen.terminal()
-    terminal.print(f"{file.name}: {predictions.n:,} rows", style="bold")
-    terminal.print(source + "\n", style="dim")
-    terminal.print(found.sentence() + "\n", style="bold")
-    screen.show_table(terminal, found.table())
-    screen.show_list(terminal, "Caution", found.cautions, "yellow")
+
+@main.command(short_help="Could a calibrated model have made these predictions?")
+@click.argument("file", type=FILE)
+@click.option(
+    "--view", default="auto", metavar="VIEW", help="canonical, binary, top, or 'class NAME'.  [default: by the columns]"
+)
+@click.option(
+    "--draws", type=click.IntRange(1), metavar="N", help="Labels are redrawn so often.  [default: by the rows]"
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed, the same answer.")
+@click.option("--fail-below", type=click.FloatRange(0, 1), metavar="P", help="Exit with 1 if the p-value is at most P.")
+@column_options()
+@as_json
+def test(
+    file: Path, view: str, draws: int | None, seed: int, fail_below: float | None, as_json: bool, **columns: Any
+) -> None:
+    """Could a calibrated model have made these predictions? One exact p-value from several statistics, and what is wrong.
+
+    \b
+    Examples:
+      calibrant test test.csv
+      calibrant test test.parquet --view canonical
+      calibrant test test.csv --json --fail-below 0.01
+    """
+    predictions, source = read(file, columns)
+    found = cal.is_calibrated(predictions, view=view, n_draws=draws, seed=seed)
+    shown(found, file, source, as_json)
+    if fail_below is not None and found.rejects(fail_below):
+        click.echo(f"Failed: p = {found.p_value:.4g} is at most {fail_below:g}.", err=True)
+        click.get_current_context().exit(FAILED)
+
+
+@main.command(short_help="Where is it wrong?")
+@click.argument("file", type=FILE)
+@click.option("--view", default="auto", metavar="VIEW", help="binary, top, or 'class NAME'.  [default: by the columns]")
+@column_options()
+@as_json
+def where(file: Path, view: str, as_json: bool, **columns: Any) -> None:
+    """Over which predictions do errors pile up most, which way, and how sure is that?
+
+    \b
+    Examples:
+      calibrant where test.csv
+      calibrant where test.parquet --view top --json
+    """
+    predictions, source = read(file, columns)
+    shown(cal.where(predictions, view=view), file, source, as_json)
+
+
+@main.command(short_help="Is it still calibrated? Watch rows as they come.")
+@click.argument("file", type=FILE)
+@click.option("--state", type=FILE, metavar="PATH", help="What was seen before; read if it is there, then written.")
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="False alarms allowed, ever.",
+)
+@click.option("--fail-on-alarm", is_flag=True, help="Exit with 1 if there is an alarm.")
+@column_options()
+@as_json
+def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, as_json: bool, **columns: Any) -> None:
+    """Is it still calibrated? Rows in the order of time; look as often as you like, the error of an alarm does not grow.
+
+    \b
+    Examples:
+      calibrant monitor monday.csv --state watch.json
+      calibrant monitor tuesday.csv --state watch.json --fail-on-alarm
+    """
+    predictions, source = read(file, columns)
+    known = state is not None and state.exists()
+    watch = cal.Monitor.from_json(state.read_text(encoding="utf-8")) if known and state is not None else cal.Monitor()
+    watch.update(predictions, mark=file.name)
+    if state is not None:
+        state.write_text(watch.to_json(), encoding="utf-8")
+    change = watch.since(level)
+    if as_json:
+        told = {"n": watch.n, "e_value": watch.e_value, "p_value": watch.p_value, "alarm": watch.alarm(level)}
+        told |= {"direction": watch.direction(), "since": None if change is None else change.to_dict()}
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+    else:
+        click.echo(f"{source}\n{watch!r}" + ("" if change is None else f"\n{change!r}"))
+    if fail_on_alarm and change is not None:
+        click.echo(f"Failed: an alarm at {level:g}.", err=True)
+        click.get_current_context().exit(FAILED)
+
+
+@main.command(short_help="Can a language model's confidences be believed?")
+@click.argument("file", type=FILE)
+@column_options()
+@as_json
+def answers(file: Path, as_json: bool, **columns: Any) -> None:
+    """Can the confidences that came with answers be believed? Level by level, exactly, and what keeping unsure ones back would save.
+
+    The label says whether an answer was right, the probability how sure the model was; --groups names the question where some were
+    asked several times.
+
+    \b
+    Examples:
+      calibrant answers answers.csv --label correct --probs confidence
+      calibrant answers answers.jsonl --groups question
+    """
+    predictions, source = read(file, columns)
+    shown(cal.assess_answers(predictions, name=file.name), file, source, as_json)
 
 
 @main.command(short_help="How many rows does it take?")
@@ -118,18 +215,14 @@ def plan(
         check=check,
         replications=replications,
     )
+    shown(found, file, source, as_json)
+
+
+def shown(found: Any, file: Path | None, source: str, as_json: bool) -> None:
+    """An answer as JSON, or in words with its tables."""
     if as_json:
         click.echo(found.to_json())
         return
     from calibrant.cli import screen
 
-    terminal = screen.terminal()
-    if source:
-        terminal.print(source + "\n", style="dim")
-    terminal.print(found.sentence() + "\n", style="bold")
-    screen.show_table(terminal, found.table())
-    screen.show_list(terminal, "Assumes", found.assumptions, "dim")
-    screen.show_list(terminal, "Caution", found.cautions, "yellow")
-
-
-# --- end
+    screen.show_answer(screen.terminal(), found, file, source)

@@ -18,7 +18,10 @@ from rich.text import Text
 from calibrant.results import Table, number
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from calibrant.maps import CalibrationMap, RegressionMap
+    from calibrant.report.sections import Answer
     from calibrant.verbs.compare import Comparison
     from calibrant.verbs.diagnose import Diagnosis
     from calibrant.verbs.diagnose_regression import ForecastDiagnosis
@@ -112,6 +115,19 @@ def show_comparison(screen: Console, found: Comparison) -> None:
     screen.print()
     for table in found.tables():
         show_table(screen, table, note=table.note not in said)
+    show_list(screen, "Caution", found.cautions, "yellow")
+
+
+def show_answer(screen: Console, found: Answer, file: Path | None, source: str) -> None:
+    """Where the data come from, the answer in words, its tables and what to beware of."""
+    if file is not None:
+        screen.print(file.name, style="bold")
+        screen.print(source + "\n", style="dim")
+    said = found.sentence()
+    screen.print(said + "\n", style="bold")
+    for table in found.tables():
+        show_table(screen, table, note=table.note not in said)
+    show_list(screen, "Assumes", getattr(found, "assumptions", ()), "dim")
     show_list(screen, "Caution", found.cautions, "yellow")
 
 

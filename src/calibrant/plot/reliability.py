@@ -90,6 +90,7 @@ def reliability(
 
 
 def fresh_axes() -> Any:
+    """New axes in the size of a diagram."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:

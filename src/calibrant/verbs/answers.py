@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,12 @@ class AnswerReport(Record):
     """False: clearly not. None: these answers do not show an error."""
     verdict: str
     cautions: tuple[str, ...]
+
+    question: ClassVar[str] = "Can the confidences be believed?"
+
+    def sentence(self) -> str:
+        """The verdict."""
+        return self.verdict
 
     def __getitem__(self, name: str) -> Estimate:
         """An estimate by its name: accuracy, mean_gap, level_error, binned_error (as HLE prints it), selective_risk, sampled_error."""

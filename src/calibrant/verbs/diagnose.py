@@ -94,7 +94,7 @@ class Diagnosis(Record):
 
     def tables(self) -> tuple[Table, ...]:
         """What the terminal, the notebook and the report show."""
-        tests = () if self.test is None else (test_rows(self.test),)
+        tests = () if self.test is None else self.test.tables()
         return (estimate_table(self.estimates), *tests, bin_rows(self.bins, self.curve))
 
     def __repr__(self) -> str:
@@ -270,15 +270,6 @@ def estimate_table(estimates: tuple[Estimate, ...]) -> Table:
         how = ", ".join(str(e.settings[key]) for key in ("view", "bins") if key in e.settings)
         rows.append((e.title, e.value, interval, "" if e.noise_floor is None else number(e.noise_floor), how))
     return Table("Measured", ("quantity", "value", "95% interval", "if calibrated", "how"), tuple(rows))
-
-
-def test_rows(test: TestResult) -> Table:
-    """What each statistic of the omnibus test says."""
-    each = [part for part in test.parts.values() if isinstance(part, TestResult)]
-    rows = tuple((t.title, t.statistic, t.p_value, t.parts.get("adjusted", t.p_value), t.finding) for t in each)
-    whole = (("all together", test.statistic, test.p_value, test.p_value, test.finding),)
-    columns = ("statistic", "value", "p", "p, adjusted", "what it says")
-    return Table("Could a calibrated model have made these predictions?", columns, (*rows, *whole), f"{test.null}.")
 
 
 def bin_rows(bins: BinTable, curve: Curve) -> Table:

@@ -83,12 +83,13 @@ class Segments:
         together: dict[tuple[int, ...], list[int]] = {}
         for s, segment in enumerate(self.found):
             together.setdefault(segment.columns, []).append(s)
+        rows = self.firsts[cells]
         for chosen, places in together.items():
-            levels, n_levels = _crossed(self.columns, self.firsts, chosen)
             if len(places) == 1:
-                inside = levels == self.found[places[0]].level
-                parts[places[0]] = np.flatnonzero(inside[cells]).astype(np.int32)
+                inside = _crossed(self.columns, rows, chosen)[0] == self.found[places[0]].level
+                parts[places[0]] = np.flatnonzero(inside).astype(np.int32)
                 continue
+            levels, n_levels = _crossed(self.columns, self.firsts, chosen)
             owner = np.full(n_levels + 1, len(places), np.int16 if len(places) < 1 << 15 else np.int64)
             owner[[self.found[s].level for s in places]] = np.arange(len(places))
             owners = owner[levels][cells]  # level −1 reads the last entry: no owner

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,8 @@ class Where(Record):
     curve: Line
     cautions: tuple[str, ...] = ()
 
+    question: ClassVar[str] = "Where is it wrong?"
+
     @property
     def p_value(self) -> float | None:
         """Of the test; None where labels cannot be redrawn."""
@@ -88,15 +90,18 @@ class Where(Record):
         )
         return (Table("Where", ("quantity", "value"), rows),)
 
-    def __repr__(self) -> str:
-        cautions = [f"  caution: {c}" for c in self.cautions]
+    def sentence(self) -> str:
+        """The stretch in words, and the part of it that is most clearly wrong."""
         if not self.value:
-            return "\n".join(["Nowhere: errors do not add up over any stretch of predictions.", *cautions])
+            return "Nowhere: errors do not add up over any stretch of predictions."
         chance = "" if self.p_value is None else f", p = {number(self.p_value)}"
         stretch = f"Between {number(self.low)} and {number(self.high)} the model {self.direction}"
         said, core_said = _against(self.mean_prob, self.label_rate), _against(self.core_mean_prob, self.core_label_rate)
         core = f"Most clearly between {number(self.core[0])} and {number(self.core[1])}: {core_said}."
-        return "\n".join([f"{stretch}: {said} ({self.rows:,.6g} rows{chance}).", core, *cautions])
+        return f"{stretch}: {said} ({self.rows:,.6g} rows{chance}).\n{core}"
+
+    def __repr__(self) -> str:
+        return "\n".join([self.sentence(), *(f"  caution: {c}" for c in self.cautions)])
 
 
 def _against(said: float, happened: float) -> str:

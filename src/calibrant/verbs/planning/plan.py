@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -81,6 +81,8 @@ class Plan(Record):
     assumptions: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
 
+    question: ClassVar[str] = "How many rows does it take?"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "beside", MappingProxyType(dict(self.beside)))
 
@@ -106,6 +108,10 @@ class Plan(Record):
         if self.goal == "n" and self.error is not None:
             told += f" One of {number(self.error)} is found with power {self.reached:.1%}."
         return told
+
+    def tables(self) -> tuple[Table, ...]:
+        """What the terminal and the report show."""
+        return (self.table(),)
 
     def table(self) -> Table:
         """The answer, by formula and simulated where it was checked."""
