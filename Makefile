@@ -4,7 +4,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test slow peers check format scoreboard bench bench-estimators bench-maps bench-scores clean
+.PHONY: help demo test slow peers check format scoreboard bench bench-estimators bench-maps bench-tests bench-scores clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,6 +42,9 @@ bench-maps: $(VENV)/.peers ## every map against the fastest peer that reaches th
 
 bench-scores: $(VENV)/.test ## the scores in units of a memory pass
 	$(BIN)/python -m benchmarks.scores
+
+bench-tests: $(VENV)/.test ## exact tests and audits: rows and draws a second
+	$(BIN)/python -m benchmarks detect audit
 
 scoreboard: $(VENV)/.test ## every estimator on every world with a known truth; writes studies/results/scoreboard.*
 	$(BIN)/python -m studies.scoreboard $(ARGS)

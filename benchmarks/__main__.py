@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import binned, estimators, import_time, maps, scores, sort_units
+from benchmarks import audit, binned, detect, estimators, import_time, maps, scores, sort_units
 
 BENCHMARKS = {
     "import_time": import_time.main,
@@ -13,6 +13,8 @@ BENCHMARKS = {
     "estimators": estimators.main,
     "maps": maps.main,
     "scores": scores.main,
+    "detect": detect.main,
+    "audit": audit.main,
 }
 
 for name in sys.argv[1:] or BENCHMARKS:

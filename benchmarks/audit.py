@@ -12,7 +12,7 @@ import numpy as np
 import calibrant as cal
 from benchmarks.harness import Report
 from calibrant.kernels.blocks import n_cores
-from calibrant.verbs.audit import audit
+from calibrant.verbs.auditing.audit import audit
 
 ROWS, SEGMENTS = 1_000_000, 1000
 GOAL = 60.0

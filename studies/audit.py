@@ -18,9 +18,9 @@ from scipy.special import expit, logit, ndtr
 
 import calibrant as cal
 from calibrant.interval import holm
-from calibrant.verbs.audit import audit
-from calibrant.verbs.segment_draws import drawn, family_of, laws_of, step_down
-from calibrant.verbs.segments import feature_columns, segments_of
+from calibrant.verbs.auditing.audit import audit
+from calibrant.verbs.auditing.draws import drawn, family_of, laws_of, step_down
+from calibrant.verbs.auditing.segments import feature_columns, segments_of
 
 RESULTS = Path(__file__).parent / "results"
 ROWS, VALUES, DRAWS, LEVEL = 4000, (5, 5, 4), 399, 0.95

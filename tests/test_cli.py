@@ -560,3 +560,18 @@ def event_file(tmp_path, rng):
     path = tmp_path / "event.csv"
     path.write_text("label,prob\n" + "".join(f"{y},{q}\n" for y, q in zip(happened, p, strict=True)), encoding="utf-8")
     return path
+
+
+def test_audit_names_the_segments_that_are_wrong(tmp_path, rng):
+    n = 2000
+    p, sex, age = rng.random(n), rng.choice(["f", "m"], n), rng.integers(18, 90, n)
+    happened = rng.random(n) < np.where(sex == "f", p**2, p)
+    path = tmp_path / "people.csv"
+    lines = [f"{int(y)},{q},{s},{a}" for y, q, s, a in zip(happened, p, sex, age, strict=True)]
+    path.write_text("\n".join(["label,prob,sex,age", *lines]), encoding="utf-8")
+    shown = run("audit", path, "--by", "sex,age", "--fail-if-wrong", code=1).output
+    assert re.search(r"sex = f +[\d,]+ +0\.\d+ .* too high", shown)
+    found = json.loads(run("audit", path, "--by", "sex", "--json").output)
+    assert {s["name"] for s in found["segments"]} == {"all rows", "sex = f", "sex = m"}
+    assert "age" in run("audit", path).output  # all columns that the predictions do not use
+    assert "'height' is not among" in run("audit", path, "--by", "height", code=3).output

@@ -121,6 +121,7 @@ _HOMES = {
         "ranked_probability_score",
         "spherical_score",
     ),
+    "verbs.auditing.audit": ("Audit", "AuditedSegment", "audit"),
     "verbs.answers": ("AnswerReport", "ConfidenceLevels", "assess_answers"),
     "verbs.compare": ("Comparison", "Comparisons", "compare"),
     "verbs.decompose": ("Decomposition", "decompose"),

@@ -132,6 +132,9 @@ from calibrant.score import spherical_score as spherical_score
 from calibrant.verbs.answers import AnswerReport as AnswerReport
 from calibrant.verbs.answers import ConfidenceLevels as ConfidenceLevels
 from calibrant.verbs.answers import assess_answers as assess_answers
+from calibrant.verbs.auditing.audit import Audit as Audit
+from calibrant.verbs.auditing.audit import AuditedSegment as AuditedSegment
+from calibrant.verbs.auditing.audit import audit as audit
 from calibrant.verbs.compare import Comparison as Comparison
 from calibrant.verbs.compare import Comparisons as Comparisons
 from calibrant.verbs.compare import compare as compare

@@ -60,6 +60,15 @@ def test_one_event_and_its_two_classes_agree(rng, estimator):
         assert one.p_value == pytest.approx(two.p_value, abs=STANDARD_ERRORS * np.sqrt(0.5 / 1999))
 
 
+def test_turned_signs_are_said_to_be_rough_where_little_is_left_to_chance(rng):
+    sure, unsure = np.full(60, 0.99), np.full(200, 0.5)
+    words = "predictions leave little to chance (Σp(1 − p) = 0.6): turned signs are rough. Use method='exact'"
+    for probs in (sure, np.stack([1 - sure, sure], axis=1)):
+        found = skce_test(np.ones(60, int), probs, method="asymptotic", bandwidth=0.3, n_draws=19)
+        assert found.cautions == (words,)
+    assert skce_test(np.arange(200) % 2, unsure, method="asymptotic", bandwidth=0.3, n_draws=19).cautions == ()
+
+
 def test_the_bound_by_hand():
     found = skce_test([0, 0, 1, 0], [0.9] * 4, method="bound", kernel="gaussian", bandwidth=1.0)
     # errors ±√2·(−0.9, −0.9, 0.1, −0.9); six pairs: 3 of 1.62 and 3 of −0.18

@@ -8,7 +8,7 @@ import pytest
 import calibrant as cal
 from calibrant.plot.segments import COLORS, segments
 from calibrant.problems import InputError, MissingExtra
-from calibrant.verbs.audit import audit
+from calibrant.verbs.auditing.audit import audit
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")

@@ -101,7 +101,7 @@ def test_figures_are_those_of_the_values():
 def test_errors_of_the_figures_are_honest(rng):
     """Over many runs of a normal estimator the figures scatter as much as they say."""
 
-    def noise(predictions):  # noqa: ARG001  (an estimator that only adds noise to 0.05)
+    def noise(predictions):  # an estimator that only adds noise to 0.05
         return 0.05 + 0.01 * rng.normal()
 
     runs = [bias(noise, power_world(0.05), 1, 200, truth=0.05) for _ in range(200)]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.verbs.audit import audit
+from calibrant.verbs.auditing.audit import audit
 from tolerances import STANDARD_ERRORS
 
 pytestmark = pytest.mark.slow

@@ -15,9 +15,9 @@ from calibrant.kernels import blocks
 from calibrant.kernels.null_draws import replicate_seeds
 from calibrant.problems import InputError
 from calibrant.verbs import segment_draws
-from calibrant.verbs.audit import Audit, audit
-from calibrant.verbs.segment_draws import critical_score, drawn, family_of, laws_of, step_down
-from calibrant.verbs.segments import feature_column, feature_columns, segments_of
+from calibrant.verbs.auditing.audit import Audit, audit
+from calibrant.verbs.auditing.draws import critical_score, drawn, family_of, laws_of, step_down
+from calibrant.verbs.auditing.segments import feature_column, feature_columns, segments_of
 from naive.audit import adjusted_p_values, course, every_segment
 from tolerances import ROUNDING, STANDARD_ERRORS
 

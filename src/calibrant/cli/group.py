@@ -14,7 +14,10 @@ from calibrant.problems import CalibrantError, InputError
 
 EXIT_CODES = (
     ("0", "Fine."),
-    ("1", "The data failed a condition you set: --fail-above, --fail-if-worse."),
+    (
+        "1",
+        "The data failed a condition you set: --fail-above, --fail-if-worse, --fail-below, --fail-if-wrong, --fail-on-alarm.",
+    ),
     ("2", "The command was not understood."),
     ("3", "The input cannot be used: a bad file or bad values."),
 )
@@ -111,7 +114,7 @@ def column_options(*names: str) -> Callable[[F], F]:
 def in_options(error: Exception) -> str:
     """An error text with `label='y'` and `normalize=True` put as `--label y` and `--normalize`."""
     text = str(error)
-    names = "|".join((*COLUMN_OPTIONS, *FORECAST_OPTIONS, "view", "score", "method"))
+    names = "|".join((*COLUMN_OPTIONS, *FORECAST_OPTIONS, "view", "score", "method", "by"))
     if isinstance(error, InputError) and re.fullmatch(names, error.argument) and text.startswith(error.argument):
         text = f"--{text}"
     text = text.replace("overwrite=True", "--force").replace(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 import calibrant as cal
+from calibrant import files
 from calibrant.cli.commands import FILE, as_json, main, read, write_report
 from calibrant.cli.group import FAILED, column_options
 from calibrant.score import SCORES
@@ -93,6 +94,75 @@ def where(file: Path, view: str, as_json: bool, **columns: Any) -> None:
     shown(cal.where(predictions, view=view), file, source, as_json)
 
 
+@main.command(short_help="In which segments is it wrong?")
+@click.argument("file", type=FILE)
+@click.option("--by", metavar="NAMES", help="Columns to cut segments from, joined by commas.  [default: all others]")
+@click.option(
+    "--statistic",
+    type=click.Choice(["both", "gap", "range"]),
+    default="both",
+    show_default=True,
+    help="gap: told too high or too low; range: also errors that cancel.",
+)
+@click.option(
+    "--depth", type=click.IntRange(1, 3), default=3, show_default=True, help="Conditions of a segment, at most."
+)
+@click.option("--min-size", type=click.IntRange(1), default=50, show_default=True, help="Rows of a segment, at least.")
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.05,
+    show_default=True,
+    metavar="X",
+    help="The error that matters to you.",
+)
+@click.option("--cluster", is_flag=True, help="Rows of the same group may depend on each other.")
+@click.option("--view", default="auto", metavar="VIEW", help="binary, top, or 'class NAME'.  [default: by the columns]")
+@column_options()
+@as_json
+@click.option("--fail-if-wrong", is_flag=True, help="Exit with 1 if any segment is called wrong.")
+def audit(
+    file: Path,
+    by: str | None,
+    statistic: Literal["both", "gap", "range"],
+    depth: int,
+    min_size: int,
+    margin: float,
+    cluster: bool,
+    view: str,
+    as_json: bool,
+    fail_if_wrong: bool,
+    **columns: Any,
+) -> None:
+    """In which segments of the data is the model wrong?
+
+    Segments are cut from the other columns of the file: values of categories, quantile bins of numbers, and up to three of these
+    combined. Among many segments some look bad by chance; the probability that any is called wrong by mistake is at most 5 %.
+
+    \b
+    Examples:
+      calibrant audit test.csv --by age,sex,country
+      calibrant audit test.parquet --label y --probs 'prob_*' --by site --min-size 200
+      calibrant audit answers.csv --by topic --groups question --cluster
+      calibrant audit test.csv --by age,sex --json --fail-if-wrong > audit.json
+    """
+    predictions, chosen = files.read_with_columns(file, **columns)
+    found = cal.audit(
+        predictions,
+        files.read_features(file, by, chosen),
+        view=view,
+        statistic=statistic,
+        depth=depth,
+        min_size=min_size,
+        margin=margin,
+        cluster=cluster,
+    )
+    shown(found, file, str(chosen), as_json)
+    if fail_if_wrong and found.found:
+        click.echo(f"Failed: {len(found.found)} segments are called wrong.", err=True)
+        click.get_current_context().exit(FAILED)
+
+
 @main.command(short_help="Is it still calibrated? Watch rows as they come.")
 @click.argument("file", type=FILE)
 @click.option("--state", type=FILE, metavar="PATH", help="What was seen before; read if it is there, then written.")
@@ -122,7 +192,12 @@ def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, a
         state.write_text(watch.to_json(), encoding="utf-8")
     change = watch.since(level)
     if as_json:
-        told = {"n": watch.n, "e_value": watch.e_value, "p_value": watch.p_value, "alarm": watch.alarm(level)}
+        told: dict[str, Any] = {
+            "n": watch.n,
+            "e_value": watch.e_value,
+            "p_value": watch.p_value,
+            "alarm": watch.alarm(level),
+        }
         told |= {"direction": watch.direction(), "since": None if change is None else change.to_dict()}
         click.echo(json.dumps(told, indent=2, ensure_ascii=False))
     else:

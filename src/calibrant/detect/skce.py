@@ -30,6 +30,11 @@ Floats = NDArray[np.float64]
 MOST_ROWS = 4000
 """Rows whose kernel is held as a matrix, of 128 MB."""
 
+LITTLE_CHANCE = 25.0
+"""Σp(1 − p) below which turning signs is told to be rough: see studies/results/false_alarms.md."""
+
+TURNED = "signs of the errors turned round"
+
 METHODS = ("exact", "asymptotic", "bound")
 
 
@@ -49,7 +54,7 @@ def skce_test(
     """Is the whole distribution calibrated? A test of the squared kernel calibration error, which is 0 only if it is.
 
     `exact` draws classes from the predictions. `asymptotic` turns the signs of the rows' errors round at random, which gives
-    the law of the statistic for many rows and asks nothing of the predictions but independence. `bound` is Hoeffding's: a
+    the law of the statistic for many rows whose labels are uncertain. `bound` is Hoeffding's: a
     p-value that is never too small, and far too large in practice. Kernel and bandwidth are those of `cal.skce`.
 
     Examples
@@ -109,7 +114,9 @@ def _event(predictions: Predictions, method: str, options: dict[str, Any], n_dra
     found = drawn(
         TurnedSigns(atoms), [statistics.laplace_pairs(atoms, width, estimator, turned=True)], plan.n_draws, made
     )
-    return _result(found.values[:, 0], coin, plan, "signs of the errors turned round", atoms.n, options, "asymptotic")
+    return _result(
+        found.values[:, 0], coin, plan, TURNED, atoms.n, options, "asymptotic", _rough(float(atoms.variance.sum()))
+    )
 
 
 def _single_rows(atoms: Atoms) -> Atoms:
@@ -138,7 +145,14 @@ def _whole(rows: WholeRows, method: str, options: dict[str, Any], n_draws: Any, 
         values = _drawn(rows, kappa, seeds, options["estimator"])
         return _result(values, coin, plan, NULL, rows.n, options, "exact", cautions(rows))
     values = _turned(rows, kappa, seeds, options["estimator"])
-    return _result(values, coin, plan, "signs of the errors turned round", rows.n, options, "asymptotic")
+    left = float((1 - np.einsum("ik,ik->i", rows.probs, rows.probs)).sum()) / 2
+    return _result(values, coin, plan, TURNED, rows.n, options, "asymptotic", _rough(left))
+
+
+def _rough(chance: float) -> tuple[str, ...]:
+    """A caution where predictions are so sure that few rows can err: Σp(1 − p) is small."""
+    few = f"predictions leave little to chance (Σp(1 − p) = {chance:.1f}): turned signs are rough. Use method='exact'"
+    return (few,) if chance < LITTLE_CHANCE else ()
 
 
 def kernel_matrix(probs: Floats, kernel: str, bandwidth: float) -> Floats:

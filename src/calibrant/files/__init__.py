@@ -2,7 +2,7 @@
 
 from calibrant.files.columns import NAMES, NONE, Columns, UnknownColumn, choose
 from calibrant.files.forecasts import ForecastColumns, SaidForecasts, read_forecasts, read_said_forecasts
-from calibrant.files.reading import Said, read, read_said, read_with_columns
+from calibrant.files.reading import Said, read, read_features, read_said, read_with_columns
 from calibrant.files.saving import write
 from calibrant.files.wording import worded
 
@@ -16,6 +16,7 @@ __all__ = [
     "UnknownColumn",
     "choose",
     "read",
+    "read_features",
     "read_forecasts",
     "read_said",
     "read_said_forecasts",

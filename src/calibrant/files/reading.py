@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import inputs
-from calibrant.files.columns import NONE, Columns, choose
-from calibrant.files.formats import open_store
+from calibrant.files.columns import NONE, Columns, UnknownColumn, choose
+from calibrant.files.formats import check_distinct, open_store, telling
 from calibrant.files.values import load, matched, stacked, truth_of
 from calibrant.files.wording import worded
 from calibrant.predictions import Predictions
@@ -120,3 +120,20 @@ def _split(classes: Any) -> tuple[Any, ...] | None:
         return None
     parts = [part.strip() for part in classes.split(",")] if isinstance(classes, str) else classes
     return tuple(part.item() if isinstance(part, np.generic) else part for part in parts)
+
+
+def read_features(path: str | Path, names: str | None, chosen: Columns) -> Any:
+    """The columns of a file to cut segments from: those named, joined by commas, or all that the predictions do not use."""
+    store = open_store(Path(path))
+    wanted = [name.strip() for name in names.split(",")] if names else [n for n in store.names if n not in chosen.used]
+    unknown = [name for name in wanted if name not in store.names]
+    if unknown or not wanted:
+        found = (
+            f"{unknown[0]!r} is not among {inputs.listed(store.names)}"
+            if unknown
+            else "all are used by the predictions"
+        )
+        raise UnknownColumn("by", f"must name columns of {path}", found)
+    check_distinct(store, wanted)
+    with telling("read", store.path):
+        return store.load(wanted, [])

@@ -14,7 +14,7 @@ from calibrant.results import ClassTable, Interval
 
 METHOD = "test inversion along the fitted curve"
 
-KEPT = 0.8
+KEPT = 0.6
 """Share of 1 − level that the tests may use; the rest is for the path, which is fitted and not known."""
 
 

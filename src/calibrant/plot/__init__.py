@@ -4,5 +4,15 @@ from calibrant.plot.bias import bias_curves, bias_grid
 from calibrant.plot.decision import decision, risk_coverage
 from calibrant.plot.power import miss_rates, power_curve
 from calibrant.plot.reliability import reliability
+from calibrant.plot.segments import segments
 
-__all__ = ["bias_curves", "bias_grid", "decision", "miss_rates", "power_curve", "reliability", "risk_coverage"]
+__all__ = [
+    "bias_curves",
+    "bias_grid",
+    "decision",
+    "miss_rates",
+    "power_curve",
+    "reliability",
+    "risk_coverage",
+    "segments",
+]

@@ -8,7 +8,7 @@ from calibrant.inputs import check_count
 from calibrant.plot.reliability import LEAST_AREA, POINT_AREA
 from calibrant.problems import InputError, MissingExtra
 from calibrant.results import number
-from calibrant.verbs.audited import Audit
+from calibrant.verbs.auditing.audited import Audit
 
 COLORS = {
     "too high": "tab:red",
@@ -36,7 +36,7 @@ def segments(audit: Audit, *, most: int = 20, ax: Any = None) -> Any:
     --------
     >>> import numpy as np, calibrant as cal
     >>> from calibrant.plot.segments import segments
-    >>> from calibrant.verbs.audit import audit
+    >>> from calibrant.verbs.auditing.audit import audit
     >>> rng = np.random.default_rng(0)
     >>> p, team = rng.random(900), rng.choice(["a", "b", "c"], 900)
     >>> ax = segments(audit(cal.Predictions(rng.random(900) < p, p), groups=team))

@@ -31,7 +31,7 @@ from calibrant.kernels.segments import (
     walk_tile,
 )
 from calibrant.predictions import Event, Predictions
-from calibrant.verbs.segments import Codes, Segments
+from calibrant.verbs.auditing.segments import Codes, Segments
 
 Floats = NDArray[np.float64]
 

@@ -15,9 +15,9 @@ from calibrant.interval import normal_quantile
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Interval
-from calibrant.verbs.audited import Audit, AuditedSegment, Verdict
-from calibrant.verbs.segment_draws import CLOSE, Family, Look, family_of, look
-from calibrant.verbs.segments import Segments, feature_columns, group_column, mask_columns, segments_of
+from calibrant.verbs.auditing.audited import Audit, AuditedSegment, Verdict
+from calibrant.verbs.auditing.draws import CLOSE, Family, Look, family_of, look
+from calibrant.verbs.auditing.segments import Segments, feature_columns, group_column, mask_columns, segments_of
 
 __all__ = ["Audit", "AuditedSegment", "audit"]
 
@@ -88,7 +88,7 @@ def audit(
     Examples
     --------
     >>> import numpy as np, calibrant as cal
-    >>> from calibrant.verbs.audit import audit
+    >>> from calibrant.verbs.auditing.audit import audit
     >>> rng = np.random.default_rng(1)
     >>> p, age, sex = rng.random(5000), rng.integers(18, 90, 5000), rng.choice(["f", "m"], 5000)
     >>> wrong = (sex == "f") & (age > 70)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from calibrant.results import Interval, Record, Table, kind, number
 
@@ -95,6 +95,8 @@ class Audit(Record):
 
     def __len__(self) -> int:
         return len(self.segments)
+
+    question: ClassVar[str] = "For whom is it wrong?"
 
     @property
     def found(self) -> tuple[AuditedSegment, ...]:
