@@ -14,7 +14,7 @@ from calibrant.detect.null import nulls_of
 from calibrant.kernels import blocks
 from calibrant.kernels.null_draws import replicate_seeds
 from calibrant.problems import InputError
-from calibrant.verbs import segment_draws
+from calibrant.verbs.auditing import draws as segment_draws
 from calibrant.verbs.auditing.audit import Audit, audit
 from calibrant.verbs.auditing.draws import critical_score, drawn, family_of, laws_of, step_down
 from calibrant.verbs.auditing.segments import feature_column, feature_columns, segments_of
