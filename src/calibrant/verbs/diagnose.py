@@ -142,7 +142,7 @@ def diagnose(
     >>> found.calibrated
     False
     >>> print(found.verdict)
-    Not calibrated: over-confident. Mean confidence 91.6 %, accuracy 82.8 %; calibration error 0.0866 (95 % interval 0.0675 to 0.1073); exact test p = 0.0010. ECE 0.0904, where a calibrated model would show about 0.0199.
+    Not calibrated: over-confident. Mean confidence 91.6 %, accuracy 82.8 %; calibration error 0.0866 (95 % interval 0.0651 to 0.1136); exact test p = 0.0010. ECE 0.0904, where a calibrated model would show about 0.0199.
     """
     if isinstance(labels, Forecasts):
         return _of_forecasts(labels, probs, view, name, weights)
