@@ -2,6 +2,7 @@
 VENV   ?= .venv
 PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 python,$(if $(shell $(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo yes),$(p))))
 BIN    := $(VENV)/bin
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help demo test slow peers check format scoreboard bench bench-estimators bench-maps bench-tests bench-scores clean
@@ -13,13 +14,13 @@ demo: $(VENV)/.run ## diagnose, repair and compare the embedded example; writes 
 	$(BIN)/calibrant demo --output report.html
 
 test: $(VENV)/.test ## all tests, with coverage
-	$(BIN)/python -m pytest --cov --cov-report=term $(ARGS)
+	$(PYTEST) --cov --cov-report=term $(ARGS)
 
 slow: $(VENV)/.test ## the statistical claims, on simulated data with a known truth
-	$(BIN)/python -m pytest --slow tests/truth $(ARGS)
+	$(PYTEST) --slow tests/truth $(ARGS)
 
 peers: $(VENV)/.peers ## agreement with other packages; torch tensors, torch modules and ONNX models
-	$(BIN)/python -m pytest tests/peers tests/adapt src/calibrant/adapt tests/estimate/test_compat.py tests/test_inputs.py $(ARGS)
+	$(PYTEST) tests/peers tests/adapt src/calibrant/adapt tests/estimate/test_compat.py tests/test_inputs.py $(ARGS)
 
 check: $(VENV)/.dev ## format, lint, types, import direction
 	$(BIN)/ruff format --check .

@@ -59,6 +59,12 @@ _HOMES = {
     "examples": ("example",),
     "files": ("read",),
     "forecasts": ("BentForecasts", "Forecasts", "GaussianForecasts", "QuantileForecasts", "SampleForecasts"),
+    "interval.band": ("Band",),
+    "interval.bands": ("band_of_bins", "confidence_band", "consistency_band", "simultaneous_band"),
+    "interval.bootstrap": ("interval_of",),
+    "interval.calibration_error": ("calibration_error_interval", "classwise_intervals"),
+    "interval.cumulative": ("cumulative_interval",),
+    "interval.squared_error": ("squared_error_interval",),
     "maps": (
         "Auto",
         "BayesianBinning",

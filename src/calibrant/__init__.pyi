@@ -58,6 +58,16 @@ from calibrant.forecasts import Forecasts as Forecasts
 from calibrant.forecasts import GaussianForecasts as GaussianForecasts
 from calibrant.forecasts import QuantileForecasts as QuantileForecasts
 from calibrant.forecasts import SampleForecasts as SampleForecasts
+from calibrant.interval.band import Band as Band
+from calibrant.interval.bands import band_of_bins as band_of_bins
+from calibrant.interval.bands import confidence_band as confidence_band
+from calibrant.interval.bands import consistency_band as consistency_band
+from calibrant.interval.bands import simultaneous_band as simultaneous_band
+from calibrant.interval.bootstrap import interval_of as interval_of
+from calibrant.interval.calibration_error import calibration_error_interval as calibration_error_interval
+from calibrant.interval.calibration_error import classwise_intervals as classwise_intervals
+from calibrant.interval.cumulative import cumulative_interval as cumulative_interval
+from calibrant.interval.squared_error import squared_error_interval as squared_error_interval
 from calibrant.maps import Auto as Auto
 from calibrant.maps import BayesianBinning as BayesianBinning
 from calibrant.maps import Beta as Beta

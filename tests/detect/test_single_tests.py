@@ -156,7 +156,9 @@ def test_methods_that_a_test_does_not_have_are_refused(test):
         test([0, 1], [0.2, 0.6], method="magic")
 
 
-@pytest.mark.parametrize(("test", "method", "options"), FORMULAS[:2] + FORMULAS[3:], ids=str)
+@pytest.mark.parametrize(
+    ("test", "method", "options"), FORMULAS[:2] + FORMULAS[3:], ids=lambda value: getattr(value, "__name__", str(value))
+)
 def test_fixed_weights_have_their_own_variance(test, method, options):
     # one weight for all is none
     labels, probs = [0, 1, 1, 0, 1, 0], [0.2, 0.4, 0.5, 0.6, 0.7, 0.8]
