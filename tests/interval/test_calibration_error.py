@@ -152,3 +152,13 @@ def test_shares_and_levels_are_refused():
         calibration_error_interval([0, 1], [0.5, 0.5], level=95)
     with pytest.raises(InputError, match="norm"):
         calibration_error_interval([0, 1], [0.5, 0.5], norm="max")
+
+
+@pytest.mark.parametrize(
+    ("labels", "probs"),
+    [([1], [0.5]), ([1, 1, 0], [1.0, 1.0, 0.0]), ([0, 1, 1, 0], [0.0, 1.0, 1.0, 0.0]), ([1, 0], [0.5, 0.5])],
+)
+@pytest.mark.parametrize("norm", [1, 2])
+def test_rows_that_a_calibrated_model_shows_for_certain_leave_0_possible(labels, probs, norm):
+    found = calibration_error_interval(labels, probs, norm=norm)
+    assert found.low == 0 < found.high

@@ -92,7 +92,8 @@ def error_between(path: ErrorPath, norm: int) -> float:
 def error_ends(path: ErrorPath, norm: int, level: float) -> tuple[float, float]:
     """The errors of the first and the last curve on the path that the data do not refuse."""
     seen, chance = path.statistic(norm), KEPT * (1 - level) / 2
-    unlucky = max(seen, path.law(0.0, norm).mean)  # less noise than on average does not prove an error small
+    usual = path.law(0.0, norm).mean
+    unlucky = max(seen, usual)  # less noise than on average does not prove an error small
 
     def ends(path: ErrorPath) -> tuple[float, float]:
         low, high = inverted(
@@ -101,4 +102,9 @@ def error_ends(path: ErrorPath, norm: int, level: float) -> tuple[float, float]:
         return path.error(low, norm), path.error(high, norm)
 
     low, high = ends(path)
+    if seen <= usual * (1 + ROUNDING):
+        low = 0.0  # no more than a calibrated model shows on average, however certain its rows are
     return low, max(high, ends(path.level())[1]) if path.rough else high
+
+
+ROUNDING = 1e-12
