@@ -35,7 +35,8 @@ def posterior_error(
     of a calibrated model comes out near 0 instead of at a noise floor.
 
     For norms 1 and 2 the interval holds `level` of these errors and all that `calibration_error_interval` does not refuse; how often it
-    holds the truth is in `studies/results/scoreboard.md`. For `"max"` it is that of the curves alone.
+    holds the truth is in `studies/results/scoreboard.md`. For `"max"`, and for labels that are shares, it is that of the curves
+    alone.
 
     The curve with its band is `parts["curve"]`. Curves are drawn with a fixed seed: the same rows give the same answer.
 
@@ -64,7 +65,7 @@ def posterior_error(
     title = f"{kind}calibration error, posterior median"
     parts = {"curve": table_of(rows, belief).band(level)}
     interval = Interval(low, high, float(level), "posterior")
-    if norm != "max":
+    if norm != "max" and not rows.soft:
         tested = calibration_error_interval(rows, norm=norm, level=level)
         ends = (tested.low, tested.high) if norm == 1 or root else (tested.low**2, tested.high**2)
         interval = Interval(min(low, ends[0]), max(high, ends[1]), float(level), "posterior and test inversion")

@@ -183,6 +183,14 @@ def band_of_bins(
 
     `consistency` takes each bin as binomial with its mean prediction, which is no narrower than the truth. `simultaneous`
     counts a bin at its upper end from below and at its lower end from above.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> bins = cal.ece([0, 1] * 100, [0.3, 0.8] * 100).parts["bins"]
+    >>> band = cal.band_of_bins(bins, "consistency")
+    >>> bool((band.low <= bins.mean_prob).all() and (bins.mean_prob <= band.high).all())
+    True
     """
     check_choice("method", method, ("consistency", "confidence", "simultaneous"))
     n, share = bins.weight, bins.weight / bins.weight.sum()

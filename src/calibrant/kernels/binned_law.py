@@ -20,6 +20,9 @@ MOST_COUNTS = 64
 FAR, MORE = 9.0, 12.0
 """Counts farther from the mean than nine standard deviations and twelve do not occur."""
 
+LEAST_VARIANCE = 1e-200
+"""Below this all is at one point; its powers would vanish."""
+
 NEARLY_NORMAL = 1e-3
 """Skewness below which the normal distribution is as good."""
 
@@ -36,7 +39,7 @@ class Law:
         """P(X ≤ value), X taken as a shifted gamma distribution with these cumulants."""
         from scipy.special import gammainc, gammaincc, ndtr
 
-        if self.variance <= 0:
+        if self.variance < LEAST_VARIANCE:
             return float(self.mean <= value)
         sd = math.sqrt(self.variance)
         skewness, z = self.third / sd**3, (value - self.mean) / sd
