@@ -29,3 +29,7 @@ def test_every_page_is_linked_from_the_readme():
 def test_pages_written_by_hand_show_what_they_say():
     by_hand = [p for p in (ROOT / "docs").glob("*.md") if p.name not in load_tool().PAGES]
     assert [p.name for p in by_hand if ">>> " not in p.read_text(encoding="utf-8")] == []
+
+
+def test_the_readme_shows_the_scoreboard_as_the_study_wrote_it():
+    assert (ROOT / "README.md").read_text(encoding="utf-8") == load_tool().readme()

@@ -216,6 +216,22 @@ def fitting() -> str:
     )
 
 
+SCOREBOARD = Path(__file__).parent.parent / "studies" / "results" / "scoreboard.md"
+README = Path(__file__).parent.parent / "README.md"
+MARKS = ("<!-- scoreboard: made by tools/make_docs.py -->", "<!-- end of scoreboard -->")
+
+
+def readme() -> str:
+    """The readme with the summary of the scoreboard as the study wrote it."""
+    text = SCOREBOARD.read_text(encoding="utf-8").split("## Norm 1")[1].split("## Norm 2")[0]
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    kept = [rows[0].index(name) for name in ("estimator", "n = 100", "n = 1,000", "n = 10,000", "mean abs. bias")]
+    lines = ["| " + " | ".join(row[k] for k in kept) + " |" for row in rows]
+    table = "\n".join([lines[0], "|" + "---|" * len(kept), *lines[1:]])
+    before, rest = README.read_text(encoding="utf-8").split(MARKS[0])
+    return before + MARKS[0] + "\n\n" + table + "\n\n" + MARKS[1] + rest.split(MARKS[1])[1]
+
+
 PAGES = {
     "estimators.md": estimators,
     "differences.md": differences,
@@ -228,3 +244,4 @@ if __name__ == "__main__":
     for name, make in PAGES.items():
         (DOCS / name).write_text(make(), encoding="utf-8")
         print(name)
+    README.write_text(readme(), encoding="utf-8")

@@ -149,3 +149,18 @@ def test_wrong_views_are_refused(rng):
         diagnose(sampled(rng, 20), view="classwise")
     with pytest.raises(InputError, match="'top' needs one column a class"):
         diagnose([0, 1], [0.2, 0.7], view="top")
+
+
+@pytest.mark.parametrize("bend", [1.0, 1.1, 1.2, 1.4])
+def test_the_verdict_is_that_of_the_test(rng, bend):
+    for _ in range(5):
+        p = rng.random(200)
+        found = diagnose((rng.random(200) < p**bend).astype(int), p)
+        assert (found.calibrated is False) == found.test.rejects(0.05)
+
+
+def test_shares_are_judged_without_a_test(rng):
+    p = rng.random(400)
+    found = diagnose(cal.Predictions(p**2, p, soft=True))
+    assert found.test is None
+    assert found.calibrated is False

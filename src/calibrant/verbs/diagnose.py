@@ -194,11 +194,11 @@ def _of_forecasts(forecasts: Forecasts, probs: Any, view: Any, name: str, weight
 
 
 def _tested(predictions: Predictions, view: str) -> TestResult | None:
-    """The exact omnibus test with as many draws as a diagnosis has time for."""
+    """The exact omnibus test with as many draws as a diagnosis has time for; ties never count for an alarm."""
     if predictions.soft:
         return None
     draws = int(np.clip(DRAWN_LABELS / predictions.n, FEWEST_DRAWS, MOST_DRAWS))
-    return is_calibrated(predictions, view=view, n_draws=draws)
+    return is_calibrated(predictions, view=view, n_draws=draws, ties="count")
 
 
 DRAWN_LABELS, FEWEST_DRAWS, MOST_DRAWS = 1e8, 99, 999
