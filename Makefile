@@ -33,7 +33,7 @@ format: $(VENV)/.dev ## mend what can be mended
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/.peers ## speed against other packages and the memory floor; writes benchmarks/results
-	$(BIN)/python -m benchmarks import_time binned sort_units
+	$(BIN)/python -m benchmarks import_time binned sort_units detect
 
 bench-estimators: $(VENV)/.peers ## every estimator against the fastest peer, and its growth with n
 	$(BIN)/python -m benchmarks estimators
