@@ -403,3 +403,11 @@ def test_torch_tensors_come_in():
         assert said.labels.tolist() == CODES
     assert Predictions(torch.tensor([False, True]), torch.tensor([0.25, 0.5])).probs.dtype == np.float32
     assert cal.ece(torch.tensor([0, 1]), torch.tensor([0.25, 0.5]), weights=torch.tensor([1, 2])).n == 2
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+def test_a_missing_category_of_arrow_is_not_another_category(chunked):
+    column = pa.array(["a", None, "b"]).dictionary_encode()
+    labels = pa.chunked_array([column]) if chunked else column
+    with pytest.raises(InputError, match=r"labels\[1\] is None"):
+        cal.Predictions(labels, [0.1, 0.2, 0.3], classes=["a", "b"])
