@@ -53,7 +53,9 @@ def _unwrap(values: Any) -> Any:
         return np.column_stack([_unwrap(column) for column in values.columns])
     if hasattr(values, "storage") and hasattr(values, "type"):  # Arrow extension array
         return _unwrap(values.storage)
-    if hasattr(getattr(values, "type", None), "index_type"):  # Arrow dictionary: as it is, a null may come out as a category
+    if hasattr(
+        getattr(values, "type", None), "index_type"
+    ):  # Arrow dictionary: as it is, a null may come out as a category
         return _unwrap(values.cast(values.type.value_type))
     if hasattr(values, "to_numpy"):
         try:
