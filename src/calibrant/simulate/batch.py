@@ -89,6 +89,16 @@ class Batch:
         low, high = (np.broadcast_to(side, (count, most)) for side in (edges[:-1], edges[1:]))
         return BinSums(sums, low, high, n, bins)
 
+    def distances(self, bins: Any) -> Floats:
+        """`(R, n)`: how far each prediction is from the rate of its bin."""
+        state, rows = self.sums(bins), np.arange(self.shape[0])[:, None]
+        if isinstance(bins, EqualMass):
+            opened = np.zeros((self.shape[0], self.shape[1] + 1), dtype=np.intp)
+            np.add.at(opened, (rows, self._mass_cuts(bins.n_bins)[:, 1:-1]), 1)
+            return np.abs(self.ordered[0] - state.label_rate[rows, opened.cumsum(axis=1)[:, :-1]])
+        flat = Event(self.probs.ravel(), self.outcomes.ravel(), None, "binary")
+        return np.abs(self.probs - state.label_rate[rows, bins.index(flat).reshape(self.shape)])
+
     def swept(self, rule: str) -> BinSums:
         """The state of as many bins of equal mass or width as keep the rates rising, data set by data set."""
         counts = rising_counts(*self._places(rule), self.first, self.below[:, :, 3])

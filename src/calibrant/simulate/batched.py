@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from calibrant.bins import BinSums, EqualMass, EqualWidth
 from calibrant.estimate.binned import LEVEL, binned_error, each_error, ece
 from calibrant.estimate.chosen import rule_name
+from calibrant.estimate.label_binned import label_binned_error
 from calibrant.estimate.sweep import sweep_error
 from calibrant.interval.squared_error import squared_ends
 from calibrant.simulate.batch import Batch
@@ -36,9 +37,18 @@ def of_sweep(batch: Batch, options: Mapping[str, Any]) -> Found:
     return _finished(batch.swept(rule_name(options.get("bins", "mass"))), options)
 
 
+def of_label_binned(batch: Batch, options: Mapping[str, Any]) -> Found:
+    """`label_binned_error`."""
+    norm, away = options.get("norm", 1), batch.distances(options.get("bins", EqualMass(15)))
+    values = away.max(axis=1) if norm == "max" else (away**norm).mean(axis=1)
+    none = np.full(len(values), np.nan)
+    return (np.sqrt(values) if norm == 2 and options.get("root", True) else values), none, none
+
+
 BATCHED: dict[Any, tuple[Callable[[Batch, Mapping[str, Any]], Found], frozenset[str]]] = {
     binned_error: (of_binned, frozenset({"bins", "norm", "debiased", "root", "clip"})),
     ece: (of_ece, frozenset({"n_bins"})),
+    label_binned_error: (of_label_binned, frozenset({"bins", "norm", "root"})),
     sweep_error: (of_sweep, frozenset({"bins", "norm", "debiased", "root", "clip"})),
 }
 """How each is taken together, and which of its options that understands."""
