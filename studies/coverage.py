@@ -200,7 +200,7 @@ interval holds the truth, and the median width. At least 93.5 % is asked for.
 - **band**: `simultaneous_band`; the true rate lies in the band at every prediction made. It asks for rates that rise, which those of
   the alternating world do not.
 
-Tried, and why not:
+Tried, and why not. These figures are from trials whose scripts were not kept: reasons, not results.
 
 - The closed formula for L2 (debiased square, two-part variance, normal quantiles) against the world's own error: 72 to 94 % on the
   ten network worlds, as bins hide errors; with few misses at n = 100 also against the error of its bins: 83 to 94 %. So it is used
