@@ -1,10 +1,10 @@
 """How often does each test accuse a calibrated model, and how often does it find a wrong one?
 
-Run: python -m studies.false_alarms [--quick]    (some ten minutes on two cores; writes studies/results/false_alarms.md)
+Run: python -m studies.false_alarms [--quick]    (some forty minutes on two cores; writes studies/results/false_alarms.md)
 
 False alarms: 10 000 calibrated data sets a cell, labels drawn from the predictions; 19 draws from the null for each, tests at 5 %.
 Scores are uniform; confident, Beta(2.7752, 0.0478), which Roelofs et al. fitted to a network on CIFAR-10; or tied on a grid of 0.05.
-All tests of a data set share its draws. Power: 1000 data sets of 1000 uniform scores each, 299 draws.
+All tests of a data set share its draws; the tests of levels are those of `assess_answers`, which need none. Power: 1000 data sets of 1000 uniform scores each, 299 draws.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from calibrant.detect.omnibus import components
 from calibrant.detect.ranks import counted_ranks, rank_p_value, together
 from calibrant.detect.two_part import two_parts
 from calibrant.kernels import blocks
+from calibrant.verbs.answers import levels_tested
 
 OUTPUT = Path(__file__).parent / "results" / "false_alarms.md"
 SEED, LEVEL, CHUNK = 20261115, 0.05, 250
@@ -121,9 +122,19 @@ def whole(shape: float, n: int, rng: np.random.Generator) -> dict[str, float]:
     probs = rng.dirichlet(np.full(3, shape), n)
     said = cal.Predictions((rng.random((n, 1)) > probs.cumsum(axis=1)[:, :-1]).sum(axis=1), probs)
     p = {"is_calibrated, canonical": is_calibrated(said, view="canonical", n_draws=DRAWS).p_value}
-    if n <= 200 and shape == 1.0:  # pairs of rows take their time
-        p["SKCE, canonical"] = skce_test(said, bandwidth=0.25, n_draws=DRAWS).p_value
+    p["SKCE, canonical"] = skce_test(said, bandwidth=0.25, n_draws=DRAWS).p_value
     return p
+
+
+def leveled(world: str, n: int, rng: np.random.Generator) -> dict[str, float]:
+    """Level by level, as confidences of a language model are judged: the smallest adjusted p-value of all levels and the total."""
+    p = WORLDS[world](rng, n)
+    event = cal.Predictions(rng.random(n) < p, p).event()
+    found = {}
+    for name, ties in (("levels and total", "random"), ("levels and total | ties counted", "count")):
+        levels, overall = levels_tested(event, ties=ties)
+        found[name] = min(float(levels.adjusted.min()), overall)
+    return found
 
 
 def turned(world: str, n: int, rng: np.random.Generator) -> dict[str, float]:
@@ -217,6 +228,12 @@ def main() -> None:
             for i, shape in enumerate((1.0, 0.1))
             for j, n in enumerate(SIZES)
         }
+        answers = {
+            f"{world}, {n}": run(partial(leveled, world, n), 50 + 3 * i + j, sets)
+            for i, world in enumerate(WORLDS)
+            for j, n in enumerate(SIZES)
+        }
+        events = {cell: shares | answers[cell] for cell, shares in events.items()}
         others = {f"uniform, {n}": run(partial(weighted, n), 40 + j, sets) for j, n in enumerate(SIZES)}
         others["uniform, 200"] |= run(partial(called, 200), 45, sets)
         signs = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 
@@ -25,7 +26,7 @@ def two_sided(probs: Any, hits: int) -> float:
 def adjusted(counted: list[tuple[float, int, int]]) -> list[float]:
     """For each level (probability, answers, right ones) and last the total: the chance that any claim not smaller than it is as small.
 
-    Levels are independent; the chance of the total is added. What was smaller sets a floor.
+    By going through all numbers of right answers. What was smaller sets a floor.
     """
     laws = [hit_law([p] * n) for p, n, _ in counted] + [hit_law([p for p, n, _ in counted for _ in range(n)])]
     tails = [[float(min(sum(law[: k + 1]), sum(law[k:]))) for k in range(len(law))] for law in laws]
@@ -36,19 +37,18 @@ def adjusted(counted: list[tuple[float, int, int]]) -> list[float]:
     hits = [h for _, _, h in counted]
     own = [tail[h] for tail, h in zip(tails, [*hits, sum(hits)], strict=True)]
 
-    def chance(j: int, value: float) -> Fraction:
-        return Fraction(sum(term for term, tail in zip(laws[j], tails[j], strict=True) if tail <= value * (1 + 1e-9)))
+    def chance_of_any(open_claims: list[int], value: float) -> float:
+        found, most = Fraction(0), value * (1 + 1e-9)
+        for right in itertools.product(*(range(n + 1) for _, n, _ in counted)):
+            claims = [tail[k] for tail, k in zip(tails, [*right, sum(right)], strict=True)]
+            if any(claims[j] <= most for j in open_claims):
+                found += prod((Fraction(law[k]) for law, k in zip(laws, right, strict=False)), start=Fraction(1))
+        return min(1.0, float(found))
 
     order = sorted(range(len(own)), key=lambda j: own[j])
     found, floor = [0.0] * len(own), 0.0
     for i, k in enumerate(order):
-        none, extra = Fraction(1), Fraction(0)
-        for j in order[i:]:
-            if j == len(counted):
-                extra = chance(j, own[k])
-            else:
-                none *= 1 - chance(j, own[k])
-        floor = max(floor, min(1.0, float(1 - none + extra)))
+        floor = max(floor, chance_of_any(order[i:], own[k]))
         found[k] = floor
     return found
 

@@ -15,7 +15,7 @@ from calibrant.estimate.sampled import sampled_error
 from calibrant.verbs.answers import AnswerReport, ConfidenceLevels, assess_answers
 from calibrant.verbs.selective import selective_risk
 from naive import answers as naive
-from tolerances import ROUNDING
+from tolerances import ROUNDING, STANDARD_ERRORS
 
 
 def some_answers():
@@ -53,8 +53,31 @@ def test_adjusted_p_values_are_the_chance_that_any_is_as_small(rows):
     report = assess_answers(right, said)
     counted.sort()
     *levels, total = naive.adjusted(counted)
-    assert report.levels.adjusted.tolist() == pytest.approx(levels, abs=1e-9)
-    assert report.overall_p == pytest.approx(total, abs=1e-9)
+    assert report.levels.adjusted.tolist() == pytest.approx(levels, abs=2e-9)
+    assert report.overall_p == pytest.approx(total, abs=2e-9)
+
+
+def test_p_values_drawn_within_their_steps_have_exactly_the_promised_false_alarms():
+    """All outcomes of two levels, with their chances; the coin is moved by the seed."""
+    wrong, n_seeds = 0.0, 60
+    for few, many in itertools.product(range(3), range(5)):
+        right = [1] * few + [0] * (2 - few) + [1] * many + [0] * (4 - many)
+        chance = float(naive.hit_law([0.5] * 2)[few] * naive.hit_law([0.9] * 4)[many])
+        reports = [assess_answers(right, [0.5] * 2 + [0.9] * 4, ties="random", seed=seed) for seed in range(n_seeds)]
+        wrong += chance * np.mean([min(*r.levels.adjusted, r.overall_p) <= 0.3 for r in reports])
+    assert wrong == pytest.approx(0.3, abs=STANDARD_ERRORS * np.sqrt(0.3 * 0.7 / n_seeds / 4))
+
+
+def test_a_drawn_p_value_lies_in_its_step():
+    right, said = [1, 1, 0, 0, 1, 1], [0.7] * 6
+    counted = assess_answers(right, said).levels.p_value[0]
+    drawn = {float(assess_answers(right, said, ties="random", seed=s).levels.p_value[0]) for s in range(20)}
+    assert len(drawn) == 20
+    assert max(drawn) <= counted
+    sure = assess_answers([1] * 5, [1.0] * 5, ties="random")
+    assert sure.levels.p_value.tolist() == sure.levels.adjusted.tolist() == [1.0]
+    with pytest.raises(InputError, match="ties"):
+        assess_answers(right, said, ties="toss")
 
 
 def test_no_two_calibrated_levels_are_blamed_too_often():

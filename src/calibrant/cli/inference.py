@@ -209,9 +209,16 @@ def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, a
 
 @main.command(short_help="Can a language model's confidences be believed?")
 @click.argument("file", type=FILE)
+@click.option(
+    "--ties",
+    type=click.Choice(["count", "random"]),
+    default="count",
+    show_default=True,
+    help="Few answers leave few p-values: err on the safe side, or draw within their steps.",
+)
 @column_options()
 @as_json
-def answers(file: Path, as_json: bool, **columns: Any) -> None:
+def answers(file: Path, ties: Any, as_json: bool, **columns: Any) -> None:
     """Can the confidences that came with answers be believed? Level by level, exactly, and what keeping unsure ones back would save.
 
     The label says whether an answer was right, the probability how sure the model was; --groups names the question where some were
@@ -223,7 +230,7 @@ def answers(file: Path, as_json: bool, **columns: Any) -> None:
       calibrant answers answers.jsonl --groups question
     """
     predictions, source = read(file, columns)
-    shown(cal.assess_answers(predictions, name=file.name), file, source, as_json)
+    shown(cal.assess_answers(predictions, ties=ties, name=file.name), file, source, as_json)
 
 
 @main.command(short_help="How many rows does it take?")

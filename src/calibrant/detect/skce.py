@@ -156,14 +156,12 @@ def _rough(chance: float) -> tuple[str, ...]:
 
 
 def kernel_matrix(probs: Floats, kernel: str, bandwidth: float) -> Floats:
-    """κ of all pairs of rows, in blocks."""
-    chosen, n = KERNELS[kernel], len(probs)
-    kappa = np.empty((n, n))
-    step = max(1, (1 << 22) // probs.size)
-    for start in range(0, n, step):
-        gap = probs[start : start + step, None, :] - probs[None, :, :]
-        kappa[start : start + step] = chosen.of(bandwidth, (gap * gap if chosen.squared else np.abs(gap)).sum(axis=2))
-    return kappa
+    """κ of all pairs of rows."""
+    from scipy.spatial.distance import cdist
+
+    chosen = KERNELS[kernel]
+    apart = cdist(probs, probs, "sqeuclidean" if chosen.squared else "cityblock")
+    return np.asarray(chosen.of(bandwidth, apart), dtype=np.float64)
 
 
 def _drawn(rows: WholeRows, kappa: Floats, seeds: Any, estimator: str) -> Floats:

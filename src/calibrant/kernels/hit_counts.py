@@ -18,19 +18,28 @@ ROUNDING = 1e-9
 def hit_law(probs: Floats) -> Floats:
     """P(k events happen), k = 0 … n: a binomial law for each distinct probability, added up pair by pair."""
     values, counts = np.unique(probs, return_counts=True)
-    laws = [_binomial(float(p), int(n)) for p, n in zip(values, counts, strict=True)]
+    return added_laws([_binomial(float(p), int(n)) for p, n in zip(values, counts, strict=True)])
+
+
+def added_laws(laws: list[Floats]) -> Floats:
+    """The law of a sum of independent counts; what a law lacks of 1 stays lacking."""
     while len(laws) > 1:
         pairs = [_added(a, b) for a, b in zip(laws[::2], laws[1::2], strict=False)]
         laws = pairs + laws[len(laws) // 2 * 2 :]
     return laws[0]
 
 
-def two_sided(law: Floats) -> Floats:
-    """For each count, how often does one come whose smaller tail is as small? Blaker's p-value, exact and never above twice the tail."""
+def two_sided(law: Floats) -> tuple[Floats, Floats]:
+    """For each count, how often does one come whose smaller tail is as small, and how often one whose tail is the same?
+
+    The first is Blaker's p-value, exact and never above twice the tail.
+    """
     tails = np.minimum(np.cumsum(law), np.cumsum(law[::-1])[::-1])
     order = np.argsort(tails, kind="stable")
     as_small = np.searchsorted(tails[order], tails * (1 + ROUNDING), side="right")
-    return np.minimum(np.concatenate([[0.0], np.cumsum(law[order])])[as_small], 1.0)
+    smaller = np.searchsorted(tails[order], tails * (1 - ROUNDING), side="left")
+    sums = np.concatenate([[0.0], np.cumsum(law[order])])
+    return np.minimum(sums[as_small], 1.0), sums[as_small] - sums[smaller]
 
 
 def _binomial(p: float, n: int) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from typing import Any, ClassVar, Literal
 
@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from calibrant.arrays import to_numpy
 from calibrant.bins import Edges, EqualMass
+from calibrant.detect.draws import content_seed
+from calibrant.detect.ranks import Ties
 from calibrant.estimate.binned import binned_error, ece
 from calibrant.estimate.sampled import sampled_error
-from calibrant.inputs import check_choice, check_groups
+from calibrant.inputs import check_choice, check_count, check_groups
 from calibrant.interval import cluster_mean, mean_with_interval, two_sided, wilson
-from calibrant.kernels.hit_counts import ROUNDING, hit_law
+from calibrant.kernels.hit_counts import ROUNDING, added_laws, hit_law
 from calibrant.kernels.hit_counts import two_sided as exact_two_sided
 from calibrant.kernels.level_pairs import squared_gaps
 from calibrant.predictions import Event, Predictions, admit
@@ -35,6 +37,9 @@ LEVEL = 0.05
 """Chance of calling any level wrong in a calibrated model."""
 CONFIDENCE = 0.95
 FEW_QUESTIONS = 30
+TINY = 1e-300
+SUBTRACTED = 1e-9
+"""From this on the chance of any claim is 1 − that of none; smaller ones would be lost in rounding, and are added up instead."""
 
 
 @kind
@@ -156,6 +161,8 @@ def assess_answers(
     groups: Any = None,
     samples: int | None = None,
     abstentions: Literal["refuse", "count"] = "refuse",
+    ties: Ties = "count",
+    seed: int = 0,
     name: str = "model",
     source: str = "",
 ) -> AnswerReport:
@@ -173,6 +180,10 @@ def assess_answers(
     abstentions
         Answers without a confidence (NaN or None) are refused, unless `"count"` says that the model abstained there: they lower the
         coverage and are in nothing else.
+    ties
+        Few answers leave few p-values to choose from, so that a level can hardly have one as small as 0.05: `"count"` errs on the
+        safe side. `"random"` draws where in its step a p-value lies, by a coin made of the data and the `seed`: false alarms are
+        then as many as promised, not fewer. For questions asked several times it changes nothing.
     source
         What the confidence is: it moves results more than any estimator, so it should be on record.
 
@@ -196,7 +207,7 @@ def assess_answers(
     p, right = event.probs.astype(np.float64), event.outcomes.astype(np.float64)
     clusters = None if predictions.groups is None else np.unique(predictions.groups, return_inverse=True)[1].ravel()
     level = _levels(event)
-    found, overall = _tested(p, right, level, clusters)
+    found, overall = levels_tested(event, clusters, ties, seed)
     estimates = [
         _accuracy(right, clusters),
         _mean("mean_gap", "mean confidence minus share of right answers", p - right, clusters),
@@ -286,37 +297,66 @@ def _levels(event: Event) -> Ids:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Claim:
-    """The p-value of a number of right answers, and all that it could have been: value and probability."""
+    """The p-value of a number of right answers."""
 
     p_value: float
-    values: Floats = field(default_factory=lambda: np.zeros(0))
-    chances: Floats = field(default_factory=lambda: np.zeros(0))
-    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ExactClaim(_Claim):
+    """And all that it could have been, for each number of right answers."""
+
+    law: Floats
+    values: Floats
+    steps: Floats | None = None
+    """if p-values are drawn: how far below `values` they may lie"""
+
+    @classmethod
+    def of(cls, p: Floats, right: Floats, coin: float | None) -> _ExactClaim:
+        law, count = hit_law(p), int(right.sum())
+        values, steps = exact_two_sided(law)
+        if coin is None or steps[count] >= 1 - ROUNDING:  # what could not have been another says nothing
+            return cls(float(values[count]), law, values)
+        return cls(max(float(values[count] - coin * steps[count]), 0.0), law, values, np.maximum(steps, TINY))
+
+    def above(self, x: float) -> Floats:
+        """The share of each number's p-values that are larger than x."""
+        if self.steps is None:
+            return (self.values > x * (1 + ROUNDING)).astype(np.float64)
+        return np.clip((self.values - x) / self.steps, 0, 1)
 
     def chance(self, at_most: float) -> float:
         """How often is it as small under calibration?"""
-        as_small = self.values <= at_most * (1 + ROUNDING)
-        return min(float(self.chances[as_small].sum()), 1.0) if self.exact else at_most
+        return min(float(self.law @ (1 - self.above(at_most))), 1.0)
 
 
-def _tested(p: Floats, right: Floats, level: Ids, clusters: Ids | None) -> tuple[ConfidenceLevels, float]:
-    columns, claims = [], []
+def levels_tested(
+    event: Event, clusters: Ids | None = None, ties: Ties = "count", seed: int = 0
+) -> tuple[ConfidenceLevels, float]:
+    """Every level with its test, and the adjusted p-value of the total."""
+    check_choice("ties", ties, ("count", "random"))
+    p, right, level = event.probs.astype(np.float64), event.outcomes.astype(np.float64), _levels(event)
+    made, _ = content_seed(check_count(seed, "seed", 0), p, right)  # the same answers give the same report
+    coins = None if ties == "count" else np.random.default_rng(made).random(int(level.max()) + 2)
+    columns: list[tuple[float, ...]] = []
+    claims: list[_Claim] = []
     for k in range(int(level.max()) + 1):
         rows = level == k
         said, rate = p[rows], right[rows].mean()
-        claims.append(_claim(said, right[rows], None if clusters is None else clusters[rows]))
-        columns.append((said.min(), said.max(), rows.sum(), said.mean(), rate, claims[-1].p_value))
-    low, high, n, mean, rate, chance = (np.array(column, dtype=np.float64) for column in zip(*columns, strict=True))
-    *each, overall = _adjusted(claims, _claim(p, right, clusters))
+        coin = None if coins is None else float(coins[k])
+        claims.append(_claim(said, right[rows], None if clusters is None else clusters[rows], coin))
+        columns.append((said.min(), said.max(), rows.sum(), said.mean(), rate))
+    claims.append(_claim(p, right, clusters, None if coins is None else float(coins[-1])))
+    low, high, n, mean, rate = (np.array(column, dtype=np.float64) for column in zip(*columns, strict=True))
+    *each, overall = _adjusted(claims)
+    chance = np.array([claim.p_value for claim in claims[:-1]])
     return ConfidenceLevels(low, high, n, mean, rate, chance, np.array(each)), overall
 
 
-def _claim(p: Floats, right: Floats, clusters: Ids | None) -> _Claim:
+def _claim(p: Floats, right: Floats, clusters: Ids | None, coin: float | None) -> _Claim:
     """Of the number of right answers: exact for independent answers, by Student's test on questions otherwise."""
     if clusters is None:
-        law = hit_law(p)
-        values = exact_two_sided(law)
-        return _Claim(float(values[int(right.sum())]), values, law, exact=True)
+        return _ExactClaim.of(p, right, coin)
     found = cluster_mean(right - p, None, clusters)
     if found.error is None:
         return _Claim(1.0)  # one question says nothing
@@ -324,21 +364,32 @@ def _claim(p: Floats, right: Floats, clusters: Ids | None) -> _Claim:
     return _Claim(two_sided(found.mean, max(found.error, alone), found.degrees))
 
 
-def _adjusted(levels: list[_Claim], total: _Claim) -> list[float]:
-    """Step-down: the chance that any claim not yet settled is as small. Levels of independent answers are independent."""
-    claims = [*levels, total]
+def _adjusted(claims: list[_Claim]) -> list[float]:
+    """Step-down: the chance that any claim not yet settled is as small. The last claim is the total, the others are levels."""
+    if len(claims) == 2:
+        return [claims[0].p_value] * 2  # the total is the level
     order = np.argsort([claim.p_value for claim in claims], kind="stable")
     adjusted, highest = [0.0] * len(claims), 0.0
     for i, k in enumerate(order):
-        chances = [claims[j].chance(claims[k].p_value) for j in order[i:]]
-        if total.exact:
-            own = [c for c, j in zip(chances, order[i:], strict=True) if j < len(levels)]
-            chance = _any_of(own) + sum(chances) - sum(own)
-        else:
-            chance = sum(chances)
-        highest = max(highest, min(chance, 1.0))
+        highest = max(highest, min(_chance_of_any(claims, set(order[i:].tolist()), claims[k].p_value), 1.0))
         adjusted[k] = highest
     return adjusted
+
+
+def _chance_of_any(claims: list[_Claim], open_claims: set[int], x: float) -> float:
+    """That some open claim is as small as x: exact for independent answers, else at most the sum."""
+    exact = [claim for claim in claims if isinstance(claim, _ExactClaim)]
+    if len(exact) < len(claims):
+        return x * len(open_claims)
+    *levels, total = exact
+    found = _any_of([claim.chance(x) for k, claim in enumerate(levels) if k in open_claims])
+    if len(levels) not in open_claims:
+        return found
+    most = found + total.chance(x)
+    if most < SUBTRACTED:
+        return most
+    quiet = [claim.law * claim.above(x) if k in open_claims else claim.law for k, claim in enumerate(levels)]
+    return max(1 - float(added_laws(quiet) @ total.above(x)), found)
 
 
 def _any_of(chances: list[float]) -> float:
