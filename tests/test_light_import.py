@@ -15,7 +15,7 @@ import calibrant as cal
 from calibrant.results import Record
 
 HEAVY = ("numba", "scipy", "pandas", "polars", "matplotlib", "torch", "pyarrow", "rich", "click", "sklearn")
-SMALL_JOB = "calibrant.ece([0, 1], [0.2, 0.7]); calibrant.brier_score([0, 1] * 20_000, [0.2, 0.7] * 20_000)"
+SMALL_JOB = "calibrant.ece([0, 1], [0.2, 0.7]); calibrant.brier_score([0, 1] * 20_000, [0.6, 0.3] * 20_000)"
 
 
 def loaded_after(code):

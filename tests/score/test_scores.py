@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ttest_1samp
+from scipy.stats import binomtest, ttest_1samp
 
 import calibrant as cal
 import strategies as some
@@ -169,12 +169,24 @@ def test_sklearn_agrees(rng):
     assert cal.brier_score(z, q).value == pytest.approx(brier_score_loss(z, q, scale_by_half=False), abs=ROUNDING)
 
 
-def test_the_interval_is_students(rng):
-    p = rng.random(30)
-    y = (rng.random(30) < p).astype(int)
-    found = cal.brier_score(y, p, view="binary", level=0.8).interval
-    expected = ttest_1samp((p - y) ** 2, 0).confidence_interval(0.8)
-    assert (found.low, found.high) == pytest.approx(expected, abs=ROUNDING)
+@pytest.mark.parametrize(("n", "wrong"), [(30, 3), (200, 0), (50, 49)])
+def test_two_scores_have_the_interval_of_clopper_and_pearson(n, wrong):
+    """What is said with certainty is right or wrong: the Brier score of a question is 0 or 1."""
+    y = np.arange(n) < wrong
+    found = cal.brier_score(y, np.zeros(n), view="binary", level=0.8).interval
+    expected = binomtest(wrong, n).proportion_ci(0.8, method="exact")
+    assert found.low == pytest.approx(expected.low, abs=0.02 / n)  # a saddlepoint approximation
+    assert found.high == pytest.approx(expected.high, abs=0.04 / n)
+
+
+def test_a_loss_not_seen_yet_widens_the_interval(rng):
+    """A log score has no limit: the interval reaches to what the predictions themselves make credible."""
+    p = rng.random(100) * 0.02
+    found = cal.log_score(np.zeros(100, int), p).interval
+    assert found.high > 0.1 > 5 * -np.log1p(-p).mean()
+    assert found.low >= 0
+    sure = cal.log_score(np.zeros(100, int), np.full(100, 1e-9)).interval
+    assert sure.high < 1e-6  # nobody says that it could be otherwise
 
 
 def test_large_data_use_the_normal_quantile(rng):

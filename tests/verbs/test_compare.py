@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from scipy.stats import ttest_rel
+from scipy.stats import t, ttest_rel
 
 import calibrant as cal
 import strategies as some
@@ -24,23 +24,64 @@ def pair(rng):
     return Predictions(y, p), Predictions(y, 0.2 + 0.6 * p)
 
 
+@pytest.fixture
+def many_rows(rng):
+    """So many that nothing but Student's interval is needed."""
+    p = rng.random(20_000)
+    y = (rng.random(20_000) < p).astype(int)
+    return Predictions(y, p), Predictions(y, 0.2 + 0.6 * p)
+
+
 def test_by_hand():
     before, after = Predictions([1, 0], [0.5, 0.5]), Predictions([1, 0], [0.75, 0.5])
     found = compare(before, after)  # Brier counts both classes: 2·0.25, 2·0.25 against 2·0.0625, 2·0.25
     assert found.before.value == pytest.approx(0.5)
     assert found.after.value == pytest.approx(0.3125)
     assert found.difference.value == pytest.approx(-0.1875)
-    # differences −0.375 and 0: mean −0.1875, sd 0.265165, se 0.1875, t(1) = 12.7062
-    assert found.difference.interval.low == pytest.approx(-0.1875 - 12.706204736 * 0.1875, abs=1e-8)
+    # if the first row had been 0, it would have cost 2·0.5625 − 0.5 more: the limits are −0.375 and 0.625
+    assert -0.375 < found.difference.interval.low < -0.36
+    assert 0.4 < found.difference.interval.high < 0.625
     assert found.verdict == "no detectable change"
 
 
-def test_the_interval_is_that_of_a_paired_t_test(pair):
-    before, after = pair
-    found = compare(before, after, level=0.9).difference
+def test_the_interval_of_many_rows_is_that_of_a_paired_t_test(many_rows):
+    before, after = many_rows
+    found = compare(before, after, level=0.9)
     each = [cal.BrierScore().rows(said) for said in (after, before)]
-    expected = ttest_rel(*each).confidence_interval(0.9)
-    assert (found.interval.low, found.interval.high) == pytest.approx(expected, abs=ROUNDING)
+    expected = ttest_rel(*each)
+    ends = found.difference.interval
+    assert (ends.low, ends.high) == pytest.approx(tuple(expected.confidence_interval(0.9)), abs=ROUNDING)
+    assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9)  # SciPy's tail
+
+
+def test_the_interval_of_few_rows_is_wider(pair):
+    before, after = pair
+    found = compare(before, after, level=0.9)
+    each = [cal.BrierScore().rows(said) for said in (after, before)]
+    low, high = ttest_rel(*each).confidence_interval(0.9)
+    assert 1.01 < (found.difference.interval.high - found.difference.interval.low) / (high - low) < 1.5
+
+
+def test_the_p_value_and_the_interval_agree(rng):
+    for n in (5, 20, 100):
+        p = rng.random(n)
+        y = (rng.random(n) < p).astype(int)
+        before, after = Predictions(y, p), Predictions(y, p**2)
+        p_value = compare(before, after).p_value
+        for level in (1 - 1.01 * p_value, 1 - 0.99 * p_value):
+            if 0 < level < 1:
+                found = compare(before, after, level=level)
+                assert (0 in found.difference.interval) == (level > 1 - p_value)
+                assert found.p_value == p_value
+
+
+def test_the_interval_of_roots_of_many_rows_is_that_of_the_straightened_rows(many_rows):
+    before, after = many_rows
+    new, old = (cal.BrierScore().rows(said) for said in (after, before))
+    straight = new / (2 * new.mean() ** 0.5) - old / (2 * old.mean() ** 0.5)
+    error = straight.std(ddof=1) / len(straight) ** 0.5
+    found = compare(before, after).root
+    assert found.interval.high - found.value == pytest.approx(t.ppf(0.975, len(new) - 1) * error, abs=ROUNDING)
 
 
 def test_weights_are_repeated_rows(rng):
@@ -203,17 +244,6 @@ def test_roots_by_hand():
     assert found.value == pytest.approx(0.3125**0.5 - 0.5**0.5, abs=ROUNDING)
 
 
-def test_the_interval_of_roots_is_that_of_the_straightened_rows(pair):
-    before, after = pair
-    new, old = (cal.BrierScore().rows(said) for said in (after, before))
-    straight = new / (2 * new.mean() ** 0.5) - old / (2 * old.mean() ** 0.5)
-    error = straight.std(ddof=1) / len(straight) ** 0.5
-    found = compare(before, after).root
-    from scipy.stats import t
-
-    assert found.interval.high - found.value == pytest.approx(t.ppf(0.975, 59) * error, abs=ROUNDING)
-
-
 def test_only_scores_with_a_root_have_one(pair):
     assert compare(*pair, score="log").root is None
     assert compare(Predictions([1, 0], [1.0, 0.0]), Predictions([1, 0], [1.0, 0.0])).root.interval is None
@@ -222,9 +252,9 @@ def test_only_scores_with_a_root_have_one(pair):
 # Clusters.
 
 
-def test_one_row_a_cluster_changes_nothing(pair):
-    before, after = pair
-    grouped = Predictions(before.labels, before.probs, groups=np.arange(60))
+def test_one_row_a_cluster_changes_nothing(many_rows):
+    before, after = many_rows
+    grouped = Predictions(before.labels, before.probs, groups=np.arange(before.n))
     found, plain = compare(grouped, after, cluster=True), compare(before, after)
     assert found.difference.interval.low == pytest.approx(plain.difference.interval.low, abs=ROUNDING)
     assert found.root.interval.low == pytest.approx(plain.root.interval.low, abs=ROUNDING)
@@ -232,11 +262,12 @@ def test_one_row_a_cluster_changes_nothing(pair):
     assert found.difference.settings["cluster"] is True
 
 
-def test_repeated_rows_in_a_cluster_add_nothing(pair):
+def test_repeated_rows_in_a_cluster_add_nothing(many_rows):
     before, after = (
-        Predictions(np.repeat(s.labels, 5), np.repeat(s.probs, 5), groups=np.repeat(np.arange(60), 5)) for s in pair
+        Predictions(np.repeat(s.labels, 5), np.repeat(s.probs, 5), groups=np.repeat(np.arange(s.n), 5))
+        for s in many_rows
     )
-    found, plain = compare(before, after, cluster=True), compare(*pair)
+    found, plain = compare(before, after, cluster=True), compare(*many_rows)
     for name in ("difference", "before", "after"):
         ours, theirs = getattr(found, name).interval, getattr(plain, name).interval
         assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=ROUNDING)
@@ -314,12 +345,6 @@ def test_verdicts_of_several_are_holms(many):
     assert {name: found[name].verdict != "no detectable change" for name in after} == {
         name: found[name].p_value <= 0.1 for name in after
     }
-
-
-def test_the_p_value_is_that_of_a_paired_t_test(pair):
-    before, after = pair
-    rows = [cal.BrierScore().rows(said) for said in (after, before)]
-    assert compare(before, after).p_value == pytest.approx(ttest_rel(*rows).pvalue, rel=1e-9)  # SciPy's tail
 
 
 def test_one_candidate_of_a_family_is_a_comparison(many):
@@ -446,6 +471,7 @@ def test_a_comparison_shows_itself(pair):
     assert "<table>" in found._repr_html_()
 
 
-def test_few_rows_are_reported():
-    found = compare(Predictions([0, 1], [0.2, 0.7]), Predictions([0, 1], [0.3, 0.8]))
-    assert "2 rows are few" in repr(found)
+def test_few_clusters_are_reported():
+    before = Predictions([0, 1], [0.2, 0.7], groups=[0, 1])
+    found = compare(before, Predictions([0, 1], [0.3, 0.8]), cluster=True)
+    assert "2 clusters are few" in repr(found)

@@ -26,7 +26,7 @@ def mean_gap(
     predictions = admit(labels, probs, weights=weights)
     event = predictions.event(view)
     difference = event.probs.astype("float64") - event.outcomes
-    value, interval, cautions = mean_with_interval(difference, event.weights, level)
+    value, interval, cautions = mean_with_interval(difference, event.weights, level, (-1.0, 1.0))
     described = {"view": predictions.view(view)}
     return Estimate("mean_gap", "mean gap", value, event.n, interval, settings=described, cautions=cautions)
 

@@ -124,7 +124,7 @@ def _cross_fitted(recipe: Any, rows: Predictions, t: Floats, folds: int, level: 
         acts = (repaired[unseen] >= worst).astype(np.float64) - (p[unseen] >= worst)
         gains[unseen] = (y[unseen] - worst) * acts
     if rows.groups is None:
-        value, interval, cautions = mean_with_interval(gains, rows.weights, level)
+        value, interval, cautions = mean_with_interval(gains, rows.weights, level, (-1.0, 1.0))
     else:
         clusters = cluster_mean(gains, rows.weights, rows.groups)
         value, (interval, cautions) = clusters.mean, clusters.interval(level)

@@ -7,13 +7,15 @@ from calibrant.interval.calibration_error import calibration_error_interval, cla
 from calibrant.interval.clusters import ClusterMean, cluster_mean
 from calibrant.interval.cumulative import cumulative_interval
 from calibrant.interval.family import holm
-from calibrant.interval.mean import Moments, around, mean_with_interval, moments_of, normal_quantile, two_sided
+from calibrant.interval.limited_mean import LimitedMean, mean_with_interval
+from calibrant.interval.mean import Moments, around, moments_of, normal_quantile, two_sided
 from calibrant.interval.proportion import wilson
 from calibrant.interval.squared_error import squared_error_interval
 
 __all__ = [
     "Band",
     "ClusterMean",
+    "LimitedMean",
     "Moments",
     "around",
     "band_of_bins",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.interval.mean import FEW_ROWS, around
+from calibrant.interval.mean import FEW_ROWS, around, two_sided
 from calibrant.kernels.sums import inner
 from calibrant.results import Interval
 
@@ -30,6 +30,10 @@ class ClusterMean:
     @property
     def degrees(self) -> float:
         return self.clusters - 1.0
+
+    def p_value(self) -> float | None:
+        """Student's, of the claim that the true mean is 0."""
+        return None if self.error is None else two_sided(self.mean, self.error, self.degrees)
 
     def interval(self, level: float) -> tuple[Interval | None, tuple[str, ...]]:
         """Student's interval with one degree of freedom less than there are clusters, and cautions."""

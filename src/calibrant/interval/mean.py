@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ FEW_ROWS = 30
 
 MANY = 20_000
 """Degrees of freedom from which Student's distribution and the normal one agree to four digits."""
+
+NOT_WHOLE = "weights are read as numbers of rows; they are not whole numbers, so check that they count rows"
 
 CACHED_ROWS = 1 << 16
 """Rows of a block: what is made of them stays in a core's cache."""
@@ -73,10 +75,16 @@ class Moments:
         if self.weight < FEW_ROWS:
             cautions.append(f"{self.weight:g} rows are few for an interval of a mean: it may be too short")
         if not self.whole:
-            cautions.append(
-                "weights are read as numbers of rows; they are not whole numbers, so check that they count rows"
-            )
+            cautions.append(NOT_WHOLE)
         return around(self.mean, error, self.degrees, level, "Student t", z), tuple(cautions)
+
+    def of_rows(self, n: float) -> Moments:
+        """Of n rows like these."""
+        return replace(self, weight=float(n), squares=self.squares * n / self.weight)
+
+    def p_value(self) -> float | None:
+        """Student's, of the claim that the true mean is 0."""
+        return None if self.error is None else two_sided(self.mean, self.error, self.degrees)
 
 
 def moments(values: NDArray[Any], weights: NDArray[Any] | None) -> Moments:
@@ -124,14 +132,6 @@ def moments_of(values: NDArray[Any], weights: NDArray[Any] | None) -> Moments:
         return of_block(values[block], None if weights is None else weights[block])
 
     return pooled(over_blocks(len(values), part, CACHED_ROWS))
-
-
-def mean_with_interval(
-    values: NDArray[Any], weights: NDArray[Any] | None, level: float
-) -> tuple[float, Interval | None, tuple[str, ...]]:
-    """Weighted mean, its Student interval and cautions. A weight of w counts as w rows."""
-    found = moments_of(values, weights)
-    return (found.mean, *found.interval(level))
 
 
 def around(

@@ -39,6 +39,11 @@ class BrierScore(Score):
         squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)
         return np.maximum(squares - said**2, 0) + (1 - said) ** 2
 
+    def of_classes(self, probs: NDArray[Any]) -> NDArray[np.float64]:
+        """The same for every class."""
+        squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)
+        return squares[:, None] + 1 - 2 * probs.astype(np.float64)
+
     def of_event(self, probs: NDArray[Any], outcomes: NDArray[Any]) -> NDArray[np.float64]:
         """Both classes count: twice (p − y)²."""
         if outcomes.dtype == np.uint8:

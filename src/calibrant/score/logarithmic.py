@@ -32,6 +32,7 @@ class LogScore(Score):
     title: ClassVar[str] = "log score"
     infimum: ClassVar[float] = 0.0
     reads_logits: ClassVar[bool] = True
+    limited: ClassVar[bool] = False
     quick: ClassVar[Quick] = Quick(labels=label_surprises, event=surprises, question=surprises)
 
     def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
@@ -39,6 +40,11 @@ class LogScore(Score):
         with np.errstate(divide="ignore"):
             surprise: NDArray[np.float64] = -np.log(probs[np.arange(len(probs)), labels].astype(np.float64))
         return surprise + 0.0  # −0 is 0
+
+    def of_classes(self, probs: NDArray[Any]) -> NDArray[np.float64]:
+        """The same for every class."""
+        with np.errstate(divide="ignore"):
+            return 0.0 - np.log(probs.astype(np.float64))
 
     def of_event(self, probs: NDArray[Any], outcomes: NDArray[Any]) -> NDArray[np.float64]:
         """−ln p or −ln(1−p)."""
@@ -62,14 +68,27 @@ class LogScore(Score):
 
     def rows(self, predictions: Predictions, view: Any = "canonical") -> NDArray[np.float64]:
         """From logits where there are any: they hold what a probability of 0 has lost."""
-        logits = predictions.logits
-        whole = view == "canonical" or (predictions.is_binary and predictions.view(view) == "binary")
-        if logits is None or not whole or predictions.soft:
+        logits = _whole_logits(predictions, view)
+        if logits is None or predictions.soft:
             return super().rows(predictions, view)
         if logits.ndim == 1:  # ln(1 + e^z) − y·z
             z = np.where(predictions.labels == 1, -logits, logits).astype(np.float64)
             return np.logaddexp(0.0, z)
         return _from_logits(logits, predictions.labels)
+
+    def possible(self, predictions: Predictions, view: Any = "canonical") -> NDArray[np.float64]:
+        """From logits where there are any."""
+        logits = _whole_logits(predictions, view)
+        if logits is None:
+            return super().possible(predictions, view)
+        z = logits.astype(np.float64)
+        return np.logaddexp(0.0, np.stack([z, -z], axis=1)) if z.ndim == 1 else 0.0 - log_probabilities(z)
+
+
+def _whole_logits(predictions: Predictions, view: Any) -> NDArray[Any] | None:
+    """The logits, where they are about the question asked."""
+    whole = view == "canonical" or (predictions.is_binary and predictions.view(view) == "binary")
+    return predictions.logits if whole else None
 
 
 def _from_logits(logits: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:

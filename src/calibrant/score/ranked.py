@@ -42,6 +42,12 @@ class RankedProbabilityScore(Score):
         apart -= labels <= np.arange(len(apart))[:, None]
         return np.einsum("ij,ij->j", apart, apart)
 
+    def of_classes(self, probs: NDArray[Any]) -> NDArray[np.float64]:
+        """The same for every class: one more up to class k, and one less from there."""
+        below = np.cumsum(probs[:, :-1], axis=1, dtype=np.float64)
+        first = ((below - 1) ** 2).sum(axis=1)
+        return first[:, None] + np.concatenate([np.zeros((len(probs), 1)), np.cumsum(2 * below - 1, axis=1)], axis=1)
+
     def of_event(self, probs: NDArray[Any], outcomes: NDArray[Any]) -> NDArray[np.float64]:
         """One threshold: (p − y)²."""
         apart = np.subtract(probs, outcomes, dtype=np.float64)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.interval.mean import Moments
+from calibrant.interval import LimitedMean, Moments
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick, score_moments
+from calibrant.score.possible import few, scored_rows
 from calibrant.score.rule import Rule
 
 
@@ -40,13 +42,17 @@ class Score(Rule):
     ordered: ClassVar[bool] = False
     """do the classes have an order that matters?"""
     reads_logits: ClassVar[bool] = False
+    limited: ClassVar[bool] = True
+    """is the largest score of a row a limit to take seriously?"""
     quick: ClassVar[Quick | None] = None
-    """compiled loops for many rows; a subclass may change the formula, so it inherits none"""
+    """compiled loops for many rows; a subclass may change the formula, so it inherits none, nor a short way to all classes"""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "quick" not in vars(cls):
             cls.quick = None
+        if "of_classes" not in vars(cls) and {"of_labels", "expected"} & set(vars(cls)):
+            cls.of_classes = Score.of_classes  # type: ignore[method-assign]
 
     @abstractmethod
     def expected(self, probs: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
@@ -71,15 +77,35 @@ class Score(Rule):
             return self.of_event(predictions.probs, predictions.labels)
         if predictions.soft:
             return self.expected(predictions.probs, predictions.labels)
-        return self.of_labels(predictions.probs, predictions.labels)
+        return self.of_labels(np.ascontiguousarray(predictions.probs), predictions.labels)
 
     def of_question(self, event: Event) -> NDArray[np.float64]:
         """The score of a view's yes/no question."""
         return self.of_event(event.probs, event.outcomes)
 
-    def moments(self, predictions: Predictions, view: Any = "canonical") -> Moments:
-        """Mean and spread of the rows' scores, block by block: one pass over the data, and no array as long as they are."""
-        return score_moments(self, predictions, view)
+    def of_classes(self, probs: NDArray[Any]) -> NDArray[np.float64]:
+        """S(P_i, k) for every class k, `(n, K)`."""
+        n, k = probs.shape
+        return np.stack([self.of_labels(probs, np.full(n, label)) for label in range(k)], axis=1)
+
+    def possible(self, predictions: Predictions, view: Any = "canonical") -> NDArray[np.float64]:
+        """The score of each row for all that may happen: `(n, K)`, or `(n, 2)` for a yes/no question."""
+        if view == "canonical" and not predictions.is_binary:
+            return self.of_classes(np.ascontiguousarray(predictions.probs))
+        asked = predictions.event("binary" if view == "canonical" else view)
+        ends = [np.full(asked.n, happened, dtype=np.uint8) for happened in (0, 1)]
+        if view == "canonical":
+            return np.stack([self.of_event(asked.probs, end) for end in ends], axis=1)
+        return np.stack([self.of_question(replace(asked, outcomes=end)) for end in ends], axis=1)
+
+    def moments(self, predictions: Predictions, view: Any = "canonical") -> Moments | LimitedMean:
+        """Mean and spread of the rows' scores, block by block: one pass over the data, and no array as long as they are.
+
+        For few rows, also what they could have been.
+        """
+        return (
+            scored_rows(self, predictions, view).mean() if few(predictions) else score_moments(self, predictions, view)
+        )
 
     def score(
         self, labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None

@@ -34,6 +34,10 @@ class SphericalScore(Score):
         squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)
         return _of(said, np.maximum(squares - said**2, 0))
 
+    def of_classes(self, probs: NDArray[Any]) -> NDArray[np.float64]:
+        """The same for every class."""
+        return 1 - probs / np.sqrt(np.einsum("ij,ij->i", probs, probs, dtype=np.float64))[:, None]
+
     def of_event(self, probs: NDArray[Any], outcomes: NDArray[Any]) -> NDArray[np.float64]:
         """The same for the pair (1−p, p)."""
         if outcomes.dtype != np.uint8:

@@ -407,7 +407,7 @@ def _accuracy(right: Floats, clusters: Ids | None) -> Estimate:
 
 def _mean(name: str, title: str, values: Floats, clusters: Ids | None) -> Estimate:
     if clusters is None:
-        mean, interval, cautions = mean_with_interval(values, None, CONFIDENCE)
+        mean, interval, cautions = mean_with_interval(values, None, CONFIDENCE, (-1.0, 1.0))
     else:
         found = cluster_mean(values, None, clusters)
         mean, (interval, cautions) = found.mean, found.interval(CONFIDENCE)

@@ -10,13 +10,14 @@ import numpy as np
 
 from calibrant.forecasts import Forecasts
 from calibrant.inputs import check_positive
-from calibrant.interval import ClusterMean, Moments, around, cluster_mean, holm, normal_quantile, two_sided
+from calibrant.interval import ClusterMean, LimitedMean, Moments, around, cluster_mean, holm, normal_quantile
 from calibrant.maps import CalibrationMap, RegressionMap
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
 from calibrant.score.forecast_score import check_forecast_score
 from calibrant.score.passes import paired_moments
+from calibrant.score.possible import few, scored_rows
 from calibrant.score.rule import Rule
 from calibrant.score.score import Score, check_score, first_infinite
 from calibrant.verbs.comparison import Comparison, Comparisons, Split, Verdict
@@ -139,6 +140,20 @@ def _verdict(change: float, found: bool) -> Verdict:
     return "no detectable change" if not found or change == 0 else "better" if change < 0 else "worse"
 
 
+Mean = Moments | LimitedMean | ClusterMean
+
+
+@dataclass(frozen=True, slots=True)
+class _Means:
+    """Of two scores of the same rows."""
+
+    old: Mean
+    new: Mean
+    change: Mean
+    root: Mean | None = None
+    """of new/(2√new̅) − old/(2√old̅), by which the roots of the means move, if it is known"""
+
+
 @dataclass(frozen=True, slots=True)
 class _Family:
     """The candidates' common ground."""
@@ -152,16 +167,34 @@ class _Family:
     margin: float | None
     split: Any
 
-    def means(self, after: Predictions | Forecasts) -> tuple[Moments | ClusterMean, ...]:
-        """Of the scores before, of those after, and of after − before: one pass over both, unless clusters need all rows."""
+    def means(self, after: Predictions | Forecasts) -> _Means:
+        """Of the scores before, of those after, and of after − before: one pass over both, unless rows are few or in clusters."""
         w, groups = self.before.weights, self.before.groups
         if not self.cluster or groups is None:
-            return paired_moments(self.rule, self.before, after)
+            return self._means_of_few(after) or _Means(*paired_moments(self.rule, self.before, after))
         counted = slice(None) if w is None else w > 0
         old, new = (self.rule.rows(said)[counted] for said in (self.before, after))
         kept, groups = None if w is None else w[counted], groups[counted]
         with np.errstate(invalid="ignore"):  # ∞ − ∞, which the means already tell
-            return tuple(cluster_mean(values, kept, groups) for values in (old, new, new - old))
+            return _Means(*(cluster_mean(values, kept, groups) for values in (old, new, new - old)))
+
+    def _means_of_few(self, after: Predictions | Forecasts) -> _Means | None:
+        """With the limits that scores of classes have."""
+        if not isinstance(self.rule, Score) or not (
+            isinstance(after, Predictions) and isinstance(self.before, Predictions)
+        ):
+            return None
+        if not few(self.before):
+            return None
+        old, new = (scored_rows(self.rule, said) for said in (self.before, after))
+        if not (np.isfinite(old.values).all() and np.isfinite(new.values).all()):
+            return None
+        roots = [float(np.average(each.values, weights=each.weights)) - self.rule.infimum for each in (old, new)]
+        root = None
+        if self.rule.rooted and min(roots) > 0:
+            a, b = (0.5 / root**0.5 for root in roots)
+            root = new.blended(old, b, -a).mean()
+        return _Means(old.mean(), new.mean(), new.blended(old, 1.0, -1.0).mean(), root)
 
     def described(self) -> dict[str, Any]:
         """Settings of every result."""
@@ -180,7 +213,7 @@ class _Family:
             raise InputError(name, f"must be {kind}, as before is", f"it is a {type(said).__name__}")
         return said
 
-    def estimate(self, said: Predictions | Forecasts, mean: Moments | ClusterMean, name: str) -> Estimate:
+    def estimate(self, said: Predictions | Forecasts, mean: Mean, name: str) -> Estimate:
         """The score of one side, refused if it is infinite."""
         if np.isinf(mean.mean):
             raise InputError(
@@ -203,8 +236,10 @@ class _Family:
     def compared(self, after: Any, name: str) -> Comparison:
         """One candidate."""
         repaired = self.repaired(after, name)
-        old, new, change = self.means(repaired)
-        first, second = self.estimate(self.before, old, "before"), self.estimate(repaired, new, name)
+        means = self.means(repaired)
+        first = self.estimate(self.before, means.old, "before")
+        second = self.estimate(repaired, means.new, name)
+        change = means.change
         interval, cautions = change.interval(self.level_of_change)
         described = self.described() | ({"cluster": True} if self.cluster else {})
         difference = Estimate(
@@ -219,26 +254,33 @@ class _Family:
             grounds,
             _verdict(change.mean, interval is not None and 0 not in interval),
             cautions,
-            self._root(old, new, change) if self.rule.rooted else None,
+            self._root(means) if self.rule.rooted else None,
             self._split(repaired, injective),
             self.margin,
-            None if change.error is None else two_sided(change.mean, change.error, change.degrees),
+            change.p_value(),
         )
 
-    def _root(self, old: Moments | ClusterMean, new: Moments | ClusterMean, change: Moments | ClusterMean) -> Estimate:
-        """√after − √before with the delta method: the errors of both and of their difference hold the covariance."""
-        roots = [max(each.mean - self.rule.infimum, 0.0) ** 0.5 for each in (old, new)]
-        interval: Interval | None = None
-        errors = [each.error for each in (old, new, change)]
-        if min(roots) > 0 and None not in errors:
-            first, second, both = ((error or 0.0) ** 2 for error in errors)
-            a, b = (1 / (2 * root) for root in roots)
-            variance = a * a * first + b * b * second - a * b * (first + second - both)
-            error = max(variance, 0.0) ** 0.5
-            level = self.level_of_change
-            interval = around(roots[1] - roots[0], error, change.degrees, level, "delta method, Student t")
+    def _root(self, means: _Means) -> Estimate:
+        """√after − √before, which moves as the two means do, each over twice its root."""
+        roots = [max(each.mean - self.rule.infimum, 0.0) ** 0.5 for each in (means.old, means.new)]
+        apart = roots[1] - roots[0]
+        interval = self._around_roots(means, roots, apart) if min(roots) > 0 else None
         title, described = f"change in root {self.rule.title}", {"score": self.rule.name}
-        return Estimate("root_difference", title, roots[1] - roots[0], self.before.n, interval, settings=described)
+        return Estimate("root_difference", title, apart, self.before.n, interval, settings=described)
+
+    def _around_roots(self, means: _Means, roots: list[float], apart: float) -> Interval | None:
+        level = self.level_of_change
+        if means.root is not None:
+            found, _ = means.root.interval(level)
+            moved = apart - means.root.mean
+            return found and Interval(found.low + moved, found.high + moved, level, f"delta method, {found.method}")
+        errors = [each.error for each in (means.old, means.new, means.change)]
+        if None in errors:
+            return None
+        first, second, both = ((error or 0.0) ** 2 for error in errors)  # these hold the covariance
+        a, b = (1 / (2 * root) for root in roots)
+        variance = a * a * first + b * b * second - a * b * (first + second - both)
+        return around(apart, max(variance, 0.0) ** 0.5, means.change.degrees, level, "delta method, Student t")
 
     def _split(self, after: Predictions | Forecasts, injective: bool | None) -> Split | None:
         if not isinstance(self.before, Predictions) or not isinstance(self.rule, Score):

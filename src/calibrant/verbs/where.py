@@ -248,7 +248,7 @@ def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estim
         return None
     w = None if units.weights is None else units.weights[used]
     if units.groups is None:
-        value, interval, cautions = mean_with_interval(gaps[used], w, level)
+        value, interval, cautions = mean_with_interval(gaps[used], w, level, (-1.0, 1.0))
     else:
         clusters = cluster_mean(gaps[used], w, units.groups[used])
         value, (interval, cautions) = clusters.mean, clusters.interval(level)

@@ -13,11 +13,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice, check_count, check_level, check_positive
-from calibrant.interval.mean import moments_of
 from calibrant.interval.squared_error import cube_root
 from calibrant.problems import InputError
 from calibrant.results import Line, Record, Table, kind, number
 from calibrant.score import SCORES
+from calibrant.score.passes import score_moments
+from calibrant.score.possible import few, scored_rows
 from calibrant.simulate.world import ScoreWorld
 from calibrant.verbs.planning.check import AROUND, PlanCheck, checked_power, checked_width, interval_estimate, shown
 from calibrant.verbs.planning.data import Like, like_these
@@ -357,15 +358,17 @@ def _width_law(statistic: str, error: float | None, like: Like) -> tuple[WidthLa
             return SquaredWidth.even(like.variance, error or 0.0), TITLES["binned"]
         return SquaredWidth.within(like.erring(error, "binned", 2), error), TITLES["binned"]
     if statistic == "mean_gap":
-        return MeanWidth(math.sqrt(like.variance.mean())), TITLES["mean_gap"]
+        return MeanWidth.even(math.sqrt(like.variance.mean())), TITLES["mean_gap"]
     if statistic == "rate":
         return RateWidth(like.rate), TITLES["rate"]
-    rule = SCORES[statistic]
-    rows = like.rows()
-    found = moments_of(rule.rows(rows, "canonical" if like.whole else like.view), rows.weights)
+    rule, rows = SCORES[statistic], like.rows()
+    view = "canonical" if like.whole else like.view
+    found = rule.moments(rows, view)
     if found.error is None:
         raise InputError("statistic", "must be finite on these data", f"the {rule.title} is {found.mean}")
-    return MeanWidth(found.error * math.sqrt(found.weight)), rule.title
+    if few(rows):
+        return MeanWidth(scored_rows(rule, rows, view).of_rows), rule.title
+    return MeanWidth(score_moments(rule, rows, view).of_rows), rule.title
 
 
 def _checked(found: Plan, statistic: str, norm: int, like: Like, replications: int, rng: int) -> Plan:

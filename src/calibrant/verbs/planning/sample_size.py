@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.detect.asymptotic import brownian_range_p_value
+from calibrant.interval import LimitedMean, Moments
 from calibrant.interval.mean import normal_quantile
 from calibrant.interval.proportion import wilson
 from calibrant.interval.squared_error import cube_root
@@ -279,15 +280,21 @@ def seen_square(error: Floats, noise: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class MeanWidth(WidthLaw):
-    """Student's interval of a mean of rows with standard deviation `sd`: a mean gap or a proper score."""
+    """The interval of a mean of rows: a mean gap or a proper score."""
 
-    sd: float
+    mean: Callable[[int], Moments | LimitedMean]
+    """of so many rows, all like those that are known"""
+
+    @classmethod
+    def even(cls, sd: float) -> MeanWidth:
+        """Of rows that are as often above their mean as below, none farther away than 1."""
+        apart, half = np.array([-sd, sd]), np.full(2, 0.5)
+        return cls(lambda n: LimitedMean.of(apart, n * half, (-1.0, 1.0)))
 
     def width(self, n: int, level: float) -> float:
-        """2·t·sd / √n."""
-        from scipy.special import stdtrit
-
-        return math.inf if n < 2 else float(2 * stdtrit(n - 1, (1 + level) / 2)) * self.sd / math.sqrt(n)
+        """Where what is seen is the truth."""
+        interval = None if n < 2 else self.mean(n).interval(level)[0]
+        return math.inf if interval is None else interval.high - interval.low
 
 
 @dataclass(frozen=True)

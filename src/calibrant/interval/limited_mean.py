@@ -1,0 +1,108 @@
+"""The interval of a mean of rows with known limits: for few rows, and for losses that are rare and large."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs import check_level
+from calibrant.interval.mean import NOT_WHOLE, Moments, moments_of, normal_quantile
+from calibrant.kernels.weighted_means import tail_beyond, value_beyond
+from calibrant.results import Interval
+
+Floats = NDArray[np.float64]
+
+METHOD = "random weights, one more row at the limit"
+
+CELLS = 1024
+"""Cells of equal width that more values than these are pooled in, each at the mean of its own."""
+
+ENOUGH = 200
+"""Rows at the limit that the squares of the values amount to, from which Student's interval is as good."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LimitedMean:
+    """A mean of rows none of which can lie outside `least` and `most`.
+
+    Weights of the rows are drawn from a flat Dirichlet law, as in the Bayesian bootstrap, with one more row at the limit that the data
+    may have missed: at `most` for the upper end, at `least` for the lower one (Gaffke 2005). For zeros and ones these are Clopper and
+    Pearson's ends. With many rows the interval is Student's, which has no idea of losses not seen yet.
+    """
+
+    seen: Moments
+    values: Floats
+    weights: Floats
+    least: float
+    most: float
+
+    @classmethod
+    def of(
+        cls,
+        values: NDArray[Any],
+        weights: NDArray[Any] | None,
+        limits: tuple[float, float],
+        seen: Moments | None = None,
+    ) -> LimitedMean | Moments:
+        """Student's moments where there are enough rows, or none to speak of."""
+        seen = moments_of(values, weights) if seen is None else seen
+        least, most = limits
+        reach = max(most - seen.mean, seen.mean - least)
+        if seen.error is None or not np.isfinite(reach) or reach**2 * ENOUGH <= seen.squares:
+            return seen
+        kept = slice(None) if weights is None else weights > 0
+        x = np.asarray(values[kept], dtype=np.float64)
+        w = np.ones(len(x)) if weights is None else np.asarray(weights[kept], dtype=np.float64)
+        return cls(seen, *_pooled(x, w), min(least, float(x.min())), max(most, float(x.max())))
+
+    @property
+    def mean(self) -> float:
+        return self.seen.mean
+
+    @property
+    def error(self) -> float | None:
+        return self.seen.error
+
+    @property
+    def degrees(self) -> float:
+        return self.seen.degrees
+
+    def interval(self, level: float) -> tuple[Interval, tuple[str, ...]]:
+        """The interval and cautions."""
+        z = normal_quantile(check_level(level))
+        low = 0.0 - value_beyond(-self.values, self.weights, -self.least, z)
+        high = value_beyond(self.values, self.weights, self.most, z)
+        cautions = () if self.seen.whole else (NOT_WHOLE,)
+        return Interval(min(low, self.mean), max(high, self.mean), level, METHOD), cautions
+
+    def p_value(self) -> float:
+        """Of the claim that the true mean is 0, two-sided: small just where 0 lies outside the interval."""
+        if self.mean == 0 or not self.least < 0 < self.most:
+            return float(self.mean == 0)
+        sign = -1.0 if self.mean > 0 else 1.0
+        limit = self.most if self.mean < 0 else -self.least
+        return min(1.0, 2 * tail_beyond(sign * self.values, self.weights, limit, 0.0))
+
+
+def mean_with_interval(
+    values: NDArray[Any], weights: NDArray[Any] | None, level: float, limits: tuple[float, float] | None = None
+) -> tuple[float, Interval | None, tuple[str, ...]]:
+    """Weighted mean, its interval and cautions; Student's unless no row can lie outside of `limits`. A weight of w counts as w rows."""
+    found = moments_of(values, weights) if limits is None else LimitedMean.of(values, weights, limits)
+    return (found.mean, *found.interval(level))
+
+
+def _pooled(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Many values as few, with the same mean; a weight of two is two values."""
+    if weights.sum() <= CELLS:
+        return values, weights
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        return values[:1], weights.sum(keepdims=True)
+    cell = np.minimum(((values - low) * (CELLS / (high - low))).astype(np.intp), CELLS - 1)
+    count, sums = (np.asarray(np.bincount(cell, each, CELLS), dtype=np.float64) for each in (weights, weights * values))
+    filled = count > 0
+    return sums[filled] / count[filled], count[filled]

@@ -1,0 +1,76 @@
+"""How large may a mean become whose weights are drawn from a Dirichlet law? By saddlepoint approximation.
+
+With M = Σ D_i x_i and D ~ Dirichlet(w), P(M > t) = P(Σ G_i (x_i − t) > 0) for independent gamma variables G_i of shapes w_i. The
+cumulants of that sum are K(s) = −Σ w_i ln(1 − s(x_i − t)). Written in λ = s/(1 + st), the point where K'(s) = 0 belongs to an explicit t.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+NEAR, FAR = 1e-7, 1 - 1e-14
+"""Ends of λ, with the largest value at distance 1 from the mean."""
+
+
+def value_beyond(values: Floats, weights: Floats, limit: float, z: float) -> float:
+    """The t that the mean exceeds as rarely as a normal variable exceeds z > 0, with one more row of weight 1 at `limit`."""
+    scaled = _Scaled(values, weights, limit)
+    if scaled.unit == 0 or scaled.signed_root(FAR)[0] <= z:
+        return limit
+    from scipy.optimize import brentq
+
+    guess = min(z / math.sqrt(scaled.squares), 0.5)
+    near = guess / 4
+    while scaled.signed_root(near)[0] >= z and near > NEAR:
+        near /= 8
+    found = brentq(lambda x: scaled.signed_root(x)[0] - z, near, FAR, xtol=1e-16, rtol=1e-14) if near > NEAR else near
+    return scaled.mean + scaled.unit * scaled.signed_root(found)[1]
+
+
+def tail_beyond(values: Floats, weights: Floats, limit: float, t: float) -> float:
+    """The chance that such a mean exceeds t."""
+    scaled = _Scaled(values, weights, limit)
+    if scaled.unit == 0 or t >= limit:
+        return 0.0
+    if t <= scaled.mean:
+        return 1.0  # more likely than not, whatever it is
+    from scipy.optimize import brentq
+
+    target = (t - scaled.mean) / scaled.unit
+    if scaled.signed_root(FAR)[1] <= target:
+        return 0.0
+    found = brentq(lambda x: scaled.signed_root(x)[1] - target, 0.0, FAR, xtol=1e-16, rtol=1e-14)
+    return 0.5 * math.erfc(scaled.signed_root(max(found, NEAR))[0] / math.sqrt(2))
+
+
+class _Scaled:
+    """Values and the limit, measured from the mean of all in units of the limit's distance."""
+
+    def __init__(self, values: Floats, weights: Floats, limit: float) -> None:
+        self.weight = float(weights.sum()) + 1
+        self.mean = (float(weights @ values) + limit) / self.weight
+        self.unit = limit - self.mean
+        self.y = np.minimum((values - self.mean) / self.unit, 1.0) if self.unit > 0 else values
+        self.w = weights
+        self.squares = float(weights @ self.y**2) + 1
+        self.unit = max(self.unit, 0.0)
+
+    def signed_root(self, x: float) -> tuple[float, float]:
+        """r* = r + ln(q/r)/r, as which a standard normal variable exceeds the t of this λ; and that t."""
+        if x <= 0:
+            return 0.0, 0.0
+        left = 1 - x * self.y
+        inverse = self.w / left
+        last = 1 / (1 - x)
+        t = min((float(inverse @ self.y) + last) / (float(inverse.sum()) + last), 1.0)
+        scale = 1 - x * t
+        cumulant = self.weight * math.log(scale) - float(self.w @ np.log(left)) - math.log1p(-x)
+        r = math.sqrt(max(-2 * cumulant, 0.0))
+        apart = (self.y - t) / left
+        q = x * math.sqrt(float((self.w * apart) @ apart) + ((1 - t) * last) ** 2)
+        return (r + math.log(q / r) / r if r > 1e-6 and q > 0 else 0.0), t
