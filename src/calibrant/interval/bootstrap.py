@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count, check_level
-from calibrant.interval.calibration_error import KEPT
+from calibrant.interval.calibration_error import KEPT, METHOD, error_ends
 from calibrant.interval.error_path import path_of
 from calibrant.interval.inversion import inverted
 from calibrant.kernels.binned_law import Law
@@ -47,7 +47,8 @@ def interval_of(
 
     `inversion`: worlds on a path from "calibrated" through the fitted curve and beyond (see `calibration_error_interval`). In each,
     `draws` sets of labels tell the law of the estimate, and the estimator itself, on the true rates as soft labels, the value
-    without noise. The interval holds the values of all worlds in which the estimate seen is not extreme. About 20 · `draws` calls.
+    without noise. The interval holds the values of all worlds in which the estimate seen is not extreme; for estimates of the
+    calibration error itself, which bins and fits may hide, also those of `calibration_error_interval`. About 20 · `draws` calls.
     `bootstrap` (percentiles) and `bca` resample rows; they are here because papers print them, and carry a caution.
 
     The estimator takes a `Predictions`, such as `calibrant.smooth_error` or `partial(calibrant.sweep_error, bins="width")`.
@@ -78,8 +79,12 @@ def interval_of(
     event = predictions.event(asked)
     if event.weights is not None:
         raise InputError("weights", "cannot be used with inversion", advice="Repeat rows, or pass method='bootstrap'")
-    low, high = _worlds(estimator, event, seen.value, level, draws, seed)
-    return replace(seen, interval=Interval(low, high, float(level), "test inversion along the fitted curve"))
+    ends = _worlds(estimator, event, seen.value, level, draws, seed)
+    norm = seen.settings.get("norm")
+    if norm in (1, 2):
+        power = 1 if seen.settings.get("root", True) else norm
+        ends = (*ends, *(end**power for end in error_ends(path_of(event), norm, level)))
+    return replace(seen, interval=Interval(min(ends), max(ends), float(level), METHOD))
 
 
 def _asked(estimator: Estimator, predictions: Predictions, view: Any) -> Estimate:
@@ -89,9 +94,7 @@ def _asked(estimator: Estimator, predictions: Predictions, view: Any) -> Estimat
     return found
 
 
-def _worlds(
-    estimator: Estimator, event: Event, seen: float, level: float, draws: int, seed: Any
-) -> tuple[float, float]:
+def _worlds(estimator: Estimator, event: Event, seen: float, level: float, draws: int, seed: Any) -> tuple[float, ...]:
     """Ends of the interval by drawing labels in each world; the same random numbers everywhere, so that laws move smoothly."""
     path, p = path_of(event), event.probs.astype(np.float64)
     logit = bounded_log_odds(p)

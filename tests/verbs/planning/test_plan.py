@@ -143,7 +143,9 @@ def test_the_mean_gap_has_the_textbook_size():
 
 def test_widths_of_means_and_rates_are_textbook():
     assert MeanWidth.even(0.5).needed(0.02, 0.95) == pytest.approx((2 * 1.959964 * 0.5 / 0.02) ** 2, rel=0.01)
-    assert 1.05 < MeanWidth.even(0.5).needed(0.1, 0.95) / (2 * 1.959964 * 0.5 / 0.1) ** 2 < 1.15  # few rows, known limits
+    assert (
+        1.05 < MeanWidth.even(0.5).needed(0.1, 0.95) / (2 * 1.959964 * 0.5 / 0.1) ** 2 < 1.15
+    )  # few rows, known limits
     assert RateWidth(0.5).width(100, 0.95) == pytest.approx(2 * 1.959964 * 0.5 / math.sqrt(100 + 1.959964**2), rel=1e-6)
 
 
