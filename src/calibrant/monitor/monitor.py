@@ -11,7 +11,7 @@ from calibrant.monitor.alternatives import WEIGHTS, in_words
 from calibrant.monitor.state import Change, MonitorState, likeliest_change, merged, updated
 from calibrant.predictions import admit
 from calibrant.problems import InputError
-from calibrant.results import number
+from calibrant.results import Line, number
 
 
 class Monitor:
@@ -107,6 +107,17 @@ class Monitor:
     def since(self, level: float = 0.05) -> Change | None:
         """When did it go wrong? None while there is no alarm. The time is known to a block: at worst 1/64 of the rows."""
         return likeliest_change(self.state, in_words) if self.alarm(level) else None
+
+    def course(self) -> Line:
+        """The e-value (y) after so many rows (x), at the ends of at most 128 blocks."""
+        rows = np.concatenate([[0], np.cumsum(self.state.block_rows)])
+        return Line(rows.astype(np.float64), np.concatenate([[1.0], self.state.block_values]))
+
+    def plot(self, ax: Any = None, *, level: float = 0.05) -> Any:
+        """Draw the evidence over time, the line of alarm, and since when it may have gone wrong (needs matplotlib)."""
+        from calibrant.plot.evidence import evidence
+
+        return evidence(self, ax=ax, level=level)
 
     def direction(self) -> str:
         """What is wrong, in words, as the winning bet has it; says nothing about whether it is more than chance."""

@@ -48,6 +48,8 @@ class MonitorState(Record):
     block_sums: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, N_BETS)))
     """(B, bets): Σ of log-ratios"""
     block_rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    block_values: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """e-value at the end of each block"""
     block_marks: tuple[Any, ...] = ()
     """what the caller said of the time of each block's first row"""
     width: int = 1
@@ -63,7 +65,7 @@ class MonitorState(Record):
     def __post_init__(self) -> None:
         object.__setattr__(self, "block_marks", tuple(self.block_marks))
         object.__setattr__(self, "block_sums", np.asarray(self.block_sums, dtype=np.float64).reshape(-1, N_BETS))
-        self._hold("wealth", "restarted", "block_sums", "block_rows")
+        self._hold("wealth", "restarted", "block_sums", "block_rows", "block_values")
 
     @property
     def sums(self) -> Floats:
@@ -125,7 +127,7 @@ def updated(state: MonitorState, event: Event, mark: Any) -> MonitorState:
         best = int(np.argmax(values))
         peak = max(peak, (float(values[best]), int(after[best])), key=lambda found: found[0])
         restart_peak = max(restart_peak, float(path[:, 1].max()))
-        blocks.add(logs, mark)
+        blocks.add(logs, values, mark)
         n += part.n
     contradicted = int(
         (((event.probs == 0) & (event.outcomes > 0)) | ((event.probs == 1) & (event.outcomes < 1))).sum()
@@ -153,20 +155,23 @@ class _Blocks:
     def __init__(self, state: MonitorState) -> None:
         self.sums = [*state.block_sums.copy()]
         self.rows, self.marks = [*map(int, state.block_rows)], [*state.block_marks]
+        self.values = state.block_values.tolist()
         self.width = state.width
 
-    def add(self, logs: Floats, mark: Any) -> None:
-        """Fill the last block, then begin new ones."""
+    def add(self, logs: Floats, values: Floats, mark: Any) -> None:
+        """Fill the last block, then begin new ones; `values` is the evidence after each row."""
         while len(self.rows) - (self._room() - len(logs)) // self.width > MOST_BLOCKS:
             self.join()
         head = min(self._room(), len(logs))
         if head:
             self.sums[-1] = self.sums[-1] + logs[:head].sum(axis=0)
             self.rows[-1] += head
+            self.values[-1] = float(values[head - 1])
         starts = np.arange(head, len(logs), self.width)
         if len(starts):
             self.sums += [*np.add.reduceat(logs, starts, axis=0)]
             self.rows += np.diff(np.append(starts, len(logs))).tolist()
+            self.values += values[np.append(starts[1:], len(logs)) - 1].tolist()
             self.marks += [mark] * len(starts)
 
     def _room(self) -> int:
@@ -178,11 +183,12 @@ class _Blocks:
         pairs = range(0, len(self.rows), 2)
         self.sums = [np.sum(self.sums[i : i + 2], axis=0) for i in pairs]
         self.rows = [sum(self.rows[i : i + 2]) for i in pairs]
+        self.values = [self.values[i : i + 2][-1] for i in pairs]
         self.marks = [self.marks[i] for i in pairs]
 
-    def kept(self) -> tuple[Floats, NDArray[np.int64], tuple[Any, ...], int]:
+    def kept(self) -> tuple[Floats, NDArray[np.int64], Floats, tuple[Any, ...], int]:
         sums = np.array(self.sums).reshape(-1, N_BETS)
-        return sums, np.array(self.rows, dtype=np.int64), tuple(self.marks), self.width
+        return sums, np.array(self.rows, dtype=np.int64), np.array(self.values), tuple(self.marks), self.width
 
 
 def merged(first: MonitorState, then: MonitorState, beside: bool) -> MonitorState:
@@ -216,6 +222,7 @@ def _one_after_another(first: MonitorState, then: MonitorState) -> MonitorState:
     blocks = _Blocks(first)
     blocks.sums += [*then.block_sums]
     blocks.rows += [*map(int, then.block_rows)]
+    blocks.values += values.tolist()
     blocks.marks += [*then.block_marks]
     blocks.width = max(first.width, then.width)
     while len(blocks.rows) > MOST_BLOCKS:
@@ -230,7 +237,7 @@ def _side_by_side(first: MonitorState, then: MonitorState) -> MonitorState:
     grown = np.exp(np.minimum(sums, np.log(CAP)))
     wealth = float(start_tail(0) - start_tail(1)) * grown
     now = float(evidence(n, float(WEIGHTS @ wealth), float(_products(sums)[-1])))
-    block = sums[None], np.array([n]), (None,), max(first.width, then.width, n)
+    block = sums[None], np.array([n]), np.array([now]), (None,), max(first.width, then.width, n)
     contradicted = first.contradicted + then.contradicted
     return MonitorState(
         first.view, GRID, n, wealth, grown, *block, max(now, 1.0), n, float(WEIGHTS @ grown), contradicted

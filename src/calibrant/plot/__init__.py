@@ -2,6 +2,7 @@
 
 from calibrant.plot.bias import bias_curves, bias_grid
 from calibrant.plot.decision import decision, risk_coverage
+from calibrant.plot.evidence import evidence
 from calibrant.plot.power import miss_rates, power_curve
 from calibrant.plot.reliability import reliability
 from calibrant.plot.segments import segments
@@ -10,6 +11,7 @@ __all__ = [
     "bias_curves",
     "bias_grid",
     "decision",
+    "evidence",
     "miss_rates",
     "power_curve",
     "reliability",

@@ -1,0 +1,46 @@
+"""Draw a watch: how evidence against calibration grew, and since when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calibrant.inputs import check_level
+from calibrant.monitor.monitor import Monitor
+from calibrant.plot.reliability import fresh_axes
+from calibrant.problems import InputError
+
+LEAST, MOST = 1e-3, 1e12
+"""Where drawn evidence is cut off: below it says nothing, above nothing more."""
+
+
+def evidence(monitor: Monitor, *, ax: Any = None, level: float = 0.05, label: str | None = None) -> Any:
+    """The e-value over the rows seen, with the line at which there is an alarm, and the time since when. Returns the Axes.
+
+    Examples
+    --------
+    >>> from calibrant.monitor import Monitor
+    >>> from calibrant.plot.evidence import evidence
+    >>> evidence(Monitor().update([0, 1, 0], [0.2, 0.7, 0.4])).get_ylabel()
+    'e-value'
+    """
+    if not isinstance(monitor, Monitor):
+        raise InputError("monitor", "must be a Monitor", f"it is a {type(monitor).__name__}")
+    limit = 1 / check_level(level)
+    ax = fresh_axes() if ax is None else ax
+    course, since = monitor.course(), monitor.since(level)
+    (line,) = ax.plot(course.x, np.clip(course.y, LEAST, MOST), label=label or "evidence against calibration")
+    ax.axhline(limit, color="0.55", linewidth=1, linestyle=(0, (4, 3)), label=f"alarm: wrong in {level:.2g} of streams")
+    if since is not None:
+        ax.axvspan(since.earliest, since.latest, color=line.get_color(), alpha=0.15, linewidth=0)
+        mark = "" if since.mark is None else f" ({since.mark})"
+        ax.axvline(since.row, color=line.get_color(), linewidth=1, label=f"since about row {since.row:,}{mark}")
+        ax.set_title(since.direction, fontsize="medium")
+    ax.set_yscale("log")
+    ax.set_ylim(min(0.5, LEAST * 10, float(np.clip(course.y, LEAST, MOST).min())), None)
+    ax.set_ylim(top=max(ax.get_ylim()[1], 2 * limit))
+    ax.set_xlabel("rows")
+    ax.set_ylabel("e-value")
+    ax.legend(loc="upper left", frameon=False)
+    return ax
