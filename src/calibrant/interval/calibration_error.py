@@ -89,9 +89,9 @@ def error_between(path: ErrorPath, norm: int) -> float:
     return path.error(crossing(lambda t: 0.5 - path.law(t, norm).at_most(seen)), norm)
 
 
-def error_ends(path: ErrorPath, norm: int, level: float) -> tuple[float, float]:
-    """The errors of the first and the last curve on the path that the data do not refuse."""
-    seen, chance = path.statistic(norm), KEPT * (1 - level) / 2
+def error_ends(path: ErrorPath, norm: int, level: float, seen: float | None = None) -> tuple[float, float]:
+    """The errors of the first and the last curve on the path that the data do not refuse; `seen` is their statistic."""
+    seen, chance = path.statistic(norm) if seen is None else seen, KEPT * (1 - level) / 2
     usual = path.law(0.0, norm).mean
     unlucky = max(seen, usual)  # less noise than on average does not prove an error small
 

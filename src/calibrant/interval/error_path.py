@@ -93,9 +93,7 @@ def path_of(event: Event) -> ErrorPath:
     if not event.hard:
         raise InputError("labels", "must be yes or no for this interval", "they are shares", "Pass hard labels")
     groups = event.groups
-    few = len(groups.values) <= min(MOST_ATOMS, groups.total / ROWS_OF_AN_ATOM)
-    bins = _starts(groups, len(groups.values) if few else cube_root(int(np.ceil(groups.total))))
-    cells = np.union1d(bins, _starts(groups, KEPT_CELLS))
+    few, bins, cells = _cut(groups, groups.total)
     n, prob, _ = _pooled(groups, cells)
     logit = bounded_log_odds(prob)
     fitted = np.union1d(_starts(groups, FITTED_CELLS), width_cuts(groups.values, FITTED_WIDTHS)[:-1])
@@ -104,6 +102,30 @@ def path_of(event: Event) -> ErrorPath:
     away = np.interp(logit, place, direction(place, rows, hits, rough=few))
     of_bins = np.add.reduceat(groups.hits, bins)
     return ErrorPath(prob, n / n.sum(), logit, away, groups.total, np.searchsorted(cells, bins), of_bins, few)
+
+
+def true_path(groups: Groups, rows: float) -> ErrorPath:
+    """The path through rates that are known, the hits of some predictions, for so many rows like them.
+
+    Where predictions are all right, it is a shift of the log-odds.
+    """
+    few, bins, cells = _cut(groups, rows)
+    n, prob, hits = _pooled(groups, cells)
+    logit, rate = bounded_log_odds(prob), hits / n
+    right = np.allclose(rate, prob, rtol=0, atol=SAME)
+    away = np.ones(len(cells)) if right else bounded_log_odds(rate) - logit
+    of_bins = np.add.reduceat(groups.hits, bins) * (rows / groups.total)
+    return ErrorPath(prob, n / n.sum(), logit, away, rows, np.searchsorted(cells, bins), of_bins, few)
+
+
+SAME = 1e-9
+
+
+def _cut(groups: Groups, rows: float) -> tuple[bool, NDArray[np.intp], NDArray[np.intp]]:
+    """Are the predictions few enough to be bins by themselves? Where bins begin, and cells."""
+    few = len(groups.values) <= min(MOST_ATOMS, rows / ROWS_OF_AN_ATOM)
+    bins = _starts(groups, len(groups.values) if few else cube_root(int(np.ceil(rows))))
+    return few, bins, np.union1d(bins, _starts(groups, KEPT_CELLS))
 
 
 def _starts(groups: Groups, count: int) -> NDArray[np.intp]:

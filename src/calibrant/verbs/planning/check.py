@@ -15,6 +15,8 @@ from calibrant.bins import EqualMass
 from calibrant.estimate.binned import binned_error
 from calibrant.estimate.cumulative import ks_error
 from calibrant.estimate.mean_gap import mean_gap
+from calibrant.interval.calibration_error import calibration_error_interval
+from calibrant.interval.cumulative import cumulative_interval
 from calibrant.interval.proportion import wilson
 from calibrant.interval.squared_error import cube_root, squared_error_interval
 from calibrant.predictions import Predictions
@@ -156,11 +158,19 @@ def absolute_gap(predictions: Predictions) -> float:
     return abs(float(mean_gap(predictions)))
 
 
-def interval_estimate(predictions: Predictions, statistic: str, level: float, whole: bool) -> Estimate:
+def _error_interval(predictions: Predictions, statistic: str, norm: int, level: float) -> Interval:
+    if statistic == "kuiper":
+        return cumulative_interval(predictions, statistic="range", level=level)
+    if norm == 1:
+        return calibration_error_interval(predictions, norm=1, level=level)
+    return squared_error_interval(predictions, level=level)
+
+
+def interval_estimate(predictions: Predictions, statistic: str, norm: int, level: float, whole: bool) -> Estimate:
     """An estimate with the interval that was planned."""
-    if statistic == "binned":
-        interval = squared_error_interval(predictions, level=level)
-        return Estimate("interval", "RMS calibration error", interval.low, predictions.n, interval)
+    if statistic in ("binned", "kuiper"):
+        interval = _error_interval(predictions, statistic, norm, level)
+        return Estimate("interval", interval.method, interval.low, predictions.n, interval)
     if statistic == "mean_gap":
         return mean_gap(predictions, level=level)
     if statistic == "rate":

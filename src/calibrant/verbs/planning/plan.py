@@ -24,9 +24,11 @@ from calibrant.verbs.planning.check import AROUND, PlanCheck, checked_power, che
 from calibrant.verbs.planning.data import Like, like_these
 from calibrant.verbs.planning.sample_size import (
     AbsoluteLaw,
+    ErrorWidth,
     GapLaw,
     KuiperLaw,
     MeanWidth,
+    RangeWidth,
     RateWidth,
     SquaredLaw,
     SquaredWidth,
@@ -36,7 +38,8 @@ from calibrant.verbs.planning.sample_size import (
 )
 
 TESTED = ("binned", "kuiper", "mean_gap")
-BOUNDED = ("binned", "mean_gap", "rate", *SCORES)
+BOUNDED = (*TESTED, "rate", *SCORES)
+ABSOLUTE = "mean absolute calibration error"
 TITLES = {
     "binned": "RMS calibration error",
     "kuiper": "gap of one sign",
@@ -269,7 +272,7 @@ def _test_law(statistic: str, norm: int, variance: Variance) -> tuple[TestLaw, s
     if statistic == "mean_gap":
         return GapLaw(variance.mean()), TITLES["mean_gap"]
     if norm == 1:
-        return AbsoluteLaw(variance), "mean absolute calibration error"
+        return AbsoluteLaw(variance), ABSOLUTE
     return SquaredLaw.of(variance), TITLES["binned"]
 
 
@@ -326,11 +329,10 @@ def _width_plan(
 ) -> Plan:
     if width is None and n is None:
         raise InputError("width", f"or n must be given for {statistic!r}", "neither is")
-    if statistic == "binned" and norm == 1:
-        raise InputError("norm", "must be 2 for a width", "it is 1", "The interval is that of the RMS error")
-    if statistic == "binned" and error is None:
+    measured = statistic in ("binned", "kuiper")
+    if measured and error is None:
         error = like.own_error(statistic, norm) if like.own else 0.0
-    law, title = _width_law(statistic, error, like)
+    law, title = _width_law(statistic, error, norm, like)
     rows = law.needed(width, 1 - level) if width is not None else int(n or 0)
     sizes = _sizes_around(rows)
     assumptions, cautions = _bins_told(statistic, rows, like)
@@ -340,7 +342,7 @@ def _width_plan(
         rows,
         level,
         None,
-        error if statistic == "binned" else None,
+        error if measured else None,
         None,
         law.width(rows, 1 - level),
         like.variance.mean(),
@@ -352,7 +354,12 @@ def _width_plan(
     )
 
 
-def _width_law(statistic: str, error: float | None, like: Like) -> tuple[WidthLaw, str]:
+def _width_law(statistic: str, error: float | None, norm: int, like: Like) -> tuple[WidthLaw, str]:
+    if statistic == "kuiper":
+        return RangeWidth(like.variance.mean(), error or 0.0), TITLES["kuiper"]
+    if statistic == "binned" and norm == 1:
+        world = like.world if like.world is None or not error else like.erring(error, "binned", 1)
+        return ErrorWidth.of(world, error or 0.0, 1), ABSOLUTE
     if statistic == "binned":
         if like.world is None or not error:
             return SquaredWidth.even(like.variance, error or 0.0), TITLES["binned"]
@@ -375,7 +382,8 @@ def _checked(found: Plan, statistic: str, norm: int, like: Like, replications: i
     """The plan beside its simulation."""
     check_count(replications, "replications", 2)
     error = found.detectable if found.error is None else found.error
-    world = like.simulated(None if found.power is None and statistic != "binned" else error, statistic, norm)
+    matters = found.power is not None or statistic in ("binned", "kuiper")
+    world = like.simulated(error if matters else None, statistic, norm)
     around = found.goal != "n"
     sizes = tuple(max(2, round(found.n * f)) for f in ((1 / AROUND, 1, AROUND) if around else (1,)))
     options = (replications, rng)
@@ -384,9 +392,9 @@ def _checked(found: Plan, statistic: str, norm: int, like: Like, replications: i
         formula = partial(law.power, error=error or 0.0, level=found.level)
         check = checked_power(statistic, norm, world, sizes, formula, found.power, found.level, *options)
     else:
-        bounds, _ = _width_law(statistic, found.error, like)
+        bounds, _ = _width_law(statistic, found.error, norm, like)
         level = 1 - found.level
-        interval = partial(interval_estimate, statistic=statistic, level=level, whole=like.whole)
+        interval = partial(interval_estimate, statistic=statistic, norm=norm, level=level, whole=like.whole)
         formula = partial(bounds.width, level=level)
         check = checked_width(interval, world, sizes, formula, found.reached, *options)
     return replace(found, check=check)

@@ -17,9 +17,13 @@ from numpy.typing import NDArray
 
 from calibrant.detect.asymptotic import brownian_range_p_value
 from calibrant.interval import LimitedMean, Moments
+from calibrant.interval.calibration_error import error_ends
+from calibrant.interval.cumulative import brownian_quantile
+from calibrant.interval.error_path import true_path
 from calibrant.interval.mean import normal_quantile
 from calibrant.interval.proportion import wilson
 from calibrant.interval.squared_error import cube_root
+from calibrant.kernels.groups import Groups, grouped
 from calibrant.problems import InputError
 from calibrant.simulate.scores import Scores
 from calibrant.simulate.world import ScoreWorld
@@ -204,6 +208,11 @@ def _density(x: Floats) -> Floats:
     return found
 
 
+FEW_NODES = np.polynomial.hermite_e.hermegauss(5)
+PREDICTIONS = 8192
+"""Drawn from a world to stand for all of its predictions."""
+TINY = 1e-12
+
 HERMITE = np.polynomial.hermite_e.hermegauss(41)
 """For expectations over a normal variable."""
 
@@ -276,6 +285,53 @@ def seen_square(error: Floats, noise: Floats) -> Floats:
     below = far**2 * ndtr(-far - 1) + (1 - far) * _density(far + 1)
     found: Floats = noise * (above + below)
     return found
+
+
+@dataclass(frozen=True)
+class ErrorWidth(WidthLaw):
+    """The interval of the calibration error itself (`calibration_error_interval`), along the true curve, over the statistics to be seen."""
+
+    groups: Groups
+    """predictions, and the true rates as their hits"""
+    norm: int
+    erring: bool
+
+    @classmethod
+    def of(cls, world: ScoreWorld | None, error: float, norm: int) -> ErrorWidth:
+        """Predictions of a world, or ½ everywhere, told too high by the error."""
+        if world is None:
+            p, rate = np.array([0.5]), np.array([0.5 - min(error, 0.5)])
+        else:
+            p, rate = world.scores.draw_through(PREDICTIONS, np.random.default_rng(0), world.saying)
+        return cls(grouped(p, rate, None), norm, error > 0)
+
+    def width(self, n: int, level: float) -> float:
+        """The statistic taken as normal, around its mean under the truth."""
+        path = true_path(self.groups, float(n))
+        law = path.law(1.0 if self.erring else 0.0, self.norm)
+        nodes, weights = FEW_NODES
+        seen = np.maximum(law.mean + math.sqrt(law.variance) * nodes, TINY)
+        widths = [high - low for low, high in (error_ends(path, self.norm, level, float(x)) for x in seen)]
+        return float(weights @ np.array(widths) / weights.sum())
+
+
+@dataclass(frozen=True)
+class RangeWidth(WidthLaw):
+    """The interval of the Kuiper error (`cumulative_interval`) for a gap of one sign: the value ± reach, cut off at 0."""
+
+    mean: float
+    """of p(1 − p)"""
+    error: float
+
+    def width(self, n: int, level: float) -> float:
+        """The cut takes off what the value falls short of the reach, ∫ P(value ≤ x) dx up to there."""
+        q2 = brownian_quantile("range", level) ** 2
+        sd, half = math.sqrt(self.mean / n), q2 / (2 * n)
+        reach = math.sqrt(q2) * sd
+        nodes, weights = np.polynomial.legendre.leggauss(48)
+        x = reach / 2 * (1 + nodes)
+        below = np.array([drifting_range(each / sd, self.error / sd) for each in x])
+        return half + math.sqrt(half**2 + reach**2) + reach - float(reach / 2 * weights @ below)
 
 
 @dataclass(frozen=True)
