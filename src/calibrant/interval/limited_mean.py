@@ -51,7 +51,7 @@ class LimitedMean:
         seen = moments_of(values, weights) if seen is None else seen
         least, most = limits
         reach = max(most - seen.mean, seen.mean - least)
-        if seen.error is None or not np.isfinite(reach) or reach**2 * ENOUGH <= seen.squares:
+        if seen.error is None or not np.isfinite(reach) or enough(seen, reach):
             return seen
         kept = slice(None) if weights is None else weights > 0
         x = np.asarray(values[kept], dtype=np.float64)
@@ -85,6 +85,11 @@ class LimitedMean:
         sign = -1.0 if self.mean > 0 else 1.0
         limit = self.most if self.mean < 0 else -self.least
         return min(1.0, 2 * tail_beyond(sign * self.values, self.weights, limit, 0.0))
+
+
+def enough(seen: Moments, reach: float) -> bool:
+    """Are there so many rows that one more, as far away as it can be, matters little?"""
+    return reach**2 * ENOUGH <= seen.squares
 
 
 def mean_with_interval(

@@ -39,6 +39,9 @@ class BrierScore(Score):
         squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)
         return np.maximum(squares - said**2, 0) + (1 - said) ** 2
 
+    def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
+        return 2.0
+
     def of_classes(self, probs: NDArray[Any]) -> NDArray[np.float64]:
         """The same for every class."""
         squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)

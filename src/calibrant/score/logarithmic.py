@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from calibrant.kernels.surprise import label_surprises, surprises
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
+from calibrant.score.possible import DOUBT
 from calibrant.score.score import Score
 
 NEAR_ZERO = 1 / 64
@@ -40,6 +42,10 @@ class LogScore(Score):
         with np.errstate(divide="ignore"):
             surprise: NDArray[np.float64] = -np.log(probs[np.arange(len(probs)), labels].astype(np.float64))
         return surprise + 0.0  # −0 is 0
+
+    def largest(self, n: int, n_classes: int) -> float:
+        """p below e^(−b) for all of n·K: together they happen with probability n·K·e^(−b) at most."""
+        return math.log(n * max(n_classes, 2) / DOUBT)
 
     def of_classes(self, probs: NDArray[Any]) -> NDArray[np.float64]:
         """The same for every class."""

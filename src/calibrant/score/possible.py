@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-MOST_NUMBERS = 1 << 20
+MOST_NUMBERS = 1 << 19
 """Rows times classes up to which this is worth its time; beyond, a mean of so many is normal enough."""
 
+CELLS = 1024
 DOUBT = 0.05
 """A score without a limit counts as limited by what the predictions exceed with this probability, in all rows together."""
 
@@ -58,18 +59,25 @@ class ScoredRows:
         possible = self.possible if self.weights is None else self.possible[counted]
         if self.limited:
             return (float(possible.min()), float(possible.max())) if len(possible) else (-np.inf, np.inf)
-        chance = (self.chances[counted] * w[counted, None]).ravel()
-        order = np.argsort(possible, axis=None)  # NaN come last
-        value, chance = possible.ravel()[order], chance[order]
-        known = np.isfinite(value)
-        value, chance = value[known], chance[known]
-        if not len(value):
-            return -np.inf, np.inf
-        low = int(np.searchsorted(np.cumsum(chance), DOUBT, side="right"))
-        high = int(np.searchsorted(np.cumsum(chance[::-1]), DOUBT, side="right"))
-        last = len(value) - 1
-        ends = float(value[min(low, last)]), float(value[last - min(high, last)])
-        return min(ends), max(ends)
+        return _credible(possible.ravel(), (self.chances[counted] * w[counted, None]).ravel())
+
+
+def _credible(values: Floats, chances: Floats) -> tuple[float, float]:
+    """Values that are exceeded with no more than a little probability, or a thousandth of the range beyond them."""
+    finite = np.isfinite(values)
+    if not finite.all():
+        values, chances = values[finite], chances[finite]
+    if not len(values):
+        return -np.inf, np.inf
+    low, high = float(values.min()), float(values.max())
+    step = (high - low) / CELLS
+    if step == 0:
+        return low, high
+    cell = np.minimum(((values - low) / step).astype(np.intp), CELLS - 1)
+    mass = np.cumsum(np.bincount(cell, chances, CELLS))
+    last = min(int(np.searchsorted(mass, mass[-1] - DOUBT, side="left")), CELLS - 1)
+    first = min(int(np.searchsorted(mass, DOUBT, side="right")), last)
+    return float(values[cell == first].min()), float(values[cell == last].max())
 
 
 def few(predictions: Predictions) -> bool:

@@ -42,6 +42,9 @@ class RankedProbabilityScore(Score):
         apart -= labels <= np.arange(len(apart))[:, None]
         return np.einsum("ij,ij->j", apart, apart)
 
+    def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
+        return max(n_classes - 1.0, 1.0)
+
     def of_classes(self, probs: NDArray[Any]) -> NDArray[np.float64]:
         """The same for every class: one more up to class k, and one less from there."""
         below = np.cumsum(probs[:, :-1], axis=1, dtype=np.float64)

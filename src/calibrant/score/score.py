@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.interval import LimitedMean, Moments
+from calibrant.interval.limited_mean import enough
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
@@ -51,8 +52,9 @@ class Score(Rule):
         super().__init_subclass__(**options)
         if "quick" not in vars(cls):
             cls.quick = None
-        if "of_classes" not in vars(cls) and {"of_labels", "expected"} & set(vars(cls)):
-            cls.of_classes = Score.of_classes  # type: ignore[method-assign]
+        if {"of_labels", "expected"} & set(vars(cls)):
+            for name in {"of_classes", "largest"} - set(vars(cls)):
+                setattr(cls, name, getattr(Score, name))
 
     @abstractmethod
     def expected(self, probs: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
@@ -103,9 +105,14 @@ class Score(Rule):
 
         For few rows, also what they could have been.
         """
-        return (
-            scored_rows(self, predictions, view).mean() if few(predictions) else score_moments(self, predictions, view)
-        )
+        found = score_moments(self, predictions, view)
+        if not few(predictions) or enough(found, self.largest(predictions.n, predictions.n_classes)):
+            return found
+        return scored_rows(self, predictions, view).mean()
+
+    def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
+        """No score of n rows is larger, nor worth speaking of if it is; infinite if that is not known."""
+        return np.inf
 
     def score(
         self, labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None

@@ -34,6 +34,9 @@ class SphericalScore(Score):
         squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)
         return _of(said, np.maximum(squares - said**2, 0))
 
+    def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
+        return 1.0
+
     def of_classes(self, probs: NDArray[Any]) -> NDArray[np.float64]:
         """The same for every class."""
         return 1 - probs / np.sqrt(np.einsum("ij,ij->i", probs, probs, dtype=np.float64))[:, None]

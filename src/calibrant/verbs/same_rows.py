@@ -54,16 +54,34 @@ def how_injective(before: Predictions | Forecasts, after: Predictions | Forecast
     if after.source is not None and after.source[0] is before:
         used = after.source[1]
         return used.injective, f"{used.method} does by construction" if used.injective else f"{used.method} does not"
-    old, new = (row_ids(each.probs if isinstance(each, Predictions) else each.said) for each in (before, after))
-    pairs = len(np.unique(old.astype(np.int64) * (int(new.max()) + 1) + new))
-    n_old, n_new = int(old.max()) + 1, int(new.max()) + 1
-    if pairs > n_old:
+    old, new = (each.probs if isinstance(each, Predictions) else each.said for each in (before, after))
+    n_old, n_new, is_map = _counted_line(old, new) if old.ndim == new.ndim == 1 else _counted_rows(old, new)
+    if not is_map:
         return None, "equal predictions before differ after, so this is not a map of the predictions alone"
     if n_new < n_old:
         return False, f"{n_old:,} distinct predictions before, {n_new:,} after"
     if isinstance(before, Forecasts) and n_old == before.n:
         return None, "no two forecasts are equal and the rows cannot tell a map from another model"
     return True, "on these rows"
+
+
+def _counted_rows(old: NDArray[Any], new: NDArray[Any]) -> tuple[int, int, bool]:
+    """Distinct rows before and after, and whether equal ones stay equal."""
+    first, then = row_ids(old), row_ids(new)
+    n_old, n_new = int(first.max()) + 1, int(then.max()) + 1
+    return n_old, n_new, len(np.unique(first.astype(np.int64) * n_new + then)) == n_old
+
+
+def _counted_line(old: NDArray[Any], new: NDArray[Any]) -> tuple[int, int, bool]:
+    """The same for numbers: one sort, where the order stays."""
+    order = np.argsort(old)
+    first, then = old[order], new[order]
+    other = first[1:] != first[:-1]
+    is_map = bool((other | (then[1:] == then[:-1])).all())
+    kept = then[np.append(True, other)] if is_map else then
+    steps = kept[1:] - kept[:-1]
+    ordered = is_map and bool((steps > 0).all() or (steps < 0).all())
+    return 1 + int(other.sum()), len(kept) if ordered else len(np.unique(kept)), is_map
 
 
 def row_ids(probs: NDArray[Any]) -> NDArray[np.intp]:
