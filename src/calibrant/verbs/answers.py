@@ -37,6 +37,8 @@ LEVEL = 0.05
 """Chance of calling any level wrong in a calibrated model."""
 CONFIDENCE = 0.95
 FEW_QUESTIONS = 30
+MANY_ANSWERS, UNDECIDED = 10_000, 0.5
+"""From so many answers on, chances above this are not worth computing exactly: they are at most a sum."""
 TINY = 1e-300
 SUBTRACTED = 1e-9
 """From this on the chance of any claim is 1 − that of none; smaller ones would be lost in rounding, and are added up instead."""
@@ -386,7 +388,7 @@ def _chance_of_any(claims: list[_Claim], open_claims: set[int], x: float) -> flo
     if len(levels) not in open_claims:
         return found
     most = found + total.chance(x)
-    if most < SUBTRACTED:
+    if most < SUBTRACTED or (most > UNDECIDED and len(total.law) > MANY_ANSWERS):
         return most
     quiet = [claim.law * claim.above(x) if k in open_claims else claim.law for k, claim in enumerate(levels)]
     return max(1 - float(added_laws(quiet) @ total.above(x)), found)
