@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from calibrant import Predictions
 from calibrant.estimate.regret import decision_regret
 from calibrant.estimate.sampled import sampled_error
 from calibrant.estimate.two_bin import averaged_two_bin_error
-from calibrant.verbs.answers import assess_answers
+from calibrant.verbs.answers import assess_answers, levels_tested
 from calibrant.verbs.selective import selective_risk
 from calibrant.verbs.where import where
 from tolerances import STANDARD_ERRORS
@@ -33,6 +34,16 @@ def test_a_calibrated_model_is_called_wrong_in_one_of_twenty_at_most(rng, n):
         said = rng.choice(LEVELS, n) if i % 2 else rng.random(n)
         wrong += assess_answers(rng.random(n) < said, said).calibrated is False
     assert wrong / runs <= 0.05 + share_error(0.05, runs)
+
+
+@pytest.mark.parametrize("n", [30, 200, 2000])
+def test_p_values_drawn_within_their_steps_accuse_in_exactly_one_of_twenty(rng, n):
+    runs, wrong = 1500, 0
+    for i in range(runs):
+        said = rng.choice(LEVELS[:-1], n) if i % 2 else rng.beta(2.7752, 0.0478, n)
+        levels, overall = levels_tested(Predictions(rng.random(n) < said, said).event(), ties="random")
+        wrong += min(levels.adjusted.min(), overall) <= 0.05
+    assert wrong / runs == pytest.approx(0.05, abs=share_error(0.05, runs))
 
 
 def asked_often(rng, questions, times=5):

@@ -98,6 +98,34 @@ def test_the_cumulative_error_lies_in_its_interval(rng, statistic, truth, n):
         assert_held([interval.low <= error <= interval.high for interval in found])
 
 
+def brier(p, c):
+    return float(2 * (c * (1 - p) ** 2 + (1 - c) * p * p).mean())
+
+
+@pytest.mark.parametrize("n", [30, 100, 1000])
+@pytest.mark.parametrize("name", ["calibrated", "calibrated, confident", "CIFAR-10", "stairs"])
+def test_gaps_scores_and_their_changes_lie_in_their_intervals(rng, name, n):
+    large, rate = next(data_sets(WORLDS[name], 2_000_000, 1, rng))
+    p = large.probs
+    was, now = brier(p, rate), brier(0.9 * p, rate)
+    truths = (p - rate).mean(), was, now - was, now**0.5 - was**0.5
+    held = []
+    for data, _ in data_sets(WORLDS[name], n, 600, rng):
+        changed = cal.compare(data, Predictions(data.labels, 0.9 * data.probs), split=None)
+        found = cal.mean_gap(data), changed.before, changed.difference, changed.root
+        held.append([truth in each.interval for truth, each in zip(truths, found, strict=True)])
+    for each in np.transpose(held):
+        assert_held(each)
+
+
+@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("name", ["calibrated", "p^d"])
+def test_a_log_score_lies_in_its_interval(rng, name, n):
+    large, rate = next(data_sets(WORLDS[name], 2_000_000, 1, rng))
+    truth = float(-(rate * np.log(large.probs) + (1 - rate) * np.log1p(-large.probs)).mean())
+    assert_held([truth in cal.log_score(data).interval for data, _ in data_sets(WORLDS[name], n, 1000, rng)])
+
+
 def test_the_percentile_bootstrap_of_a_calibrated_model_never_holds_the_truth(rng):
     sets = data_sets(WORLDS["calibrated"], 300, 30, rng)
     assert not any(0.0 in interval_of(cal.ece, data, method="bootstrap", draws=100).interval for data, _ in sets)
