@@ -9,6 +9,7 @@ from hypothesis import given, settings
 import calibrant as cal
 from calibrant import Estimate, InputError, Predictions
 from calibrant.estimate.regret import THRESHOLDS, _curve, _plug_in, decision_regret
+from calibrant.interval import mean_with_interval
 from naive import data
 from tolerances import ROUNDING
 
@@ -31,9 +32,10 @@ def test_the_formula_and_the_gain_at_every_threshold(said):
         assert _plug_in(rows, c, THRESHOLDS)[i] == pytest.approx(naive_regret(p, c, t, w), abs=ROUNDING)
         gains = (y - t) * ((c >= t).astype(float) - (p >= t))
         assert curve.y[i] == pytest.approx(np.average(gains, weights=w), abs=ROUNDING)
-        total = said.n if w is None else w.sum()
-        error = np.sqrt(max(np.average(gains**2, weights=w) - np.average(gains, weights=w) ** 2, 0) / total)
-        assert curve.high[i] - curve.y[i] == pytest.approx(1.959964 * error, abs=1e-6)
+        limit = max(t, 1 - t)
+        _, interval, _ = mean_with_interval(gains, w, 0.95, (-limit, limit))
+        expected = (-limit, limit) if interval is None else (interval.low, interval.high)
+        assert (curve.low[i], curve.high[i]) == pytest.approx(expected, abs=1e-6)
 
 
 def test_in_sample_it_is_the_formula_of_the_fitted_map(rng):

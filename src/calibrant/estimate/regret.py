@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.about import About
 from calibrant.inputs import check_column, check_count
-from calibrant.interval import cluster_mean, mean_with_interval, normal_quantile
+from calibrant.interval import LimitedMean, cluster_mean, mean_with_interval
 from calibrant.maps import GaussianProcessMap, recipe_of
 from calibrant.maps.folds import held_out, unit_rows
 from calibrant.predictions import Predictions, admit
@@ -158,14 +158,26 @@ def _plug_in(rows: Predictions, repaired: Floats, t: Floats) -> Floats:
 
 
 def _curve(rows: Predictions, repaired: Floats, t: Floats, level: float) -> Curve:
-    """What changed decisions gain at each threshold, with normal intervals; the support is the share of rows they are."""
+    """What changed decisions gain at each threshold, with intervals; the support is the share of rows they are.
+
+    A decision to act gains y − t, one not to act t − y, and one that stays 0: five values, whose shares tell the interval.
+    """
     y, sign = rows.labels.astype(np.float64), np.sign(repaired - rows.probs)
     total = float(rows.n if rows.weights is None else rows.weights.sum())
-    share = _between(rows, repaired, np.ones(rows.n), t)
-    gain = _between(rows, repaired, sign * y, t) - t * _between(rows, repaired, sign, t)
-    square = _between(rows, repaired, y * y, t) - 2 * t * _between(rows, repaired, y, t) + t**2 * share
-    wide = normal_quantile(level) * np.sqrt(np.maximum(square - gain**2, 0) / total)
-    return Curve(t, gain, gain - wide, gain + wide, share, level)
+    kinds = [(sign > 0) * y, (sign > 0) * (1 - y), (sign < 0) * y, (sign < 0) * (1 - y)]
+    shares = np.array([_between(rows, repaired, kind.astype(np.float64), t) for kind in kinds])
+    changed = shares.sum(axis=0)
+    shares = np.vstack([shares, np.maximum(1 - changed, 0)])
+    values = np.array([1 - t, -t, t - 1, t, np.zeros(len(t))])
+    ends = np.array([_gained(values[:, j], total * shares[:, j], level) for j in range(len(t))])
+    return Curve(t, (shares * values).sum(axis=0), ends[:, 0], ends[:, 1], changed, level)
+
+
+def _gained(values: Floats, counts: Floats, level: float) -> tuple[float, float]:
+    """Ends of the interval of a mean gain; nothing is known of one that no row has."""
+    limits = float(values.min()), float(values.max())
+    interval, _ = LimitedMean.of(values, np.maximum(counts, 0), limits).interval(level)
+    return limits if interval is None else (interval.low, interval.high)
 
 
 def _between(rows: Predictions, other: Floats, values: Floats, t: Floats) -> Floats:
