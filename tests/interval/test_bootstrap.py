@@ -76,3 +76,13 @@ def test_what_cannot_be_done_is_refused(rng):
         interval_of(cal.ece, sample(rng), draws=3)
     with pytest.raises(InputError, match="weights"):
         interval_of(partial(cal.binned_error, bins=EqualWidth(3)), [0, 1], [0.5, 0.6], weights=[1, 2])
+
+
+def test_an_estimate_of_the_error_also_takes_in_the_interval_of_the_error(rng):
+    p = rng.random(200)
+    data = cal.Predictions(rng.random(200) < p**1.5, p)
+    for estimator, norm in ((cal.sweep_error, 1), (partial(cal.binned_error, norm=2, root=False), 2)):
+        found = interval_of(estimator, data, draws=50).interval
+        error = calibration_error_interval(data, norm=norm)
+        assert found.low <= error.low**norm
+        assert found.high >= error.high**norm

@@ -139,6 +139,14 @@ def test_an_estimators_own_value_lies_in_the_interval_by_inversion(rng):
     assert_held([truth in interval_of(cal.smooth_error, data, draws=50).interval for data, _ in sets])
 
 
+@pytest.mark.parametrize("estimator", [cal.sweep_error, cal.ece], ids=["sweep", "ECE"])
+@pytest.mark.parametrize("name", ["stairs", "calibrated"])
+def test_bins_that_hide_an_error_do_not_hide_it_from_the_interval(rng, name, estimator):
+    truth = WORLDS[name].true_error(1)
+    sets = data_sets(WORLDS[name], 100, 40, rng)
+    assert_held([truth in interval_of(estimator, data, draws=50).interval for data, _ in sets])
+
+
 @pytest.mark.parametrize("options", [{}, {"groups": None}, {"groups": 20}, {"digits": 2}], ids=str)
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_simultaneous_band_holds_the_whole_curve(rng, name, options):
