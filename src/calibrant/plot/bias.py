@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice
-from calibrant.plot.reliability import fresh_axes
+from calibrant.plot.axes import fresh_axes
 from calibrant.problems import InputError
 from calibrant.simulate.bias import Bias
 from calibrant.simulate.grid import BiasGrid

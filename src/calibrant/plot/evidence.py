@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.inputs import check_level
 from calibrant.monitor.monitor import Monitor
-from calibrant.plot.reliability import fresh_axes
+from calibrant.plot.axes import fresh_axes
 from calibrant.problems import InputError
 
 LEAST, MOST = 1e-3, 1e12

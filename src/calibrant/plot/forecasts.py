@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from calibrant.inputs import check_choice
-from calibrant.problems import InputError, MissingExtra
+from calibrant.plot.axes import fresh_row
+from calibrant.problems import InputError
 from calibrant.results import Curve
 from calibrant.verbs.diagnose_regression import ForecastDiagnosis
 
@@ -39,7 +40,7 @@ def forecast_plot(
             "panel", "must be one that the forecasts have", f"{result.forecasts} forecasts have no {panel}"
         )
     names = shown if panel == "all" else [panel]
-    axes = _fresh_axes(len(names)) if ax is None else np.atleast_1d(ax).ravel()
+    axes = fresh_row(len(names), (4.6, 4.4)) if ax is None else np.atleast_1d(ax).ravel()
     if len(axes) != len(names):
         raise InputError("ax", f"must be {len(names)} Axes", f"there are {len(axes)}")
     for name, each in zip(names, axes, strict=True):
@@ -48,14 +49,6 @@ def forecast_plot(
         each.set_axisbelow(True)
         each.legend(loc="best", frameon=False)
     return axes if panel == "all" else axes[0]
-
-
-def _fresh_axes(many: int) -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise MissingExtra("matplotlib", "plot", "plotting") from error
-    return plt.subplots(1, many, figsize=(4.6 * many, 4.4), layout="constrained", squeeze=False)[1].ravel()
 
 
 def _pit(ax: Any, curve: Curve, label: str, color: Any) -> None:

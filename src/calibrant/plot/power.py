@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any, Literal
 
 from calibrant.inputs import check_choice
-from calibrant.plot.reliability import fresh_axes
+from calibrant.plot.axes import fresh_axes
 from calibrant.problems import InputError
 from calibrant.simulate.power import Detection
 from calibrant.verbs.planning.plan import Plan

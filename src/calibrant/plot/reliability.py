@@ -8,8 +8,8 @@ import numpy as np
 
 from calibrant.inputs import check_choice
 from calibrant.interval import Band, band_of_bins
+from calibrant.plot.axes import fresh_axes
 from calibrant.plot.content import bar_heights, bins_of, check_drawable, curve_of, fitted_curve, has_bins, histogram_of
-from calibrant.problems import MissingExtra
 from calibrant.results import BinTable, Curve, Estimate
 from calibrant.verbs.diagnose import Diagnosis
 
@@ -87,15 +87,6 @@ def reliability(
         _draw_support(ax, fitted, used)
     ax.legend(loc="upper left", frameon=False)
     return ax
-
-
-def fresh_axes() -> Any:
-    """New axes in the size of a diagram."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise MissingExtra("matplotlib", "plot", "plotting") from error
-    return plt.subplots(figsize=(5.2, 5.8), layout="constrained")[1]
 
 
 def _draw_frame(ax: Any, histogram: bool, scale: str) -> None:

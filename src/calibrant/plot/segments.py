@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.inputs import check_count
+from calibrant.plot.axes import fresh_axes
 from calibrant.plot.reliability import LEAST_AREA, POINT_AREA
-from calibrant.problems import InputError, MissingExtra
+from calibrant.problems import InputError
 from calibrant.results import number
 from calibrant.verbs.auditing.audited import Audit
 
@@ -46,7 +47,7 @@ def segments(audit: Audit, *, most: int = 20, ax: Any = None) -> Any:
     if not isinstance(audit, Audit):
         raise InputError("audit", "must be an Audit", f"it is a {type(audit).__name__}", "Pass audit(predictions, …)")
     shown = audit.segments[: check_count(most, "most")]
-    ax = _fresh_axes(len(shown)) if ax is None else ax
+    ax = fresh_axes((9, 1.2 + INCHES * len(shown))) if ax is None else ax
     ax.axvspan(-audit.margin, audit.margin, color="0.94", linewidth=0, zorder=0)
     ax.axvline(0, color="0.55", linewidth=1, zorder=1)
     usual = sum(s.n for s in shown) / len(shown)
@@ -68,11 +69,3 @@ def segments(audit: Audit, *, most: int = 20, ax: Any = None) -> Any:
     ax.set_title(title + (f"; the {len(shown)} worst" if more else ""), loc="left", fontsize="medium")
     ax.spines[["top", "right", "left"]].set_visible(False)
     return ax
-
-
-def _fresh_axes(lines: int) -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise MissingExtra("matplotlib", "plot", "plotting") from error
-    return plt.subplots(figsize=(9, 1.2 + INCHES * lines), layout="constrained")[1]
