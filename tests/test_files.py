@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyarrow import csv, feather, parquet
 
 import calibrant as cal
-from calibrant.files import Columns, choose, read, read_said, read_with_columns, write
+from calibrant.files import Columns, choose, read, read_forecasts, read_said, read_with_columns, write
 from calibrant.files.formats import open_store
 from tolerances import ROUNDING
 
@@ -495,6 +495,224 @@ def test_a_missing_file_a_folder_and_an_unknown_ending_are_refused(tmp_path):
 def test_an_unknown_option_is_refused(tmp_path):
     with pytest.raises(TypeError, match="labels"):
         cal.Predictions.read(tmp_path / "p.csv", labels="y")
+
+
+# Forecasts of a number: quantiles and samples
+
+LEVELS = (0.05, 0.5, 0.95)
+
+
+@pytest.fixture
+def quantiles(rng: np.random.Generator) -> NDArray[np.float64]:
+    return np.sort(rng.normal(size=(40, 3)), axis=1)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_quantiles_are_found_in_every_format(tmp_path, rng, quantiles, ending):
+    labels, weights = rng.normal(size=40), rng.uniform(1, 2, 40)
+    said = {"q95": quantiles[:, 2], "q05": quantiles[:, 0], "q50": quantiles[:, 1]}
+    path = save(tmp_path / f"p.{ending}", {"y": labels, **said, "weight": weights, "group": ["a", "b"] * 20})
+    found, columns = read_forecasts(path)
+    assert isinstance(found, cal.QuantileForecasts)
+    assert found.levels.tolist() == list(LEVELS)
+    for kept, meant in ((found.values, quantiles), (found.labels, labels), (found.weights, weights)):
+        np.testing.assert_allclose(kept, meant, rtol=1e-15)
+    assert found.groups.tolist() == ["a", "b"] * 20
+    said = "quantiles from 'q05' (0.05), 'q50' (0.5), 'q95' (0.95)"
+    assert str(columns) == f"labels from 'y', {said}, weights from 'weight', groups from 'group'"
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_samples_are_read_from_every_format(tmp_path, rng, ending):
+    labels, drawn = rng.normal(size=30), rng.normal(size=(30, 11))
+    members = {f"sample_{k}": drawn[:, k] for k in range(11)}
+    path = save(tmp_path / f"p.{ending}", {"y": labels, **members, "sample_weight": np.full(30, 2.0)})
+    found, columns = read_forecasts(path, samples="sample_*")
+    assert isinstance(found, cal.SampleForecasts)
+    np.testing.assert_allclose(found.samples, np.sort(drawn, axis=1), rtol=1e-15)
+    assert columns.said == tuple(members)  # counted, and without the weights
+    said = "samples from 'sample_0' … 'sample_10' (11 columns)"
+    assert str(columns) == f"labels from 'y', {said}, weights from 'sample_weight'"
+
+
+@pytest.mark.parametrize("ending", ["parquet", "npz"])
+def test_samples_may_be_lists(tmp_path, rng, ending):
+    drawn = rng.normal(size=(6, 4))
+    path = save(tmp_path / f"p.{ending}", {"y": np.zeros(6), "draws": drawn})
+    found, columns = read_forecasts(path, samples="draws")
+    assert np.array_equal(found.samples, np.sort(drawn, axis=1))
+    assert str(columns) == "labels from 'y', samples from 'draws'"
+    drawn[4, 2] = np.nan
+    save(path, {"y": np.zeros(6), "draws": drawn})
+    with pytest.raises(
+        cal.InputError, match=r"column 'draws' must be finite; row 4, place 2 \(the first is 0\) is nan"
+    ):
+        read_forecasts(path, samples="draws")
+
+
+STATED = {
+    "q0.05 q0.5 q0.95": LEVELS,
+    "q05 q50 q95": LEVELS,
+    "Q_05 q_50 q_95": LEVELS,
+    "q5 q50 q95": LEVELS,
+    "q_0.05 q_0.5 q_0.95": LEVELS,
+    "quantile_0.05 quantile_0.5 quantile_0.95": LEVELS,
+    "pred_q05 pred_q50 pred_q95": LEVELS,
+    "p5 p50 p95": LEVELS,
+    "p10 p50 p90": (0.1, 0.5, 0.9),
+    "0.05 0.5 0.95": LEVELS,
+    "5% 50% 95%": LEVELS,
+    "0.5% 50% 99.5%": (0.005, 0.5, 0.995),
+    "q.05 q.5 q.95": LEVELS,
+    "q.0.05 q.0.5 q.0.95": LEVELS,
+    "q2.5 q50 q97.5": (0.025, 0.5, 0.975),
+    "q025 q50 q975": (0.025, 0.5, 0.975),
+    "q025 q500 q975": (0.025, 0.5, 0.975),
+    " ".join(f"p{k}" for k in range(1, 100)): tuple(k / 100 for k in range(1, 100)),
+    " ".join(f"p{k}" for k in range(1, 13)): None,
+    "q25 q5 q75": None,
+    "q1 q2 q3": None,
+    "p005 p050 p095": None,
+    "q0 q50 q99": None,
+    "q25 q50 q100": None,
+    "q0.5 q50 q99.5": None,
+    "q05 q5% q95": None,
+}
+
+
+@pytest.mark.parametrize("names", STATED)
+def test_levels_are_read_from_names_in_one_way_or_not_at_all(tmp_path, names):
+    path = text(tmp_path / "p.csv", ",".join(["y", *names.split()]), ",".join("1" for _ in ["y", *names.split()]))
+    for options in ({}, {"quantiles": names.replace(" ", ",")}):
+        if STATED[names] is not None:
+            found, columns = read_forecasts(path, **options)
+            assert tuple(found.levels) == STATED[names]
+            assert columns.said == tuple(names.split())
+        else:
+            with pytest.raises(cal.InputError, match="must have names that state different levels between 0 and 1"):
+                read_forecasts(path, **options)
+
+
+GIVEN = {
+    "text": "low=0.1,high=0.9",
+    "text with spaces": "high = 0.9, low = 0.1",
+    "list": ["low=0.1", "high=.9"],
+    "mapping": {"high": 0.9, "low": 0.1},
+    "some stated": ["high=0.9", "price_10%"],
+}
+
+
+@pytest.mark.parametrize("given", GIVEN.values(), ids=GIVEN)
+def test_levels_can_be_given(tmp_path, given):
+    path = text(tmp_path / "p.csv", "y,high,low,price_10%", "1,3,1,1", "2,4,2,2")
+    found, columns = read_forecasts(path, quantiles=given)
+    assert found.values.tolist() == [[1, 3], [2, 4]]
+    assert columns.levels == (0.1, 0.9)
+
+
+def test_a_pattern_reads_levels_after_any_beginning(tmp_path):
+    path = text(tmp_path / "p.csv", "q_price,price_q90,price_q10,other_q50", "1,3,1,7", "2,4,2,7")
+    for pattern in ("price_q*", "price_", "PRICE_q[19]0"):
+        found, columns = read_forecasts(path, label="q_price", quantiles=pattern)
+        assert columns.said == ("price_q10", "price_q90")
+        assert found.levels.tolist() == [0.1, 0.9]
+    assert read_forecasts(path, label="q_price", quantiles="*q90")[1].said == ("price_q90",)
+
+
+def test_many_quantiles_are_shown_by_their_ends(tmp_path):
+    levels = [f"{k / 20:.2f}" for k in range(1, 20)]
+    path = text(tmp_path / "p.csv", ",".join(["y", *(f"q{level}" for level in levels)]), ",".join(["0"] * 20))
+    assert str(read_forecasts(path)[1]) == "labels from 'y', quantiles from 'q0.05' (0.05) … 'q0.95' (0.95)"
+
+
+def test_a_mean_beside_quantiles_is_left(tmp_path):
+    path = text(tmp_path / "p.csv", "y,mean,q05,q95", "1,1,0,2", "2,1,0,2")
+    assert read_forecasts(path)[1].said == ("q05", "q95")
+
+
+def test_unclear_columns_beside_a_mean_and_a_variance_are_left(tmp_path):
+    path = text(tmp_path / "p.csv", "y,mean,var,q1,q2", "1,1,1,0,2", "2,1,1,0,2")
+    assert str(read_forecasts(path)[1]) == "labels from 'y', mean from 'mean', variance from 'var'"
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "message"),
+    [
+        ("y,mu,sd,q05,q95", {}, r"both in .*Say which: quantiles='q05,q95' or mean='mu'\."),
+        ("y,q05,q95,p10,p90", {}, r"one set of columns; .* has 'q05', 'q95' and 'p10', 'p90'\. Say which: quantiles="),
+        (
+            "y,q1,q2,a,b",
+            {},
+            r"'q1', 'q2', which can mean 0\.01, 0\.02 or 0\.1, 0\.2 or 0\.3\d+, 0\.6\d+\. Write the level of each, as in q",
+        ),
+        ("y,q05,q95,quarter,b", {"quantiles": "q*"}, r"has 'quarter'\. Write .* quantiles='quarter=LEVEL', or choose"),
+        ("y,a,b,c,d", {"quantiles": "a=low,b=0.5"}, r"a level between 0 and 1; 'a' has 'low'\. Write 0\.05 for 5%\."),
+        ("y,a,b,c,d", {"quantiles": "a=5,b=50"}, r"a level between 0 and 1; 'a' has '5'\. Write 0\.05 for 5%\."),
+        ("y,a,b,c,d", {"quantiles": {"a": None}}, r"must have names that state"),
+        ("y,a,b,c,d", {"quantiles": {"a": float("nan")}}, r"'a' has nan"),
+        ("y,a,b,c,d", {"quantiles": "a=0.5,b=0.5"}, r"different levels; 'a' and 'b' are both at 0\.5\."),
+        ("y,a,b,c,d", {"quantiles": "a=0.5,A=0.6"}, r"must name each column once; 'a' comes twice\."),
+        ("y,a,b,c,d", {"quantiles": "a=0.5,e=0.6"}, r"quantiles must name columns of .*; 'e' fits none of"),
+        ("y,a,b,c,d", {"quantiles": "z*"}, r"quantiles must name columns of .*; 'z\*' fits none of"),
+        ("y,a,b,c,d", {"quantiles": {0.5: "a"}}, r"quantiles must name columns; it is \{0\.5: 'a'\}"),
+        ("y,a,b,c,d", {"quantiles": 0.5}, r"quantiles must name columns; it is 0\.5"),
+        ("y,a,b,c,d", {"samples": []}, r"samples must name columns; it is \[\]"),
+        ("y,a,b,c,d", {"samples": "a,b,a"}, r"samples must name each column once; 'a' comes twice"),
+        ("y,a,b,c,d", {"samples": "member_*"}, r"samples must name columns of .*; 'member_\*' fits none of"),
+        ("y,a,b,c,d", {"samples": "a,y"}, r"samples must name columns of .*; 'y' fits none of 'a', 'b', 'c', 'd'"),
+        ("y,a,b,c,d", {"samples": "a,b", "quantiles": "c=0.5"}, r"^quantiles and samples cannot both be given\."),
+        ("y,a,b,c,d", {"samples": "a,b", "mean": "c"}, r"^samples and mean cannot both be given\. Name the one to use"),
+        ("y,a,b,c,d", {"quantiles": "a=0.5", "std": "c"}, r"^quantiles and std cannot both be given\."),
+        ("a,b,c,d,e", {"samples": "a,b"}, r"no column that is named for the labels; .* Say which: label='NAME'\."),
+        (
+            "y,a,b,c,d",
+            {},
+            r"named for the mean or for quantiles; .* mean='NAME', quantiles='NAMES' or samples='NAMES'\.",
+        ),
+    ],
+)
+def test_columns_of_forecasts_that_are_not_clear_are_refused(tmp_path, header, options, message):
+    path = text(tmp_path / "p.csv", header, "1,1,2,3,4", "2,1,2,3,4")
+    with pytest.raises((cal.InputError, cal.FileError), match=message):
+        read_forecasts(path, **options)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"q50": [1.0, None]}, r"column 'q50' must not hold missing values; row 1 \(the first is 0\) is empty\."),
+        ({"q50": [1.0, np.inf]}, r"column 'q50' must be finite; row 1 \(the first is 0\) is inf\."),
+        ({"q50": ["one", "two"]}, r"column 'q50' must hold numbers; it holds 'one' and the like"),
+        (
+            {"q50": [1.0, -3.0]},
+            r"columns 'q05' … 'q95' must not fall from one level to the next; row 1 \(the first is 0\) has 0\.0 in 'q05' "
+            r"and -3\.0 in 'q50'\. Sort the quantiles of each row if you agree\.",
+        ),
+        ({"y": [1.0, None]}, r"column 'y' must not hold missing values; row 1 \(the first is 0\) is empty\."),
+        ({"y": [1.0, np.inf]}, r"column 'y' must be finite; row 1 \(the first is 0\) is inf\."),
+        ({"weight": [1.0, -1.0]}, r"column 'weight' must not be negative; row 1 \(the first is 0\) is -1\.0\."),
+    ],
+)
+def test_values_of_quantiles_are_named_by_column_and_row(tmp_path, ending, change, message):
+    columns = {"y": [1.0, 2.0], "q05": [0.0, 0.0], "q50": [1.0, 1.0], "q95": [2.0, 2.0], **change}
+    path = save(tmp_path / f"p.{ending}", columns)
+    with pytest.raises(cal.InputError, match=rf"p\.{ending}: {message}"):
+        read_forecasts(path)
+
+
+def test_values_of_samples_are_named_by_column_and_row(tmp_path):
+    path = save(tmp_path / "p.parquet", {"y": [1.0, 2.0], "m1": [0.0, 1.0], "m2": [1.0, np.nan]})
+    with pytest.raises(cal.InputError, match=r"column 'm2' must be finite; row 1 \(the first is 0\) is nan"):
+        read_forecasts(path, samples="m*")
+    path = save(tmp_path / "p.npz", {"y": [1.0, 2.0], "m1": [0.0, 1.0], "m2": [1.0, 2.0, 3.0]})
+    with pytest.raises(cal.InputError, match=r"column 'm2' must hold one number a row, 2 in all; its shape is \(3,\)"):
+        read_forecasts(path, samples="m*")
+    path = save(tmp_path / "q.npz", {"y": [1.0, 2.0], "q05": np.zeros((2, 3)), "q95": [1.0, 2.0]})
+    with pytest.raises(
+        cal.InputError, match=r"column 'q05' must hold one number a row, 2 in all; its shape is \(2, 3\)"
+    ):
+        read_forecasts(path)
 
 
 # Back into a file

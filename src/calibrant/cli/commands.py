@@ -14,7 +14,7 @@ from calibrant import files
 from calibrant.about import About, find
 from calibrant.cli import forecasts
 from calibrant.cli.forecasts import forecast_columns
-from calibrant.cli.group import FAILED, FORECAST_OPTIONS, Calibrant, column_options
+from calibrant.cli.group import FAILED, FORECAST_OPTIONS, GAUSSIAN_OPTIONS, MANY_OPTIONS, Calibrant, column_options
 from calibrant.estimate import ESTIMATORS
 from calibrant.maps import METHODS, REGRESSION_METHODS, CalibrationMap, RegressionMap
 from calibrant.problems import FileError, InputError
@@ -77,7 +77,8 @@ def diagnose(
 
     With one column of probabilities the question is whether the event happens as often as said. With a column for each
     class it is whether the top class is right as often as said (--view top); --view 'class cat' asks about one class.
-    With --mean and --variance (or --std) it is about forecasts of a real number.
+    With --mean and --variance (or --std), --quantiles or --samples it is about forecasts of a real number. Columns called
+    q05, q0.5 or quantile_0.95 are found where none is named for probabilities.
 
     \b
     Examples:
@@ -86,8 +87,11 @@ def diagnose(
       calibrant diagnose scores.csv --probs score --classes no,yes
       calibrant diagnose test.npz --json --fail-above 0.05 > diagnosis.json
       calibrant diagnose prices.csv --label price --mean mu --variance var
+      calibrant diagnose prices.csv --label price --quantiles low=0.05,middle=0.5,high=0.95
+      calibrant diagnose prices.csv --label price --quantiles 'q*'
+      calibrant diagnose weather.parquet --label degrees --samples 'member_*'
     """
-    told = forecast_columns(columns)
+    told = forecast_columns(columns, file)
     if told is not None:
         forecasts.diagnose(file, told, report, as_json, fail_above)
         return
@@ -168,7 +172,8 @@ def view_option(about: About, view: str) -> dict[str, str]:
     help="The repair; auto chooses by cross-validation.  [default: temperature, for forecasts variance_platt]",
 )
 @column_options()
-@column_options(*FORECAST_OPTIONS)
+@column_options(*GAUSSIAN_OPTIONS)
+@column_options(*MANY_OPTIONS, hidden=True)
 @force
 @as_json
 def recalibrate(
@@ -189,7 +194,7 @@ def recalibrate(
     """
     if output is None and not as_json:
         raise click.UsageError("Say where to save the map: -o map.json. Or print it with --json.")
-    told = forecast_columns(columns)
+    told = forecast_columns(columns, file)
     fitted: CalibrationMap | RegressionMap
     if told is not None:
         fitted, source = forecasts.recalibrate(file, told, method or "usual")
@@ -234,7 +239,8 @@ def load_class_map(path: Path) -> CalibrationMap:
 @click.option(
     "-o", "--output", required=True, type=FILE, metavar="PATH", help="Where to write; the ending is the format."
 )
-@column_options("probs", "logits", "classes", "normalize", *FORECAST_OPTIONS)
+@column_options("probs", "logits", "classes", "normalize", *GAUSSIAN_OPTIONS)
+@column_options(*MANY_OPTIONS, hidden=True)
 @force
 def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any) -> None:
     """Repair the probabilities in a file with a saved map. Labels are not needed.
@@ -249,10 +255,13 @@ def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any)
       calibrant apply map.json new.parquet -o better.arrow --probs 'p_*'
       calibrant apply map.json new.npz -o new.npz --force
     """
-    told = forecast_columns(columns)
+    told = forecast_columns(columns) or {}
+    for name in MANY_OPTIONS:
+        if told.get(name):
+            raise forecasts.no_map(name)
     found = cal.load_map(map_file)
     if isinstance(found, RegressionMap):
-        forecasts.apply(found, file, told or {}, output, force)
+        forecasts.apply(found, file, told, output, force)
         return
     fitted = load_class_map(map_file)
     said = files.read_said(file, **columns)
@@ -272,7 +281,7 @@ def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any)
     "--score",
     type=click.Choice(["auto", *SCORES, *FORECAST_SCORES]),
     default="auto",
-    help="The proper score.  [default: brier, for forecasts dawid_sebastiani]",
+    help="The proper score.  [default: brier; for forecasts dawid_sebastiani, for quantiles pinball, for samples crps]",
 )
 @click.option(
     "--level",
@@ -309,8 +318,10 @@ def compare(
       calibrant compare test.csv better.csv --score log
       calibrant compare old_model.parquet new_model.parquet --fail-if-worse --json
       calibrant compare prices.csv map.json --label price --mean mu --variance var
+      calibrant compare old.csv new.csv --label price --quantiles 'q*'
+      calibrant compare old.parquet new.parquet --label degrees --samples 'member_*'
     """
-    told = forecast_columns(columns)
+    told = forecast_columns(columns, before)
     options = {"score": score, "level": level}
     if told is not None:
         first, second, fitted, found, source = forecasts.compared(before, after, told, **options)

@@ -1,39 +1,50 @@
-"""The commands for forecasts of a real number: what they do once --mean, --variance or --std was given."""
+"""The commands for forecasts of a real number: what they do once such were named, or found."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
 
 import calibrant as cal
 from calibrant import files
-from calibrant.cli.group import FAILED, FORECAST_OPTIONS
+from calibrant.cli.group import FAILED, FORECAST_OPTIONS, GAUSSIAN_OPTIONS
 from calibrant.files.columns import Columns
+from calibrant.forecasts import Forecasts, GaussianForecasts
 from calibrant.maps import RegressionMap, VarianceMap
 from calibrant.problems import InputError
-
-if TYPE_CHECKING:
-    from calibrant.forecasts import GaussianForecasts
 
 SHARED = ("label", "weights", "groups")
 """The column options that forecasts have in common with probabilities."""
 
 
-def forecast_columns(columns: dict[str, Any]) -> dict[str, Any] | None:
-    """The columns of forecasts if any was named, else None; the names are taken out of `columns`."""
+def forecast_columns(columns: dict[str, Any], file: Path | None = None) -> dict[str, Any] | None:
+    """The columns of forecasts if any was named, or if `file` has quantiles and no others; the names are taken out of `columns`."""
     told = {name: columns.pop(name, None) for name in FORECAST_OPTIONS}
-    if not any(told.values()):
-        return None
     wrong = [name for name, given in columns.items() if given and name not in SHARED]
+    if not any(told.values()) and (wrong or file is None or not files.holds_quantiles(file)):
+        return None
     if wrong:
         raise click.UsageError(f"--{wrong[0]} is for probabilities of classes, not for forecasts of a number.")
     return told | {name: columns.get(name) for name in SHARED if name in columns}
 
 
-def read(file: Path, columns: dict[str, Any]) -> tuple[GaussianForecasts, str]:
+def gaussian(forecasts: Forecasts) -> GaussianForecasts:
+    """Refuse forecasts for which there is no map."""
+    if not isinstance(forecasts, GaussianForecasts):
+        raise no_map(f"{forecasts.kind}s")
+    return forecasts
+
+
+def no_map(argument: str) -> InputError:
+    """What to say of quantiles and samples that are to be repaired."""
+    advice = "Say mean='NAME' and variance='NAME', or widen or shift the forecasts at their source"
+    return InputError(argument, "cannot be repaired", "maps are for Gaussian forecasts", advice)
+
+
+def read(file: Path, columns: dict[str, Any]) -> tuple[Forecasts, str]:
     """The forecasts in a file, and where they were found."""
     forecasts, chosen = files.read_forecasts(file, **columns)
     return forecasts, f"{str(chosen)[:1].upper()}{str(chosen)[1:]}"
@@ -62,7 +73,7 @@ def diagnose(file: Path, columns: dict[str, Any], report: Path | None, as_json: 
 def recalibrate(file: Path, columns: dict[str, Any], method: str) -> tuple[RegressionMap, str]:
     """A map of the forecasts in a file, and where they were found."""
     forecasts, source = read(file, columns)
-    return cal.recalibrate(forecasts, method), source
+    return cal.recalibrate(gaussian(forecasts), method), source
 
 
 def compared(
@@ -73,7 +84,11 @@ def compared(
     if fitted is not None and not isinstance(fitted, RegressionMap):
         raise click.UsageError(f"{after} is a map of probabilities, not of forecasts of a number.")
     first, source = read(before, columns)
-    second = read(after, columns)[0] if fitted is None else fitted.apply(first)
+    second = read(after, columns)[0] if fitted is None else fitted.apply(gaussian(first))
+    if fitted is None and first.kind != second.kind:
+        raise click.UsageError(
+            f"{before} holds {first.kind} forecasts and {after} {second.kind} ones. Name columns of one kind."
+        )
     return first, second, fitted, cal.compare(first, second, **options), source
 
 
@@ -81,7 +96,7 @@ def apply(fitted: RegressionMap, file: Path, columns: dict[str, Any], output: Pa
     """Repaired variances, or standard deviations, in place of those in a file."""
     if not isinstance(fitted, VarianceMap):
         raise InputError("MAP", "must change variances to be applied to a file", f"it is {fitted.method}")
-    said = files.read_said_forecasts(file, **{name: columns.get(name) for name in FORECAST_OPTIONS})
+    said = files.read_said_forecasts(file, **{name: columns.get(name) for name in GAUSSIAN_OPTIONS})
     variance = fitted.apply(said.mean, said.variance)[1]
     spread = variance if said.columns.squared else np.sqrt(variance)
     old = files.Said(said.path, Columns((said.columns.spread,)), spread, None)

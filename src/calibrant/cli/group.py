@@ -85,19 +85,24 @@ COLUMN_OPTIONS = {
     "groups": ("NAME", "Column of groups; 'none' ignores a column called group."),
     "classes": ("A,B,…", "Classes in the order of the columns; for a single event negative,positive."),
 }
-FORECAST_OPTIONS = {
+GAUSSIAN_OPTIONS = {
     "mean": ("NAME", "Column of forecast means of a real number; then the label is a number too."),
     "variance": ("NAME", "Column of forecast variances."),
     "std": ("NAME", "Column of forecast standard deviations, in place of variances."),
 }
+MANY_OPTIONS = {
+    "quantiles": ("NAMES", "Columns of forecast quantiles: q05=0.05,q95=0.95, or 'q*' where names state their level."),
+    "samples": ("NAMES", "Columns of samples or of an ensemble: names joined by commas, a prefix, or 'member_*'."),
+}
+FORECAST_OPTIONS = GAUSSIAN_OPTIONS | MANY_OPTIONS
 FLAGS = {
     "normalize": "Divide rows of probabilities by their sum.",
     "soft": "Labels are probabilities of the event, not classes.",
 }
 
 
-def column_options(*names: str) -> Callable[[F], F]:
-    """The options that say what the columns mean; all of them unless some are named."""
+def column_options(*names: str, hidden: bool = False) -> Callable[[F], F]:
+    """The options that say what the columns mean, all of them unless some are named; hidden ones are only refused."""
 
     def add(command: F) -> F:
         for name in reversed(names or (*COLUMN_OPTIONS, *FLAGS)):
@@ -105,7 +110,7 @@ def column_options(*names: str) -> Callable[[F], F]:
                 command = click.option(f"--{name}", is_flag=True, help=FLAGS[name])(command)
             else:
                 metavar, text = (COLUMN_OPTIONS | FORECAST_OPTIONS)[name]
-                command = click.option(f"--{name}", metavar=metavar, help=text)(command)
+                command = click.option(f"--{name}", metavar=metavar, help=text, hidden=hidden)(command)
         return command
 
     return add

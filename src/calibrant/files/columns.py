@@ -32,6 +32,10 @@ _FAMILIES = {
 }
 
 
+SAID = ("probs", "logits", "confidence")
+"""What a model says about classes; the first that a file has is used."""
+
+
 class UnknownColumn(InputError):
     """A column was asked for that the file does not have."""
 
@@ -108,7 +112,7 @@ def choose(
 def find_column(role: str, given: str | None, names: Sequence[str], file: str) -> str | None:
     """The one column of a role, or None."""
     if given is not None:
-        name = _named(given, names)
+        name = named(given, names)
         if name is None and given != NONE:
             raise UnknownColumn(role, f"must name a column of {file}", f"{given!r} is not among {listed(names)}")
         return name
@@ -118,21 +122,21 @@ def find_column(role: str, given: str | None, names: Sequence[str], file: str) -
     return found[0] if found else None
 
 
-class _Candidate(NamedTuple):
+class Candidate(NamedTuple):
+    """Columns that may hold what the model said, and what tells their names apart."""
+
     kind: str
     said: tuple[str, ...]
     suffixes: tuple[str, ...] | None = None
 
 
-def _find_said(names: Sequence[str], file: str, probs: Any, logits: Any) -> _Candidate:
+def _find_said(names: Sequence[str], file: str, probs: Any, logits: Any) -> Candidate:
     """The columns of probabilities; failing these, of logits; failing these, of confidences."""
     for kind, given in (("probs", probs), ("logits", logits)):
         if given is not None:
-            return _given(kind, given, names, file)
-    for kind in ("probs", "logits", "confidence"):
-        found = [_Candidate(kind, (name,)) for name in names if _key(name) in NAMES[kind]]
-        if kind in _FAMILIES:
-            found += _families(kind, names)
+            return given_columns(kind, given, names, file)
+    for kind in SAID:
+        found = _candidates(kind, names)
         if len(found) > 1:
             raise _several("probs" if kind == "confidence" else kind, [c.said[0] for c in found], file)
         if found:
@@ -140,7 +144,17 @@ def _find_said(names: Sequence[str], file: str, probs: Any, logits: Any) -> _Can
     raise none_found(names, file, "for probabilities or logits", "probs='NAME', probs='PREFIX_*' or logits=")
 
 
-def _families(kind: str, names: Sequence[str]) -> list[_Candidate]:
+def has_probabilities(names: Sequence[str]) -> bool:
+    """Is any column named for probabilities, logits or confidences?"""
+    return any(_candidates(kind, names) for kind in SAID)
+
+
+def _candidates(kind: str, names: Sequence[str]) -> list[Candidate]:
+    found = [Candidate(kind, (name,)) for name in names if _key(name) in NAMES[kind]]
+    return found + (_families(kind, names) if kind in _FAMILIES else [])
+
+
+def _families(kind: str, names: Sequence[str]) -> list[Candidate]:
     """Columns such as prob_cat and prob_dog, by what they begin with."""
     members: dict[str, list[tuple[str, str]]] = {}
     for name in names:
@@ -150,32 +164,32 @@ def _families(kind: str, names: Sequence[str]) -> list[_Candidate]:
     return [_family(kind, pairs) for pairs in members.values()]
 
 
-def _family(kind: str, pairs: list[tuple[str, str]], *, ordered: bool = False) -> _Candidate:
+def _family(kind: str, pairs: list[tuple[str, str]], *, ordered: bool = False) -> Candidate:
     """Names with their suffixes; numbers in the order of counting, unless the caller gave the order."""
     if not ordered and all(suffix.isdecimal() for _, suffix in pairs):
         pairs = sorted(pairs, key=lambda pair: int(pair[1]))
     names, suffixes = zip(*pairs, strict=True)
-    return _Candidate(kind, names, suffixes if len(names) > 1 else None)
+    return Candidate(kind, names, suffixes if len(names) > 1 else None)
 
 
-def _given(kind: str, given: Any, names: Sequence[str], file: str) -> _Candidate:
+def given_columns(kind: str, given: Any, names: Sequence[str], file: str) -> Candidate:
     """The columns that a name, a list, a prefix or a pattern stands for."""
     if isinstance(given, str):
-        name = _named(given, names)
+        name = named(given, names)
         if name is not None:
-            return _Candidate(kind, (name,))
+            return Candidate(kind, (name,))
         if "," not in given:
             pattern = given.lower() if re.search(r"[*?\[]", given) else given.lower() + "*"
             start = len(re.split(r"[*?\[]", pattern)[0])
             pairs = [(n, n.strip()[start:].lstrip("_. -")) for n in names if fnmatchcase(_key(n), pattern)]
             if not pairs:
-                raise _unknown(kind, given, names, file)
+                raise unknown(kind, given, names, file)
             return _family(kind, pairs)
         given = given.split(",")
-    found = [(_named(part, names), part) for part in given]
+    found = [(named(part, names), part) for part in given]
     for name, part in found:
         if name is None:
-            raise _unknown(kind, part, names, file)
+            raise unknown(kind, part, names, file)
     chosen = [str(name) for name, _ in found]
     return _family(kind, list(zip(chosen, _suffixes(chosen), strict=True)), ordered=True)
 
@@ -189,10 +203,15 @@ def _suffixes(names: Sequence[str]) -> list[str]:
     return [found[1] for found in numbers if found] if all(numbers) else [name[cut:] for name in names]
 
 
-def _named(given: str, names: Sequence[str]) -> str | None:
+def named(given: str, names: Sequence[str]) -> str | None:
     """The column of that name, or the only one that differs from it in case."""
     alike = [given] if given in names else [name for name in names if _key(name) == _key(given)]
     return alike[0] if len(alike) == 1 else None
+
+
+def known_as(name: str, *roles: str) -> bool:
+    """Is a column called as those of a role are?"""
+    return any(_key(name) in NAMES[role] for role in roles)
 
 
 def _key(name: str) -> str:
@@ -203,7 +222,8 @@ def _several(role: str, found: Sequence[str], file: str) -> FileError:
     return FileError(f"{file} has several columns for {role}: {listed(found)}. Say which: {role}={found[0]!r}.")
 
 
-def _unknown(kind: str, given: str, names: Sequence[str], file: str) -> UnknownColumn:
+def unknown(kind: str, given: str, names: Sequence[str], file: str) -> UnknownColumn:
+    """What to say where a name or a pattern fits no column."""
     return UnknownColumn(kind, f"must name columns of {file}", f"{given!r} fits none of {listed(names)}")
 
 
