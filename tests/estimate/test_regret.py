@@ -9,7 +9,7 @@ from hypothesis import given, settings
 import calibrant as cal
 from calibrant import Estimate, InputError, Predictions
 from calibrant.estimate.regret import THRESHOLDS, _curve, _plug_in, decision_regret
-from calibrant.interval import mean_with_interval
+from calibrant.interval import Limits, mean_with_interval
 from naive import data
 from tolerances import ROUNDING
 
@@ -33,7 +33,7 @@ def test_the_formula_and_the_gain_at_every_threshold(said):
         gains = (y - t) * ((c >= t).astype(float) - (p >= t))
         assert curve.y[i] == pytest.approx(np.average(gains, weights=w), abs=ROUNDING)
         limit = max(t, 1 - t)
-        _, interval, _ = mean_with_interval(gains, w, 0.95, (-limit, limit))
+        _, interval, _ = mean_with_interval(gains, w, 0.95, Limits(-limit, limit))
         expected = (-limit, limit) if interval is None else (interval.low, interval.high)
         assert (curve.low[i], curve.high[i]) == pytest.approx(expected, abs=1e-6)
 

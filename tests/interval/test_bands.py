@@ -160,3 +160,12 @@ def test_what_cannot_be_counted_is_refused():
         confidence_band([0, 1], [0.5, 0.6], everywhere=True)
     with pytest.raises(InputError, match="level"):
         simultaneous_band([0, 1], [0.5, 0.6], level=1.0)
+
+
+def test_where_rates_fall_nothing_is_certified_or_excluded():
+    p, y = np.repeat([0.45, 0.55], 300), np.repeat([1, 0], 300)
+    band = simultaneous_band(y, p)
+    assert band.certified is None
+    assert band.excluded() == ()
+    assert "does not rise everywhere, as the ends cross" in band.cautions[0]
+    assert "certified" not in repr(band)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, norm
 
-from calibrant.interval import LimitedMean, Moments, mean_with_interval, moments_of
+from calibrant.interval import LimitedMean, Limits, Moments, mean_with_interval, moments_of
 from calibrant.kernels.weighted_means import tail_beyond, value_beyond
 from tolerances import STANDARD_ERRORS
 
@@ -46,9 +46,9 @@ def test_the_law_is_that_of_random_weights(rng):
 @given(ROWS, st.floats(0.5, 0.99))
 def test_ends_move_with_the_values_and_turn_with_their_sign(rows, level):
     x = np.array(rows, dtype=np.float64)
-    _, plain, _ = mean_with_interval(x, None, level, (0.0, 1.0))
-    _, moved, _ = mean_with_interval(3 * x - 1, None, level, (-1.0, 2.0))
-    _, turned, _ = mean_with_interval(-x, None, level, (-1.0, 0.0))
+    _, plain, _ = mean_with_interval(x, None, level, Limits(0.0, 1.0))
+    _, moved, _ = mean_with_interval(3 * x - 1, None, level, Limits(-1.0, 2.0))
+    _, turned, _ = mean_with_interval(-x, None, level, Limits(-1.0, 0.0))
     assert 0 <= plain.low <= x.mean() <= plain.high <= 1
     assert (moved.low, moved.high) == pytest.approx((3 * plain.low - 1, 3 * plain.high - 1), abs=1e-7)
     assert (turned.low, turned.high) == pytest.approx((-plain.high, -plain.low), abs=1e-7)
@@ -57,35 +57,35 @@ def test_ends_move_with_the_values_and_turn_with_their_sign(rows, level):
 def test_weights_are_repeated_rows(rng):
     for n in (30, 900):
         x, times = rng.random(n), rng.integers(0, 4, n)
-        _, weighted, _ = mean_with_interval(x, times.astype(float), 0.95, (0.0, 1.0))
-        _, repeated, _ = mean_with_interval(np.repeat(x, times), None, 0.95, (0.0, 1.0))
+        _, weighted, _ = mean_with_interval(x, times.astype(float), 0.95, Limits(0.0, 1.0))
+        _, repeated, _ = mean_with_interval(np.repeat(x, times), None, 0.95, Limits(0.0, 1.0))
         assert (weighted.low, weighted.high) == pytest.approx((repeated.low, repeated.high), abs=1e-8)
 
 
 def test_pooling_many_values_changes_next_to_nothing(rng, monkeypatch):
     x = rng.random(3000) ** 8
-    assert isinstance(LimitedMean.of(x, None, (0.0, 1.0)), LimitedMean)
-    _, pooled, _ = mean_with_interval(x, None, 0.95, (0.0, 1.0))
+    assert isinstance(LimitedMean.of(x, None, Limits(0.0, 1.0)), LimitedMean)
+    _, pooled, _ = mean_with_interval(x, None, 0.95, Limits(0.0, 1.0))
     monkeypatch.setattr("calibrant.interval.limited_mean.CELLS", 10_000)
-    _, exact, _ = mean_with_interval(x, None, 0.95, (0.0, 1.0))
+    _, exact, _ = mean_with_interval(x, None, 0.95, Limits(0.0, 1.0))
     assert (pooled.low, pooled.high) == pytest.approx((exact.low, exact.high), abs=1e-5 * (exact.high - exact.low))
 
 
 def test_many_rows_are_students(rng):
     x = rng.random(5000)
-    assert LimitedMean.of(x, None, (0.0, 1.0)) == moments_of(x, None)
-    assert isinstance(LimitedMean.of(x[:100], None, (0.0, np.inf)), Moments)  # no limit is known
-    assert isinstance(LimitedMean.of(x[:1], None, (0.0, 1.0)), Moments)
+    assert LimitedMean.of(x, None, Limits(0.0, 1.0)) == moments_of(x, None)
+    assert isinstance(LimitedMean.of(x[:100], None, Limits(0.0, np.inf)), Moments)  # no limit is known
+    assert isinstance(LimitedMean.of(x[:1], None, Limits(0.0, 1.0)), Moments)
 
 
 def test_where_all_rows_are_at_the_limit_nothing_lies_beyond():
-    value, interval, cautions = mean_with_interval(np.ones(50), None, 0.95, (0.0, 1.0))
+    value, interval, cautions = mean_with_interval(np.ones(50), None, 0.95, Limits(0.0, 1.0))
     assert (value, interval.high, cautions) == (1.0, 1.0, ())
     assert interval.low == pytest.approx(0.025 ** (1 / 50), abs=1e-3)
 
 
 def test_weights_that_count_no_rows_are_told(rng):
-    _, interval, cautions = mean_with_interval(rng.random(20), rng.random(20) + 0.5, 0.95, (0.0, 1.0))
+    _, interval, cautions = mean_with_interval(rng.random(20), rng.random(20) + 0.5, 0.95, Limits(0.0, 1.0))
     assert interval is not None
     assert "not whole numbers" in cautions[0]
 
@@ -93,9 +93,18 @@ def test_weights_that_count_no_rows_are_told(rng):
 @given(ROWS, st.floats(0, 1))
 def test_the_p_value_is_small_where_zero_lies_outside(rows, centre):
     x = np.array(rows, dtype=np.float64) - centre
-    found = LimitedMean.of(x, None, (-1.0, 1.0))
+    found = LimitedMean.of(x, None, Limits(-1.0, 1.0))
     p = found.p_value()
     assert 0 <= p <= 1
     for level in (0.5, 0.9, 0.99):
         if isinstance(found, LimitedMean) and abs(p - (1 - level)) > 1e-4:
             assert (0 in found.interval(level)[0]) == (p > 1 - level)
+
+
+def test_what_lies_beyond_the_limits_widens_the_interval_and_weakens_the_claim(rng):
+    x = rng.random(50) - 0.8
+    plain, wider = (LimitedMean.of(x, None, Limits(-1.0, 0.3, below, above)) for below, above in ((0, 0), (0.1, 0.2)))
+    (narrow, _), (wide, _) = plain.interval(0.9), wider.interval(0.9)
+    assert (wide.low, wide.high) == pytest.approx((narrow.low - 0.1, narrow.high + 0.2))
+    assert plain.p_value() < wider.p_value()
+    assert LimitedMean.of(np.full(50, -0.1), None, Limits(-0.1, -0.1, 0.0, 0.2, ("told",))).p_value() == 1.0

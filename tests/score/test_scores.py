@@ -186,7 +186,47 @@ def test_a_loss_not_seen_yet_widens_the_interval(rng):
     assert found.high > 0.1 > 5 * -np.log1p(-p).mean()
     assert found.low >= 0
     sure = cal.log_score(np.zeros(100, int), np.full(100, 1e-9)).interval
-    assert sure.high < 1e-6  # nobody says that it could be otherwise
+    assert 2e-8 < sure.high < 1e-6  # 20.7 nats with probability 1e-9, and nobody says that it is more likely
+
+
+def test_what_is_said_to_be_impossible_is_told():
+    found = cal.log_score([0] * 100, [0.0] * 99 + [0.5])
+    assert found.cautions == ("99 rows give probability 0 to something; should it ever come, the score is infinite",)
+
+
+@pytest.mark.parametrize("score", ["brier", "log", "spherical"])
+def test_large_tables_have_limits_too(rng, score, monkeypatch):
+    p, y = np.full((400, 3), 0.002), np.zeros(400, int)
+    p[:, 0] = 0.996
+    small = cal.compare(cal.Predictions(y, p), cal.Predictions(y, 0.5 * p + 1 / 6), score=score)
+    monkeypatch.setattr("calibrant.score.possible.MOST_NUMBERS", 1000)
+    large = cal.compare(cal.Predictions(y, p), cal.Predictions(y, 0.5 * p + 1 / 6), score=score)
+    for name in ("before", "after", "difference"):
+        narrow, wide = (getattr(found, name).interval for found in (small, large))
+        assert wide.low <= narrow.low + 1e-12
+        assert wide.high >= narrow.high - 1e-12
+        assert wide.high - wide.low < 0.3
+    assert small.before.interval.high > 2 * small.before.value
+
+
+def test_a_log_score_of_rare_events_is_not_called_better_for_saying_less(rng):
+    y = np.zeros(150, int)
+    found = cal.compare(cal.Predictions(y, np.full(150, 5e-4)), cal.Predictions(y, np.full(150, 5e-5)), score="log")
+    assert found.verdict == "no detectable change"
+    assert found.p_value > 0.5
+
+
+def test_rows_of_a_group_may_depend_on_each_other(rng):
+    which = np.repeat(np.arange(40), 25)
+    q = rng.random(40)
+    said = cal.Predictions((rng.random(40) < q)[which], q[which], groups=which)
+    for measure in (cal.brier_score, cal.log_score, cal.spherical_score, cal.mean_gap):
+        plain, clustered = measure(said), measure(said, cluster=True)
+        assert clustered.value == pytest.approx(plain.value, rel=1e-12)
+        assert clustered.interval.method == "Student t, clusters"
+        assert clustered.interval.high - clustered.interval.low > 3 * (plain.interval.high - plain.interval.low)
+    with pytest.raises(InputError, match="cluster needs groups; these predictions have none"):
+        cal.brier_score([0, 1], [0.2, 0.3], cluster=True)
 
 
 def test_large_data_use_the_normal_quantile(rng):

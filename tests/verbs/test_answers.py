@@ -230,3 +230,24 @@ def test_what_it_refuses():
         assess_answers([0, 1], [0.2, 0.7], groups=[1])
     with pytest.raises(InputError, match="divide by 100"):
         assess_answers([0, 1], [20, 70])
+
+
+def test_the_order_of_answers_does_not_matter(rng):
+    said = rng.choice([0.6, 0.8, 0.9], 40)
+    right = (rng.random(40) < said).astype(int)
+    order = rng.permutation(40)
+    first, then = (assess_answers(right[at], said[at], ties="random") for at in (slice(None), order))
+    np.testing.assert_array_equal(first.levels.adjusted, then.levels.adjusted)
+
+
+def test_what_was_said_to_be_impossible_counts_for_questions_too():
+    right, groups = [1] * 48 + [0] * 2, np.arange(50)
+    report = assess_answers(right, [1.0] * 50, groups=groups)
+    assert report.calibrated is False
+    assert report.levels.p_value.tolist() == [0.0]
+
+
+def test_shares_of_samples_are_told_to_be_noisy(rng):
+    share = rng.beta(2, 1, 300)
+    report = assess_answers(rng.random(300) < share, rng.binomial(4, share) / 4, samples=4)
+    assert any("their noise alone makes high levels look over-confident" in each for each in report.cautions)

@@ -5,17 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.about import About
-from calibrant.interval import mean_with_interval
+from calibrant.interval import cluster_mean, clusters_of, gap_limits, mean_with_interval
 from calibrant.predictions import admit
 from calibrant.results import Estimate
 
 
 def mean_gap(
-    labels: Any, probs: Any = None, *, view: Any = "auto", level: float = 0.95, weights: Any = None
+    labels: Any,
+    probs: Any = None,
+    *,
+    view: Any = "auto",
+    level: float = 0.95,
+    cluster: bool = False,
+    weights: Any = None,
 ) -> Estimate:
     """Does the model claim more than happens? Mean prediction minus observed rate, with its interval.
 
-    Positive: the model is over-confident on average. Zero does not mean calibrated: errors can cancel.
+    Positive: the model is over-confident on average. Zero does not mean calibrated: errors can cancel. With `cluster`, rows of the same
+    of `Predictions(..., groups=)` may depend on each other: the interval is that of whole groups.
 
     Examples
     --------
@@ -26,7 +33,12 @@ def mean_gap(
     predictions = admit(labels, probs, weights=weights)
     event = predictions.event(view)
     difference = event.probs.astype("float64") - event.outcomes
-    value, interval, cautions = mean_with_interval(difference, event.weights, level, (-1.0, 1.0))
+    if cluster:
+        found = cluster_mean(difference, event.weights, clusters_of(predictions))
+        value, (interval, cautions) = found.mean, found.interval(level)
+    else:
+        limits = gap_limits(event.probs, event.weights)
+        value, interval, cautions = mean_with_interval(difference, event.weights, level, limits)
     described = {"view": predictions.view(view)}
     return Estimate("mean_gap", "mean gap", value, event.n, interval, settings=described, cautions=cautions)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.about import About
 from calibrant.inputs import check_column, check_count
-from calibrant.interval import LimitedMean, cluster_mean, mean_with_interval
+from calibrant.interval import LimitedMean, Limits, cluster_mean, mean_with_interval
 from calibrant.maps import GaussianProcessMap, recipe_of
 from calibrant.maps.folds import held_out, unit_rows
 from calibrant.predictions import Predictions, admit
@@ -124,7 +124,7 @@ def _cross_fitted(recipe: Any, rows: Predictions, t: Floats, folds: int, level: 
         acts = (repaired[unseen] >= worst).astype(np.float64) - (p[unseen] >= worst)
         gains[unseen] = (y[unseen] - worst) * acts
     if rows.groups is None:
-        value, interval, cautions = mean_with_interval(gains, rows.weights, level, (-1.0, 1.0))
+        value, interval, cautions = mean_with_interval(gains, rows.weights, level, Limits(-1.0, 1.0))
     else:
         clusters = cluster_mean(gains, rows.weights, rows.groups)
         value, (interval, cautions) = clusters.mean, clusters.interval(level)
@@ -175,9 +175,9 @@ def _curve(rows: Predictions, repaired: Floats, t: Floats, level: float) -> Curv
 
 def _gained(values: Floats, counts: Floats, level: float) -> tuple[float, float]:
     """Ends of the interval of a mean gain; nothing is known of one that no row has."""
-    limits = float(values.min()), float(values.max())
-    interval, _ = LimitedMean.of(values, np.maximum(counts, 0), limits).interval(level)
-    return limits if interval is None else (interval.low, interval.high)
+    ends = float(values.min()), float(values.max())
+    interval, _ = LimitedMean.of(values, np.maximum(counts, 0), Limits(*ends)).interval(level)
+    return ends if interval is None else (interval.low, interval.high)
 
 
 def _between(rows: Predictions, other: Floats, values: Floats, t: Floats) -> Floats:

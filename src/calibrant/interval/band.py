@@ -35,7 +35,7 @@ class Band(Record):
     about: str
     steps: bool = False
     certified: float | None = None
-    """the smallest ε such that every prediction made is certified to be within ε of its true rate"""
+    """the smallest ε such that every prediction made is certified to be within ε of its true rate; None where nothing is"""
     cautions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -55,8 +55,10 @@ class Band(Record):
         """Stretches of predictions where the band speaks against calibration: (from, to, "predicts too high" or "… too low").
 
         A band around the diagonal is left by the curve there, any other by the diagonal. For a simultaneous band the model is
-        not calibrated there, surely at the band's level for all stretches together.
+        not calibrated there, surely at the band's level for all stretches together. One whose ends cross says nothing of stretches.
         """
+        if (self.low > self.high).any():
+            return ()
         if self.method == "consistency":
             side = np.where(self.y < self.low, 1, np.where(self.y > self.high, -1, 0))
         else:

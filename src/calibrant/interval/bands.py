@@ -61,7 +61,7 @@ def simultaneous_band(
     smallest.
 
     When to trust it: rows must be independent, labels yes or no, weights whole numbers of rows. Where the true rate falls, the
-    band does not hold; a lower end above the upper end is proof of that, and is told.
+    band does not hold; a lower end above the upper end is proof of that, and is told. Nothing is certified or excluded then.
 
     Examples
     --------
@@ -84,11 +84,12 @@ def simultaneous_band(
     x, low, high = _steps(below, low, above, high)
     share = np.bincount(np.minimum(np.searchsorted(x, rows.values), len(x) - 1), rows.weight, len(x)) / rows.total
     y = np.interp(x, rows.values, isotonic(rows.weight, rows.hits))
-    falls = float((low - high).max())
-    doubts = (f"the true rate does not rise everywhere: the ends cross by {number(falls)}",) if falls > 0 else ()
-    about = ABOUT["simultaneous"]
-    band = Band(x, y, low, high, share, float(level), "simultaneous", about, steps=True, cautions=doubts)
+    band = Band(x, y, low, high, share, float(level), "simultaneous", ABOUT["simultaneous"], steps=True)
     ends = band.at(rows.values)
+    falls = float(max((low - high).max(), (ends[0] - ends[1]).max()))
+    if falls > 0:
+        doubt = f"the true rate does not rise everywhere, as the ends cross by {number(falls)}: this band tells nothing else"
+        return replace(band, cautions=(doubt,))
     return replace(band, certified=float(np.maximum(ends[1] - rows.values, rows.values - ends[0]).max()))
 
 

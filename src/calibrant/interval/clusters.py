@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from calibrant.interval.mean import FEW_ROWS, around, two_sided
 from calibrant.kernels.sums import inner
+from calibrant.predictions import Predictions
+from calibrant.problems import InputError
 from calibrant.results import Interval
 
 
@@ -56,3 +58,10 @@ def cluster_mean(values: NDArray[Any], weights: NDArray[Any] | None, clusters: N
     sums = np.bincount(at.ravel(), centred, len(names))
     total = float(len(values) if weights is None else weights.sum())
     return ClusterMean(mean, len(names), inner(sums, sums) / total**2)
+
+
+def clusters_of(predictions: Predictions) -> NDArray[Any]:
+    """The group of each row, which must be known."""
+    if predictions.groups is None:
+        raise InputError("cluster", "needs groups", "these predictions have none", "Pass Predictions(..., groups=...)")
+    return predictions.groups

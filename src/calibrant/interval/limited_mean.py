@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,20 @@ ENOUGH = 200
 """Rows at the limit that the squares of the values amount to, from which Student's interval is as good."""
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Between which values rows lie, and by how much what lies beyond may move their mean."""
+
+    least: float
+    most: float
+    below: float = 0.0
+    above: float = 0.0
+    cautions: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LimitedMean:
-    """A mean of rows none of which can lie outside `least` and `most`.
+    """A mean of rows none of which can lie outside its limits.
 
     Weights of the rows are drawn from a flat Dirichlet law, as in the Bayesian bootstrap, with one more row at the limit that the data
     may have missed: at `most` for the upper end, at `least` for the lower one (Gaffke 2005). For zeros and ones these are Clopper and
@@ -36,27 +47,22 @@ class LimitedMean:
     seen: Moments
     values: Floats
     weights: Floats
-    least: float
-    most: float
+    limits: Limits
 
     @classmethod
     def of(
-        cls,
-        values: NDArray[Any],
-        weights: NDArray[Any] | None,
-        limits: tuple[float, float],
-        seen: Moments | None = None,
+        cls, values: NDArray[Any], weights: NDArray[Any] | None, limits: Limits, seen: Moments | None = None
     ) -> LimitedMean | Moments:
         """Student's moments where there are enough rows, or none to speak of."""
         seen = moments_of(values, weights) if seen is None else seen
-        least, most = limits
-        reach = max(most - seen.mean, seen.mean - least)
-        if seen.error is None or not np.isfinite(reach) or enough(seen, reach):
+        reach = max(limits.most - seen.mean, seen.mean - limits.least)
+        if seen.error is None or not np.isfinite(reach) or (enough(seen, reach) and not limits.cautions):
             return seen
         kept = slice(None) if weights is None else weights > 0
         x = np.asarray(values[kept], dtype=np.float64)
         w = np.ones(len(x)) if weights is None else np.asarray(weights[kept], dtype=np.float64)
-        return cls(seen, *_pooled(x, w), min(least, float(x.min())), max(most, float(x.max())))
+        ends = min(limits.least, float(x.min())), max(limits.most, float(x.max()))
+        return cls(seen, *_pooled(x, w), replace(limits, least=ends[0], most=ends[1]))
 
     @property
     def mean(self) -> float:
@@ -72,19 +78,26 @@ class LimitedMean:
 
     def interval(self, level: float) -> tuple[Interval, tuple[str, ...]]:
         """The interval and cautions."""
-        z = normal_quantile(check_level(level))
-        low = 0.0 - value_beyond(-self.values, self.weights, -self.least, z)
-        high = value_beyond(self.values, self.weights, self.most, z)
-        cautions = () if self.seen.whole else (NOT_WHOLE,)
+        z, limits = normal_quantile(check_level(level)), self.limits
+        low = 0.0 - value_beyond(-self.values, self.weights, -limits.least, z) - limits.below
+        high = value_beyond(self.values, self.weights, limits.most, z) + limits.above
+        cautions = limits.cautions if self.seen.whole else (*limits.cautions, NOT_WHOLE)
         return Interval(min(low, self.mean), max(high, self.mean), level, METHOD), cautions
 
     def p_value(self) -> float:
         """Of the claim that the true mean is 0, two-sided: small just where 0 lies outside the interval."""
-        if self.mean == 0 or not self.least < 0 < self.most:
-            return float(self.mean == 0)
-        sign = -1.0 if self.mean > 0 else 1.0
-        limit = self.most if self.mean < 0 else -self.least
-        return min(1.0, 2 * tail_beyond(sign * self.values, self.weights, limit, 0.0))
+        if self.mean == 0:
+            return 1.0
+        limits = self.limits
+        if self.mean > 0:
+            return min(1.0, 2 * tail_beyond(-self.values, self.weights, -limits.least, -limits.below))
+        return min(1.0, 2 * tail_beyond(self.values, self.weights, limits.most, -limits.above))
+
+
+def gap_limits(probs: NDArray[Any], weights: NDArray[Any] | None = None) -> Limits:
+    """Of p − y: an event happens, or it does not."""
+    said = probs if weights is None else probs[weights > 0]
+    return Limits(float(said.min()) - 1.0, float(said.max()))
 
 
 def enough(seen: Moments, reach: float) -> bool:
@@ -93,7 +106,7 @@ def enough(seen: Moments, reach: float) -> bool:
 
 
 def mean_with_interval(
-    values: NDArray[Any], weights: NDArray[Any] | None, level: float, limits: tuple[float, float] | None = None
+    values: NDArray[Any], weights: NDArray[Any] | None, level: float, limits: Limits | None = None
 ) -> tuple[float, Interval | None, tuple[str, ...]]:
     """Weighted mean, its interval and cautions; Student's unless no row can lie outside of `limits`. A weight of w counts as w rows."""
     found = moments_of(values, weights) if limits is None else LimitedMean.of(values, weights, limits)

@@ -35,9 +35,9 @@ def value_beyond(values: Floats, weights: Floats, limit: float, z: float) -> flo
 def tail_beyond(values: Floats, weights: Floats, limit: float, t: float) -> float:
     """The chance that such a mean exceeds t."""
     scaled = _Scaled(values, weights, limit)
-    if scaled.unit == 0 or t >= limit:
+    if t >= limit:
         return 0.0
-    if t <= scaled.mean:
+    if t <= scaled.mean or scaled.unit == 0:
         return 1.0  # more likely than not, whatever it is
     from scipy.optimize import brentq
 

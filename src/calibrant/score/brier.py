@@ -68,7 +68,13 @@ class BrierScore(Score):
 
 
 def brier_score(
-    labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None
+    labels: Any,
+    probs: Any = None,
+    *,
+    view: Any = "canonical",
+    level: float = 0.95,
+    cluster: bool = False,
+    weights: Any = None,
 ) -> Estimate:
     """How good are the probabilities? Mean squared distance from what happened, summed over classes, in [0, 2].
 
@@ -83,4 +89,4 @@ def brier_score(
     >>> round(cal.brier_score([1, 0], [0.8, 0.4], view="binary").value, 6)
     0.1
     """
-    return BrierScore().score(labels, probs, view=view, level=level, weights=weights)
+    return BrierScore().score(labels, probs, view=view, level=level, cluster=cluster, weights=weights)

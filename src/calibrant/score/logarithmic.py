@@ -108,7 +108,13 @@ def _from_logits(logits: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float
 
 
 def log_score(
-    labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None
+    labels: Any,
+    probs: Any = None,
+    *,
+    view: Any = "canonical",
+    level: float = 0.95,
+    cluster: bool = False,
+    weights: Any = None,
 ) -> Estimate:
     """How surprised was the model by what happened? Mean of −ln p(label), in nats; infinite if it ever said 0.
 
@@ -118,4 +124,4 @@ def log_score(
     >>> round(cal.log_score([1, 0], [0.5, 0.5]).value, 6)
     0.693147
     """
-    return LogScore().score(labels, probs, view=view, level=level, weights=weights)
+    return LogScore().score(labels, probs, view=view, level=level, cluster=cluster, weights=weights)

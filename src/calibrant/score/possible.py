@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.interval import LimitedMean, Moments
+from calibrant.interval import LimitedMean, Limits, Moments
+from calibrant.interval.limited_mean import enough
 from calibrant.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-MOST_NUMBERS = 1 << 19
-"""Rows times classes up to which this is worth its time; beyond, a mean of so many is normal enough."""
+MOST_NUMBERS = 1 << 21
+"""Rows times classes up to which all that may happen is looked at; beyond, a limit that holds for any row must do."""
 
 CELLS = 1024
 DOUBT = 0.05
-"""A score without a limit counts as limited by what the predictions exceed with this probability, in all rows together."""
+"""A score without a limit counts as limited by what the predictions exceed with this probability, in all rows together …"""
+DISTRUST = 2.0
+"""… and by so many times what lies beyond, as likely as the predictions say."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,38 +49,43 @@ class ScoredRows:
         return replace(self, weights=w * (n / w.sum())).mean()
 
     def blended(self, other: ScoredRows, own: float, others: float) -> ScoredRows:
-        """own · these + others · the other scores of the same rows."""
+        """own · these + others · the other scores of the same rows; what either side thinks likely is likely."""
         with np.errstate(invalid="ignore"):  # ∞ − ∞
             values, possible = (
                 own * a + others * b for a, b in ((self.values, other.values), (self.possible, other.possible))
             )
-        return ScoredRows(values, possible, (self.chances + other.chances) / 2, self.weights, self.limited)
+        return ScoredRows(values, possible, np.maximum(self.chances, other.chances), self.weights, self.limited)
 
-    def _limits(self) -> tuple[float, float]:
+    def _limits(self) -> Limits:
         w = np.ones(len(self.values)) if self.weights is None else self.weights
         counted = w > 0
         possible = self.possible if self.weights is None else self.possible[counted]
+        if not len(possible):
+            return Limits(-np.inf, np.inf)
         if self.limited:
-            return (float(possible.min()), float(possible.max())) if len(possible) else (-np.inf, np.inf)
-        return _credible(possible.ravel(), (self.chances[counted] * w[counted, None]).ravel())
+            return Limits(float(possible.min()), float(possible.max()))
+        endless = ~np.isfinite(possible)
+        found = _credible(possible[~endless], (self.chances[counted] * w[counted, None])[~endless], float(w.sum()))
+        rows = int(endless.any(axis=1).sum())
+        told = f"{rows:,} rows give probability 0 to something; should it ever come, the score is infinite"
+        return replace(found, cautions=(told,)) if rows else found
 
 
-def _credible(values: Floats, chances: Floats) -> tuple[float, float]:
-    """Values that are exceeded with no more than a little probability, or a thousandth of the range beyond them."""
-    finite = np.isfinite(values)
-    if not finite.all():
-        values, chances = values[finite], chances[finite]
+def _credible(values: Floats, chances: Floats, total: float) -> Limits:
+    """Values that are exceeded with no more than a little probability, and what lies beyond."""
     if not len(values):
-        return -np.inf, np.inf
+        return Limits(-np.inf, np.inf)
     low, high = float(values.min()), float(values.max())
     step = (high - low) / CELLS
     if step == 0:
-        return low, high
+        return Limits(low, high)
     cell = np.minimum(((values - low) / step).astype(np.intp), CELLS - 1)
     mass = np.cumsum(np.bincount(cell, chances, CELLS))
     last = min(int(np.searchsorted(mass, mass[-1] - DOUBT, side="left")), CELLS - 1)
     first = min(int(np.searchsorted(mass, DOUBT, side="right")), last)
-    return float(values[cell == first].min()), float(values[cell == last].max())
+    least, most = float(values[cell == first].min()), float(values[cell == last].max())
+    below, above = (DISTRUST * float(np.maximum(away, 0) @ chances) / total for away in (least - values, values - most))
+    return Limits(least, most, below, above)
 
 
 def few(predictions: Predictions) -> bool:
@@ -94,3 +102,38 @@ def scored_rows(score: Score, predictions: Predictions, view: Any = "canonical")
     else:
         chances = predictions.probs.astype(np.float64)
     return ScoredRows(score.rows(predictions, view), possible, chances, predictions.weights, score.limited)
+
+
+def limited_mean(score: Score, predictions: Predictions, view: Any, seen: Moments) -> LimitedMean | Moments:
+    """The mean of a score with the limits it has, where they matter."""
+    reach = score.largest(predictions.n, predictions.n_classes)
+    if seen.error is None or enough(seen, reach):
+        return seen
+    if few(predictions):
+        return scored_rows(score, predictions, view).mean()
+    if not np.isfinite(reach):
+        return seen
+    return LimitedMean.of(score.rows(predictions, view), predictions.weights, Limits(score.infimum, reach), seen)
+
+
+def limited_pair(
+    score: Score, before: Predictions, after: Predictions, seen: tuple[Moments, ...]
+) -> tuple[LimitedMean | Moments, ...]:
+    """The same of the scores before, after, after − before and, if it is known, of the roots' difference, straightened."""
+    reach = score.largest(before.n, before.n_classes)
+    if any(each.error is None for each in seen) or all(enough(each, reach) for each in seen):
+        return seen
+    if few(before):
+        old, new = (scored_rows(score, said) for said in (before, after))
+        found = old.mean(), new.mean(), new.blended(old, 1.0, -1.0).mean()
+        above = [each.mean - score.infimum for each in found[:2]]
+        if not score.rooted or min(above) <= 0:
+            return found
+        a, b = (0.5 / each**0.5 for each in above)
+        return (*found, new.blended(old, b, -a).mean())
+    if not np.isfinite(reach):
+        return seen
+    old_rows, new_rows = (score.rows(said) for said in (before, after))
+    rows = (old_rows, new_rows, new_rows - old_rows)
+    limits = (*[Limits(score.infimum, reach)] * 2, Limits(-reach, reach))
+    return tuple(LimitedMean.of(x, before.weights, ends, s) for x, ends, s in zip(rows, limits, seen, strict=True))

@@ -65,7 +65,13 @@ class RankedProbabilityScore(Score):
 
 
 def ranked_probability_score(
-    labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None
+    labels: Any,
+    probs: Any = None,
+    *,
+    view: Any = "canonical",
+    level: float = 0.95,
+    cluster: bool = False,
+    weights: Any = None,
 ) -> Estimate:
     """How good are the probabilities of ordered classes? Squared distance of the cumulative probabilities, in [0, K−1].
 
@@ -77,4 +83,4 @@ def ranked_probability_score(
     >>> round(cal.ranked_probability_score([0, 2], [[0.8, 0.1, 0.1], [0.8, 0.1, 0.1]]).value, 6)
     0.75
     """
-    return RankedProbabilityScore().score(labels, probs, view=view, level=level, weights=weights)
+    return RankedProbabilityScore().score(labels, probs, view=view, level=level, cluster=cluster, weights=weights)

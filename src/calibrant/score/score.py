@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.interval import LimitedMean, Moments
-from calibrant.interval.limited_mean import enough
+from calibrant.interval import ClusterMean, LimitedMean, Moments, cluster_mean, clusters_of
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick, score_moments
-from calibrant.score.possible import few, scored_rows
+from calibrant.score.possible import limited_mean
 from calibrant.score.rule import Rule
 
 
@@ -105,22 +104,28 @@ class Score(Rule):
 
         For few rows, also what they could have been.
         """
-        found = score_moments(self, predictions, view)
-        if not few(predictions) or enough(found, self.largest(predictions.n, predictions.n_classes)):
-            return found
-        return scored_rows(self, predictions, view).mean()
+        return limited_mean(self, predictions, view, score_moments(self, predictions, view))
 
     def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
         """No score of n rows is larger, nor worth speaking of if it is; infinite if that is not known."""
         return np.inf
 
     def score(
-        self, labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None
+        self,
+        labels: Any,
+        probs: Any = None,
+        *,
+        view: Any = "canonical",
+        level: float = 0.95,
+        cluster: bool = False,
+        weights: Any = None,
     ) -> Estimate:
-        """The mean score with its interval."""
+        """The mean score with its interval; with `cluster` that of whole groups of rows, `Predictions(..., groups=)`."""
         predictions = admit(labels, probs, weights=weights)
         name = "canonical" if view == "canonical" else predictions.view(view)
-        found = self.moments(predictions, view)
+        found: Moments | LimitedMean | ClusterMean = self.moments(predictions, view)
+        if cluster and np.isfinite(found.mean):
+            found = cluster_mean(self.rows(predictions, view), predictions.weights, clusters_of(predictions))
         interval, cautions = found.interval(level)
         if np.isinf(found.mean):
             first = first_infinite(self.rows(predictions, view), predictions.weights)

@@ -62,7 +62,13 @@ def _of(said: NDArray[np.float64], rest: NDArray[np.float64]) -> NDArray[np.floa
 
 
 def spherical_score(
-    labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None
+    labels: Any,
+    probs: Any = None,
+    *,
+    view: Any = "canonical",
+    level: float = 0.95,
+    cluster: bool = False,
+    weights: Any = None,
 ) -> Estimate:
     """How far from what happened do the probabilities point? Mean of 1 − p(label)/‖p‖₂, in [0, 1].
 
@@ -72,4 +78,4 @@ def spherical_score(
     >>> round(cal.spherical_score([1, 0], [0.5, 0.5]).value, 6)
     0.292893
     """
-    return SphericalScore().score(labels, probs, view=view, level=level, weights=weights)
+    return SphericalScore().score(labels, probs, view=view, level=level, cluster=cluster, weights=weights)

@@ -17,7 +17,7 @@ from calibrant.detect.ranks import Ties
 from calibrant.estimate.binned import binned_error, ece
 from calibrant.estimate.sampled import sampled_error
 from calibrant.inputs import check_choice, check_count, check_groups
-from calibrant.interval import cluster_mean, mean_with_interval, two_sided, wilson
+from calibrant.interval import Limits, cluster_mean, gap_limits, mean_with_interval, two_sided, wilson
 from calibrant.kernels.hit_counts import ROUNDING, added_laws, hit_law
 from calibrant.kernels.hit_counts import two_sided as exact_two_sided
 from calibrant.kernels.level_pairs import squared_gaps
@@ -212,7 +212,7 @@ def assess_answers(
     found, overall = levels_tested(event, clusters, ties, seed)
     estimates = [
         _accuracy(right, clusters),
-        _mean("mean_gap", "mean confidence minus share of right answers", p - right, clusters),
+        _mean("mean_gap", "mean confidence minus share of right answers", p - right, clusters, gap_limits(p)),
         _level_error(predictions, right, level, clusters),
         ece(predictions, compat="hle", view=event.name),
         selective_risk(predictions),
@@ -224,6 +224,11 @@ def assess_answers(
     cautions = [f"{e.title}: {c}" for e in estimates for c in e.cautions]
     if questions is not None and questions < FEW_QUESTIONS:
         cautions.insert(0, f"{questions} questions are few: tests by questions are rough")
+    if samples is not None:
+        cautions.append(
+            f"confidences are shares of {samples} samples, and their noise alone makes high levels look over-confident and low ones "
+            "under-confident: levels are judged as they were said, sampled_error has that taken out"
+        )
     if samples is None and clusters is None and len(np.unique(p)) < len(p) / 50:
         cautions.append("answers are taken as independent: pass groups= if questions were asked several times")
     return AnswerReport(
@@ -338,7 +343,8 @@ def levels_tested(
     """Every level with its test, and the adjusted p-value of the total."""
     check_choice("ties", ties, ("count", "random"))
     p, right, level = event.probs.astype(np.float64), event.outcomes.astype(np.float64), _levels(event)
-    made, _ = content_seed(check_count(seed, "seed", 0), p, right)  # the same answers give the same report
+    order = np.lexsort((right, p))  # the same answers give the same report, in any order
+    made, _ = content_seed(check_count(seed, "seed", 0), p[order], right[order])
     coins = None if ties == "count" else np.random.default_rng(made).random(int(level.max()) + 2)
     columns: list[tuple[float, ...]] = []
     claims: list[_Claim] = []
@@ -359,6 +365,8 @@ def _claim(p: Floats, right: Floats, clusters: Ids | None, coin: float | None) -
     """Of the number of right answers: exact for independent answers, by Student's test on questions otherwise."""
     if clusters is None:
         return _ExactClaim.of(p, right, coin)
+    if (((p == 0) & (right == 1)) | ((p == 1) & (right == 0))).any():
+        return _Claim(0.0)  # what was said to be impossible came
     found = cluster_mean(right - p, None, clusters)
     if found.error is None:
         return _Claim(1.0)  # one question says nothing
@@ -401,15 +409,15 @@ def _any_of(chances: list[float]) -> float:
 
 def _accuracy(right: Floats, clusters: Ids | None) -> Estimate:
     if clusters is not None:
-        return _mean("accuracy", "share of right answers", right, clusters)
+        return _mean("accuracy", "share of right answers", right, clusters, Limits(0.0, 1.0))
     low, high = wilson(np.array([right.mean()]), np.array([float(len(right))]), CONFIDENCE)
     interval = Interval(float(low[0]), float(high[0]), CONFIDENCE, "Wilson")
     return Estimate("accuracy", "share of right answers", right.mean(), len(right), interval)
 
 
-def _mean(name: str, title: str, values: Floats, clusters: Ids | None) -> Estimate:
+def _mean(name: str, title: str, values: Floats, clusters: Ids | None, limits: Limits) -> Estimate:
     if clusters is None:
-        mean, interval, cautions = mean_with_interval(values, None, CONFIDENCE, (-1.0, 1.0))
+        mean, interval, cautions = mean_with_interval(values, None, CONFIDENCE, limits)
     else:
         found = cluster_mean(values, None, clusters)
         mean, (interval, cautions) = found.mean, found.interval(CONFIDENCE)

@@ -17,7 +17,7 @@ from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
 from calibrant.score.forecast_score import check_forecast_score
 from calibrant.score.passes import paired_moments
-from calibrant.score.possible import few, scored_rows
+from calibrant.score.possible import limited_pair
 from calibrant.score.rule import Rule
 from calibrant.score.score import Score, check_score, first_infinite
 from calibrant.verbs.comparison import Comparison, Comparisons, Split, Verdict
@@ -171,30 +171,15 @@ class _Family:
         """Of the scores before, of those after, and of after − before: one pass over both, unless rows are few or in clusters."""
         w, groups = self.before.weights, self.before.groups
         if not self.cluster or groups is None:
-            return self._means_of_few(after) or _Means(*paired_moments(self.rule, self.before, after))
+            seen = paired_moments(self.rule, self.before, after)
+            if isinstance(self.rule, Score) and isinstance(self.before, Predictions) and isinstance(after, Predictions):
+                return _Means(*limited_pair(self.rule, self.before, after, seen))
+            return _Means(*seen)
         counted = slice(None) if w is None else w > 0
         old, new = (self.rule.rows(said)[counted] for said in (self.before, after))
         kept, groups = None if w is None else w[counted], groups[counted]
         with np.errstate(invalid="ignore"):  # ∞ − ∞, which the means already tell
             return _Means(*(cluster_mean(values, kept, groups) for values in (old, new, new - old)))
-
-    def _means_of_few(self, after: Predictions | Forecasts) -> _Means | None:
-        """With the limits that scores of classes have."""
-        if not isinstance(self.rule, Score) or not (
-            isinstance(after, Predictions) and isinstance(self.before, Predictions)
-        ):
-            return None
-        if not few(self.before):
-            return None
-        old, new = (scored_rows(self.rule, said) for said in (self.before, after))
-        if not (np.isfinite(old.values).all() and np.isfinite(new.values).all()):
-            return None
-        roots = [float(np.average(each.values, weights=each.weights)) - self.rule.infimum for each in (old, new)]
-        root = None
-        if self.rule.rooted and min(roots) > 0:
-            a, b = (0.5 / root**0.5 for root in roots)
-            root = new.blended(old, b, -a).mean()
-        return _Means(old.mean(), new.mean(), new.blended(old, 1.0, -1.0).mean(), root)
 
     def described(self) -> dict[str, Any]:
         """Settings of every result."""

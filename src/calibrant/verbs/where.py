@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.detect.exact import LEVEL
 from calibrant.detect.monte_carlo import calibration_test
 from calibrant.estimate.cumulative import EXPECTED
 from calibrant.inputs import check_count
-from calibrant.interval import cluster_mean, mean_with_interval
+from calibrant.interval import Limits, cluster_mean, mean_with_interval
 from calibrant.kernels.groups import Groups
 from calibrant.kernels.sums import inner
 from calibrant.maps.folds import held_out, n_units, unit_rows
@@ -95,6 +96,10 @@ class Where(Record):
         if not self.value:
             return "Nowhere: errors do not add up over any stretch of predictions."
         chance = "" if self.p_value is None else f", p = {number(self.p_value)}"
+        if self.p_value is not None and self.p_value > LEVEL:
+            worst = f"The worst lies between {number(self.low)} and {number(self.high)}"
+            said = _against(self.mean_prob, self.label_rate)
+            return f"Nowhere more than chance shows{chance}.\n{worst}: {said} ({self.rows:,.6g} rows)."
         stretch = f"Between {number(self.low)} and {number(self.high)} the model {self.direction}"
         said, core_said = _against(self.mean_prob, self.label_rate), _against(self.core_mean_prob, self.core_label_rate)
         core = f"Most clearly between {number(self.core[0])} and {number(self.core[1])}: {core_said}."
@@ -114,7 +119,7 @@ def where(
     *,
     view: Any = "auto",
     n_draws: int = 999,
-    cluster: Any = False,
+    cluster: Any = None,
     seed: int = 0,
     level: float = 0.95,
     weights: Any = None,
@@ -221,11 +226,10 @@ def _tested(
         return None, ()
     if predictions.soft:
         return None, ("soft labels cannot be redrawn: there is no p-value",)
-    told = ("rows of a group are redrawn as if they did not depend on each other: see cluster",)
     found = calibration_test(
         predictions, statistic="kuiper", view=view, n_draws=n_draws, ties="count", cluster=cluster, seed=seed
     )
-    return found, found.cautions + (told if predictions.groups is not None and cluster is False else ())
+    return found, found.cautions
 
 
 def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estimate | None:
@@ -248,7 +252,7 @@ def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estim
         return None
     w = None if units.weights is None else units.weights[used]
     if units.groups is None:
-        value, interval, cautions = mean_with_interval(gaps[used], w, level, (-1.0, 1.0))
+        value, interval, cautions = mean_with_interval(gaps[used], w, level, Limits(-1.0, 1.0))
     else:
         clusters = cluster_mean(gaps[used], w, units.groups[used])
         value, (interval, cautions) = clusters.mean, clusters.interval(level)

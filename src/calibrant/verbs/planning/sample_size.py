@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.detect.asymptotic import brownian_range_p_value
-from calibrant.interval import LimitedMean, Moments
+from calibrant.interval import LimitedMean, Limits, Moments
 from calibrant.interval.calibration_error import error_ends
 from calibrant.interval.cumulative import brownian_quantile
 from calibrant.interval.error_path import true_path
@@ -345,7 +345,7 @@ class MeanWidth(WidthLaw):
     def even(cls, sd: float) -> MeanWidth:
         """Of rows that are as often above their mean as below, none farther away than 1."""
         apart, half = np.array([-sd, sd]), np.full(2, 0.5)
-        return cls(lambda n: LimitedMean.of(apart, n * half, (-1.0, 1.0)))
+        return cls(lambda n: LimitedMean.of(apart, n * half, Limits(-1.0, 1.0)))
 
     def width(self, n: int, level: float) -> float:
         """Where what is seen is the truth."""
