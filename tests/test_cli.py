@@ -575,3 +575,44 @@ def test_audit_names_the_segments_that_are_wrong(tmp_path, rng):
     assert {s["name"] for s in found["segments"]} == {"all rows", "sex = f", "sex = m"}
     assert "age" in run("audit", path).output  # all columns that the predictions do not use
     assert "'height' is not among" in run("audit", path, "--by", "height", code=3).output
+
+
+@pytest.fixture
+def asked_often(tmp_path):
+    rng = np.random.default_rng(0)
+    groups, q = np.repeat(np.arange(40), 25), rng.random(40).round(1)
+    right = (rng.random(40) < q)[groups]
+    path = tmp_path / "answers.csv"
+    lines = [f"{int(y)},{p},{g}" for y, p, g in zip(right, q[groups], groups, strict=True)]
+    path.write_text("\n".join(["label,prob,question", *lines]), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("command", [("test", "--draws", 99), ("where",)])
+def test_rows_of_a_group_may_share_a_fate(asked_often, command):
+    told = " ".join(run(*command, asked_often, "--groups", "question").stdout.split())
+    assert "pass --cluster same or --cluster any if they depend on each other, --cluster no if they do not" in told
+    assert "taken as independent" not in run(*command, asked_often, "--groups", "question", "--cluster", "no").stdout
+    found, alone = (
+        Record.from_json(run(*command, asked_often, "--groups", "question", "--cluster", how, "--json").stdout)
+        for how in ("same", "no")
+    )
+    assert found.p_value > 0.05 > alone.p_value
+
+
+@pytest.mark.parametrize(
+    "command", [("test", "--cluster", "same"), ("where", "--cluster", "any"), ("audit", "--cluster")]
+)
+def test_clusters_need_a_column_of_groups(asked_often, command):
+    shown = run(*command, asked_often, code=3).output
+    assert "--cluster needs groups; the predictions have none. Name their column with --groups." in shown
+
+
+def test_confidences_may_be_shares_of_samples(asked_often):
+    assert "behind 10 samples" in run("answers", asked_often, "--samples", 10).stdout
+    assert "samples" not in run("answers", asked_often).stdout
+
+
+def test_a_monitor_tells_of_groups(asked_often):
+    found = json.loads(run("monitor", asked_often, "--groups", "question", "--json").stdout)
+    assert found["cautions"][0].startswith("rows of a group are taken as independent")

@@ -150,3 +150,18 @@ def test_any_class_label_survives(label):
     )
     table = cal.ClassTable((label, other), [0.1, 0.2], [1, 2])
     assert cal.ClassTable.from_json(table.to_json()) == table
+
+
+def test_classes_are_shown_in_a_table():
+    table = cal.ClassTable(("cat", "<dog>"), [0.125, 0.25], [1200, 7.5], [0.1, 0.2], [0.2, 0.3])
+    assert repr(table).splitlines() == [
+        "Class by class",
+        "class  value   interval         rows",
+        "─────  ──────  ───────────────  ─────",
+        "cat    0.1250  0.1000 … 0.2000  1,200",
+        "<dog>  0.2500  0.2000 … 0.3000  7.5",
+    ]
+    assert "<td>&lt;dog&gt;</td><td>0.2500</td>" in table._repr_html_()
+    many = repr(cal.ClassTable(range(60), np.zeros(60), np.ones(60)))
+    assert many.splitlines()[1].split() == ["class", "value", "rows"]
+    assert many.endswith("10 more classes")

@@ -52,7 +52,7 @@ def _parsed(array: NDArray[Any], argument: str) -> NDArray[Any]:
         raise InputError(argument, "must hold numbers", f"it holds {array.flat[0]!r} and the like") from error
 
 
-def _check_no_missing(array: NDArray[Any], argument: str) -> None:
+def _check_no_missing(array: NDArray[Any], argument: str, advice: str = "Drop or fill such rows") -> None:
     """Objects that stand for a missing value: None, NaN, pandas' NA."""
     missing = np.frompyfunc(
         lambda v: v is None or type(v).__name__ in ("NAType", "NaTType") or (isinstance(v, float) and isnan(v)), 1, 1
@@ -63,7 +63,7 @@ def _check_no_missing(array: NDArray[Any], argument: str) -> None:
             argument,
             "must not hold missing values",
             f"{_at(argument, where)} is {array[where]!r}",
-            "Drop or fill such rows",
+            advice,
         )
 
 
@@ -324,11 +324,25 @@ def check_weights(weights: Any, n: int) -> FloatArray:
 
 
 def check_groups(groups: Any, n: int) -> NDArray[Any]:
-    """One value a row."""
+    """One value a row, none of them missing, of kinds that can be put in order."""
     array = to_numpy(groups, "groups")[:]
     if array.shape != (n,):
         raise InputError("groups", f"must hold one value a row, {n} in all", f"its shape is {array.shape}")
+    if array.dtype.kind == "O" or (array.dtype.kind == "f" and np.isnan(array).any()):
+        _check_no_missing(array.astype(object), "groups", "Drop such rows, or give each a group of its own")
+    if array.dtype.kind == "O" and set(map(type, array)) != {str}:
+        _check_orderable(array, "groups")
     return array
+
+
+def _check_orderable(array: NDArray[Any], argument: str) -> None:
+    """Refuse objects that have no order, such as names among numbers."""
+    try:
+        np.unique(array)
+    except TypeError as error:
+        other = next((i for i, value in enumerate(array) if type(value) is not type(array[0])), 0)
+        found = f"{argument}[{other}] is {array[other]!r}" + (f" and {argument}[0] is {array[0]!r}" if other else "")
+        raise InputError(argument, "must be of one kind", found, "Pass strings or integers") from error
 
 
 def check_count(value: Any, argument: str = "n_bins", least: int = 1) -> int:

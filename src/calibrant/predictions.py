@@ -419,6 +419,11 @@ def as_predictions(event: Event) -> Predictions:
     return found
 
 
+def repeats_groups(predictions: Predictions) -> bool:
+    """Are there groups of several rows?"""
+    return predictions.groups is not None and len(np.unique(predictions.groups)) < predictions.n
+
+
 def admit(labels: Any, probs: Any = None, *, weights: Any = None) -> Predictions:
     """Predictions as they are, or made of `labels` and `probs`: how every public function takes its data."""
     if isinstance(labels, Predictions):

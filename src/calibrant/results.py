@@ -224,6 +224,8 @@ class ClassTable(Record):
     """ends of each value's interval, where the method has one"""
     high: NDArray[np.float64] | None = None
 
+    _most: ClassVar[int] = 50
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", tuple(_plain(list(self.classes))))
         self._hold("values", "n", "low", "high")
@@ -233,8 +235,23 @@ class ClassTable(Record):
         order = np.argsort(-self.values, kind="stable")[:most]
         return tuple((self.classes[k], float(self.values[k])) for k in order)
 
+    def table(self) -> Table:
+        """Class, value, interval and rows; of many classes the first ones."""
+        shown = range(min(len(self.classes), self._most))
+        columns: tuple[str, ...] = ("class", "value", "rows")
+        rows: list[tuple[Any, ...]] = [(self.classes[k], float(self.values[k]), f"{self.n[k]:,.6g}") for k in shown]
+        if self.low is not None and self.high is not None:
+            columns = ("class", "value", "interval", "rows")
+            ends = [f"{number(float(self.low[k]))} … {number(float(self.high[k]))}" for k in shown]
+            rows = [(name, value, end, n) for (name, value, n), end in zip(rows, ends, strict=True)]
+        left = len(self.classes) - len(shown)
+        return Table("Class by class", columns, tuple(rows), f"{left:,} more classes" if left else "")
+
     def __repr__(self) -> str:
-        return f"ClassTable({len(self.classes)} classes)"
+        return self.table().to_text()
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html()
 
 
 @kind

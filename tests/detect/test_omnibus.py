@@ -153,3 +153,37 @@ def test_soft_labels_are_refused():
         is_calibrated(Predictions([0.2, 0.9], [0.3, 0.6], soft=True))
     with pytest.raises(InputError, match="they are shares"):
         is_calibrated(Predictions([[0.2, 0.8]], [[0.3, 0.7]], soft=True), view="canonical")
+
+
+SAID_NOTHING = "rows of a group are taken as independent: pass cluster='same'"
+
+
+def shared_fates(rng, repeat=25):
+    """Forty calibrated questions, each asked several times with one answer."""
+    groups, q = np.repeat(np.arange(40), repeat), rng.random(40)
+    return Predictions((rng.random(40) < q)[groups], q[groups], groups=groups)
+
+
+def test_groups_that_nothing_is_said_of_are_told(rng):
+    said = shared_fates(rng)
+    (caution,) = is_calibrated(said, n_draws=99).cautions
+    assert caution.startswith(SAID_NOTHING)
+    assert caution.endswith("cluster=False if they do not")
+    for cluster in (False, "same"):
+        assert is_calibrated(said, cluster=cluster, n_draws=99).cautions == ()
+    assert is_calibrated(shared_fates(rng, 1), n_draws=99).cautions == ()  # each row a group of its own
+    probs = np.stack([1 - said.probs, said.probs / 2, said.probs / 2], axis=1)
+    whole = Predictions(said.labels, probs, groups=said.groups)
+    assert is_calibrated(whole, view="canonical", n_draws=99).cautions[0].startswith(SAID_NOTHING)
+    assert is_calibrated(whole, view="canonical", cluster=False, n_draws=99).cautions == ()
+
+
+def test_weights_that_stand_for_more_rows_than_can_be_drawn_are_refused(rng):
+    y, p = sample(rng, lambda p: p, 300)
+    with pytest.raises(InputError, match=r"weights stand for too many rows.*; 3e\+14 rows need .*weighting='fixed'"):
+        is_calibrated(y, p, weights=np.full(300, 1e12))
+    with pytest.raises(InputError, match=r"weights must stand for at most 1e\+15 rows; they stand for 3e\+202"):
+        is_calibrated(y, p, weights=np.full(300, 1e200))
+    with pytest.raises(InputError, match=r"weights must stand for at most 3.33e\+07 rows"):
+        is_calibrated(y, np.stack([1 - p, p / 2, p / 2], axis=1), view="canonical", weights=np.full(300, 1e9))
+    assert 0 < is_calibrated(y, p, weights=np.full(300, 1e12), weighting="fixed", n_draws=99).p_value <= 1

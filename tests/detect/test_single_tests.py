@@ -10,10 +10,12 @@ from scipy.stats import chi2, norm
 import calibrant as cal
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from calibrant.detect import (
+    TESTS,
     cox_test,
     cumulative_test,
     hosmer_lemeshow_test,
     multi_scale_test,
+    skce_test,
     spiegelhalter_test,
     two_part_test,
 )
@@ -171,3 +173,41 @@ def test_fixed_weights_have_their_own_variance(test, method, options):
 def test_soft_labels_are_refused(test):
     with pytest.raises(InputError, match="they are shares"):
         test(Predictions([0.2, 0.9], [0.3, 0.6], soft=True))
+
+
+NAMED = [about.function for name, about in TESTS.items() if name not in ("is_calibrated", "calibration_test")]
+
+
+def clustered():
+    """Forty calibrated questions, each asked ten times with one answer."""
+    rng = np.random.default_rng(3)
+    groups, q = np.repeat(np.arange(40), 10), rng.random(40)
+    return Predictions((rng.random(40) < q)[groups], q[groups], groups=groups)
+
+
+@pytest.mark.parametrize("named", NAMED, ids=lambda test: test.__name__)
+def test_rows_of_a_group_are_told_or_taken_together(named):
+    said = clustered()
+    alone = named(said, n_draws=99)
+    assert alone.cautions[0].startswith("rows of a group are taken as independent")
+    assert named(said, cluster=False, n_draws=99).cautions == ()
+    assert named(said, cluster=False, n_draws=99).p_value == alone.p_value
+    same = named(said, cluster="same", n_draws=99)
+    seen, before = (found.parts.get("squared_error", found.statistic) for found in (same, alone))
+    assert seen == pytest.approx(before, rel=1e-9)
+    assert (same.cautions, same.settings["cluster"]) == ((), "same")
+    assert same.p_value > alone.p_value
+
+
+@pytest.mark.parametrize(("test", "method", "options"), [*FORMULAS, (skce_test, "bound", {})])
+def test_formulas_are_for_independent_rows(test, method, options):
+    said = clustered()
+    assert test(said, method=method, **options).cautions[0].startswith("rows of a group are taken as independent")
+    assert not any("of a group" in told for told in test(said, method=method, cluster=False, **options).cautions)
+    with pytest.raises(InputError, match=f"cluster needs method='exact'; method is '{method}'"):
+        test(said, method=method, cluster="same", **options)
+
+
+def test_scales_cannot_be_turned_round():
+    with pytest.raises(InputError, match="cluster must be 'same' or False for this test; it is 'any'"):
+        multi_scale_test(clustered(), cluster="any")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from calibrant import InputError
 from calibrant.kernels import null_draws
 from calibrant.kernels.null_draws import (
     STEP,
@@ -166,3 +167,18 @@ def test_compiled_and_plain_tables_agree(rng):
         draw_classes.plain(below, seeds, labels[1])
     assert (fast == slow).all()
     assert (labels[0] == labels[1]).all()
+
+
+def test_tables_made_in_parts_are_those_made_at_once(monkeypatch):
+    p, count = np.linspace(0, 1, 40), np.arange(1, 4001, 100)
+    whole = binomial_tables(p, count)
+    monkeypatch.setattr(null_draws, "AT_ONCE", 77)
+    parts = binomial_tables(p, count)
+    assert (parts.thresholds == whole.thresholds).all()
+    assert (parts.starts == whole.starts).all()
+
+
+def test_tables_that_would_fill_the_memory_are_refused(monkeypatch):
+    monkeypatch.setattr(null_draws, "MOST_THRESHOLDS", 1000)
+    with pytest.raises(InputError, match=r"weights stand for too many rows to draw labels for: .* 1,000 numbers"):
+        binomial_tables(np.full(2, 0.5), np.full(2, 10**6))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -283,3 +284,35 @@ def test_what_it_refuses(rng):
         monitor.alarm(0)
     with pytest.raises(MapError, match="is missing"):
         Monitor.from_json('{"schema": 1, "kind": "MonitorState", "view": "binary"}')
+
+
+def test_much_evidence_is_printed_short():
+    assert "e = 6.9e+298, p = 1.44e-299" in repr(watched(np.zeros(500), np.full(500, 0.99)))
+
+
+def test_certain_predictions_that_fail_again_and_again_stay_finite():
+    monitor = watched(np.zeros(300), np.ones(300))  # a warning would be an error
+    assert 1e298 < monitor.e_value < 1e300
+    assert monitor.p_value > 0
+
+
+def test_groups_of_several_rows_are_told(rng):
+    groups, q = np.repeat(np.arange(40), 25), rng.random(40)
+    said = Predictions((rng.random(40) < q)[groups], q[groups], groups=groups)
+    monitor = Monitor().update(said)
+    (caution,) = monitor.cautions
+    assert caution == "rows of a group are taken as independent: watch one row a group if they depend on each other"
+    assert caution in repr(monitor)
+    plain = watched(said.labels, said.probs)
+    assert plain.cautions == ()
+    assert plain.merge(monitor).cautions == plain.merge(monitor, beside=True).cautions == (caution,)
+    assert Monitor.from_json(monitor.to_json()).cautions == (caution,)
+    once = Predictions(said.labels[::25], said.probs[::25], groups=groups[::25])
+    assert Monitor().update(once).cautions == ()
+
+
+def test_a_state_saved_before_groups_were_told_is_read(rng):
+    p = rng.random(50)
+    saved = json.loads(watched(rng.random(50) < p, p).to_json())
+    del saved["grouped"]
+    assert Monitor.from_json(json.dumps(saved)).cautions == ()

@@ -164,3 +164,18 @@ def test_shares_are_judged_without_a_test(rng):
     found = diagnose(cal.Predictions(p**2, p, soft=True))
     assert found.test is None
     assert found.calibrated is False
+
+
+def test_groups_are_told_or_taken_together():
+    rng = np.random.default_rng(0)
+    groups, q = np.repeat(np.arange(40), 25), rng.random(40)
+    said = Predictions((rng.random(40) < q)[groups], q[groups], groups=groups)
+    assert diagnose(said).cautions[0].startswith("rows of a group are taken as independent: pass cluster='same'")
+    assert not any("of a group" in caution for caution in diagnose(said, cluster=False).cautions)
+    whole = diagnose(said, cluster="same")
+    assert (diagnose(said).calibrated, whole.calibrated) == (False, None)
+    assert "intervals of calibration errors take rows as independent" in whole.cautions[0]
+    with pytest.raises(InputError, match="cluster needs groups"):
+        diagnose(said.labels, said.probs, cluster="same")
+    with pytest.raises(InputError, match="cluster cannot be used for forecasts; it is 'same'"):
+        diagnose(Predictions.from_gaussian([1.0, 2.0], [1.0, 2.0], [1.0, 1.0]), cluster="same")

@@ -163,3 +163,21 @@ def test_the_same_seed_gives_the_same_p_value(rng):
     assert where(y, p, seed=3) == where(y, p, seed=3)
     order = rng.permutation(50)
     assert where(y[order], p[order]).p_value == where(y, p).p_value
+
+
+def test_chance_is_not_called_an_error(rng):
+    p = rng.random(500)
+    found = where(rng.random(500) < p, p, n_draws=199)
+    assert found.p_value > 0.05
+    first, second = found.sentence().splitlines()
+    assert first == f"Nowhere more than chance shows, p = {found.p_value:.4f}."
+    assert second.startswith(f"The worst lies between {found.low:.4f} and {found.high:.4f}: it says ")
+    clear = where(rng.random(500) < p / 2, p, n_draws=199).sentence()
+    assert "the model predicts too high" in clear
+    assert "Most clearly between" in clear
+
+
+def test_groups_said_to_be_independent_need_no_caution(rng):
+    p = rng.random(200)
+    said = Predictions(rng.random(200) < p, p, groups=np.repeat(np.arange(20), 10))
+    assert where(said, n_draws=19, cluster=False).cautions == ()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,8 +13,14 @@ import click
 import calibrant as cal
 from calibrant import files
 from calibrant.cli.commands import FILE, as_json, main, read, write_report
-from calibrant.cli.group import FAILED, column_options
+from calibrant.cli.group import FAILED, Refused, column_options
 from calibrant.score import SCORES
+
+CLUSTER = click.option(
+    "--cluster",
+    type=click.Choice(["same", "any", "no"]),
+    help="Rows of a group share one fate, may depend in any way, or do not depend.  [default: no, with a caution]",
+)
 
 
 @main.command(short_help="Which estimator can I believe at my sample size?")
@@ -55,11 +63,19 @@ def trust(
     "--draws", type=click.IntRange(1), metavar="N", help="Labels are redrawn so often.  [default: by the rows]"
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed, the same answer.")
+@CLUSTER
 @click.option("--fail-below", type=click.FloatRange(0, 1), metavar="P", help="Exit with 1 if the p-value is at most P.")
 @column_options()
 @as_json
 def test(
-    file: Path, view: str, draws: int | None, seed: int, fail_below: float | None, as_json: bool, **columns: Any
+    file: Path,
+    view: str,
+    draws: int | None,
+    seed: int,
+    cluster: str | None,
+    fail_below: float | None,
+    as_json: bool,
+    **columns: Any,
 ) -> None:
     """Could a calibrated model have made these predictions? One exact p-value from several statistics, and what is wrong.
 
@@ -67,10 +83,11 @@ def test(
     Examples:
       calibrant test test.csv
       calibrant test test.parquet --view canonical
+      calibrant test answers.csv --groups question --cluster same
       calibrant test test.csv --json --fail-below 0.01
     """
     predictions, source = read(file, columns)
-    found = cal.is_calibrated(predictions, view=view, n_draws=draws, seed=seed)
+    found = cal.is_calibrated(predictions, view=view, n_draws=draws, cluster=said(cluster, predictions), seed=seed)
     shown(found, file, source, as_json)
     if fail_below is not None and found.rejects(fail_below):
         click.echo(f"Failed: p = {found.p_value:.4g} is at most {fail_below:g}.", err=True)
@@ -80,18 +97,20 @@ def test(
 @main.command(short_help="Where is it wrong?")
 @click.argument("file", type=FILE)
 @click.option("--view", default="auto", metavar="VIEW", help="binary, top, or 'class NAME'.  [default: by the columns]")
+@CLUSTER
 @column_options()
 @as_json
-def where(file: Path, view: str, as_json: bool, **columns: Any) -> None:
+def where(file: Path, view: str, cluster: str | None, as_json: bool, **columns: Any) -> None:
     """Over which predictions do errors pile up most, which way, and how sure is that?
 
     \b
     Examples:
       calibrant where test.csv
       calibrant where test.parquet --view top --json
+      calibrant where answers.csv --groups question --cluster same
     """
     predictions, source = read(file, columns)
-    shown(cal.where(predictions, view=view), file, source, as_json)
+    shown(cal.where(predictions, view=view, cluster=said(cluster, predictions)), file, source, as_json)
 
 
 @main.command(short_help="In which segments is it wrong?")
@@ -147,6 +166,7 @@ def audit(
       calibrant audit test.csv --by age,sex --json --fail-if-wrong > audit.json
     """
     predictions, chosen = files.read_with_columns(file, **columns)
+    need_groups(cluster, predictions)
     found = cal.audit(
         predictions,
         files.read_features(file, by, chosen),
@@ -199,6 +219,7 @@ def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, a
             "alarm": watch.alarm(level),
         }
         told |= {"direction": watch.direction(), "since": None if change is None else change.to_dict()}
+        told |= {"cautions": list(watch.cautions)}
         click.echo(json.dumps(told, indent=2, ensure_ascii=False))
     else:
         click.echo(f"{source}\n{watch!r}" + ("" if change is None else f"\n{change!r}"))
@@ -216,9 +237,10 @@ def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, a
     show_default=True,
     help="Few answers leave few p-values: err on the safe side, or draw within their steps.",
 )
+@click.option("--samples", type=click.IntRange(2), metavar="M", help="Confidences are shares of M samples that agree.")
 @column_options()
 @as_json
-def answers(file: Path, ties: Any, as_json: bool, **columns: Any) -> None:
+def answers(file: Path, ties: Any, samples: int | None, as_json: bool, **columns: Any) -> None:
     """Can the confidences that came with answers be believed? Level by level, exactly, and what keeping unsure ones back would save.
 
     The label says whether an answer was right, the probability how sure the model was; --groups names the question where some were
@@ -228,9 +250,10 @@ def answers(file: Path, ties: Any, as_json: bool, **columns: Any) -> None:
     Examples:
       calibrant answers answers.csv --label correct --probs confidence
       calibrant answers answers.jsonl --groups question
+      calibrant answers answers.csv --samples 10
     """
     predictions, source = read(file, columns)
-    shown(cal.assess_answers(predictions, ties=ties, name=file.name), file, source, as_json)
+    shown(cal.assess_answers(predictions, samples=samples, ties=ties, name=file.name), file, source, as_json)
 
 
 @main.command(short_help="How many rows does it take?")
@@ -300,6 +323,18 @@ def plan(
     shown(found, file, source, as_json)
 
 
+def said(cluster: str | None, predictions: cal.Predictions) -> Any:
+    """What --cluster says, as the functions take it."""
+    need_groups(cluster in ("same", "any"), predictions)
+    return False if cluster == "no" else cluster
+
+
+def need_groups(asked: bool, predictions: cal.Predictions) -> None:
+    """Refuse --cluster where the file has no groups."""
+    if asked and predictions.groups is None:
+        raise Refused("--cluster needs groups; the predictions have none. Name their column with --groups.")
+
+
 def shown(found: Any, file: Path | None, source: str, as_json: bool) -> None:
     """An answer as JSON, or in words with its tables."""
     if as_json:
@@ -307,4 +342,10 @@ def shown(found: Any, file: Path | None, source: str, as_json: bool) -> None:
         return
     from calibrant.cli import screen
 
-    screen.show_answer(screen.terminal(), found, file, source)
+    cautions = tuple(re.sub(r"cluster='?(\w+)'?", _as_option, caution) for caution in found.cautions)
+    told = found if cautions == found.cautions else replace(found, cautions=cautions)
+    screen.show_answer(screen.terminal(), told, file, source)
+
+
+def _as_option(found: re.Match[str]) -> str:
+    return f"--cluster {'no' if found[1] == 'False' else found[1]}"

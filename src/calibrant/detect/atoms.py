@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice
-from calibrant.predictions import Event, Predictions
+from calibrant.predictions import Event, Predictions, repeats_groups
 from calibrant.problems import InputError
 
 Floats = NDArray[np.float64]
@@ -17,6 +17,9 @@ Cluster = Literal["any", "same"]
 Weighting = Literal["auto", "counts", "fixed"]
 
 WEIGHTINGS = ("auto", "counts", "fixed")
+
+MOST_COUNTED = 1e15
+"""Rows that weights may stand for: above, float64 does not tell one more from none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +35,8 @@ class Atoms:
     view: str
     n: int
     """rows given"""
+    unsaid: bool = False
+    """have the rows groups, and did no one say whether rows of a group depend on each other?"""
 
     @property
     def errors(self) -> Floats:
@@ -79,22 +84,27 @@ class Atoms:
         return not self.fixed and bool((self.count == 1).all())
 
 
-def atoms_of(predictions: Predictions, view: Any, cluster: Any = False, weighting: Any = "auto") -> Atoms:
+def atoms_of(predictions: Predictions, view: Any, cluster: Any = None, weighting: Any = "auto") -> Atoms:
     """The event of a view as atoms. Equal rows are pooled unless weights or clusters keep them apart."""
     refuse_soft(predictions)
     check_choice("weighting", weighting, WEIGHTINGS)
-    event, kind = predictions.event(view), cluster_kind(predictions, cluster)
+    event, kind, unsaid = (
+        predictions.event(view),
+        cluster_kind(predictions, cluster),
+        unsaid_groups(predictions, cluster),
+    )
     if kind is None and counts_rows(event.weights, weighting):
         groups = event.groups
+        refuse_many(float(groups.weight.sum()), MOST_COUNTED)
         counts = np.round(groups.weight).astype(np.int64)
-        return Atoms(groups.values, np.ones(len(counts)), counts, groups.hits, None, event.name, event.n)
+        return Atoms(groups.values, np.ones(len(counts)), counts, groups.hits, None, event.name, event.n, unsaid)
     weights = np.ones(event.n) if event.weights is None else event.weights
     kept = weights > 0
     p, y, w = event.probs[kept].astype(np.float64), event.outcomes[kept].astype(np.float64), weights[kept]
     of = cluster_codes(predictions)[kept] if kind else np.zeros(len(p), np.int64)
     order = np.lexsort((y, w, of, p))
     ones = np.ones(len(p), np.int64)
-    return Atoms(p[order], w[order], ones, y[order], of[order] if kind else None, event.name, event.n)
+    return Atoms(p[order], w[order], ones, y[order], of[order] if kind else None, event.name, event.n, unsaid)
 
 
 def refuse_soft(predictions: Predictions) -> None:
@@ -124,6 +134,17 @@ def counts_rows(weights: Floats | None, weighting: str) -> bool:
     return whole and weighting != "fixed"
 
 
+def refuse_many(rows: float, most: float) -> None:
+    """Weights that stand for more rows than can be counted, or held."""
+    if rows > most:
+        raise InputError(
+            "weights",
+            f"must stand for at most {most:.3g} rows",
+            f"they stand for {rows:.3g}",
+            "Divide them by a constant if they are not numbers of rows",
+        )
+
+
 def cluster_kind(predictions: Predictions, cluster: Any) -> Cluster | None:
     """How rows of a cluster may depend on each other; None for independent rows."""
     if cluster is False or cluster is None:
@@ -132,6 +153,17 @@ def cluster_kind(predictions: Predictions, cluster: Any) -> Cluster | None:
     if predictions.groups is None:
         raise InputError("cluster", "needs groups", "the predictions have none", "Pass Predictions(..., groups=...)")
     return kind
+
+
+def unsaid_groups(predictions: Predictions, cluster: Any) -> bool:
+    """Do groups hold several rows, with nothing said about how these depend on each other?"""
+    return cluster is None and repeats_groups(predictions)
+
+
+def refuse_cluster(kind: Cluster | None, method: str) -> None:
+    """Formulas are for independent rows."""
+    if kind is not None:
+        raise InputError("cluster", "needs method='exact'", f"method is {method!r}")
 
 
 def cluster_codes(predictions: Predictions) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant.detect import statistics
 from calibrant.detect.about import AboutTest
 from calibrant.detect.asymptotic import asymptotic_result, chi_square_p_value
-from calibrant.detect.atoms import Atoms, atoms_of
+from calibrant.detect.atoms import Atoms, atoms_of, cluster_kind, refuse_cluster
 from calibrant.detect.exact import LEVEL, exact_result, planned, weighting_settings
 from calibrant.detect.null import null_cautions
 from calibrant.inputs import check_choice
@@ -33,6 +33,7 @@ def cox_test(
     method: Literal["exact", "likelihood", "score"] = "exact",
     view: Any = "auto",
     n_draws: int | None = None,
+    cluster: Any = None,
     weights: Any = None,
     seed: int = 0,
 ) -> TestResult:
@@ -41,6 +42,8 @@ def cox_test(
     `exact` draws from the null of the score statistic; `score` takes it as χ² with 2 degrees of freedom. `likelihood` fits the
     intercept and the slope and takes twice the gain in log-likelihood as χ² with 2 degrees of freedom: Cox's recalibration test.
     The fit is in `parts`: slope below 1 is over-confident. Predictions of 0 and 1 have no log-odds and are left out of the fit.
+
+    `cluster`: as in `is_calibrated`, for `exact`.
 
     Examples
     --------
@@ -51,11 +54,13 @@ def cox_test(
     (0.2925, 4.186, 0.1233)
     """
     check_choice("method", method, METHODS)
-    atoms = atoms_of(admit(labels, probs, weights=weights), view)
+    predictions = admit(labels, probs, weights=weights)
+    kind, atoms = cluster_kind(predictions, cluster), atoms_of(predictions, view, cluster)
     statistic = statistics.cox(atoms)
     if method == "exact":
-        plan = planned(n_draws, "random", seed, None, len(atoms.p))
+        plan = planned(n_draws, "random", seed, kind, len(atoms.p))
         return exact_result(atoms, statistic, plan, "cox", statistic.title, {})
+    refuse_cluster(kind, method)
     degrees = 1 if len(np.unique(atoms.p[atoms.variance > 0])) == 1 else 2
     if method == "score":
         law = partial(chi_square_p_value, degrees=degrees)

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.detect import statistics
 from calibrant.detect.about import AboutTest
 from calibrant.detect.asymptotic import asymptotic_result, brownian_max_p_value, brownian_range_p_value
-from calibrant.detect.atoms import Atoms, atoms_of
+from calibrant.detect.atoms import Atoms, atoms_of, cluster_kind, refuse_cluster
 from calibrant.detect.exact import exact_result, planned
 from calibrant.inputs import check_choice
 from calibrant.predictions import admit
@@ -24,6 +24,7 @@ def cumulative_test(
     method: Literal["exact", "brownian"] = "exact",
     view: Any = "auto",
     n_draws: int | None = None,
+    cluster: Any = None,
     weights: Any = None,
     seed: int = 0,
 ) -> TestResult:
@@ -31,6 +32,8 @@ def cumulative_test(
 
     No bins, no tuning. `brownian` takes the running sum as a Brownian motion, which it is for many rows without ties; with ties or
     few rows the p-value is too large. `parts` holds the statistic in units of σ = √Σp(1 − p) / n.
+
+    `cluster`: as in `is_calibrated`, for `exact`.
 
     Examples
     --------
@@ -41,11 +44,13 @@ def cumulative_test(
     """
     check_choice("statistic", statistic, ("range", "max"))
     check_choice("method", method, ("exact", "brownian"))
-    atoms = atoms_of(admit(labels, probs, weights=weights), view)
+    predictions = admit(labels, probs, weights=weights)
+    kind, atoms = cluster_kind(predictions, cluster), atoms_of(predictions, view, cluster)
     chosen = statistics.cumulative(atoms, statistic)
     if method == "exact":
-        plan = planned(n_draws, "random", seed, None, len(atoms.p))
+        plan = planned(n_draws, "random", seed, kind, len(atoms.p))
         return exact_result(atoms, chosen, plan, "cumulative", chosen.title, {"statistic": statistic})
+    refuse_cluster(kind, method)
     sigma = walk_sd(atoms)
     law = brownian_range_p_value if statistic == "range" else brownian_max_p_value
     return asymptotic_result(

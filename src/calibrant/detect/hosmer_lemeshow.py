@@ -9,7 +9,7 @@ from calibrant.bins import Binning, EqualMass
 from calibrant.detect import statistics
 from calibrant.detect.about import AboutTest
 from calibrant.detect.asymptotic import asymptotic_result, chi_square_p_value
-from calibrant.detect.atoms import atoms_of
+from calibrant.detect.atoms import atoms_of, cluster_kind, refuse_cluster
 from calibrant.detect.exact import exact_result, planned
 from calibrant.inputs import check_choice
 from calibrant.predictions import admit
@@ -25,6 +25,7 @@ def hosmer_lemeshow_test(
     method: Literal["exact", "chi2"] = "exact",
     view: Any = "auto",
     n_draws: int | None = None,
+    cluster: Any = None,
     weights: Any = None,
     seed: int = 0,
 ) -> TestResult:
@@ -32,6 +33,8 @@ def hosmer_lemeshow_test(
 
     The model was not fitted on these rows, so with B bins the statistic has B degrees of freedom, not B − 2. The variance of a bin
     is Σp(1 − p), not n·p̄(1 − p̄), which is larger. `chi2` needs several expected hits and misses a bin; `exact` needs nothing.
+
+    `cluster`: as in `is_calibrated`, for `exact`.
 
     Examples
     --------
@@ -45,11 +48,13 @@ def hosmer_lemeshow_test(
     check_choice("method", method, ("exact", "chi2"))
     if isinstance(bins, type) or not isinstance(bins, Binning):
         raise InputError("bins", "must be EqualWidth(m), EqualMass(m) or Edges([...])", f"it is {bins!r}")
-    atoms = atoms_of(admit(labels, probs, weights=weights), view)
+    predictions = admit(labels, probs, weights=weights)
+    kind, atoms = cluster_kind(predictions, cluster), atoms_of(predictions, view, cluster)
     statistic = statistics.hosmer_lemeshow(atoms, bins)
     if method == "exact":
-        plan = planned(n_draws, "random", seed, None, len(atoms.p))
+        plan = planned(n_draws, "random", seed, kind, len(atoms.p))
         return exact_result(atoms, statistic, plan, "hosmer_lemeshow", statistic.title, {"bins": bins.describe()})
+    refuse_cluster(kind, method)
     degrees = statistics.filled_bins(atoms, bins)
     law = partial(chi_square_p_value, degrees=degrees)
     return asymptotic_result(atoms, statistic, "hosmer_lemeshow", "chi2", law, {"degrees": degrees})

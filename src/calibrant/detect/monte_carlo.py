@@ -53,7 +53,7 @@ def calibration_test(
     view: Any = "auto",
     n_draws: int | None = None,
     ties: str = "random",
-    cluster: Any = False,
+    cluster: Any = None,
     weights: Any = None,
     weighting: str = "auto",
     seed: int = 0,
@@ -101,7 +101,7 @@ def calibration_test(
     described = {"view": wanted, "statistic": name} | options
     if wanted in ("canonical", "classwise") and not predictions.is_binary:
         value = _valued(function, name, told | options)
-        return whole_test(predictions, name, title, value, described, kind, (n_draws, ties, seed))
+        return whole_test(predictions, name, title, value, described, cluster, (n_draws, ties, seed))
     atoms = atoms_of(predictions, "auto" if wanted == "canonical" else wanted, cluster, weighting)
     fast = fast_path(atoms, function, options)
     plan = planned(n_draws, ties, seed, kind, len(atoms.p), fast is not None)

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from calibrant.detect.about import AboutTest
-from calibrant.detect.atoms import Atoms, atoms_of
+from calibrant.detect.atoms import Atoms, atoms_of, cluster_kind
 from calibrant.detect.exact import LEVEL, exactly, null_words, planned, weighting_settings
 from calibrant.detect.null import null_cautions
 from calibrant.detect.ranks import together
 from calibrant.detect.statistics import multi_scale
 from calibrant.predictions import admit
+from calibrant.problems import InputError
 from calibrant.results import TestResult
 
 FINEST = 50
@@ -25,6 +26,7 @@ def multi_scale_test(
     *,
     view: Any = "auto",
     n_draws: int | None = None,
+    cluster: Any = None,
     weights: Any = None,
     seed: int = 0,
 ) -> TestResult:
@@ -33,6 +35,8 @@ def multi_scale_test(
     At each scale, Σ over bins of (Σr)² − Σr² divided by the rows of the bin, over n. Scales go on until no two rows share a bin, at
     most to n² / log n bins. The paper compares each scale with a Bonferroni quantile; here all scales are judged together among
     the same draws, which is exact. `parts` has each scale's p-value.
+
+    `cluster`: as in `is_calibrated`, but for `"any"`.
 
     Examples
     --------
@@ -43,9 +47,17 @@ def multi_scale_test(
     >>> multi_scale_test(rng.random(1000) < probs + 0.15 * np.sign(np.sin(40 * probs)), probs, n_draws=999).p_value
     0.001
     """
-    atoms = atoms_of(admit(labels, probs, weights=weights), view)
+    predictions = admit(labels, probs, weights=weights)
+    kind, atoms = cluster_kind(predictions, cluster), atoms_of(predictions, view, cluster)
+    if kind == "any":
+        raise InputError(
+            "cluster",
+            "must be 'same' or False for this test",
+            "it is 'any', which turns signs round, and squared errors are not kept",
+            "Use is_calibrated",
+        )
     levels = scales(atoms)
-    plan = planned(n_draws, "random", seed, None, len(atoms.p) * len(levels))
+    plan = planned(n_draws, "random", seed, kind, len(atoms.p) * len(levels))
     statistics = multi_scale(atoms, levels)
     (found,), coin = exactly(atoms, statistics, plan)
     judged = together(found.values, plan.ties, coin)

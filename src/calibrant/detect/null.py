@@ -26,6 +26,11 @@ FEW_CLUSTERS = 20
 
 IMPOSSIBLE = "labels happened that were given probability 0: the predictions are refuted whatever the p-value"
 
+UNSAID = (
+    "rows of a group are taken as independent: pass cluster='same' or cluster='any' if they depend on each other, "
+    "cluster=False if they do not"
+)
+
 
 class Null(Protocol):
     """Draws of the errors under calibration."""
@@ -119,6 +124,8 @@ def null_cautions(atoms: Atoms, kind: Cluster | None = None) -> tuple[str, ...]:
     found = []
     if atoms.impossible:
         found.append(IMPOSSIBLE)
+    if atoms.unsaid:
+        found.append(UNSAID)
     if kind == "any" and atoms.cluster is not None:
         effective = erring_clusters(atoms)
         if effective < FEW_CLUSTERS:

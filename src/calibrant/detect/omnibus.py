@@ -41,7 +41,7 @@ def is_calibrated(
     view: Any = "auto",
     n_draws: int | None = None,
     ties: str = "random",
-    cluster: Any = False,
+    cluster: Any = None,
     weights: Any = None,
     weighting: str = "auto",
     seed: int = 0,
@@ -68,7 +68,8 @@ def is_calibrated(
     cluster
         For `Predictions` with groups. `"any"` (or True): rows of a group may depend in any way. The signs of their errors are
         turned round together, which needs many groups that err; labels are drawn for independent rows as well, and the larger
-        p-value counts. `"same"`: rows of a group share one fate, as one question asked several times; exact.
+        p-value counts. `"same"`: rows of a group share one fate, as one question asked several times; exact. False: they do not
+        depend on each other; None takes that for granted, with a caution.
     weighting
         `counts`: a weight of 2 is the row twice, with two labels. `fixed`: a row has one label and keeps its weight. `auto` takes
         whole numbers as counts.
@@ -87,7 +88,7 @@ def is_calibrated(
     predictions = admit(labels, probs, weights=weights)
     kind = cluster_kind(predictions, cluster)
     if view == "canonical" and not predictions.is_binary:
-        return is_calibrated_as_a_whole(predictions, kind, n_draws, ties, seed)
+        return is_calibrated_as_a_whole(predictions, cluster, n_draws, ties, seed)
     atoms = atoms_of(predictions, "auto" if view == "canonical" else view, cluster, weighting)
     plan = planned(n_draws, ties, seed, kind, len(atoms.p))
     statistics = components(atoms)

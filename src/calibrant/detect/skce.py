@@ -9,13 +9,21 @@ from numpy.typing import NDArray
 
 from calibrant.detect import statistics
 from calibrant.detect.about import AboutTest
-from calibrant.detect.atoms import Atoms, atoms_of, refuse_soft
+from calibrant.detect.atoms import (
+    Atoms,
+    atoms_of,
+    cluster_kind,
+    refuse_cluster,
+    refuse_many,
+    refuse_soft,
+    unsaid_groups,
+)
 from calibrant.detect.draws import BLOCK_ERRORS, content_seed, drawn
 from calibrant.detect.exact import Plan, exact_result, null_parts, planned
 from calibrant.detect.monte_carlo import calibration_test
-from calibrant.detect.null import TurnedSigns
+from calibrant.detect.null import IMPOSSIBLE, UNSAID, TurnedSigns, null_cautions
 from calibrant.detect.ranks import rank_p_value
-from calibrant.detect.whole import NULL, WholeRows, cautions, drawn_labels, whole_rows
+from calibrant.detect.whole import MOST_HELD, NULL, WholeRows, cautions, drawn_labels, whole_rows
 from calibrant.estimate.skce import KERNELS, skce
 from calibrant.inputs import check_choice
 from calibrant.kernels.blocks import over_blocks
@@ -48,6 +56,7 @@ def skce_test(
     bandwidth: float | None = None,
     view: Any = "canonical",
     n_draws: int | None = None,
+    cluster: Any = None,
     weights: Any = None,
     seed: int = 0,
 ) -> TestResult:
@@ -56,6 +65,8 @@ def skce_test(
     `exact` draws classes from the predictions. `asymptotic` turns the signs of the rows' errors round at random, which gives
     the law of the statistic for many rows whose labels are uncertain. `bound` is Hoeffding's: a
     p-value that is never too small, and far too large in practice. Kernel and bandwidth are those of `cal.skce`.
+
+    `cluster`: as in `is_calibrated`, for the `exact` test of one event.
 
     Examples
     --------
@@ -71,17 +82,22 @@ def skce_test(
     check_choice("estimator", estimator, ("unbiased", "biased"))
     predictions = admit(labels, probs, weights=weights)
     refuse_soft(predictions)
+    kind = cluster_kind(predictions, cluster)
+    if method != "exact":
+        refuse_cluster(kind, method)
     options = {"estimator": estimator, "kernel": kernel, "bandwidth": bandwidth, "view": view}
     found = skce(predictions, **options, seed=seed)
     options["bandwidth"] = found.settings["bandwidth"]
     if method == "bound":
-        return _bound(predictions, found.value, options)
+        return _bound(predictions, found.value, options, cluster)
     if predictions.is_binary or view != "canonical":
-        return _event(predictions, method, options, n_draws, seed)
-    return _whole(whole_rows(predictions, None), method, options, n_draws, seed)
+        if kind is not None:
+            return calibration_test(predictions, statistic=skce, n_draws=n_draws, cluster=kind, seed=seed, **options)
+        return _event(predictions, method, options, n_draws, seed, cluster)
+    return _whole(whole_rows(predictions, cluster), method, options, n_draws, seed)
 
 
-def _bound(predictions: Predictions, value: float, options: dict[str, Any]) -> TestResult:
+def _bound(predictions: Predictions, value: float, options: dict[str, Any], cluster: Any) -> TestResult:
     """h lies in [−2, 2]: exp(−⌊n/2⌋(t/2)²/2) for the mean over pairs, exp(−max(√(nt/2) − 1, 0)²/2) for the mean over all."""
     n = predictions.n if predictions.weights is None else int(predictions.weights.sum())
     if predictions.weights is not None and (predictions.weights != np.floor(predictions.weights)).any():
@@ -91,32 +107,48 @@ def _bound(predictions: Predictions, value: float, options: dict[str, Any]) -> T
     else:
         p = np.exp(-(max(np.sqrt(n * value / 2) - 1, 0.0) ** 2) / 2)
     null = "rows independent; distribution-free bound"
-    return TestResult("skce", "SKCE", value, float(p), predictions.n, null, {"method": "bound"} | options)
+    told = ((IMPOSSIBLE,) if _impossible(predictions, options["view"]) else ()) + (
+        (UNSAID,) if unsaid_groups(predictions, cluster) else ()
+    )
+    return TestResult(
+        "skce", "SKCE", value, float(p), predictions.n, null, {"method": "bound"} | options, cautions=told
+    )
 
 
-def _event(predictions: Predictions, method: str, options: dict[str, Any], n_draws: Any, seed: int) -> TestResult:
+def _impossible(predictions: Predictions, view: Any) -> bool:
+    """Did something happen that was given probability 0?"""
+    if predictions.is_binary or view != "canonical":
+        return atoms_of(predictions, "auto" if view == "canonical" else view).impossible > 0
+    refuted = predictions.probs[np.arange(predictions.n), predictions.labels] == 0
+    return bool((refuted if predictions.weights is None else refuted & (predictions.weights > 0)).any())
+
+
+def _event(
+    predictions: Predictions, method: str, options: dict[str, Any], n_draws: Any, seed: int, cluster: Any
+) -> TestResult:
     """One event: Laplace kernels by a recursion along the predictions, the Gaussian one by calling the estimator."""
     view, kernel, estimator = options["view"], options["kernel"], options["estimator"]
     if kernel == "gaussian":
         if method == "asymptotic":
             raise InputError("kernel", "must be 'tv' or 'laplace' for the asymptotic test of one event")
-        return calibration_test(predictions, statistic=skce, n_draws=n_draws, seed=seed, **options)
+        return calibration_test(predictions, statistic=skce, n_draws=n_draws, cluster=cluster, seed=seed, **options)
     event_view = "auto" if view == "canonical" else view
     width = options["bandwidth"] / KERNELS[kernel].line
     if method == "exact":
-        atoms = atoms_of(predictions, event_view, False, "counts")
+        atoms = atoms_of(predictions, event_view, cluster, "counts")
         plan = planned(n_draws, "random", seed, None, len(atoms.p))
         statistic = statistics.laplace_pairs(atoms, width, estimator)
         return exact_result(atoms, statistic, plan, "skce", "SKCE", options)
-    atoms = _single_rows(atoms_of(predictions, event_view, False, "counts"))
+    pooled = atoms_of(predictions, event_view, cluster, "counts")
+    refuse_many(pooled.total, MOST_HELD)
+    atoms = _single_rows(pooled)
     plan = planned(n_draws, "random", seed, "any", len(atoms.p))
     made, coin = content_seed(seed, atoms.p, atoms.hits)
     found = drawn(
         TurnedSigns(atoms), [statistics.laplace_pairs(atoms, width, estimator, turned=True)], plan.n_draws, made
     )
-    return _result(
-        found.values[:, 0], coin, plan, TURNED, atoms.n, options, "asymptotic", _rough(float(atoms.variance.sum()))
-    )
+    told = null_cautions(pooled) + _rough(float(atoms.variance.sum()))
+    return _result(found.values[:, 0], coin, plan, TURNED, atoms.n, options, "asymptotic", told)
 
 
 def _single_rows(atoms: Atoms) -> Atoms:
@@ -146,7 +178,7 @@ def _whole(rows: WholeRows, method: str, options: dict[str, Any], n_draws: Any, 
         return _result(values, coin, plan, NULL, rows.n, options, "exact", cautions(rows))
     values = _turned(rows, kappa, seeds, options["estimator"])
     left = float((1 - np.einsum("ik,ik->i", rows.probs, rows.probs)).sum()) / 2
-    return _result(values, coin, plan, TURNED, rows.n, options, "asymptotic", _rough(left))
+    return _result(values, coin, plan, TURNED, rows.n, options, "asymptotic", cautions(rows) + _rough(left))
 
 
 def _rough(chance: float) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from calibrant.detect import statistics
 from calibrant.detect.about import AboutTest
 from calibrant.detect.asymptotic import asymptotic_result, normal_p_value
-from calibrant.detect.atoms import atoms_of
+from calibrant.detect.atoms import atoms_of, cluster_kind, refuse_cluster
 from calibrant.detect.exact import exact_result, planned
 from calibrant.inputs import check_choice
 from calibrant.predictions import admit
@@ -21,6 +21,7 @@ def spiegelhalter_test(
     method: Literal["exact", "normal"] = "exact",
     view: Any = "auto",
     n_draws: int | None = None,
+    cluster: Any = None,
     weights: Any = None,
     seed: int = 0,
 ) -> TestResult:
@@ -28,6 +29,8 @@ def spiegelhalter_test(
 
     It sees predictions that are too extreme, or not enough. It is blind to a shift of all predictions around 0.5. `normal` takes Z
     as normal, which needs many rows whose labels are uncertain.
+
+    `cluster`: as in `is_calibrated`, for `exact`.
 
     Examples
     --------
@@ -37,11 +40,13 @@ def spiegelhalter_test(
     (3.9595, 'predictions are too extreme (over-confident)')
     """
     check_choice("method", method, ("exact", "normal"))
-    atoms = atoms_of(admit(labels, probs, weights=weights), view)
+    predictions = admit(labels, probs, weights=weights)
+    kind, atoms = cluster_kind(predictions, cluster), atoms_of(predictions, view, cluster)
     statistic = statistics.spiegelhalter(atoms)
     if method == "exact":
-        plan = planned(n_draws, "random", seed, None, len(atoms.p))
+        plan = planned(n_draws, "random", seed, kind, len(atoms.p))
         return exact_result(atoms, statistic, plan, "spiegelhalter", statistic.title, {})
+    refuse_cluster(kind, method)
     return asymptotic_result(atoms, statistic, "spiegelhalter", "normal", normal_p_value)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant.detect.about import AboutTest
 from calibrant.detect.asymptotic import asymptotic_result, chi_square_p_value, kolmogorov_p_value, normal_p_value
-from calibrant.detect.atoms import Atoms, atoms_of
+from calibrant.detect.atoms import Atoms, atoms_of, cluster_kind, refuse_cluster
 from calibrant.detect.draws import Statistic
 from calibrant.detect.exact import exact_result, planned
 from calibrant.detect.statistics import per, shift, stretch_words
@@ -28,6 +28,7 @@ def two_part_test(
     method: Literal["exact", "asymptotic"] = "exact",
     view: Any = "auto",
     n_draws: int | None = None,
+    cluster: Any = None,
     weights: Any = None,
     seed: int = 0,
 ) -> TestResult:
@@ -38,6 +39,8 @@ def two_part_test(
     distance from 0 is Kolmogorov's. Their p-values are combined by Fisher's method: −2 ln(p₁p₂) is χ² with 4 degrees of freedom.
     `parts` has both. `exact` ranks the same statistic among draws.
 
+    `cluster`: as in `is_calibrated`, for `exact`.
+
     Examples
     --------
     >>> from calibrant.detect import two_part_test
@@ -46,13 +49,15 @@ def two_part_test(
     (0.7845, 0.6638)
     """
     check_choice("method", method, ("exact", "asymptotic"))
-    atoms = atoms_of(admit(labels, probs, weights=weights), view)
+    predictions = admit(labels, probs, weights=weights)
+    kind, atoms = cluster_kind(predictions, cluster), atoms_of(predictions, view, cluster)
     statistic = two_parts(atoms)
     z, bridge = statistic.collect(atoms.errors[None])[0]
     parts = {"z": -float(z), "bridge": float(bridge)}  # observed minus expected, as the authors have it
     if method == "exact":
-        plan = planned(n_draws, "random", seed, None, len(atoms.p))
+        plan = planned(n_draws, "random", seed, kind, len(atoms.p))
         return exact_result(atoms, statistic, plan, "two_part", statistic.title, {}, parts)
+    refuse_cluster(kind, method)
     parts |= {"p_mean": normal_p_value(z), "p_bridge": kolmogorov_p_value(float(bridge))}
     return asymptotic_result(
         atoms, statistic, "two_part", "asymptotic", lambda value: chi_square_p_value(value, 4), parts

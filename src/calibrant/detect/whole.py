@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.bins import EqualMass
-from calibrant.detect.atoms import Atoms, Cluster, refuse_soft
+from calibrant.detect.atoms import Atoms, cluster_kind, refuse_many, refuse_soft, unsaid_groups
 from calibrant.detect.draws import BLOCK_ERRORS, LARGEST, Statistic, content_seed
 from calibrant.detect.exact import Plan, null_parts, planned
-from calibrant.detect.null import IMPOSSIBLE
+from calibrant.detect.null import IMPOSSIBLE, UNSAID
 from calibrant.detect.ranks import rank_p_value
 from calibrant.kernels.blocks import over_blocks
 from calibrant.kernels.null_draws import Seeds, draw_classes, replicate_seeds
@@ -29,6 +29,9 @@ Labels = NDArray[np.int32]
 CLASS_BINS = 10
 """Bins of each class in the class-wise χ²."""
 
+MOST_HELD = 1e8
+"""Probabilities of rows that stand as often as they weigh: 800 MB."""
+
 NULL = "classes drawn from the whole vector, rows independent"
 
 
@@ -39,6 +42,8 @@ class WholeRows:
     probs: Floats
     labels: Labels
     n: int
+    unsaid: bool = False
+    """as in `Atoms`"""
 
     @property
     def seed_arrays(self) -> tuple[Floats, Labels]:
@@ -58,10 +63,10 @@ class WholeRows:
         return int((self.probs[np.arange(len(self.probs)), self.labels] == 0).sum())
 
 
-def whole_rows(predictions: Predictions, kind: Cluster | None) -> WholeRows:
+def whole_rows(predictions: Predictions, cluster: Any) -> WholeRows:
     """The rows of several classes, refused where the null would not be known."""
     refuse_soft(predictions)
-    if kind is not None:
+    if cluster_kind(predictions, cluster) is not None:
         raise InputError("cluster", "needs one event", "the view is of all classes", "Use view='top' or view='class k'")
     probs, labels = predictions.probs.astype(np.float64), predictions.labels.astype(np.int32)
     if predictions.weights is not None:
@@ -70,11 +75,12 @@ def whole_rows(predictions: Predictions, kind: Cluster | None) -> WholeRows:
             raise InputError(
                 "weights", "must be whole numbers for a test of all classes", advice="Use view='top' or view='class k'"
             )
+        refuse_many(float(weights.sum()), MOST_HELD / probs.shape[1])
         times = weights.astype(np.int64)
         probs, labels = np.repeat(probs, times, axis=0), np.repeat(labels, times)
     mark = np.random.default_rng(0).random(probs.shape[1])  # rows that differ get different marks
     order = np.lexsort((labels, np.einsum("ij,j->i", probs, mark)))
-    return WholeRows(probs[order], labels[order], predictions.n)
+    return WholeRows(probs[order], labels[order], predictions.n, unsaid_groups(predictions, cluster))
 
 
 def drawn_labels(below: NDArray[np.uint64], seeds: Seeds) -> Labels:
@@ -90,11 +96,11 @@ def whole_test(
     title: str,
     value: Callable[[Predictions], float],
     described: dict[str, Any],
-    kind: Cluster | None,
+    cluster: Any,
     asked: tuple[Any, Any, Any],
 ) -> TestResult:
     """Any statistic of all classes, called on every draw; `asked` is (n_draws, ties, seed)."""
-    rows = whole_rows(predictions, kind)
+    rows = whole_rows(predictions, cluster)
     plan = planned(*asked, None, rows.probs.size, fast=False)
     made, coin = content_seed(plan.seed, *rows.seed_arrays)
     below, seeds = rows.below(), replicate_seeds(made, plan.n_draws)
@@ -107,7 +113,7 @@ def whole_test(
 
 def cautions(rows: WholeRows) -> tuple[str, ...]:
     """Of the whole vector."""
-    return (IMPOSSIBLE,) if rows.impossible else ()
+    return ((IMPOSSIBLE,) if rows.impossible else ()) + ((UNSAID,) if rows.unsaid else ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.bins import EqualMass
-from calibrant.detect.atoms import Cluster
 from calibrant.detect.exact import planned
 from calibrant.detect.ranks import together
 from calibrant.detect.statistics import cumulative, hosmer_lemeshow, spiegelhalter
@@ -26,11 +25,9 @@ from calibrant.predictions import Predictions
 from calibrant.results import TestResult
 
 
-def is_calibrated_as_a_whole(
-    predictions: Predictions, kind: Cluster | None, n_draws: Any, ties: Any, seed: Any
-) -> TestResult:
+def is_calibrated_as_a_whole(predictions: Predictions, cluster: Any, n_draws: Any, ties: Any, seed: Any) -> TestResult:
     """Temperature, Brier score, frequencies and bins of every class, and three statistics of the top class, judged together."""
-    rows = whole_rows(predictions, kind)
+    rows = whole_rows(predictions, cluster)
     plan = planned(n_draws, ties, seed, None, 10 * len(rows.probs))
     statistics = components(rows, predictions.classes)
     values, states, coin = drawn_whole(rows, statistics, plan)

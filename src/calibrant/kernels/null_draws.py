@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
+from calibrant.problems import InputError
 
 Floats = NDArray[np.float64]
 Seeds = NDArray[np.uint64]
@@ -27,6 +28,10 @@ STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B
 HALF = 2.0**63
 FAR = 12.0, 50.0
 """Standard deviations, and hits, beyond which a binomial table ends: less than 10⁻³⁰ lies outside (Bernstein)."""
+
+
+MOST_THRESHOLDS, AT_ONCE = 50_000_000, 1_000_000
+"""Of all tables together, 400 MB; and of those made at a time, more if a single one is longer."""
 
 
 def mixed(state: Seeds) -> Seeds:
@@ -55,18 +60,43 @@ def binomial_tables(p: Floats, count: NDArray[np.int64]) -> Tables:
     """P(hits ≤ k)·2⁶³ for the k that can happen; for a single row (1 − p)·2⁶³, so that every atom is read the same way."""
     if (count == 1).all():
         return Tables(np.arange(len(p) + 1, dtype=np.intp), np.zeros(len(p)), _scaled(1.0 - p))
-    from scipy.special import bdtr
-
     mean = count * p
     reach = FAR[0] * np.sqrt(mean * (1 - p)) + FAR[1]
     low = np.floor(np.maximum(mean - reach, 0)).astype(np.int64)
     high = np.ceil(np.minimum(mean + reach, count)).astype(np.int64)
     sizes = high - low
+    _check_size(count, sizes)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
+    thresholds = np.empty(starts[-1], np.uint64)
+    first = np.unique(np.append(np.searchsorted(starts, np.arange(0, starts[-1], AT_ONCE)), len(p)))
+    for block in map(slice, first[:-1], first[1:]):
+        thresholds[starts[block.start] : starts[block.stop]] = _thresholds(
+            p[block], count[block], low[block], sizes[block]
+        )
+    return Tables(starts, low.astype(np.float64), thresholds)
+
+
+def _thresholds(
+    p: Floats, count: NDArray[np.int64], low: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> NDArray[np.uint64]:
+    """P(hits ≤ k)·2⁶³ for `sizes` values of k from `low` on, atom after atom."""
+    from scipy.special import bdtr
+
     atom = np.repeat(np.arange(len(p)), sizes)
-    k = np.arange(starts[-1]) - starts[atom] + low[atom]
-    below = np.where(count[atom] == 1, 1.0 - p[atom], bdtr(k.astype(np.float64), count[atom], p[atom]))
-    return Tables(starts, low.astype(np.float64), _scaled(below))
+    k = np.arange(len(atom)) - (np.cumsum(sizes) - sizes)[atom] + low[atom]
+    return _scaled(np.where(count[atom] == 1, 1.0 - p[atom], bdtr(k.astype(np.float64), count[atom], p[atom])))
+
+
+def _check_size(count: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+    """A table grows with the root of its rows; weights that were never meant as numbers of rows would fill the memory."""
+    needed = int(sizes.sum())
+    if needed > MOST_THRESHOLDS:
+        raise InputError(
+            "weights",
+            f"stand for too many rows to draw labels for: tables of hits may hold {MOST_THRESHOLDS:,} numbers",
+            f"{count.sum():.3g} rows need {needed:.3g}",
+            "If weights are no numbers of rows, divide them by a constant or use weighting='fixed'",
+        )
 
 
 def _scaled(share: Floats) -> NDArray[np.uint64]:

@@ -9,9 +9,12 @@ import numpy as np
 from calibrant.inputs import check_level
 from calibrant.monitor.alternatives import WEIGHTS, in_words
 from calibrant.monitor.state import Change, MonitorState, likeliest_change, merged, updated
-from calibrant.predictions import admit
+from calibrant.predictions import admit, repeats_groups
 from calibrant.problems import InputError
 from calibrant.results import Line, number
+
+HUGE = 1e6
+"""E-values from here on are printed with an exponent."""
 
 
 class Monitor:
@@ -23,7 +26,8 @@ class Monitor:
     stream in twenty at most, however long it runs and however often one looks.
 
     Rows must come in time order, and each only when its outcome is known. Weights are refused: a row counted twice is a bet that
-    cannot lose twice. Soft labels are taken.
+    cannot lose twice. Soft labels are taken. Rows of one group that share a fate break the promise; `cautions` says so where groups
+    hold several rows.
 
     `merge` puts states together: that of a later time (`beside=False`), or that of another machine at the same time
     (`beside=True`). The bets are the same everywhere, so their logarithms add up.
@@ -60,7 +64,8 @@ class Monitor:
         view = predictions.view(self.state.view)
         if self.state.n and view != self.state.view:
             raise InputError("labels", f"must answer the view {self.state.view!r}", f"these are {view!r}")
-        self.state = updated(self.state, predictions.event(view), mark)
+        grouped = predictions.n if repeats_groups(predictions) else 0
+        self.state = updated(self.state, predictions.event(view), mark, grouped)
         return self
 
     def merge(self, other: Monitor, *, beside: bool = False) -> Monitor:
@@ -125,6 +130,16 @@ class Monitor:
             return "nothing seen yet"
         return in_words(int(np.argmax(self.state.sums + np.log(WEIGHTS))), self.state.view)
 
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What a reader of the evidence should know."""
+        found = []
+        if self.state.contradicted:
+            found.append(f"{self.state.contradicted} predictions of 0 or 1 did not come true")
+        if self.state.grouped:
+            found.append("rows of a group are taken as independent: watch one row a group if they depend on each other")
+        return tuple(found)
+
     def to_json(self, *, indent: int | None = None) -> str:
         """The state as JSON."""
         return self.state.to_json(indent=indent)
@@ -137,5 +152,10 @@ class Monitor:
     def __repr__(self) -> str:
         found = self.since()
         words = "no alarm" if found is None else f"alarm, {found!r}"
-        told = f"; {self.state.contradicted} predictions of 0 or 1 did not come true" if self.state.contradicted else ""
-        return f"Monitor({self.n:,} rows, e = {number(self.e_value)}, p = {number(self.p_value)}: {words}{told})"
+        told = "".join(f"; {caution}" for caution in self.cautions)
+        return f"Monitor({self.n:,} rows, e = {_short(self.e_value)}, p = {number(self.p_value)}: {words}{told})"
+
+
+def _short(value: float) -> str:
+    """A number that may be huge."""
+    return number(value) if value < HUGE else f"{value:.2g}"

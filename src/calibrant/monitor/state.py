@@ -61,6 +61,8 @@ class MonitorState(Record):
     restart_peak: float = 0.0
     contradicted: int = 0
     """predictions of exactly 0 or 1 that did not come true"""
+    grouped: int = field(default_factory=int)
+    """rows that came with groups of several rows"""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "block_marks", tuple(self.block_marks))
@@ -107,7 +109,7 @@ def evidence(n: Any, mixed: Any, product: Any) -> Any:
     return (1 - PRODUCT_SHARE) * (start_tail(n) + mixed) + PRODUCT_SHARE * product
 
 
-def updated(state: MonitorState, event: Event, mark: Any) -> MonitorState:
+def updated(state: MonitorState, event: Event, mark: Any, grouped: int = 0) -> MonitorState:
     """The state after some more rows."""
     run: Any = place_bets if event.n >= COMPILE_FROM else _plain(place_bets)
     wealth, restarted = state.wealth.copy(), state.restarted.copy()
@@ -122,7 +124,8 @@ def updated(state: MonitorState, event: Event, mark: Any) -> MonitorState:
         after = n + np.arange(1, part.n + 1)
         starts = start_tail(after - 1) - start_tail(after)
         path = np.empty((part.n, 3))
-        run(np.exp(logs), starts, WEIGHTS, regions, wealth, restarted, single, product, path)
+        with np.errstate(over="ignore"):  # wealth beyond the largest number is held at the cap
+            run(np.exp(logs), starts, WEIGHTS, regions, wealth, restarted, single, product, path)
         values = evidence(after, path[:, 0], path[:, 2])
         best = int(np.argmax(values))
         peak = max(peak, (float(values[best]), int(after[best])), key=lambda found: found[0])
@@ -132,9 +135,8 @@ def updated(state: MonitorState, event: Event, mark: Any) -> MonitorState:
     contradicted = int(
         (((event.probs == 0) & (event.outcomes > 0)) | ((event.probs == 1) & (event.outcomes < 1))).sum()
     )
-    return MonitorState(
-        event.name, GRID, n, wealth, restarted, *blocks.kept(), *peak, restart_peak, state.contradicted + contradicted
-    )
+    told = state.contradicted + contradicted, state.grouped + grouped
+    return MonitorState(event.name, GRID, n, wealth, restarted, *blocks.kept(), *peak, restart_peak, *told)
 
 
 def _plain(kernel: compiled) -> Any:
@@ -227,8 +229,8 @@ def _one_after_another(first: MonitorState, then: MonitorState) -> MonitorState:
     blocks.width = max(first.width, then.width)
     while len(blocks.rows) > MOST_BLOCKS:
         blocks.join()
-    contradicted = first.contradicted + then.contradicted
-    return MonitorState(first.view, GRID, n, wealth, restarted, *blocks.kept(), *peak, restart_peak, contradicted)
+    told = first.contradicted + then.contradicted, first.grouped + then.grouped
+    return MonitorState(first.view, GRID, n, wealth, restarted, *blocks.kept(), *peak, restart_peak, *told)
 
 
 def _side_by_side(first: MonitorState, then: MonitorState) -> MonitorState:
@@ -238,10 +240,8 @@ def _side_by_side(first: MonitorState, then: MonitorState) -> MonitorState:
     wealth = float(start_tail(0) - start_tail(1)) * grown
     now = float(evidence(n, float(WEIGHTS @ wealth), float(_products(sums)[-1])))
     block = sums[None], np.array([n]), np.array([now]), (None,), max(first.width, then.width, n)
-    contradicted = first.contradicted + then.contradicted
-    return MonitorState(
-        first.view, GRID, n, wealth, grown, *block, max(now, 1.0), n, float(WEIGHTS @ grown), contradicted
-    )
+    told = first.contradicted + then.contradicted, first.grouped + then.grouped
+    return MonitorState(first.view, GRID, n, wealth, grown, *block, max(now, 1.0), n, float(WEIGHTS @ grown), *told)
 
 
 NEAR = 3.0

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from calibrant.bins import EqualMass, EqualWidth
+from calibrant.detect.atoms import cluster_kind
+from calibrant.detect.null import UNSAID
 from calibrant.detect.omnibus import is_calibrated
 from calibrant.estimate.binned import binned_error
 from calibrant.estimate.cumulative import ks_error
@@ -125,14 +127,27 @@ class Diagnosis(Record):
 def diagnose(labels: Forecasts, *, name: str = "model") -> ForecastDiagnosis: ...
 @overload
 def diagnose(
-    labels: Any, probs: Any = None, *, view: Any = "auto", name: str = "model", weights: Any = None
+    labels: Any,
+    probs: Any = None,
+    *,
+    view: Any = "auto",
+    cluster: Any = None,
+    name: str = "model",
+    weights: Any = None,
 ) -> Diagnosis: ...
 def diagnose(
-    labels: Any, probs: Any = None, *, view: Any = "auto", name: str = "model", weights: Any = None
+    labels: Any,
+    probs: Any = None,
+    *,
+    view: Any = "auto",
+    cluster: Any = None,
+    name: str = "model",
+    weights: Any = None,
 ) -> Diagnosis | ForecastDiagnosis:
     """Is the model calibrated, how far off is it, and how much of that is noise?
 
     Takes a `Predictions`, or labels and probs; or forecasts of a real number, such as `Predictions.from_gaussian` gives.
+    `cluster` says how rows of a group depend on each other, for the test: that of `is_calibrated`.
 
     Examples
     --------
@@ -145,7 +160,7 @@ def diagnose(
     Not calibrated: over-confident. Mean confidence 91.6 %, accuracy 82.8 %; calibration error 0.0866 (95 % interval 0.0651 to 0.1136); exact test p = 0.0010. ECE 0.0904, where a calibrated model would show about 0.0199.
     """
     if isinstance(labels, Forecasts):
-        return _of_forecasts(labels, probs, view, name, weights)
+        return _of_forecasts(labels, probs, view, cluster, name, weights)
     predictions = admit(labels, probs, weights=weights)
     chosen = predictions.view(view)
     if chosen == "classwise":
@@ -161,7 +176,7 @@ def diagnose(
     if not predictions.is_binary:
         estimates += [measure(predictions) for measure in OF_CLASSES]
     ece, gap = (next(e for e in estimates if e.name == name) for name in ("binned_error", "mean_gap"))
-    test = _tested(predictions, chosen)
+    test = _tested(predictions, chosen, cluster)
     bins = next(e for e in estimates if "equal-mass" in str(e.settings.get("bins"))).parts["bins"]
     low, high = wilson(bins.label_rate, bins.weight, 0.95)
     curve = Curve(bins.mean_prob, bins.label_rate, low, high, bins.weight / bins.weight.sum())
@@ -178,27 +193,32 @@ def diagnose(
         calibrated=calibrated,
         verdict=_verdict(calibrated, chosen, said, estimates[0], ece, gap, test),
         advice=_advice(calibrated),
-        cautions=_cautions(predictions, estimates),
+        cautions=_cautions(predictions, estimates, test),
         test=test,
     )
 
 
-def _of_forecasts(forecasts: Forecasts, probs: Any, view: Any, name: str, weights: Any) -> ForecastDiagnosis:
+def _of_forecasts(
+    forecasts: Forecasts, probs: Any, view: Any, cluster: Any, name: str, weights: Any
+) -> ForecastDiagnosis:
     from calibrant.verbs.diagnose_regression import diagnose_forecasts
 
     if probs is not None or weights is not None or view != "auto":
         raise InputError(
             "labels", "are forecasts, which have no views and carry their own data", advice="Pass them alone"
         )
+    if cluster is not None and cluster is not False:
+        raise InputError("cluster", "cannot be used for forecasts", f"it is {cluster!r}")
     return diagnose_forecasts(forecasts, name=name)
 
 
-def _tested(predictions: Predictions, view: str) -> TestResult | None:
+def _tested(predictions: Predictions, view: str, cluster: Any) -> TestResult | None:
     """The exact omnibus test with as many draws as a diagnosis has time for; ties never count for an alarm."""
     if predictions.soft:
+        cluster_kind(predictions, cluster)
         return None
     draws = int(np.clip(DRAWN_LABELS / predictions.n, FEWEST_DRAWS, MOST_DRAWS))
-    return is_calibrated(predictions, view=view, n_draws=draws, ties="count")
+    return is_calibrated(predictions, view=view, n_draws=draws, ties="count", cluster=cluster)
 
 
 DRAWN_LABELS, FEWEST_DRAWS, MOST_DRAWS = 1e8, 99, 999
@@ -251,12 +271,16 @@ def _advice(calibrated: bool | None) -> tuple[str, ...]:
     )
 
 
-def _cautions(predictions: Predictions, estimates: list[Estimate]) -> tuple[str, ...]:
+def _cautions(predictions: Predictions, estimates: list[Estimate], test: TestResult | None) -> tuple[str, ...]:
     first: dict[str, str] = {}
     for estimate in estimates:
         for caution in estimate.cautions:
             first.setdefault(caution, estimate.title)
     found = [f"{title}: {caution}" for caution, title in first.items()]
+    if test is not None and UNSAID in test.cautions:
+        found.insert(0, UNSAID)
+    if test is not None and "cluster" in test.settings:
+        found.insert(0, "cluster is for the test: intervals of calibration errors take rows as independent")
     if predictions.n < FEW_ROWS:
         found.insert(0, f"{predictions.n} rows are few: an error of a few points cannot be told from noise")
     return tuple(found)
