@@ -10,7 +10,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.verbs.auditing.audit import audit
-from tolerances import STANDARD_ERRORS
+from tolerances import ROUNDING, STANDARD_ERRORS
 
 pytestmark = pytest.mark.slow
 
@@ -72,6 +72,48 @@ def test_all_intervals_hold_their_truths_at_once(rng, slope):
         for segment in found.segments:
             rows = np.all([columns[c[0]] == c[-1] for c in segment.conditions] or [np.ones(ROWS, bool)], axis=0)
             inside.append((p - q)[rows].mean() in segment.interval)
+        covered.append(all(inside))
+    assert at_most(~np.array(covered), ALARMS), np.mean(covered)
+
+
+def never(rng):
+    """0 is said, one in ten happens."""
+    return np.zeros(ROWS), np.full(ROWS, 0.1)
+
+
+def always(rng):
+    """1 is said of some rows among ordinary ones, and is wrong for one in ten of them."""
+    p = np.where(np.arange(ROWS) < ROWS // 5, 1.0, rng.random(ROWS))
+    return p, np.where(p == 1, 0.9, p)
+
+
+def confident(rng):
+    """Nearly 1 is said nearly always, and right."""
+    p = rng.beta(2.7752, 0.0478, ROWS)
+    return p, p
+
+
+def too_confident(rng):
+    p = rng.beta(2.7752, 0.0478, ROWS)
+    return p, 0.95 * p
+
+
+@pytest.mark.parametrize("world", [never, always, confident, too_confident])
+@pytest.mark.parametrize("many", [False, True])
+def test_intervals_hold_where_hardly_anything_is_left_to_chance(rng, world, many):
+    covered = []
+    for run in range(150):
+        p, q = world(rng)
+        y, columns = rng.random(ROWS) < q, features(rng)
+        first = np.arange(ROWS) < ROWS // 5
+        options = {"min_size": 20, "n_draws": DRAWS, "seed": run}
+        found = audit(cal.Predictions(y, p), columns if many else None, segments={"first": first}, **options)
+        inside = []
+        for segment in found.segments:
+            parts = [first if c == "first" else columns[c[0]] == c[-1] for c in segment.conditions]
+            rows = np.all(parts or [np.ones(ROWS, bool)], axis=0)
+            gap = (p - q)[rows].mean()
+            inside.append(segment.interval.low - ROUNDING <= gap <= segment.interval.high + ROUNDING)
         covered.append(all(inside))
     assert at_most(~np.array(covered), ALARMS), np.mean(covered)
 

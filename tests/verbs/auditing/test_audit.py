@@ -16,7 +16,7 @@ from calibrant.kernels.null_draws import replicate_seeds
 from calibrant.problems import InputError
 from calibrant.verbs.auditing import draws as segment_draws
 from calibrant.verbs.auditing.audit import Audit, audit
-from calibrant.verbs.auditing.draws import critical_score, drawn, family_of, laws_of, step_down
+from calibrant.verbs.auditing.draws import critical_score, drawn, family_of, joint_scores, laws_of, step_down
 from calibrant.verbs.auditing.segments import feature_column, feature_columns, segments_of
 from naive.audit import adjusted_p_values, course, every_segment
 from tolerances import ROUNDING, STANDARD_ERRORS
@@ -144,6 +144,34 @@ def test_too_small_segments_are_left_out(said, people):
     alone = audit(said, {"sex": people["sex"]}, min_size=2500, n_draws=19)
     assert [s.name for s in alone.segments] == ["all rows"]
     assert alone.cautions == ("all 2 segments are smaller than min_size: only all rows together were looked at",)
+
+
+def test_own_segments_that_are_too_small_are_named(said):
+    rows = np.arange(said.n)
+    wards = {"ward 7": rows < 49, "big": rows < 600, "nobody": rows < 0}
+    (caution,) = audit(said, segments=wards, n_draws=19).cautions
+    assert caution == (
+        "2 of your own segments or groups are smaller than min_size and were not looked at: 'ward 7', 'nobody'"
+    )
+    (caution,) = audit(said, groups=np.maximum(rows - said.n + 10, 0), n_draws=19).cautions
+    assert caution.startswith("9 of your own segments or groups are")
+    assert caution.endswith("'group = 1', 'group = 2', 'group = 3' and 6 more")
+    assert not audit(said, segments={"big": rows < 600}, n_draws=19).cautions
+
+
+def test_two_segments_have_different_names(said, people):
+    sex = {"sex": people["sex"]}
+    for features, segments, name in (
+        (sex, {"sex = f": people["age"] > 72}, "sex = f"),
+        (None, {"all rows": people["age"] > 72}, "all rows"),
+        (None, {1: people["age"] > 72, "1": people["age"] > 60}, "1"),
+    ):
+        with pytest.raises(InputError, match=f"must have different names; two of them are called '{name}'"):
+            audit(said, features, segments=segments, n_draws=19)
+    same = audit(said, sex, segments={"sex = f": people["sex"] == "f"}, n_draws=19)
+    assert same["sex = f"].same == ()
+    close = audit(said, {"id": 1234567 + (people["sex"] == "f")}, n_draws=19)
+    assert {s.name for s in close.segments} == {"all rows", "id = 1234567", "id = 1234568"}
 
 
 def families(rng, how):
@@ -394,10 +422,67 @@ def test_small_segments_are_told_apart_from_clean_ones(rng):
 
 
 def test_what_can_never_be_seen_has_no_detectable_gap(rng):
+    p = np.full(400, 0.5)
+    options = {"groups": np.arange(400) < 4, "min_size": 4, "n_draws": 199}
+    found = audit(cal.Predictions(rng.random(400) < p, p), **options)["group = True"]
+    assert found.detectable is None
+    assert found.verdict == "too few rows"
+
+
+def test_gaps_that_are_not_possible_need_not_be_seen(rng):
+    """Where 1 % is said, nothing can be too high by more; a rate that would be seen four times in five is another matter."""
     p = np.full(400, 0.01)
-    found = audit(cal.Predictions(rng.random(400) < p, p), groups=np.arange(400) < 60, n_draws=99)
-    assert found["group = True"].detectable is None
-    assert found["group = True"].verdict == "too few rows"
+    few = audit(cal.Predictions(rng.random(400) < p, p), groups=np.arange(400) < 60, n_draws=199)["group = True"]
+    assert 0.04 < few.detectable < 0.12
+    never = audit(cal.Predictions(np.zeros(1000), np.zeros(1000)), segments={"h": np.arange(1000) < 500}, n_draws=99)
+    assert never["h"].detectable == pytest.approx(-np.log(0.2) / 500, rel=0.05)  # no hit in one data set of five
+    assert never["h"].verdict == "no error seen"
+
+
+@pytest.mark.parametrize("said", [0.0, 1e-300, 1e-9, 1.0])
+@pytest.mark.parametrize("how", ["counts", "fixed", "clusters"])
+def test_a_model_that_leaves_nothing_to_chance_can_still_be_wrong(rng, said, how):
+    """No surprise in 500 rows does not make surprises impossible: about 3 of 500 would often be missed."""
+    n = 1000
+    weights = 0.5 + rng.random(n) if how == "fixed" else None
+    rows = {"weights": weights, "groups": np.arange(n) // 2 if how == "clusters" else None}
+    p, half = np.full(n, said), {"half": np.arange(n) < 500}
+    options = {"segments": half, "cluster": how == "clusters", "n_draws": 99}
+    none = audit(cal.Predictions(p > 0.5, p, **rows), **options)["half"]
+    assert 3 / 500 < none.interval.high - none.interval.low < 25 / 500
+    some = audit(cal.Predictions((p > 0.5) ^ (rng.random(n) < 0.1), p, **rows), **options)["half"]
+    gap = np.average(p - np.where(p > 0.5, 0.9, 0.1))
+    assert gap in some.interval
+    assert 0 not in some.interval
+    assert 0.03 < some.interval.high - some.interval.low < 0.15
+
+
+def test_where_draws_tell_nothing_segments_share_the_errors_allowed():
+    from statistics import NormalDist
+
+    scores = np.abs(np.random.default_rng(0).normal(size=(2000, 8)))
+    none, some, every = (joint_scores(scores, np.arange(8) < k, 0.95) for k in (0, 2, 8))
+    assert (none == critical_score(scores, 0.95)).all()
+    alone = NormalDist().inv_cdf(1 - 0.05 / 8 / 2)
+    np.testing.assert_allclose(every, alone)
+    np.testing.assert_allclose(some[:2], alone)
+    assert (some[2:] == critical_score(scores[:, 2:], 1 - 0.05 * 6 / 8)).all()
+
+
+@given(st.floats(0, 1), st.booleans(), st.integers(0, 10**6))
+def test_the_law_of_a_wrong_model_has_the_moments_of_its_rows(share, upward, seed):
+    rng = np.random.default_rng(seed)
+    n = 30
+    p, w = rng.random(n), rng.random(n) + 0.1
+    said = cal.Predictions(rng.random(n) < p, p, weights=w)
+    cut = segments_of([], [], np.ones(n), 1, 1, 1)
+    laws = laws_of(family_of(said.event("auto"), said, cut, ALL, False))
+    rate = p + share * (1 - p) if upward else (1 - share) * p
+    wrong = laws.wrong(np.array([share]), upward)
+    variance, third = (w**2 * rate * (1 - rate)).sum(), (w**3 * rate * (1 - rate) * (1 - 2 * rate)).sum()
+    assert wrong.sigma[0] ** 2 == pytest.approx(variance, rel=1e-9, abs=1e-12)
+    assert wrong.skew[0] * wrong.sigma[0] ** 3 == pytest.approx(third, rel=1e-9, abs=1e-9)
+    assert laws.reach(upward)[0] * share == pytest.approx(abs((w * (rate - p)).sum()), abs=1e-9)
 
 
 def test_what_was_given_probability_0_is_seen(rng):
@@ -473,7 +558,9 @@ def test_parts_stand_below_their_whole(said, people):
         ({}, "features or groups or segments must be given; there are none"),
         ({"features": [1, 2, 3]}, "features must be a dict of columns, a table or a structured array; it is a list"),
         ({"features": {"x": [1, 2]}}, r"features\['x'\] must hold one value a row, 3 in all; its shape is \(2,\)"),
-        ({"features": {}}, "features must be a dict of columns"),
+        ({"features": {}}, "features must hold at least one column; it is empty"),
+        ({"features": pd.DataFrame()}, "features must hold at least one column; it is empty"),
+        ({"segments": {}}, "segments must hold at least one name and mask; it is empty"),
         ({"segments": [True]}, "segments must be a dict of names and masks; it is a list"),
         ({"segments": {"a": [1, 0, 1]}}, r"segments\['a'\] must be a mask, true for its rows; its dtype is int64"),
         ({"groups": [1, 2]}, "groups must hold one value a row, 3 in all"),

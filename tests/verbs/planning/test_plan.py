@@ -280,6 +280,17 @@ def test_a_plan_prints_and_travels():
         ({"error": 0.1, "mean_variance": 0.2, "world": power_world(0.1)}, "cannot both be given"),
         ({"error": 0.1, "world": ShapeWorld("square", 0.1)}, "world must be a world of scores"),
         ({"error": 0.1, "world": EmpiricalWorld([0.0, 1.0])}, "must not all be 0 or 1"),
+        ({"error": 0.05, "predictions": cal.Predictions([0, 0], [1e-300, 1e-300])}, "must not all be 0 or 1"),
+        ({"error": 0.05, "mean_variance": 1e-300}, "mean_variance must be at least 1e-12"),
+        ({"error": 1.5}, "error must be below 1; it is 1.5"),
+        ({"width": 0.1, "error": 1.0, "statistic": "rate"}, "error must be below 1; it is 1"),
+        ({"error": 0.51}, "error must be at most 0.5, all that is possible here; it is 0.51"),
+        ({"n": 100, "error": 0.51}, "error must be at most 0.5"),
+        ({"width": 0.1, "error": 0.51}, "error must be at most 0.5"),
+        ({"error": 0.51, "statistic": "mean_gap", "mean_variance": 0.1}, "error must be at most 0.5"),
+        ({"error": 0.76, "norm": 1, "world": calibrated_world((1, 1))}, "error must be at most 0.75"),
+        ({"error": 0.77, "world": calibrated_world((1, 1))}, "error must be at most 0.7638"),  # √(7/12)
+        ({"error": 0.91, "statistic": "kuiper", "world": EmpiricalWorld([0.1])}, "error must be at most 0.9"),
         ({"error": 0.1, "check": True}, "check needs predictions"),
         ({"error": 0.1, "mean_variance": 0.2, "check": True, "replications": 1}, "replications must be"),
     ],
@@ -287,6 +298,19 @@ def test_a_plan_prints_and_travels():
 def test_what_cannot_be_planned_is_refused(options, told):
     with pytest.raises(cal.InputError, match=told):
         plan(**options)
+
+
+def test_an_error_that_is_not_possible_is_not_found_either():
+    assert plan(n=3).detectable == math.inf  # the formula says 0.8, where ½ is said
+    assert "3 rows find no RMS calibration error" in repr(plan(n=3))
+    assert plan(n=3).curve.x[-1] == 0.5
+    most = plan(error=0.5)
+    assert most.detectable <= 0.5
+    assert most.reached >= 0.8
+
+
+def test_a_law_of_next_to_no_noise_does_not_overflow():
+    assert plan(n=100, norm=1, mean_variance=1e-9).detectable < 1e-3
 
 
 def test_a_score_of_all_classes_is_not_simulated():

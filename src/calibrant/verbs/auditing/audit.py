@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -32,8 +33,11 @@ POWER = 0.8
 DRAWS = ((9999, 1e9), (999, 5e10), (399, np.inf))
 """How many draws unless told, and up to how many steps in all: seconds, half a minute, and what it takes."""
 
+NAMED = 3
+"""Segments that a caution names."""
+
 METHODS = {
-    False: "law under calibration, all segments at once",
+    False: "law of the errors, all segments at once",
     True: "spread of the clusters, all segments at once",
 }
 
@@ -71,7 +75,7 @@ def audit(
     groups
         One value a row: each is a segment. By default `predictions.groups`, if neither features nor segments are given.
     segments
-        Segments of your own: a dict of names and masks.
+        Segments of your own: a dict of names and masks. Those below `min_size` are named in a caution.
     statistic
         `gap` is Σ(y − p), which sees a segment that is told too high or too low. `range` is that of the running sum of errors along the
         predictions (Kuiper, ECCE-R), which also sees errors that cancel. `both` takes whichever is more surprising.
@@ -213,25 +217,30 @@ class _Verdicts:
         return "gap" if course is None or (self.statistic == "both" and gap[s] >= course[s]) else "range"
 
     def ends(self) -> tuple[Floats, Floats]:
-        """Gaps that the observed sum does not refute, if it varied about them as it does about 0, or as the errors show if that is more."""
-        laws, sums, z = self.laws, self.look.sums, max(self.look.critical_gap, normal_quantile(self.level))
-        low = (sums - laws.wider * laws.critical_sums(z, upward=False)) / laws.weight
-        high = (sums + laws.wider * laws.critical_sums(z, upward=True)) / laws.weight
+        """Gaps that the observed sum does not refute, if it varied about them as the errors show, or as errors of such a model would."""
+        laws, sums, z = self.laws, self.look.sums, self.look.reaching
+        shown = replace(laws, sigma=laws.spread, skew=laws.skew / laws.wider)
+        most, least = laws.farthest(-sums, z, upward=False), -laws.farthest(-sums, z, upward=True)
+        low = np.minimum(sums - shown.critical_sums(z, upward=False), least) / laws.weight
+        high = np.maximum(sums + shown.critical_sums(z, upward=True), most) / laws.weight
         mean = laws.said / laws.weight
         return np.clip(low, mean - 1, mean), np.clip(high, mean - 1, mean)
 
     def detectable(self) -> Floats:
-        """Gap that scores above the critical value with 80 % probability, in whichever direction that is harder; ∞ where none can."""
+        """Gap from which all that are possible score above the critical value with 80 % probability; ∞ where none does."""
         laws, z = self.laws, NormalDist().inv_cdf(POWER)
         critical = max(self.look.judged.critical, normal_quantile(self.level))
-        if self.statistic == "range":
-            above = below = laws.critical_ranges(critical)
-        else:
-            above, below = (laws.critical_sums(critical, upward=upward) for upward in (True, False))
-        mean, more = laws.said / laws.weight, z * laws.sigma
-        too_low, too_high = (above + more) / laws.weight, (below + more) / laws.weight
-        possible = (too_low <= 1 - mean) & (too_high <= mean)
-        return np.where(possible, np.maximum(too_low, too_high), np.inf)
+
+        known = laws if laws.erring is None else replace(laws, sigma=np.ones_like(laws.sigma))
+        ways = []
+        for upward in (False, True):
+            if self.statistic == "range":
+                needed = known.critical_ranges(critical)
+            else:
+                needed = known.critical_sums(critical, upward)
+            ways.append((laws.seen(needed, z, upward), laws.reach(upward)))
+        missed = np.max([np.minimum(seen, reach) for seen, reach in ways], axis=0) / laws.weight
+        return np.where(np.isinf([seen for seen, _ in ways]).all(axis=0), np.inf, missed)
 
     def verdict(self, s: int, sure: Floats, detectable: Floats) -> Verdict:
         """In words. A direction needs a gap that would have been enough by itself, were errors as spread out as they look."""
@@ -246,6 +255,13 @@ def _cautions(family: Family, found: Look, cut: Segments) -> tuple[str, ...]:
     cautions = []
     if family.atoms.impossible:
         cautions.append(IMPOSSIBLE)
+    own = cut.own_too_small
+    if own:
+        more = f" and {len(own) - NAMED:,} more" if len(own) > NAMED else ""
+        cautions.append(
+            f"{len(own):,} of your own segments or groups {'is' if len(own) == 1 else 'are'} smaller than min_size and "
+            f"{'was' if len(own) == 1 else 'were'} not looked at: {', '.join(map(repr, own[:NAMED]))}{more}"
+        )
     if len(cut.found) == 1 and cut.too_small:
         cautions.append(
             f"all {cut.too_small:,} segments are smaller than min_size: only all rows together were looked at"

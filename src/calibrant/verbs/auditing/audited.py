@@ -44,7 +44,7 @@ class AuditedSegment(Record):
     adjusted: float
     """p-value that allows for all segments"""
     detectable: float | None
-    """smallest gap, either way, that would be seen with 80 % probability; None where no possible gap would be"""
+    """gap from which on all that are possible, either way, would be seen with 80 % probability; None where none would be"""
     verdict: Verdict
     same: tuple[str, ...] = ()
     """other descriptions of the same rows"""

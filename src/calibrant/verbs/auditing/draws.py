@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.detect.atoms import Atoms, cluster_codes, counts_rows
 from calibrant.detect.draws import content_seed
+from calibrant.interval import normal_quantile
 from calibrant.kernels.blocks import over_blocks
 from calibrant.kernels.null_draws import (
     STEP,
@@ -46,6 +48,12 @@ CLOSE = 1e-9
 
 HALVINGS = 60
 """Of an interval in search of a root: to the last digit."""
+
+NOTHING = 1e-30
+"""Standard deviation of a mean below which nothing is left to chance."""
+
+SCARCE = 1.0
+"""Surprises to be expected below which draws do not tell how far the errors of a segment may go."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +118,10 @@ class Laws:
     """standard deviation of the sum as the errors show it, its own or, relative to σ, those of all rows; σ at least"""
     erring: Floats | None
     """(ΣE²)² / ΣE⁴ over the sums of the clusters' errors: how many equal ones would vary as they do; None without clusters"""
+    cubes: Floats
+    """Σ w³p(1 − p)"""
+    room: Floats
+    """(2, 2, S): Σ w²c and Σ w³c, first for c = p, then for c = 1 − p; with clusters Σ(Σwc)² and 0"""
 
     def gap_scores(self, sums: Floats) -> Floats:
         """|z| of Σ(p − y), for the last axis over segments."""
@@ -128,9 +140,9 @@ class Laws:
         """By how much the errors vary more than the predictions say; never less than 1."""
         return np.divide(self.spread, self.sigma, out=np.ones_like(self.sigma), where=self.sigma > 0)
 
-    def critical_sums(self, z: float, upward: bool) -> Floats:
+    def critical_sums(self, z: float | Floats, upward: bool) -> Floats:
         """How far Σ(y − p) must lie above 0 (or below) to score z."""
-        return self.sigma * deviations(z, self.skew if upward else -self.skew) + self.step / 2
+        return self.sigma * np.maximum(deviations(z, self.skew if upward else -self.skew), 0.0) + self.step / 2
 
     def critical_ranges(self, z: float) -> Floats:
         """The range that scores z, by halving."""
@@ -139,7 +151,65 @@ class Laws:
             middle = (low + high) / 2
             short = range_scores(middle, self._sigma, self.skew) < z
             low, high = np.where(short, middle, low), np.where(short, high, middle)
-        return np.where(self.sigma > 0, high, np.inf)
+        return np.where(self.sigma > 0, high, 0.0)
+
+    @property
+    def scarce(self) -> NDArray[np.bool_]:
+        """Segments that hardly leave anything to chance, so that calibration says little about errors of a wrong model."""
+        if self.erring is not None:
+            return self.erring < SCARCE
+        return self.sigma**6 < SCARCE * self.cubes**2 + (self.sigma == 0)
+
+    @property
+    def half_a_hit(self) -> Floats:
+        """Half the weight of a row, on average over hits and misses: below it nothing is seen. 0 with clusters."""
+        return self.room[:, 0].sum(axis=0) / self.weight / 2 if self.erring is None else np.zeros_like(self.weight)
+
+    def reach(self, upward: bool) -> Floats:
+        """The largest possible Σ(y − p) above 0 (or below), on average."""
+        return self.weight - self.said if upward else self.said
+
+    def wrong(self, share: Floats, upward: bool) -> Laws:
+        """The same segments of a model that errs by `share` of its reach: every row is a sure hit (or miss) with that probability."""
+        left, (squares, cubes) = 1 - share, self.room[int(upward)]
+        variance = left**2 * self.sigma**2 + share * left * squares
+        if self.erring is not None:
+            return replace(self, sigma=np.sqrt(np.maximum(variance, self.sigma**2)))
+        side = -1 if upward else 1
+        third = side * left**3 * self.skew * self.sigma**3 + 3 * left**2 * share * self.cubes
+        third += share * left * (1 - 2 * left) * cubes
+        skew = np.divide(side * third, variance**1.5, out=np.zeros_like(third), where=_some(variance, self.weight))
+        return replace(self, sigma=np.sqrt(variance), skew=skew)
+
+    def farthest(self, sums: Floats, z: Floats, upward: bool) -> Floats:
+        """The largest mean above 0 (or below) that Σ(y − p) = `sums` does not refute; as if it varied as one of that size does.
+
+        Where sums refute every such mean, −∞.
+        """
+        side = 1 if upward else -1
+
+        def short(share: Floats) -> Floats:
+            wrong = self.wrong(share, upward)
+            wrong = replace(wrong, sigma=np.maximum(wrong.sigma, self.spread))
+            return self.reach(upward) * share - wrong.critical_sums(z, upward=not upward) - side * sums
+
+        share = last_below(short, len(sums))
+        return np.where(short(share) > 0, -np.inf, self.reach(upward) * share)
+
+    def seen(self, critical: Floats, z: float, upward: bool) -> Floats:
+        """The mean of Σ(y − p) above 0 (or below) from which on it exceeds what is critical with the probability below z; ∞ where none does.
+
+        Clusters are judged by the errors that they show: what is critical is told in units of these.
+        """
+        needed = np.maximum(critical, self.half_a_hit)
+
+        def short(share: Floats) -> Floats:
+            wrong = self.wrong(share, upward)
+            lost = wrong.sigma * deviations(z, -wrong.skew if upward else wrong.skew)
+            return self.reach(upward) * share - lost - needed * (1.0 if self.erring is None else wrong.sigma)
+
+        share = last_below(short, len(self.weight))
+        return np.where(share < 1, self.reach(upward) * share, np.inf)
 
     @property
     def _sigma(self) -> Floats:
@@ -147,7 +217,25 @@ class Laws:
 
     def _impossible(self, values: Floats, scores: Floats) -> Floats:
         """Where calibration leaves no error at all, any error is infinitely far."""
-        return np.where(self.sigma > 0, scores, np.where(np.abs(values) > 0, np.inf, 0.0))
+        return np.where(self.sigma > 0, scores, np.where(np.abs(values) > NOTHING * self.weight, np.inf, 0.0))
+
+
+def _some(variance: Floats, weight: Floats) -> NDArray[np.bool_]:
+    """Does the variance of a sum leave anything to chance?"""
+    return variance > (NOTHING * weight) ** 2
+
+
+def last_below(function: Callable[[Floats], Floats], n: int) -> Floats:
+    """The largest shares in [0, 1] up to which functions are at most 0, 0 where they are above; to a factor 2 first, then by halving."""
+    low = np.zeros(n)
+    for share in 2.0 ** np.arange(-HALVINGS, 1):
+        low = np.where(function(np.full(n, share)) <= 0, share, low)
+    high = np.minimum(2 * low, 1.0)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        below = function(middle) <= 0
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return low
 
 
 def laws_of(family: Family) -> Laws:
@@ -156,25 +244,42 @@ def laws_of(family: Family) -> Laws:
     p, unit, count, hits = atoms.p, atoms.unit, atoms.count, atoms.hits
     own = atoms.variance
     squares = unit**2 * (count * p**2 + hits * (1 - 2 * p))  # Σ w²(p − y)² of each atom
-    columns = np.stack([atoms.weight, atoms.weight * p, unit * hits, own, unit * (1 - 2 * p) * own, squares], axis=1)
+    heavy = unit * atoms.weight
+    columns = np.stack(
+        [
+            atoms.weight, atoms.weight * p, unit * hits, own, unit * (1 - 2 * p) * own, squares,
+            unit * own, heavy * p, unit * heavy * p, heavy * (1 - p), unit * heavy * (1 - p),
+        ],
+        axis=1,
+    )  # fmt: skip
     sums = np.zeros((n, columns.shape[1]))
     add_members(columns, family.members, family.starts, sums)
-    weight, said, happened, variance, third, squares = sums.T
-    sigma = np.sqrt(variance)
+    weight, said, happened, variance, third, squares, cubes = sums.T[:7]
+    room = sums.T[7:].reshape(2, 2, n)
+    sigma = np.sqrt(np.where(_some(variance, weight), variance, 0.0))
     step = np.full(n, 0.0 if atoms.fixed else 1.0)
     if atoms.cluster is not None:
-        powers = np.zeros((n, 2))
-        scratch = np.zeros(int(atoms.cluster.max()) + 1)
-        cluster_powers(atoms.errors, atoms.cluster, family.members, family.starts, scratch, powers)
-        sigma, fourth = np.sqrt(powers[:, 0]), powers[:, 1]
-        erring = np.divide(sigma**4, fourth, out=np.zeros(n), where=fourth > 0)
-        return Laws(weight, said, happened, sigma, np.zeros(n), np.zeros(n), sigma, erring)
+        square, fourth = _cluster_powers(family, atoms.errors)
+        sigma, flat = np.sqrt(np.where(_some(square, weight), square, 0.0)), np.zeros(n)
+        erring = np.divide(sigma**4, fourth, out=np.zeros(n), where=sigma > 0)
+        room = np.stack([[_cluster_powers(family, unit * c)[0], flat] for c in (p, 1 - p)])
+        return Laws(weight, said, happened, sigma, flat, flat, sigma, erring, flat, room)
     skew = np.divide(third, sigma**3, out=np.zeros(n), where=sigma > 0)
     everywhere = columns.sum(axis=0)
-    pooled = max(1.0, float(everywhere[5] / everywhere[3])) if everywhere[3] > 0 else 1.0
+    pooled = max(1.0, float(everywhere[5] / everywhere[3])) if _some(everywhere[3], everywhere[0]) else 1.0
     if not atoms.fixed:
         squares = np.maximum(squares - (said - happened) ** 2 / weight, 0.0)
-    return Laws(weight, said, happened, sigma, skew, step, np.sqrt(np.maximum(pooled * variance, squares)), None)
+    return Laws(
+        weight, said, happened, sigma, skew, step, np.sqrt(np.maximum(pooled * variance, squares)), None, cubes, room
+    )
+
+
+def _cluster_powers(family: Family, values: Floats) -> Floats:
+    """Σ of the squares and of the fourth powers of the clusters' sums, in each segment."""
+    powers = np.zeros((family.n_segments, 2))
+    cluster = np.asarray(family.atoms.cluster)
+    cluster_powers(values, cluster, family.members, family.starts, np.zeros(int(cluster.max()) + 1), powers)
+    return powers.T
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -276,6 +381,16 @@ def critical_score(scores: Floats, level: float) -> float:
     return float(np.partition(largest, place)[place])
 
 
+def joint_scores(scores: Floats, scarce: NDArray[np.bool_], level: float) -> Floats:
+    """How far gaps may vary: as the draws tell, and where they cannot, with an equal share of the errors that are allowed (Bonferroni)."""
+    alone = 1 - (1 - level) / len(scarce)
+    if scarce.all():
+        return np.full(len(scarce), normal_quantile(alone))
+    together = 1 - (1 - level) * (1 - scarce.mean())
+    drawn_ = critical_score(scores[:, ~scarce], together)
+    return np.where(scarce, normal_quantile(alone), max(drawn_, normal_quantile(together)))
+
+
 def critical_place(total: int, level: float) -> int:
     """Where it lies in the order of `total` scores."""
     return min(math.ceil((level - CLOSE) * total), total - 1)
@@ -295,8 +410,8 @@ class Look:
     alone: Floats
     """p-value of each segment as if there were no other"""
     judged: Judged
-    critical_gap: float
-    """score that no gap of a calibrated model reaches, with probability `level`"""
+    reaching: Floats
+    """scores up to which gaps may vary, so that all do with probability `level`"""
 
 
 def look(family: Family, statistic: str, level: float, n_draws: int, seed: int) -> Look:
@@ -309,7 +424,5 @@ def look(family: Family, statistic: str, level: float, n_draws: int, seed: int) 
         scores = courses if statistic == "range" else np.maximum(gaps, courses)
         ranges, observed = courses[0], found.ranges[0]
     alone = (scores >= scores[0] * (1 - CLOSE)).mean(axis=0)
-    critical_gap = critical_score(gaps, level)
-    return Look(
-        laws, found.sums[0], observed, gaps[0], ranges, scores[0], alone, step_down(scores, level), critical_gap
-    )
+    judged, reaching = step_down(scores, level), joint_scores(gaps, laws.scarce, level)
+    return Look(laws, found.sums[0], observed, gaps[0], ranges, scores[0], alone, judged, reaching)

@@ -60,7 +60,7 @@ class Segment:
 
     @property
     def name(self) -> str:
-        return " & ".join(self.conditions) or ALL
+        return _name(self.conditions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +74,8 @@ class Segments:
     """a row of each cell"""
     columns: tuple[Column, ...]
     too_small: int
+    own_too_small: tuple[str, ...]
+    """those among them that were asked for by name or by group"""
     stopped: int | None
     """conditions of the segments of which there were more than asked for; None if there were not"""
 
@@ -120,14 +122,22 @@ def segments_of(
     stages: list[list[tuple[int, ...]]] = [[()], [(k,) for k in range(len(columns), len(every))]]
     stages += [list(combinations(range(len(columns)), d)) for d in range(1, depth + 1)]
     found: dict[tuple[float, ...], Segment] = {}
+    named_so: dict[str, tuple[float, ...]] = {}
+    own_too_small: list[str] = []
     too_small, asked = 0, 0
     stopped: int | None = None
     for stage, crossings in enumerate(stages):
         few, large = _candidates(every, firsts, crossings, size, marks, least if stage else 0)
-        too_small += few
+        too_small += len(few)
+        own_too_small += [_name(_conditions(every, *each)) for each in few] if stage == 1 else []
         for key, segment in large:
+            name = segment.name
+            if named_so.setdefault(name, key) != key:
+                raise InputError(
+                    "segments", "must have different names", f"two of them are called {name!r}", "Rename yours"
+                )
             if key in found:
-                found[key].same.append(segment.name)
+                found[key].same += [name] if name not in (found[key].name, *found[key].same) else []
             elif stage < 2 or len(found) - asked < most:
                 found[key] = segment
             else:
@@ -135,7 +145,7 @@ def segments_of(
         if stopped is not None:
             break
         asked = len(found) if stage < 2 else asked
-    return Segments(tuple(found.values()), cells, firsts, every, too_small, stopped)
+    return Segments(tuple(found.values()), cells, firsts, every, too_small, tuple(own_too_small), stopped)
 
 
 def _candidates(
@@ -145,12 +155,13 @@ def _candidates(
     size: Floats,
     marks: Floats,
     least: float,
-) -> tuple[int, list[tuple[tuple[float, ...], Segment]]]:
-    """How many levels of the crossings are too small; and the others, large ones first, each with a mark that only the same rows share.
+) -> tuple[list[tuple[tuple[int, ...], int]], list[tuple[tuple[float, ...], Segment]]]:
+    """The levels of the crossings that are too small; and the others, large ones first, each with a mark that only the same rows share.
 
     Marks are sums of random whole numbers, exact in floats; two of them leave no room for chance.
     """
-    few, found = 0, []
+    few: list[tuple[tuple[int, ...], int]] = []
+    found = []
     for chosen in crossings:
         levels, n_levels = _crossed(columns, firsts, chosen)
         inside = np.flatnonzero(levels >= 0)
@@ -159,7 +170,8 @@ def _candidates(
             np.bincount(levels, each[inside], n_levels) if n_levels > 1 else np.array([each[inside].sum()])
             for each in (size, *marks)
         ]
-        few += int(((sums[0] > 0) & (sums[0] < least)).sum())
+        there = (sums[0] > 0) | (n_levels == 1)  # a mask may be empty
+        few += [(chosen, level) for level in np.flatnonzero(there & (sums[0] < least)).tolist()]
         for level in np.flatnonzero((sums[0] >= least) & (sums[0] > 0)).tolist():
             segment = Segment(_conditions(columns, chosen, level), chosen, level, float(sums[0][level]))
             found.append((tuple(float(each[level]) for each in sums), segment))
@@ -176,6 +188,10 @@ def _crossed(columns: Sequence[Column], firsts: NDArray[np.intp], chosen: tuple[
         levels = np.where((levels < 0) | (codes < 0), -1, levels.astype(np.int64) * own + codes)
         n_levels *= own
     return levels, n_levels
+
+
+def _name(conditions: tuple[str, ...]) -> str:
+    return " & ".join(conditions) or ALL
 
 
 def _conditions(columns: Sequence[Column], chosen: tuple[int, ...], level: int) -> tuple[str, ...]:
@@ -221,6 +237,8 @@ def mask_columns(segments: Any, kept: Any, n: int) -> list[Column]:
         raise InputError(
             "segments", "must be a dict of names and masks", f"it is a {type(segments).__name__}", "Or pass features"
         )
+    if not segments:
+        raise InputError("segments", "must hold at least one name and mask", "it is empty")
     found = []
     for name, mask in segments.items():
         array = _of_rows(mask, f"segments[{name!r}]", n)
@@ -242,17 +260,21 @@ def feature_column(name: Any, values: NDArray[Any], counts: Floats, n_bins: int)
     whole = len(distinct) <= FEW_VALUES and bool((distinct == np.floor(distinct)).all())
     if whole or len(distinct) <= n_bins:
         codes = np.where(there, np.searchsorted(distinct, numbers), -1)
-        return _with_missing(name, codes, tuple(f"{name} = {value:g}" for value in distinct), there)
+        return _with_missing(name, codes, tuple(f"{name} = {told}" for told in _told(distinct, "g")), there)
     inner = np.quantile(numbers[there], np.arange(1, n_bins) / n_bins, weights=counts[there], method="inverted_cdf")
     edges = np.unique(inner[inner < distinct[-1]])
     codes = np.where(there, np.searchsorted(edges, numbers, side="left"), -1)
     return _with_missing(name, codes, _bin_names(name, edges), there)
 
 
+def _told(values: Floats, form: str) -> list[str]:
+    """Numbers in few digits, or in all if different ones would look the same."""
+    told = [format(value, form) for value in values]
+    return told if len(set(told)) == len(told) else [repr(float(value)).removesuffix(".0") for value in values]
+
+
 def _bin_names(name: Any, edges: Floats) -> tuple[str, ...]:
-    told = [f"{edge:.6g}" for edge in edges]
-    if len(set(told)) < len(told):
-        told = [repr(float(edge)) for edge in edges]
+    told = _told(edges, ".6g")
     between = [f"{low} < {name} ≤ {high}" for low, high in pairwise(told)]
     return (f"{name} ≤ {told[0]}", *between, f"{name} > {told[-1]}")
 
@@ -301,7 +323,9 @@ def _named_columns(features: Any) -> Iterator[tuple[Any, Any]]:
     names = features.dtype.names if isinstance(features, np.ndarray) else column_names(features)
     if isinstance(features, Mapping):
         names = tuple(features)
-    if not names:
+    if names is not None and len(names) == 0:
+        raise InputError("features", "must hold at least one column", "it is empty")
+    if names is None:
         raise InputError(
             "features",
             "must be a dict of columns, a table or a structured array",

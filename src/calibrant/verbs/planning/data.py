@@ -18,6 +18,9 @@ from calibrant.simulate.fitting import fit_world
 from calibrant.simulate.world import BetaWorld, EmpiricalWorld, ScoreWorld
 from calibrant.verbs.planning.sample_size import Variance
 
+NOTHING = 1e-12
+"""Mean of p(1 − p) below which no plan is made: a surprise in more rows than anyone has."""
+
 ROWS_FOR_SPREAD = 1 << 17
 """Rows drawn from a world to learn how much a score varies."""
 
@@ -53,6 +56,16 @@ class Like:
         if statistic == "binned":
             return world.true_error(2 if norm == 2 else 1)
         return abs(self.rate - world.scores.mean(lambda p, _: p))
+
+    def largest_error(self, statistic: str, norm: int) -> float:
+        """The most that can be wrong where these scores are said: each could always happen, or never."""
+        if self.world is None:
+            return 0.5
+        scores = self.world.scores
+        if statistic != "binned":
+            mean = scores.mean(lambda p, _: p)
+            return max(mean, 1 - mean)
+        return float(scores.mean(lambda p, q: np.maximum(p, q) ** norm) ** (1 / norm))
 
     def erring(self, error: float, statistic: str, norm: int) -> ScoreWorld:
         """The world given, or one with these scores and this error: p^d happens where p is said."""
@@ -102,6 +115,8 @@ def like_these(predictions: Any, world: Any, mean_variance: Any, view: Any) -> L
 
 def _like_variance(mean_variance: Any) -> Like:
     v = 0.25 if mean_variance is None else check_positive("mean_variance", mean_variance)
+    if v < NOTHING:
+        raise InputError("mean_variance", f"must be at least {NOTHING:g}", f"it is {v:g}: nothing is left to chance")
     if v > 0.25:
         raise InputError("mean_variance", "must be at most 1/4, the largest p(1 − p)", f"it is {v:g}")
     if v == 0.25:
@@ -131,6 +146,6 @@ def _like_predictions(predictions: Predictions, view: Any) -> Like:
 
 def _variance_of(world: ScoreWorld) -> Variance:
     variance = Variance(world.scores)
-    if not variance.mean() > 0:
-        raise InputError("predictions", "must not all be 0 or 1", "they leave nothing to chance")
+    if variance.mean() < NOTHING:
+        raise InputError("predictions", "must not all be 0 or 1, or next to it", "they leave nothing to chance")
     return variance

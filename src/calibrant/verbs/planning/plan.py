@@ -220,6 +220,8 @@ def plan(
 def _check_goal(error: Any, width: Any, n: Any) -> None:
     if error is not None and (isinstance(error, bool) or error != 0):
         check_positive("error", error)
+        if error >= 1:
+            raise InputError("error", "must be below 1", f"it is {error:g}")
     if width is not None:
         check_positive("width", width)
     if n is not None:
@@ -234,18 +236,21 @@ def _test_plan(
     law, title = _test_law(statistic, norm, like.variance)
     if n is None:
         error = _to_find(error, statistic, norm, like)
+        _check_possible(error, statistic, norm, like)
         rows = law.needed(error, power, level)
     else:
         rows = n
         if error is None and like.own:
             error = like.own_error(statistic, norm) or None
-    smallest = law.detectable(rows, power, level)
-    at = min(smallest if error is None else error, 1.0)
+        _check_possible(error, statistic, norm, like)
+    most, smallest = like.largest_error(statistic, norm), law.detectable(rows, power, level)
+    smallest = smallest if smallest <= most else math.inf
+    at = min(smallest, most) if error is None else error
     if n is None:
         x = _sizes_around(rows)
         y = [law.power(int(size), at, level) for size in x]
     else:
-        x = np.linspace(0.0, min(2 * max(smallest, at), 1.0), POINTS)
+        x = np.linspace(0.0, min(2 * max(smallest, at), most), POINTS)
         y = [law.power(rows, size, level) for size in x]
     assumptions, cautions = _bins_told(statistic, rows, like)
     return Plan(
@@ -285,6 +290,13 @@ def _to_find(error: float | None, statistic: str, norm: int, like: Like) -> floa
     if error < SMALLEST:
         raise InputError("error", "must be positive", "it is 0, which no test can find")
     return error
+
+
+def _check_possible(error: float | None, statistic: str, norm: int, like: Like) -> None:
+    """No error is larger than what it would be if all that is said never happened, or always did."""
+    most = like.largest_error(statistic, norm)
+    if error is not None and error > most + SMALLEST:
+        raise InputError("error", f"must be at most {most:.4g}, all that is possible here", f"it is {error:.4g}")
 
 
 def _by_normal_law(
@@ -332,6 +344,8 @@ def _width_plan(
     measured = statistic in ("binned", "kuiper")
     if measured and error is None:
         error = like.own_error(statistic, norm) if like.own else 0.0
+    if measured:
+        _check_possible(error, statistic, norm, like)
     law, title = _width_law(statistic, error, norm, like)
     rows = law.needed(width, 1 - level) if width is not None else int(n or 0)
     sizes = _sizes_around(rows)

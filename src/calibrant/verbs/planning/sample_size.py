@@ -31,6 +31,9 @@ from calibrant.simulate.world import ScoreWorld
 Floats = NDArray[np.float64]
 
 NORMAL = NormalDist()
+FAR = 100.0
+"""Standard deviations beyond which a normal variable is never seen."""
+
 MOST_ROWS = 10**15
 """A plan that needs more is refused."""
 
@@ -136,6 +139,7 @@ class AbsoluteLaw(TestLaw):
         def mean(v: Floats) -> Floats:
             sd = np.sqrt(v * bins / n)
             far = np.divide(error, sd, out=np.full(sd.shape, np.inf if error else 0.0), where=sd > 0)
+            far = np.minimum(far, FAR)
             found: Floats = sd * np.sqrt(2 / np.pi) * np.exp(-(far**2) / 2) + error * erf(far / np.sqrt(2))
             return found
 
