@@ -108,3 +108,23 @@ def test_what_lies_beyond_the_limits_widens_the_interval_and_weakens_the_claim(r
     assert (wide.low, wide.high) == pytest.approx((narrow.low - 0.1, narrow.high + 0.2))
     assert plain.p_value() < wider.p_value()
     assert LimitedMean.of(np.full(50, -0.1), None, Limits(-0.1, -0.1, 0.0, 0.2, ("told",))).p_value() == 1.0
+
+
+@pytest.mark.parametrize("share", [0.0, 0.004, 0.3])
+def test_moments_alone_give_no_narrower_an_interval(rng, share):
+    """Zeros and ones are told by their moments; of anything else they tell less."""
+    x = (rng.random(3000) < share).astype(float)
+    limits = Limits(0.0, 1.0)
+    (exact, _), (told, _) = (
+        found.interval(0.95)
+        for found in (LimitedMean.of(x, None, limits), LimitedMean.of_moments(moments_of(x, None), limits))
+    )
+    assert told.high == pytest.approx(exact.high, rel=2e-3)
+    assert told.low <= exact.low + 1e-9
+    y = x * rng.random(3000) * 0.5
+    (exact, _), (told, _) = (
+        found.interval(0.95)
+        for found in (LimitedMean.of(y, None, limits), LimitedMean.of_moments(moments_of(y, None), limits))
+    )
+    assert told.high >= exact.high - 1e-6
+    assert told.low <= exact.low + 1e-6

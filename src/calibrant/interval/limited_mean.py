@@ -45,8 +45,10 @@ class LimitedMean:
     """
 
     seen: Moments
-    values: Floats
-    weights: Floats
+    below: tuple[Floats, Floats]
+    """values and weights that the lower end is made of"""
+    above: tuple[Floats, Floats]
+    """and the upper one"""
     limits: Limits
 
     @classmethod
@@ -62,7 +64,16 @@ class LimitedMean:
         x = np.asarray(values[kept], dtype=np.float64)
         w = np.ones(len(x)) if weights is None else np.asarray(weights[kept], dtype=np.float64)
         ends = min(limits.least, float(x.min())), max(limits.most, float(x.max()))
-        return cls(seen, *_pooled(x, w), replace(limits, least=ends[0], most=ends[1]))
+        cells = _pooled(x, w)
+        return cls(seen, cells, cells, replace(limits, least=ends[0], most=ends[1]))
+
+    @classmethod
+    def of_moments(cls, seen: Moments, limits: Limits) -> LimitedMean | Moments:
+        """The same where the rows are not at hand: as if all that varies came from rows at the limit, which is the worst case."""
+        reach = max(limits.most - seen.mean, seen.mean - limits.least)
+        if seen.error is None or not np.isfinite(reach) or enough(seen, reach):
+            return seen
+        return cls(seen, _two_values(seen, limits.least), _two_values(seen, limits.most), limits)
 
     @property
     def mean(self) -> float:
@@ -79,8 +90,9 @@ class LimitedMean:
     def interval(self, level: float) -> tuple[Interval, tuple[str, ...]]:
         """The interval and cautions."""
         z, limits = normal_quantile(check_level(level)), self.limits
-        low = 0.0 - value_beyond(-self.values, self.weights, -limits.least, z) - limits.below
-        high = value_beyond(self.values, self.weights, limits.most, z) + limits.above
+        (fewer, low_weights), (more, high_weights) = self.below, self.above
+        low = 0.0 - value_beyond(-fewer, low_weights, -limits.least, z) - limits.below
+        high = value_beyond(more, high_weights, limits.most, z) + limits.above
         cautions = limits.cautions if self.seen.whole else (*limits.cautions, NOT_WHOLE)
         return Interval(min(low, self.mean), max(high, self.mean), level, METHOD), cautions
 
@@ -90,8 +102,8 @@ class LimitedMean:
             return 1.0
         limits = self.limits
         if self.mean > 0:
-            return min(1.0, 2 * tail_beyond(-self.values, self.weights, -limits.least, -limits.below))
-        return min(1.0, 2 * tail_beyond(self.values, self.weights, limits.most, -limits.above))
+            return min(1.0, 2 * tail_beyond(-self.below[0], self.below[1], -limits.least, -limits.below))
+        return min(1.0, 2 * tail_beyond(*self.above, limits.most, -limits.above))
 
 
 def gap_limits(probs: NDArray[Any], weights: NDArray[Any] | None = None) -> Limits:
@@ -111,6 +123,15 @@ def mean_with_interval(
     """Weighted mean, its interval and cautions; Student's unless no row can lie outside of `limits`. A weight of w counts as w rows."""
     found = moments_of(values, weights) if limits is None else LimitedMean.of(values, weights, limits)
     return (found.mean, *found.interval(level))
+
+
+def _two_values(seen: Moments, limit: float) -> tuple[Floats, Floats]:
+    """One at the limit and another one, with the mean and the spread of what was seen."""
+    variance, away = seen.squares / seen.weight, limit - seen.mean
+    if variance == 0 or away == 0:
+        return np.array([seen.mean]), np.array([seen.weight])
+    share = variance / (variance + away**2)
+    return np.array([seen.mean - variance / away, limit]), seen.weight * np.array([1 - share, share])
 
 
 def _pooled(values: Floats, weights: Floats) -> tuple[Floats, Floats]:

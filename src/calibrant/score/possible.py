@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-MOST_NUMBERS = 1 << 21
+MOST_NUMBERS = 1 << 23
 """Rows times classes up to which all that may happen is looked at; beyond, a limit that holds for any row must do."""
 
 CELLS = 1024
@@ -113,7 +113,7 @@ def limited_mean(score: Score, predictions: Predictions, view: Any, seen: Moment
         return scored_rows(score, predictions, view).mean()
     if not np.isfinite(reach):
         return seen
-    return LimitedMean.of(score.rows(predictions, view), predictions.weights, Limits(score.infimum, reach), seen)
+    return LimitedMean.of_moments(seen, Limits(score.infimum, reach))
 
 
 def limited_pair(
@@ -133,7 +133,5 @@ def limited_pair(
         return (*found, new.blended(old, b, -a).mean())
     if not np.isfinite(reach):
         return seen
-    old_rows, new_rows = (score.rows(said) for said in (before, after))
-    rows = (old_rows, new_rows, new_rows - old_rows)
     limits = (*[Limits(score.infimum, reach)] * 2, Limits(-reach, reach))
-    return tuple(LimitedMean.of(x, before.weights, ends, s) for x, ends, s in zip(rows, limits, seen, strict=True))
+    return tuple(LimitedMean.of_moments(each, ends) for each, ends in zip(seen, limits, strict=True))
