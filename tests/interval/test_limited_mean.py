@@ -128,3 +128,9 @@ def test_moments_alone_give_no_narrower_an_interval(rng, share):
     )
     assert told.high >= exact.high - 1e-6
     assert told.low <= exact.low + 1e-6
+
+
+def test_a_mean_beyond_its_limit_has_students_interval():
+    """A log score may be worse than its predictions make credible."""
+    seen = moments_of(np.linspace(60, 70, 50), None)
+    assert LimitedMean.of_moments(seen, Limits(0.0, 20.0)) == seen

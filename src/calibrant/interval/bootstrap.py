@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count, check_level
 from calibrant.interval.calibration_error import KEPT, METHOD, error_ends
-from calibrant.interval.error_path import path_of
+from calibrant.interval.error_path import ErrorPath, path_of
 from calibrant.interval.inversion import inverted
 from calibrant.kernels.binned_law import Law
 from calibrant.kernels.error_path import bounded_log_odds
@@ -79,11 +79,12 @@ def interval_of(
     event = predictions.event(asked)
     if event.weights is not None:
         raise InputError("weights", "cannot be used with inversion", advice="Repeat rows, or pass method='bootstrap'")
-    ends = _worlds(estimator, event, seen.value, level, draws, seed)
+    path = path_of(event)
+    ends = _worlds(estimator, event, path, seen.value, level, draws, seed)
     norm = seen.settings.get("norm")
     if norm in (1, 2):
         power = 1 if seen.settings.get("root", True) else norm
-        ends = (*ends, *(end**power for end in error_ends(path_of(event), norm, level)))
+        ends = (*ends, *(end**power for end in error_ends(path, norm, level)))
     return replace(seen, interval=Interval(min(ends), max(ends), float(level), METHOD))
 
 
@@ -94,9 +95,11 @@ def _asked(estimator: Estimator, predictions: Predictions, view: Any) -> Estimat
     return found
 
 
-def _worlds(estimator: Estimator, event: Event, seen: float, level: float, draws: int, seed: Any) -> tuple[float, ...]:
+def _worlds(
+    estimator: Estimator, event: Event, path: ErrorPath, seen: float, level: float, draws: int, seed: Any
+) -> tuple[float, ...]:
     """Ends of the interval by drawing labels in each world; the same random numbers everywhere, so that laws move smoothly."""
-    path, p = path_of(event), event.probs.astype(np.float64)
+    p = event.probs.astype(np.float64)
     logit = bounded_log_odds(p)
     away = np.interp(logit, path.logit, path.away)
     laws: dict[float, Law] = {}

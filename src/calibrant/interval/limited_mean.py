@@ -73,6 +73,8 @@ class LimitedMean:
         reach = max(limits.most - seen.mean, seen.mean - limits.least)
         if seen.error is None or not np.isfinite(reach) or enough(seen, reach):
             return seen
+        if not limits.least <= seen.mean <= limits.most:
+            return seen  # rows lie beyond what was thought possible
         return cls(seen, _two_values(seen, limits.least), _two_values(seen, limits.most), limits)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +115,17 @@ def limited_mean(score: Score, predictions: Predictions, view: Any, seen: Moment
     if not np.isfinite(reach):
         return seen
     return LimitedMean.of_moments(seen, Limits(score.infimum, reach))
+
+
+def mean_of_rows(score: Score, like: Predictions, view: Any, seen: Moments) -> Callable[[float], LimitedMean | Moments]:
+    """The same of any number of rows like these."""
+    if few(like):
+        return scored_rows(score, like, view).of_rows
+
+    def mean(n: float) -> LimitedMean | Moments:
+        return LimitedMean.of_moments(seen.of_rows(n), Limits(score.infimum, score.largest(int(n), like.n_classes)))
+
+    return mean
 
 
 def limited_pair(

@@ -335,6 +335,14 @@ def test_a_score_is_as_wide_as_it_would_be():
         assert found.reached == pytest.approx(interval.high - interval.low, rel=1e-9)
 
 
+def test_a_score_of_a_large_table_is_as_wide_as_it_would_be(monkeypatch):
+    _, test = cal.example()
+    monkeypatch.setattr("calibrant.score.possible.MOST_NUMBERS", 1000)
+    found = plan(n=test.n, statistic="brier", predictions=test)
+    interval = cal.brier_score(test).interval
+    assert found.reached == pytest.approx(interval.high - interval.low, rel=1e-9)
+
+
 def test_a_rate_is_as_wide_as_it_would_be(rng):
     rows = cal.Predictions((rng.random(500) < 0.2).astype(int), np.full(500, 0.2))
     found = plan(n=500, statistic="rate", predictions=rows)
@@ -388,7 +396,7 @@ def test_the_width_is_near_the_simulated_one(options):
 
 def test_widths_of_errors_without_a_world():
     """Rows that say ½ and happen half the time, or less."""
-    assert 150 < plan(width=0.1, norm=1).n < 400  # a calibrated model's gap of 2 · √(1/4n) would take 400
+    assert 150 < plan(width=0.1, norm=1).n < 400  # its upper end lies some three standard deviations √(1/4n) away
     assert plan(width=0.1, norm=1, error=0.1).n > plan(width=0.1, norm=1).n
     assert plan(width=0.1, statistic="kuiper", error=0.1).n > plan(width=0.1, statistic="kuiper").n
     with_rows = plan(width=0.05, norm=1, error=0.03, mean_variance=0.1)

@@ -18,7 +18,7 @@ from calibrant.problems import InputError
 from calibrant.results import Line, Record, Table, kind, number
 from calibrant.score import SCORES
 from calibrant.score.passes import score_moments
-from calibrant.score.possible import few, scored_rows
+from calibrant.score.possible import mean_of_rows
 from calibrant.simulate.world import ScoreWorld
 from calibrant.verbs.planning.check import AROUND, PlanCheck, checked_power, checked_width, interval_estimate, shown
 from calibrant.verbs.planning.data import Like, like_these
@@ -384,12 +384,10 @@ def _width_law(statistic: str, error: float | None, norm: int, like: Like) -> tu
         return RateWidth(like.rate), TITLES["rate"]
     rule, rows = SCORES[statistic], like.rows()
     view = "canonical" if like.whole else like.view
-    found = rule.moments(rows, view)
-    if found.error is None:
-        raise InputError("statistic", "must be finite on these data", f"the {rule.title} is {found.mean}")
-    if few(rows):
-        return MeanWidth(scored_rows(rule, rows, view).of_rows), rule.title
-    return MeanWidth(score_moments(rule, rows, view).of_rows), rule.title
+    seen = score_moments(rule, rows, view)
+    if seen.error is None:
+        raise InputError("statistic", "must be finite on these data", f"the {rule.title} is {seen.mean}")
+    return MeanWidth(mean_of_rows(rule, rows, view, seen)), rule.title
 
 
 def _checked(found: Plan, statistic: str, norm: int, like: Like, replications: int, rng: int) -> Plan:
