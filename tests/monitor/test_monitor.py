@@ -267,8 +267,9 @@ def test_what_it_refuses(rng):
     monitor = watched([0, 1], [0.2, 0.7])
     with pytest.raises(InputError, match="weights cannot be used in a monitor"):
         monitor.update(Predictions([0, 1], [0.2, 0.7], weights=[1, 2]))
+    top = MonitorState("top", n=1, block_rows=[1], block_sums=np.zeros((1, N_BETS)), block_values=[1.0])
     with pytest.raises(InputError, match="'top' needs one column a class"):
-        Monitor(state=MonitorState("top", n=1, block_rows=[1], block_sums=np.zeros((1, N_BETS)))).update([0], [0.3])
+        Monitor(state=top).update([0], [0.3])
     third = watched([0, 1, 2], np.eye(3) * 0.7 + 0.1, view="class 1")
     with pytest.raises(InputError, match="labels must answer the view 'class 1'; these are 'class dog'"):
         third.update(Predictions(["cat"], [[0.5, 0.3, 0.2]], classes=["cat", "dog", "eel"]))
@@ -311,8 +312,10 @@ def test_groups_of_several_rows_are_told(rng):
     assert Monitor().update(once).cautions == ()
 
 
-def test_a_state_saved_before_groups_were_told_is_read(rng):
+@pytest.mark.parametrize(("lost", "told"), [("grouped", "grouped is missing"), ("block_values", "different numbers")])
+def test_a_state_that_lacks_something_is_refused(rng, lost, told):
     p = rng.random(50)
     saved = json.loads(watched(rng.random(50) < p, p).to_json())
-    del saved["grouped"]
-    assert Monitor.from_json(json.dumps(saved)).cautions == ()
+    del saved[lost]
+    with pytest.raises(MapError, match=told):
+        Monitor.from_json(json.dumps(saved))

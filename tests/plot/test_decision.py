@@ -12,12 +12,6 @@ from calibrant.verbs.selective import selective_risk
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
-figures = pytest.importorskip("matplotlib.figure")
-
-
-@pytest.fixture
-def ax():
-    return figures.Figure().subplots()
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,6 @@ from calibrant.plot.evidence import evidence
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
-figures = pytest.importorskip("matplotlib.figure")
-
-
-@pytest.fixture
-def ax():
-    return figures.Figure().subplots()
 
 
 def watched(rng, wrong_from):

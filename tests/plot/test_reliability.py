@@ -13,17 +13,11 @@ from calibrant.plot.reliability import DIAGONAL, STRIP_FLOOR
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
-figures = pytest.importorskip("matplotlib.figure")
 
 
 @pytest.fixture(scope="module")
 def diagnosis() -> cal.Diagnosis:
     return cal.diagnose(cal.example()[1], name="digits")
-
-
-@pytest.fixture
-def ax():
-    return figures.Figure().subplots()
 
 
 def curve_lines(ax):

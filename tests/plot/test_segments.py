@@ -12,7 +12,6 @@ from calibrant.verbs.auditing.audit import audit
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
-figures = pytest.importorskip("matplotlib.figure")
 
 
 @pytest.fixture(scope="module")
@@ -21,11 +20,6 @@ def found():
     p, team = rng.random(3000), rng.choice(["a", "b", "c", "d"], 3000, p=[0.05, 0.15, 0.3, 0.5])
     y = rng.random(3000) < np.where(team == "c", p**2, p)
     return audit(cal.Predictions(y, p), groups=team, n_draws=199)
-
-
-@pytest.fixture
-def ax():
-    return figures.Figure().subplots()
 
 
 def lines_of(ax):

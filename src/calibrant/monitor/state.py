@@ -61,13 +61,15 @@ class MonitorState(Record):
     restart_peak: float = 0.0
     contradicted: int = 0
     """predictions of exactly 0 or 1 that did not come true"""
-    grouped: int = field(default_factory=int)
+    grouped: int = 0
     """rows that came with groups of several rows"""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "block_marks", tuple(self.block_marks))
         object.__setattr__(self, "block_sums", np.asarray(self.block_sums, dtype=np.float64).reshape(-1, N_BETS))
         self._hold("wealth", "restarted", "block_sums", "block_rows", "block_values")
+        if not len(self.block_sums) == len(self.block_rows) == len(self.block_values):
+            raise ValueError("its blocks have sums, rows and values of different numbers")
 
     @property
     def sums(self) -> Floats:
