@@ -14,7 +14,7 @@ Function = Callable[[Floats], Floats]
 def lobatto(n: int) -> tuple[Floats, Floats]:
     """Nodes and weights of the rule of n points that has both ends among them."""
     legendre = np.polynomial.Legendre.basis(n - 1)
-    nodes = np.concatenate([[-1.0], legendre.deriv().roots(), [1.0]])
+    nodes = np.concatenate([[-1.0], legendre.deriv().roots().real, [1.0]])
     return nodes, 2 / (n * (n - 1) * legendre(nodes) ** 2)
 
 
