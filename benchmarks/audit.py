@@ -11,7 +11,7 @@ import numpy as np
 
 import calibrant as cal
 from benchmarks.harness import Report
-from calibrant.kernels.blocks import n_cores
+from calibrant.kernels.rows.blocks import n_cores
 from calibrant.verbs.auditing.audit import audit
 
 ROWS, SEGMENTS = 1_000_000, 1000

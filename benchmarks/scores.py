@@ -13,7 +13,7 @@ import numpy as np
 
 import calibrant as cal
 from benchmarks.harness import Report
-from calibrant.kernels.blocks import n_cores
+from calibrant.kernels.rows.blocks import n_cores
 from calibrant.maps import TemperatureMap
 
 ROWS = 10_000_000

@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from calibrant import EqualMass, Predictions
-from calibrant.interval import cumulative_interval, simultaneous_band
-from calibrant.interval.calibration_error import error_ends
-from calibrant.interval.error_path import path_of
-from calibrant.interval.squared_error import cube_root, squared_ends
+from calibrant.infer import cumulative_interval, simultaneous_band
+from calibrant.infer.error import error_ends
+from calibrant.infer.error_path import path_of
+from calibrant.infer.squared import cube_root, squared_ends
 from calibrant.simulate import NAMED_WORLDS, ShapeWorld, calibrated_world, named_world, power_world
 
 RESULTS = Path(__file__).parent / "results" / "coverage.md"

@@ -21,21 +21,22 @@ from scipy.special import expit, logit, ndtr
 
 import calibrant as cal
 from calibrant.bins import EqualMass
-from calibrant.detect import calibration_test, is_calibrated, skce_test, statistics
-from calibrant.detect.asymptotic import (
+from calibrant.detect import calibration_test, is_calibrated, skce_test
+from calibrant.detect.cumulative import walk_sd
+from calibrant.detect.multi_scale import scales
+from calibrant.detect.omnibus import components
+from calibrant.detect.two_part import two_parts
+from calibrant.kernels.rows import blocks
+from calibrant.resampling import statistics
+from calibrant.resampling.exact import Plan, exactly
+from calibrant.resampling.formulas import (
     brownian_max_p_value,
     brownian_range_p_value,
     chi_square_p_value,
     normal_p_value,
 )
-from calibrant.detect.atoms import atoms_of
-from calibrant.detect.cumulative import walk_sd
-from calibrant.detect.exact import Plan, exactly
-from calibrant.detect.multi_scale import scales
-from calibrant.detect.omnibus import components
-from calibrant.detect.ranks import counted_ranks, rank_p_value, together
-from calibrant.detect.two_part import two_parts
-from calibrant.kernels import blocks
+from calibrant.resampling.rank import counted_ranks, rank_p_value, together
+from calibrant.resampling.rows import atoms_of
 from calibrant.verbs.answers import levels_tested
 
 OUTPUT = Path(__file__).parent / "results" / "false_alarms.md"

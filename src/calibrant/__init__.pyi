@@ -47,6 +47,8 @@ from calibrant.estimate.regression.variance_ratio import variance_ratio as varia
 from calibrant.estimate.regret import decision_regret as decision_regret
 from calibrant.estimate.root_brier import root_brier as root_brier
 from calibrant.estimate.sampled import sampled_error as sampled_error
+from calibrant.estimate.score_bound import upper_bound as upper_bound
+from calibrant.estimate.selective import selective_risk as selective_risk
 from calibrant.estimate.skce import skce as skce
 from calibrant.estimate.smooth import smooth_error as smooth_error
 from calibrant.estimate.sweep import sweep_error as sweep_error
@@ -58,16 +60,16 @@ from calibrant.forecasts import Forecasts as Forecasts
 from calibrant.forecasts import GaussianForecasts as GaussianForecasts
 from calibrant.forecasts import QuantileForecasts as QuantileForecasts
 from calibrant.forecasts import SampleForecasts as SampleForecasts
-from calibrant.interval.band import Band as Band
-from calibrant.interval.bands import band_of_bins as band_of_bins
-from calibrant.interval.bands import confidence_band as confidence_band
-from calibrant.interval.bands import consistency_band as consistency_band
-from calibrant.interval.bands import simultaneous_band as simultaneous_band
-from calibrant.interval.bootstrap import interval_of as interval_of
-from calibrant.interval.calibration_error import calibration_error_interval as calibration_error_interval
-from calibrant.interval.calibration_error import classwise_intervals as classwise_intervals
-from calibrant.interval.cumulative import cumulative_interval as cumulative_interval
-from calibrant.interval.squared_error import squared_error_interval as squared_error_interval
+from calibrant.infer.any_estimator import interval_of as interval_of
+from calibrant.infer.band import Band as Band
+from calibrant.infer.bands import band_of_bins as band_of_bins
+from calibrant.infer.bands import confidence_band as confidence_band
+from calibrant.infer.bands import consistency_band as consistency_band
+from calibrant.infer.bands import simultaneous_band as simultaneous_band
+from calibrant.infer.error import calibration_error_interval as calibration_error_interval
+from calibrant.infer.error import classwise_intervals as classwise_intervals
+from calibrant.infer.running import cumulative_interval as cumulative_interval
+from calibrant.infer.squared import squared_error_interval as squared_error_interval
 from calibrant.maps import Auto as Auto
 from calibrant.maps import BayesianBinning as BayesianBinning
 from calibrant.maps import Beta as Beta
@@ -179,10 +181,8 @@ from calibrant.verbs.planning.plan import plan as plan
 from calibrant.verbs.planning.validation import ValidationPlan as ValidationPlan
 from calibrant.verbs.planning.validation import plan_validation as plan_validation
 from calibrant.verbs.recalibrate import recalibrate as recalibrate
-from calibrant.verbs.selective import selective_risk as selective_risk
 from calibrant.verbs.trust import Trust as Trust
 from calibrant.verbs.trust import trust as trust
-from calibrant.verbs.upper_bound import upper_bound as upper_bound
 from calibrant.verbs.where import Where as Where
 from calibrant.verbs.where import where as where
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.arrays import column_names, to_numpy
-from calibrant.kernels.checks import all_in_unit_interval, rows_are_distributions
+from calibrant.kernels.rows.checks import all_in_unit_interval, rows_are_distributions
 from calibrant.problems import InputError
 
 ROW_SUM_TOLERANCE = 1e-4

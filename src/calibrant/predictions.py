@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from calibrant import inputs
 from calibrant.arrays import column_names, to_numpy
 from calibrant.inputs import FloatArray
-from calibrant.kernels.groups import Groups, grouped
 from calibrant.kernels.logits import probabilities
+from calibrant.kernels.rows.pooling import Groups, grouped
 from calibrant.problems import InputError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import calibrant as cal
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from calibrant.estimate import crossvalidated
-from calibrant.kernels.ordered import group_starts
-from calibrant.kernels.sorted_folds import dealt, unit_rows
+from calibrant.kernels.rows.sorted_folds import dealt, unit_rows
+from calibrant.kernels.rows.sorting import group_starts
 from naive import binned, data, sweep
 from naive import crossvalidated as naive
 from naive.rows import counted, written_out

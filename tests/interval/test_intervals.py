@@ -8,15 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, ttest_1samp
 
-from calibrant.interval import (
-    cluster_mean,
-    holm,
-    mean_with_interval,
-    moments_of,
-    normal_quantile,
-    two_sided,
-    wilson,
-)
+from calibrant.interval import cluster_mean, holm, mean_with_interval, moments_of, normal_quantile, two_sided, wilson
 from calibrant.interval.mean import CACHED_ROWS
 from tolerances import ROUNDING
 

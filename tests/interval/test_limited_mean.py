@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta, norm
 
 from calibrant.interval import LimitedMean, Limits, Moments, mean_with_interval, moments_of
-from calibrant.kernels.weighted_means import tail_beyond, value_beyond
+from calibrant.kernels.sums.weighted_means import tail_beyond, value_beyond
 from tolerances import STANDARD_ERRORS
 
 ROWS = st.lists(st.floats(0, 1, width=32), min_size=2, max_size=30)

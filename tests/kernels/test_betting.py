@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.kernels.betting import CAP, log_ratios, place_bets, start_tail
+from calibrant.kernels.draws.betting import CAP, log_ratios, place_bets, start_tail
 from tolerances import ROUNDING
 
 SHIFTS, SLOPES = np.array([0.3, -1.2, 0.0, 0.6]), np.array([1.0, 1.0, 0.4, 1.4])

@@ -11,7 +11,7 @@ import pytest
 FORKED = """
 import os, time
 import numpy as np
-from calibrant.kernels import blocks
+from calibrant.kernels.rows import blocks
 def work(rows): return float(rows.stop - rows.start)
 assert blocks.added_over_blocks(100, work, 10) == 100
 child = os.fork()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import strategies as some
-from calibrant.kernels import blocks, buckets
-from calibrant.kernels.buckets import HALF, N_BUCKETS, bucket_index, bucketed
+from calibrant.kernels.rows import blocks, buckets
+from calibrant.kernels.rows.buckets import HALF, N_BUCKETS, bucket_index, bucketed
 from crowded import SCORES, scored
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant.kernels import checks
+from calibrant.kernels.rows import checks
 
 
 def rows(rng, dtype, k=7):

@@ -28,7 +28,7 @@ def test_it_compiles_where_nothing_can_be_cached(monkeypatch):
 
 def run(code, seconds):
     """A script in a fresh process, which may crash or hang without taking the tests along."""
-    start = "import numpy as np, calibrant as cal; from calibrant.kernels import bin_sums, class_sums\n"
+    start = "import numpy as np, calibrant as cal; from calibrant.kernels.sums import bin_sums, class_bin_sums as class_sums\n"
     return subprocess.run(
         [sys.executable, "-c", start + code], capture_output=True, text=True, timeout=seconds, check=False
     )
@@ -52,7 +52,7 @@ def test_arrays_changed_after_they_were_checked_do_not_crash_the_process(change)
 
 @pytest.mark.parametrize("change", ["probs of an event", "NaN"])
 def test_nor_do_those_of_sorted_rows(change):
-    lower = "from calibrant.kernels import buckets, error_grid\nbuckets.COMPILE_FROM = error_grid.COMPILE_FROM = 1\n"
+    lower = "from calibrant.kernels.rows import buckets; from calibrant.kernels.sums import error_grid\nbuckets.COMPILE_FROM = error_grid.COMPILE_FROM = 1\n"
     calls = "[call(said) for call in (cal.ks_error, cal.binned_error, cal.sweep_error, cal.mmce, cal.smooth_error)]"
     done = run(f"{lower}{CHANGED[change]}\n{calls}", 120)
     assert done.returncode >= 0, f"killed by signal {-done.returncode}"

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.kernels import blocks, error_grid
+from calibrant.kernels.rows import blocks
+from calibrant.kernels.sums import error_grid
 from crowded import SCORES, scored
 from naive import data
 from tolerances import ROUNDING

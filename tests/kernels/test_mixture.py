@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.kernels.mixture import fit_mixture
+from calibrant.kernels.fit.mixture import fit_mixture
 
 
 @given(st.integers(1, 40), st.integers(0, 10_000))

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom
 
 from calibrant import InputError
-from calibrant.kernels import null_draws
-from calibrant.kernels.null_draws import (
+from calibrant.kernels.draws import null_draws
+from calibrant.kernels.draws.null_draws import (
     STEP,
     binomial_tables,
     draw_classes,
@@ -126,7 +126,7 @@ def test_signs_are_turned_cluster_by_cluster(rng):
 
 def test_classes_are_drawn_from_their_vector():
     probs = np.array([[0.2, 0.0, 0.5, 0.3], [0.0, 1.0, 0.0, 0.0], [0.1, 0.6, 0.3, 0.0]])
-    from calibrant.detect.whole import WholeRows
+    from calibrant.resampling.vectors import WholeRows
 
     below = WholeRows(probs, np.zeros(3, np.int32), 3).below()
     labels = np.empty((20_000, 3), np.int32)

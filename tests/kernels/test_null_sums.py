@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from calibrant.kernels.null_sums import (
+from calibrant.kernels.draws.null_sums import (
     bridges,
     class_hits,
     courses,

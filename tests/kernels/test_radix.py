@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import strategies as some
-from calibrant.kernels import buckets, ordered, radix
-from calibrant.kernels.buckets import bucket_index
+from calibrant.kernels.rows import buckets, radix
+from calibrant.kernels.rows import sorting as ordered
+from calibrant.kernels.rows.buckets import bucket_index
 from crowded import SCORES, scored
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant.kernels import score_rows
+from calibrant.kernels.sums import score_rows
 from tolerances import ROUNDING
 
 

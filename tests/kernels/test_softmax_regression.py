@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from calibrant.kernels import softmax_regression as kernel
-from calibrant.kernels.softmax_regression import Data, Linear, fit, loss, value_and_slope
+from calibrant.kernels.fit import softmax_regression as kernel
+from calibrant.kernels.fit.softmax_regression import Data, Linear, fit, loss, value_and_slope
 
 
 def rows(rng, n=60, k=4, soft=False):

@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant.kernels.gaussian_process import BENDS, LENGTHS_IN_P, LENGTHS_IN_Z, LINES, posteriors, prior_features
+from calibrant.kernels.fit.log_odds_process import BENDS, LENGTHS_IN_P, LENGTHS_IN_Z, LINES, posteriors, prior_features
 from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.maps.gaussian_process import OPEN
 

@@ -7,7 +7,7 @@ from hypothesis import given
 import calibrant as cal
 import strategies as some
 from calibrant import InputError
-from calibrant.kernels.smooth_rate import smooth_rate
+from calibrant.kernels.fit.smooth_rate import smooth_rate
 from calibrant.maps import kernel_density
 from tolerances import ROUNDING
 

@@ -5,8 +5,8 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant.kernels.sorted_folds import dealt
-from calibrant.kernels.spline import bends, heights_at, slopes_at
+from calibrant.kernels.fit.cubic_basis import bends, heights_at, slopes_at
+from calibrant.kernels.rows.sorted_folds import dealt
 from tolerances import ROUNDING
 
 KINDS = ["natural", "parabolic", "cubic"]

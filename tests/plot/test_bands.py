@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.interval import band_of_bins, simultaneous_band
+from calibrant.infer import band_of_bins, simultaneous_band
 from calibrant.plot import reliability
 
 matplotlib = pytest.importorskip("matplotlib")

@@ -7,8 +7,8 @@ import pytest
 
 import calibrant as cal
 from calibrant.estimate.regret import decision_regret
+from calibrant.estimate.selective import selective_risk
 from calibrant.plot.decision import decision, risk_coverage
-from calibrant.verbs.selective import selective_risk
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")

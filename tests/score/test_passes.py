@@ -116,7 +116,7 @@ def test_a_score_of_forecasts_takes_the_same_pass(rng, small_blocks):
 def test_the_number_of_cores_does_not_change_the_answer(rng, monkeypatch, small_blocks):
     said = Predictions(rng.integers(0, 2, N), rng.random(N))
     found = [score_moments(score, said, "canonical") for score in SCORES.values()]
-    monkeypatch.setattr("calibrant.kernels.blocks.n_cores", lambda: 1)
+    monkeypatch.setattr("calibrant.kernels.rows.blocks.n_cores", lambda: 1)
     assert [score_moments(score, said, "canonical") for score in SCORES.values()] == found
 
 

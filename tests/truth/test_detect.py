@@ -10,13 +10,13 @@ import pytest
 
 from calibrant import Predictions
 from calibrant.detect import is_calibrated, skce_test
-from calibrant.detect.atoms import atoms_of
-from calibrant.detect.exact import Plan, exactly
 from calibrant.detect.multi_scale import scales
 from calibrant.detect.omnibus import components
-from calibrant.detect.ranks import rank_p_value, together
-from calibrant.detect.statistics import laplace_pairs, multi_scale
 from calibrant.detect.two_part import two_parts
+from calibrant.resampling.exact import Plan, exactly
+from calibrant.resampling.rank import rank_p_value, together
+from calibrant.resampling.rows import atoms_of
+from calibrant.resampling.statistics import laplace_pairs, multi_scale
 from tolerances import STANDARD_ERRORS
 
 pytestmark = pytest.mark.slow

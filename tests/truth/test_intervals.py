@@ -8,16 +8,10 @@ from scipy.stats import binom
 
 import calibrant as cal
 from calibrant import EqualMass, Predictions
-from calibrant.interval import (
-    confidence_band,
-    consistency_band,
-    cumulative_interval,
-    interval_of,
-    simultaneous_band,
-)
-from calibrant.interval.calibration_error import error_ends
-from calibrant.interval.error_path import path_of
-from calibrant.interval.squared_error import cube_root, squared_ends
+from calibrant.infer import confidence_band, consistency_band, cumulative_interval, interval_of, simultaneous_band
+from calibrant.infer.error import error_ends
+from calibrant.infer.error_path import path_of
+from calibrant.infer.squared import cube_root, squared_ends
 from calibrant.simulate import ShapeWorld, calibrated_world, named_world, power_world
 
 pytestmark = pytest.mark.slow

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import calibrant as cal
 from calibrant import InputError, Predictions
 from calibrant.estimate.sampled import sampled_error
+from calibrant.estimate.selective import selective_risk
 from calibrant.verbs.answers import AnswerReport, ConfidenceLevels, assess_answers
-from calibrant.verbs.selective import selective_risk
 from naive import answers as naive
 from tolerances import ROUNDING, STANDARD_ERRORS
 

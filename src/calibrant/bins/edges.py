@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.bins.sums import BinSums, stacked
 from calibrant.inputs import check_choice, floats
-from calibrant.kernels.bin_sums import CHUNK, index_sums
+from calibrant.kernels.sums.bin_sums import CHUNK, index_sums
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from calibrant.bins.sums import BinSums, stacked
 from calibrant.inputs import check_choice, check_count
-from calibrant.kernels.buckets import bucketed, worth_buckets
-from calibrant.kernels.groups import Groups, cut_sums, mass_cuts
-from calibrant.kernels.pieces import mass_pieces
+from calibrant.kernels.rows.buckets import bucketed, worth_buckets
+from calibrant.kernels.rows.mass_pieces import mass_pieces
+from calibrant.kernels.rows.pooling import Groups, cut_sums, mass_cuts
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from calibrant.bins.sums import BinSums, stacked
 from calibrant.inputs import check_choice, check_count
-from calibrant.kernels.bin_sums import grid_index, grid_sums, rounded_down
-from calibrant.kernels.class_sums import class_grid_sums
-from calibrant.kernels.groups import cut_sums, width_cuts
+from calibrant.kernels.rows.pooling import cut_sums, width_cuts
+from calibrant.kernels.sums.bin_sums import grid_index, grid_sums, rounded_down
+from calibrant.kernels.sums.class_bin_sums import class_grid_sums
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
 
@@ -56,7 +56,7 @@ class EqualWidth:
         return edges
 
     def thresholds(self, dtype: Any) -> NDArray[Any]:
-        """Edges as `kernels.bin_sums` wants them: bin b is t_b < p ≤ t_(b+1)."""
+        """Edges as `kernels.sums.bin_sums` wants them: bin b is t_b < p ≤ t_(b+1)."""
         edges = self.edges()
         if self.closed == "left":
             edges = np.nextafter(edges, -np.inf)

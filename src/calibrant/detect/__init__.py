@@ -4,11 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from calibrant.detect.calibration import calibration_test
+    from calibrant.detect.calibration import calibration_test as test
     from calibrant.detect.cox import cox_test
     from calibrant.detect.cumulative import cumulative_test
     from calibrant.detect.hosmer_lemeshow import hosmer_lemeshow_test
-    from calibrant.detect.monte_carlo import calibration_test
-    from calibrant.detect.monte_carlo import calibration_test as test
     from calibrant.detect.multi_scale import multi_scale_test
     from calibrant.detect.omnibus import is_calibrated
     from calibrant.detect.skce import skce_test
@@ -32,7 +32,7 @@ __all__ = [
 
 _HOMES = {
     "TESTS": "table",
-    "calibration_test": "monte_carlo",
+    "calibration_test": "calibration",
     "is_calibrated": "omnibus",
 } | {f"{name}_test": name for name in ("cox", "cumulative", "hosmer_lemeshow", "multi_scale", "skce", "spiegelhalter", "two_part")}  # fmt: skip
 

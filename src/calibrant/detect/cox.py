@@ -8,17 +8,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.detect import statistics
 from calibrant.detect.about import AboutTest
-from calibrant.detect.asymptotic import asymptotic_result, chi_square_p_value
-from calibrant.detect.atoms import Atoms, atoms_of, cluster_kind, refuse_cluster
-from calibrant.detect.exact import LEVEL, exact_result, planned, weighting_settings
-from calibrant.detect.null import null_cautions
 from calibrant.inputs import check_choice
-from calibrant.kernels.logistic import fit_logistic
-from calibrant.kernels.sums import inner
+from calibrant.kernels.fit.newton_logistic import fit_logistic
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.predictions import admit
 from calibrant.problems import InputError
+from calibrant.resampling import statistics
+from calibrant.resampling.exact import LEVEL, exact_result, planned, weighting_settings
+from calibrant.resampling.formulas import asymptotic_result, chi_square_p_value
+from calibrant.resampling.null import null_cautions
+from calibrant.resampling.rows import Atoms, atoms_of, cluster_kind, refuse_cluster
 from calibrant.results import TestResult
 
 Floats = NDArray[np.float64]

@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.detect import statistics
 from calibrant.detect.about import AboutTest
-from calibrant.detect.asymptotic import asymptotic_result, brownian_max_p_value, brownian_range_p_value
-from calibrant.detect.atoms import Atoms, atoms_of, cluster_kind, refuse_cluster
-from calibrant.detect.exact import exact_result, planned
 from calibrant.inputs import check_choice
 from calibrant.predictions import admit
+from calibrant.resampling import statistics
+from calibrant.resampling.exact import exact_result, planned
+from calibrant.resampling.formulas import asymptotic_result, brownian_max_p_value, brownian_range_p_value
+from calibrant.resampling.rows import Atoms, atoms_of, cluster_kind, refuse_cluster
 from calibrant.results import TestResult
 
 

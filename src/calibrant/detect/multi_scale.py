@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from calibrant.detect.about import AboutTest
-from calibrant.detect.atoms import Atoms, atoms_of, cluster_kind
-from calibrant.detect.exact import LEVEL, exactly, null_words, planned, weighting_settings
-from calibrant.detect.null import null_cautions
-from calibrant.detect.ranks import together
-from calibrant.detect.statistics import multi_scale
 from calibrant.predictions import admit
 from calibrant.problems import InputError
+from calibrant.resampling.exact import LEVEL, exactly, null_words, planned, weighting_settings
+from calibrant.resampling.null import null_cautions
+from calibrant.resampling.rank import together
+from calibrant.resampling.rows import Atoms, atoms_of, cluster_kind
+from calibrant.resampling.statistics import multi_scale
 from calibrant.results import TestResult
 
 FINEST = 50

@@ -6,12 +6,14 @@ from typing import Any
 
 from calibrant.bins import EqualMass
 from calibrant.detect.about import AboutTest
-from calibrant.detect.atoms import Atoms, atoms_of, cluster_kind
-from calibrant.detect.draws import Statistic
-from calibrant.detect.exact import exactly, null_words, planned, weighting_settings
-from calibrant.detect.null import null_cautions
-from calibrant.detect.ranks import together
-from calibrant.detect.statistics import (
+from calibrant.detect.canonical_omnibus import is_calibrated_as_a_whole
+from calibrant.predictions import admit
+from calibrant.resampling.draw import Statistic
+from calibrant.resampling.exact import exactly, null_words, planned, weighting_settings
+from calibrant.resampling.null import null_cautions
+from calibrant.resampling.rank import together
+from calibrant.resampling.rows import Atoms, atoms_of, cluster_kind
+from calibrant.resampling.statistics import (
     averaged_two_bin,
     between,
     clearest,
@@ -25,9 +27,7 @@ from calibrant.detect.statistics import (
     scores,
     spiegelhalter,
 )
-from calibrant.detect.verdict import component_parts, finding
-from calibrant.detect.whole_omnibus import is_calibrated_as_a_whole
-from calibrant.predictions import admit
+from calibrant.resampling.wording import component_parts, finding
 from calibrant.results import TestResult
 
 COARSE, FINE = 10, 30

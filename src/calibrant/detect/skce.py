@@ -7,9 +7,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.detect import statistics
 from calibrant.detect.about import AboutTest
-from calibrant.detect.atoms import (
+from calibrant.detect.calibration import calibration_test
+from calibrant.estimate.skce import KERNELS, skce
+from calibrant.inputs import check_choice
+from calibrant.kernels.draws.null_draws import flip_signs, replicate_seeds
+from calibrant.kernels.draws.null_sums import picked_sums, same_class_pairs, turned_pairs
+from calibrant.kernels.rows.blocks import over_blocks
+from calibrant.predictions import Predictions, admit
+from calibrant.problems import InputError
+from calibrant.resampling import statistics
+from calibrant.resampling.draw import BLOCK_ERRORS, content_seed, drawn
+from calibrant.resampling.exact import Plan, exact_result, null_parts, planned
+from calibrant.resampling.null import IMPOSSIBLE, UNSAID, TurnedSigns, null_cautions
+from calibrant.resampling.rank import rank_p_value
+from calibrant.resampling.rows import (
     Atoms,
     atoms_of,
     cluster_kind,
@@ -18,19 +30,7 @@ from calibrant.detect.atoms import (
     refuse_soft,
     unsaid_groups,
 )
-from calibrant.detect.draws import BLOCK_ERRORS, content_seed, drawn
-from calibrant.detect.exact import Plan, exact_result, null_parts, planned
-from calibrant.detect.monte_carlo import calibration_test
-from calibrant.detect.null import IMPOSSIBLE, UNSAID, TurnedSigns, null_cautions
-from calibrant.detect.ranks import rank_p_value
-from calibrant.detect.whole import MOST_HELD, NULL, WholeRows, cautions, drawn_labels, whole_rows
-from calibrant.estimate.skce import KERNELS, skce
-from calibrant.inputs import check_choice
-from calibrant.kernels.blocks import over_blocks
-from calibrant.kernels.null_draws import flip_signs, replicate_seeds
-from calibrant.kernels.null_sums import picked_sums, same_class_pairs, turned_pairs
-from calibrant.predictions import Predictions, admit
-from calibrant.problems import InputError
+from calibrant.resampling.vectors import MOST_HELD, NULL, WholeRows, cautions, drawn_labels, whole_rows
 from calibrant.results import TestResult
 
 Floats = NDArray[np.float64]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from calibrant.detect import statistics
 from calibrant.detect.about import AboutTest
-from calibrant.detect.asymptotic import asymptotic_result, normal_p_value
-from calibrant.detect.atoms import atoms_of, cluster_kind, refuse_cluster
-from calibrant.detect.exact import exact_result, planned
 from calibrant.inputs import check_choice
 from calibrant.predictions import admit
+from calibrant.resampling import statistics
+from calibrant.resampling.exact import exact_result, planned
+from calibrant.resampling.formulas import asymptotic_result, normal_p_value
+from calibrant.resampling.rows import atoms_of, cluster_kind, refuse_cluster
 from calibrant.results import TestResult
 
 

@@ -1,10 +1,10 @@
 """The table of tests: a new one is its file and one line here."""
 
 from calibrant.detect import (
+    calibration,
     cox,
     cumulative,
     hosmer_lemeshow,
-    monte_carlo,
     multi_scale,
     omnibus,
     skce,
@@ -15,7 +15,7 @@ from calibrant.detect.about import AboutTest
 
 _ABOUTS = (
     omnibus.ABOUT,
-    monte_carlo.ABOUT,
+    calibration.ABOUT,
     spiegelhalter.ABOUT,
     cox.ABOUT,
     hosmer_lemeshow.ABOUT,

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.detect.about import AboutTest
-from calibrant.detect.asymptotic import asymptotic_result, chi_square_p_value, kolmogorov_p_value, normal_p_value
-from calibrant.detect.atoms import Atoms, atoms_of, cluster_kind, refuse_cluster
-from calibrant.detect.draws import Statistic
-from calibrant.detect.exact import exact_result, planned
-from calibrant.detect.statistics import per, shift, stretch_words
 from calibrant.inputs import check_choice
-from calibrant.kernels.null_sums import bridges
+from calibrant.kernels.draws.null_sums import bridges
 from calibrant.predictions import admit
+from calibrant.resampling.draw import Statistic
+from calibrant.resampling.exact import exact_result, planned
+from calibrant.resampling.formulas import asymptotic_result, chi_square_p_value, kolmogorov_p_value, normal_p_value
+from calibrant.resampling.rows import Atoms, atoms_of, cluster_kind, refuse_cluster
+from calibrant.resampling.statistics import per, shift, stretch_words
 from calibrant.results import TestResult
 
 Floats = NDArray[np.float64]

@@ -12,8 +12,8 @@ from calibrant.about import About
 from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth
 from calibrant.bins.sums import settings
 from calibrant.estimate.compat import PRESETS, RunsOf, collect_as
+from calibrant.infer.squared import class_intervals, overall_interval
 from calibrant.inputs import check_choice
-from calibrant.interval.squared_error import class_intervals, overall_interval
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import BinTable, ClassTable, Estimate

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from calibrant.about import About
 from calibrant.inputs import check_choice, check_positive
-from calibrant.kernels.dirichlet import loo_log_density, loo_rates
 from calibrant.kernels.logits import two_columns
+from calibrant.kernels.pairs.dirichlet_kernel import loo_log_density, loo_rates
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from calibrant.bins import Binning, BinSums, Edges
 from calibrant.inputs import check_count
-from calibrant.kernels.groups import Groups, cut_sums
+from calibrant.kernels.rows.pooling import Groups, cut_sums
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
 

@@ -12,9 +12,9 @@ from calibrant.about import About
 from calibrant.estimate.binned import VIEWS, Norm
 from calibrant.estimate.chosen import chosen_error
 from calibrant.inputs import check_count
-from calibrant.kernels.groups import mass_cuts, width_cuts
-from calibrant.kernels.ordered import group_starts
-from calibrant.kernels.sorted_folds import dealt, fewest_within, unit_rows
+from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
+from calibrant.kernels.rows.sorted_folds import dealt, fewest_within, unit_rows
+from calibrant.kernels.rows.sorting import group_starts
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from calibrant.about import About
 from calibrant.inputs import check_choice
-from calibrant.kernels.buckets import bucketed, worth_buckets
-from calibrant.kernels.cumulative import Course, bucket_course, group_course
+from calibrant.kernels.rows.buckets import bucketed, worth_buckets
+from calibrant.kernels.sums.running_error import Course, bucket_course, group_course
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate, Line
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from calibrant.about import About
 from calibrant.inputs import check_bandwidth, check_choice
-from calibrant.kernels.groups import Groups
-from calibrant.kernels.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
+from calibrant.kernels.fit.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
+from calibrant.kernels.rows.pooling import Groups
 from calibrant.predictions import admit
 from calibrant.results import Estimate, Line
 

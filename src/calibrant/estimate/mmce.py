@@ -10,8 +10,8 @@ import numpy as np
 
 from calibrant.about import About
 from calibrant.inputs import check_positive
-from calibrant.kernels.laplace import laplace_pair_sum, pair_sum
-from calibrant.kernels.sums import inner
+from calibrant.kernels.pairs.line_pairs import laplace_pair_sum, pair_sum
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.about import About
+from calibrant.infer import calibration_error_interval
 from calibrant.inputs import check_choice, check_level
-from calibrant.interval import calibration_error_interval
 from calibrant.kernels.logits import sigmoid
 from calibrant.maps.gaussian_process import OPEN, believed, table_of
 from calibrant.predictions import admit, as_predictions

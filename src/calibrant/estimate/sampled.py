@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_count, check_groups
-from calibrant.kernels.level_pairs import squared_gaps
+from calibrant.kernels.pairs.level_pairs import squared_gaps
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Table

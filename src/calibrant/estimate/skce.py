@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from calibrant.about import About
 from calibrant.inputs import check_choice, check_positive
 from calibrant.interval import mean_with_interval
-from calibrant.kernels.laplace import laplace_pair_sum, median_distance, middle_counts, pair_sum
 from calibrant.kernels.logits import two_columns
-from calibrant.kernels.pairs import matrix_pair_sum
-from calibrant.kernels.sums import inner
+from calibrant.kernels.pairs.line_pairs import laplace_pair_sum, median_distance, middle_counts, pair_sum
+from calibrant.kernels.pairs.row_pairs import matrix_pair_sum
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate

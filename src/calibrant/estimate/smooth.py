@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.about import About
 from calibrant.inputs import check_positive
-from calibrant.kernels.error_grid import error_grid
+from calibrant.kernels.sums.error_grid import error_grid
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 

@@ -9,9 +9,9 @@ import numpy as np
 from calibrant.about import About
 from calibrant.estimate.binned import VIEWS, Norm
 from calibrant.estimate.chosen import MOST_BINS, chosen_error
-from calibrant.kernels.groups import mass_cuts, width_cuts
-from calibrant.kernels.sums import running
-from calibrant.kernels.sweep import always_rising, falling_blocks, long_sweep, rates_rise
+from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
+from calibrant.kernels.sums.rising_bins import always_rising, falling_blocks, long_sweep, rates_rise
+from calibrant.kernels.sums.stable_sums import running
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.about import About
-from calibrant.kernels.sums import inner
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.predictions import admit
 from calibrant.results import Estimate
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.interval.mean import FEW_ROWS, around, two_sided
-from calibrant.kernels.sums import inner
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Interval

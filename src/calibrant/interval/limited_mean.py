@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.inputs import check_level
 from calibrant.interval.mean import NOT_WHOLE, Moments, moments_of, normal_quantile
-from calibrant.kernels.weighted_means import tail_beyond, value_beyond
+from calibrant.kernels.sums.weighted_means import tail_beyond, value_beyond
 from calibrant.results import Interval
 
 Floats = NDArray[np.float64]

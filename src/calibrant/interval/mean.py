@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_level
-from calibrant.kernels.blocks import over_blocks
 from calibrant.kernels.compiled import COMPILE_FROM
-from calibrant.kernels.spread import spread, weighted_spread
-from calibrant.kernels.sums import inner
+from calibrant.kernels.rows.blocks import over_blocks
+from calibrant.kernels.sums.squared_distances import spread, weighted_spread
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.results import Interval
 
 FEW_ROWS = 30

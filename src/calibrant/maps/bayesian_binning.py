@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_positive
-from calibrant.kernels.groups import Groups, mass_cuts
+from calibrant.kernels.rows.pooling import Groups, mass_cuts
 from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import margin, one_sided

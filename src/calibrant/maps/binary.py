@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.groups import Groups, grouped
 from calibrant.kernels.logits import inside, log_odds
+from calibrant.kernels.rows.pooling import Groups, grouped
 from calibrant.maps.calibration_map import CalibrationMap, admit_fit
 from calibrant.predictions import Predictions
 

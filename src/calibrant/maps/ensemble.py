@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.kernels.fit.mixture import fit_mixture
 from calibrant.kernels.logits import inside, probabilities, two_columns
-from calibrant.kernels.mixture import fit_mixture
-from calibrant.kernels.ranks import ranked_as
+from calibrant.kernels.rows.keep_order import ranked_as
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
 from calibrant.maps.log_space import happened, reading_of_zero, rows_that_count
 from calibrant.maps.temperature import Temperature, TemperatureMap

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.interval import normal_quantile
-from calibrant.kernels.gaussian_process import Posteriors, posteriors
-from calibrant.kernels.groups import mass_cuts
+from calibrant.kernels.fit.log_odds_process import Posteriors, posteriors
 from calibrant.kernels.logits import log_odds, sigmoid
+from calibrant.kernels.rows.pooling import mass_cuts
 from calibrant.maps.bent_line import BentLineMap
 from calibrant.maps.binary import BinaryRecipe, Floats, grouped_logits
 from calibrant.maps.calibration_map import Fit

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_bandwidth
-from calibrant.kernels.groups import Groups
-from calibrant.kernels.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
+from calibrant.kernels.fit.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
+from calibrant.kernels.rows.pooling import Groups
 from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import PointwiseMap, margin, one_sided

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count
+from calibrant.kernels.fit.softmax_regression import Data, Found, Linear, fit, loss
 from calibrant.kernels.logits import inside, probabilities, tamed
-from calibrant.kernels.softmax_regression import Data, Found, Linear, fit, loss
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
 from calibrant.maps.folds import dealt, held_out, n_units, unit_rows
 from calibrant.maps.log_space import (

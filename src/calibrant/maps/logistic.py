@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice
-from calibrant.kernels.groups import Groups
-from calibrant.kernels.logistic import LogisticFit, fit_logistic
+from calibrant.kernels.fit.newton_logistic import LogisticFit, fit_logistic
 from calibrant.kernels.logits import sigmoid
-from calibrant.kernels.sums import inner
+from calibrant.kernels.rows.pooling import Groups
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import FAR, BinaryMap, BinaryRecipe, event_groups
 from calibrant.maps.calibration_map import Fit
 from calibrant.predictions import Predictions

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count, check_positive
-from calibrant.kernels import order_preserving as kernel
-from calibrant.kernels.bounded import Smooth, least
+from calibrant.kernels.fit import monotone_logits as kernel
+from calibrant.kernels.fit.lbfgs import Smooth, least
+from calibrant.kernels.fit.monotone_logits import Coefficients, SortedRows
 from calibrant.kernels.logits import inside, row_blocks, sigmoid, two_columns
-from calibrant.kernels.order_preserving import Coefficients, SortedRows
-from calibrant.kernels.ranks import keep_order
+from calibrant.kernels.rows.keep_order import keep_order
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
 from calibrant.maps.log_space import normalised_columns, reading_of_zero, rows_that_count, soft_shares
 from calibrant.maps.temperature import Temperature

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count
+from calibrant.kernels.fit.knot_paths import Bent, Cells, Family, cells_of, crossed, path
 from calibrant.kernels.logits import inside, log_odds, sigmoid
-from calibrant.kernels.ordered import group_starts, in_order
-from calibrant.kernels.piecewise_paths import Bent, Cells, Family, cells_of, crossed, path
-from calibrant.kernels.sorted_folds import MOST_ROWS, dealt, fewest_within
-from calibrant.kernels.sums import inner
+from calibrant.kernels.rows.sorted_folds import MOST_ROWS, dealt, fewest_within
+from calibrant.kernels.rows.sorting import group_starts, in_order
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.bent_line import BentLineMap
 from calibrant.maps.binary import LAST, BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit

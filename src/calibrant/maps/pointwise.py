@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import inputs
-from calibrant.kernels.groups import Groups
 from calibrant.kernels.logits import inside, probabilities, sigmoid
+from calibrant.kernels.rows.pooling import Groups
 from calibrant.maps.binary import BinaryMap, Floats
 from calibrant.problems import InputError
 

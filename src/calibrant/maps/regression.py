@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from calibrant import inputs
 from calibrant.forecasts import Forecasts, GaussianForecasts
-from calibrant.kernels.bounded import least
-from calibrant.kernels.sums import inner
+from calibrant.kernels.fit.lbfgs import least
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.calibration_map import Fit, SavedMap
 from calibrant.problems import InputError, MapError
 from calibrant.results import kind

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count
-from calibrant.kernels.groups import Groups, mass_cuts
-from calibrant.kernels.ordered import group_starts
-from calibrant.kernels.sorted_folds import dealt, fewest_within, unit_rows
-from calibrant.kernels.spline import RUN_OUT, fit_spline, slopes_at
+from calibrant.kernels.fit.cubic_basis import RUN_OUT, fit_spline, slopes_at
+from calibrant.kernels.rows.pooling import Groups, mass_cuts
+from calibrant.kernels.rows.sorted_folds import dealt, fewest_within, unit_rows
+from calibrant.kernels.rows.sorting import group_starts
 from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import PointwiseMap, margin, one_sided

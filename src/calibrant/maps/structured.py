@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.kernels.fit.softmax_regression import Data, Linear, fit
 from calibrant.kernels.logits import inside, probabilities
-from calibrant.kernels.softmax_regression import Data, Linear, fit
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
 from calibrant.maps.linear import doubts, one_to_one, regression_weights
 from calibrant.maps.log_space import rows_that_count

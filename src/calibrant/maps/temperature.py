@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels import temperature as kernel
+from calibrant.kernels.fit import inverse_temperature as kernel
 from calibrant.kernels.logits import inside, probabilities
-from calibrant.kernels.ranks import ranked_as
+from calibrant.kernels.rows.keep_order import ranked_as
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
 from calibrant.maps.log_space import label_logits, log_columns, raw_or_log_columns, reading_of_zero, rows_that_count
 from calibrant.problems import InputError, MapError

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.venn_abers import rates_if_happened, rates_if_not
+from calibrant.kernels.fit.one_more_row import rates_if_happened, rates_if_not
 from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import PointwiseMap, one_sided

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.betting import log_ratios
+from calibrant.kernels.draws.betting import log_ratios
 from calibrant.predictions import Event
 
 Floats = NDArray[np.float64]

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.betting import CAP, place_bets, start_tail
 from calibrant.kernels.compiled import compiled
+from calibrant.kernels.draws.betting import CAP, place_bets, start_tail
 from calibrant.monitor.alternatives import GRID, N_BETS, N_LOCAL, N_OVERALL, N_REGIONS, WEIGHTS, bets_on
 from calibrant.predictions import Event
 from calibrant.problems import InputError

@@ -53,7 +53,7 @@ def risk_coverage(result: Estimate, *, ax: Any = None, label: str | None = None)
     Examples
     --------
     >>> from calibrant.plot.decision import risk_coverage
-    >>> from calibrant.verbs.selective import selective_risk
+    >>> from calibrant.estimate.selective import selective_risk
     >>> risk_coverage(selective_risk([1, 1, 0, 1], [0.9, 0.8, 0.6, 0.5])).get_xlabel()
     'share answered'
     """

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calibrant.infer import Band, band_of_bins
 from calibrant.inputs import check_choice
-from calibrant.interval import Band, band_of_bins
 from calibrant.plot.axes import fresh_axes
 from calibrant.plot.content import bar_heights, bins_of, check_drawable, curve_of, fitted_curve, has_bins, histogram_of
 from calibrant.results import BinTable, Curve, Estimate

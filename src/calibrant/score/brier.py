@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.score_rows import squared_distances, squared_misses
+from calibrant.kernels.sums.score_rows import squared_distances, squared_misses
 from calibrant.predictions import Event
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick

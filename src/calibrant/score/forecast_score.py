@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, admit_forecasts
 from calibrant.interval.mean import CACHED_ROWS, Moments, moments, pooled
-from calibrant.kernels.blocks import over_blocks
+from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.rule import Rule

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.logits import log_probabilities
-from calibrant.kernels.surprise import label_surprises, surprises
+from calibrant.kernels.sums.neg_log import label_surprises, surprises
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick

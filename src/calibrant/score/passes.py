@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.interval.mean import CACHED_ROWS, Moments, moments, pooled, quick_moments
-from calibrant.kernels.blocks import BLOCK_ROWS, over_blocks
 from calibrant.kernels.compiled import COMPILE_FROM
+from calibrant.kernels.rows.blocks import BLOCK_ROWS, over_blocks
 from calibrant.predictions import Predictions
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant.inputs import check_choice, check_positive
 from calibrant.interval import around, normal_quantile
 from calibrant.kernels.logits import two_columns
-from calibrant.kernels.sums import inner
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate

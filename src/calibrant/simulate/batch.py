@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.bins import BinSums, EqualMass, EqualWidth
-from calibrant.kernels.sweeps import cuts_of, rising_counts
+from calibrant.kernels.sums.rising_bins_batched import cuts_of, rising_counts
 from calibrant.predictions import Event
 
 Floats = NDArray[np.float64]

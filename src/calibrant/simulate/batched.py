@@ -13,7 +13,7 @@ from calibrant.estimate.binned import LEVEL, binned_error, each_error, ece
 from calibrant.estimate.chosen import rule_name
 from calibrant.estimate.label_binned import label_binned_error
 from calibrant.estimate.sweep import sweep_error
-from calibrant.interval.squared_error import squared_ends
+from calibrant.infer.squared import squared_ends
 from calibrant.simulate.batch import Batch
 
 Floats = NDArray[np.float64]

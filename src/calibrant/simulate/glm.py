@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.logistic import fit_logistic
+from calibrant.kernels.fit.newton_logistic import fit_logistic
 from calibrant.simulate.curves import LinearCurve, transformed
 
 Floats = NDArray[np.float64]

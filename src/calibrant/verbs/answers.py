@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 
 from calibrant.arrays import to_numpy
 from calibrant.bins import Edges, EqualMass
-from calibrant.detect.draws import content_seed
-from calibrant.detect.ranks import Ties
 from calibrant.estimate.binned import binned_error, ece
 from calibrant.estimate.sampled import sampled_error
+from calibrant.estimate.selective import selective_risk
 from calibrant.inputs import check_choice, check_count, check_groups
 from calibrant.interval import Limits, cluster_mean, gap_limits, mean_with_interval, two_sided, wilson
-from calibrant.kernels.hit_counts import ROUNDING, added_laws, hit_law
-from calibrant.kernels.hit_counts import two_sided as exact_two_sided
-from calibrant.kernels.level_pairs import squared_gaps
+from calibrant.kernels.draws.hit_law import ROUNDING, added_laws, hit_law
+from calibrant.kernels.draws.hit_law import two_sided as exact_two_sided
+from calibrant.kernels.pairs.level_pairs import squared_gaps
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
+from calibrant.resampling.draw import content_seed
+from calibrant.resampling.rank import Ties
 from calibrant.results import Estimate, Interval, Record, Table, kind, number
-from calibrant.verbs.selective import selective_risk
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.intp]

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts
 from calibrant.interval import mean_with_interval
-from calibrant.kernels.isotonic_quantile import isotonic_quantile
-from calibrant.kernels.sums import inner
+from calibrant.kernels.fit.isotonic_quantile import isotonic_quantile
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.pinball import PinballScore, own_levels, pinball

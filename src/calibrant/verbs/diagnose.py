@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from calibrant.bins import EqualMass, EqualWidth
-from calibrant.detect.atoms import cluster_kind
-from calibrant.detect.null import UNSAID
 from calibrant.detect.omnibus import is_calibrated
 from calibrant.estimate.binned import binned_error
 from calibrant.estimate.cumulative import ks_error
@@ -26,6 +24,8 @@ from calibrant.forecasts import Forecasts
 from calibrant.interval import wilson
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
+from calibrant.resampling.null import UNSAID
+from calibrant.resampling.rows import cluster_kind
 from calibrant.results import BinTable, Curve, Estimate, Record, Table, TestResult, kind, number
 from calibrant.score import brier_score, log_score
 

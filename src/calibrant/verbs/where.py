@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.detect.exact import LEVEL
-from calibrant.detect.monte_carlo import calibration_test
+from calibrant.detect.calibration import calibration_test
 from calibrant.estimate.cumulative import EXPECTED
 from calibrant.inputs import check_count
 from calibrant.interval import Limits, cluster_mean, mean_with_interval
-from calibrant.kernels.groups import Groups
-from calibrant.kernels.sums import inner
+from calibrant.kernels.rows.pooling import Groups
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.folds import held_out, n_units, unit_rows
 from calibrant.predictions import Event, Predictions, admit
+from calibrant.resampling.exact import LEVEL
 from calibrant.results import Estimate, Line, Record, Table, TestResult, kind, number
 
 Floats = NDArray[np.float64]

@@ -14,7 +14,7 @@ from calibrant import InputError
 from calibrant.estimate.regression import skce as module
 from calibrant.estimate.regression.skce import gaussian_skce, gaussian_skce_test, median_distance, weighted_median
 from calibrant.forecasts import GaussianForecasts, SampleForecasts
-from calibrant.kernels import gaussian_pairs
+from calibrant.kernels.pairs import gaussian_pairs
 from naive import forecasts as naive
 from tolerances import ROUNDING, STANDARD_ERRORS
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cal
-from calibrant.detect.draws import content_seed
-from calibrant.detect.null import nulls_of
-from calibrant.kernels import blocks
-from calibrant.kernels.null_draws import replicate_seeds
+from calibrant.kernels.draws.null_draws import replicate_seeds
+from calibrant.kernels.rows import blocks
 from calibrant.problems import InputError
+from calibrant.resampling.draw import content_seed
+from calibrant.resampling.null import nulls_of
 from calibrant.verbs.auditing import draws as segment_draws
 from calibrant.verbs.auditing.audit import Audit, audit
 from calibrant.verbs.auditing.draws import critical_score, drawn, family_of, joint_scores, laws_of, step_down

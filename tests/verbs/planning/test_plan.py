@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cal
-from calibrant.detect.asymptotic import brownian_range_p_value
+from calibrant.resampling.formulas import brownian_range_p_value
 from calibrant.simulate import (
     BetaScores,
     EmpiricalScores,

@@ -11,8 +11,8 @@ from calibrant.about import About
 from calibrant.forecasts import Forecasts, GaussianForecasts, admit_forecasts
 from calibrant.inputs import check_choice, check_count, check_positive
 from calibrant.interval import around, mean_with_interval, normal_quantile
-from calibrant.kernels.gaussian_pairs import Rows, both_drawn, nearness, pair_sums, pair_values, with_labels
-from calibrant.kernels.sums import inner
+from calibrant.kernels.pairs.gaussian_pairs import Rows, both_drawn, nearness, pair_sums, pair_values, with_labels
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval, TestResult
 

@@ -9,12 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.detect.atoms import counts_rows, refuse_soft
-from calibrant.detect.null import FEW_CLUSTERS, IMPOSSIBLE
 from calibrant.inputs import check_choice, check_count, check_level, check_positive
 from calibrant.interval import normal_quantile
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
+from calibrant.resampling.null import FEW_CLUSTERS, IMPOSSIBLE
+from calibrant.resampling.rows import counts_rows, refuse_soft
 from calibrant.results import Interval
 from calibrant.verbs.auditing.audited import Audit, AuditedSegment, Verdict
 from calibrant.verbs.auditing.draws import CLOSE, Family, Look, family_of, look

@@ -10,11 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.detect.atoms import Atoms, cluster_codes, counts_rows
-from calibrant.detect.draws import content_seed
 from calibrant.interval import normal_quantile
-from calibrant.kernels.blocks import over_blocks
-from calibrant.kernels.null_draws import (
+from calibrant.kernels.draws.null_draws import (
     STEP,
     Seeds,
     binomial_tables,
@@ -23,7 +20,8 @@ from calibrant.kernels.null_draws import (
     flip_signs,
     replicate_seeds,
 )
-from calibrant.kernels.segments import (
+from calibrant.kernels.rows.blocks import over_blocks
+from calibrant.kernels.sums.segment_sums import (
     add_members,
     add_tile,
     cluster_powers,
@@ -33,6 +31,8 @@ from calibrant.kernels.segments import (
     walk_tile,
 )
 from calibrant.predictions import Event, Predictions
+from calibrant.resampling.draw import content_seed
+from calibrant.resampling.rows import Atoms, cluster_codes, counts_rows
 from calibrant.verbs.auditing.segments import Codes, Segments
 
 Floats = NDArray[np.float64]

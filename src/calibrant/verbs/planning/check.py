@@ -15,10 +15,10 @@ from calibrant.bins import EqualMass
 from calibrant.estimate.binned import binned_error
 from calibrant.estimate.cumulative import ks_error
 from calibrant.estimate.mean_gap import mean_gap
-from calibrant.interval.calibration_error import calibration_error_interval
-from calibrant.interval.cumulative import cumulative_interval
+from calibrant.infer.error import calibration_error_interval
+from calibrant.infer.running import cumulative_interval
+from calibrant.infer.squared import cube_root, squared_error_interval
 from calibrant.interval.proportion import wilson
-from calibrant.interval.squared_error import cube_root, squared_error_interval
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval, Record, Table, kind

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from calibrant.infer.squared import cube_root
 from calibrant.inputs import check_choice, check_count, check_level, check_positive
-from calibrant.interval.squared_error import cube_root
 from calibrant.problems import InputError
 from calibrant.results import Line, Record, Table, kind, number
 from calibrant.score import SCORES

@@ -15,16 +15,16 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.detect.asymptotic import brownian_range_p_value
+from calibrant.infer.error import error_ends
+from calibrant.infer.error_path import true_path
+from calibrant.infer.running import brownian_quantile
+from calibrant.infer.squared import cube_root
 from calibrant.interval import LimitedMean, Limits, Moments
-from calibrant.interval.calibration_error import error_ends
-from calibrant.interval.cumulative import brownian_quantile
-from calibrant.interval.error_path import true_path
 from calibrant.interval.mean import normal_quantile
 from calibrant.interval.proportion import wilson
-from calibrant.interval.squared_error import cube_root
-from calibrant.kernels.groups import Groups, grouped
+from calibrant.kernels.rows.pooling import Groups, grouped
 from calibrant.problems import InputError
+from calibrant.resampling.formulas import brownian_range_p_value
 from calibrant.simulate.scores import Scores
 from calibrant.simulate.world import ScoreWorld
 

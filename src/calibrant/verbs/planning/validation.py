@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_level, check_positive
 from calibrant.interval.mean import normal_quantile
-from calibrant.kernels.groups import Groups
 from calibrant.kernels.logits import sigmoid
+from calibrant.kernels.rows.pooling import Groups
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number

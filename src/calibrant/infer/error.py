@@ -1,0 +1,110 @@
+"""The interval of the true calibration error, valid at 0 and far from it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrant.infer.error_path import ErrorPath, path_of
+from calibrant.infer.inversion import crossing, inverted
+from calibrant.inputs import check_choice, check_level
+from calibrant.predictions import admit
+from calibrant.results import ClassTable, Interval
+
+METHOD = "test inversion along the fitted curve"
+
+KEPT = 0.6
+"""Share of 1 − level that the tests may use; the rest is for the path, which is fitted and not known."""
+
+
+def calibration_error_interval(
+    labels: Any,
+    probs: Any = None,
+    *,
+    norm: Literal[1, 2] = 1,
+    level: float = 0.95,
+    view: Any = "auto",
+    weights: Any = None,
+) -> Interval:
+    """Where does the true calibration error lie, (E|P(Y=1|p) − p|^α)^(1/α) with α = `norm`? Not that of any bins.
+
+    A smooth calibration curve is fitted; scaled down and up it makes a path of worlds from "calibrated" to far beyond. In each
+    world the law of a binned error is known, bias and all, so a test can ask whether the one seen is too large or too small for
+    that world. The interval is the true error of every world that is not refused. It starts at 0 where calibration itself is
+    not refused. Nothing is drawn at random.
+
+    When to trust it: where the true curve is about as smooth as those a fit can find, or predictions take few values. Over the worlds
+    in `studies/results/coverage.md`, true errors from 0 to 0.2 and 100 to 10 000 rows, 97 to 98 % of the 95 % intervals held the
+    truth on average and about 95 % in the worst worlds; the percentile bootstrap of the ECE may never hold it. Rows must be
+    independent; weights are read as numbers of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.infer import calibration_error_interval
+    >>> rng = np.random.default_rng(0)
+    >>> probs = rng.random(1000)
+    >>> calibration_error_interval(rng.random(1000) < probs, probs).low  # calibrated
+    0.0
+    >>> 1 / 6 in calibration_error_interval(rng.random(1000) < probs**2, probs)  # E|p² − p| = 1/6
+    True
+    """
+    check_choice("norm", norm, (1, 2))
+    check_level(level)
+    path = path_of(admit(labels, probs, weights=weights).event(view))
+    return Interval(*error_ends(path, norm, level), float(level), METHOD)
+
+
+def classwise_intervals(
+    labels: Any, probs: Any = None, *, norm: Literal[1, 2] = 1, level: float = 0.95, weights: Any = None
+) -> ClassTable:
+    """The same class by class, so that all intervals hold at once: each at level 1 − (1 − level)/K (Bonferroni).
+
+    A class's value is the error of the curve for which the data are neither high nor low, with no bias to speak of.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.infer import classwise_intervals
+    >>> valid, test = cal.example()
+    >>> table = classwise_intervals(test)
+    >>> int((table.low > 0).sum())  # of ten digits, surely wrong, all claims together
+    8
+    """
+    check_choice("norm", norm, (1, 2))
+    check_level(level)
+    predictions = admit(labels, probs, weights=weights)
+    paths = [path_of(event) for event in predictions.class_events()]
+    each = 1 - (1 - level) / len(paths)
+    ends = np.array([error_ends(path, norm, each) for path in paths])
+    values = np.array([error_between(path, norm) for path in paths])
+    weight = np.array([float(path.hits.sum()) for path in paths])
+    return ClassTable(predictions.classes, values, weight, ends[:, 0], ends[:, 1])
+
+
+def error_between(path: ErrorPath, norm: int) -> float:
+    """The error of the curve under which the statistic is as likely to be higher as lower; 0 if it is low for any."""
+    seen = path.statistic(norm)
+    return path.error(crossing(lambda t: 0.5 - path.law(t, norm).at_most(seen)), norm)
+
+
+def error_ends(path: ErrorPath, norm: int, level: float, seen: float | None = None) -> tuple[float, float]:
+    """The errors of the first and the last curve on the path that the data do not refuse; `seen` is their statistic."""
+    seen, chance = path.statistic(norm) if seen is None else seen, KEPT * (1 - level) / 2
+    usual = path.law(0.0, norm).mean
+    unlucky = max(seen, usual)  # less noise than on average does not prove an error small
+
+    def ends(path: ErrorPath) -> tuple[float, float]:
+        low, high = inverted(
+            lambda t: 1 - path.law(t, norm).at_most(seen), lambda t: path.law(t, norm).at_most(unlucky), chance
+        )
+        return path.error(low, norm), path.error(high, norm)
+
+    low, high = ends(path)
+    if seen <= usual * (1 + ROUNDING):
+        low = 0.0  # no more than a calibrated model shows on average, however certain its rows are
+    return low, max(high, ends(path.level())[1]) if path.rough else high
+
+
+ROUNDING = 1e-12

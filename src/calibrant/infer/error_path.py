@@ -1,0 +1,142 @@
+"""Calibration curves between "calibrated" and beyond what the data show, and the predictions they are curves of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.infer.squared import cube_root
+from calibrant.kernels.draws.binned_law import Law, binned_law
+from calibrant.kernels.fit.curve_path import bounded_log_odds, direction
+from calibrant.kernels.logits import sigmoid
+from calibrant.kernels.rows.pooling import Groups, mass_cuts, width_cuts
+from calibrant.predictions import Event
+from calibrant.problems import InputError
+
+Floats = NDArray[np.float64]
+
+FITTED_CELLS, FITTED_WIDTHS = 40, 20
+"""The direction of the path is fitted on cells of equal mass, cut again at equal widths: rare predictions count too."""
+
+MOST_ATOMS, ROWS_OF_AN_ATOM = 60, 10
+"""Predictions that take so few values, each so often on average, are bins by themselves, and each may err in its own way."""
+
+STEEPEST = 1e-3
+"""p(1 − p) below which log-odds move no faster."""
+
+KEPT_CELLS = 1000
+"""Cells that the error of a curve is summed over; fewer predictions than these are taken one by one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ErrorPath:
+    """c_t(p) = σ(logit p + t·d(p)) at cells of predictions, t ≥ 0: t = 0 is calibrated, and the error grows with t."""
+
+    prob: Floats
+    """mean prediction of each cell"""
+    share: Floats
+    """of the rows"""
+    logit: Floats
+    away: Floats
+    """d"""
+    rows: float
+    bins: NDArray[np.intp]
+    """cell at which each bin begins"""
+    hits: Floats
+    """of each bin"""
+    rough: bool = False
+    """does each prediction err in its own way?"""
+
+    def level(self) -> ErrorPath:
+        """The path with the same signs along which all predictions err by about as much, in probability.
+
+        Errors known to be rough are known with noise: some look larger than they are, and a path through them shows more than
+        it should. This one shows the least for a given error.
+        """
+        slope = np.maximum(self.prob * (1 - self.prob), STEEPEST)
+        return replace(self, away=np.sign(self.away) * slope.min() / slope)
+
+    def rate(self, t: float) -> Floats:
+        """c_t in each cell; the prediction itself at t = 0."""
+        return sigmoid(self.logit + t * self.away) if t else self.prob
+
+    def error(self, t: float, norm: int) -> float:
+        """(E|c_t(p) − p|^α)^(1/α) of the predictions."""
+        power = float(self.share @ np.abs(self.rate(t) - self.prob) ** norm)
+        return power ** (1 / norm)
+
+    def statistic(self, norm: int) -> float:
+        """The binned error of the data, no root taken."""
+        n, prob, _ = self._binned(self.prob)
+        return float((n / n.sum()) @ np.abs(self.hits / n - prob) ** norm)
+
+    def law(self, t: float, norm: int) -> Law:
+        """Of that statistic if the truth were c_t, and the predictions a sample of others like them."""
+        size = np.abs(self.rate(t) - self.prob) ** norm
+        size = size - self.share @ size
+        square = self.share * size**2
+        sampled = binned_law(*self._binned(self.rate(t)), norm)
+        return sampled.plus(float(square.sum()) / self.rows, float(square @ size) / self.rows**2)
+
+    def _binned(self, rate: Floats) -> tuple[Floats, Floats, Floats]:
+        """Rows, mean prediction and mean rate of each bin."""
+        share, prob, rates = (
+            np.add.reduceat(v, self.bins) for v in (self.share, self.share * self.prob, self.share * rate)
+        )
+        return share * self.rows, prob / share, rates / share
+
+
+def path_of(event: Event) -> ErrorPath:
+    """The path through what an event's rows show, over ⌈n^(1/3)⌉ bins of equal mass, or over the predictions if few differ."""
+    if not event.hard:
+        raise InputError("labels", "must be yes or no for this interval", "they are shares", "Pass hard labels")
+    groups = event.groups
+    few, bins, cells = _cut(groups, groups.total)
+    n, prob, _ = _pooled(groups, cells)
+    logit = bounded_log_odds(prob)
+    fitted = np.union1d(_starts(groups, FITTED_CELLS), width_cuts(groups.values, FITTED_WIDTHS)[:-1])
+    fitted = bins if few else fitted[fitted < len(groups.values)]
+    rows, place, hits = _pooled(groups, fitted, bounded_log_odds(groups.values))
+    away = np.interp(logit, place, direction(place, rows, hits, rough=few))
+    of_bins = np.add.reduceat(groups.hits, bins)
+    return ErrorPath(prob, n / n.sum(), logit, away, groups.total, np.searchsorted(cells, bins), of_bins, few)
+
+
+def true_path(groups: Groups, rows: float) -> ErrorPath:
+    """The path through rates that are known, the hits of some predictions, for so many rows like them.
+
+    Where predictions are all right, it is a shift of the log-odds.
+    """
+    few, bins, cells = _cut(groups, rows)
+    n, prob, hits = _pooled(groups, cells)
+    logit, rate = bounded_log_odds(prob), hits / n
+    right = np.allclose(rate, prob, rtol=0, atol=SAME)
+    away = np.ones(len(cells)) if right else bounded_log_odds(rate) - logit
+    of_bins = np.add.reduceat(groups.hits, bins) * (rows / groups.total)
+    return ErrorPath(prob, n / n.sum(), logit, away, rows, np.searchsorted(cells, bins), of_bins, few)
+
+
+SAME = 1e-9
+
+
+def _cut(groups: Groups, rows: float) -> tuple[bool, NDArray[np.intp], NDArray[np.intp]]:
+    """Are the predictions few enough to be bins by themselves? Where bins begin, and cells."""
+    few = len(groups.values) <= min(MOST_ATOMS, rows / ROWS_OF_AN_ATOM)
+    bins = _starts(groups, len(groups.values) if few else cube_root(int(np.ceil(rows))))
+    return few, bins, np.union1d(bins, _starts(groups, KEPT_CELLS))
+
+
+def _starts(groups: Groups, count: int) -> NDArray[np.intp]:
+    """Where so many parts of equal mass begin; equal predictions are never split."""
+    if count >= len(groups.values):
+        return np.arange(len(groups.values))
+    return np.unique(mass_cuts(groups.below(), count, groups.allowance)[:-1])
+
+
+def _pooled(groups: Groups, starts: NDArray[np.intp], values: Floats | None = None) -> tuple[Floats, Floats, Floats]:
+    """Rows, mean value and hits of the parts."""
+    values = groups.values if values is None else values
+    n, sums, hits = (np.add.reduceat(v, starts) for v in (groups.weight, groups.weight * values, groups.hits))
+    return n, sums / n, hits

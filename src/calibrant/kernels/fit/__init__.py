@@ -1,0 +1,1 @@
+"""Fits: the arithmetic behind recalibration maps and fitted curves."""

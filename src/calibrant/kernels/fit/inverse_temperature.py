@@ -1,0 +1,100 @@
+"""Temperature scaling: the loss and its slopes in β = 1/T, and the safeguarded Newton search for their zero.
+
+Loss L(β) = mean_i [ln Σ_j exp(β z_ij) − β z_iy], convex in β. With d_j = z_j − z_y and p = softmax(βz):
+L' = mean Σ_j p_j d_j and L'' = mean (Σ_j p_j d_j² − (Σ_j p_j d_j)²).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.kernels.logits import row_blocks
+from calibrant.kernels.rows.blocks import added_over_blocks
+
+Slopes = Callable[[float], tuple[float, float, float]]
+
+
+def slopes(
+    logits: NDArray[Any], said: NDArray[np.float64], weights: NDArray[Any] | None, beta: float
+) -> tuple[float, float, float]:
+    """L, L' and L'' at β; `said` is z_y, the logit of what happened. Entries are in the logits' precision, sums in float64."""
+    n, k = logits.shape
+    part = partial(_block_slopes, logits, said, weights, logits.dtype.type(beta))
+    sums = added_over_blocks(n, part, max(1, (1 << 20) // k))
+    count = float(n) if weights is None else float(weights.sum())
+    loss, first, second = sums / count
+    return float(loss), float(first), float(second)
+
+
+def _block_slopes(
+    logits: NDArray[Any], said: NDArray[np.float64], weights: NDArray[Any] | None, beta: Any, rows: slice
+) -> NDArray[np.float64]:
+    total = np.zeros(3)
+    for inner in row_blocks(rows.stop - rows.start, logits.shape[1]):
+        at = slice(rows.start + inner.start, rows.start + inner.stop)
+        z = logits[at]
+        top = z.max(axis=1, keepdims=True)
+        below = z - top
+        share = np.exp(beta * below)
+        size = share.sum(axis=1, dtype=np.float64)
+        mean = np.einsum("ij,ij->i", share, below).astype(np.float64) / size
+        share *= below
+        square = np.einsum("ij,ij->i", share, below).astype(np.float64) / size
+        gap = said[at] - top[:, 0]
+        each = np.stack([np.log(size) - float(beta) * gap, mean - gap, square - mean**2])
+        total += each.sum(axis=1) if weights is None else (each * weights[at]).sum(axis=1)
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where the search ended."""
+
+    log_beta: float
+    loss: float
+    converged: bool
+    at_bound: int
+    """−1 or 1 when the loss still falls beyond the lower or upper bound of β, 0 inside, 2 when β does not matter"""
+    passes: int
+
+
+MOST_PASSES = 80
+LONGEST_STEP = 4.0
+PATIENCE = 8
+"""Passes after which a search that has seen the loss fall all the way up looks at the bound itself: on separable data
+Newton creeps towards an optimum at infinity."""
+
+
+def search(at: Slopes, start: float, low: float, high: float, tolerance: float) -> Found:
+    """The zero of L' between two bounds of ln β: Newton steps in ln β, bisection where Newton leaves the bracket.
+
+    A step of size `tolerance` leaves an error of about its square, so the search ends after it without a last look.
+    """
+    left, right = -math.inf, math.inf  # L' was seen negative at left, positive at right
+    v = min(max(start, low), high)
+    for passes in range(1, MOST_PASSES + 1):
+        beta = math.exp(v)
+        loss, first, second = at(beta)
+        if first == 0 and second == 0:  # β does not matter, or every row that can be right is so beyond rounding
+            settled = loss == 0 or left > -math.inf
+            return Found(high, loss, True, 1, passes) if settled else Found(0.0, loss, True, 2, passes)
+        left, right = (left, v) if first > 0 else (v, right)
+        if left == high or right == low:
+            return Found(v, loss, True, 1 if left == high else -1, passes)
+        step = -first / (beta * second) if second > 0 else math.copysign(LONGEST_STEP, -first)
+        if abs(step) < tolerance or right - left < 1e-12:
+            return Found(min(max(v + step, low), high), loss, True, 0, passes)
+        v += min(max(step, -LONGEST_STEP), LONGEST_STEP)
+        if passes == PATIENCE and right == math.inf:
+            v = high
+        elif not left < v < right:
+            v = (max(left, low) + min(right, high)) / 2
+        v = min(max(v, low), high)
+    return Found(v, loss, False, 0, MOST_PASSES)

@@ -1,0 +1,200 @@
+"""Functions of a row of log-probabilities that keep the order of its entries, and their log loss.
+
+A row is sorted, largest first: s_1 ≥ … ≥ s_K, with gaps d_j = s_j − s_(j+1). The new row, its top at 0, is
+z_j = f(s_j) − f(s_1) − Σ_(i<j) m_i d_i, where f rises and every m_i is positive:
+
+- f is linear between cuts, with positive slopes;
+- m_i = rate of the gap's place i at the row's top log-odds (linear between knots) + rate of the class above the gap + rate
+  of the class below it.
+
+z is linear in all slopes and rates, so the log loss is convex in them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.kernels.fit.lbfgs import Smooth
+from calibrant.kernels.logits import BLOCK
+from calibrant.kernels.rows.blocks import added_over_blocks
+
+Floats = NDArray[np.float64]
+
+PLACES = 3
+"""Places of a gap that are told apart: between the first and the second entry, the next two gaps, and all below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficients:
+    """Slopes of f, and rates: by place and knot `(places, knots)`, of the class above and of the class below a gap."""
+
+    slopes: Floats
+    rates: Floats
+    above: Floats
+    below: Floats
+
+    def flat(self) -> Floats:
+        """All in one vector."""
+        return np.concatenate([self.slopes, self.rates.ravel(), self.above, self.below])
+
+    def like(self, flat: Floats) -> Coefficients:
+        """A vector cut into these shapes."""
+        ends = np.cumsum([self.slopes.size, self.rates.size, self.above.size])
+        slopes, rates, above, below = np.split(flat, ends)
+        return Coefficients(slopes, rates.reshape(self.rates.shape), above, below)
+
+
+@dataclass(frozen=True)
+class SortedRows:
+    """Rows of log-probabilities, largest first, with all that a fit reads from them again and again."""
+
+    logs: Floats
+    order: NDArray[np.intp]
+    """the class of each entry"""
+    cuts: Floats
+    knots: Floats
+    """of the top log-odds; none: places do not matter"""
+
+    @cached_property
+    def gaps(self) -> Floats:
+        """d_j ≥ 0, `(n, K−1)`."""
+        return self.logs[:, :-1] - self.logs[:, 1:]
+
+    @cached_property
+    def piece(self) -> NDArray[np.intp]:
+        """The piece of f that each entry lies in."""
+        return np.searchsorted(self.cuts, self.logs)
+
+    @cached_property
+    def into(self) -> Floats:
+        """How far into its piece: from the cut below, and for the first piece from the cut above."""
+        if not len(self.cuts):
+            return self.logs
+        return self.logs - self.cuts[np.maximum(self.piece - 1, 0)]
+
+    @cached_property
+    def between(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+        """The knots on either side of the row's top log-odds, and the share of the right one."""
+        odds = np.clip(top_odds(self.logs), self.knots[0], self.knots[-1])
+        left = np.minimum(np.searchsorted(self.knots, odds, side="right") - 1, max(0, len(self.knots) - 2))
+        right = np.minimum(left + 1, len(self.knots) - 1)
+        width = self.knots[right] - self.knots[left]
+        share = np.divide(odds - self.knots[left], width, out=np.zeros_like(odds), where=width > 0)
+        return left, right, share
+
+    @cached_property
+    def place(self) -> NDArray[np.intp]:
+        """The place of each gap."""
+        return places(self.logs.shape[1])
+
+    def heights(self, c: Coefficients) -> Floats:
+        """The new row z, largest first and with its top at 0."""
+        z = np.zeros_like(self.logs)
+        if len(c.slopes):
+            f = at_cuts(self.cuts, c.slopes)[self.piece] + c.slopes[self.piece] * self.into
+            z += f - f[:, :1]
+        if c.rates.size or len(c.above):
+            z[:, 1:] -= np.cumsum(self.factors(c) * self.gaps, axis=1)
+        return z
+
+    def factors(self, c: Coefficients) -> Floats:
+        """m_j, `(n, K−1)`."""
+        m = np.zeros_like(self.gaps)
+        if c.rates.size:
+            left, right, share = self.between
+            m += (c.rates[:, left] * (1 - share) + c.rates[:, right] * share).T[:, self.place]
+        if len(c.above):
+            m += c.above[self.order[:, :-1]] + c.below[self.order[:, 1:]]
+        return m
+
+    def pull(self, r: Floats, c: Coefficients) -> Coefficients:
+        """Σ r_ij ∂z_ij by every coefficient, for r whose rows sum to 0."""
+        gap = -np.cumsum(r[:, :0:-1], axis=1)[:, ::-1] * self.gaps
+        rates = np.zeros_like(c.rates)
+        if c.rates.size:
+            left, right, share = self.between
+            for at in range(len(rates)):
+                mine = gap[:, self.place == at].sum(axis=1)
+                rates[at] = summed(left, mine * (1 - share), len(self.knots))
+                rates[at] += summed(right, mine * share, len(self.knots))
+        above, below = np.zeros_like(c.above), np.zeros_like(c.below)
+        if len(above):
+            above = summed(self.order[:, :-1].ravel(), gap.ravel(), len(above))
+            below = summed(self.order[:, 1:].ravel(), gap.ravel(), len(below))
+        return Coefficients(self._pull_slopes(r, len(c.slopes)), rates, above, below)
+
+    def _pull_slopes(self, r: Floats, n_slopes: int) -> Floats:
+        if not n_slopes:
+            return np.zeros(0)
+        piece = self.piece.ravel()
+        slopes = summed(piece, (r * self.into).ravel(), n_slopes)
+        beyond = np.cumsum(summed(piece, r.ravel(), n_slopes)[::-1])[::-1]  # entries in this piece or above
+        slopes[1:-1] += np.diff(self.cuts) * beyond[2:]
+        return slopes
+
+
+def summed(which: NDArray[np.intp], values: Floats, size: int) -> Floats:
+    """Σ values by index."""
+    found: Any = np.bincount(which, values, size)
+    sums: Floats = found
+    return sums
+
+
+def places(n_classes: int) -> NDArray[np.intp]:
+    """The place of each of K−1 gaps: 1, then 2 and 3, then the rest."""
+    return np.minimum(np.log2(np.arange(1, n_classes)).astype(np.intp), PLACES - 1)
+
+
+def top_odds(logs: Floats) -> Floats:
+    """Log-odds of the first entry of sorted rows, without overflow however sure the row is."""
+    below = logs[:, 1:] - logs[:, 1:2]
+    return logs[:, 0] - logs[:, 1] - np.log(np.exp(below).sum(axis=1))
+
+
+def at_cuts(cuts: Floats, slopes: Floats) -> Floats:
+    """f at the cut that each piece is measured from; 0 at the first cut."""
+    rises = np.cumsum(slopes[1:-1] * np.diff(cuts)) if len(cuts) else np.zeros(0)
+    return np.concatenate([np.zeros(min(2, len(slopes))), rises])
+
+
+def log_loss(rows: SortedRows, shares: Floats, weights: Floats | None, shapes: Coefficients) -> Smooth:
+    """The mean log loss and its slopes, as a function of all coefficients in one vector.
+
+    `shares` say what happened, sorted as the rows are; each row sums to 1.
+    """
+    n, k = rows.logs.shape
+    step = max(1, BLOCK // k)
+    blocks = [
+        SortedRows(rows.logs[at : at + step], rows.order[at : at + step], rows.cuts, rows.knots)
+        for at in range(0, n, step)
+    ]
+    total = float(n) if weights is None else float(weights.sum())
+
+    def loss(flat: Floats) -> tuple[float, Floats]:
+        c = shapes.like(flat)
+
+        def part(at: slice) -> Floats:
+            block = blocks[at.start // step]
+            weight = np.ones(at.stop - at.start) if weights is None else weights[at]
+            return block_loss(block, shares[at], weight, c)
+
+        sums = added_over_blocks(n, part, step) / total
+        return float(sums[0]), sums[1:]
+
+    return loss
+
+
+def block_loss(rows: SortedRows, shares: Floats, weight: Floats, c: Coefficients) -> Floats:
+    """Σ w (ln Σ e^z − Σ t z), followed by its slopes."""
+    z = rows.heights(c)
+    e = np.exp(z)
+    size = e.sum(axis=1)
+    said = np.einsum("ij,ij->i", shares, z)
+    r = (e / size[:, None] - shares) * weight[:, None]
+    loss = np.einsum("i,i->", weight, np.log(size) - said)
+    return np.concatenate([[loss], rows.pull(r, c).flat()])

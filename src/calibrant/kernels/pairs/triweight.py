@@ -1,0 +1,144 @@
+"""Sums of the triweight kernel (1−u²)³ over all points within reach, exact in O(n log n).
+
+The kernel is a polynomial of degree 6, so a sum over a run of points is a combination of seven moments, and moments of runs are
+differences of prefix sums. To keep them from cancelling, moments are taken about the centre of a cell one bandwidth wide, and
+prefix sums start anew in every cell; the reach of any point then covers three cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.kernels.compiled import compiled, worth_compiling
+from calibrant.kernels.rows.blocks import over_blocks
+
+Floats = NDArray[np.float64]
+
+COMPILE_FROM_POINTS = 20_000
+COMPILE_FROM_QUERIES = 200_000
+BLOCK_QUERIES = 1 << 16
+
+
+def triweight_sums(
+    at: Floats, points: Floats, first: Floats, second: Floats, bandwidth: float
+) -> tuple[Floats, Floats]:
+    """Σ_j c_j (1 − ((x − x_j)/h)²)³ over |x − x_j| ≤ h, at each x, for two columns c; `points` are sorted."""
+    cell = np.floor(points / bandwidth)
+    u = points / bandwidth - cell - 0.5
+    starts = np.flatnonzero(np.diff(cell, prepend=cell[0] - 1))
+    home = np.floor(at / bandwidth)
+    low, high = np.searchsorted(points, at - bandwidth, "left"), np.searchsorted(points, at + bandwidth, "right")
+    offset = at / bandwidth - home - 0.5
+    cell_from = np.searchsorted(cell[starts], home - 1, "left")
+    bounds = np.append(starts, len(points))
+    moments = np.empty((len(points), 14))
+    out = np.empty((len(at), 2))
+    fast = worth_compiling(len(points), COMPILE_FROM_POINTS) or len(at) >= COMPILE_FROM_QUERIES
+    (cell_moments if fast else _plain_moments)(u, first, second, bounds, moments)
+    query: Callable[..., None] = reach_sums if fast else _plain_reach
+
+    def part(rows: slice) -> None:
+        query(
+            offset[rows], home[rows], low[rows], high[rows], cell_from[rows], cell[starts], bounds, moments, out[rows]
+        )
+
+    list(over_blocks(len(at), part, BLOCK_QUERIES))
+    return out[:, 0], out[:, 1]
+
+
+def polynomial(t: Any) -> Any:
+    """Coefficients of u⁰ … u⁶ in (1 − (t − u)²)³ = (a + 2tu − u²)³ with a = 1 − t²."""
+    a = 1.0 - t * t
+    return a**3, 6 * a**2 * t, 12 * a * t * t - 3 * a**2, 8 * t**3 - 12 * a * t, 3 * a - 12 * t * t, 6 * t
+
+
+def _plain_moments(u: Floats, first: Floats, second: Floats, bounds: NDArray[np.intp], out: Floats) -> None:
+    """Prefix moments within each cell, by cumulative sums cell by cell."""
+    powers = u[:, None] ** np.arange(7)
+    terms = np.concatenate([first[:, None] * powers, second[:, None] * powers], axis=1)
+    for start, stop in pairwise(bounds):
+        np.cumsum(terms[start:stop], axis=0, out=out[start:stop])
+
+
+def _plain_reach(
+    offset: Floats,
+    home: Floats,
+    low: NDArray[np.intp],
+    high: NDArray[np.intp],
+    cell_from: NDArray[np.intp],
+    cells: Floats,
+    bounds: NDArray[np.intp],
+    moments: Floats,
+    out: Floats,
+) -> None:
+    """`reach_sums` for all queries at once."""
+    out[:] = 0.0
+    padded = np.append(cells, np.inf)
+    for step in range(3):
+        c = np.minimum(cell_from + step, len(cells))
+        inside = padded[c] <= home + 1
+        c = np.where(inside, c, 0)
+        start, stop = np.maximum(low, bounds[c]), np.minimum(high, bounds[c + 1])
+        inside &= stop > start
+        upto = moments[np.where(inside, stop - 1, 0)]
+        from_ = np.where((start > bounds[c])[:, None], moments[np.where(inside, start - 1, 0)], 0.0)
+        run = np.where(inside[:, None], upto - from_, 0.0)
+        weights = np.stack([*polynomial(offset + home - padded[c]), np.full(len(offset), -1.0)], axis=1)
+        out[:, 0] += np.einsum("ij,ij->i", run[:, :7], weights)
+        out[:, 1] += np.einsum("ij,ij->i", run[:, 7:], weights)
+
+
+@compiled
+def cell_moments(u: Any, first: Any, second: Any, bounds: Any, out: Any) -> None:
+    """Prefix moments Σ c u^k, k = 0 … 6, of both columns, started anew in every cell."""
+    for c in range(len(bounds) - 1):
+        total = np.zeros(14)
+        for i in range(bounds[c], bounds[c + 1]):
+            a, b = first[i], second[i]
+            for k in range(7):
+                total[k] += a
+                total[7 + k] += b
+                a *= u[i]
+                b *= u[i]
+            out[i] = total
+
+
+@compiled
+def reach_sums(
+    offset: Any, home: Any, low: Any, high: Any, cell_from: Any, cells: Any, bounds: Any, moments: Any, out: Any
+) -> None:
+    """For each query the runs of points within reach in its own cell and the two beside it, weighed by the polynomial."""
+    for i in range(len(offset)):
+        one, two = 0.0, 0.0
+        c = cell_from[i]
+        while c < len(cells) and cells[c] <= home[i] + 1:
+            start, stop = max(low[i], bounds[c]), min(high[i], bounds[c + 1])
+            if stop > start:
+                t = offset[i] + home[i] - cells[c]
+                a = 1.0 - t * t
+                weights = (
+                    a * a * a,
+                    6 * a * a * t,
+                    12 * a * t * t - 3 * a * a,
+                    8 * t * t * t - 12 * a * t,
+                    3 * a - 12 * t * t,
+                    6 * t,
+                    -1.0,
+                )
+                upto = moments[stop - 1]
+                if start > bounds[c]:
+                    before = moments[start - 1]
+                    for k in range(7):
+                        one += weights[k] * (upto[k] - before[k])
+                        two += weights[k] * (upto[7 + k] - before[7 + k])
+                else:
+                    for k in range(7):
+                        one += weights[k] * upto[k]
+                        two += weights[k] * upto[7 + k]
+            c += 1
+        out[i, 0], out[i, 1] = one, two

@@ -1,0 +1,1 @@
+"""Rows: sorted, pooled by equal prediction, cut into blocks and buckets."""

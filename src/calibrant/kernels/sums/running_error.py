@@ -1,0 +1,93 @@
+"""The running sum of errors along the predictions, C(σ) = Σ_(p ≤ σ) w(p − y), and where it is highest and lowest.
+
+With many rows there is no need to sort them all. The sums of fine buckets tell C at every bucket's end; inside a bucket, C can rise
+by no more than Σ max(p − y, 0) above its start, nor fall by more below its end. Only buckets that could beat the best end are
+opened and sorted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.kernels.compiled import compiled
+from calibrant.kernels.rows.buckets import HIGH, SUMS, Buckets
+from calibrant.kernels.rows.pooling import Groups
+from calibrant.kernels.rows.radix import rows_of, sorted_keys
+from calibrant.kernels.sums.stable_sums import inner
+
+Floats = NDArray[np.float64]
+
+POINTS = 1000
+"""Points kept of the course, its highest and lowest beside them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Course:
+    """Points of C, in order; the highest above 0 and the lowest below 0 are among them."""
+
+    places: Floats
+    sums: Floats
+    total: float
+    """weight of all rows"""
+    variance: float
+    """Σ wp(1−p)"""
+
+
+def group_course(groups: Groups) -> Course:
+    """The course over rows pooled by equal prediction."""
+    sums = np.cumsum(groups.residual)
+    kept = _with_ends(np.linspace(0, len(sums) - 1, min(len(sums), POINTS)).astype(np.intp), sums)
+    variance = inner(groups.weight, groups.values * (1 - groups.values))
+    return Course(groups.values[kept], sums[kept], groups.total, variance)
+
+
+def bucket_course(buckets: Buckets, both: bool = True) -> Course:
+    """The same from buckets, of which only those that matter are sorted; points are bucket ends, evenly spread over rows.
+
+    `both=False` looks inside buckets only for the sum farthest from 0.
+    """
+    filled = buckets.filled
+    n, p, variance, y, rise = buckets.table[filled, :SUMS].T
+    sums = np.cumsum(p - y)
+    before = sums - (p - y)
+    top, bottom = max(0.0, float(sums.max())), min(0.0, float(sums.min()))
+    if not both:
+        top, bottom = max(top, -bottom), min(-top, bottom)
+    wanted = buckets.mixed[filled] & ((before + rise > top) | (sums - rise < bottom))
+    keys, ends = sorted_keys(buckets.probs, buckets.outcomes, buckets.index, buckets.mask(filled[wanted]))
+    found, at = inner_extremes(keys, ends[filled[wanted]], before[wanted], top, bottom)
+    inside = at >= 0
+    kept = _with_ends(np.searchsorted(np.cumsum(n), np.linspace(1, len(buckets.probs), POINTS)), sums)
+    places = np.append(buckets.table[filled[kept], HIGH], rows_of(keys[at[inside]])[0])
+    order = np.argsort(places, kind="stable")
+    return Course(places[order], np.append(sums[kept], found[inside])[order], float(n.sum()), float(variance.sum()))
+
+
+def _with_ends(kept: NDArray[np.intp], sums: Floats) -> NDArray[np.intp]:
+    return np.unique(np.append(kept, [np.argmax(sums), np.argmin(sums)]))
+
+
+@compiled
+def inner_extremes(keys: Any, ends: Any, before: Any, top: float, bottom: float) -> Any:
+    """Sums above `top` and below `bottom` within buckets, the farthest, and at which keys: −1 where there is none.
+
+    A tie is added together before it is looked at. The end of a bucket need not be: `top` and `bottom` know it.
+    """
+    sums, at = np.array([top, bottom]), np.array([-1, -1])
+    start = 0
+    for b in range(len(ends)):
+        total = before[b]
+        for i in range(start, ends[b]):
+            value = np.uint64(keys[i] >> np.uint64(1))
+            total += value.view(np.float64) - np.float64(keys[i] & np.uint64(1))
+            if i + 1 < ends[b] and keys[i + 1] >> np.uint64(1) != value:
+                if total > sums[0]:
+                    sums[0], at[0] = total, i
+                elif total < sums[1]:
+                    sums[1], at[1] = total, i
+        start = ends[b]
+    return sums, at

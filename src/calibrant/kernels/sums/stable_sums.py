@@ -1,0 +1,36 @@
+"""Sums that are the same whatever the number of cores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.kernels.compiled import COMPILE_FROM, compiled
+from calibrant.kernels.rows.blocks import over_blocks
+
+
+def inner(a: NDArray[Any], b: NDArray[Any]) -> float:
+    """Σ a·b in one pass, without BLAS, whose threads change the rounding and wait for each other."""
+    return float(np.einsum("i,i->", a, b))
+
+
+def running(*columns: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """For each column, 0 and its running sums. `np.cumsum` is slow at them, so with many rows a core takes a column."""
+    sums = [np.zeros(len(terms) + 1) for terms in columns]
+    if len(columns[0]) >= COMPILE_FROM:
+        list(over_blocks(len(columns), lambda one: add_up(columns[one.start], sums[one.start]), 1))
+    else:
+        for terms, out in zip(columns, sums, strict=True):
+            np.cumsum(terms, out=out[1:])
+    return sums
+
+
+@compiled
+def add_up(terms: Any, sums: Any) -> None:
+    """sums[i + 1] = sums[i] + terms[i]."""
+    total = sums[0]
+    for i in range(len(terms)):
+        total += terms[i]
+        sums[i + 1] = total

@@ -1,0 +1,303 @@
+"""The statistics of one event, each with its own alternative; all are functions of the errors in order of the predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.bins import Binning, BinSums
+from calibrant.estimate.binned import finish as finish_binned
+from calibrant.kernels.draws.null_sums import courses, fading_pairs, pairs_between, sums_between, weighed_sums
+from calibrant.kernels.logits import log_odds
+from calibrant.resampling.draw import Statistic
+from calibrant.resampling.rows import Atoms
+from calibrant.results import number
+
+Floats = NDArray[np.float64]
+Collect = Callable[[Floats], Floats]
+
+
+def linear(*factors: Floats) -> Collect:
+    """Σ factor·e, one number a factor."""
+    table = np.stack(factors)
+
+    def collect(errors: Floats) -> Floats:
+        found = np.empty((len(errors), len(table)))
+        weighed_sums(errors, table, found)
+        return found
+
+    return collect
+
+
+def per(values: Any, scale: Any) -> Any:
+    """values / scale, and 0 where the scale is 0: nothing can vary there."""
+    out = np.zeros(np.broadcast(values, scale).shape)
+    with np.errstate(over="ignore"):  # an error where next to none was possible
+        return np.divide(values, scale, out=out, where=np.asarray(scale) > 0)
+
+
+def scores(atoms: Atoms) -> Collect:
+    """Three standardised sums: of the errors, of errors along the log-odds (made independent of the first), of Spiegelhalter.
+
+    The first two are the scores of intercept and slope in a logistic regression on log-odds. Positive: too high, too extreme,
+    too extreme.
+    """
+    variance, odds, tilt = atoms.variance, bounded_log_odds(atoms.p), 2 * atoms.p - 1
+    total = float(variance.sum())
+    centred = odds - per(float((variance * odds).sum()), total)
+    spread = float((variance * centred**2).sum())
+    if spread <= 1e-12 * float((variance * odds**2).sum()):
+        spread = 0.0  # one prediction has no slope
+    brier = float((variance * tilt**2).sum())
+    level = np.full(len(odds), per(1.0, np.sqrt(total)))
+    return linear(level, per(centred, np.sqrt(spread)), per(tilt, np.sqrt(brier)))
+
+
+def mean_gap(atoms: Atoms, sums: Collect | None = None) -> Statistic:
+    """|Σe| / n: too high or too low on average."""
+    total = atoms.total
+    scale = float(np.sqrt(atoms.variance.sum())) / total if sums else 1.0
+    collect = sums or linear(np.full(len(atoms.p), 1 / total))
+    return Statistic("mean_gap", "mean gap", collect, lambda states: scale * np.abs(states[:, 0]), shift)
+
+
+def cox(atoms: Atoms, sums: Collect | None = None) -> Statistic:
+    """Score test of intercept 0 and slope 1 in a logistic regression on log-odds: χ² with 2 degrees of freedom."""
+
+    def words(state: Floats) -> str:
+        return extremes(state[1]) if abs(state[1]) > abs(state[0]) else shift(state)
+
+    return Statistic("cox", "Cox's χ²", sums or scores(atoms), lambda states: (states[:, :2] ** 2).sum(axis=1), words)
+
+
+def spiegelhalter(atoms: Atoms, sums: Collect | None = None) -> Statistic:
+    """|Z| with Z = Σ(y − p)(1 − 2p) / √Σ(1 − 2p)²p(1 − p): is the Brier score what the predictions promise?"""
+    return Statistic(
+        "spiegelhalter",
+        "Spiegelhalter's z",
+        sums or scores(atoms),
+        lambda states: np.abs(states[:, 2]),
+        lambda state: extremes(state[2]),
+    )
+
+
+def shift(state: Floats) -> str:
+    """What the sum of the errors says."""
+    return f"predictions are too {'high' if state[0] > 0 else 'low'} on average"
+
+
+def extremes(score: float) -> str:
+    """What a score that grows with over-confidence says."""
+    return f"predictions are {'too extreme (over-confident)' if score > 0 else 'not extreme enough (under-confident)'}"
+
+
+def bounded_log_odds(p: Floats) -> Floats:
+    """Log-odds, and 0 for predictions of 0 and 1, whose labels are certain."""
+    odds = log_odds(p)
+    return np.where(np.isfinite(odds), odds, 0.0)
+
+
+def course(atoms: Atoms) -> Collect:
+    """Highest, lowest and last running sum, and the two sums that ATB needs."""
+    gaps = atoms.gaps
+
+    def collect(errors: Floats) -> Floats:
+        found = np.empty((len(errors), 5))
+        courses(errors, gaps, found)
+        return found
+
+    return collect
+
+
+def cumulative(atoms: Atoms, statistic: str, along: Collect | None = None) -> Statistic:
+    """`range`: max C − min C (Kuiper); `max`: max|C| (KS)."""
+    total = atoms.total
+
+    def finish(states: Floats) -> Floats:
+        high, low = states[:, 0], states[:, 1]
+        found: Floats = (high - low if statistic == "range" else np.maximum(high, -low)) / total
+        return found
+
+    title = "Kuiper's range" if statistic == "range" else "KS maximum"
+    name = "kuiper" if statistic == "range" else "ks"
+    return Statistic(name, title, along or course(atoms), finish, lambda _: stretch_words(atoms))
+
+
+def stretch(atoms: Atoms) -> tuple[int, int, float]:
+    """Where errors pile up: from and to before which atom, and the sum of the errors there."""
+    ends = np.append(np.flatnonzero(atoms.gaps[:-1] > 0), len(atoms.p) - 1) + 1
+    sums = np.concatenate([[0.0], np.cumsum(atoms.errors)[ends - 1]])
+    first, last = sorted((int(np.argmax(sums)), int(np.argmin(sums))))
+    cuts = np.concatenate([[0], ends])
+    return int(cuts[first]), int(cuts[last]), float(sums[last] - sums[first])
+
+
+def stretch_words(atoms: Atoms) -> str:
+    """The same in words."""
+    return between_words(atoms, *stretch(atoms))
+
+
+def averaged_two_bin(atoms: Atoms, along: Collect | None = None) -> Statistic:
+    """ATB = ∫ (C(q)² + (C(1) − C(q))²) dq: squared errors below and above a threshold, averaged over thresholds."""
+    total = atoms.total
+
+    def finish(states: Floats) -> Floats:
+        last, first, second = states[:, 2], states[:, 3], states[:, 4]
+        # C is 0 below the first prediction, and the lengths of all stretches add up to 1
+        found: Floats = (2 * second - 2 * last * first + last**2) / total**2
+        return found
+
+    return Statistic("atb", "averaged two-bin error", along or course(atoms), finish, lambda _: stretch_words(atoms))
+
+
+def cuts_of(atoms: Atoms, bins: Binning) -> NDArray[np.intp]:
+    """Where bins begin among the atoms; rows outside every bin lie before the first cut or after the last."""
+    index = bins.index(atoms.event())
+    n_bins = bins.collect(atoms.event()).sums.shape[1]
+    return np.searchsorted(index, np.arange(n_bins + 1)).astype(np.intp)
+
+
+def between(cuts: NDArray[np.intp]) -> Collect:
+    """Sums of errors in each bin."""
+
+    def collect(errors: Floats) -> Floats:
+        sums = np.empty((len(errors), len(cuts) - 1))
+        sums_between(errors, cuts, sums)
+        return sums
+
+    return collect
+
+
+def bin_variances(atoms: Atoms, cuts: NDArray[np.intp]) -> Floats:
+    """Variance of the sum of errors in each bin, as the predictions promise it."""
+    sums: Floats = np.add.reduceat(np.append(atoms.variance, 0.0), cuts)[:-1] * (cuts[1:] > cuts[:-1])
+    return sums
+
+
+def hosmer_lemeshow(
+    atoms: Atoms, bins: Binning, name: str = "hosmer_lemeshow", sums: Collect | None = None
+) -> Statistic:
+    """Σ_b E_b² / V_b over bins, V_b the variance that the predictions promise: χ² with as many degrees of freedom as bins."""
+    cuts = cuts_of(atoms, bins)
+    variance = bin_variances(atoms, cuts)
+
+    def words(state: Floats) -> str:
+        worst = int(np.argmax(per(state**2, variance)))
+        return between_words(atoms, cuts[worst], cuts[worst + 1], float(state[worst]))
+
+    title = f"Hosmer–Lemeshow χ², {bins.describe()}"
+    return Statistic(name, title, sums or between(cuts), lambda states: per(states**2, variance).sum(axis=1), words)
+
+
+def scan(atoms: Atoms, bins: Binning, sums: Collect | None = None) -> Statistic:
+    """The largest E² / V over all runs of neighbouring bins: where is the model most clearly wrong?"""
+    cuts = cuts_of(atoms, bins)
+    variance = bin_variances(atoms, cuts)
+
+    def finish(states: Floats) -> Floats:
+        return np.max([runs(states, variance, start).max(axis=1) for start in range(len(cuts) - 1)], axis=0)
+
+    def words(state: Floats) -> str:
+        start, stop = clearest_run(state, variance)
+        return between_words(atoms, cuts[start], cuts[stop], float(state[start:stop].sum()))
+
+    return Statistic("scan", f"scan of {bins.describe()}", sums or between(cuts), finish, words)
+
+
+def runs(states: Floats, variance: Floats, start: int) -> Floats:
+    """E² / V of the runs that begin at a bin."""
+    found: Floats = per(np.cumsum(states[:, start:], axis=1) ** 2, np.cumsum(variance[start:]))
+    return found
+
+
+def clearest_run(state: Floats, variance: Floats) -> tuple[int, int]:
+    """The bins from and to before which E² / V is largest."""
+    each = [runs(state[None], variance, start)[0] for start in range(len(variance))]
+    start = int(np.argmax([run.max() for run in each]))
+    return start, start + int(np.argmax(each[start])) + 1
+
+
+def clearest(atoms: Atoms, bins: Binning) -> dict[str, float]:
+    """The stretch of predictions that the scan finds, and the mean error there."""
+    cuts = cuts_of(atoms, bins)
+    state = between(cuts)(atoms.errors[None])[0]
+    first, last = clearest_run(state, bin_variances(atoms, cuts))
+    start, stop = int(cuts[first]), max(int(cuts[last]), int(cuts[first]) + 1)
+    weight = float(atoms.weight[start:stop].sum())
+    low, high = atoms.p[min(start, len(atoms.p) - 1)], atoms.p[min(stop, len(atoms.p)) - 1]
+    return {"from": float(low), "to": float(high), "gap": float(state[first:last].sum()) / weight if weight else 0.0}
+
+
+def between_words(atoms: Atoms, start: int, stop: int, error: float) -> str:
+    """How far predictions are off from one atom to before another."""
+    if start == stop or error == 0:
+        return ""
+    gap = error / float(atoms.weight[start:stop].sum())
+    low, high = number(float(atoms.p[start])), number(float(atoms.p[stop - 1]))
+    where = f"between {low} and {high}" if low != high else f"at {low}"
+    return f"predictions {where} are too {'high' if gap > 0 else 'low'} by {number(abs(gap))}"
+
+
+def filled_bins(atoms: Atoms, bins: Binning) -> int:
+    """Bins whose labels can vary: the degrees of freedom of Hosmer–Lemeshow on validation data."""
+    cuts = cuts_of(atoms, bins)
+    varies = np.concatenate([[0], np.cumsum(atoms.variance > 0)])
+    return int((varies[cuts[1:]] > varies[cuts[:-1]]).sum())
+
+
+def binned(atoms: Atoms, bins: Binning, **options: Any) -> Statistic:
+    """A binned calibration error with any norm, debiased or not: the estimator's own `finish`, one draw in the place of a class."""
+    cuts, state = cuts_of(atoms, bins), bins.collect(atoms.event())
+
+    def finish(states: Floats) -> Floats:
+        sums = np.repeat(state.sums, len(states), axis=0)
+        sums[:, :, 3] = sums[:, :, 1] - states
+        low, high = (np.broadcast_to(end, (len(states), end.shape[1])) for end in (state.low, state.high))
+        every = BinSums(sums, low, high, atoms.n, bins, state.outside)
+        found: Floats = finish_binned(every, "classwise", tuple(range(len(states))), **options).parts["classes"].values
+        return found
+
+    return Statistic("binned", "binned calibration error", between(cuts), finish)
+
+
+def multi_scale(atoms: Atoms, levels: range) -> list[Statistic]:
+    """T-Cal at each scale: Σ over 2^level equal bins of (products of different rows) / rows, over n."""
+    return [_one_scale(atoms, level) for level in levels]
+
+
+def _one_scale(atoms: Atoms, level: int) -> Statistic:
+    cell = np.minimum(np.floor(atoms.p * 2.0**level), 2.0**level - 1)
+    cuts = np.concatenate([[0], np.flatnonzero(np.diff(cell)) + 1, [len(cell)]]).astype(np.intp)
+    scale = 1 / np.add.reduceat(atoms.weight, cuts[:-1]) / atoms.total
+    collect = partial(_pairs, atoms.variance, -atoms.unit * (1 - 2 * atoms.p), cuts, scale)
+    return Statistic(f"2^{level} bins", f"{2**level} bins", collect, lambda states: states[:, 0])
+
+
+def _pairs(constant: Floats, factor: Floats, cuts: NDArray[np.intp], scale: Floats, errors: Floats) -> Floats:
+    """A row's squared error is w²p(1−p) − w(1−2p)·e."""
+    found = np.empty((len(errors), 1))
+    pairs_between(errors, constant, factor, cuts, scale, found[:, 0])
+    return found
+
+
+def laplace_pairs(atoms: Atoms, bandwidth: float, estimator: str, turned: bool = False) -> Statistic:
+    """SKCE of one event with a Laplace kernel: 2 Σ e e' exp(−|p − p'|/ν) over pairs, or over pairs of different rows.
+
+    `turned` is for errors whose signs are turned round: their squares stay what they are.
+    """
+    fades = np.exp(-np.diff(atoms.p, prepend=atoms.p[:1]) / bandwidth)
+    own = float((atoms.errors**2).sum() if turned else atoms.variance.sum())
+    slope, total = linear(0 * atoms.p if turned else -atoms.unit * (1 - 2 * atoms.p)), atoms.total
+    pairs = total * (total - 1) if estimator == "unbiased" else total**2
+
+    def collect(errors: Floats) -> Floats:
+        found = np.empty((len(errors), 2))
+        fading_pairs(errors, fades, found[:, 0])
+        found[:, 1] = own + slope(errors)[:, 0] if estimator == "unbiased" else 0.0
+        return found
+
+    return Statistic("skce", "SKCE", collect, lambda states: 2 * (states[:, 0] - states[:, 1]) / pairs)

@@ -1,0 +1,78 @@
+"""Risk and coverage: by hand, over all orders of ties, and in intervals that hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant import Estimate, InputError, Predictions
+from calibrant.estimate.selective import selective_risk
+from naive import answers as naive
+from tolerances import ROUNDING
+
+
+def test_four_answers_by_hand():
+    # wrong: the third. Risks 0, 0, 1/3, 1/4
+    found = selective_risk([1, 1, 0, 1], [0.9, 0.8, 0.6, 0.5])
+    assert found.value == pytest.approx((1 / 3 + 1 / 4) / 4, abs=ROUNDING)
+    assert found.parts["curve"].y.tolist() == pytest.approx([0, 0, 1 / 3, 1 / 4], abs=ROUNDING)
+    assert found.parts["curve"].x.tolist() == [0.25, 0.5, 0.75, 1.0]
+    assert found.parts["thresholds"].y.tolist() == [0.9, 0.8, 0.6, 0.5]
+    assert found.parts["risk"] == 0.25
+    assert found.parts["best"] == pytest.approx(1 / 16, abs=ROUNDING)
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.sampled_from([0.1, 0.4, 0.5, 0.9])), min_size=1, max_size=7))
+def test_ties_are_averaged_over_their_orders(rows):
+    labels, probs = zip(*rows, strict=True)
+    found = selective_risk(labels, probs)
+    assert found.value == pytest.approx(naive.area(labels, probs), abs=ROUNDING)
+    assert found.parts["best"] - ROUNDING <= found.value
+
+
+def test_confidence_that_says_nothing_has_the_error_rate():
+    assert selective_risk([1, 0, 1, 1], [0.7] * 4).value == pytest.approx(0.25, abs=ROUNDING)
+
+
+def test_influences_are_what_a_row_changes(rng):
+    """The interval's spread against the jackknife, which leaves each row out in turn."""
+    p = rng.choice([0.5, 0.6, 0.8, 0.9, 1.0], 400)
+    y = rng.random(400) < p
+    found = selective_risk(y, p)
+    left = np.array([selective_risk(np.delete(y, i), np.delete(p, i)).value for i in range(400)])
+    jackknife = np.sqrt(399 / 400 * ((left - left.mean()) ** 2).sum())
+    width = np.log(found.interval.high / found.value) * found.value
+    assert width / 1.966 == pytest.approx(jackknife, rel=0.05)  # two estimates of one spread, at n = 400
+
+
+def test_questions_asked_often_widen_the_interval(rng):
+    p = np.repeat(rng.choice([0.5, 0.7, 0.9], 60), 10)
+    y = np.repeat(rng.random(60), 10) < p
+    alone, together = selective_risk(y, p), selective_risk(y, p, groups=np.repeat(np.arange(60), 10))
+    assert together.value == alone.value
+    assert together.interval.high > 1.5 * (alone.interval.high - alone.value) + alone.value
+    kept = selective_risk(Predictions(y, p, groups=np.repeat(np.arange(60), 10)))
+    assert kept == together
+
+
+def test_without_errors_there_is_no_interval():
+    found = selective_risk([1, 1, 1], [0.5, 0.8, 0.9])
+    assert (found.value, found.interval) == (0.0, None)
+    assert any("0 wrong answers are few" in caution for caution in found.cautions)
+    assert Estimate.from_json(found.to_json()) == found
+
+
+def test_several_classes_are_ranked_by_their_top(rng):
+    probs = rng.dirichlet(np.ones(3), 50)
+    labels = rng.integers(0, 3, 50)
+    expected = selective_risk(probs.argmax(axis=1) == labels, probs.max(axis=1)).value
+    assert selective_risk(labels, probs).value == pytest.approx(expected, abs=ROUNDING)
+
+
+def test_weights_and_soft_labels_are_refused():
+    with pytest.raises(InputError, match="labels must be plain answers"):
+        selective_risk(Predictions([0, 1], [0.2, 0.7], weights=[1, 2]))
+    with pytest.raises(InputError, match="labels must be plain answers"):
+        selective_risk(Predictions([0.5, 1.0], [0.2, 0.7], soft=True))
