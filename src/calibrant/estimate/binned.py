@@ -206,7 +206,7 @@ def _powers(state: BinSums, norm: Norm) -> NDArray[np.float64]:
 def _debiased_powers(state: BinSums, norm: Norm) -> NDArray[np.float64]:
     """α = 2: subtract ȳ(1−ȳ)/(n_k−1). α = 1: 2·ECE − E[ECE'] with ȳ_k' ~ N(ȳ_k, ȳ_k(1−ȳ_k)/n_k)."""
     gap, count, rate = state.mean_prob - state.label_rate, state.weight, state.label_rate
-    spread = rate * (1 - rate)
+    spread = np.maximum(rate * (1 - rate), 0)  # rounding may leave a rate just outside [0, 1]
     if norm == 2:
         correction = np.divide(spread, count - 1, out=np.zeros_like(spread), where=count >= 2)
         terms = gap**2 - correction

@@ -1,0 +1,161 @@
+"""The register: one record for every method, stated beside its function, from which every list of methods is derived.
+
+    @method("estimator", name="sweep", title="sweep ECE", quantity="…", views=ONE_EVENT, state="pooled", source="…")
+    def sweep_error(labels, probs=None, *, …) -> Estimate: …
+
+The command line, the documentation, the lazily loaded names, the stubs and the common tests read the register. Other
+packages add to it through `calibrant.extend` and the entry-point group `calibrant.methods`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import walk_packages
+from types import MappingProxyType
+from typing import Any, Literal, TypeVar
+
+from calibrant.problems import InputError
+
+Kind = Literal[
+    "estimator", "forecast estimator", "test", "forecast test", "score", "forecast score", "map", "forecast map", "binning", "statistic", "batched"
+]  # fmt: skip
+
+ROOMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "estimator": ("estimate",),
+        "forecast estimator": ("estimate",),
+        "test": ("detect",),
+        "forecast test": ("detect", "estimate"),
+        "score": ("score",),
+        "forecast score": ("score",),
+        "map": ("maps",),
+        "forecast map": ("maps",),
+        "binning": ("bins",),
+        "statistic": ("resampling",),
+        "batched": ("simulate",),
+    }
+)
+"""The packages whose modules are imported to fill the register of a kind."""
+
+GROUP = "calibrant.methods"
+"""Entry-point group: each entry names a module that registers methods when it is imported."""
+
+ONE_EVENT = ("binary", "top", "class k")
+EVERY_VIEW = (*ONE_EVENT, "classwise")
+
+State = Literal["pooled", "bin sums", "class grid", "moments", ""]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What one method says about itself."""
+
+    kind: str
+    name: str
+    """the name on the command line and in `method=` and `statistic=`"""
+    function: Callable[..., Any]
+    """the public function, or the class of a map's recipe, a score or a rule for bins"""
+    title: str = ""
+    """the name that is printed beside the number"""
+    quantity: str = ""
+    """what an estimator estimates; the faults that a test has power against"""
+    views: tuple[str, ...] = ()
+    state: State = ""
+    """the state it can be computed from, part by part; empty: it needs the rows themselves"""
+    bias: str = ""
+    """direction of the bias at small n"""
+    cost: str = ""
+    source: str = ""
+    also_called: tuple[str, ...] = ()
+    """acronyms and names users search for"""
+    ways: tuple[str, ...] = ()
+    """of a test: ways to the p-value; `exact` keeps its false-alarm rate at every sample size"""
+    soft_labels: bool = True
+    weights: bool = True
+    of_the_error: bool = True
+    """does it estimate the true calibration error of its norm, rather than a quantity of its own?"""
+    of: Callable[..., Any] | None = None
+    """of a `statistic` or `batched` form: the estimator that it computes for many sets of labels at once"""
+
+    @property
+    def mergeable(self) -> bool:
+        """Can states collected on parts of the data be merged?"""
+        return bool(self.state)
+
+
+_REGISTER: dict[str, dict[str, Method]] = {kind: {} for kind in ROOMS}
+
+
+def method(kind: Kind, *, name: str, **facts: Any) -> Callable[[F], F]:
+    """Register the function or class below under `name`; it is returned unchanged.
+
+    Parameters
+    ----------
+    kind
+        Which table it belongs to: `"estimator"`, `"test"`, `"score"`, `"map"`, `"binning"`, …
+    name
+        The name by which users ask for it.
+    **facts
+        The other fields of `Method`.
+    """
+    if kind not in _REGISTER:
+        raise InputError("kind", f"must be one of {', '.join(map(repr, _REGISTER))}", f"it is {kind!r}")
+
+    def register(function: F) -> F:
+        known = _REGISTER[kind].get(name)
+        if known is not None and _origin(known.function) != _origin(function):
+            raise InputError("name", f"{name!r} is already a registered {kind}", f"by {_origin(known.function)}")
+        _REGISTER[kind][name] = Method(kind, name, function, **facts)
+        return function
+
+    return register
+
+
+def methods(kind: Kind) -> Mapping[str, Method]:
+    """Every method of a kind by name, those of installed plugins included."""
+    _import_rooms(ROOMS[kind])
+    _import_plugins()
+    return MappingProxyType(_REGISTER[kind])
+
+
+def find(kind: Kind, name: str) -> Method | None:
+    """The method of a kind with this name or acronym, whatever the case."""
+    wanted = _plain(name)
+    return next(
+        (each for each in methods(kind).values() if wanted in map(_plain, (each.name, *each.also_called))), None
+    )
+
+
+def method_of(function: Any, kind: Kind = "estimator") -> Method | None:
+    """What a function says about itself; None if it is not registered."""
+    return next((each for each in methods(kind).values() if each.function is function), None)
+
+
+@cache
+def _import_rooms(rooms: tuple[str, ...]) -> None:
+    for room in rooms:
+        package = import_module(f"calibrant.{room}")
+        for module in walk_packages(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
+
+
+@cache
+def _import_plugins() -> None:
+    """Import what other packages declare in the entry-point group."""
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=GROUP):
+        entry.load()
+
+
+def _origin(function: Any) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_").replace(" ", "_")
