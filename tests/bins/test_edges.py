@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import strategies as some
 from calibrant import Edges, EqualMass, EqualWidth, InputError, Predictions
 from calibrant.bins import from_settings
-from calibrant.bins.sums import settings as plain_settings
+from calibrant.bins.binning import settings as plain_settings
 from naive import binning
 
 INNER = st.lists(st.sampled_from([k / 20 for k in range(1, 20)]), unique=True, max_size=6).map(sorted)

@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.bins.sums import BinSums, stacked
 from calibrant.inputs import check_choice, floats
 from calibrant.kernels.sums.bin_sums import CHUNK, index_sums
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
+from calibrant.state.bin_sums import BinSums, stacked
 
 
 @dataclass(frozen=True, slots=True)

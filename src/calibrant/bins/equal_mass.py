@@ -8,13 +8,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.bins.sums import BinSums, stacked
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.rows.buckets import bucketed, worth_buckets
 from calibrant.kernels.rows.mass_pieces import mass_pieces
 from calibrant.kernels.rows.pooling import Groups, cut_sums, mass_cuts
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
+from calibrant.state.bin_sums import BinSums, stacked
 
 
 @dataclass(frozen=True, slots=True)

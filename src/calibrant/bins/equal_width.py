@@ -8,13 +8,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.bins.sums import BinSums, stacked
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.rows.pooling import cut_sums, width_cuts
 from calibrant.kernels.sums.bin_sums import grid_index, grid_sums, rounded_down
 from calibrant.kernels.sums.class_bin_sums import class_grid_sums
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
+from calibrant.state.bin_sums import BinSums, stacked
 
 MOST_GRID_BINS = (1 << 16) - 1
 """Above this the kernel's guess of the bin could be off by more than one."""

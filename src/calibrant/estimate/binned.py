@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.about import About
 from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth
-from calibrant.bins.sums import settings
+from calibrant.bins.binning import settings
 from calibrant.estimate.compat import PRESETS, RunsOf, collect_as
 from calibrant.infer.squared import class_intervals, overall_interval
 from calibrant.inputs import check_choice

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from calibrant.bins import BinSums, EqualMass, EqualWidth
-from calibrant.bins.sums import stacked
 from calibrant.estimate.binned import check_options, finish
 from calibrant.inputs import check_choice
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
 from calibrant.results import Estimate
+from calibrant.state.bin_sums import stacked
 
 RULES: dict[str, Any] = {"mass": EqualMass, "width": EqualWidth}
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from calibrant.about import About
 from calibrant.bins import Binning, EqualMass, EqualWidth
-from calibrant.bins.sums import BinSums
 from calibrant.estimate.binned import Norm, binned_error
 from calibrant.inputs import check_count
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import ClassTable, Estimate
+from calibrant.state.bin_sums import BinSums
 
 
 def static_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: Any = None) -> Estimate:

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.about import About
 from calibrant.bins import Binning, BinSums, EqualMass
-from calibrant.bins.sums import settings
+from calibrant.bins.binning import settings
 from calibrant.estimate.binned import VIEWS, Norm, bin_table, collect
 from calibrant.inputs import check_choice
 from calibrant.predictions import Event, admit

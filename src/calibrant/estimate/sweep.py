@@ -59,7 +59,7 @@ def rising_bins(event: Event, bins: str) -> int:
     most = min(max(int(groups.total), len(groups.values)), MOST_BINS)
     if always_rising(groups.weight, groups.hits):
         return most
-    whole = groups.whole and (event.hard or bool((groups.hits == np.floor(groups.hits)).all()))
+    whole = groups.integral and (event.hard or bool((groups.hits == np.floor(groups.hits)).all()))
     slack = 0.0 if whole else 1e-13 * groups.total
     below, hits = running(groups.weight, groups.hits)
     for b in range(2, min(most, SHORT_SWEEP) + 1):

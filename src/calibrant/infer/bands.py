@@ -231,7 +231,7 @@ def _counted(event: Event, what: str) -> Groups:
     """Rows pooled by equal prediction, each of which happened or not."""
     if not event.hard:
         raise InputError("labels", f"must be yes or no for {what}", "they are shares", "Use bins, or hard labels")
-    if not event.groups.whole:
+    if not event.groups.integral:
         raise InputError("weights", f"must be whole numbers of rows for {what}", advice="Round them, or leave them out")
     return event.groups
 

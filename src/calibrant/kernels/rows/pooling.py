@@ -1,11 +1,7 @@
-"""Rows pooled by equal prediction: all that a method on one event needs to know, whatever the order of the rows.
-
-A group g has a value v_g, a weight w_g = Σw and hits h_g = Σwy. A row repeated and a row of weight two are then the same.
-"""
+"""Rows pooled by equal prediction (`state.Pooled`): one sort, then sums over runs; cuts of pooled rows into bins."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,41 +12,12 @@ from calibrant.kernels.compiled import COMPILE_FROM, compiled
 from calibrant.kernels.rows.buckets import worth_buckets
 from calibrant.kernels.rows.radix import Keys, over_buckets, sorted_keys
 from calibrant.kernels.rows.sorting import group_starts, in_order
+from calibrant.state.pooled import Pooled
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Groups:
-    """Distinct predictions in increasing order, with the weight and the hits of each."""
-
-    values: Floats
-    weight: Floats
-    hits: Floats
-    whole: bool = True
-    """are all weights whole numbers?"""
-    single: bool = False
-    """is every group one row of weight 1?"""
-
-    @property
-    def total(self) -> float:
-        return float(len(self.weight)) if self.single else float(self.weight.sum())
-
-    @property
-    def residual(self) -> Floats:
-        """Σ w(p − y) of each group."""
-        residual = self.weight * self.values
-        residual -= self.hits
-        return residual
-
-    def below(self) -> Floats:
-        """Weight of each group and all before it."""
-        return np.arange(1.0, len(self.weight) + 1) if self.single else np.cumsum(self.weight)
-
-    @property
-    def allowance(self) -> float:
-        """How far a cumulative weight may be off by rounding."""
-        return 0.0 if self.whole else 1e-12 * self.total
+Groups = Pooled
 
 
 def grouped(probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None) -> Groups:

@@ -1,0 +1,95 @@
+"""Rows pooled by equal prediction: all that a method on one event needs to know, whatever the order of the rows.
+
+Group g has a prediction v_g, a weight w_g = Σw and hits h_g = Σwy. A row repeated and a row of weight two are the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.problems import MapError
+from calibrant.results import Record, kind
+
+Floats = NDArray[np.float64]
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Pooled(Record):
+    """Distinct predictions in increasing order, with the weight and the hits of each."""
+
+    values: Floats
+    weight: Floats
+    hits: Floats
+    integral: bool = True
+    """are all weights whole numbers?"""
+    single: bool = False
+    """is every group one row of weight 1?"""
+
+    whole: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.values, tuple | list):  # from JSON, where nothing is known of it yet
+            self._hold("values", "weight", "hits")
+            self.check()
+
+    def check(self) -> None:
+        """Refuse a saved table that no rows could have given."""
+        v, w, h = (np.asarray(each, dtype=np.float64) for each in (self.values, self.weight, self.hits))
+        if not (v.shape == w.shape == h.shape and v.ndim == 1 and len(v)):
+            raise MapError("the saved pooled rows have columns of different lengths, or none")
+        if not (np.isfinite(v).all() and (np.diff(v) > 0).all() and v[0] >= 0 and v[-1] <= 1):
+            raise MapError("the saved pooled rows hold predictions that do not increase within [0, 1]")
+        if not (np.isfinite(w).all() and (w > 0).all() and (h >= 0).all() and (h <= w).all()):
+            raise MapError("the saved pooled rows hold weights or hits that no rows can have")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        return f"Pooled({len(self):,} distinct predictions, weight {self.total:,.6g})"
+
+    @property
+    def total(self) -> float:
+        """Weight of all rows."""
+        return float(len(self.weight)) if self.single else float(self.weight.sum())
+
+    @property
+    def residual(self) -> Floats:
+        """Σ w(p − y) of each group."""
+        residual = self.weight * self.values
+        residual -= self.hits
+        return residual
+
+    def below(self) -> Floats:
+        """Weight of each group and all before it."""
+        return np.arange(1.0, len(self.weight) + 1) if self.single else np.cumsum(self.weight)
+
+    @property
+    def allowance(self) -> float:
+        """How far a cumulative weight may be off by rounding."""
+        return 0.0 if self.integral else 1e-12 * self.total
+
+    def merge(self, other: Pooled) -> Pooled:
+        """Both tables as one: as if the rows had been pooled together."""
+        values = np.concatenate([self.values, other.values])
+        order = np.argsort(values, kind="stable")  # both halves are sorted: a single merge
+        values = values[order]
+        starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+        weight, hits = (
+            np.add.reduceat(np.concatenate(pair)[order], starts)
+            for pair in ((self.weight, other.weight), (self.hits, other.hits))
+        )
+        single = self.single and other.single and len(starts) == len(values)
+        return Pooled(values[starts], weight, hits, self.integral and other.integral, single)
+
+    def rows(self) -> tuple[Floats, NDArray[np.uint8], Floats]:
+        """The table as weighted rows in order: at most two per prediction, one that did not happen and one that did."""
+        weights = np.stack([self.weight - self.hits, self.hits], axis=1).ravel()
+        kept = weights > 0
+        outcomes = np.tile(np.array([0, 1], np.uint8), len(self))
+        return np.repeat(self.values, 2)[kept], outcomes[kept], weights[kept]
