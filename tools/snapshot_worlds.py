@@ -71,7 +71,7 @@ on(
 )
 alone(
     quantile_class=lambda: forecast_facts(
-        name("QuantileForecasts")(number_arrays(50)[0], (0.1, 0.5, 0.9), random(2).random((50, 3)).cumsum(1))
+        name("QuantileForecasts")(number_arrays(50)[0], (0.05, 0.5, 0.95), random(2).random((50, 3)).cumsum(1))
     ),
     sample_class=lambda: forecast_facts(
         name("SampleForecasts")(number_arrays(50)[0], random(2).standard_normal((50, 8)))
