@@ -40,7 +40,7 @@ class About:
         return self.needs == "sums"
 
 
-def find(table: dict[str, About], name: str) -> About | None:
+def find(table: Any, name: str) -> Any:
     """The entry of a table under its name or one of its acronyms, whatever the case."""
     wanted = _plain(name)
     for about in table.values():

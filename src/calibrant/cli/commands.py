@@ -11,12 +11,13 @@ import click
 
 import calibrant as cal
 from calibrant import files
-from calibrant.about import About, find
+from calibrant.about import find
 from calibrant.cli import forecasts
 from calibrant.cli.forecasts import forecast_columns
 from calibrant.cli.group import FAILED, FORECAST_OPTIONS, GAUSSIAN_OPTIONS, MANY_OPTIONS, Calibrant, column_options
 from calibrant.estimate import ESTIMATORS
 from calibrant.maps import METHODS, REGRESSION_METHODS, CalibrationMap, RegressionMap
+from calibrant.methods import Method as About
 from calibrant.problems import FileError, InputError
 from calibrant.results import SCHEMA
 from calibrant.score import FORECAST_SCORES, SCORES

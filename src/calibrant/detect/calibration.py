@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.about import About, find
+from calibrant.about import find
 from calibrant.bins import EqualMass, EqualWidth
 from calibrant.detect.about import AboutTest
 from calibrant.estimate import binned, cumulative, mean_gap
 from calibrant.estimate.table import ESTIMATORS
 from calibrant.inputs import listed
 from calibrant.kernels.draws.null_draws import replicate_seeds
+from calibrant.methods import Method as About
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling import statistics as of

@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.about import About
 from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth
 from calibrant.bins.binning import settings
 from calibrant.estimate.compat import PRESETS, RunsOf, collect_as
 from calibrant.infer.squared import class_intervals, overall_interval
 from calibrant.inputs import check_choice
+from calibrant.methods import EVERY_VIEW, method
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import BinTable, ClassTable, Estimate
@@ -24,6 +24,17 @@ LEVEL = 0.95
 """Of the interval that the debiased square has."""
 
 
+@method(
+    "estimator",
+    name="binned",
+    title="binned calibration error",
+    quantity="mean gap between prediction and observed rate over bins",
+    views=EVERY_VIEW,
+    state="pooled",
+    bias="up near calibration, down where bins mix errors of opposite sign",
+    cost="one pass for equal width and given edges, one sort for equal mass",
+    source="Roelofs et al. 2022, eq. 4",
+)
 def binned_error(
     labels: Any,
     probs: Any = None,
@@ -75,6 +86,18 @@ def binned_error(
     return finish(state, name, classes, norm=norm, debiased=debiased, root=root, clip=clip, average=average)
 
 
+@method(
+    "estimator",
+    name="ece",
+    title="expected calibration error",
+    quantity="mean gap between prediction and observed rate over 15 equal-width bins",
+    views=EVERY_VIEW,
+    state="pooled",
+    bias="up near calibration, down where bins mix errors of opposite sign",
+    cost="one pass",
+    source="Guo et al. 2017",
+    also_called=("ECE",),
+)
 def ece(
     labels: Any,
     probs: Any = None,
@@ -283,31 +306,3 @@ def _title(norm: Norm, root: bool, view: str, average: str) -> str:
         "max": "MCE",
     }
     return names[norm] + (f", class by class ({average})" if view == "classwise" else "")
-
-
-VIEWS = ("binary", "top", "class k", "classwise")
-
-ABOUT = About(
-    name="binned",
-    title="binned calibration error",
-    function=binned_error,
-    quantity="mean gap between prediction and observed rate over bins",
-    views=VIEWS,
-    needs="sums",
-    bias="up near calibration, down where bins mix errors of opposite sign",
-    cost="one pass for equal width and given edges, one sort for equal mass",
-    source="Roelofs et al. 2022, eq. 4",
-)
-
-ECE = About(
-    name="ece",
-    title="expected calibration error",
-    function=ece,
-    quantity="mean gap between prediction and observed rate over 15 equal-width bins",
-    views=VIEWS,
-    needs="sums",
-    bias=ABOUT.bias,
-    cost="one pass",
-    source="Guo et al. 2017",
-    also_called=("ECE",),
-)

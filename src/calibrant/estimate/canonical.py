@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.about import About
 from calibrant.inputs import check_choice, check_positive
 from calibrant.kernels.logits import two_columns
 from calibrant.kernels.pairs.dirichlet_kernel import loo_log_density, loo_rates
+from calibrant.methods import method
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
@@ -24,6 +24,18 @@ JUDGES = 500
 """Rows whose likelihood chooses the bandwidth, spread evenly over the sorted rows."""
 
 
+@method(
+    "estimator",
+    name="canonical",
+    title="canonical CE",
+    quantity="distance of the whole distribution from a kernel estimate of the truth given it",
+    views=("canonical",),
+    bias="up, by the noise of the kernel estimate; slowly vanishing",
+    cost="all pairs of rows and classes for the value, 500 rows against all for each of 26 bandwidths; O(n) memory",
+    source="Popordanoska, Sayer, Blaschko 2022; Gruber & Buettner 2022, C.1",
+    also_called=("KDE-CE", "canonical"),
+    of_the_error=False,
+)
 def canonical_error(
     labels: Any,
     probs: Any = None,
@@ -103,18 +115,3 @@ def judges(rows: Floats, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
 def _cautions(rows: Floats) -> tuple[str, ...]:
     zeros = int((rows == 0).any(axis=1).sum())
     return (f"{zeros} rows hold a probability of 0, read as the smallest positive number",) if zeros else ()
-
-
-ABOUT = About(
-    name="canonical",
-    title="canonical CE",
-    function=canonical_error,
-    quantity="distance of the whole distribution from a kernel estimate of the truth given it",
-    views=("canonical",),
-    needs="all rows",
-    bias="up, by the noise of the kernel estimate; slowly vanishing",
-    cost="all pairs of rows and classes for the value, 500 rows against all for each of 26 bandwidths; O(n) memory",
-    source="Popordanoska, Sayer, Blaschko 2022; Gruber & Buettner 2022, C.1",
-    also_called=("KDE-CE", "canonical"),
-    of_the_error=False,
-)

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.about import About
 from calibrant.bins import Binning, EqualMass, EqualWidth
 from calibrant.estimate.binned import Norm, binned_error
 from calibrant.inputs import check_count
+from calibrant.methods import method
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import ClassTable, Estimate
 from calibrant.state.bin_sums import BinSums
 
+CLASSWISE: dict[str, Any] = {"views": ("classwise",), "bias": "up near calibration", "of_the_error": False}
 
+
+@method(
+    "estimator",
+    name="static",
+    title="SCE",
+    quantity="mean gap of each class's probability over equal-width bins, averaged over classes",
+    state="class grid",
+    cost="one pass over the matrix",
+    source="Nixon et al. 2019, sec. 5.1",
+    also_called=("SCE",),
+    **CLASSWISE,
+)
 def static_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: Any = None) -> Estimate:
     """How far off is each class's probability on average? SCE: equal-width bins, mean over classes.
 
@@ -37,6 +49,17 @@ def static_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: A
     return _renamed(found, "static_error", "SCE")
 
 
+@method(
+    "estimator",
+    name="classwise",
+    title="CWCE",
+    quantity="norm of the gaps of all classes' probabilities, summed over classes before the root",
+    state="class grid",
+    cost="one pass over the matrix for equal width, one sort per class for equal mass",
+    source="Gruber & Buettner 2022, C.1",
+    also_called=("CWCE",),
+    **CLASSWISE,
+)
 def classwise_error(
     labels: Any,
     probs: Any = None,
@@ -66,6 +89,16 @@ def classwise_error(
     return _renamed(found, "classwise_error", f"{'debiased ' if debiased else ''}CWCE ({average})")
 
 
+@method(
+    "estimator",
+    name="adaptive",
+    title="ACE",
+    quantity="mean gap over equal-mass ranges of each class's probabilities",
+    cost="one sort per class",
+    source="Nixon et al. 2019, sec. 5.2",
+    also_called=("ACE",),
+    **CLASSWISE,
+)
 def adaptive_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: Any = None) -> Estimate:
     """How far off is each class's probability, with bins where the predictions are? ACE.
 
@@ -82,6 +115,16 @@ def adaptive_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights:
     return _ranges(predictions, n_bins, None, "adaptive_error", "ACE")
 
 
+@method(
+    "estimator",
+    name="thresholded",
+    title="TACE",
+    quantity="ACE over the probabilities above a threshold",
+    cost="one sort per class",
+    source="Nixon et al. 2019, A.1",
+    also_called=("TACE",),
+    **CLASSWISE,
+)
 def thresholded_error(
     labels: Any, probs: Any = None, *, threshold: float = 0.01, n_bins: int = 15, weights: Any = None
 ) -> Estimate:
@@ -152,51 +195,3 @@ def _renamed(estimate: Estimate, name: str, title: str) -> Estimate:
     from dataclasses import replace
 
     return replace(estimate, name=name, title=title)
-
-
-def _about(name: str, function: Callable[..., Estimate], title: str, quantity: str, **rest: Any) -> About:
-    facts: dict[str, Any] = {
-        "views": ("classwise",),
-        "bias": "up near calibration",
-        "also_called": (title,),
-        "of_the_error": False,
-    }
-    return About(name=name, title=title, function=function, quantity=quantity, **(facts | rest))
-
-
-STATIC = _about(
-    "static",
-    static_error,
-    "SCE",
-    "mean gap of each class's probability over equal-width bins, averaged over classes",
-    needs="sums",
-    cost="one pass over the matrix",
-    source="Nixon et al. 2019, sec. 5.1",
-)
-ADAPTIVE = _about(
-    "adaptive",
-    adaptive_error,
-    "ACE",
-    "mean gap over equal-mass ranges of each class's probabilities",
-    needs="sorted rows",
-    cost="one sort a class",
-    source="Nixon et al. 2019, sec. 5.2",
-)
-THRESHOLDED = _about(
-    "thresholded",
-    thresholded_error,
-    "TACE",
-    "ACE over the probabilities above a threshold",
-    needs="sorted rows",
-    cost="one sort a class",
-    source="Nixon et al. 2019, A.1",
-)
-CLASSWISE = _about(
-    "classwise",
-    classwise_error,
-    "CWCE",
-    "norm of the gaps of all classes' probabilities, summed over classes before the root",
-    needs="sums",
-    cost="one pass over the matrix for equal width, one sort a class for equal mass",
-    source="Gruber & Buettner 2022, C.1",
-)

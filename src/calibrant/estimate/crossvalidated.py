@@ -8,13 +8,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.about import About
-from calibrant.estimate.binned import VIEWS, Norm
+from calibrant.estimate.binned import Norm
 from calibrant.estimate.chosen import chosen_error
 from calibrant.inputs import check_count
 from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
 from calibrant.kernels.rows.sorted_folds import dealt, fewest_within, unit_rows
 from calibrant.kernels.rows.sorting import group_starts
+from calibrant.methods import EVERY_VIEW, method
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 
@@ -24,6 +24,18 @@ MOST_BINS = 40
 Floats = NDArray[np.float64]
 
 
+@method(
+    "estimator",
+    name="crossvalidated",
+    title="cross-validated ECE",
+    quantity="mean gap between prediction and observed rate over the number of bins that predicts held-out rows best",
+    views=EVERY_VIEW,
+    state="pooled",
+    bias="up near calibration, less than with many bins",
+    cost="one sort, then two prefix sums a fold and O(b log n) for each number of bins b",
+    source="Kängsepp et al. 2023, sec. 3.2 and C.2",
+    also_called=("ECE_CV", "ES_CV"),
+)
 def crossvalidated_error(
     labels: Any,
     probs: Any = None,
@@ -101,17 +113,3 @@ def _fold_loss(
     n, r = np.diff(train_n[cuts]), np.diff(train_r[cuts])
     offset = np.divide(-r, n, out=np.zeros_like(r), where=n > 1e-12 * train_n[-1])
     return float((2 * offset * np.diff(test_r[cuts]) + offset**2 * np.diff(test_n[cuts])).sum())
-
-
-ABOUT = About(
-    name="crossvalidated",
-    title="cross-validated ECE",
-    function=crossvalidated_error,
-    quantity="mean gap between prediction and observed rate over the number of bins that predicts held-out rows best",
-    views=VIEWS,
-    needs="sorted rows",
-    bias="up near calibration, less than with many bins",
-    cost="one sort, then two prefix sums a fold and O(b log n) for each number of bins b",
-    source="Kängsepp et al. 2023, sec. 3.2 and C.2",
-    also_called=("ECE_CV", "ES_CV"),
-)

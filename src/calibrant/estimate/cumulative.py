@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.about import About
 from calibrant.inputs import check_choice
 from calibrant.kernels.rows.buckets import bucketed, worth_buckets
 from calibrant.kernels.sums.running_error import Course, bucket_course, group_course
+from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate, Line
 
@@ -18,6 +18,19 @@ EXPECTED = {"max": float(np.sqrt(np.pi / 2)), "range": float(2 * np.sqrt(2 / np.
 forecasts are right, is Σ p(1−p) / n²."""
 
 
+@method(
+    "estimator",
+    name="ks",
+    title="KS calibration error",
+    quantity="largest running sum of errors along the sorted predictions; a lower bound on the calibration error",
+    views=ONE_EVENT,
+    state="pooled",
+    bias="up near calibration",
+    cost="one sort; many rows take one pass and a sort of a part",
+    source="Gupta et al. 2021; Arrieta-Ibarra et al. 2022",
+    also_called=("KS", "ECCE", "ECCE-MAD", "ECCE-R", "Kuiper"),
+    of_the_error=False,
+)
 def ks_error(
     labels: Any,
     probs: Any = None,
@@ -60,18 +73,3 @@ def course(event: Event, statistic: str) -> Course:
     if worth_buckets(event.probs, event.outcomes, event.weights):
         return bucket_course(bucketed(event.probs, event.outcomes), both=statistic == "range")
     return group_course(event.groups)
-
-
-ABOUT = About(
-    name="ks",
-    title="KS calibration error",
-    function=ks_error,
-    quantity="largest running sum of errors along the sorted predictions; a lower bound on the calibration error",
-    views=("binary", "top", "class k"),
-    needs="sorted rows",
-    bias="up near calibration",
-    cost="one sort; many rows take one pass and a sort of a part",
-    source="Gupta et al. 2021; Arrieta-Ibarra et al. 2022",
-    also_called=("KS", "ECCE", "ECCE-MAD", "ECCE-R", "Kuiper"),
-    of_the_error=False,
-)

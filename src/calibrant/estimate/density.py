@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.about import About
 from calibrant.inputs import check_bandwidth, check_choice
 from calibrant.kernels.fit.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
 from calibrant.kernels.rows.pooling import Groups
+from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import admit
 from calibrant.results import Estimate, Line
 
@@ -20,6 +20,18 @@ NODES, PEAKS = 4097, 2048
 """Nodes of the trapezoid rule for the integrated version and the curve: evenly spaced ones, and predictions with some beside."""
 
 
+@method(
+    "estimator",
+    name="density",
+    title="KDE calibration error",
+    quantity="mean distance of a prediction from a kernel estimate of the observed rate",
+    views=ONE_EVENT,
+    state="pooled",
+    bias="down for crowded scores (smooths structure away), up near calibration",
+    cost="one sort, then seven prefix sums",
+    source="Zhang, Kailkhura, Han 2020; Kängsepp et al. 2023, C.4",
+    also_called=("KDE", "KDE-ECE"),
+)
 def density_error(
     labels: Any,
     probs: Any = None,
@@ -90,17 +102,3 @@ def _integrated(nodes: Floats, rate: Floats, density: Floats, norm: int) -> floa
     """∫ |p − π̂(p)|^α f̂(p) dp, with f̂ scaled to integrate to 1 on the nodes."""
     mass = float(np.trapezoid(density, nodes))
     return float(np.trapezoid(np.abs(nodes - rate) ** norm * density, nodes)) / mass
-
-
-ABOUT = About(
-    name="density",
-    title="KDE calibration error",
-    function=density_error,
-    quantity="mean distance of a prediction from a kernel estimate of the observed rate",
-    views=("binary", "top", "class k"),
-    needs="sorted rows",
-    bias="down for crowded scores (smooths structure away), up near calibration",
-    cost="one sort, then seven prefix sums",
-    source="Zhang, Kailkhura, Han 2020; Kängsepp et al. 2023, C.4",
-    also_called=("KDE", "KDE-ECE"),
-)

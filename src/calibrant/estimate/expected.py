@@ -6,14 +6,26 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.about import About
 from calibrant.bins import Binning, EqualWidth
 from calibrant.estimate.binned import bin_table, collect, folded_normal_mean
 from calibrant.inputs import check_choice, check_count
+from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import admit
 from calibrant.results import Estimate
 
 
+@method(
+    "estimator",
+    name="expected_ece",
+    title="expected ECE",
+    quantity="mean of the plain binned error over samples of a given size",
+    views=ONE_EVENT,
+    state="pooled",
+    bias="up: the gaps seen here are noisy themselves",
+    cost="one pass",
+    source="Gruber & Buettner 2022, Prop. 3.3",
+    of_the_error=False,
+)
 def expected_ece(
     labels: Any,
     probs: Any = None,
@@ -56,17 +68,3 @@ def expected_ece(
     described = {"view": predictions.view(view), "bins": bins.describe(), "norm": norm, "n": int(size), "root": root}
     title = f"ECE expected at n = {int(size):,}"
     return Estimate("expected_ece", title, value, event.n, None, floor, described, {"bins": bin_table(state)})
-
-
-ABOUT = About(
-    name="expected_ece",
-    title="expected ECE",
-    function=expected_ece,
-    quantity="mean of the plain binned error over samples of a given size",
-    views=("binary", "top", "class k"),
-    needs="sums",
-    bias="up: the gaps seen here are noisy themselves",
-    cost="one pass",
-    source="Gruber & Buettner 2022, Prop. 3.3",
-    of_the_error=False,
-)

@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.about import About
 from calibrant.inputs import check_choice, check_count
 from calibrant.maps import GaussianProcessMap, recipe_of
 from calibrant.maps.folds import held_out, unit_rows
 from calibrant.maps.gaussian_process import GaussianProcessTable
+from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.results import Curve, Estimate
 
@@ -42,6 +42,18 @@ BIAS = {
 FEW = "understates errors that its few parameters cannot follow"
 
 
+@method(
+    "estimator",
+    name="fitted",
+    title="calibration error by fitting",
+    quantity="mean distance between a prediction and a map fitted on the same rows",
+    views=ONE_EVENT,
+    state="pooled",
+    bias="depends on the map's family; cross-fitted: down",
+    cost="one fit of the map; a fit a fold if cross-fitted",
+    source="Kängsepp et al. 2023; Berta et al. 2025 for the cross-fitted form",
+    also_called=("ECE_PL", "ECE_PL3", "ECE_GP", "fit on the test"),
+)
 def fitted_error(
     labels: Any,
     probs: Any = None,
@@ -122,16 +134,3 @@ def curve(fitted: Any, rows: Predictions) -> Curve:
 
 POINTS = 101
 """Of the curve: so many spread evenly, and so many by the rows."""
-
-ABOUT = About(
-    name="fitted",
-    title="calibration error by fitting",
-    function=fitted_error,
-    quantity="mean distance between a prediction and a map fitted on the same rows",
-    views=("binary", "top", "class k"),
-    needs="sorted rows",
-    bias="depends on the map's family; cross-fitted: down",
-    cost="one fit of the map; a fit a fold if cross-fitted",
-    source="Kängsepp et al. 2023; Berta et al. 2025 for the cross-fitted form",
-    also_called=("ECE_PL", "ECE_PL3", "ECE_GP", "fit on the test"),
-)

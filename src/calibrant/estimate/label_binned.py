@@ -6,15 +6,26 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.about import About
 from calibrant.bins import Binning, BinSums, EqualMass
 from calibrant.bins.binning import settings
-from calibrant.estimate.binned import VIEWS, Norm, bin_table, collect
+from calibrant.estimate.binned import Norm, bin_table, collect
 from calibrant.inputs import check_choice
+from calibrant.methods import EVERY_VIEW, method
 from calibrant.predictions import Event, admit
 from calibrant.results import ClassTable, Estimate
 
 
+@method(
+    "estimator",
+    name="label_binned",
+    title="label-binned calibration error",
+    quantity="mean distance of a prediction from the observed rate of its bin",
+    views=EVERY_VIEW,
+    state="pooled",
+    bias="up: noise in the rates, and the width of the bins",
+    cost="two passes for equal width and given edges, one sort for equal mass",
+    source="Roelofs et al. 2022, eq. 3",
+)
 def label_binned_error(
     labels: Any,
     probs: Any = None,
@@ -63,16 +74,3 @@ def row_powers(event: Event, state: BinSums, k: int, norm: Norm) -> float:
     if norm == "max":
         return float(distance[event.weights > 0].max() if event.weights is not None else distance.max())
     return float(np.average(distance**norm, weights=event.weights))
-
-
-ABOUT = About(
-    name="label_binned",
-    title="label-binned calibration error",
-    function=label_binned_error,
-    quantity="mean distance of a prediction from the observed rate of its bin",
-    views=VIEWS,
-    needs="all rows",
-    bias="up: noise in the rates, and the width of the bins",
-    cost="two passes for equal width and given edges, one sort for equal mass",
-    source="Roelofs et al. 2022, eq. 3",
-)

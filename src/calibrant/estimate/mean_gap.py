@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant.about import About
 from calibrant.interval import cluster_mean, clusters_of, gap_limits, mean_with_interval
+from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import admit
 from calibrant.results import Estimate
 
 
+@method(
+    "estimator",
+    name="mean_gap",
+    title="mean gap",
+    quantity="mean prediction minus observed rate; positive is over-confident",
+    views=ONE_EVENT,
+    state="pooled",
+    bias="none",
+    cost="one pass",
+    source="Cox 1958; Van Calster et al. 2019",
+    also_called=("calibration_in_the_large",),
+    of_the_error=False,
+)
 def mean_gap(
     labels: Any,
     probs: Any = None,
@@ -41,18 +54,3 @@ def mean_gap(
         value, interval, cautions = mean_with_interval(difference, event.weights, level, limits)
     described = {"view": predictions.view(view)}
     return Estimate("mean_gap", "mean gap", value, event.n, interval, settings=described, cautions=cautions)
-
-
-ABOUT = About(
-    name="mean_gap",
-    title="mean gap",
-    function=mean_gap,
-    quantity="mean prediction minus observed rate; positive is over-confident",
-    views=("binary", "top", "class k"),
-    needs="all rows",
-    bias="none",
-    cost="one pass",
-    source="Cox 1958; Van Calster et al. 2019",
-    also_called=("calibration_in_the_large",),
-    of_the_error=False,
-)

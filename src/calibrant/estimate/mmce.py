@@ -8,15 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.about import About
 from calibrant.inputs import check_positive
 from calibrant.kernels.pairs.line_pairs import laplace_pair_sum, pair_sum
 from calibrant.kernels.sums.stable_sums import inner
+from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 
 
+@method(
+    "estimator",
+    name="mmce",
+    title="MMCE",
+    quantity="root of the kernel-weighted mean product of errors; 0 only for a calibrated model",
+    views=ONE_EVENT,
+    state="pooled",
+    bias="up: the diagonal adds Σp(1−p)/n² to the square",
+    cost="one sort with the Laplace kernel; all pairs with any other",
+    source="Kumar, Sarawagi, Jain 2018; Gruber & Buettner 2022, C.1",
+    also_called=("MMCE",),
+    of_the_error=False,
+)
 def mmce(
     labels: Any,
     probs: Any = None,
@@ -67,18 +80,3 @@ def line_pair_sum(values: Any, a: Any, kernel: str | Callable[[Any], Any], bandw
 
 def _gaussian(bandwidth: float, distance: Any) -> Any:
     return np.exp(-((distance / bandwidth) ** 2) / 2)
-
-
-ABOUT = About(
-    name="mmce",
-    title="MMCE",
-    function=mmce,
-    quantity="root of the kernel-weighted mean product of errors; 0 only for a calibrated model",
-    views=("binary", "top", "class k"),
-    needs="sorted rows",
-    bias="up: the diagonal adds Σp(1−p)/n² to the square",
-    cost="one sort with the Laplace kernel; all pairs with any other",
-    source="Kumar, Sarawagi, Jain 2018; Gruber & Buettner 2022, C.1",
-    also_called=("MMCE",),
-    of_the_error=False,
-)

@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.about import About
 from calibrant.infer import calibration_error_interval
 from calibrant.inputs import check_choice, check_level
 from calibrant.kernels.logits import sigmoid
 from calibrant.maps.gaussian_process import OPEN, believed, table_of
+from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import admit, as_predictions
 from calibrant.results import Estimate, Interval
 
@@ -18,6 +18,18 @@ DRAWS = 2000
 """Curves drawn from the posterior."""
 
 
+@method(
+    "estimator",
+    name="posterior",
+    title="calibration error, posterior median",
+    quantity="mean distance between prediction and rate, over the curves the data leave possible",
+    views=ONE_EVENT,
+    state="pooled",
+    bias="towards 0 where rows are few and the error is small",
+    cost="one sort and a hundred small fits",
+    source="posterior over calibration curves; this package",
+    also_called=("ECE_posterior", "GP error"),
+)
 def posterior_error(
     labels: Any,
     probs: Any = None,
@@ -70,17 +82,3 @@ def posterior_error(
         ends = (tested.low, tested.high) if norm == 1 or root else (tested.low**2, tested.high**2)
         interval = Interval(min(low, ends[0]), max(high, ends[1]), float(level), "posterior and test inversion")
     return Estimate("posterior_error", title, value, rows.n, interval, None, described, parts, belief.cautions)
-
-
-ABOUT = About(
-    name="posterior",
-    title="calibration error, posterior median",
-    function=posterior_error,
-    quantity="mean distance between prediction and rate, over the curves the data leave possible",
-    views=("binary", "top", "class k"),
-    needs="sorted rows",
-    bias="towards 0 where rows are few and the error is small",
-    cost="one sort and a hundred small fits",
-    source="posterior over calibration curves; this package",
-    also_called=("ECE_posterior", "GP error"),
-)

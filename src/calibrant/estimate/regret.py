@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.about import About
 from calibrant.inputs import check_column, check_count
 from calibrant.interval import LimitedMean, Limits, cluster_mean, mean_with_interval
 from calibrant.maps import GaussianProcessMap, recipe_of
 from calibrant.maps.folds import held_out, unit_rows
+from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Curve, Estimate, Interval, Line
@@ -23,6 +23,19 @@ Floats = NDArray[np.float64]
 THRESHOLDS = np.arange(1, 100) / 100
 
 
+@method(
+    "estimator",
+    name="regret",
+    title="largest decision regret",
+    quantity="what deciding by the predictions costs more than deciding by the true rates, at the worst threshold",
+    views=ONE_EVENT,
+    state="pooled",
+    bias="down, as neither the map nor the threshold is the best one; fitted on the same rows: up",
+    cost="a fit of the map for each fold; as often again for each redraw",
+    source="Hu & Wu 2024; Vickers & Elkin 2006 for net benefit",
+    also_called=("CDL", "net benefit", "decision curve"),
+    of_the_error=False,
+)
 def decision_regret(
     labels: Any,
     probs: Any = None,
@@ -217,18 +230,3 @@ def _redrawn(rows: Predictions, n_draws: int, seed: int) -> Iterator[Predictions
     rng = np.random.default_rng(seed)
     for _ in range(n_draws):
         yield Predictions(rng.random(rows.n) < rows.probs, rows.probs)
-
-
-ABOUT = About(
-    name="regret",
-    title="largest decision regret",
-    function=decision_regret,
-    quantity="what deciding by the predictions costs more than deciding by the true rates, at the worst threshold",
-    views=("binary", "top", "class k"),
-    needs="all rows",
-    bias="down, as neither the map nor the threshold is the best one; fitted on the same rows: up",
-    cost="a fit of the map for each fold; as often again for each redraw",
-    source="Hu & Wu 2024; Vickers & Elkin 2006 for net benefit",
-    also_called=("CDL", "net benefit", "decision curve"),
-    of_the_error=False,
-)

@@ -5,11 +5,24 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from calibrant.about import About
+from calibrant.methods import method
 from calibrant.results import Estimate, Interval
 from calibrant.score.brier import brier_score
 
 
+@method(
+    "estimator",
+    name="root_brier",
+    title="root Brier score",
+    quantity="upper bound on the L2 calibration error",
+    views=("canonical", "binary", "top", "class k"),
+    state="pooled",
+    bias="slightly down, by the root of a mean: about variance / (8 · value³)",
+    cost="one pass",
+    source="Gruber & Buettner 2022, Theorem 3.1",
+    also_called=("RBS",),
+    of_the_error=False,
+)
 def root_brier(
     labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None
 ) -> Estimate:
@@ -40,18 +53,3 @@ def root_brier(
         {},
         score.cautions,
     )
-
-
-ABOUT = About(
-    name="root_brier",
-    title="root Brier score",
-    function=root_brier,
-    quantity="upper bound on the L2 calibration error",
-    views=("canonical", "binary", "top", "class k"),
-    needs="sums",
-    bias="slightly down, by the root of a mean: about variance / (8 · value³)",
-    cost="one pass",
-    source="Gruber & Buettner 2022, Theorem 3.1",
-    also_called=("RBS",),
-    of_the_error=False,
-)

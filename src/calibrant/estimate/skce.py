@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.about import About
 from calibrant.inputs import check_choice, check_positive
 from calibrant.interval import mean_with_interval
 from calibrant.kernels.logits import two_columns
 from calibrant.kernels.pairs.line_pairs import laplace_pair_sum, median_distance, middle_counts, pair_sum
 from calibrant.kernels.pairs.row_pairs import matrix_pair_sum
 from calibrant.kernels.sums.stable_sums import inner
+from calibrant.methods import method
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
@@ -65,6 +65,19 @@ KERNELS = {
 }
 
 
+@method(
+    "estimator",
+    name="skce",
+    title="SKCE",
+    quantity="squared kernel calibration error of the whole distribution; 0 only for a calibrated model",
+    views=("canonical", "binary", "top", "class k"),
+    state="pooled",
+    bias="none for the unbiased and block estimators; up for the biased one",
+    cost="one sort for a single event with a Laplace kernel; all pairs of rows otherwise, in O(n) memory",
+    source="Widmann, Lindsten, Zachariah 2019",
+    also_called=("SKCE", "KCE"),
+    of_the_error=False,
+)
 def skce(
     labels: Any,
     probs: Any = None,
@@ -219,18 +232,3 @@ def _median_of_rows(predictions: Predictions, kernel: Kernel, seed: int) -> floa
     counts = np.array(middle_counts(float(reached[-1])))
     middles = np.append(distance[order], distance[order[-1]])[np.searchsorted(reached, counts)]
     return float(np.where(counts <= equal, 0.0, middles).mean())
-
-
-ABOUT = About(
-    name="skce",
-    title="SKCE",
-    function=skce,
-    quantity="squared kernel calibration error of the whole distribution; 0 only for a calibrated model",
-    views=("canonical", "binary", "top", "class k"),
-    needs="all rows",
-    bias="none for the unbiased and block estimators; up for the biased one",
-    cost="one sort for a single event with a Laplace kernel; all pairs of rows otherwise, in O(n) memory",
-    source="Widmann, Lindsten, Zachariah 2019",
-    also_called=("SKCE", "KCE"),
-    of_the_error=False,
-)

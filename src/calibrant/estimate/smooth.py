@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.about import About
 from calibrant.inputs import check_positive
 from calibrant.kernels.sums.error_grid import error_grid
+from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 
@@ -22,6 +22,19 @@ COARSE, FINE = 1 << 12, 1 << 18
 """Cells of the grid: the first search, and the most a narrow kernel gets."""
 
 
+@method(
+    "estimator",
+    name="smooth",
+    title="smooth ECE",
+    quantity="size of the errors after smoothing over as wide a neighbourhood as they are large",
+    views=ONE_EVENT,
+    state="pooled",
+    bias="up near calibration",
+    cost="one pass and a few cosine transforms",
+    source="Błasiok & Nakkiran 2024",
+    also_called=("smECE", "smooth ECE"),
+    of_the_error=False,
+)
 def smooth_error(
     labels: Any, probs: Any = None, *, sigma: float | None = None, view: Any = "auto", weights: Any = None
 ) -> Estimate:
@@ -117,18 +130,3 @@ def smoothed_size(spectrum: Floats, sigma: float) -> float:
     steps = (sigma * cells) ** 2
     shrink = np.exp(-steps * angle**2 / 2) if sigma * cells >= 4 else np.exp(-steps * (1 - np.cos(angle)))
     return float(np.abs(idct(spectrum * shrink, type=2, norm="ortho")).sum())
-
-
-ABOUT = About(
-    name="smooth",
-    title="smooth ECE",
-    function=smooth_error,
-    quantity="size of the errors after smoothing over as wide a neighbourhood as they are large",
-    views=("binary", "top", "class k"),
-    needs="all rows",
-    bias="up near calibration",
-    cost="one pass and a few cosine transforms",
-    source="Błasiok & Nakkiran 2024",
-    also_called=("smECE", "smooth ECE"),
-    of_the_error=False,
-)

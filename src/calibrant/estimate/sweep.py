@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.about import About
-from calibrant.estimate.binned import VIEWS, Norm
+from calibrant.estimate.binned import Norm
 from calibrant.estimate.chosen import MOST_BINS, chosen_error
 from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
 from calibrant.kernels.sums.rising_bins import always_rising, falling_blocks, long_sweep, rates_rise
 from calibrant.kernels.sums.stable_sums import running
+from calibrant.methods import EVERY_VIEW, method
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 
@@ -19,6 +19,18 @@ SHORT_SWEEP = 256
 """Bins up to which each number is tried on NumPy; few data sets get further."""
 
 
+@method(
+    "estimator",
+    name="sweep",
+    title="sweep ECE",
+    quantity="mean gap between prediction and observed rate over as many bins as keep the rates rising",
+    views=EVERY_VIEW,
+    state="pooled",
+    bias="small; up near calibration",
+    cost="one sort, then O(b log n) for each number of bins b tried",
+    source="Roelofs et al. 2022, algorithm 1",
+    also_called=("ECE_sweep", "ESweep"),
+)
 def sweep_error(
     labels: Any,
     probs: Any = None,
@@ -71,17 +83,3 @@ def rising_bins(event: Event, bins: str) -> int:
     places, total, allowance = (below[1:], below[-1], groups.allowance) if bins == "mass" else (groups.values, 1.0, 0.0)
     blocks = falling_blocks(groups.weight, groups.hits)
     return int(long_sweep(places, total, allowance, below, hits, blocks, SHORT_SWEEP + 1, most, slack))
-
-
-ABOUT = About(
-    name="sweep",
-    title="sweep ECE",
-    function=sweep_error,
-    quantity="mean gap between prediction and observed rate over as many bins as keep the rates rising",
-    views=VIEWS,
-    needs="sorted rows",
-    bias="small; up near calibration",
-    cost="one sort, then O(b log n) for each number of bins b tried",
-    source="Roelofs et al. 2022, algorithm 1",
-    also_called=("ECE_sweep", "ESweep"),
-)

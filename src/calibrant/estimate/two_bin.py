@@ -6,12 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.about import About
 from calibrant.kernels.sums.stable_sums import inner
+from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import admit
 from calibrant.results import Estimate
 
 
+@method(
+    "estimator",
+    name="two_bin",
+    title="averaged two-bin error",
+    quantity="mean over random cuts of the squared mean errors below and above the cut; smallest for who says the truth",
+    views=ONE_EVENT,
+    state="pooled",
+    bias="up by Σp(1−p)/n² if calibrated; debiased: none",
+    cost="one sort",
+    source="Hartline, Hu, Wu 2026",
+    also_called=("ATB",),
+    of_the_error=False,
+)
 def averaged_two_bin_error(
     labels: Any,
     probs: Any = None,
@@ -50,18 +63,3 @@ def averaged_two_bin_error(
     described = {"view": predictions.view(view), "debiased": debiased, "root": root}
     title = ("debiased " if debiased else "") + ("root " if root else "") + "averaged two-bin error"
     return Estimate("averaged_two_bin_error", title, value, event.n, None, None if debiased else floor, described)
-
-
-ABOUT = About(
-    name="two_bin",
-    title="averaged two-bin error",
-    function=averaged_two_bin_error,
-    quantity="mean over random cuts of the squared mean errors below and above the cut; smallest for who says the truth",
-    views=("binary", "top", "class k"),
-    needs="sorted rows",
-    bias="up by Σp(1−p)/n² if calibrated; debiased: none",
-    cost="one sort",
-    source="Hartline, Hu, Wu 2026",
-    also_called=("ATB",),
-    of_the_error=False,
-)
