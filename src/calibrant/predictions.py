@@ -13,8 +13,10 @@ from calibrant import inputs
 from calibrant.arrays import column_names, to_numpy
 from calibrant.inputs import FloatArray
 from calibrant.kernels.logits import probabilities
-from calibrant.kernels.rows.pooling import Groups, grouped
+from calibrant.kernels.rows.pooling import grouped
 from calibrant.problems import InputError
+from calibrant.state.pooled import Pooled
+from calibrant.state.state import State
 
 if TYPE_CHECKING:
     from calibrant.forecasts import GaussianForecasts, QuantileForecasts, SampleForecasts
@@ -32,16 +34,21 @@ class Event:
     weights: FloatArray | None
     name: str
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
+    counted: int | None = None
+    """rows that these stand for, where a state holds fewer"""
 
     @property
     def n(self) -> int:
-        return len(self.probs)
+        """Number of rows, those that a state has pooled included; `len(probs)` are held."""
+        return len(self.probs) if self.counted is None else self.counted
 
     @property
-    def groups(self) -> Groups:
+    def pooled(self) -> Pooled:
         """Rows pooled by equal prediction, in order; sorted once, when first asked for."""
-        found: Groups = self.kept("groups", lambda: grouped(self.probs, self.outcomes, self.weights))
+        found: Pooled = self.kept("pooled", lambda: grouped(self.probs, self.outcomes, self.weights))
         return found
+
+    groups = pooled
 
     def kept(self, name: str, make: Callable[[], Any]) -> Any:
         """What was made of these rows before, or is made now: several estimators share the dear parts of their work."""
@@ -51,7 +58,7 @@ class Event:
 
     def named(self, name: str) -> Event:
         """The same question under another name."""
-        return Event(self.probs, self.outcomes, self.weights, name, self._kept)
+        return Event(self.probs, self.outcomes, self.weights, name, self._kept, self.counted)
 
     @property
     def hard(self) -> bool:
@@ -89,7 +96,7 @@ class Predictions:
     Predictions(2 rows, 2 classes, float64)
     """
 
-    __slots__ = ("_events", "_probs", "classes", "groups", "labels", "logits", "source", "weights")
+    __slots__ = ("_events", "_probs", "classes", "counted", "groups", "labels", "logits", "source", "weights")
 
     def __init__(
         self,
@@ -217,6 +224,7 @@ class Predictions:
         self.weights = None if weights is None else inputs.check_weights(weights, len(said))
         self.groups = None if groups is None else inputs.check_groups(groups, len(said))
         self._events: dict[str, Event] = {}
+        self.counted: int | None = None  # rows that these stand for, where a state holds fewer
         self.source: tuple[Predictions, Any] | None = None  # the predictions and the map these were made of
         self._protect()
 
@@ -242,7 +250,8 @@ class Predictions:
 
     @property
     def n(self) -> int:
-        return len(self.said)
+        """Number of rows; a state that pooled equal predictions holds fewer, `len(labels)`."""
+        return len(self.said) if self.counted is None else self.counted
 
     @property
     def n_classes(self) -> int:
@@ -281,6 +290,7 @@ class Predictions:
         """
         chosen = chosen_rows(which, self.labels, self.weights)
         part = self._copy()
+        part.counted = None
         part.labels = self.labels[chosen]
         part._probs = None if self._probs is None else self._probs[chosen]
         part.logits = None if self.logits is None else self.logits[chosen]
@@ -318,13 +328,14 @@ class Predictions:
     def without_weights(self) -> Predictions:
         """The same rows, each counted once."""
         plain = self._copy()
-        plain.weights = None
+        plain.weights, plain.counted = None, None
         return plain
 
     def _copy(self) -> Predictions:
         other = object.__new__(type(self))
         other.labels, other.classes, other.weights, other.groups = self.labels, self.classes, self.weights, self.groups
         other._probs, other.logits, other._events, other.source = self._probs, self.logits, {}, None
+        other.counted = self.counted
         return other
 
     def view(self, view: Any = "auto") -> str:
@@ -371,7 +382,7 @@ class Predictions:
         if name != "top":
             return self._class_event(self._class_index(name[6:]), name)
         top = np.argmax(self.probs, axis=1)  # the lowest class index wins a tie
-        rows = np.arange(self.n)
+        rows = np.arange(len(top))
         right = self.labels[rows, top] if self.soft else (top == self.labels).view(np.uint8)
         return Event(self.probs[rows, top], right, self.weights, name)
 
@@ -381,7 +392,7 @@ class Predictions:
             probs = self.probs
             if k == 0:
                 probs, outcomes = 1 - probs, 1 - outcomes
-            return Event(probs, outcomes, self.weights, name)
+            return Event(probs, outcomes, self.weights, name, counted=self.counted)
         outcomes = self.labels[:, k] if self.soft else (self.labels == k).view(np.uint8)
         return Event(self.probs[:, k], outcomes, self.weights, name)
 
@@ -415,7 +426,58 @@ def chosen_rows(which: Any, labels: NDArray[Any], weights: NDArray[Any] | None) 
 def as_predictions(event: Event) -> Predictions:
     """A yes/no question as predictions of their own."""
     found = Predictions(event.outcomes, event.probs, weights=event.weights, soft=not event.hard)
+    found.counted = event.counted
     found._events["binary"] = event.named("binary")
+    return found
+
+
+def event_of(state: State, view: str) -> Event:
+    """The event whose rows a state has pooled: weighted rows, at most two per prediction."""
+    pooled = state.pooled(view)
+    probs, outcomes, weights = pooled.rows()
+    return Event(probs.astype(state.precision, copy=False), outcomes, weights, view, {"pooled": pooled}, state.n)
+
+
+class StatePredictions(Predictions):
+    """A state of several classes where predictions are asked for: events, grids and sums of scores, but no rows."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: State) -> None:
+        self.state, self.classes, self.counted = state, state.classes, state.n
+        self._events = {view: event_of(state, view) for view in state.views}
+        self._probs = self.logits = self.weights = self.groups = self.source = None
+
+    is_binary = soft = False  # type: ignore[assignment]
+
+    def _no_rows(self) -> Any:
+        raise InputError(
+            "labels", "is a state, and this needs the rows themselves", "a state of several classes holds none",
+            "Pass the labels and probs, or a view that the state has pooled",
+        )  # fmt: skip
+
+    labels = probs = said = property(_no_rows)  # type: ignore[assignment]
+
+    def _make_event(self, name: str) -> Event:
+        self.state.pooled(name)
+        raise AssertionError  # every view that the state has is kept
+
+    def class_events(self) -> Iterator[Event]:
+        """The events of the classes, if the state has pooled every one of them."""
+        return (self.event(f"class {name}") for name in self.classes)
+
+    def __repr__(self) -> str:
+        return repr(self.state)
+
+
+def of_state(state: State) -> Predictions:
+    """A state as predictions: its pooled rows for one event; for several classes whatever the state holds."""
+    if not state.one_column:
+        return StatePredictions(state)
+    event = event_of(state, "binary")
+    found = Predictions(event.outcomes, event.probs, classes=state.classes, weights=event.weights)
+    found.counted = state.n
+    found._events["binary"] = event
     return found
 
 
@@ -430,6 +492,10 @@ def admit(labels: Any, probs: Any = None, *, weights: Any = None) -> Predictions
         if probs is not None or weights is not None:
             raise InputError("labels", "is a Predictions and carries its own probs and weights", advice="Pass it alone")
         return labels
+    if isinstance(labels, State):
+        if probs is not None or weights is not None:
+            raise InputError("labels", "is a State and holds all that was collected", advice="Pass it alone")
+        return of_state(labels)
     if isinstance(probs, Predictions):
         raise InputError(
             "probs", "is a Predictions, which carries its own labels", advice="Pass it as the only argument"

@@ -12,9 +12,10 @@ from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.rows.pooling import cut_sums, width_cuts
 from calibrant.kernels.sums.bin_sums import grid_index, grid_sums, rounded_down
 from calibrant.kernels.sums.class_bin_sums import class_grid_sums
-from calibrant.predictions import Event, Predictions
+from calibrant.predictions import Event, Predictions, StatePredictions
 from calibrant.problems import InputError
 from calibrant.state.bin_sums import BinSums, stacked
+from calibrant.state.state import State
 
 MOST_GRID_BINS = (1 << 16) - 1
 """Above this the kernel's guess of the bin could be off by more than one."""
@@ -75,24 +76,40 @@ class EqualWidth:
         if self.n_bins > MOST_GRID_BINS and self.closed == "right":
             return self.collect_sorted(event)
         sums = grid_sums(event.probs, event.outcomes, event.weights, self.thresholds(event.probs.dtype))
-        return self._state(sums[None], event.n)
+        return self.state_of(sums[None], event.n)
 
     def collect_sorted(self, event: Event) -> BinSums:
         """The same from rows pooled by equal prediction, for bins closed on the right."""
         groups = event.groups
-        return self._state(cut_sums(groups, width_cuts(groups.values, self.n_bins))[None], event.n)
+        return self.state_of(cut_sums(groups, width_cuts(groups.values, self.n_bins))[None], event.n)
 
     def collect_classes(self, predictions: Predictions) -> BinSums:
-        """The same for every class, in one pass over the matrix."""
+        """The same for every class, in one pass over the matrix; a state's cells are added up."""
+        if isinstance(predictions, StatePredictions):
+            return self._coarser(predictions.state)
         if self.n_bins > MOST_GRID_BINS:
             return stacked([self.collect_sorted(event) for event in predictions.class_events()], self)
         thresholds = self.thresholds(predictions.probs.dtype)
         sums = class_grid_sums(predictions.probs, predictions.labels, predictions.weights, thresholds)
-        return self._state(sums, predictions.n)
+        return self.state_of(sums, predictions.n)
 
-    def _state(self, sums: NDArray[np.float64], n: int) -> BinSums:
+    def state_of(self, sums: NDArray[np.float64], n: int) -> BinSums:
+        """Sums `(C, B, 4)` of n rows as the state of these bins."""
         edges = np.broadcast_to(self.edges(), (len(sums), self.n_bins + 1))
         return BinSums(sums, edges[:, :-1], edges[:, 1:], n, self)
+
+    def _coarser(self, state: State) -> BinSums:
+        """The cells of a state's grid, added up to these bins."""
+        n_cells = 0 if state.grid is None else state.grid.sums.shape[1]
+        if state.grid is None or n_cells % self.n_bins or self.closed == "left":
+            raise InputError(
+                "bins",
+                f"must be EqualWidth, closed on the right, with a divisor of {n_cells} bins for this state",
+                f"it is {self!r}",
+                f"Collect with n_cells={self.n_bins}",
+            )
+        sums = state.grid.sums.reshape(-1, self.n_bins, n_cells // self.n_bins, 4).sum(axis=2)
+        return self.state_of(sums, state.n)
 
     def describe(self) -> str:
         return f"{self.n_bins} equal-width bins" + (" closed on the left" if self.closed == "left" else "")

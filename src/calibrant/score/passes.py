@@ -89,7 +89,8 @@ def _kernel(score: Score, said: Predictions, view: Any) -> Kernel | None:
 
 def _swept(sides: tuple[_Side, ...]) -> tuple[Moments, ...]:
     first, quick = sides[0].said, all(side.loop is not None for side in sides)
-    n, w, width = first.n, first.weights, first.said.size // first.n
+    n, w = len(first.said), first.weights
+    width = first.said.size // n
     cached = min(CACHED_ROWS, max(1, (BLOCK_NUMBERS if quick else CACHED_NUMBERS) // width))
     if n <= cached:
         return _measured([side.score(side.said) for side in sides], w, moments)

@@ -67,8 +67,8 @@ class ScoredRows:
             return Limits(float(possible.min()), float(possible.max()))
         endless = ~np.isfinite(possible)
         found = _credible(possible[~endless], (self.chances[counted] * w[counted, None])[~endless], float(w.sum()))
-        rows = int(endless.any(axis=1).sum())
-        told = f"{rows:,} rows give probability 0 to something; should it ever come, the score is infinite"
+        rows = float(w[counted][endless.any(axis=1)].sum())
+        told = f"{rows:,.6g} rows give probability 0 to something; should it ever come, the score is infinite"
         return replace(found, cautions=(told,)) if rows else found
 
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.interval import ClusterMean, LimitedMean, Moments, cluster_mean, clusters_of
-from calibrant.predictions import Event, Predictions, admit
+from calibrant.interval import ClusterMean, LimitedMean, Limits, Moments, cluster_mean, clusters_of
+from calibrant.predictions import Event, Predictions, StatePredictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick, score_moments
@@ -94,7 +94,7 @@ class Score(Rule):
         if view == "canonical" and not predictions.is_binary:
             return self.of_classes(np.ascontiguousarray(predictions.probs))
         asked = predictions.event("binary" if view == "canonical" else view)
-        ends = [np.full(asked.n, happened, dtype=np.uint8) for happened in (0, 1)]
+        ends = [np.full(len(asked.probs), happened, dtype=np.uint8) for happened in (0, 1)]
         if view == "canonical":
             return np.stack([self.of_event(asked.probs, end) for end in ends], axis=1)
         return np.stack([self.of_question(replace(asked, outcomes=end)) for end in ends], axis=1)
@@ -104,7 +104,19 @@ class Score(Rule):
 
         For few rows, also what they could have been.
         """
+        if isinstance(predictions, StatePredictions) and view == "canonical":
+            return self._of_state(predictions)
         return limited_mean(self, predictions, view, score_moments(self, predictions, view))
+
+    def _of_state(self, predictions: StatePredictions) -> Moments | LimitedMean:
+        """From the sums that a state of several classes holds; rows are not at hand, so their limits are the score's own."""
+        sums = predictions.state.scores.get(self.name)
+        if sums is None:
+            known = ", ".join(map(repr, predictions.state.scores))
+            raise InputError("score", f"must be one of {known} for this state", f"it is {self.name!r}")
+        seen = Moments(sums.rows, sums.weight, sums.mean, sums.squares)
+        most = self.largest(predictions.n, predictions.n_classes)
+        return LimitedMean.of_moments(seen, Limits(self.infimum, most)) if np.isfinite(most) else seen
 
     def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
         """No score of n rows is larger, nor worth speaking of if it is; infinite if that is not known."""

@@ -1,0 +1,61 @@
+"""A state as one Arrow file: a long table of numbers, and what they mean in its metadata."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant.problems import MapError
+
+if TYPE_CHECKING:
+    from calibrant.state.state import State
+
+KEY = b"calibrant.state"
+COLUMNS = ("a", "b", "c", "d")
+"""Of pooled rows: prediction, weight, hits. Of the grid: weight, Σp, Σp², Σy per class and cell."""
+
+
+def write_arrow(path: Path, state: State) -> None:
+    """Pooled rows view by view, then the grid; all else as JSON in the metadata."""
+    import pyarrow as pa
+
+    data = state.to_dict() | {"events": {}, "grid": None}
+    blocks: list[tuple[str, np.ndarray[Any, Any]]] = []
+    for view in state.views:
+        pooled = state.pooled(view)
+        data["events"][view] = {"integral": pooled.integral, "single": pooled.single, "length": len(pooled)}
+        blocks.append((view, np.stack([pooled.values, pooled.weight, pooled.hits, np.zeros(len(pooled))])))
+    if state.grid is not None:
+        data["grid"] = list(state.grid.sums.shape)
+        blocks.append(("grid", state.grid.sums.reshape(-1, 4).T))
+    names = np.repeat([name for name, _ in blocks], [numbers.shape[1] for _, numbers in blocks])
+    numbers = np.concatenate([numbers for _, numbers in blocks], axis=1)
+    columns = {"table": pa.array(names).dictionary_encode()} | {c: numbers[i] for i, c in enumerate(COLUMNS)}
+    table = pa.table(columns).replace_schema_metadata({KEY: json.dumps(data, allow_nan=False).encode()})
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
+def read_arrow(path: str | Path) -> dict[str, Any]:
+    """The plain data that `State.from_dict` takes."""
+    import pyarrow as pa
+
+    try:
+        with pa.OSFile(str(path), "rb") as source:
+            table = pa.ipc.open_file(source).read_all()
+        data: dict[str, Any] = json.loads((table.schema.metadata or {})[KEY])
+        numbers = np.stack([table[c].to_numpy() for c in COLUMNS])
+        at = 0
+        for view, facts in data["events"].items():
+            values, weight, hits, _ = numbers[:, at : at + facts["length"]].tolist()
+            flags = {"integral": facts["integral"], "single": facts["single"]}
+            data["events"][view] = {"kind": "Pooled", "values": values, "weight": weight, "hits": hits} | flags
+            at += facts["length"]
+        if data["grid"] is not None:
+            data["grid"] = numbers[:, at:].T.reshape(data["grid"])
+    except (pa.ArrowInvalid, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise MapError(f"{str(path)!r} holds no saved state: {error!r}") from error
+    return data

@@ -1,0 +1,106 @@
+"""What can be kept of rows that cannot all be kept?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from calibrant.bins import EqualWidth
+from calibrant.inputs import check_count
+from calibrant.methods import methods
+from calibrant.predictions import Predictions, StatePredictions, admit
+from calibrant.problems import InputError
+from calibrant.score.passes import score_moments
+from calibrant.state.score_sums import ScoreSums
+from calibrant.state.state import State
+
+N_CELLS = 300
+"""Equal-width cells per class: 1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 25, 30, 50, 60, 75, 100, 150 and 300 bins can be made of them."""
+
+
+def collect(
+    labels: Any,
+    probs: Any = None,
+    *,
+    views: Sequence[Any] | None = None,
+    n_cells: int = N_CELLS,
+    weights: Any = None,
+    part: str | None = None,
+    like: State | None = None,
+) -> State:
+    """Sum up rows into a state that can be merged, saved and asked like the rows themselves.
+
+    Estimators, tests, intervals, maps of one event, `diagnose`, `recalibrate` and `compare` with a map take a state where
+    they take predictions. For one event the answers are those of the rows: the distinct predictions with their counts
+    and hits are all that these methods use. A state is as large as the number of distinct predictions.
+
+    Parameters
+    ----------
+    labels, probs
+        Truth first; or one `Predictions`, or a state, which is returned as it is.
+    views
+        The yes/no questions to keep: by default `binary` for one column, `top` for several (and `binary` too for two).
+        `class k` adds one class.
+    n_cells
+        Equal-width cells per class for class-wise errors of several classes.
+    weights
+        Whole numbers: how often each row occurred.
+    part
+        A name for these rows, such as a file's; no part can be merged twice. By default a name is made up.
+    like
+        A state whose views and cells are to be used.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> state = cal.collect([0, 1, 1], [0.2, 0.7, 0.9], part="monday")
+    >>> state = state.update([1, 0], [0.9, 0.4], part="tuesday")
+    >>> cal.brier_score(state).n
+    5
+    """
+    if isinstance(labels, State):
+        return labels
+    predictions = admit(labels, probs, weights=weights)
+    _check(predictions)
+    if part is not None and not isinstance(part, str):
+        raise InputError("part", "must be a string", f"it is a {type(part).__name__}")
+    if like is not None:
+        views = like.views
+        n_cells = n_cells if like.grid is None else like.grid.sums.shape[1]
+    elif views is None:
+        views = ("binary",) if predictions.is_binary else ("top", "binary")[: 2 if predictions.n_classes == 2 else 1]
+    tables = {predictions.view(view): [predictions.event(view).pooled] for view in views}
+    grid, scores = None, {}
+    if not predictions.is_binary:
+        grid = EqualWidth(check_count(n_cells, "n_cells")).collect_classes(predictions)
+        scores = {name: _score_sums(name, predictions) for name in methods("score")}
+    precision = "float32" if predictions.said.dtype == np.float32 else "float64"
+    named = part if part is not None else uuid4().hex[:12]
+    return State(predictions.n, predictions.classes, predictions.is_binary, tables, grid, scores, (named,), precision)
+
+
+def _score_sums(name: str, predictions: Predictions) -> ScoreSums:
+    found = score_moments(methods("score")[name].function(), predictions, "canonical")
+    return ScoreSums(found.rows, found.weight, found.mean, found.squares)
+
+
+def _check(predictions: Predictions) -> None:
+    """Refuse what a state would lose."""
+    if isinstance(predictions, StatePredictions):
+        raise InputError("labels", "must be rows", "it is a state already", "Use state.merge(other)")
+    if predictions.soft:
+        raise InputError(
+            "labels", "must be classes for a state", "they are shares (soft labels), whose spread a state does not keep"
+        )
+    if predictions.groups is not None:
+        raise InputError(
+            "labels", "must have no groups for a state", "rows of a group are not kept together", "Leave out groups="
+        )
+    if predictions.weights is not None and (predictions.weights != np.floor(predictions.weights)).any():
+        row = int(np.argmax(predictions.weights != np.floor(predictions.weights)))
+        raise InputError(
+            "weights", "must be whole numbers of rows for a state", f"weights[{row}] is {predictions.weights[row]:g}"
+        )
