@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.infer import calibration_error_interval
 from calibrant.inputs import check_choice, check_level
 from calibrant.kernels.logits import sigmoid
-from calibrant.maps.gaussian_process import OPEN, believed, table_of
+from calibrant.maps.gaussian_process import OPEN, Belief, believed, table_of
 from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import admit, as_predictions
 from calibrant.results import Estimate, Interval
@@ -66,8 +67,7 @@ def posterior_error(
     predictions = admit(labels, probs, weights=weights)
     rows = as_predictions(predictions.event(view))
     belief = believed(rows)
-    curves = sigmoid(belief.found.drawn(belief.found.share(OPEN), DRAWS, np.random.default_rng(0)))
-    away = np.abs(curves - sigmoid(belief.places))
+    away = rows.event("binary").kept("posterior distances", lambda: _distances(belief))
     errors = np.sort(away[:, belief.support > 0].max(axis=1) if norm == "max" else away**norm @ belief.support)
     if norm == 2 and root:
         errors = np.sqrt(errors)
@@ -82,3 +82,9 @@ def posterior_error(
         ends = (tested.low, tested.high) if norm == 1 or root else (tested.low**2, tested.high**2)
         interval = Interval(min(low, ends[0]), max(high, ends[1]), float(level), "posterior and test inversion")
     return Estimate("posterior_error", title, value, rows.n, interval, None, described, parts, belief.cautions)
+
+
+def _distances(belief: Belief) -> NDArray[np.float64]:
+    """|c(p) − p| in each cell, for curves c drawn from the posterior: `(DRAWS, cells)`, the same for every norm."""
+    curves = sigmoid(belief.found.drawn(belief.found.share(OPEN), DRAWS, np.random.default_rng(0)))
+    return np.abs(curves - sigmoid(belief.places))
