@@ -48,30 +48,41 @@ def binned_error(
     average: Literal["mean", "sum"] = "mean",
     weights: Any = None,
 ) -> Estimate:
-    """How far are predictions from what happened, averaged over bins of similar predictions?
+    """How far are predictions from outcomes, averaged over bins of similar predictions?
 
-    (Σ_k n_k/n · |p̄_k − ȳ_k|^α)^(1/α), with α = `norm`; `"max"` is the largest gap of any bin.
+    (Σ_k n_k/n · |p̄_k − ȳ_k|^α)^(1/α), with p̄_k the mean prediction and ȳ_k the observed
+    rate of bin k.
+
+    When to trust it: the plain value is too high by about `noise_floor` for a nearly
+    calibrated model, and too low where bins mix errors of opposite sign. Compare `value`
+    with `noise_floor`. `norm=2, debiased=True` has an interval: that of the error of these
+    bins; class by class it holds for all classes simultaneously.
 
     Parameters
     ----------
     labels, probs
-        Truth first; or one `Predictions`.
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
     bins
-        `EqualMass(15)`, `EqualWidth(15)` or `Edges([...])`.
+        `EqualMass(15)`, `EqualWidth(15)`, `Edges([...])` or another rule for bins.
+    norm
+        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square;
+        `"max"` the largest.
     debiased
-        Subtract the part of the error that sampling noise makes, for norms 1 and 2.
+        Subtract the part of the error that sampling noise adds, for norms 1 and 2.
     root
-        Take the α-th root; `root=False` gives the squared error for norm 2.
+        Take the α-th root; `False` gives the squared error for norm 2.
     clip
-        Lift a debiased value below 0 to 0. `root=False, clip=False` gives the signed, unbiased square.
+        Raise a debiased value below 0 to 0; `root=False, clip=False` gives the signed,
+        unbiased square.
     view
-        `binary`, `top`, `class k` or `classwise`; `auto` is `binary` for one column and `top` for several.
+        `binary`, `top`, `class k` or `classwise`; `auto` is `binary` for one column and
+        `top` for several.
     average
-        For `classwise`: `mean` divides by the number of classes, `sum` does not; the root comes after.
-
-    When to trust it: the plain value is too high by about `noise_floor` when the model is nearly calibrated, and too low
-    when bins hide errors of opposite sign. Compare `value` with `noise_floor`. `norm=2, debiased=True` has an interval: that of
-    the error of these bins; class by class it holds for all classes at once.
+        For `classwise`: `mean` divides by the number of classes, `sum` does not; the root
+        is taken afterwards.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------
@@ -107,10 +118,24 @@ def ece(
     view: Any = "auto",
     weights: Any = None,
 ) -> Estimate:
-    """The number everyone reports: expected calibration error with 15 equal-width bins.
+    """Expected calibration error with 15 equal-width bins: the number everyone reports.
 
-    `compat="guo" | "torchmetrics" | "netcal" | "sklearn" | "hle"` reproduces what those packages print, edge for edge, so that a
-    difference can be explained. `hle` leaves the most confident rows out; `parts` has the value with them and the corrected one.
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    n_bins
+        Number of equal-width bins.
+    compat
+        Reproduce, edge for edge, what another package prints, so that a difference can be
+        explained: `"guo"`, `"torchmetrics"`, `"netcal"`, `"sklearn"` or `"hle"`. `hle` leaves
+        out the most confident rows; `parts` has the value with them and the debiased one.
+    view
+        `binary`, `top`, `class k` or `classwise`; `auto` is `binary` for one column and
+        `top` for several.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------

@@ -45,13 +45,28 @@ def canonical_error(
     root: bool = True,
     weights: Any = None,
 ) -> Estimate:
-    """How far is the whole distribution from what happens when it is said? (mean ‖Ê[y|f] − f‖_p^p)^(1/p).
+    """How far is the predicted distribution from the true one given the prediction?
 
-    Ê[y | f_i] is the kernel-weighted mean of the other rows' labels, with a Dirichlet kernel of concentration f_j/h + 1. h is
-    `bandwidth`, or the one of 26 from 10⁻⁵ to 1 under which the rows are most likely, each left out in turn (for more than
-    500 rows, that many of them). A binary event counts as two classes.
+    (mean ‖Ê[y|f] − f‖_p^p)^(1/p), with p = `norm`. Ê[y | f_i] is the kernel-weighted mean of
+    the other rows' labels, with a Dirichlet kernel of concentration f_j/h + 1. A binary
+    event counts as two classes.
 
-    When to trust it: needs many rows for each class; the error of the estimate grows quickly with the number of classes.
+    When to trust it: needs many rows for each class; the error of the estimate grows
+    quickly with the number of classes.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`.
+    norm
+        1 or 2.
+    bandwidth
+        h; by default the one of 26 values from 10⁻⁵ to 1 with the largest leave-one-out
+        likelihood (of at most 500 rows).
+    root
+        Take the α-th root; `False` gives the squared error for norm 2.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------

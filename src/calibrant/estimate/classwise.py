@@ -31,10 +31,21 @@ CLASSWISE: dict[str, Any] = {"views": ("classwise",), "bias": "up near calibrati
     **CLASSWISE,
 )
 def static_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: Any = None) -> Estimate:
-    """How far off is each class's probability on average? SCE: equal-width bins, mean over classes.
+    """How far off is each class's probability on average? SCE: equal-width bins per class.
 
-    `parts["classes"]` holds the error of each class. With many classes most probabilities are near 0 and calibrated, and
-    the mean is small: look at the classes, or at `thresholded_error`.
+    `parts["classes"]` holds the error of each class. With many classes most probabilities
+    are near 0 and calibrated, and the mean is small: look at the classes, or at
+    `thresholded_error`.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    n_bins
+        Equal-width bins per class; with a state, a divisor of its cells.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------
@@ -72,9 +83,31 @@ def classwise_error(
     average: Literal["mean", "sum"] = "sum",
     weights: Any = None,
 ) -> Estimate:
-    """How far off are the class probabilities together? CWCE: (Σ_k Σ_b n_b/n · |p̄ − ȳ|^p)^(1/p), summed over classes.
+    """How far off are all class probabilities? CWCE: errors summed over classes before the root.
 
-    The root is taken after the sum. `average="mean"` divides by the number of classes first.
+    (Σ_k Σ_b n_b/n · |p̄ − ȳ|^p)^(1/p), with p = `norm`.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    bins
+        Rule for the bins of each class; a state has equal-width cells only.
+    norm
+        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square;
+        `"max"` the largest.
+    debiased
+        Subtract the part of the error that sampling noise adds, for norms 1 and 2.
+    root
+        Take the α-th root; `False` gives the squared error for norm 2.
+    clip
+        Raise a debiased value below 0 to 0; `root=False, clip=False` gives the signed,
+        unbiased square.
+    average
+        `sum` over classes, or `mean`; the root is taken afterwards.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------
@@ -100,9 +133,19 @@ def classwise_error(
     **CLASSWISE,
 )
 def adaptive_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: Any = None) -> Estimate:
-    """How far off is each class's probability, with bins where the predictions are? ACE.
+    """How far off is each class's probability, over equal-mass ranges? ACE.
 
-    1/(K·R) Σ_k Σ_r |p̄ − ȳ| over R equal-mass ranges of each class's probabilities: every filled range counts the same.
+    1/(K·R) Σ_k Σ_r |p̄ − ȳ| over R equal-mass ranges of each class's probabilities: every
+    non-empty range counts the same.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`.
+    n_bins
+        R, ranges per class.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------
@@ -128,7 +171,18 @@ def adaptive_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights:
 def thresholded_error(
     labels: Any, probs: Any = None, *, threshold: float = 0.01, n_bins: int = 15, weights: Any = None
 ) -> Estimate:
-    """ACE over the probabilities above a threshold only: TACE. It leaves out the many that are close to 0.
+    """ACE over the probabilities above a threshold only: TACE. Leaves out the many near 0.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`.
+    threshold
+        Probabilities at or below it are left out.
+    n_bins
+        Equal-mass ranges per class.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------

@@ -52,12 +52,45 @@ def crossvalidated_error(
     seed: int = 0,
     weights: Any = None,
 ) -> Estimate:
-    """How far off is the model, with the number of bins that predicts best?
+    """How far off is the model, with the number of bins that predicts held-out rows best?
 
-    For each number of bins, the map "unit slope within each bin" (p + ȳ_k − p̄_k) is fitted on nine tenths of the rows and
-    its squared loss taken on the rest; the fewest bins within 0.1 % of the smallest loss are used. Rows are dealt to the
-    folds in order of their prediction, ties shuffled by `seed`, so the order in which they come does not matter. Weights
-    that are whole numbers count as rows, up to ten million; other weights stay with their row.
+    For each number of bins the map "unit slope within each bin", p + ȳ_k − p̄_k, is fitted
+    on all folds but one and its squared loss taken on the rest; the fewest bins within
+    0.1 % of the smallest loss are used. Rows are assigned to folds in order of their
+    prediction, ties shuffled by `seed`, so their order does not matter. Whole-number weights
+    count as rows, up to ten million; other weights stay with their row.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    bins
+        `"mass"` or `"width"`.
+    norm
+        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square;
+        `"max"` the largest.
+    debiased
+        Subtract the part of the error that sampling noise adds, for norms 1 and 2.
+    root
+        Take the α-th root; `False` gives the squared error for norm 2.
+    clip
+        Raise a debiased value below 0 to 0; `root=False, clip=False` gives the signed,
+        unbiased square.
+    view
+        `binary`, `top`, `class k` or `classwise`; `auto` is `binary` for one column and
+        `top` for several.
+    average
+        For `classwise`: `mean` divides by the number of classes, `sum` does not; the root
+        is taken afterwards.
+    folds
+        Number of folds.
+    most_bins
+        Largest number of bins tried.
+    seed
+        Shuffles rows with equal predictions.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------

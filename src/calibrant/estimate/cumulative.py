@@ -39,11 +39,25 @@ def ks_error(
     view: Any = "auto",
     weights: Any = None,
 ) -> Estimate:
-    """How much do errors pile up along the predictions? Kolmogorov–Smirnov calibration error.
+    """How much do errors accumulate along the sorted predictions? Kolmogorov–Smirnov error.
 
-    With C(σ) = 1/n Σ_(p ≤ σ) (p − y): `max` is max|C| (KS, ECCE-MAD), `range` is max C − min C (Kuiper, ECCE-R, cutoff
-    calibration error). `parts["curve"]` is C: where it rises the model says too much, where it falls too little; its steepest
-    stretch is where the model is wrong. Equal predictions are added together, so the order of rows does not matter.
+    C(σ) = 1/n Σ_(p ≤ σ) (p − y). `parts["curve"]` is C: it rises where the model predicts too
+    high and falls where it predicts too low; the steepest stretch is where the model is
+    wrong. Equal predictions are added in one step, so the order of rows does not matter.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    statistic
+        `max` is max|C| (KS, ECCE-MAD); `range` is max C − min C (Kuiper, ECCE-R, cutoff
+        calibration error).
+    view
+        The yes/no question: `binary`, `top` (is the most probable class right?) or
+        `class k`; `auto` is `binary` for one column and `top` for several.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------
@@ -72,4 +86,4 @@ def course(event: Event, statistic: str) -> Course:
     """C along the predictions; many rows are not sorted for it."""
     if worth_buckets(event.probs, event.outcomes, event.weights):
         return bucket_course(bucketed(event.probs, event.outcomes), both=statistic == "range")
-    return group_course(event.groups)
+    return group_course(event.pooled)

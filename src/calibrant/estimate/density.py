@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from calibrant.inputs import check_bandwidth, check_choice
 from calibrant.kernels.fit.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
-from calibrant.kernels.rows.pooling import Groups
 from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import admit
 from calibrant.results import Estimate, Line
+from calibrant.state.pooled import Pooled
 
 Floats = NDArray[np.float64]
 
@@ -43,13 +43,33 @@ def density_error(
     view: Any = "auto",
     weights: Any = None,
 ) -> Estimate:
-    """How far are predictions from a smooth estimate of the observed rate around them?
+    """How far are predictions from a kernel estimate of the observed rate around them?
 
-    π̂(p) = Σ_j K((p−p_j)/h) y_j / Σ_j K((p−p_j)/h) with the triweight kernel, reflected at 0 and 1, and h = 1.06·σ·n^(−1/5) unless
-    `bandwidth` is given. `pointwise` averages |p − π̂(p)|^α over the rows, exactly; `integrated` integrates it over the
-    estimated density by the trapezoid rule with at least 4097 nodes. `parts["curve"]` is π̂.
+    π̂(p) = Σ_j K((p−p_j)/h) y_j / Σ_j K((p−p_j)/h) with the triweight kernel, reflected at 0
+    and 1. `parts["curve"]` is π̂.
 
-    When to trust it: smooth curves and scores that are not crowded. Near 0 and 1 it smooths real structure away.
+    When to trust it: smooth curves and predictions that are spread out. Near 0 and 1 it
+    smooths real structure away.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    norm
+        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square.
+    method
+        `pointwise` averages |p − π̂(p)|^α over the rows, exactly; `integrated` integrates it
+        over the estimated density by the trapezoid rule with at least 4097 nodes.
+    bandwidth
+        h; by default 1.06·σ·n^(−1/5).
+    root
+        Take the α-th root; `False` gives the squared error for norm 2.
+    view
+        The yes/no question: `binary`, `top` (is the most probable class right?) or
+        `class k`; `auto` is `binary` for one column and `top` for several.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------
@@ -62,18 +82,18 @@ def density_error(
     check_choice("norm", norm, (1, 2))
     check_choice("method", method, ("pointwise", "integrated"))
     event = predictions.event(view)
-    groups = event.groups
-    width = rule_of_thumb(groups) if bandwidth is None else check_bandwidth(bandwidth)
+    pooled = event.pooled
+    width = rule_of_thumb(pooled) if bandwidth is None else check_bandwidth(bandwidth)
     cautions: tuple[str, ...] = ()
     if width < NARROWEST:
-        rate = groups.hits / groups.weight
-        power, curve = float(np.average(np.abs(groups.values - rate) ** norm, weights=groups.weight)), None
+        rate = pooled.hits / pooled.weight
+        power, curve = float(np.average(np.abs(pooled.values - rate) ** norm, weights=pooled.weight)), None
         cautions = (f"a bandwidth of {width:g} smooths nothing: rates of equal predictions are taken as they are",)
     else:
-        nodes = spread_nodes(groups, width)
-        rate, density = smooth_rate(nodes, groups, width)
+        nodes = spread_nodes(pooled, width)
+        rate, density = smooth_rate(nodes, pooled, width)
         curve = Line.thinned(nodes[density > 0], rate[density > 0])
-        power = _pointwise(groups, width, norm) if method == "pointwise" else _integrated(nodes, rate, density, norm)
+        power = _pointwise(pooled, width, norm) if method == "pointwise" else _integrated(nodes, rate, density, norm)
     value = np.sqrt(power) if norm == 2 and root else power
     described = {"view": predictions.view(view), "norm": norm, "method": method, "bandwidth": width, "root": root}
     parts = {} if curve is None else {"curve": curve}
@@ -83,19 +103,19 @@ def density_error(
     return Estimate("density_error", title, value, event.n, None, None, described, parts, cautions)
 
 
-def spread_nodes(groups: Groups, bandwidth: float) -> Floats:
+def spread_nodes(pooled: Pooled, bandwidth: float) -> Floats:
     """Nodes on [0, 1]: evenly spaced, and around every prediction, or around many spread evenly over the rows."""
-    peaks = groups.values
+    peaks = pooled.values
     if len(peaks) > PEAKS:
-        below = groups.below()
+        below = pooled.below()
         peaks = np.unique(peaks[np.searchsorted(below, (np.arange(PEAKS) + 0.5) * below[-1] / PEAKS)])
     near = peaks[:, None] + bandwidth * np.linspace(-1, 1, 17)
     return np.union1d(np.linspace(0, 1, NODES), np.clip(near, 0, 1))
 
 
-def _pointwise(groups: Groups, bandwidth: float, norm: int) -> float:
-    rate, _ = smooth_rate(groups.values, groups, bandwidth)
-    return float(np.average(np.abs(groups.values - rate) ** norm, weights=groups.weight))
+def _pointwise(pooled: Pooled, bandwidth: float, norm: int) -> float:
+    rate, _ = smooth_rate(pooled.values, pooled, bandwidth)
+    return float(np.average(np.abs(pooled.values - rate) ** norm, weights=pooled.weight))
 
 
 def _integrated(nodes: Floats, rate: Floats, density: Floats, norm: int) -> float:

@@ -37,11 +37,32 @@ def expected_ece(
     view: Any = "auto",
     weights: Any = None,
 ) -> Estimate:
-    """What would plain ECE be on average with `n` rows like these? (By default as many as there are.)
+    """What would plain ECE be on average with `n` rows like these?
 
-    Each bin's gap is taken as normal around the gap seen here, with variance (V_conf + ȳ(1−ȳ))/n_k, where V_conf is the
-    spread of the predictions in the bin: the mean of its absolute value has a closed form. `noise_floor` is the same for a
-    perfectly calibrated model. As n grows the value falls to the gap seen here: the difference is what noise adds.
+    Each bin's gap is taken as normal around the observed gap, with variance
+    (V_conf + ȳ(1−ȳ))/n_k, where V_conf is the variance of the predictions in the bin; the mean
+    of its absolute value has a closed form. `noise_floor` is the same for a perfectly
+    calibrated model. As n grows the value falls to the observed gap: the difference is what
+    noise adds.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    n
+        Number of rows; by default as many as there are.
+    bins
+        Rule for bins.
+    norm
+        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square.
+    root
+        Take the α-th root; `False` gives the squared error for norm 2.
+    view
+        The yes/no question: `binary`, `top` (is the most probable class right?) or
+        `class k`; `auto` is `binary` for one column and `top` for several.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------

@@ -66,16 +66,37 @@ def fitted_error(
     view: Any = "auto",
     weights: Any = None,
 ) -> Estimate:
-    """How far does a map that mends these predictions have to move them? ECE by fitting (Kängsepp et al. 2023).
+    """How far does a recalibration map move these predictions? ECE by fitting.
 
-    `map` is the name or recipe of a map of a single event. Fitted on these rows, ĉ is the reliability curve (`parts["curve"]`,
-    with a band where the map knows one) and the error is the mean of |ĉ(p) − p|^α. The default, `GaussianProcessMap()`, gives
-    ECE_GP, `PiecewiseLinear(space="probability", identity=False)` ECE_PL, `PiecewiseLinear(identity=False)` ECE_PL3, and
-    `UnitSlopeBins(bins)` the binned ECE itself. `posterior_error` asks the same Gaussian process which errors are possible.
+    The map ĉ, fitted on these rows, is the reliability curve (`parts["curve"]`, with a band
+    where the map has one), and the error is the mean of |ĉ(p) − p|^α (Kängsepp et al. 2023).
+    The default, `GaussianProcessMap()`, gives ECE_GP;
+    `PiecewiseLinear(space="probability", identity=False)` ECE_PL,
+    `PiecewiseLinear(identity=False)` ECE_PL3, and `UnitSlopeBins(bins)` the binned ECE itself.
+    `posterior_error` asks the same Gaussian process which errors are possible.
 
-    `cross_fitted=True` judges each row by a map that has not seen it: mean of sign(ĉ − p)(y − p) for norm 1, of
-    (p − y)² − (ĉ − y)² for norm 2. Its expectation never exceeds the true error, whatever the map, so it shows how much error
-    is certainly there; on calibrated data it scatters around 0 or below.
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    map
+        Name or recipe of a map of one event.
+    norm
+        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square.
+    root
+        Take the α-th root; `False` gives the squared error for norm 2.
+    cross_fitted
+        Judge each row by a map that has not seen it: mean of sign(ĉ − p)(y − p) for norm 1,
+        of (p − y)² − (ĉ − y)² for norm 2. Its expectation never exceeds the true error,
+        whatever the map; on calibrated data it scatters around 0 or below.
+    folds
+        Number of folds of `cross_fitted`.
+    view
+        The yes/no question: `binary`, `top` (is the most probable class right?) or
+        `class k`; `auto` is `binary` for one column and `top` for several.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------

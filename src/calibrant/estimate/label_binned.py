@@ -37,10 +37,32 @@ def label_binned_error(
     average: Literal["mean", "sum"] = "mean",
     weights: Any = None,
 ) -> Estimate:
-    """How far is each prediction from what happened to predictions like it?
+    """How far is each prediction from the observed rate of its bin?
 
-    (1/n Σ_i |p_i − ȳ_k(i)|^α)^(1/α), with ȳ_k(i) the observed rate in the bin of row i. Predictions are not averaged
-    within a bin, so errors of opposite sign do not cancel; but a calibrated model with wide bins shows an error too.
+    (1/n Σ_i |p_i − ȳ_k(i)|^α)^(1/α), with ȳ_k(i) the observed rate in the bin of row i.
+    Predictions are not averaged within a bin, so errors of opposite sign do not cancel; but
+    a calibrated model with wide bins shows an error too.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    bins
+        Rule for bins.
+    norm
+        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square;
+        `"max"` the largest.
+    root
+        Take the α-th root; `False` gives the squared error for norm 2.
+    view
+        `binary`, `top`, `class k` or `classwise`; `auto` is `binary` for one column and
+        `top` for several.
+    average
+        For `classwise`: `mean` divides by the number of classes, `sum` does not; the root
+        is taken afterwards.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------

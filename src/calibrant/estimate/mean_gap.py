@@ -32,10 +32,26 @@ def mean_gap(
     cluster: bool = False,
     weights: Any = None,
 ) -> Estimate:
-    """Does the model claim more than happens? Mean prediction minus observed rate, with its interval.
+    """Does the model predict more than is observed? Mean prediction minus observed rate.
 
-    Positive: the model is over-confident on average. Zero does not mean calibrated: errors can cancel. With `cluster`, rows of the same
-    of `Predictions(..., groups=)` may depend on each other: the interval is that of whole groups.
+    Positive: predictions are too high on average (over-confident, for the top class). Zero
+    does not mean calibrated: errors can cancel.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    view
+        The yes/no question: `binary`, `top` (is the most probable class right?) or
+        `class k`; `auto` is `binary` for one column and `top` for several.
+    level
+        Confidence of the interval.
+    cluster
+        Rows of the same of `Predictions(..., groups=)` may depend on each other: the interval
+        is that of whole groups.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------

@@ -40,10 +40,28 @@ def mmce(
     view: Any = "auto",
     weights: Any = None,
 ) -> Estimate:
-    """Do errors of the same sign sit close together? √(1/n² Σ_ij r_i r_j k(p_i, p_j)) with r = y − p.
+    """Do errors of the same sign lie close together? Maximum mean calibration error.
 
-    `kernel` is `"laplace"`, exp(−|p−p'|/bandwidth), summed exactly in O(n log n); `"gaussian"`, exp(−(p−p')²/(2·bandwidth²)),
-    or any function of the distance, summed over all pairs in blocks. `root=False` gives the square.
+    √(1/n² Σ_ij r_i r_j k(p_i, p_j)) with r = y − p.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    bandwidth
+        Scale of the kernel.
+    kernel
+        `"laplace"`, exp(−|p−p'|/bandwidth), summed exactly in O(n log n); `"gaussian"`,
+        exp(−(p−p')²/(2·bandwidth²)); or any function of the distance, summed over all pairs
+        in blocks.
+    root
+        `False` gives the square.
+    view
+        The yes/no question: `binary`, `top` (is the most probable class right?) or
+        `class k`; `auto` is `binary` for one column and `top` for several.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------
@@ -53,9 +71,9 @@ def mmce(
     """
     predictions = admit(labels, probs, weights=weights)
     event = predictions.event(view)
-    groups = event.groups
-    square = max(line_pair_sum(groups.values, groups.residual, kernel, bandwidth), 0.0) / groups.total**2
-    floor = inner(groups.weight, groups.values * (1 - groups.values)) / groups.total**2
+    pooled = event.pooled
+    square = max(line_pair_sum(pooled.values, pooled.residual, kernel, bandwidth), 0.0) / pooled.total**2
+    floor = inner(pooled.weight, pooled.values * (1 - pooled.values)) / pooled.total**2
     described = {
         "view": predictions.view(view),
         "kernel": kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel).__name__),

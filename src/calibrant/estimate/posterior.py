@@ -41,17 +41,36 @@ def posterior_error(
     view: Any = "auto",
     weights: Any = None,
 ) -> Estimate:
-    """How large is the calibration error, as far as these rows can tell? No bins; small where calibration is likely.
+    """How large is the calibration error, as far as these rows can tell? No bins.
 
-    A Gaussian process around the model's own log-odds (as in `GaussianProcessMap`) says which calibration curves the data leave
-    possible. The error of each of them is known; the value is their median. What is possible includes "calibrated", so the error
-    of a calibrated model comes out near 0 instead of at a noise floor.
+    A Gaussian process around the model's own log-odds (as in `GaussianProcessMap`) gives the
+    posterior distribution of the calibration curve. The value is the posterior median of
+    its error. "Calibrated" is among the possible curves, so the value of a calibrated model
+    is near 0 instead of at a noise floor.
 
-    For norms 1 and 2 the interval holds `level` of these errors and all that `calibration_error_interval` does not refuse; how often it
-    holds the truth is in `studies/results/scoreboard.md`. For `"max"`, and for labels that are shares, it is that of the curves
-    alone.
+    For norms 1 and 2 the interval is the union of the posterior interval and of
+    `calibration_error_interval`; its coverage is in `studies/results/scoreboard.md`. For
+    `"max"`, and for soft labels, it is the posterior interval alone. The curve with its band
+    is `parts["curve"]`. Curves are drawn with a fixed seed: the same rows give the same
+    answer.
 
-    The curve with its band is `parts["curve"]`. Curves are drawn with a fixed seed: the same rows give the same answer.
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    norm
+        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square;
+        `"max"` the largest.
+    root
+        Take the α-th root; `False` gives the squared error for norm 2.
+    level
+        Confidence of the interval.
+    view
+        The yes/no question: `binary`, `top` (is the most probable class right?) or
+        `class k`; `auto` is `binary` for one column and `top` for several.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------

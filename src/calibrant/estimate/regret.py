@@ -50,30 +50,55 @@ def decision_regret(
     view: Any = "auto",
     weights: Any = None,
 ) -> Estimate:
-    """How much would deciding by repaired predictions save, at the threshold where it saves most?
+    """How much would decisions by recalibrated predictions save, at the worst threshold?
 
-    Whoever acts when p ≥ t, because a false alarm costs t and a miss 1 − t, pays R(t) = E[|c(p) − t|·1{t between p and c(p)}] a row more
-    than with the true rates c. Wanted is the largest R(t) over `thresholds` (0.01 … 0.99). The largest gain over all bounded payoffs is
-    at most twice as large.
+    Whoever acts when p ≥ t, because a false alarm costs t and a miss 1 − t, pays
+    R(t) = E[|c(p) − t|·1{t between p and c(p)}] per row more than with the true rates c. The
+    target is the largest R(t) over `thresholds`. The largest gain over all bounded payoffs
+    is at most twice as large.
 
-    `cross_fitted=True` fits `map` (a Gaussian process) and chooses the threshold without the rows it is judged by, and counts what
-    happened to the decisions it changes: mean of (y − t)([ĉ ≥ t] − [p ≥ t]). On average this never exceeds the largest regret, whatever the
-    map; a calibrated model scatters around 0 or below. The interval is that of what this map saves: its low end is a lower bound on the
-    regret, its high end none above. `False` puts the map fitted on these rows into the formula, which is too high near calibration.
+    `parts["curve"]` is R with an interval at each threshold, `parts["threshold"]` where it is
+    largest: the largest of many noisy values is too high, so read the curve there with care.
+    `parts["net_benefit"]` holds the decision curves mean((y − t)[p ≥ t])/(1 − t) of the
+    predictions (`model`), of the recalibrated ones (`repaired`) and of acting always
+    (`always`); never acting has net benefit 0. Rows of a group (`Predictions(..., groups=)`)
+    stay in one fold, and the interval is that of whole groups.
 
-    `parts["curve"]` is R with an interval at each threshold, `parts["threshold"]` where it is largest: of many noisy values the largest
-    is too high, so read the curve there with care. `parts["net_benefit"]` holds the decision curves mean((y − t)[p ≥ t])/(1 − t) of the
-    predictions (`model`), of the repaired ones (`repaired`) and of acting always (`always`); never acting has net benefit 0.
-
-    Rows of a group (`Predictions(..., groups=)`) stay in one fold, and the interval is that of whole groups.
-
-    `n_draws=99` redraws the labels from the predictions so often: the mean of the value is `noise_floor`, and the share that comes as high
-    is `parts["p_value"]`, which is exact. Every draw takes as long as the value itself; `map="isotonic"` is the quickest.
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    map
+        Name or recipe of the map that estimates c; by default a Gaussian process.
+    cross_fitted
+        Fit the map and choose the threshold without the rows they are judged by, and count
+        the outcomes of the decisions that change: mean of (y − t)([ĉ ≥ t] − [p ≥ t]). Its
+        expectation never exceeds the largest regret, whatever the map; the low end of the
+        interval is a lower bound on the regret, the high end is no upper bound. `False` puts
+        the map fitted on the same rows into the formula, which is too high near calibration.
+    folds
+        Number of folds.
+    thresholds
+        Between 0 and 1; by default 0.01, 0.02, …, 0.99.
+    n_draws
+        Null draws of the labels from the predictions: their mean value is `noise_floor`, and
+        `parts["p_value"]` the exact p-value. Each costs as much as the value itself;
+        `map="isotonic"` is the quickest.
+    seed
+        Of the null draws.
+    level
+        Confidence of the intervals.
+    view
+        The yes/no question: `binary`, `top` (is the most probable class right?) or
+        `class k`; `auto` is `binary` for one column and `top` for several.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.estimate.regret import decision_regret
+    >>> import calibrant as cal
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(4000)
     >>> found = decision_regret(rng.random(4000) < p**2, p)

@@ -28,8 +28,21 @@ def root_brier(
 ) -> Estimate:
     """How large can the calibration error be at most? √Brier ≥ CE₂, with an interval.
 
-    The bound holds for the whole distribution (`canonical`) or for a view's yes/no question. It is loose for a model that
-    is calibrated but unsure; its worth is in differences: see `compare`.
+    The bound is loose for a model that is calibrated but unsure; differences of it are
+    informative: see `compare`.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    view
+        `canonical` is the whole distribution; or a yes/no question: `binary`, `top`,
+        `class k`.
+    level
+        Confidence of the interval.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------

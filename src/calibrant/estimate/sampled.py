@@ -28,24 +28,42 @@ def sampled_error(
     root: bool = True,
     view: Any = "auto",
 ) -> Estimate:
-    """How wrong would shares of samples be, if there were many samples? The calibration error less what few samples add.
+    """How wrong would shares of samples be with many samples? Corrects for few samples.
 
-    A confidence k/m is a noisy reading of π, the share among infinitely many samples: high readings are too high on average, low ones
-    too low, so even a perfectly calibrated π seems over-confident. Here one sample in turn is held out: the other m − 1 say which level a
-    row belongs to, the one held out stands for π, and is compared with the outcome. The value is the root of the mean square of
-    E[y − π | k of m − 1], from products of different rows (of different `groups`, where given), so neither small m nor small n lifts it.
-    It never exceeds the calibration error of π and is 0 if π is calibrated. Below 0 under the root, the sign is kept.
+    A confidence k/m is a noisy estimate of π, the share among infinitely many samples: high
+    values are too high on average, low ones too low, so even a perfectly calibrated π seems
+    over-confident. Here one sample in turn is held out: the other m − 1 say which level a
+    row belongs to, and the one held out, which estimates π, is compared with the outcome.
+    The value is the root of the mean square of E[y − π | k of m − 1], from products of
+    different rows, so that neither small m nor small n biases it upwards. It never exceeds
+    the calibration error of π and is 0 if π is calibrated. A negative mean square keeps its
+    sign under the root.
 
-    `parts["levels"]` has the gap of each level; `parts["brier"]` the Brier score (p − y)² that π would have, without bias;
-    `parts["plain"]` the same error of k/m itself.
+    `parts["levels"]` has the gap of each level; `parts["brier"]` an unbiased estimate of the
+    Brier score of π; `parts["plain"]` the same error of k/m itself.
 
-    It holds if the answer was not chosen by its samples: one that is the most frequent of m has too high a share by selection. Draw
-    the answer apart, greedily or as one more sample.
+    When to trust it: the answer must not be chosen by its samples. One that is the most
+    frequent of m has too high a share by selection: draw the answer separately, greedily or
+    as one more sample.
+
+    Parameters
+    ----------
+    labels, probs
+        Was the answer right, and the share k/m of samples that agree; or one `Predictions`.
+    samples
+        m.
+    groups
+        Rows of the same group may depend on each other: products are of different groups.
+    root
+        `False` gives the square.
+    view
+        The yes/no question: `binary`, `top` (is the most probable class right?) or
+        `class k`; `auto` is `binary` for one column and `top` for several.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.estimate.sampled import sampled_error
+    >>> import calibrant as cal
     >>> rng = np.random.default_rng(0)
     >>> share = rng.beta(2, 1, 4000)
     >>> said, right = rng.binomial(5, share) / 5, rng.random(4000) < share

@@ -90,14 +90,33 @@ def skce(
     seed: int = 0,
     weights: Any = None,
 ) -> Estimate:
-    """Is the whole distribution calibrated? Mean of κ(p, p')·⟨e_y − p, e_y' − p'⟩ over pairs of rows.
+    """Is the whole distribution calibrated? Squared kernel calibration error.
 
-    `unbiased` averages over pairs of different rows and may be negative: that is correct, the truth near 0. `biased` takes all
-    pairs. `block` averages the unbiased value over consecutive blocks of `block_size` rows (2: the linear estimator), in the
-    order of the rows, and gives an interval.
+    Mean of κ(p, p')·⟨e_y − p, e_y' − p'⟩ over pairs of rows.
 
-    κ is exp(−TV/ν) by default (`tv`); `laplace` is exp(−‖·‖₂/ν), `gaussian` exp(−‖·‖₂²/(2ν²)). ν is `bandwidth`, or the
-    median distance over pairs, exact up to 1500 distinct rows (always for a single event), else from pairs drawn with `seed`.
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    estimator
+        `unbiased` averages over pairs of different rows and may be negative, as it should if
+        the truth is near 0. `biased` takes all pairs. `block` averages the unbiased value
+        over consecutive blocks of rows, in their order, and has an interval.
+    kernel
+        `tv` is exp(−TV/ν), `laplace` exp(−‖·‖₂/ν), `gaussian` exp(−‖·‖₂²/(2ν²)).
+    bandwidth
+        ν; by default the median distance over pairs, exact up to 1500 distinct rows (always
+        for one event), else of sampled pairs.
+    block_size
+        Rows per block; 2 is the linear estimator.
+    view
+        `canonical` is the whole distribution; or a yes/no question: `binary`, `top`,
+        `class k`. A state has yes/no questions only.
+    seed
+        Of the sampled pairs.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------
@@ -146,16 +165,16 @@ def event_rows(event: Event) -> tuple[Floats, Floats]:
 
 def _line_sums(event: Event, kernel: str, width: float) -> tuple[float, float, float, float]:
     """Sums over all pairs and over the diagonal, number of rows, and the diagonal expected if calibrated."""
-    groups = event.groups
+    pooled = event.pooled
     scaled = width / KERNELS[kernel].line
     if kernel == "gaussian":
-        total = pair_sum(groups.values, groups.residual, lambda d: _gaussian(scaled, d * d))
+        total = pair_sum(pooled.values, pooled.residual, lambda d: _gaussian(scaled, d * d))
     else:
-        total = laplace_pair_sum(groups.values, groups.residual, scaled)
+        total = laplace_pair_sum(pooled.values, pooled.residual, scaled)
     r = event.probs.astype(np.float64) - event.outcomes
     diagonal = inner(r, r) if event.weights is None else inner(event.weights, r * r)
-    floor = inner(groups.weight, groups.values * (1 - groups.values))
-    return 2 * total, 2 * diagonal, groups.total, 2 * floor
+    floor = inner(pooled.weight, pooled.values * (1 - pooled.values))
+    return 2 * total, 2 * diagonal, pooled.total, 2 * floor
 
 
 def _row_sums(predictions: Predictions, kernel: str, width: float) -> tuple[float, float, float, float]:
@@ -202,8 +221,8 @@ def _blocks(
 def _median(predictions: Predictions, event: Event | None, kernel: str, seed: int) -> tuple[float, tuple[str, ...]]:
     """The median distance of two rows, or 1 if it is 0."""
     if event is not None:
-        groups = event.groups
-        found = median_distance(groups.values, groups.weight) * KERNELS[kernel].line
+        pooled = event.pooled
+        found = median_distance(pooled.values, pooled.weight) * KERNELS[kernel].line
     else:
         found = _median_of_rows(predictions, KERNELS[kernel], seed)
     if found > 0:

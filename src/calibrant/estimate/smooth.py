@@ -40,12 +40,26 @@ def smooth_error(
 ) -> Estimate:
     """How far off is the model, without bins? Smooth ECE.
 
-    smECE_σ = ∫ |1/n Σ_i K_σ(t, p_i)(p_i − y_i)| dt, with a Gaussian reflected at 0 and 1, at the width where smECE_σ = σ; or at a
-    given `sigma`. Errors are put on a grid of at least 32 cells per σ and smoothed by cosine transform, which is the reflected
-    Gaussian exactly; the grid leaves an error of about 10⁻⁴ of the value.
+    smECE_σ = ∫ |1/n Σ_i K_σ(t, p_i)(p_i − y_i)| dt with a Gaussian kernel reflected at 0 and 1,
+    at the width where smECE_σ = σ. Errors are put on a grid of at least 32 cells per σ and
+    smoothed by cosine transform, which is the reflected Gaussian exactly; the grid leaves a
+    relative error of about 10⁻⁴.
 
-    When to trust it: it changes little when predictions change little, unlike every binned error, and is within constant
-    factors of the distance to the nearest calibrated model.
+    When to trust it: it changes little when predictions change little, unlike every binned
+    error, and is within constant factors of the distance to the nearest calibrated model.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    sigma
+        A fixed width in place of the fixed point.
+    view
+        The yes/no question: `binary`, `top` (is the most probable class right?) or
+        `class k`; `auto` is `binary` for one column and `top` for several.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------

@@ -44,13 +44,40 @@ def sweep_error(
     average: Literal["mean", "sum"] = "mean",
     weights: Any = None,
 ) -> Estimate:
-    """How far off is the model, with as many bins as the data bear?
+    """How far off is the model, with as many bins as keep the observed rates rising?
 
-    Bins are added one by one, 2, 3, …, while the observed rates ȳ_1 ≤ … ≤ ȳ_b keep rising; the last such number is used.
-    Empty bins are skipped in the check; there are never more bins than rows. `settings["n_bins"]` tells the number.
+    Bins are added one by one, 2, 3, …, while the observed rates ȳ_1 ≤ … ≤ ȳ_b keep rising;
+    the last such number is used. Empty bins are skipped in the check; there are never more
+    bins than rows. `settings["n_bins"]` is the number.
 
-    When to trust it: low bias for miscalibrated models at small n; it assumes that the true rates rise with the
-    prediction.
+    When to trust it: low bias for miscalibrated models at small n; it assumes that the true
+    rates rise with the prediction.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    bins
+        `"mass"` or `"width"`.
+    norm
+        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square;
+        `"max"` the largest.
+    debiased
+        Subtract the part of the error that sampling noise adds, for norms 1 and 2.
+    root
+        Take the α-th root; `False` gives the squared error for norm 2.
+    clip
+        Raise a debiased value below 0 to 0; `root=False, clip=False` gives the signed,
+        unbiased square.
+    view
+        `binary`, `top`, `class k` or `classwise`; `auto` is `binary` for one column and
+        `top` for several.
+    average
+        For `classwise`: `mean` divides by the number of classes, `sum` does not; the root
+        is taken afterwards.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------
@@ -67,19 +94,19 @@ def sweep_error(
 
 def rising_bins(event: Event, bins: str) -> int:
     """The last number of bins, counting up, whose rates rise."""
-    groups = event.groups
-    most = min(max(int(groups.total), len(groups.values)), MOST_BINS)
-    if always_rising(groups.weight, groups.hits):
+    pooled = event.pooled
+    most = min(max(int(pooled.total), len(pooled.values)), MOST_BINS)
+    if always_rising(pooled.weight, pooled.hits):
         return most
-    whole = groups.integral and (event.hard or bool((groups.hits == np.floor(groups.hits)).all()))
-    slack = 0.0 if whole else 1e-13 * groups.total
-    below, hits = running(groups.weight, groups.hits)
+    whole = pooled.integral and (event.hard or bool((pooled.hits == np.floor(pooled.hits)).all()))
+    slack = 0.0 if whole else 1e-13 * pooled.total
+    below, hits = running(pooled.weight, pooled.hits)
     for b in range(2, min(most, SHORT_SWEEP) + 1):
-        cuts = mass_cuts(below[1:], b, groups.allowance) if bins == "mass" else width_cuts(groups.values, b)
+        cuts = mass_cuts(below[1:], b, pooled.allowance) if bins == "mass" else width_cuts(pooled.values, b)
         if not rates_rise(below, hits, cuts, slack):
             return b - 1
     if most <= SHORT_SWEEP:
         return most
-    places, total, allowance = (below[1:], below[-1], groups.allowance) if bins == "mass" else (groups.values, 1.0, 0.0)
-    blocks = falling_blocks(groups.weight, groups.hits)
+    places, total, allowance = (below[1:], below[-1], pooled.allowance) if bins == "mass" else (pooled.values, 1.0, 0.0)
+    blocks = falling_blocks(pooled.weight, pooled.hits)
     return int(long_sweep(places, total, allowance, below, hits, blocks, SHORT_SWEEP + 1, most, slack))

@@ -34,30 +34,45 @@ def averaged_two_bin_error(
     view: Any = "auto",
     weights: Any = None,
 ) -> Estimate:
-    """How wrong are the two halves of a random cut? An error that rewards saying what one believes (ATB).
+    """How wrong are the two parts of a random cut? An error that honest forecasts minimise (ATB).
 
-    The mean over q, uniform on [0, 1], of (1/n Σ_(p < q) (p − y))² + (1/n Σ_(p ≥ q) (p − y))². A model that says the truth has on
-    average the smallest value of all, which no ECE with fixed bins can say: those reward hiding behind a constant. `noise_floor`,
-    Σp(1−p)/n², is exact whatever the predictions. `debiased=True` subtracts Σ(p − y)²/n², the terms a row makes with itself, and
-    may be below 0. `root=True` gives the root, in units of probability, with the sign of what is under it.
+    The mean over q, uniform on [0, 1], of
+    (1/n Σ_(p < q) (p − y))² + (1/n Σ_(p ≥ q) (p − y))². A model that predicts the true rates has
+    the smallest value on average, which does not hold for an ECE with fixed bins: those reward
+    constant forecasts. `noise_floor`, Σp(1−p)/n², is exact whatever the predictions.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    debiased
+        Subtract Σ(p − y)²/n², the terms of each row with itself; the value may be below 0.
+    root
+        Take the root, in units of probability, with the sign of what is under it.
+    view
+        The yes/no question: `binary`, `top` (is the most probable class right?) or
+        `class k`; `auto` is `binary` for one column and `top` for several.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------
-    >>> from calibrant.estimate.two_bin import averaged_two_bin_error
+    >>> import calibrant as cal
     >>> round(averaged_two_bin_error([0, 1, 1], [0.2, 0.5, 0.6]).value, 6)
     0.063778
     """
     predictions = admit(labels, probs, weights=weights)
     event = predictions.event(view)
-    groups = event.groups
-    below = np.concatenate([[0.0], np.cumsum(groups.residual)])
-    widths = np.diff(np.concatenate([[0.0], groups.values, [1.0]]))
+    pooled = event.pooled
+    below = np.concatenate([[0.0], np.cumsum(pooled.residual)])
+    widths = np.diff(np.concatenate([[0.0], pooled.values, [1.0]]))
     power = inner(widths, below**2 + (below[-1] - below) ** 2)
-    floor = inner(groups.weight, groups.values * (1 - groups.values))
+    floor = inner(pooled.weight, pooled.values * (1 - pooled.values))
     if debiased:
         squares = (event.probs.astype(np.float64) - event.outcomes) ** 2
         power -= float(squares.sum() if event.weights is None else inner(event.weights, squares))
-    value, floor = (float(x) / groups.total**2 for x in (power, floor))
+    value, floor = (float(x) / pooled.total**2 for x in (power, floor))
     if root:
         value, floor = float(np.sign(value) * np.sqrt(abs(value))), float(np.sqrt(floor))
     described = {"view": predictions.view(view), "debiased": debiased, "root": root}
