@@ -385,7 +385,7 @@ def test_the_version_is_printed():
         ("label,p\nyes,0.5\n", [], 3, "Pass --classes negative,positive (scikit-learn: model.classes_)."),
         ("label,p\n0.25,0.5\n", [], 3, "for shares in [0, 1] pass --soft."),
         ("label,conf,pred\ncat,0.5,3\n", [], 3, "Pass --pred none if it is not the predicted class."),
-        ("label,p\n1,0.5\n", ["--view", "top"], 2, "--view 'top' needs one column a class"),
+        ("label,p\n1,0.5\n", ["--view", "top"], 2, "--view 'top' needs one column per class"),
         ("label,p\n1,0.5\n", ["--view", "side"], 2, "--view must be one of 'auto', 'binary'"),
         ("label,p\n1,0.5\n", ["--fail-above", "-1"], 2, "Invalid value for '--fail-above'"),
         ("label,p\n1,0.5\n", ["--lable", "y"], 2, "No such option"),

@@ -214,7 +214,7 @@ def test_wrong_views(three, case):
 @pytest.mark.parametrize("view", ["top", "classwise"])
 def test_one_column_has_no_top_class(view):
     with pytest.raises(
-        InputError, match=rf"view '{view}' needs one column a class; probs has a single column.*'binary'"
+        InputError, match=rf"view '{view}' needs one column per class; probs has a single column.*'binary'"
     ):
         cal.ece([0, 1], [0.2, 0.7], view=view)
 

@@ -125,6 +125,6 @@ def test_wrong_options_are_refused():
         cal.adaptive_error(*ONE, n_bins=0)
     for error in (cal.static_error, cal.adaptive_error, cal.thresholded_error, cal.classwise_error):
         with pytest.raises(
-            InputError, match=r"probs must have one column a class; it has a single column\. Use binned"
+            InputError, match=r"probs must have one column per class; it has a single column\. Use binned"
         ):
             error([0, 1], [0.2, 0.7])

@@ -147,7 +147,7 @@ def test_tables_have_a_row_an_estimate_and_a_row_a_bin(rng):
 def test_wrong_views_are_refused(rng):
     with pytest.raises(InputError, match="'classwise' is many questions"):
         diagnose(sampled(rng, 20), view="classwise")
-    with pytest.raises(InputError, match="'top' needs one column a class"):
+    with pytest.raises(InputError, match="'top' needs one column per class"):
         diagnose([0, 1], [0.2, 0.7], view="top")
 
 

@@ -198,10 +198,10 @@ def thresholded_error(
 
 
 def several_columns(labels: Any, probs: Any, weights: Any) -> Predictions:
-    """Predictions with one column a class."""
+    """Predictions with one column per class."""
     predictions = admit(labels, probs, weights=weights)
     if predictions.is_binary:
-        raise InputError("probs", "must have one column a class", "it has a single column", "Use binned_error")
+        raise InputError("probs", "must have one column per class", "it has a single column", "Use binned_error")
     return predictions
 
 

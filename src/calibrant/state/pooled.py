@@ -33,8 +33,8 @@ class Pooled(Record):
     whole: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.values, tuple | list):  # from JSON, where nothing is known of it yet
-            self._hold("values", "weight", "hits")
+        if not isinstance(self.values, np.ndarray):  # from JSON, where nothing is known of it yet
+            self._hold("values", "weight", "hits")  # type: ignore[unreachable]
             self.check()
 
     def check(self) -> None:

@@ -571,7 +571,7 @@ def test_parts_stand_below_their_whole(said, people):
         ({"groups": [1, 2, 3], "level": 95}, "level must lie between 0 and 1"),
         ({"groups": [1, 2, 3], "margin": 0}, "margin must be positive and finite"),
         ({"groups": [1, 2, 3], "cluster": True}, "cluster needs groups; the predictions have none"),
-        ({"groups": [1, 2, 3], "view": "classwise"}, "'classwise' needs one column a class"),
+        ({"groups": [1, 2, 3], "view": "classwise"}, "'classwise' needs one column per class"),
     ],
 )
 def test_refusals_say_what_is_wrong(options, text):

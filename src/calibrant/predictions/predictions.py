@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,79 +11,38 @@ from calibrant import inputs
 from calibrant.arrays import column_names, to_numpy
 from calibrant.inputs import FloatArray
 from calibrant.kernels.logits import probabilities
-from calibrant.kernels.rows.pooling import grouped
+from calibrant.predictions.event import Event
+from calibrant.predictions.views import Views
 from calibrant.problems import InputError
-from calibrant.state.pooled import Pooled
-from calibrant.state.state import State
 
 if TYPE_CHECKING:
     from calibrant.forecasts import GaussianForecasts, QuantileForecasts, SampleForecasts
 
-VIEWS = ("auto", "binary", "top", "class k", "classwise")
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Event:
-    """A yes/no question with its forecast: `probs` said it would happen, `outcomes` says whether it did."""
-
-    probs: FloatArray
-    outcomes: NDArray[Any]
-    """uint8 zeros and ones, or float64 shares for soft labels"""
-    weights: FloatArray | None
-    name: str
-    _kept: dict[str, Any] = field(default_factory=dict, repr=False)
-    counted: int | None = None
-    """rows that these stand for, where a state holds fewer"""
-
-    @property
-    def n(self) -> int:
-        """Number of rows, those that a state has pooled included; `len(probs)` are held."""
-        return len(self.probs) if self.counted is None else self.counted
-
-    @property
-    def pooled(self) -> Pooled:
-        """Rows pooled by equal prediction, in order; sorted once, when first asked for."""
-        found: Pooled = self.kept("pooled", lambda: grouped(self.probs, self.outcomes, self.weights))
-        return found
-
-    groups = pooled
-
-    def kept(self, name: str, make: Callable[[], Any]) -> Any:
-        """What was made of these rows before, or is made now: several estimators share the dear parts of their work."""
-        if name not in self._kept:
-            self._kept[name] = make()
-        return self._kept[name]
-
-    def named(self, name: str) -> Event:
-        """The same question under another name."""
-        return Event(self.probs, self.outcomes, self.weights, name, self._kept, self.counted)
-
-    @property
-    def hard(self) -> bool:
-        """Is every outcome a plain yes or no?"""
-        return self.outcomes.dtype == np.uint8
-
-
-class Predictions:
-    """What a model said and what happened, for `n` rows.
+class Predictions(Views):
+    """What a model predicted and what was observed, for `n` rows.
 
     Parameters
     ----------
     labels
-        What happened: class indices, booleans, class names, or one-hot rows.
+        What was observed: class indices, booleans, class names, or one-hot rows.
     probs
-        What the model said: `(n,)`, the probability that the event happens, or `(n, K)`, one column a class.
+        What the model predicted: `(n,)`, the probability that the event happens, or `(n, K)`,
+        one column per class.
     classes
-        The classes in the order of the columns; for `(n,)` the pair `(negative, positive)`. Needed when labels are names
-        (scikit-learn: `model.classes_`), and it lets a class be absent from the labels.
+        The classes in the order of the columns; for `(n,)` the pair `(negative, positive)`.
+        Needed when labels are names (scikit-learn: `model.classes_`), and lets a class be
+        absent from the labels.
     weights
-        How often each row counts: weight 2 equals the row twice.
+        How often each row occurred: weight 2 equals the row twice.
     groups
-        A segment or cluster for each row, kept for audits.
+        A segment or cluster for each row, kept for audits and for intervals and tests of
+        clustered rows.
     normalize
         Divide rows that do not sum to 1 by their sum.
     soft
-        Labels are probabilities of the event in [0, 1] (for `(n, K)`, rows of class shares), not classes.
+        Labels are probabilities of the event in [0, 1] (for `(n, K)`, rows of class shares),
+        not classes.
 
     Examples
     --------
@@ -129,7 +86,22 @@ class Predictions:
         groups: Any = None,
         soft: bool = False,
     ) -> Predictions:
-        """Predictions of a model that outputs logits: `(n,)` log-odds of the event, or `(n, K)` before the softmax.
+        """Predictions of a model that outputs logits.
+
+        Parameters
+        ----------
+        labels
+            What was observed, as for `Predictions`.
+        logits
+            `(n,)` log-odds of the event, or `(n, K)` before the softmax.
+        classes
+            The classes in the order of the columns.
+        weights
+            How often each row occurred; by default once.
+        groups
+            A cluster for each row, such as a patient or a document.
+        soft
+            Labels are probabilities, not classes.
 
         Examples
         --------
@@ -148,7 +120,18 @@ class Predictions:
     def from_gaussian(
         cls, labels: Any, mean: Any, variance: Any, *, weights: Any = None, groups: Any = None
     ) -> GaussianForecasts:
-        """Forecasts of a real number as a Gaussian: one mean and one variance a row.
+        """Forecasts of a real number as Gaussian distributions.
+
+        Parameters
+        ----------
+        labels
+            The observed numbers.
+        mean, variance
+            One mean and one variance per row.
+        weights
+            How often each row occurred; by default once.
+        groups
+            A cluster for each row, such as a patient or a document.
 
         Examples
         --------
@@ -164,7 +147,20 @@ class Predictions:
     def from_quantiles(
         cls, labels: Any, levels: Any, values: Any, *, weights: Any = None, groups: Any = None
     ) -> QuantileForecasts:
-        """Forecasts of a real number as quantiles: `levels` for all rows, and a row of `values` each, `(n, q)`.
+        """Forecasts of a real number as quantiles.
+
+        Parameters
+        ----------
+        labels
+            The observed numbers.
+        levels
+            Probabilities of the quantiles, the same for all rows.
+        values
+            One row of quantiles per label, `(n, q)`.
+        weights
+            How often each row occurred; by default once.
+        groups
+            A cluster for each row, such as a patient or a document.
 
         Examples
         --------
@@ -178,7 +174,18 @@ class Predictions:
 
     @classmethod
     def from_samples(cls, labels: Any, samples: Any, *, weights: Any = None, groups: Any = None) -> SampleForecasts:
-        """Forecasts of a real number as draws from its distribution, or members of an ensemble, `(n, m)`.
+        """Forecasts of a real number as samples of its distribution, or an ensemble's members.
+
+        Parameters
+        ----------
+        labels
+            The observed numbers.
+        samples
+            One row of samples per label, `(n, m)`.
+        weights
+            How often each row occurred; by default once.
+        groups
+            A cluster for each row, such as a patient or a document.
 
         Examples
         --------
@@ -192,7 +199,15 @@ class Predictions:
 
     @classmethod
     def read(cls, path: Any, **columns: Any) -> Predictions:
-        """Read a CSV, Parquet, Arrow/Feather, NPZ or JSON-lines file; see `calibrant.read` for the column names."""
+        """Read predictions from a file; the same as `calibrant.read`.
+
+        Parameters
+        ----------
+        path
+            A CSV, Parquet, Arrow/Feather, NPZ or JSON-lines file.
+        **columns
+            Names of the columns, as for `calibrant.read`.
+        """
         from calibrant.files import read  # files stands on this module
 
         return read(path, **columns)
@@ -280,7 +295,12 @@ class Predictions:
         return f"Predictions({self.n:,} row{'s' * (self.n != 1)}, {', '.join(extras)})"
 
     def rows(self, which: Any) -> Predictions:
-        """The predictions of some rows: a mask, a slice or indices.
+        """The predictions of some rows.
+
+        Parameters
+        ----------
+        which
+            A mask, a slice or indices.
 
         Examples
         --------
@@ -300,7 +320,15 @@ class Predictions:
         return part
 
     def with_probs(self, probs: Any, *, made_by: Any = None) -> Predictions:
-        """The same rows with other probabilities of the same shape, such as a map's output (`made_by` that map)."""
+        """The same rows with other probabilities of the same shape, such as a map's output.
+
+        Parameters
+        ----------
+        probs
+            The new probabilities.
+        made_by
+            The map that made them, if one did.
+        """
         checked = inputs.floats(probs, "probs")
         if checked.shape != self.said.shape:
             raise InputError("probs", f"must have shape {self.said.shape}", f"it has {checked.shape}")
@@ -315,7 +343,15 @@ class Predictions:
         return changed
 
     def with_logits(self, logits: Any, *, made_by: Any = None) -> Predictions:
-        """The same rows with other logits of the same shape."""
+        """The same rows with other logits of the same shape.
+
+        Parameters
+        ----------
+        logits
+            The new logits.
+        made_by
+            The map that made them, if one did.
+        """
         checked = inputs.floats(logits, "logits")
         if checked.shape != self.said.shape:
             raise InputError("logits", f"must have shape {self.said.shape}", f"it has {checked.shape}")
@@ -338,72 +374,6 @@ class Predictions:
         other.counted = self.counted
         return other
 
-    def view(self, view: Any = "auto") -> str:
-        """The full name of a view: `auto` is `binary` for one column and `top` for several."""
-        if isinstance(view, tuple) and len(view) == 2 and view[0] == "class":
-            view = f"class {view[1]}"
-        if isinstance(view, int | np.integer) and not isinstance(view, bool):
-            view = f"class {view}"
-        if not isinstance(view, str):
-            raise InputError("view", f"must be one of {inputs.listed(VIEWS)}", f"it is {view!r}")
-        if view == "auto":
-            return "binary" if self.is_binary else "top"
-        if view in ("top", "classwise") and self.is_binary:
-            raise InputError(
-                "view", f"{view!r} needs one column a class", "probs has a single column", "Use view='binary'"
-            )
-        if view == "binary" and self.n_classes != 2:
-            raise InputError(
-                "view", "'binary' needs two classes", f"there are {self.n_classes}", "Use 'top' or 'class k'"
-            )
-        if view in ("binary", "top", "classwise"):
-            return view
-        if view.startswith("class "):
-            return f"class {self.classes[self._class_index(view[6:])]}"
-        raise InputError("view", f"must be one of {inputs.listed(VIEWS)}", f"it is {view!r}")
-
-    def event(self, view: Any = "auto") -> Event:
-        """The binary question that a view asks: `binary`, `top`, or `class k` with k a class name or index."""
-        name = self.view(view)
-        if name == "classwise":
-            raise InputError("view", "'classwise' is many questions, not one", advice="Use class_events()")
-        if name not in self._events:
-            self._events[name] = self._make_event(name)
-        return self._events[name]
-
-    def class_events(self) -> Iterator[Event]:
-        """The `class k` question of every class, in order."""
-        for k, name in enumerate(self.classes):
-            yield self._class_event(k, f"class {name}")
-
-    def _make_event(self, name: str) -> Event:
-        if name == "binary":
-            return self._class_event(1, name)
-        if name != "top":
-            return self._class_event(self._class_index(name[6:]), name)
-        top = np.argmax(self.probs, axis=1)  # the lowest class index wins a tie
-        rows = np.arange(len(top))
-        right = self.labels[rows, top] if self.soft else (top == self.labels).view(np.uint8)
-        return Event(self.probs[rows, top], right, self.weights, name)
-
-    def _class_event(self, k: int, name: str) -> Event:
-        if self.is_binary:
-            outcomes = self.labels if self.soft else self.labels.view(np.uint8)
-            probs = self.probs
-            if k == 0:
-                probs, outcomes = 1 - probs, 1 - outcomes
-            return Event(probs, outcomes, self.weights, name, counted=self.counted)
-        outcomes = self.labels[:, k] if self.soft else (self.labels == k).view(np.uint8)
-        return Event(self.probs[:, k], outcomes, self.weights, name)
-
-    def _class_index(self, name: str) -> int:
-        names = [str(c) for c in self.classes]
-        if name in names:
-            return names.index(name)
-        if name.isdecimal() and int(name) < len(names):
-            return int(name)
-        raise InputError("view", f"must name one of the classes {inputs.listed(names)}", f"it asks for class {name!r}")
-
 
 def chosen_rows(which: Any, labels: NDArray[Any], weights: NDArray[Any] | None) -> Any:
     """Rows by mask, slice or indices, checked."""
@@ -421,85 +391,3 @@ def chosen_rows(which: Any, labels: NDArray[Any], weights: NDArray[Any] | None) 
     if weights is not None and not weights[which].any():
         raise InputError("which", "must choose rows of some weight", "all chosen weights are zero")
     return which
-
-
-def as_predictions(event: Event) -> Predictions:
-    """A yes/no question as predictions of their own."""
-    found = Predictions(event.outcomes, event.probs, weights=event.weights, soft=not event.hard)
-    found.counted = event.counted
-    found._events["binary"] = event.named("binary")
-    return found
-
-
-def event_of(state: State, view: str) -> Event:
-    """The event whose rows a state has pooled: weighted rows, at most two per prediction."""
-    pooled = state.pooled(view)
-    probs, outcomes, weights = pooled.rows()
-    return Event(probs.astype(state.precision, copy=False), outcomes, weights, view, {"pooled": pooled}, state.n)
-
-
-class StatePredictions(Predictions):
-    """A state of several classes where predictions are asked for: events, grids and sums of scores, but no rows."""
-
-    __slots__ = ("state",)
-
-    def __init__(self, state: State) -> None:
-        self.state, self.classes, self.counted = state, state.classes, state.n
-        self._events = {view: event_of(state, view) for view in state.views}
-        self._probs = self.logits = self.weights = self.groups = self.source = None
-
-    is_binary = soft = False  # type: ignore[assignment]
-
-    def _no_rows(self) -> Any:
-        raise InputError(
-            "labels", "is a state, and this needs the rows themselves", "a state of several classes holds none",
-            "Pass the labels and probs, or a view that the state has pooled",
-        )  # fmt: skip
-
-    labels = probs = said = property(_no_rows)  # type: ignore[assignment]
-
-    def _make_event(self, name: str) -> Event:
-        self.state.pooled(name)
-        raise AssertionError  # every view that the state has is kept
-
-    def class_events(self) -> Iterator[Event]:
-        """The events of the classes, if the state has pooled every one of them."""
-        return (self.event(f"class {name}") for name in self.classes)
-
-    def __repr__(self) -> str:
-        return repr(self.state)
-
-
-def of_state(state: State) -> Predictions:
-    """A state as predictions: its pooled rows for one event; for several classes whatever the state holds."""
-    if not state.one_column:
-        return StatePredictions(state)
-    event = event_of(state, "binary")
-    found = Predictions(event.outcomes, event.probs, classes=state.classes, weights=event.weights)
-    found.counted = state.n
-    found._events["binary"] = event
-    return found
-
-
-def repeats_groups(predictions: Predictions) -> bool:
-    """Are there groups of several rows?"""
-    return predictions.groups is not None and len(np.unique(predictions.groups)) < predictions.n
-
-
-def admit(labels: Any, probs: Any = None, *, weights: Any = None) -> Predictions:
-    """Predictions as they are, or made of `labels` and `probs`: how every public function takes its data."""
-    if isinstance(labels, Predictions):
-        if probs is not None or weights is not None:
-            raise InputError("labels", "is a Predictions and carries its own probs and weights", advice="Pass it alone")
-        return labels
-    if isinstance(labels, State):
-        if probs is not None or weights is not None:
-            raise InputError("labels", "is a State and holds all that was collected", advice="Pass it alone")
-        return of_state(labels)
-    if isinstance(probs, Predictions):
-        raise InputError(
-            "probs", "is a Predictions, which carries its own labels", advice="Pass it as the only argument"
-        )
-    if probs is None:
-        raise InputError("probs", "is required", "only labels were given", "Pass (labels, probs) or a Predictions")
-    return Predictions(labels, probs, weights=weights)

@@ -1,0 +1,17 @@
+"""Predictions: what a model predicted and what was observed, and the yes/no questions (views) one can ask of them."""
+
+from calibrant.predictions.door import StatePredictions, admit, as_predictions, repeats_groups
+from calibrant.predictions.event import Event
+from calibrant.predictions.predictions import Predictions, chosen_rows
+from calibrant.predictions.views import VIEWS
+
+__all__ = [
+    "VIEWS",
+    "Event",
+    "Predictions",
+    "StatePredictions",
+    "admit",
+    "as_predictions",
+    "chosen_rows",
+    "repeats_groups",
+]

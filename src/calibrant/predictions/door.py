@@ -1,0 +1,96 @@
+"""How every public function takes its data: labels and probabilities, predictions, or a state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from calibrant.predictions.event import Event, event_of
+from calibrant.predictions.predictions import Predictions
+from calibrant.problems import InputError
+from calibrant.state.state import State
+
+
+def admit(labels: Any, probs: Any = None, *, weights: Any = None) -> Predictions:
+    """Predictions as they are, made of `labels` and `probs`, or of a state.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state.
+    weights
+        How often each row occurred.
+    """
+    if isinstance(labels, Predictions):
+        if probs is not None or weights is not None:
+            raise InputError("labels", "is a Predictions and carries its own probs and weights", advice="Pass it alone")
+        return labels
+    if isinstance(labels, State):
+        if probs is not None or weights is not None:
+            raise InputError("labels", "is a State and holds all that was collected", advice="Pass it alone")
+        return of_state(labels)
+    if isinstance(probs, Predictions):
+        raise InputError(
+            "probs", "is a Predictions, which carries its own labels", advice="Pass it as the only argument"
+        )
+    if probs is None:
+        raise InputError("probs", "is required", "only labels were given", "Pass (labels, probs) or a Predictions")
+    return Predictions(labels, probs, weights=weights)
+
+
+class StatePredictions(Predictions):
+    """A state of several classes where predictions are asked for: events, grids and sums of scores, but no rows."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: State) -> None:
+        self.state, self.classes, self.counted = state, state.classes, state.n
+        self._events = {view: event_of(state, view) for view in state.views}
+        self._probs = self.logits = self.weights = self.groups = self.source = None
+
+    is_binary = soft = False
+
+    def _no_rows(self) -> Any:
+        raise InputError(
+            "labels", "is a state, and this needs the rows themselves", "a state of several classes holds none",
+            "Pass the labels and probs, or a view that the state has pooled",
+        )  # fmt: skip
+
+    labels = probs = said = property(_no_rows)
+
+    def _make_event(self, name: str) -> Event:
+        self.state.pooled(name)
+        raise AssertionError  # every view that the state has is kept
+
+    def class_events(self) -> Iterator[Event]:
+        """The events of the classes, if the state has pooled every one of them."""
+        return (self.event(f"class {name}") for name in self.classes)
+
+    def __repr__(self) -> str:
+        return repr(self.state)
+
+
+def of_state(state: State) -> Predictions:
+    """A state as predictions: its pooled rows for one event; for several classes whatever the state holds."""
+    if not state.one_column:
+        return StatePredictions(state)
+    event = event_of(state, "binary")
+    found = Predictions(event.outcomes, event.probs, classes=state.classes, weights=event.weights)
+    found.counted = state.n
+    found._events["binary"] = event
+    return found
+
+
+def as_predictions(event: Event) -> Predictions:
+    """A yes/no question as predictions of their own."""
+    found = Predictions(event.outcomes, event.probs, weights=event.weights, soft=not event.hard)
+    found.counted = event.counted
+    found._events["binary"] = event.named("binary")
+    return found
+
+
+def repeats_groups(predictions: Predictions) -> bool:
+    """Are there groups of several rows?"""
+    return predictions.groups is not None and len(np.unique(predictions.groups)) < predictions.n

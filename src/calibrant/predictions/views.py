@@ -1,0 +1,118 @@
+"""Views: the yes/no questions one can ask of predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant import inputs
+from calibrant.predictions.event import Event
+from calibrant.problems import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+VIEWS = ("auto", "binary", "top", "class k", "classwise")
+
+
+class Views:
+    """What `Predictions` know of views."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        labels: NDArray[Any]
+        weights: NDArray[Any] | None
+        classes: tuple[Any, ...]
+        counted: int | None
+        _events: dict[str, Event]
+
+        @property
+        def probs(self) -> inputs.FloatArray: ...
+        @property
+        def is_binary(self) -> bool: ...
+        @property
+        def soft(self) -> bool: ...
+        @property
+        def n_classes(self) -> int: ...
+
+    def view(self, view: Any = "auto") -> str:
+        """The full name of a view: `auto` is `binary` for one column and `top` for several.
+
+        Parameters
+        ----------
+        view
+            `auto`, `binary`, `top`, `classwise`, `class k` with k a class name or index, or an
+            index.
+        """
+        if isinstance(view, tuple) and len(view) == 2 and view[0] == "class":
+            view = f"class {view[1]}"
+        if isinstance(view, int | np.integer) and not isinstance(view, bool):
+            view = f"class {view}"
+        if not isinstance(view, str):
+            raise InputError("view", f"must be one of {inputs.listed(VIEWS)}", f"it is {view!r}")
+        if view == "auto":
+            return "binary" if self.is_binary else "top"
+        if view in ("top", "classwise") and self.is_binary:
+            raise InputError(
+                "view", f"{view!r} needs one column per class", "probs has a single column", "Use view='binary'"
+            )
+        if view == "binary" and self.n_classes != 2:
+            raise InputError(
+                "view", "'binary' needs two classes", f"there are {self.n_classes}", "Use 'top' or 'class k'"
+            )
+        if view in ("binary", "top", "classwise"):
+            return view
+        if view.startswith("class "):
+            return f"class {self.classes[self._class_index(view[6:])]}"
+        raise InputError("view", f"must be one of {inputs.listed(VIEWS)}", f"it is {view!r}")
+
+    def event(self, view: Any = "auto") -> Event:
+        """The yes/no question that a view asks, with its predictions.
+
+        Parameters
+        ----------
+        view
+            `binary`, `top`, or `class k` with k a class name or index.
+        """
+        name = self.view(view)
+        if name == "classwise":
+            raise InputError("view", "'classwise' is many questions, not one", advice="Use class_events()")
+        if name not in self._events:
+            self._events[name] = self._make_event(name)
+        return self._events[name]
+
+    def class_events(self) -> Iterator[Event]:
+        """The `class k` question of every class, in order."""
+        for k, name in enumerate(self.classes):
+            yield self._class_event(k, f"class {name}")
+
+    def _make_event(self, name: str) -> Event:
+        if name == "binary":
+            return self._class_event(1, name)
+        if name != "top":
+            return self._class_event(self._class_index(name[6:]), name)
+        top = np.argmax(self.probs, axis=1)  # the lowest class index wins a tie
+        rows = np.arange(len(top))
+        right = self.labels[rows, top] if self.soft else (top == self.labels).view(np.uint8)
+        return Event(self.probs[rows, top], right, self.weights, name)
+
+    def _class_event(self, k: int, name: str) -> Event:
+        if self.is_binary:
+            outcomes = self.labels if self.soft else self.labels.view(np.uint8)
+            probs = self.probs
+            if k == 0:
+                probs, outcomes = 1 - probs, 1 - outcomes
+            return Event(probs, outcomes, self.weights, name, counted=self.counted)
+        outcomes = self.labels[:, k] if self.soft else (self.labels == k).view(np.uint8)
+        return Event(self.probs[:, k], outcomes, self.weights, name)
+
+    def _class_index(self, name: str) -> int:
+        names = [str(c) for c in self.classes]
+        if name in names:
+            return names.index(name)
+        if name.isdecimal() and int(name) < len(names):
+            return int(name)
+        raise InputError("view", f"must name one of the classes {inputs.listed(names)}", f"it asks for class {name!r}")
