@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.report.svg import LEFT, SIDE, TOP, Frame, reliability_svg, rows_svg, value_range
+from calibrant.report.plane import TOP, Plane
+from calibrant.report.svg import LEFT, SIDE, reliability_svg, rows_svg, value_range
 from calibrant.results import Curve
 
 
@@ -19,12 +20,12 @@ def curve() -> Curve:
 def test_points_lie_where_the_curve_says(curve):
     bins = cal.binned_error([0, 1, 1], [0.1, 0.3, 0.9]).parts["bins"]
     svg = ET.fromstring(reliability_svg(curve, bins, title="t", key="k"))
-    frame = Frame(LEFT, TOP, SIDE, SIDE)
+    plane = Plane(LEFT, TOP, SIDE, SIDE)
     dots = svg.findall(".//circle")
-    assert [float(d.get("cx")) for d in dots] == pytest.approx([frame.x(x) for x in curve.x], abs=0.01)
-    assert [float(d.get("cy")) for d in dots] == pytest.approx([frame.y(y) for y in curve.y], abs=0.01)
+    assert [float(d.get("cx")) for d in dots] == pytest.approx([plane.x(x) for x in curve.x], abs=0.01)
+    assert [float(d.get("cy")) for d in dots] == pytest.approx([plane.y(y) for y in curve.y], abs=0.01)
     whiskers = svg.findall(".//line[@class='interval']")
-    assert [float(w.get("y1")) for w in whiskers] == pytest.approx([frame.y(low) for low in curve.low], abs=0.01)
+    assert [float(w.get("y1")) for w in whiskers] == pytest.approx([plane.y(low) for low in curve.low], abs=0.01)
     areas = [float(d.get("r")) ** 2 for d in dots]
     assert areas[1] / areas[0] == pytest.approx(3, rel=0.02)  # radii are written in hundredths
 

@@ -87,7 +87,7 @@ def test_clusters_and_several_candidates(valid, test):
 def test_injectivity_is_seen_in_the_rows_where_they_can_tell(test):
     wider = cal.compare(test, test.with_gaussian(test.mean, 2 * test.variance))
     assert wider.injective is None
-    assert "No two forecasts are equal and the rows cannot tell a map from another model" in wider.sentence()
+    assert "No two forecasts are equal, so these rows cannot distinguish a map from another model" in wider.sentence()
     rounded = test.with_gaussian(test.mean.round(), test.variance.round() + 1)
     assert cal.compare(rounded, rounded.with_gaussian(rounded.mean, 2 * rounded.variance)).injective is True
     assert cal.compare(rounded, test).injective is None

@@ -164,8 +164,8 @@ def test_soft_labels_of_ones_and_zeros_are_labels(several):
 def test_a_decomposition_shows_itself(event):
     found = decompose(event)
     assert repr(found).startswith("Brier score 0.")
-    assert [row[0] for row in found.table.rows] == ["miscalibration", "− discrimination", "+ uncertainty", "= score"]
-    assert sum(row[1] for row in found.table.rows[:3]) == pytest.approx(found.table.rows[3][1], abs=ROUNDING)
+    assert [row[0] for row in found.tables()[0].rows] == ["miscalibration", "− discrimination", "+ uncertainty", "= score"]
+    assert sum(row[1] for row in found.tables()[0].rows[:3]) == pytest.approx(found.tables()[0].rows[3][1], abs=ROUNDING)
     assert "<table>" in found._repr_html_()
 
 
@@ -183,7 +183,7 @@ def test_wrong_arguments_are_refused(event):
         decompose(event, folds=1)
     with pytest.raises(InputError, match="two rows at least to judge one by the others"):
         decompose([1], [0.5], cross_fitted=True)
-    with pytest.raises(InputError, match=r"by must give a finite log score; mended row .* bounded recipe"):
+    with pytest.raises(InputError, match=r"by must give a finite log score; recalibrated row .* bounded recipe"):
         decompose(event, score="log", by=cal.Histogram(EqualMass(200), bounded=False), cross_fitted=True)
     with pytest.raises(InputError, match="'classwise' is many questions"):
         decompose([0, 1], [[0.3, 0.7], [0.2, 0.8]], view="classwise")

@@ -90,7 +90,7 @@ def test_many_rows_take_blocks(rng, monkeypatch):
 
 def test_few_samples_are_told(rng):
     said = SampleForecasts(rng.normal(size=150), rng.normal(size=(150, 8)))
-    assert any("8 samples a row" in caution for caution in cal.diagnose(said).cautions)
+    assert any("8 samples per row" in caution for caution in cal.diagnose(said).cautions)
 
 
 def test_false_alarms_are_no_more_than_said(rng):

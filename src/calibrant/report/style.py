@@ -34,13 +34,16 @@ svg { display: block; width: 100%; height: auto; max-width: 34rem; overflow: vis
 .curve { fill: none; stroke: var(--ink); stroke-opacity: .55; stroke-width: 1.4; stroke-linejoin: round; }
 .interval { stroke: var(--ink); stroke-opacity: .45; stroke-width: 1.4; }
 .dot { stroke: var(--paper); stroke-width: .8; }
-.said { stroke: var(--ink); stroke-width: 2; }
+.predicted { stroke: var(--ink); stroke-width: 2; }
 .touch { fill: transparent; }
+.band { fill: var(--quiet); fill-opacity: .16; pointer-events: none; }
+.bar { fill: var(--quiet); fill-opacity: .5; } .bar.over { fill: var(--over); } .bar.under { fill: var(--under); }
+.bin:hover .bar { fill-opacity: .75; }
 .bin { pointer-events: all; }
 .bin .numbers { visibility: hidden; font-size: 11.5px; font-variant-numeric: tabular-nums; }
 .bin:hover .numbers { visibility: visible; pointer-events: none; }
 .bin:hover .interval { stroke-opacity: 1; stroke-width: 2.4; }
-.bin:hover .touch { fill: var(--tint); }
+.bin:hover .touch { fill: var(--tint); } .bin:hover .bar + .touch { fill: transparent; }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem 1.5rem; padding: 0; margin: .75rem 0 0; font-size: .875rem; color: var(--quiet); }
 .legend svg { display: inline-block; width: 22px; height: 14px; margin-right: .4rem; vertical-align: -2px; }
 .scroll { overflow-x: auto; }
@@ -50,14 +53,12 @@ th:last-child, td:last-child { padding-right: .25rem; }
 th { font-weight: 500; color: var(--quiet); border-bottom: 1px solid var(--quiet); }
 td { border-bottom: 1px solid var(--rule); }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
-dl { display: grid; grid-template-columns: auto 1fr; gap: .3rem 1.75rem; font-size: .875rem; margin: .5rem 0; }
-dt { color: var(--quiet); } dd { margin: 0; font-variant-numeric: tabular-nums; }
-ul.said-so { padding-left: 1.1rem; max-width: 46rem; }
+ul.notes { padding-left: 1.1rem; max-width: 46rem; }
 footer { margin-top: 3.5rem; padding-top: .75rem; border-top: 1px solid var(--rule); }
 :focus-visible { outline: 2px solid var(--under); outline-offset: 2px; }
 @media (max-width: 30rem) { body { padding-top: 1.5rem; } .verdict strong { font-size: 1.4rem; } svg { font-size: 14px; }
-  th, td { padding-right: 1rem; } dl { column-gap: 1rem; } }
+  th, td { padding-right: 1rem; } }
 @media print { body { max-width: none; padding: 0; font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   .pair { grid-template-columns: 1fr 1fr; } .scroll { overflow: visible; } h2, h3 { break-after: avoid; }
-  figure, tr, dl, .verdict, li { break-inside: avoid; } th, td { padding-top: .15rem; padding-bottom: .15rem; } }
+  figure, tr, .verdict, li { break-inside: avoid; } th, td { padding-top: .15rem; padding-bottom: .15rem; } }
 """
