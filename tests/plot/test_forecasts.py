@@ -31,7 +31,7 @@ def test_panels_show_their_curves(found):
     bars = found.plot(panel="pit").patches
     np.testing.assert_allclose([bar.get_height() for bar in bars[:10]], found.pit.y)
     for panel in ("coverage", "spread", "marginal"):
-        ax = found.plot(panel, label="m", color="green")
+        ax = found.plot(panel=panel, label="m", color="green")
         line = next(line for line in ax.lines if line.get_label() == "m")
         np.testing.assert_allclose(
             line.get_xydata(), np.stack([getattr(found, panel).x, getattr(found, panel).y], axis=1)

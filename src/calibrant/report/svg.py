@@ -129,5 +129,4 @@ def _column(plane: Plane, curve: Curve, i: int, start: float, end: float) -> str
 
 def _description(curve: Curve) -> str:
     predicted, observed = (f"{number(part.min())} to {number(part.max())}" for part in (curve.x, curve.y))
-    means = f"{len(curve.x)} bins: mean predictions from {predicted}, observed frequencies from {observed}"
-    return f"{means}. The tables below have the numbers."
+    return f"{len(curve.x)} bins: mean predictions from {predicted}, observed frequencies from {observed}."
