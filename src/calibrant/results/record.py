@@ -49,7 +49,7 @@ class Record:
     """must saved data hold every field? A map that lacks one would be another map"""
 
     def __post_init__(self) -> None:
-        for name, fixed in _fixing(type(self)):
+        for name, fixed in _fixing(type(self)):  # type: ignore[arg-type]
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, fixed(value))
