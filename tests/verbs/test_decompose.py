@@ -164,8 +164,15 @@ def test_soft_labels_of_ones_and_zeros_are_labels(several):
 def test_a_decomposition_shows_itself(event):
     found = decompose(event)
     assert repr(found).startswith("Brier score 0.")
-    assert [row[0] for row in found.tables()[0].rows] == ["miscalibration", "− discrimination", "+ uncertainty", "= score"]
-    assert sum(row[1] for row in found.tables()[0].rows[:3]) == pytest.approx(found.tables()[0].rows[3][1], abs=ROUNDING)
+    assert [row[0] for row in found.tables()[0].rows] == [
+        "miscalibration",
+        "− discrimination",
+        "+ uncertainty",
+        "= score",
+    ]
+    assert sum(row[1] for row in found.tables()[0].rows[:3]) == pytest.approx(
+        found.tables()[0].rows[3][1], abs=ROUNDING
+    )
     assert "<table>" in found._repr_html_()
 
 

@@ -179,3 +179,38 @@ def test_groups_are_told_or_taken_together():
         diagnose(said.labels, said.probs, cluster="same")
     with pytest.raises(InputError, match="cluster cannot be used for forecasts; it is 'same'"):
         diagnose(Predictions.from_gaussian([1.0, 2.0], [1.0, 2.0], [1.0, 1.0]), cluster="same")
+
+
+def rms_gap(predictions):
+    """A third party's estimator, without a view."""
+    return cal.Estimate(
+        "rms_gap", "RMS gap", np.sqrt(np.mean((predictions.probs - predictions.labels) ** 2)), predictions.n
+    )
+
+
+def test_further_measures_join_the_table(rng):
+    p = rng.random(300)
+    said = Predictions(rng.random(300) < p, p)
+    plain, found = diagnose(said), diagnose(said, measures=["MMCE", cal.averaged_two_bin_error, rms_gap])
+    assert found.estimates[:-3] == plain.estimates
+    assert [e.name for e in found.estimates[-3:]] == ["mmce", "averaged_two_bin_error", "rms_gap"]
+    assert found["mmce"] == cal.mmce(said)
+    assert found.tables()[0].rows[-1][:2] == ("RMS gap", found["rms_gap"].value)
+    assert found.verdict == plain.verdict
+    assert diagnose(said, measures="mmce").estimates[-1] == cal.mmce(said)
+    several = sampled(rng, 200)
+    assert diagnose(several, view="class 1", measures=["mmce"])["mmce"] == cal.mmce(several, view="class 1")
+
+
+def test_further_measures_of_forecasts(rng):
+    said = Predictions.from_gaussian(rng.normal(size=50), np.zeros(50), np.ones(50))
+    assert diagnose(said, measures=[cal.uncertainty_error]).estimates[-1] == cal.uncertainty_error(said)
+
+
+def test_measures_that_are_none_are_refused():
+    with pytest.raises(InputError, match=r"measures must be functions or among .*'sweep', .*; 'sweeep' is not"):
+        diagnose([0, 1], [0.2, 0.7], measures=["sweeep"])
+    with pytest.raises(InputError, match="measures must hold names of estimators or functions; it holds 3"):
+        diagnose([0, 1], [0.2, 0.7], measures=[3])
+    with pytest.raises(InputError, match="measures must return an Estimate; len returns a int"):
+        diagnose([0, 1], [0.2, 0.7], measures=[len])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from calibrant.problems import MissingExtra
@@ -37,6 +38,7 @@ def labelled(ax: Any, x: str, y: str, **legend: Any) -> Any:
     return ax
 
 
-def line_with_errors(ax: Any, x: Any, y: Any, errors: Any, label: str) -> None:
-    """Points with Monte-Carlo error bars, joined by a line."""
-    ax.errorbar(x, y, errors, label=label, marker="o", markersize=3, capsize=2, linewidth=1)
+def line_with_errors(ax: Any, rows: Iterable[Any], x: str, y: str, error: str, label: str) -> None:
+    """Points with Monte-Carlo error bars, joined by a line; `x`, `y` and `error` are attributes of the rows."""
+    points = sorted((getattr(row, x), getattr(row, y), getattr(row, error)) for row in rows)
+    ax.errorbar(*zip(*points, strict=True), label=label, marker="o", markersize=3, capsize=2, linewidth=1)

@@ -75,8 +75,7 @@ def bias_curves(
     ax = axes_or_new(ax)
     error = "mean_error" if figure == "bias" else f"{figure}_error"
     for name in dict.fromkeys(row.estimator for row in shown):
-        mine = sorted((row for row in shown if row.estimator == name), key=lambda row: row.n)
-        line_with_errors(ax, *([getattr(row, part) for row in mine] for part in ("n", figure, error)), name)
+        line_with_errors(ax, [row for row in shown if row.estimator == name], "n", figure, error, name)
     ax.set_xscale("log")
     if figure in ("rmse", "mae"):
         ax.set_yscale("log")

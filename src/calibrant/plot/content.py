@@ -46,10 +46,11 @@ def bins_of(result: Diagnosis | Estimate) -> BinTable:
 
 def histogram_of(result: Diagnosis | Estimate) -> BinTable:
     """The bins that best show the distribution of predictions: equally wide ones of the same view if there are any."""
-    for estimate in result.estimates if isinstance(result, Diagnosis) else ():
-        bins = estimate.parts.get("bins")
-        if isinstance(bins, BinTable) and estimate.settings.get("view") == result.view and _equally_wide(bins):
-            return bins
+    if isinstance(result, Diagnosis):
+        for estimate in result.estimates:
+            bins = estimate.parts.get("bins")
+            if isinstance(bins, BinTable) and estimate.settings.get("view") == result.view and _equally_wide(bins):
+                return bins
     return bins_of(result)
 
 

@@ -82,14 +82,11 @@ def miss_rates(rows: Sequence[Detection], *, over: Literal["n", "true_error", "t
     other = "true_rms" if over == "n" else "n"
     names, kinds = (sorted({getattr(row, part) for row in rows}) for part in ("estimator", other))
     for name, value in product(names, kinds):
-        mine = sorted(
-            (row for row in rows if row.estimator == name and getattr(row, other) == value),
-            key=lambda row: getattr(row, over),
-        )
+        mine = [row for row in rows if row.estimator == name and getattr(row, other) == value]
         if mine:
             which = f", RMS {value:.3f}" if over == "n" else f", n = {value:,}"
-            values = ([getattr(row, part) for row in mine] for part in (over, "miss_rate", "miss_error"))
-            line_with_errors(ax, *values, name + (which if len(kinds) > 1 else ""))
+            label = name + (which if len(kinds) > 1 else "")
+            line_with_errors(ax, mine, over, "miss_rate", "miss_error", label)
     if over == "n":
         ax.set_xscale("log")
     ax.set_ylim(-0.02, 1.02)

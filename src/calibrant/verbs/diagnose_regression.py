@@ -78,7 +78,8 @@ class ForecastDiagnosis(Answer):
 
     def __getitem__(self, title: str) -> Estimate | TestResult:
         """An estimate or a test by the title it prints, or by its name."""
-        return by_title(title, (*self.estimates, *self.tests))
+        found: tuple[Estimate | TestResult, ...] = (*self.estimates, *self.tests)
+        return by_title(title, found)
 
     @property
     def heading(self) -> str:

@@ -26,20 +26,22 @@ from calibrant.simulate.fitting import fit_world
 from calibrant.simulate.recipes import named
 from calibrant.simulate.world import EventWorld
 
+TRIED: dict[str, Any] = {
+    "{}, equal width": partial(binned_error, bins=EqualWidth(15)),
+    "{}, equal mass": binned_error,
+    "debiased, equal mass": partial(binned_error, debiased=True),
+    "sweep": sweep_error,
+    "cross-validated": crossvalidated_error,
+    "kernel density": density_error,
+    "Gaussian process": fitted_error,
+    "posterior median": posterior_error,
+}
+
 CANDIDATES: dict[int, dict[str, Any]] = {
-    norm: {
-        f"{title}, equal width": partial(binned_error, bins=EqualWidth(15), norm=norm),
-        f"{title}, equal mass": partial(binned_error, norm=norm),
-        "debiased, equal mass": partial(binned_error, norm=norm, debiased=True),
-        "sweep": partial(sweep_error, norm=norm),
-        "cross-validated": partial(crossvalidated_error, norm=norm),
-        "kernel density": partial(density_error, norm=norm),
-        "Gaussian process": partial(fitted_error, norm=norm),
-        "posterior median": partial(posterior_error, norm=norm),
-    }
+    norm: {name.format(title): partial(one, norm=norm) for name, one in TRIED.items()}
     for norm, title in ((1, "ECE"), (2, "RMS"))
 }
-"""The estimators that are tried by default; bins are fifteen where a number is needed."""
+"""The estimators that are tried by default, by norm; bins are fifteen where a number is needed."""
 
 MANY_TIED = 0.1
 """Share of rows with a repeated score above which the scores themselves are resampled, not a smooth distribution."""
