@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ import numpy as np
 import calibrant
 from calibrant.maps import CalibrationMap, RegressionMap
 from calibrant.report.markup import tag, words
-from calibrant.report.style import STYLE
 from calibrant.results import Answer, Table, number
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -44,7 +44,7 @@ def document(title: str, main: str) -> str:
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 {words("title", title)}
-{tag("style", STYLE)}
+{tag("style", files(__package__).joinpath("style.css").read_text(encoding="utf-8"))}
 </head>
 <body>
 {tag("main", main)}

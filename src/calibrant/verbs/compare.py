@@ -235,14 +235,8 @@ class _Family:
         change = means.change
         interval, cautions = change.interval(self.level_of_change)
         described = self.described() | ({"cluster": True} if self.cluster else {})
-        difference = Estimate(
-            "score_difference",
-            f"change in {self.rule.title}",
-            change.mean,
-            recalibrated.n,
-            interval,
-            settings=described,
-        )
+        title, n = f"change in {self.rule.title}", recalibrated.n
+        difference = Estimate("score_difference", title, change.mean, n, interval, settings=described)
         injective, grounds = how_injective(self.before, recalibrated)
         return Comparison(
             difference,

@@ -59,6 +59,9 @@ FEW_ROWS = 200
 DRAWN_LABELS, FEWEST_DRAWS, MOST_DRAWS = 1e8, 99, 999
 """Labels drawn in all; the p-value is exact with any number of draws, and finer with more."""
 
+ADVICE = (
+    "Fit a map on validation data (recalibrate, for a start with temperature) and judge it on other data (compare)."
+)
 NO_ERROR_SEEN = "These data show no miscalibration to repair. More rows would show smaller errors."
 
 Measure = Callable[..., Estimate]
@@ -193,14 +196,13 @@ def diagnose(
             "Use 'top' or 'class k'; class-wise errors are in the table",
         )
     estimates = _estimates(predictions, chosen, measures)
-    ece, gap = (by_title(title, estimates) for title in ("binned_error", "mean_gap"))
     test = _tested(predictions, chosen, cluster)
     bins = next(e for e in estimates if "equal-mass" in str(e.settings.get("bins"))).parts["bins"]
     low, high = wilson(bins.label_rate, bins.weight, 0.95)
     curve = Curve(bins.mean_prob, bins.label_rate, low, high, bins.weight / bins.weight.sum())
     event = predictions.event(chosen)
     mean = float(np.average(event.probs.astype(np.float64), weights=event.weights))
-    calibrated = None if _seems_calibrated(ece, test) else False
+    calibrated = None if _seems_calibrated(by_title("binned_error", estimates), test) else False
     return Diagnosis(
         name=name,
         n=predictions.n,
@@ -210,8 +212,8 @@ def diagnose(
         curve=curve,
         bins=bins,
         calibrated=calibrated,
-        verdict=_verdict(calibrated, chosen, mean, estimates[0], ece, gap, test),
-        advice=_advice(calibrated),
+        verdict=_verdict(calibrated, chosen, mean, estimates, test),
+        advice=(NO_ERROR_SEEN if calibrated is None else ADVICE,),
         cautions=_cautions(predictions, estimates, test),
         test=test,
     )
@@ -297,25 +299,18 @@ def _seems_calibrated(ece: Estimate, test: TestResult | None) -> bool:
 
 
 def _verdict(
-    calibrated: bool | None,
-    view: str,
-    mean: float,
-    error: Estimate,
-    ece: Estimate,
-    gap: Estimate,
-    test: TestResult | None,
+    calibrated: bool | None, view: str, mean: float, estimates: list[Estimate], test: TestResult | None
 ) -> str:
+    error, ece, gap = (by_title(name, estimates) for name in ("posterior_error", "binned_error", "mean_gap"))
     words = ("Mean confidence", "accuracy") if view == "top" else ("Mean prediction", "observed rate")
     facts = f"{words[0]} {mean:.1%}, {words[1]} {mean - gap.value:.1%}; calibration error {number(error.value)}"
     if error.interval is not None:
         facts += f" ({error.interval.level:.0%} interval {number(error.interval.low)} to {number(error.interval.high)})"
     facts += "" if test is None else f"; exact test p = {number(test.p_value)}"
     facts += f". ECE {number(ece.value)}, where a calibrated model would show about {number(ece.noise_floor or 0.0)}."
-    seen = (
-        f"No miscalibration to be seen in {ece.n:,} rows"
-        if calibrated is None
-        else f"Not calibrated{_direction(gap, view)}"
-    )
+    seen = f"Not calibrated{_direction(gap, view)}"
+    if calibrated is None:
+        seen = f"No miscalibration to be seen in {ece.n:,} rows"
     return f"{seen}. {facts.replace('%', ' %')}"
 
 
@@ -324,14 +319,6 @@ def _direction(gap: Estimate, view: str) -> str:
         return ", with errors in both directions"
     high, low = ("over-confident", "under-confident") if view == "top" else ("predicts too high", "predicts too low")
     return f": {high if gap.value > 0 else low}"
-
-
-def _advice(calibrated: bool | None) -> tuple[str, ...]:
-    if calibrated is None:
-        return (NO_ERROR_SEEN,)
-    return (
-        "Fit a map on validation data (recalibrate, for a start with temperature) and judge it on other data (compare).",
-    )
 
 
 def _cautions(predictions: Predictions, estimates: list[Estimate], test: TestResult | None) -> tuple[str, ...]:
@@ -356,18 +343,9 @@ def cautions_of(estimates: Iterable[Estimate]) -> tuple[str, ...]:
 
 def bin_rows(bins: BinTable, curve: Curve) -> Table:
     """The bins behind the reliability diagram."""
+    columns = (bins.low, bins.high, bins.weight, bins.mean_prob, bins.label_rate, curve.low, curve.high, bins.gap)
     rows = tuple(
-        (f"{low:.3f} – {high:.3f}", f"{weight:,.6g}", float(mean), float(rate), f"{least:.3f} … {most:.3f}", float(gap))
-        for low, high, weight, mean, rate, least, most, gap in zip(
-            bins.low,
-            bins.high,
-            bins.weight,
-            bins.mean_prob,
-            bins.label_rate,
-            curve.low,
-            curve.high,
-            bins.gap,
-            strict=True,
-        )
+        (f"{low:.3f} – {high:.3f}", f"{weight:,.6g}", mean, rate, f"{least:.3f} … {most:.3f}", gap)
+        for low, high, weight, mean, rate, least, most, gap in zip(*(each.tolist() for each in columns), strict=True)
     )
     return Table("Bin by bin", ("predictions", "rows", "mean", "observed", "95% interval", "gap"), rows)
