@@ -393,7 +393,7 @@ def test_a_zero_given_to_what_happened_is_refused_for_the_log_score():
     good, bad = Predictions([0, 1], [0.2, 0.7]), Predictions([0, 1], [0.2, 0.0])
     with pytest.raises(
         InputError,
-        match=r"after must have a finite log score; row 1 gives probability 0 to what happened.*brier.*logits",
+        match=r"after must have a finite log score; row 1 gives probability 0 to its label.*brier.*logits",
     ):
         compare(good, bad, score="log")
     with pytest.raises(InputError, match=r"before must have a finite log score; row 1"):

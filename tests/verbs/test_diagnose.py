@@ -130,7 +130,7 @@ def test_the_name_is_shown_and_escaped(rng):
 
 def test_few_rows_are_reported():
     found = diagnose([0, 1], [0.2, 0.7])
-    assert found.cautions[0] == "2 rows are few: an error of a few points cannot be told from noise"
+    assert found.cautions[0] == "2 rows are few: an error of a few points cannot be distinguished from noise"
     assert len(set(found.cautions)) == len(found.cautions)
 
 

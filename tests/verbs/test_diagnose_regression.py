@@ -71,7 +71,7 @@ def test_the_numbers_are_those_of_the_functions(rng):
 def test_a_few_rows_are_diagnosed_with_a_caution(n, rng):
     for kind, said in every_kind(rng, n).items():
         found = cal.diagnose(said)
-        assert found.cautions[0] == f"{n} rows are few: even a clear error cannot be told from noise", kind
+        assert found.cautions[0] == f"{n} rows are few: even a clear error cannot be distinguished from noise", kind
 
 
 def test_weights_are_taken_as_rows(rng):

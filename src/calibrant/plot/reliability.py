@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -93,17 +94,17 @@ def reliability(
     if style == "auto":
         style = "points" if fitted is None else "curve"
     strip = histogram and scale == "probability" and has_bins(result)
-    ax = axes_or_new(ax)
-    _draw_frame(ax, strip, scale)
+    ax, limits = axes_or_new(ax), (0.0, 1.0) if scale == "probability" else (FAR, 1 - FAR)
+    _draw_frame(ax, strip, limits, scale)
     name = label or (result.name if isinstance(result, Diagnosis) else result.title)
     if style == "points":
-        used = _draw_points(ax, curve_of(result), name, color, scale, intervals=band == "confidence")
+        used = _draw_points(ax, _shown(curve_of(result), limits), name, color, intervals=band == "confidence")
     elif style == "curve":
-        used = _draw_curve(ax, curve_of(result) if fitted is None else fitted, name, color, scale)
+        used = _draw_curve(ax, _shown(fitted or curve_of(result), limits), name, color)
     else:
-        used = _draw_roofs(ax, bins_of(result), name, color, scale, slope=style == "tilted")
+        used = _draw_roofs(ax, bins_of(result), name, color, limits, slope=style == "tilted")
     if isinstance(band, Band) or band in ("consistency", "simultaneous"):
-        _draw_band(ax, band if isinstance(band, Band) else band_of_bins(bins_of(result), band), used, scale)
+        _draw_band(ax, band if isinstance(band, Band) else band_of_bins(bins_of(result), band), used, limits)
     if strip:
         bins = histogram_of(result)
         _draw_strip(ax, bins.low, bins.high - bins.low, bar_heights(bins), used)
@@ -113,11 +114,10 @@ def reliability(
     return labelled(ax, "predicted probability", "observed frequency", loc="upper left")
 
 
-def _draw_frame(ax: Any, histogram: bool, scale: str) -> None:
+def _draw_frame(ax: Any, histogram: bool, limits: tuple[float, float], scale: str) -> None:
     """The unit square with its diagonal, ticks, and space for the histogram."""
     if not any(line.get_gid() == DIAGONAL for line in ax.lines):
-        ends = [0, 1] if scale == "probability" else [FAR, 1 - FAR]
-        ax.plot(ends, ends, **IDEAL, gid=DIAGONAL)
+        ax.plot(limits, limits, **IDEAL, gid=DIAGONAL)
     if scale == "logit":
         ax.set_xscale("logit")
         ax.set_yscale("logit")
@@ -133,54 +133,49 @@ def _draw_frame(ax: Any, histogram: bool, scale: str) -> None:
     ax.set_aspect("equal")
 
 
-def _shown(values: Any, scale: str) -> Any:
-    """Values within the limits of a logit axis."""
-    return values if scale == "probability" else np.clip(values, FAR, 1 - FAR)
+def _shown(curve: Curve, limits: tuple[float, float]) -> Curve:
+    """The curve within the limits of the axes."""
+    return replace(curve, **{name: np.clip(getattr(curve, name), *limits) for name in ("x", "y", "low", "high")})
 
 
-def _draw_band(ax: Any, band: Band, color: Any, scale: str) -> None:
+def _draw_band(ax: Any, band: Band, color: Any, limits: tuple[float, float]) -> None:
     """Around the diagonal in grey, around the curve in its colour."""
-    curve, around = band.curve(), "0.5" if band.method == "consistency" else color
-    low, high = _shown(curve.low, scale), _shown(curve.high, scale)
-    words = f"{band.method} band, {band.level:.0%}".replace("%", " %")
-    ax.fill_between(_shown(curve.x, scale), low, high, color=around, alpha=0.18, linewidth=0, zorder=1, label=words)
+    curve, around = _shown(band.curve(), limits), "0.5" if band.method == "consistency" else color
+    label = f"{band.method} band, {band.level:.0%}".replace("%", " %")
+    ax.fill_between(curve.x, curve.low, curve.high, color=around, alpha=0.18, linewidth=0, zorder=1, label=label)
 
 
-def _draw_points(ax: Any, curve: Curve, label: str, color: Any, scale: str, intervals: bool) -> Any:
+def _draw_points(ax: Any, curve: Curve, label: str, color: Any, intervals: bool) -> Any:
     """Points, their line, intervals and the gap to the diagonal; returns the colour that was used."""
-    x, y = _shown(curve.x, scale), _shown(curve.y, scale)
-    (line,) = ax.plot(x, y, color=color, linewidth=1.4, label=label, zorder=3)
+    (line,) = ax.plot(curve.x, curve.y, color=color, linewidth=1.4, label=label, zorder=3)
     used = line.get_color()
-    ax.fill_between(x, y, x, color=used, alpha=0.14, linewidth=0, zorder=1)
+    ax.fill_between(curve.x, curve.y, curve.x, color=used, alpha=0.14, linewidth=0, zorder=1)
     if intervals:
-        low, high = _shown(curve.low, scale), _shown(curve.high, scale)
-        ax.vlines(x, low, high, color=used, alpha=0.5, linewidth=1.2, zorder=2)
+        ax.vlines(curve.x, curve.low, curve.high, color=used, alpha=0.5, linewidth=1.2, zorder=2)
     areas = np.maximum(POINT_AREA * curve.support * len(curve.support), LEAST_AREA)
-    ax.scatter(x, y, s=areas, color=used, zorder=4, **DOT)
+    ax.scatter(curve.x, curve.y, s=areas, color=used, zorder=4, **DOT)
     return used
 
 
-def _draw_curve(ax: Any, curve: Curve, label: str, color: Any, scale: str) -> Any:
+def _draw_curve(ax: Any, curve: Curve, label: str, color: Any) -> Any:
     """A line, and its band or the gap to the diagonal; returns the colour that was used."""
-    x, y = _shown(curve.x, scale), _shown(curve.y, scale)
-    (line,) = ax.plot(x, y, color=color, linewidth=1.6, label=label, zorder=3)
+    (line,) = ax.plot(curve.x, curve.y, color=color, linewidth=1.6, label=label, zorder=3)
     used = line.get_color()
     banded = np.isfinite(curve.low).all()
-    low, high = (_shown(curve.low, scale), _shown(curve.high, scale)) if banded else (x, y)
-    ax.fill_between(x, low, high, color=used, alpha=0.22 if banded else 0.14, linewidth=0, zorder=2)
+    low, high, alpha = (curve.low, curve.high, 0.22) if banded else (curve.x, curve.y, 0.14)
+    ax.fill_between(curve.x, low, high, color=used, alpha=alpha, linewidth=0, zorder=2)
     return used
 
 
-def _draw_roofs(ax: Any, bins: BinTable, label: str, color: Any, scale: str, slope: bool) -> Any:
+def _draw_roofs(ax: Any, bins: BinTable, label: str, color: Any, limits: tuple[float, float], slope: bool) -> Any:
     """A bar to the observed rate over each bin, its roof flat or of slope one through (p̄, ȳ); returns the colour."""
-    (marker,) = ax.plot(
-        _shown(bins.mean_prob, scale), _shown(bins.label_rate, scale), "o", color=color, markersize=4, label=label, zorder=4
-    )  # fmt: skip
+    means, rates = np.clip(bins.mean_prob, *limits), np.clip(bins.label_rate, *limits)
+    (marker,) = ax.plot(means, rates, "o", color=color, markersize=4, label=label, zorder=4)
     used = marker.get_color()
     for low, high, p, y in zip(bins.low, bins.high, bins.mean_prob, bins.label_rate, strict=True):
-        x = _shown(np.linspace(low, high, 60), scale)
-        roof = _shown(np.clip(y + slope * (x - p), 0, 1), scale)
-        ax.fill_between(x, roof, _shown(np.zeros_like(x), scale), color=used, alpha=0.16, linewidth=0, zorder=1)
+        x = np.clip(np.linspace(low, high, 60), *limits)
+        roof = np.clip(y + slope * (x - p), *limits)
+        ax.fill_between(x, roof, limits[0], color=used, alpha=0.16, linewidth=0, zorder=1)
         ax.fill_between(x, roof, x, color="tab:red", alpha=0.22, linewidth=0, zorder=2)
         ax.plot(x, roof, color=used, linewidth=1.6, zorder=3)
     return used

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from calibrant.plot.content import histogram_of
 from calibrant.report.markup import tag, words
 from calibrant.report.sections import figure, legend
-from calibrant.report.svg import reliability_svg, rows_svg, value_range
+from calibrant.report.svg import reliability_svg, rows_svg
 from calibrant.report.svg_regression import coverage_svg, marginal_svg, pit_svg, spread_svg
 from calibrant.verbs.diagnose import Diagnosis
 from calibrant.verbs.diagnose_regression import ForecastDiagnosis
@@ -22,39 +22,24 @@ COMMON = {
 """Of every legend."""
 
 
-def _square(each: Diagnosis, among: Sequence[Diagnosis], **options: str) -> str:  # noqa: ARG001
-    return reliability_svg(each.curve, histogram_of(each), **options)
+Figure = tuple[str, Callable[..., str], str, str]
 
-
-def _rows(each: Diagnosis, among: Sequence[Diagnosis], **options: str) -> str:
-    return rows_svg(each.curve, value_range([other.curve for other in among]), **options)
-
-
-def _of_curve(name: str, draw: Callable[..., str]) -> Callable[..., str]:
-    def drawn(each: ForecastDiagnosis, among: Sequence[ForecastDiagnosis], **options: str) -> str:
-        return draw(getattr(each, name), [getattr(other, name) for other in among], **options)
-
-    return drawn
-
-
-OF_CLASSES: dict[str, tuple[Callable[..., str], str, str]] = {
-    "square": (_square, "Reliability diagram", "Observed frequency per bin; larger points hold more rows"),
-    "rows": (_rows, "The same gaps, row by row", "Every row is equally wide, so the shaded area is the binned error"),
-}
-OF_FORECASTS: dict[str, tuple[Callable[..., str], str, str]] = {
-    "pit": (_of_curve("pit", pit_svg), "PIT histogram", "High at both ends: too narrow; in the middle: too wide"),
-    "coverage": (_of_curve("coverage", coverage_svg), "Coverage by level", "How often labels lie below each quantile"),
-    "spread": (
-        _of_curve("spread", spread_svg),
-        "Spread and skill",
-        "Size of the errors where a small and where a large one was predicted",
+OF_CLASSES: tuple[Figure, ...] = (
+    ("curve", reliability_svg, "Reliability diagram", "Observed frequency per bin; larger points hold more rows"),
+    (
+        "curve",
+        rows_svg,
+        "The same gaps, row by row",
+        "Every row is equally wide, so the shaded area is the binned error",
     ),
-    "marginal": (
-        _of_curve("marginal", marginal_svg),
-        "Marginal distribution",
-        "The forecasts' mean distribution minus that of the labels",
-    ),
-}
+)
+OF_FORECASTS: tuple[Figure, ...] = (
+    ("pit", pit_svg, "PIT histogram", "High at both ends: too narrow; in the middle: too wide"),
+    ("coverage", coverage_svg, "Coverage by level", "How often labels lie below each quantile"),
+    ("spread", spread_svg, "Spread and skill", "Size of the errors where a small and where a large one was predicted"),
+    ("marginal", marginal_svg, "Marginal distribution", "The forecasts' mean distribution minus that of the labels"),
+)
+"""Which curve of the diagnosis is drawn, how, and what stands above the drawing."""
 
 
 def figures(shown: Mapping[str, Diagnosis | ForecastDiagnosis], key: str = "") -> str:
@@ -67,15 +52,18 @@ def figures(shown: Mapping[str, Diagnosis | ForecastDiagnosis], key: str = "") -
     key
         Makes the ids of the drawings unique on the page.
     """
-    among, drawn = list(shown.values()), []
-    of_forecasts = isinstance(among[0], ForecastDiagnosis)
-    for name, (draw, title, note) in (OF_FORECASTS if of_forecasts else OF_CLASSES).items():
-        if any(getattr(each, name, each) is None for each in among):
+    first, drawn = next(iter(shown.values())), []
+    of_forecasts = isinstance(first, ForecastDiagnosis)
+    for place, (name, draw, title, note) in enumerate(OF_FORECASTS if of_forecasts else OF_CLASSES):
+        curves = [getattr(each, name) for each in shown.values()]
+        if None in curves:
             continue
-        for when, each in shown.items():
+        for (when, each), curve in zip(shown.items(), curves, strict=True):
             full = f"{when}: {title}" if when else title
-            drawn.append(figure(full, note, draw(each, among, title=full, key=f"{key}{name}{when}")))
-    keys = _forecast_keys() if of_forecasts else _class_keys(among[0])
+            bins = {"bins": histogram_of(each)} if draw is reliability_svg and isinstance(each, Diagnosis) else {}
+            drawing = draw(curve, curves, title=full, key=f"{key}{name}{place}{when}", **bins)
+            drawn.append(figure(full, note, drawing))
+    keys = _forecast_keys() if of_forecasts else _class_keys(first)
     return words("h2", "Predicted and observed") + tag("div", "".join(drawn), class_="pair") + legend(COMMON | keys)
 
 

@@ -20,13 +20,15 @@ NARROW = 1e-6
 """Values this close to each other still get an axis of some length."""
 
 
-def reliability_svg(curve: Curve, bins: BinTable, *, title: str, key: str) -> str:
+def reliability_svg(curve: Curve, among: Sequence[Curve], *, bins: BinTable, title: str, key: str) -> str:  # noqa: ARG001
     """Predicted against observed on the unit square, with the histogram of predictions below.
 
     Parameters
     ----------
     curve
         Mean predictions and observed rates per bin.
+    among
+        The curves that it is drawn beside.
     bins
         The bins of the histogram.
     title
@@ -47,19 +49,19 @@ def reliability_svg(curve: Curve, bins: BinTable, *, title: str, key: str) -> st
     return picture("".join(drawn), HEIGHT, _description(curve), title=title, key=key)
 
 
-def rows_svg(curve: Curve, y_range: Range, *, title: str, key: str) -> str:
+def rows_svg(curve: Curve, among: Sequence[Curve], *, title: str, key: str) -> str:
     """The same gaps with the same width per row: readable however crowded the predictions are.
 
     Parameters
     ----------
     curve
         Mean predictions and observed rates per bin.
-    y_range
-        Ends of the axis of probabilities.
+    among
+        The curves that it is drawn beside, whose axis it shares.
     title, key
         As in `reliability_svg`.
     """
-    plane = Plane(LEFT, TOP, SIDE, SIDE + STRIP_GAP + STRIP, y_range=y_range)
+    plane = Plane(LEFT, TOP, SIDE, SIDE + STRIP_GAP + STRIP, y_range=value_range(among))
     labels = {i / 4: f"{25 * i} %" for i in range(5)}
     ends = np.concatenate([[0.0], np.cumsum(curve.support)]) / curve.support.sum()
     drawn = [

@@ -219,7 +219,7 @@ class _Family:
             raise InputError(
                 name,
                 f"must have a finite {self.rule.title}",
-                f"row {first_infinite(self.rule.rows(given), given.weights)} gives probability 0 to what happened",
+                f"row {first_infinite(self.rule.rows(given), given.weights)} gives probability 0 to its label",
                 "Use score='brier', or pass logits",
             )
         interval, cautions = mean.interval(self.level)

@@ -146,7 +146,7 @@ def decompose(
         raise InputError(
             "by",
             f"must give a finite {rule.title}",
-            f"recalibrated row {first_infinite(values, w)} gives probability 0 to what happened",
+            f"recalibrated row {first_infinite(values, w)} gives probability 0 to its label",
             "Use a bounded recipe",
         )
     none = float(of(_overall(rows))[0])

@@ -154,6 +154,9 @@ def diagnose(
 ) -> Diagnosis | ForecastDiagnosis:
     """Is the model calibrated, how far off is it, and how much of that is noise?
 
+    `calibrated` is False for at most 5 % of calibrated models: the test is exact. None
+    is no proof of calibration; `plan` says which errors the rows could have shown.
+
     Parameters
     ----------
     labels
@@ -324,7 +327,7 @@ def _direction(gap: Estimate, view: str) -> str:
 def _cautions(predictions: Predictions, estimates: list[Estimate], test: TestResult | None) -> tuple[str, ...]:
     found = []
     if predictions.n < FEW_ROWS:
-        found.append(f"{predictions.n} rows are few: an error of a few points cannot be told from noise")
+        found.append(f"{predictions.n} rows are few: an error of a few points cannot be distinguished from noise")
     if test is not None and "cluster" in test.settings:
         found.append("cluster is for the test: intervals of calibration errors take rows as independent")
     if test is not None and UNSAID in test.cautions:

@@ -219,7 +219,7 @@ def _advice(calibrated: bool | None, forecasts: Forecasts) -> tuple[str, ...]:
 def _cautions(forecasts: Forecasts, estimates: list[Estimate]) -> tuple[str, ...]:
     found = [f"{each.title}: {caution}" for each in estimates for caution in each.cautions]
     if forecasts.n < FEW_ROWS:
-        found.insert(0, f"{forecasts.n} rows are few: even a clear error cannot be told from noise")
+        found.insert(0, f"{forecasts.n} rows are few: even a clear error cannot be distinguished from noise")
     if isinstance(forecasts, SampleForecasts) and forecasts.n_samples < FEW_SAMPLES:
         m = forecasts.n_samples
         found.append(

@@ -102,23 +102,15 @@ class Trust(Answer):
     def tables(self) -> tuple[Table, ...]:
         """One row per estimator."""
         columns = ("estimator", "your data", "off by, on average", "±", "RMSE", "95 % interval holds", "width")
-        body = tuple(
-            (
-                r.estimator,
-                self.values[r.estimator],
-                f"{number(r.bias)} ± {number(r.mean_error)}",
-                r.sd,
-                f"{number(r.rmse)} ± {number(r.rmse_error)}",
-                "–" if r.coverage is None else f"{r.coverage:.1%} ± {r.coverage_error:.1%}",
-                "–" if r.width is None else r.width,
-            )
-            for r in self.rows
-        )
-        note = (
-            f"{self.best.replications:,} data sets of {self.n:,} rows from a world fitted to the data ({self.world.describe()}), whose true "
-            f"error is {number(self.truth)}."
-        )
-        return (Table(f"Which estimator can be trusted, norm {self.norm}", columns, body, note),)
+        body = []
+        for r in self.rows:
+            bias, rmse = (f"{number(a)} ± {number(b)}" for a, b in ((r.bias, r.mean_error), (r.rmse, r.rmse_error)))
+            holds = "–" if r.coverage is None else f"{r.coverage:.1%} ± {r.coverage_error:.1%}"
+            width = "–" if r.width is None else r.width
+            body.append((r.estimator, self.values[r.estimator], bias, r.sd, rmse, holds, width))
+        drawn = f"{self.best.replications:,} data sets of {self.n:,} rows from a world fitted to the data"
+        note = f"{drawn} ({self.world.describe()}), whose true error is {number(self.truth)}."
+        return (Table(f"Which estimator can be trusted, norm {self.norm}", columns, tuple(body), note),)
 
 
 def trust(
