@@ -12,14 +12,14 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from calibrant.methods import _import_rooms
+from calibrant.methods import _import_rooms, methods
 from calibrant.problems import MapError
 
 SCHEMA = 1
 """Version of the JSON form; raised when an old reader could misread a new file."""
 
-ROOMS = ("maps", "infer", "monitor", "simulate", "verbs")
-"""The packages that define records of their own."""
+ROOMS = ("infer", "monitor", "simulate", "verbs")
+"""The packages that define records, beside the maps."""
 
 _KINDS: dict[str, type[Record]] = {}
 R = TypeVar("R", bound="type[Record]")
@@ -32,9 +32,10 @@ def kind(record: R) -> R:
 
 
 def record_class(name: str) -> type[Record] | None:
-    """The record class of this name, or None; the packages that define records are imported if it is not known yet."""
+    """The record class of this name, or None; packages and plugins that define records are imported if need be."""
     if name not in _KINDS:
         _import_rooms(ROOMS)
+        methods("map")  # plugins too
     return _KINDS.get(name)
 
 
