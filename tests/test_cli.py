@@ -306,7 +306,7 @@ def test_decompose_prints_the_parts_and_their_sum(digits):
     flat = " ".join(output.split())
     assert " ".join(found.sentence().split()) in flat
     assert flat.count("by isotonic on the same rows") == 1
-    assert found.table.title in output
+    assert found.tables()[0].title in output
 
 
 def test_decomposed_json_is_what_python_decomposes(digits):
@@ -445,7 +445,7 @@ def test_colour_is_for_terminals_that_want_it(monkeypatch):
         monkeypatch.setenv(setting, "1")
         terminal = screen.terminal()
         with terminal.capture() as captured:
-            screen.show_comparison(terminal, result)
+            screen.show_answer(terminal, result)
         assert ("\x1b[1;32m" in captured.get()) == coloured
 
 
@@ -538,7 +538,7 @@ def test_a_small_p_value_fails_on_request(event_file):
 
 def test_trust_goes_into_the_report(event_file, tmp_path):
     run("trust", event_file, "--replications", 3, "--report", tmp_path / "r.html")
-    assert "Which estimator to believe?" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Which estimator can be trusted?" in (tmp_path / "r.html").read_text(encoding="utf-8")
     run("trust", event_file, "--replications", 3, "--report", tmp_path / "r.json")
     assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["answers"][0]["kind"] == "Trust"
 

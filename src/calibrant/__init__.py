@@ -9,7 +9,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "": ("plot", "report", "simulate"),
+    "": ("plot", "report", "results", "simulate"),
     "bins": ("Edges", "EqualMass", "EqualWidth"),
     "detect": (
         "calibration_test",

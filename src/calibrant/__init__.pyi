@@ -2,6 +2,7 @@
 
 from calibrant import plot as plot
 from calibrant import report as report
+from calibrant import results as results
 from calibrant import simulate as simulate
 from calibrant.bins import Edges as Edges
 from calibrant.bins import EqualMass as EqualMass

@@ -39,7 +39,7 @@ def test_gaps_and_intervals_are_drawn_where_they_lie(found, ax):
     assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the worst on top
 
 
-def test_names_rows_and_verdicts_are_told(found, ax):
+def test_names_rows_and_verdicts_are_shown(found, ax):
     segments(found, ax=ax)
     assert [t.get_text() for t in ax.get_yticklabels()] == [f"{s.name}  ({s.n:,})" for s in found.segments]
     assert [t.get_text().split(",")[0] for t in ax.texts] == [s.verdict for s in found.segments]

@@ -18,7 +18,8 @@ NASTY = "<script>alert(1)</script>\"'&"
 
 @pytest.fixture(scope="module")
 def html(results) -> str:
-    return page(**results)
+    first, *_ = results.values()
+    return page(first, **{name: each for name, each in results.items() if name != "diagnosis"})
 
 
 class Balance(HTMLParser):
@@ -96,7 +97,7 @@ def test_repaired_report_advises_on_the_repaired(html, results):
 def test_cautions_say_what_they_speak_of(results):
     fitted = replace(results["fitted"], fit=replace(results["fitted"].fit, cautions=("far out",)))
     assert "<li>Repair: far out</li>" in page(results["diagnosis"], fitted=fitted)
-    assert "Cautions" not in page(replace(results["diagnosis"], cautions=()))
+    assert "Warnings" not in page(replace(results["diagnosis"], cautions=()))
 
 
 def test_a_table_added_to_the_diagnosis_appears_by_itself(results, monkeypatch):
@@ -121,7 +122,7 @@ def test_constant_predictions_make_a_page(rng):
 
 def test_parameters_are_written_out_when_few(results):
     text = page(results["diagnosis"], fitted=results["fitted"])
-    assert f"<dt>temperature</dt><dd>{results['fitted'].temperature:.4f}</dd>" in text
+    assert f"<td>temperature</td><td>{results['fitted'].temperature:.4f}</td>" in text
 
 
 def test_a_result_read_back_from_json_makes_the_same_page(results):
@@ -135,4 +136,4 @@ def test_many_parameters_are_counted(results, monkeypatch):
         type(results["fitted"]), "parameters", {"weights": np.ones((4, 5)), "knots": np.array([0.5, 1])}
     )
     text = page(results["diagnosis"], fitted=results["fitted"])
-    assert "<dt>weights</dt><dd>20 numbers</dd><dt>knots</dt><dd>0.5000, 1.0000</dd>" in text
+    assert "<td>weights</td><td>20 numbers</td></tr><tr><td>knots</td><td>0.5000, 1.0000</td>" in text

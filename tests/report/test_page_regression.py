@@ -11,7 +11,8 @@ import pytest
 
 import calibrant as cal
 from calibrant.report import page, write
-from calibrant.report.svg_regression import Plane, coverage_svg, marginal_svg, pit_svg, spread_svg, ticks
+from calibrant.report.plane import ticks
+from calibrant.report.svg_regression import coverage_svg, marginal_svg, pit_svg, plane_of, spread_svg
 from calibrant.results import Curve
 
 NASTY = "<script>alert(1)</script>\"'&"
@@ -37,7 +38,7 @@ def results():
 
 @pytest.fixture(scope="module")
 def html(results):
-    return page(**results)
+    return page(results["diagnosis"], **{k: v for k, v in results.items() if k != "diagnosis"})
 
 
 def test_the_page_is_whole_and_alone(html):
@@ -78,7 +79,7 @@ def test_names_are_escaped(results):
 
 def test_the_report_is_written(results, tmp_path):
     results["diagnosis"].save(tmp_path / "r.html")
-    write(tmp_path / "r.json", **results)
+    write(tmp_path / "r.json", results["diagnosis"], **{k: v for k, v in results.items() if k != "diagnosis"})
     assert "PIT histogram" in (tmp_path / "r.html").read_text(encoding="utf-8")
     data = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert data["diagnosis"]["kind"] == "ForecastDiagnosis"
@@ -99,7 +100,7 @@ def test_bars_stand_at_their_heights_and_are_coloured_by_the_band():
 
 
 def test_points_lie_where_the_values_are():
-    plane = Plane((0.0, 1.0), (0.0, 1.0))
+    plane = plane_of((0.0, 1.0), (0.0, 1.0))
     curve = Curve([0.2, 0.9], [0.5, 0.8], [0.4, 0.7], [0.6, 0.9], [0.5, 0.5])
     drawn = parsed(coverage_svg(curve, [curve], title="t", key="k"))
     dots = [(float(c.get("cx")), float(c.get("cy"))) for c in drawn.iter("circle")]

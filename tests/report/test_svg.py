@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.report.svg import LEFT, SIDE, TOP, Frame, reliability_svg, rows_svg, value_range
+from calibrant.report.plane import TOP, Plane
+from calibrant.report.svg import LEFT, SIDE, reliability_svg, rows_svg, value_range
 from calibrant.results import Curve
 
 
@@ -18,13 +19,13 @@ def curve() -> Curve:
 
 def test_points_lie_where_the_curve_says(curve):
     bins = cal.binned_error([0, 1, 1], [0.1, 0.3, 0.9]).parts["bins"]
-    svg = ET.fromstring(reliability_svg(curve, bins, title="t", key="k"))
-    frame = Frame(LEFT, TOP, SIDE, SIDE)
+    svg = ET.fromstring(reliability_svg(curve, [curve], bins=bins, title="t", key="k"))
+    plane = Plane(LEFT, TOP, SIDE, SIDE)
     dots = svg.findall(".//circle")
-    assert [float(d.get("cx")) for d in dots] == pytest.approx([frame.x(x) for x in curve.x], abs=0.01)
-    assert [float(d.get("cy")) for d in dots] == pytest.approx([frame.y(y) for y in curve.y], abs=0.01)
+    assert [float(d.get("cx")) for d in dots] == pytest.approx([plane.x(x) for x in curve.x], abs=0.01)
+    assert [float(d.get("cy")) for d in dots] == pytest.approx([plane.y(y) for y in curve.y], abs=0.01)
     whiskers = svg.findall(".//line[@class='interval']")
-    assert [float(w.get("y1")) for w in whiskers] == pytest.approx([frame.y(low) for low in curve.low], abs=0.01)
+    assert [float(w.get("y1")) for w in whiskers] == pytest.approx([plane.y(low) for low in curve.low], abs=0.01)
     areas = [float(d.get("r")) ** 2 for d in dots]
     assert areas[1] / areas[0] == pytest.approx(3, rel=0.02)  # radii are written in hundredths
 
@@ -32,7 +33,7 @@ def test_points_lie_where_the_curve_says(curve):
 def test_shaded_area_of_the_row_diagram_is_the_binned_error(results):
     shown = results["diagnosis"].curve
     span = value_range([shown])
-    svg = ET.fromstring(rows_svg(shown, span, title="t", key="k"))
+    svg = ET.fromstring(rows_svg(shown, [shown], title="t", key="k"))
     gaps = [g for g in svg.iter("rect") if g.get("class").startswith("gap")]
     pixels = sum(float(g.get("width")) * float(g.get("height")) for g in gaps)
     height = float(svg.find(".//rect[@class='touch']").get("height"))
@@ -41,13 +42,13 @@ def test_shaded_area_of_the_row_diagram_is_the_binned_error(results):
 
 
 def test_gaps_are_coloured_by_direction(curve):
-    svg = ET.fromstring(rows_svg(curve, (0.0, 1.0), title="t", key="k"))
+    svg = ET.fromstring(rows_svg(curve, [curve], title="t", key="k"))
     assert [g.get("class") for g in svg.iter("rect") if "gap" in g.get("class")] == ["gap under", "gap over"]
 
 
 def test_points_without_intervals_are_drawn_bare(curve):
     bare = replace(curve, low=[np.nan] * 2, high=[np.nan] * 2)
-    text = rows_svg(bare, (0.0, 1.0), title="t", key="k")
+    text = rows_svg(bare, [bare], title="t", key="k")
     assert "interval" not in text
     assert "nan" not in text
 

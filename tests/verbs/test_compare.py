@@ -47,7 +47,7 @@ def test_by_hand():
 def test_the_interval_of_many_rows_is_that_of_a_paired_t_test(many_rows):
     before, after = many_rows
     found = compare(before, after, level=0.9)
-    each = [cal.BrierScore().rows(said) for said in (after, before)]
+    each = [cal.BrierScore().rows(predictions) for predictions in (after, before)]
     expected = ttest_rel(*each)
     ends = found.difference.interval
     assert (ends.low, ends.high) == pytest.approx(tuple(expected.confidence_interval(0.9)), abs=ROUNDING)
@@ -57,7 +57,7 @@ def test_the_interval_of_many_rows_is_that_of_a_paired_t_test(many_rows):
 def test_the_interval_of_few_rows_is_wider(pair):
     before, after = pair
     found = compare(before, after, level=0.9)
-    each = [cal.BrierScore().rows(said) for said in (after, before)]
+    each = [cal.BrierScore().rows(predictions) for predictions in (after, before)]
     low, high = ttest_rel(*each).confidence_interval(0.9)
     assert 1.01 < (found.difference.interval.high - found.difference.interval.low) / (high - low) < 1.5
 
@@ -77,7 +77,7 @@ def test_the_p_value_and_the_interval_agree(rng):
 
 def test_the_interval_of_roots_of_many_rows_is_that_of_the_straightened_rows(many_rows):
     before, after = many_rows
-    new, old = (cal.BrierScore().rows(said) for said in (after, before))
+    new, old = (cal.BrierScore().rows(predictions) for predictions in (after, before))
     straight = new / (2 * new.mean() ** 0.5) - old / (2 * old.mean() ** 0.5)
     error = straight.std(ddof=1) / len(straight) ** 0.5
     found = compare(before, after).root
@@ -122,16 +122,16 @@ def test_swapping_the_two_turns_the_sign(pair):
 @pytest.mark.parametrize("make", [IdentityMap, TemperatureMap], ids=["identity", "T = 1"])
 def test_a_map_that_changes_nothing_is_never_said_to_help(score, make):
     sure = np.tile(np.float32([20, 0]), (100, 1))  # softmax is 1 in float32, though the log score of the logits is 2e-9
-    said = Predictions.from_logits(np.zeros(100, dtype=int), sure)
-    found = compare(said, make((0, 1), False, Fit(1)), score=score)
+    predictions = Predictions.from_logits(np.zeros(100, dtype=int), sure)
+    found = compare(predictions, make((0, 1), False, Fit(1)), score=score)
     assert found.verdict == "no detectable change"
     assert found.difference.value == pytest.approx(0, abs=ROUNDING)
 
 
 def test_the_log_score_of_a_repair_does_not_lose_what_logits_hold():
     z = np.array([[0, 200], [3, 0], [0, 3]], dtype=np.float32)  # e^(−100) is 0 in float32
-    said = Predictions.from_logits([0, 0, 1], z)
-    found = compare(said, TemperatureMap((0, 1), False, temperature=1.5), score="log")
+    predictions = Predictions.from_logits([0, 0, 1], z)
+    found = compare(predictions, TemperatureMap((0, 1), False, temperature=1.5), score="log")
     assert found.after.value == pytest.approx((200 / 1.5 + 2 * np.log1p(np.exp(-2))) / 3, rel=1e-6)
 
 
@@ -200,9 +200,9 @@ def test_rows_are_told_apart_by_every_column():
 
 
 @given(some.predictions(weighted=False))
-def test_equal_rows_and_only_they_share_a_number(said):
-    ids = row_ids(said.probs).tolist()
-    rows = (said.probs + 0.0).tolist()
+def test_equal_rows_and_only_they_share_a_number(predictions):
+    ids = row_ids(predictions.probs).tolist()
+    rows = (predictions.probs + 0.0).tolist()
     for i, a in enumerate(rows):
         for j, b in enumerate(rows):
             assert (ids[i] == ids[j]) == (a == b)
@@ -325,7 +325,7 @@ def many(rng):
     return Predictions(y, p**2), {name: Predictions(y, p**power) for name, power in powers.items()}
 
 
-def test_several_candidates_hold_together(many):
+def test_several_candidates_hold_simultaneously(many):
     before, after = many
     found = compare(before, after)
     for name, each in after.items():
@@ -393,7 +393,7 @@ def test_a_zero_given_to_what_happened_is_refused_for_the_log_score():
     good, bad = Predictions([0, 1], [0.2, 0.7]), Predictions([0, 1], [0.2, 0.0])
     with pytest.raises(
         InputError,
-        match=r"after must have a finite log score; row 1 gives probability 0 to what happened.*brier.*logits",
+        match=r"after must have a finite log score; row 1 gives probability 0 to its label.*brier.*logits",
     ):
         compare(good, bad, score="log")
     with pytest.raises(InputError, match=r"before must have a finite log score; row 1"):

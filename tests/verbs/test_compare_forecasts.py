@@ -87,7 +87,7 @@ def test_clusters_and_several_candidates(valid, test):
 def test_injectivity_is_seen_in_the_rows_where_they_can_tell(test):
     wider = cal.compare(test, test.with_gaussian(test.mean, 2 * test.variance))
     assert wider.injective is None
-    assert "No two forecasts are equal and the rows cannot tell a map from another model" in wider.sentence()
+    assert "No two forecasts are equal, so these rows cannot distinguish a map from another model" in wider.sentence()
     rounded = test.with_gaussian(test.mean.round(), test.variance.round() + 1)
     assert cal.compare(rounded, rounded.with_gaussian(rounded.mean, 2 * rounded.variance)).injective is True
     assert cal.compare(rounded, test).injective is None
@@ -118,14 +118,16 @@ def test_samples_are_compared_by_their_crps(rng, test):
 
 
 def test_weights_of_rows_count(rng):
-    said, times = drawn(rng, 60), rng.integers(0, 3, 60)
-    wider = said.with_gaussian(said.mean, 2 * said.variance)
-    weighted = [GaussianForecasts(said.labels, each.mean, each.variance, weights=times) for each in (said, wider)]
+    forecasts, times = drawn(rng, 60), rng.integers(0, 3, 60)
+    wider = forecasts.with_gaussian(forecasts.mean, 2 * forecasts.variance)
+    weighted = [
+        GaussianForecasts(forecasts.labels, each.mean, each.variance, weights=times) for each in (forecasts, wider)
+    ]
     rows = np.repeat(np.arange(60), times)
-    found, expected = cal.compare(*weighted), cal.compare(said.rows(rows), wider.rows(rows))
+    found, expected = cal.compare(*weighted), cal.compare(forecasts.rows(rows), wider.rows(rows))
     assert found.difference.value == pytest.approx(expected.difference.value, abs=ROUNDING)
     assert found.difference.interval.high == pytest.approx(expected.difference.interval.high, abs=ROUNDING)
-    light = GaussianForecasts(said.labels, said.mean, said.variance, weights=np.full(60, 1 / 60))
+    light = GaussianForecasts(forecasts.labels, forecasts.mean, forecasts.variance, weights=np.full(60, 1 / 60))
     assert any("weights count rows" in caution for caution in cal.recalibrate(light).fit.cautions)
 
 

@@ -41,12 +41,12 @@ def test_a_tiny_example_by_hand():
     labels, probs = [0, 1, 0, 0, 1], [0.1, 0.4, 0.4, 0.6, 0.9]
     found = decompose(labels, probs, view="binary")
     score = (0.01 + 0.36 + 0.16 + 0.36 + 0.01) / 5
-    mended = (4 / 9 + 1 / 9 + 1 / 9) / 5
+    recalibrated = (4 / 9 + 1 / 9 + 1 / 9) / 5
     assert found.score.value == pytest.approx(score, abs=ROUNDING)
-    assert found.miscalibration == pytest.approx(score - mended, abs=ROUNDING)
+    assert found.miscalibration == pytest.approx(score - recalibrated, abs=ROUNDING)
     assert found.uncertainty == pytest.approx(0.24, abs=ROUNDING)
-    assert found.discrimination == pytest.approx(0.24 - mended, abs=ROUNDING)
-    assert found.refinement == pytest.approx(mended, abs=ROUNDING)
+    assert found.discrimination == pytest.approx(0.24 - recalibrated, abs=ROUNDING)
+    assert found.refinement == pytest.approx(recalibrated, abs=ROUNDING)
     by_log = decompose(labels, probs, score="log")
     assert by_log.refinement == pytest.approx((math.log(3) + 2 * math.log(1.5)) / 5, abs=ROUNDING)
     assert by_log.uncertainty == pytest.approx(-0.4 * math.log(0.4) - 0.6 * math.log(0.6), abs=ROUNDING)
@@ -62,14 +62,14 @@ def test_bins_by_hand():
 @each
 @given(data=st.data())
 def test_the_parts_add_up_and_isotonic_ones_are_not_negative(score, data):
-    said = data.draw(some.events(weighted=True))
-    found = decompose(said.labels, said.probs, score=score, weights=said.weights)
+    predictions = data.draw(some.events(weighted=True))
+    found = decompose(predictions.labels, predictions.probs, score=score, weights=predictions.weights)
     assert min(found.miscalibration, found.discrimination, found.uncertainty) >= -ROUNDING
     if math.isinf(found.score.value):
         assert found.miscalibration == math.inf
     else:
         assert total(found) == pytest.approx(found.score.value, abs=ROUNDING)
-    assert found.score == SCORES[score].score(said.labels, said.probs, weights=said.weights)
+    assert found.score == SCORES[score].score(predictions.labels, predictions.probs, weights=predictions.weights)
     assert Decomposition.from_json(found.to_json()) == found
 
 
@@ -87,16 +87,22 @@ BY = {
 @pytest.mark.parametrize("by", BY.values(), ids=BY)
 @pytest.mark.parametrize("cross_fitted", [False, True])
 def test_the_parts_add_up_whatever_mends(event, several, score, by, cross_fitted):
-    for said, view in ((event, "canonical"), (event, "binary"), (several, "canonical"), (several, "top"), (several, 1)):
-        found = decompose(said, score=score, by=by, cross_fitted=cross_fitted, folds=3, view=view)
+    for predictions, view in (
+        (event, "canonical"),
+        (event, "binary"),
+        (several, "canonical"),
+        (several, "top"),
+        (several, 1),
+    ):
+        found = decompose(predictions, score=score, by=by, cross_fitted=cross_fitted, folds=3, view=view)
         assert total(found) == pytest.approx(found.score.value, abs=ROUNDING)
-        assert found.score.value == pytest.approx(SCORES[score].score(said, view=view).value, abs=ROUNDING)
+        assert found.score.value == pytest.approx(SCORES[score].score(predictions, view=view).value, abs=ROUNDING)
 
 
 def test_a_map_mends_as_it_would_elsewhere(several):
     found = decompose(several, score="log", by="vector")
-    mended = cal.VectorScaling().fit(several).apply(several)
-    assert found.refinement == pytest.approx(cal.log_score(mended).value, abs=ROUNDING)
+    recalibrated = cal.VectorScaling().fit(several).apply(several)
+    assert found.refinement == pytest.approx(cal.log_score(recalibrated).value, abs=ROUNDING)
     rates = np.bincount(several.labels) / several.n
     assert found.uncertainty == pytest.approx(-(rates * np.log(rates)).sum(), abs=ROUNDING)
 
@@ -164,12 +170,19 @@ def test_soft_labels_of_ones_and_zeros_are_labels(several):
 def test_a_decomposition_shows_itself(event):
     found = decompose(event)
     assert repr(found).startswith("Brier score 0.")
-    assert [row[0] for row in found.table.rows] == ["miscalibration", "− discrimination", "+ uncertainty", "= score"]
-    assert sum(row[1] for row in found.table.rows[:3]) == pytest.approx(found.table.rows[3][1], abs=ROUNDING)
+    assert [row[0] for row in found.tables()[0].rows] == [
+        "miscalibration",
+        "− discrimination",
+        "+ uncertainty",
+        "= score",
+    ]
+    assert sum(row[1] for row in found.tables()[0].rows[:3]) == pytest.approx(
+        found.tables()[0].rows[3][1], abs=ROUNDING
+    )
     assert "<table>" in found._repr_html_()
 
 
-def test_what_is_impossible_is_told():
+def test_what_is_impossible_is_refused_with_its_reason():
     found = decompose([1, 0, 1], [0.0, 0.2, 0.7], score="log")
     assert "row 0 gives probability 0" in repr(found)
 
@@ -183,7 +196,7 @@ def test_wrong_arguments_are_refused(event):
         decompose(event, folds=1)
     with pytest.raises(InputError, match="two rows at least to judge one by the others"):
         decompose([1], [0.5], cross_fitted=True)
-    with pytest.raises(InputError, match=r"by must give a finite log score; mended row .* bounded recipe"):
+    with pytest.raises(InputError, match=r"by must give a finite log score; recalibrated row .* bounded recipe"):
         decompose(event, score="log", by=cal.Histogram(EqualMass(200), bounded=False), cross_fitted=True)
     with pytest.raises(InputError, match="'classwise' is many questions"):
         decompose([0, 1], [[0.3, 0.7], [0.2, 0.8]], view="classwise")

@@ -14,7 +14,7 @@ from tolerances import ROUNDING
 
 
 def sampled(rng, n, sharpen=1.0, n_classes=3):
-    """A model that is right when it says softmax(z), and says softmax(sharpen · z)."""
+    """The probabilities are softmax(z), the model predicts softmax(sharpen · z)."""
     z = rng.normal(size=(n, n_classes)) * 1.5
     return Predictions.from_logits((z + rng.gumbel(size=z.shape)).argmax(axis=1), z * sharpen)
 
@@ -37,7 +37,7 @@ def test_a_calibrated_model(rng):
     found = diagnose(sampled(rng, 3000))
     assert found.calibrated is None
     assert found.verdict.startswith("No miscalibration to be seen in 3,000 rows. Mean confidence ")
-    assert "Nothing to repair" in found.advice[0]
+    assert "no miscalibration to repair" in found.advice[0]
 
 
 def test_an_event_is_predicted_too_high_or_too_low(rng):
@@ -55,14 +55,14 @@ def test_errors_that_cancel_have_no_direction():
 
 
 def test_the_numbers_in_the_verdict_are_the_estimates(rng):
-    said = sampled(rng, 500, 2.5)
-    found = diagnose(said)
-    event = said.event()
+    predictions = sampled(rng, 500, 2.5)
+    found = diagnose(predictions)
+    event = predictions.event()
     assert (
         f"Mean confidence {event.probs.mean():.1%}, accuracy {event.outcomes.mean():.1%}".replace("%", " %")
         in found.verdict
     )
-    assert f"ECE {cal.ece(said).value:.4f}" in found.verdict
+    assert f"ECE {cal.ece(predictions).value:.4f}" in found.verdict
 
 
 def test_certain_and_right_is_not_called_miscalibrated():
@@ -92,18 +92,18 @@ def test_what_is_measured(rng):
 
 
 def test_each_estimate_is_the_one_its_function_gives(rng):
-    said = sampled(rng, 400)
-    found = diagnose(said, view="class 1")
-    assert found["ECE"] == cal.ece(said, view="class 1")
-    assert found["mean gap"] == cal.mean_gap(said, view="class 1")
-    assert found["Brier score"] == cal.brier_score(said)
+    predictions = sampled(rng, 400)
+    found = diagnose(predictions, view="class 1")
+    assert found["ECE"] == cal.ece(predictions, view="class 1")
+    assert found["mean gap"] == cal.mean_gap(predictions, view="class 1")
+    assert found["Brier score"] == cal.brier_score(predictions)
     assert found.view == "class 1"
 
 
 def test_the_curve_has_wilson_intervals(rng):
-    said = sampled(rng, 600)
-    found = diagnose(said)
-    table = cal.binned_error(said, bins=cal.EqualMass(15)).parts["bins"]
+    predictions = sampled(rng, 600)
+    found = diagnose(predictions)
+    table = cal.binned_error(predictions, bins=cal.EqualMass(15)).parts["bins"]
     assert np.array_equal(found.curve.x, table.mean_prob)
     assert np.array_equal(found.curve.y, table.label_rate)
     assert found.curve.support.sum() == pytest.approx(1)
@@ -113,31 +113,31 @@ def test_the_curve_has_wilson_intervals(rng):
 
 
 @given(some.predictions())
-def test_any_data_can_be_diagnosed_and_survive_as_json(said):
+def test_any_data_can_be_diagnosed_and_survive_as_json(predictions):
     with np.errstate(all="ignore"):
-        found = diagnose(said.labels, said.probs, weights=said.weights)
+        found = diagnose(predictions.labels, predictions.probs, weights=predictions.weights)
     assert Diagnosis.from_json(found.to_json()) == found
-    assert found.n == said.n
+    assert found.n == predictions.n
     assert len(found.bins) == len(found.curve.x)
     assert not any(np.isnan(estimate.value) for estimate in found.estimates)
 
 
 def test_the_name_is_shown_and_escaped(rng):
     found = diagnose([0, 1], [0.2, 0.7], name="<b>model</b>")
-    assert repr(found).startswith("Diagnosis of <b>model</b> (2 rows, view: binary)")
+    assert repr(found).startswith("<b>model</b>: 2 rows, view: binary\n")
     assert "<b>model" not in found._repr_html_()
 
 
 def test_few_rows_are_reported():
     found = diagnose([0, 1], [0.2, 0.7])
-    assert found.cautions[0] == "2 rows are few: an error of a few points cannot be told from noise"
+    assert found.cautions[0] == "2 rows are few: an error of a few points cannot be distinguished from noise"
     assert len(set(found.cautions)) == len(found.cautions)
 
 
-def test_tables_have_a_row_an_estimate_and_a_row_a_bin(rng):
+def test_tables_have_one_row_per_estimate_and_per_bin(rng):
     found = diagnose(sampled(rng, 300))
     measured, tests, bins = found.tables()
-    assert len(tests.rows) == 9  # eight statistics, and all together
+    assert len(tests.rows) == 9  # eight statistics, and all of them
     assert len(measured.rows) == len(found.estimates)
     assert len(bins.rows) == len(found.bins)
     assert measured.to_text().splitlines()[0] == "Measured"
@@ -166,16 +166,51 @@ def test_shares_are_judged_without_a_test(rng):
     assert found.calibrated is False
 
 
-def test_groups_are_told_or_taken_together():
+def test_groups_are_warned_of_or_taken_as_clusters():
     rng = np.random.default_rng(0)
     groups, q = np.repeat(np.arange(40), 25), rng.random(40)
-    said = Predictions((rng.random(40) < q)[groups], q[groups], groups=groups)
-    assert diagnose(said).cautions[0].startswith("rows of a group are taken as independent: pass cluster='same'")
-    assert not any("of a group" in caution for caution in diagnose(said, cluster=False).cautions)
-    whole = diagnose(said, cluster="same")
-    assert (diagnose(said).calibrated, whole.calibrated) == (False, None)
-    assert "intervals of calibration errors take rows as independent" in whole.cautions[0]
+    predictions = Predictions((rng.random(40) < q)[groups], q[groups], groups=groups)
+    assert diagnose(predictions).cautions[0].startswith("rows of a group are taken as independent: pass cluster='same'")
+    assert not any("of a group" in caution for caution in diagnose(predictions, cluster=False).cautions)
+    clustered = diagnose(predictions, cluster="same")
+    assert (diagnose(predictions).calibrated, clustered.calibrated) == (False, None)
+    assert "intervals of calibration errors take rows as independent" in clustered.cautions[0]
     with pytest.raises(InputError, match="cluster needs groups"):
-        diagnose(said.labels, said.probs, cluster="same")
+        diagnose(predictions.labels, predictions.probs, cluster="same")
     with pytest.raises(InputError, match="cluster cannot be used for forecasts; it is 'same'"):
         diagnose(Predictions.from_gaussian([1.0, 2.0], [1.0, 2.0], [1.0, 1.0]), cluster="same")
+
+
+def rms_gap(predictions):
+    """A third party's estimator, without a view."""
+    return cal.Estimate(
+        "rms_gap", "RMS gap", np.sqrt(np.mean((predictions.probs - predictions.labels) ** 2)), predictions.n
+    )
+
+
+def test_further_measures_join_the_table(rng):
+    p = rng.random(300)
+    predictions = Predictions(rng.random(300) < p, p)
+    plain, found = diagnose(predictions), diagnose(predictions, measures=["MMCE", cal.averaged_two_bin_error, rms_gap])
+    assert found.estimates[:-3] == plain.estimates
+    assert [e.name for e in found.estimates[-3:]] == ["mmce", "averaged_two_bin_error", "rms_gap"]
+    assert found["mmce"] == cal.mmce(predictions)
+    assert found.tables()[0].rows[-1][:2] == ("RMS gap", found["rms_gap"].value)
+    assert found.verdict == plain.verdict
+    assert diagnose(predictions, measures="mmce").estimates[-1] == cal.mmce(predictions)
+    several = sampled(rng, 200)
+    assert diagnose(several, view="class 1", measures=["mmce"])["mmce"] == cal.mmce(several, view="class 1")
+
+
+def test_further_measures_of_forecasts(rng):
+    predictions = Predictions.from_gaussian(rng.normal(size=50), np.zeros(50), np.ones(50))
+    assert diagnose(predictions, measures=[cal.uncertainty_error]).estimates[-1] == cal.uncertainty_error(predictions)
+
+
+def test_measures_that_are_none_are_refused():
+    with pytest.raises(InputError, match=r"measures must be functions or among .*'sweep', .*; 'sweeep' is not"):
+        diagnose([0, 1], [0.2, 0.7], measures=["sweeep"])
+    with pytest.raises(InputError, match="measures must hold names of estimators or functions; it holds 3"):
+        diagnose([0, 1], [0.2, 0.7], measures=[3])
+    with pytest.raises(InputError, match="measures must return an Estimate; len returns a int"):
+        diagnose([0, 1], [0.2, 0.7], measures=[len])

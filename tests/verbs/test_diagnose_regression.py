@@ -30,9 +30,9 @@ def test_a_right_model_passes_and_a_narrow_one_does_not(kind, rng):
 
 
 def test_directions(rng):
-    said = every_kind(rng, 500)["Gaussian"]
-    wide = cal.diagnose(said.with_gaussian(said.mean, 4 * said.variance))
-    high = cal.diagnose(said.with_gaussian(said.mean + 0.5, said.variance))
+    forecasts = every_kind(rng, 500)["Gaussian"]
+    wide = cal.diagnose(forecasts.with_gaussian(forecasts.mean, 4 * forecasts.variance))
+    high = cal.diagnose(forecasts.with_gaussian(forecasts.mean + 0.5, forecasts.variance))
     assert ": too cautious." in wide.verdict
     assert "predicts too high" in high.verdict
 
@@ -58,25 +58,27 @@ def test_the_numbers_are_those_of_the_functions(rng):
     from calibrant.estimate.regression.pit import pit_test
     from calibrant.score import crps
 
-    said = every_kind(rng, 150)["Gaussian"]
-    found = cal.diagnose(said)
-    assert found["ENCE"] == ence(said)
-    assert found["CRPS"] == crps(said)
-    assert found.tests[0] == pit_test(said)
-    assert found["mse"].value == pytest.approx(np.mean((said.labels - said.mean) ** 2))
+    forecasts = every_kind(rng, 150)["Gaussian"]
+    found = cal.diagnose(forecasts)
+    assert found["ENCE"] == ence(forecasts)
+    assert found["CRPS"] == crps(forecasts)
+    assert found.tests[0] == pit_test(forecasts)
+    assert found["mse"].value == pytest.approx(np.mean((forecasts.labels - forecasts.mean) ** 2))
     assert all(p >= test.p_value for p, test in zip(found.adjusted, found.tests, strict=True))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_a_few_rows_are_diagnosed_with_a_caution(n, rng):
-    for kind, said in every_kind(rng, n).items():
-        found = cal.diagnose(said)
-        assert found.cautions[0] == f"{n} rows are few: even a clear error cannot be told from noise", kind
+    for kind, forecasts in every_kind(rng, n).items():
+        found = cal.diagnose(forecasts)
+        assert found.cautions[0] == f"{n} rows are few: even a clear error cannot be distinguished from noise", kind
 
 
 def test_weights_are_taken_as_rows(rng):
-    said = every_kind(rng, 80)["Gaussian"]
-    found = cal.diagnose(GaussianForecasts(said.labels, said.mean, said.variance, weights=rng.integers(0, 3, 80)))
+    forecasts = every_kind(rng, 80)["Gaussian"]
+    found = cal.diagnose(
+        GaussianForecasts(forecasts.labels, forecasts.mean, forecasts.variance, weights=rng.integers(0, 3, 80))
+    )
     assert len(found.tests) == 3  # the SKCE test takes no weights
 
 
@@ -88,18 +90,18 @@ def test_many_rows_take_blocks(rng, monkeypatch):
     assert found["gaussian_skce"].settings["estimator"] == "block"
 
 
-def test_few_samples_are_told(rng):
-    said = SampleForecasts(rng.normal(size=150), rng.normal(size=(150, 8)))
-    assert any("8 samples a row" in caution for caution in cal.diagnose(said).cautions)
+def test_few_samples_are_warned_of(rng):
+    forecasts = SampleForecasts(rng.normal(size=150), rng.normal(size=(150, 8)))
+    assert any("8 samples per row" in caution for caution in cal.diagnose(forecasts).cautions)
 
 
-def test_false_alarms_are_no_more_than_said(rng):
+def test_false_alarms_are_no_more_than_stated(rng):
     alarms = [cal.diagnose(every_kind(rng, 30)["Gaussian"]).calibrated is False for _ in range(150)]
     assert np.mean(alarms) <= 0.05 + STANDARD_ERRORS * math.sqrt(0.05 * 0.95 / 150)
 
 
 def test_what_belongs_to_classes_is_refused(rng):
-    said = every_kind(rng, 20)["Gaussian"]
+    forecasts = every_kind(rng, 20)["Gaussian"]
     for options in ({"view": "top"}, {"weights": np.ones(20)}):
         with pytest.raises(InputError, match="labels are forecasts, which have no views and carry their own data"):
-            cal.diagnose(said, **options)
+            cal.diagnose(forecasts, **options)

@@ -55,7 +55,7 @@ def test_predictions_are_asked_for(data):
         recalibrate(data)
 
 
-def test_weights_that_make_many_rows_look_like_one_are_told(rng):
+def test_weights_that_make_many_rows_look_like_one_are_warned_of(rng):
     p = rng.random(200)
     y = (rng.random(200) < p).astype(int)
     light = cal.recalibrate(cal.Predictions(y, p, weights=np.full(200, 1 / 200)), "platt")

@@ -41,7 +41,7 @@ def test_all_candidates_run(norm):
     found = cal.trust(data, norm=norm, replications=3)
     assert {r.estimator for r in found.rows} == set(CANDIDATES[norm])
     assert all(np.isfinite(r.rmse) for r in found.rows)
-    assert len(found.table().rows) == 8
+    assert len(found.tables()[0].rows) == 8
     assert "RMSE" in repr(found)
     assert "<table" in found._repr_html_()
 

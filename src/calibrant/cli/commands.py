@@ -19,13 +19,12 @@ from calibrant.estimate import ESTIMATORS
 from calibrant.maps import METHODS, REGRESSION_METHODS, CalibrationMap, RegressionMap
 from calibrant.methods import Method as About
 from calibrant.problems import FileError, InputError
-from calibrant.results import SCHEMA
+from calibrant.results import SCHEMA, Answer, estimate_table
 from calibrant.score import FORECAST_SCORES, SCORES
 
 if TYPE_CHECKING:
     from calibrant.predictions import Predictions
     from calibrant.verbs.diagnose import Diagnosis
-    from calibrant.verbs.diagnose_regression import ForecastDiagnosis
 
 FILE = click.Path(path_type=Path)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, and nothing else.")
@@ -138,7 +137,6 @@ def measure(file: Path, measures: tuple[str, ...], view: str, as_json: bool, **c
         )
         return
     from calibrant.cli import screen
-    from calibrant.verbs.diagnose import estimate_table
 
     terminal = screen.terminal()
     terminal.print(source, style="dim")
@@ -333,10 +331,8 @@ def compare(
     else:
         from calibrant.cli import screen
 
-        terminal = screen.terminal()
-        terminal.print(f"{before.name} → {after.name}: {first.n:,} rows", style="bold")
-        terminal.print(source + "\n", style="dim")
-        screen.show_comparison(terminal, found)
+        title = f"{before.name} → {after.name}: {first.n:,} rows"
+        screen.show_answer(screen.terminal(), found, title, source)
     if report is not None:
         repaired = cal.diagnose(second, name=after.name)
         write_report(
@@ -382,12 +378,7 @@ def decompose(file: Path, score: str, by: str, cross_fitted: bool, view: str, as
         return
     from calibrant.cli import screen
 
-    terminal = screen.terminal()
-    terminal.print(f"{file.name}: {predictions.n:,} rows", style="bold")
-    terminal.print(source + "\n", style="dim")
-    terminal.print(found.sentence() + "\n", style="bold")
-    screen.show_table(terminal, found.table, note=False)
-    screen.show_list(terminal, "Caution", found.cautions, "yellow")
+    screen.show_answer(screen.terminal(), found, f"{file.name}: {predictions.n:,} rows", source)
 
 
 @main.command(short_help="See it all on an example.")
@@ -408,14 +399,14 @@ def demo(output: Path | None) -> None:
     terminal = screen.terminal()
     terminal.rule("1  Is it calibrated?  diagnose(test)", align="left")
     before = cal.diagnose(test, name="digits")
-    screen.show_diagnosis(terminal, before)
+    screen.show_answer(terminal, before)
     terminal.rule("2  How is it repaired?  fitted = recalibrate(valid)", align="left")
     fitted = cal.recalibrate(valid)
     screen.show_map(terminal, fitted)
     terminal.rule("3  Did it help?  compare(test, fitted.apply(test))", align="left")
     repaired = fitted.apply(test)
     found = cal.compare(test, repaired)
-    screen.show_comparison(terminal, found)
+    screen.show_answer(terminal, found)
     after = cal.diagnose(repaired, name="digits, repaired")
     terminal.print(f"Afterwards: {after.verdict}\n", style="bold")
     screen.show_reliability(terminal, after)
@@ -467,18 +458,18 @@ def show_next(found: Diagnosis, file: Path, source: str) -> None:
     from calibrant.cli import screen
 
     terminal = screen.terminal()
-    screen.show_diagnosis(terminal, found, source)
+    screen.show_answer(terminal, found, source=source)
     if found.calibrated is False:
         terminal.print(f"Next: calibrant recalibrate VALIDATION_FILE -o map.json; calibrant compare {file} map.json")
 
 
-def write_report(path: Path, source: Path | None, found: Diagnosis | ForecastDiagnosis, **more: Any) -> None:
+def write_report(path: Path, source: Path | None, *answers: Answer, **more: Any) -> None:
     """The report, never over the predictions themselves."""
     from calibrant.report import write
 
     if source is not None and path.exists() and path.samefile(source):
         raise InputError("report", "must not be the file of predictions", f"it is {path}")
-    write(path, found, **more)
+    write(path, *answers, **more)
     click.echo(f"Wrote {path}", err=True)
 
 

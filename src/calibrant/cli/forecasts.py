@@ -61,7 +61,7 @@ def diagnose(file: Path, columns: dict[str, Any], report: Path | None, as_json: 
     else:
         from calibrant.cli import screen
 
-        screen.show_forecasts(screen.terminal(), found, source)
+        screen.show_answer(screen.terminal(), found, source=source)
     if report is not None:
         write_report(report, file, found)
     error = found["pit_error"]

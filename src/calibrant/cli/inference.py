@@ -50,7 +50,7 @@ def trust(
     options: dict[str, Any] = {"norm": int(norm), "replications": replications, "rng": seed, "view": view}
     found = cal.trust(predictions, **options, progress=not as_json)
     if report is not None:
-        write_report(report, file, cal.diagnose(predictions, view=view, name=file.name), answers=[found])
+        write_report(report, file, cal.diagnose(predictions, view=view, name=file.name), found)
     shown(found, file, source, as_json)
 
 
@@ -344,7 +344,7 @@ def shown(found: Any, file: Path | None, source: str, as_json: bool) -> None:
 
     cautions = tuple(re.sub(r"cluster='?(\w+)'?", _as_option, caution) for caution in found.cautions)
     told = found if cautions == found.cautions else replace(found, cautions=cautions)
-    screen.show_answer(screen.terminal(), told, file, source)
+    screen.show_answer(screen.terminal(), told, "" if file is None else file.name, source)
 
 
 def _as_option(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Finished results on a terminal: every table as the result gives it, plain text when piped."""
+"""Finished answers on a terminal: every table as the answer gives it, plain text when piped."""
 
 from __future__ import annotations
 
@@ -15,16 +15,10 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from calibrant.results import Table, number
+from calibrant.results import Answer, Table, number
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from calibrant.maps import CalibrationMap, RegressionMap
-    from calibrant.report.sections import Answer
-    from calibrant.verbs.compare import Comparison
-    from calibrant.verbs.diagnose import Diagnosis
-    from calibrant.verbs.diagnose_regression import ForecastDiagnosis
 
 NUMBER = re.compile(r"[-−+]?[\d,.]+(e[-+]?\d+)?( ?[–…%] ?[-−+\d.,e]*)?|[–-]|nan|inf|")
 """A cell that reads as a number or as a pair of numbers, and so belongs to the right of its column."""
@@ -32,107 +26,81 @@ NUMBER = re.compile(r"[-−+]?[\d,.]+(e[-+]?\d+)?( ?[–…%] ?[-−+\d.,e]*)?|[
 STRIP = 60
 """Characters of the widest reliability strip."""
 
+STYLES = {False: "bold red", None: "bold green", "worse": "bold red", "better": "bold green"}
+"""Of sentences, by what an answer calls calibrated, or by its verdict."""
+
+NOTE_STYLES = {"assumes": "dim", "caution": "yellow", "advice": "cyan"}
+
 
 def terminal() -> Console:
-    """Where results are printed: nothing in a file name or a class is taken as markup."""
+    """Where answers are printed: nothing in a file name or a class is taken as markup."""
     return Console(markup=False, highlight=False, emoji=False)
 
 
-def show_diagnosis(screen: Console, found: Diagnosis, source: str = "") -> None:
-    """Verdict, diagram, tables, cautions, advice."""
-    screen.print(f"{found.name}: {found.n:,} rows, view: {found.view}", style="bold")
+def show_answer(screen: Console, found: Answer, title: str = "", source: str = "") -> None:
+    """The data, the answer in words, its diagram and tables, and its assumptions, warnings and advice.
+
+    Parameters
+    ----------
+    screen
+        Where to print.
+    found
+        Any answer.
+    title
+        Printed above it; the answer's own heading if empty.
+    source
+        Where the data come from.
+    """
+    above = title or found.heading
+    if above:
+        screen.print(above, style="bold")
     if source:
         screen.print(source, style="dim")
-    screen.print()
-    screen.print(found.verdict, style="bold green" if found.calibrated is None else "bold red")
-    screen.print()
-    show_reliability(screen, found)
+    if above or source:
+        screen.print()
+    sentence = found.sentence()
+    verdict = getattr(found, "calibrated", getattr(found, "verdict", ""))
+    screen.print(sentence + "\n", style=STYLES.get(verdict, "bold"))
+    draw = DIAGRAMS.get(type(found).__name__)
+    if draw is not None:
+        draw(screen, found)
     for table in found.tables():
-        show_table(screen, table)
-    show_list(screen, "Caution", found.cautions, "yellow")
-    show_list(screen, "Advice", found.advice, "cyan")
-
-
-def show_forecasts(screen: Console, found: ForecastDiagnosis, source: str = "") -> None:
-    """Verdict, PIT histogram, tables, cautions, advice."""
-    screen.print(f"{found.name}: {found.n:,} rows, {found.forecasts} forecasts", style="bold")
-    if source:
-        screen.print(source, style="dim")
-    screen.print()
-    screen.print(found.verdict, style="bold green" if found.calibrated is None else "bold red")
-    screen.print()
-    show_histogram(screen, found)
-    for table in found.tables():
-        show_table(screen, table)
-    show_list(screen, "Caution", found.cautions, "yellow")
-    show_list(screen, "Advice", found.advice, "cyan")
-
-
-def show_histogram(screen: Console, found: ForecastDiagnosis) -> None:
-    """The PIT histogram, a line for each bar, with the ends of its band."""
-    curve = found.pit
-    width = max(20, min(STRIP, screen.width - 12))
-    scale = (width - 1) / max(float(curve.y.max()), float(curve.high.max()))
-    screen.print("F(y), relative to a flat histogram; between the two │ if calibrated", style="bold")
-    for x, y, low, high in zip(curve.x, curve.y, curve.low, curve.high, strict=True):
-        strip = ["█"] * round(float(y) * scale) + [" "] * width
-        for end in (low, high):
-            strip[round(float(end) * scale)] = "│"
-        agree = "green" if low <= y <= high else "red"
-        screen.print(Text.assemble((f"{x:7.3f}  ", ""), ("".join(strip[:width]).rstrip(), agree)))
-    screen.print()
+        show_table(screen, table, note=table.note not in sentence)
+    for word, texts in found.notes().items():
+        show_list(screen, word.capitalize(), texts, NOTE_STYLES[word])
 
 
 def show_map(screen: Console, fitted: CalibrationMap | RegressionMap) -> None:
-    """What was fitted, on what, and what it leaves alone."""
-    from calibrant.maps import RegressionMap
+    """What was fitted, on what, and what it leaves unchanged.
 
-    rows: list[tuple[Any, ...]] = [("method", fitted.method)]
-    for name, value in fitted.parameters.items():
-        rows.append((name, float(value) if np.ndim(value) == 0 else f"{np.size(value)} numbers"))
-    rows.append(("rows fitted on", f"{fitted.fit.n:,}"))
-    if fitted.fit.loss is not None:
-        rows.append(
-            (f"{'Dawid–Sebastiani' if isinstance(fitted, RegressionMap) else 'log'} score there", fitted.fit.loss)
-        )
-    kept = {"different predictions stay different": fitted.injective}
-    if not isinstance(fitted, RegressionMap):
-        kept |= {"ranking of classes kept": fitted.keeps_ranking, "top class kept": fitted.keeps_accuracy}
-    rows += [(name, "yes" if value else "no") for name, value in kept.items()]
-    show_table(screen, Table("Fitted map", ("", "value"), tuple(rows)))
+    Parameters
+    ----------
+    screen
+        Where to print.
+    fitted
+        The map.
+    """
+    from calibrant.report.sections import map_table
+
+    show_table(screen, map_table(fitted))
     if fitted.fit.choice is not None:
-        screen.print()
         show_table(screen, fitted.fit.choice.table)
         screen.print(f"Chosen: {fitted.fit.choice.reason}", style="bold")
     show_list(screen, "Caution", fitted.fit.cautions, "yellow")
 
 
-def show_comparison(screen: Console, found: Comparison) -> None:
-    """The finding in words and as a table."""
-    style = {"better": "bold green", "worse": "bold red"}.get(found.verdict, "bold")
-    said = found.sentence()
-    screen.print(said, style=style)
-    screen.print()
-    for table in found.tables():
-        show_table(screen, table, note=table.note not in said)
-    show_list(screen, "Caution", found.cautions, "yellow")
-
-
-def show_answer(screen: Console, found: Answer, file: Path | None, source: str) -> None:
-    """Where the data come from, the answer in words, its tables and what to beware of."""
-    if file is not None:
-        screen.print(file.name, style="bold")
-        screen.print(source + "\n", style="dim")
-    said = found.sentence()
-    screen.print(said + "\n", style="bold")
-    for table in found.tables():
-        show_table(screen, table, note=table.note not in said)
-    show_list(screen, "Assumes", getattr(found, "assumptions", ()), "dim")
-    show_list(screen, "Caution", found.cautions, "yellow")
-
-
 def show_table(screen: Console, table: Table, *, note: bool = True) -> None:
-    """A result's table, numbers to the right."""
+    """A table, numbers to the right.
+
+    Parameters
+    ----------
+    screen
+        Where to print.
+    table
+        The table.
+    note
+        Print its note too.
+    """
     grid = Grid(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     texts = table.texts()
     for k, name in enumerate(table.columns):
@@ -156,32 +124,84 @@ def show_list(screen: Console, title: str, texts: tuple[str, ...], style: str) -
         screen.print()
 
 
-def show_reliability(screen: Console, found: Diagnosis) -> None:
-    """A reliability diagram of one line for each bin, on an axis from the lowest to the highest value."""
+def show_reliability(screen: Console, found: Any) -> None:
+    """A reliability diagram with one line per bin, on an axis from the lowest to the highest value.
+
+    Parameters
+    ----------
+    screen
+        Where to print.
+    found
+        A diagnosis.
+    """
     curve = found.curve
     low = np.floor(10 * min(curve.x.min(), curve.low.min())) / 10
     high = np.ceil(10 * max(curve.x.max(), curve.high.max())) / 10
-    width = max(20, min(STRIP, screen.width - 12))
+    width = strip_width(screen)
 
     def cell(value: float) -> int:
         return round(float((value - low) / (high - low)) * (width - 1))
 
-    screen.print("Said │ and happened ●, with its 95% interval ─", style="bold")
+    screen.print("Predicted │ and observed ●, with its 95% interval ─", style="bold")
     ends = number(float(low), 1), number(float(high), 1)
-    screen.print(f"{'said':>7}  {ends[0]}{ends[1]:>{width - len(ends[0])}}", style="dim")
+    screen.print(f"{'mean':>7}  {ends[0]}{ends[1]:>{width - len(ends[0])}}", style="dim")
     for x, y, least, most in zip(curve.x, curve.y, curve.low, curve.high, strict=True):
         strip = [" "] * width
         strip[cell(least) : cell(most) + 1] = "─" * (cell(most) - cell(least) + 1)
         strip[cell(x)] = "│"
         strip[cell(y)] = "●"
-        agree = "green" if least <= x <= most else "red"
-        screen.print(Text.assemble((f"{x:7.3f}  ", ""), ("".join(strip).rstrip(), agree)))
+        show_strip(screen, x, strip, bool(least <= x <= most))
     screen.print()
+
+
+def show_histogram(screen: Console, found: Any) -> None:
+    """The PIT histogram with one line per bar and the ends of its band.
+
+    Parameters
+    ----------
+    screen
+        Where to print.
+    found
+        A diagnosis of forecasts.
+    """
+    curve, width = found.pit, strip_width(screen)
+    scale = (width - 1) / max(float(curve.y.max()), float(curve.high.max()))
+    screen.print("F(y), relative to a flat histogram; between the two │ if calibrated", style="bold")
+    for x, y, low, high in zip(curve.x, curve.y, curve.low, curve.high, strict=True):
+        strip = ["█"] * round(float(y) * scale) + [" "] * width
+        for end in (low, high):
+            strip[round(float(end) * scale)] = "│"
+        show_strip(screen, x, strip[:width], bool(low <= y <= high))
+    screen.print()
+
+
+DIAGRAMS: dict[str, Callable[[Console, Any], None]] = {
+    "Diagnosis": show_reliability,
+    "ForecastDiagnosis": show_histogram,
+}
+"""By the kind of answer."""
+
+
+def strip_width(screen: Console) -> int:
+    """Characters of a diagram that fit on the terminal."""
+    return max(20, min(STRIP, screen.width - 12))
+
+
+def show_strip(screen: Console, value: float, strip: list[str], agrees: bool) -> None:
+    """One line of a diagram, green where the data agree with a calibrated model."""
+    style = "green" if agrees else "red"
+    screen.print(Text.assemble((f"{value:7.3f}  ", ""), ("".join(strip).rstrip(), style)))
 
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on the error stream, where that is a terminal; it leaves nothing behind."""
+    """A progress bar on the error stream, if that is a terminal, removed when done.
+
+    Parameters
+    ----------
+    what
+        What is in progress.
+    """
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:

@@ -100,7 +100,7 @@ class SavedMap(Record, ABC):
     """What maps of every kind share: how they were fitted, parameters by name, a file of their own."""
 
     fit: Fit
-    whole: ClassVar[bool] = True
+    every_field_needed: ClassVar[bool] = True
 
     @property
     @abstractmethod

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice
-from calibrant.plot.axes import fresh_axes
+from calibrant.plot.axes import axes_or_new, labelled, line_with_errors
 from calibrant.problems import InputError
 from calibrant.simulate.bias import Bias
 from calibrant.simulate.grid import BiasGrid
@@ -16,6 +16,13 @@ from calibrant.simulate.grid import BiasGrid
 
 def bias_grid(grid: BiasGrid, *, ax: Any = None) -> Any:
     """A heat map of the bias over sample sizes and numbers of bins; red is too high, blue too low.
+
+    Parameters
+    ----------
+    grid
+        The result of `simulate.bias_grid`.
+    ax
+        The Axes to draw on; new ones if None.
 
     Examples
     --------
@@ -25,7 +32,7 @@ def bias_grid(grid: BiasGrid, *, ax: Any = None) -> Any:
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('bins', 'rows')
     """
-    ax = fresh_axes() if ax is None else ax
+    ax = axes_or_new(ax)
     far = float(np.abs(grid.bias).max()) or 1.0
     ax.imshow(grid.bias, cmap="RdBu_r", vmin=-far, vmax=far, aspect="auto", origin="lower")
     for (row, column), value in np.ndenumerate(grid.bias):
@@ -42,7 +49,16 @@ def bias_grid(grid: BiasGrid, *, ax: Any = None) -> Any:
 def bias_curves(
     rows: Sequence[Bias], *, figure: Literal["rmse", "bias", "mae", "coverage"] = "rmse", ax: Any = None
 ) -> Any:
-    """RMSE, bias, mean distance or coverage over the sample size, one line an estimator, with Monte-Carlo error bars.
+    """RMSE, bias, mean distance or coverage over the sample size, one line per estimator, with Monte-Carlo error bars.
+
+    Parameters
+    ----------
+    rows
+        The result of `simulate.biases`.
+    figure
+        Which figure to draw.
+    ax
+        The Axes to draw on; new ones if None.
 
     Examples
     --------
@@ -56,19 +72,12 @@ def bias_curves(
     shown = [row for row in rows if getattr(row, figure) is not None]
     if not shown:
         raise InputError("rows", f"must hold a {figure}", "there is none to draw")
-    ax = fresh_axes() if ax is None else ax
+    ax = axes_or_new(ax)
     error = "mean_error" if figure == "bias" else f"{figure}_error"
     for name in dict.fromkeys(row.estimator for row in shown):
-        mine = sorted((row for row in shown if row.estimator == name), key=lambda row: row.n)
-        values, errors = ([getattr(row, part) for row in mine] for part in (figure, error))
-        ax.errorbar(
-            [row.n for row in mine], values, errors, label=name, marker="o", markersize=3, capsize=2, linewidth=1
-        )
+        line_with_errors(ax, [row for row in shown if row.estimator == name], "n", figure, error, name)
     ax.set_xscale("log")
     if figure in ("rmse", "mae"):
         ax.set_yscale("log")
     ax.axhline({"bias": 0.0, "coverage": 0.95}.get(figure, np.nan), color="grey", linewidth=0.8, linestyle="--")
-    ax.set_xlabel("rows")
-    ax.set_ylabel({"rmse": "RMSE", "mae": "mean |estimate − truth|"}.get(figure, figure))
-    ax.legend(frameon=False, fontsize=7)
-    return ax
+    return labelled(ax, "rows", {"rmse": "RMSE", "mae": "mean |estimate − truth|"}.get(figure, figure), fontsize=7)

@@ -1,8 +1,6 @@
-"""What a reliability diagram shows, whoever draws it: the points and the histogram of predictions."""
+"""The content of a reliability diagram, in matplotlib and in the report: points and the histogram of predictions."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +14,12 @@ SAME_WIDTH = 1e-9
 
 
 def curve_of(result: Diagnosis | Estimate) -> Curve:
-    """The points to draw; an estimate's bins know no intervals, which are then NaN."""
+    """The points to draw; an estimate's bins have no intervals, which are then NaN."""
     if isinstance(result, Diagnosis):
         return result.curve
-    bins = _bins_of(result)
+    bins = bins_of(result)
     unknown = np.full(len(bins), np.nan)
     return Curve(bins.mean_prob, bins.label_rate, unknown, unknown, bins.weight / bins.weight.sum())
-
-
-def check_drawable(result: Any) -> None:
-    """Only what has bins or a fitted curve can be drawn."""
-    if not isinstance(result, Diagnosis) and fitted_curve(result) is None:
-        _bins_of(result)
 
 
 def fitted_curve(result: Diagnosis | Estimate) -> Curve | None:
@@ -42,35 +34,31 @@ def has_bins(result: Diagnosis | Estimate) -> bool:
 
 
 def bins_of(result: Diagnosis | Estimate) -> BinTable:
-    """The bins behind the points."""
-    return result.bins if isinstance(result, Diagnosis) else _bins_of(result)
+    """The bins behind the points; refused where there are none."""
+    if isinstance(result, Diagnosis):
+        return result.bins
+    bins = result.parts.get("bins") if isinstance(result, Estimate) else None
+    if isinstance(bins, BinTable):
+        return bins
+    found = f"{result.title} has no bins" if isinstance(result, Estimate) else f"it is a {type(result).__name__}"
+    raise InputError("result", "must be a Diagnosis or an Estimate with bins", found, "Pass diagnose(predictions)")
 
 
 def histogram_of(result: Diagnosis | Estimate) -> BinTable:
-    """The bins that show best where predictions lie: equally wide ones of the same view if the result has them."""
-    if not isinstance(result, Diagnosis):
-        return _bins_of(result)
-    for estimate in result.estimates:
-        bins = estimate.parts.get("bins")
-        if isinstance(bins, BinTable) and estimate.settings.get("view") == result.view and _equally_wide(bins):
-            return bins
-    return result.bins
+    """The bins that best show the distribution of predictions: equally wide ones of the same view if there are any."""
+    if isinstance(result, Diagnosis):
+        for estimate in result.estimates:
+            bins = estimate.parts.get("bins")
+            if isinstance(bins, BinTable) and estimate.settings.get("view") == result.view and _equally_wide(bins):
+                return bins
+    return bins_of(result)
 
 
 def bar_heights(bins: BinTable) -> NDArray[np.float64]:
     """Heights in [0, 1] that make the area of each bar its share of the rows, so that unequal bins do not mislead."""
-    width = np.maximum(bins.high - bins.low, SAME_WIDTH)
-    density = bins.weight / width
+    density = bins.weight / np.maximum(bins.high - bins.low, SAME_WIDTH)
     heights: NDArray[np.float64] = density / density.max()
     return heights
-
-
-def _bins_of(estimate: Estimate) -> BinTable:
-    bins = estimate.parts.get("bins") if isinstance(estimate, Estimate) else None
-    if isinstance(bins, BinTable):
-        return bins
-    found = f"{estimate.title} has no bins" if isinstance(estimate, Estimate) else f"it is a {type(estimate).__name__}"
-    raise InputError("result", "must be a Diagnosis or an Estimate with bins", found, "Pass diagnose(predictions)")
 
 
 def _equally_wide(bins: BinTable) -> bool:

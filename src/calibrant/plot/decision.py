@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice
-from calibrant.plot.axes import fresh_axes
+from calibrant.plot.axes import IDEAL, axes_or_new, labelled
 from calibrant.problems import InputError
 from calibrant.results import Curve, Estimate, Line
 
@@ -17,10 +17,20 @@ STYLES = {"model": "-", "repaired": "--", "always": ":"}
 def decision(
     result: Estimate, *, show: Literal["regret", "net benefit"] = "regret", ax: Any = None, label: str | None = None
 ) -> Any:
-    """What does deciding by these predictions cost, for each threshold? Draws a `decision_regret` and returns the Axes.
+    """What does deciding by these predictions cost, per threshold? Draws a `decision_regret` and returns the Axes.
 
-    `regret`: how much repaired decisions would save, with its interval. `net benefit`: what acting on the predictions brings, beside
-    acting on the repaired ones, always and never.
+    Parameters
+    ----------
+    result
+        The estimate of `decision_regret`.
+    show
+        `"regret"`: how much recalibrated decisions would save, with its interval.
+        `"net benefit"`: the net benefit of acting on the predictions, beside acting on
+        the recalibrated ones, always and never.
+    ax
+        The Axes to draw on; new ones if None.
+    label
+        What to call the result in the legend.
 
     Examples
     --------
@@ -28,12 +38,12 @@ def decision(
     >>> from calibrant.plot.decision import decision
     >>> ax = decision(decision_regret([0, 1, 1, 0], [0.1, 0.7, 0.6, 0.4], map="platt"))
     >>> ax.get_xlabel(), ax.get_ylabel()
-    ('threshold', 'regret a row')
+    ('threshold', 'regret per row')
     """
     check_choice("show", show, ("regret", "net benefit"))
     curve = _part(result, "curve", Curve, "decision_regret(…)")
-    ax = fresh_axes() if ax is None else ax
-    ax.axhline(0, color="0.55", linewidth=1, linestyle=(0, (4, 3)))
+    ax = axes_or_new(ax)
+    ax.axhline(0, **IDEAL)
     if show == "regret":
         (line,) = ax.plot(curve.x, curve.y, label=label or result.title)
         if np.isfinite(curve.low).all():
@@ -43,12 +53,20 @@ def decision(
             ax.plot(points.x, points.y, STYLES[name], label=name if label is None else f"{label}, {name}")
         model = result.parts["net_benefit"]["model"].y
         ax.set_ylim(-0.1 * max(model.max(), 0.01), 1.1 * max(model.max(), 0.01))
-    _name(ax, "threshold", "regret a row" if show == "regret" else "net benefit a row")
-    return ax
+    return labelled(ax, "threshold", f"{show} per row")
 
 
 def risk_coverage(result: Estimate, *, ax: Any = None, label: str | None = None) -> Any:
     """How wrong are the most confident answers? Draws a `selective_risk` and returns the Axes.
+
+    Parameters
+    ----------
+    result
+        The estimate of `selective_risk`.
+    ax
+        The Axes to draw on; new ones if None.
+    label
+        What to call the result in the legend.
 
     Examples
     --------
@@ -58,12 +76,11 @@ def risk_coverage(result: Estimate, *, ax: Any = None, label: str | None = None)
     'share answered'
     """
     curve = _part(result, "curve", Line, "selective_risk(…)")
-    ax = fresh_axes() if ax is None else ax
+    ax = axes_or_new(ax)
     ax.plot(curve.x, curve.y, drawstyle="steps-post", label=label or result.title)
-    ax.axhline(result.parts["risk"], color="0.55", linewidth=1, linestyle=(0, (4, 3)))
+    ax.axhline(result.parts["risk"], **IDEAL)
     ax.set_xlim(0, 1)
-    _name(ax, "share answered", "share wrong among them")
-    return ax
+    return labelled(ax, "share answered", "share wrong among them")
 
 
 def _part(result: Any, name: str, wanted: type, advice: str) -> Any:
@@ -72,11 +89,3 @@ def _part(result: Any, name: str, wanted: type, advice: str) -> Any:
         what = result.title if isinstance(result, Estimate) else f"a {type(result).__name__}"
         raise InputError("result", "must hold the curve to draw", f"it is {what}", f"Pass {advice}")
     return part
-
-
-def _name(ax: Any, x: str, y: str) -> None:
-    ax.set_xlabel(x)
-    ax.set_ylabel(y)
-    ax.grid(color="0.92", linewidth=0.8)
-    ax.set_axisbelow(True)
-    ax.legend(frameon=False)

@@ -1,4 +1,4 @@
-"""Draw a watch: how evidence against calibration grew, and since when."""
+"""Draw a monitor: how evidence against calibration grew, and since when."""
 
 from __future__ import annotations
 
@@ -8,15 +8,26 @@ import numpy as np
 
 from calibrant.inputs import check_level
 from calibrant.monitor.monitor import Monitor
-from calibrant.plot.axes import fresh_axes
+from calibrant.plot.axes import IDEAL, axes_or_new, labelled
 from calibrant.problems import InputError
 
 LEAST, MOST = 1e-3, 1e12
-"""Where drawn evidence is cut off: below it says nothing, above nothing more."""
+"""Where drawn evidence is cut off: less is no evidence, and more would not be stronger in practice."""
 
 
 def evidence(monitor: Monitor, *, ax: Any = None, level: float = 0.05, label: str | None = None) -> Any:
-    """The e-value over the rows seen, with the line at which there is an alarm, and the time since when. Returns the Axes.
+    """The e-value over the rows seen, with the alarm line and the estimated time of the change. Returns the Axes.
+
+    Parameters
+    ----------
+    monitor
+        A monitor that has seen rows.
+    ax
+        The Axes to draw on; new ones if None.
+    level
+        Probability of a false alarm.
+    label
+        What to call the monitor in the legend.
 
     Examples
     --------
@@ -28,10 +39,10 @@ def evidence(monitor: Monitor, *, ax: Any = None, level: float = 0.05, label: st
     if not isinstance(monitor, Monitor):
         raise InputError("monitor", "must be a Monitor", f"it is a {type(monitor).__name__}")
     limit = 1 / check_level(level)
-    ax = fresh_axes() if ax is None else ax
+    ax = axes_or_new(ax)
     course, since = monitor.course(), monitor.since(level)
     (line,) = ax.plot(course.x, np.clip(course.y, LEAST, MOST), label=label or "evidence against calibration")
-    ax.axhline(limit, color="0.55", linewidth=1, linestyle=(0, (4, 3)), label=f"alarm: wrong in {level:.2g} of streams")
+    ax.axhline(limit, **IDEAL, label=f"alarm: wrong in {level:.2g} of streams")
     if since is not None:
         ax.axvspan(since.earliest, since.latest, color=line.get_color(), alpha=0.15, linewidth=0)
         mark = "" if since.mark is None else f" ({since.mark})"
@@ -40,7 +51,4 @@ def evidence(monitor: Monitor, *, ax: Any = None, level: float = 0.05, label: st
     ax.set_yscale("log")
     ax.set_ylim(min(0.5, LEAST * 10, float(np.clip(course.y, LEAST, MOST).min())), None)
     ax.set_ylim(top=max(ax.get_ylim()[1], 2 * limit))
-    ax.set_xlabel("rows")
-    ax.set_ylabel("e-value")
-    ax.legend(loc="upper left", frameon=False)
-    return ax
+    return labelled(ax, "rows", "e-value", loc="upper left")

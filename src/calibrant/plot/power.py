@@ -1,4 +1,4 @@
-"""Draw what rows can show: power and width over their number, and how often estimators miss."""
+"""Draw what a number of rows can show: power and interval width, and how often estimators miss."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ from itertools import product
 from typing import Any, Literal
 
 from calibrant.inputs import check_choice
-from calibrant.plot.axes import fresh_axes
+from calibrant.plot.axes import IDEAL, axes_or_new, labelled, line_with_errors
 from calibrant.problems import InputError
 from calibrant.simulate.power import Detection
 from calibrant.verbs.planning.plan import Plan
 
-DASHED = (0, (4, 3))
-
 
 def power_curve(result: Plan, *, ax: Any = None, label: str | None = None) -> Any:
-    """Power or width over the rows, or power over the error, with what was simulated as points. Returns the Axes.
+    """Power or width over the rows, or power over the error, with simulated values as points. Returns the Axes.
+
+    Parameters
+    ----------
+    result
+        The result of `plan`.
+    ax
+        The Axes to draw on; new ones if None.
+    label
+        What to call the result in the legend.
 
     Examples
     --------
@@ -28,38 +35,36 @@ def power_curve(result: Plan, *, ax: Any = None, label: str | None = None) -> An
     """
     if not isinstance(result, Plan):
         raise InputError("result", "must be a Plan", f"it is a {type(result).__name__}", "Pass plan(…)")
-    ax = fresh_axes() if ax is None else ax
+    ax = axes_or_new(ax)
     x, y = result.axes
     (line,) = ax.plot(result.curve.x, result.curve.y, label=label or f"{result.title}, by formula")
     at = result.n if x == "rows" else result.detectable if result.error is None else result.error
     ax.plot([at], [result.reached], "o", color=line.get_color(), markersize=5)
     if result.power is not None:
-        ax.axhline(result.power, color="0.55", linewidth=1, linestyle=DASHED)
+        ax.axhline(result.power, **IDEAL)
         ax.set_ylim(0, 1.02)
     if result.check is not None:
-        where = result.check.sizes if x == "rows" else [at]
-        ax.errorbar(
-            where,
-            result.check.simulated,
-            result.check.errors,
-            fmt="s",
-            color="0.3",
-            markersize=4,
-            capsize=2,
-            label="simulated",
-        )
+        where, style = result.check.sizes if x == "rows" else [at], {"color": "0.3", "markersize": 4, "capsize": 2}
+        ax.errorbar(where, result.check.simulated, result.check.errors, fmt="s", label="simulated", **style)
     if x == "rows":
         ax.set_xscale("log")
-    ax.set_xlabel(x)
-    ax.set_ylabel(y)
-    ax.legend(frameon=False)
-    return ax
+    return labelled(ax, x, y)
 
 
 def miss_rates(rows: Sequence[Detection], *, over: Literal["n", "true_error", "true_rms"] = "n", ax: Any = None) -> Any:
-    """How often estimators miss, over the rows or over the true error, with Monte-Carlo error bars. Returns the Axes.
+    """How often estimators miss a true error, with Monte-Carlo error bars. Returns the Axes.
 
-    One line for each estimator and each of the other: errors if over the rows, sizes if over the error.
+    There is one line per estimator and per value of the other variable: per error if
+    drawn over the rows, per size if over the error.
+
+    Parameters
+    ----------
+    rows
+        The result of `simulate.detections`.
+    over
+        The x axis: the number of rows, or the true error, as mean or RMS.
+    ax
+        The Axes to draw on; new ones if None.
 
     Examples
     --------
@@ -73,30 +78,17 @@ def miss_rates(rows: Sequence[Detection], *, over: Literal["n", "true_error", "t
     check_choice("over", over, ("n", "true_error", "true_rms"))
     if not rows:
         raise InputError("rows", "must hold a Detection", "it is empty")
-    ax = fresh_axes() if ax is None else ax
+    ax = axes_or_new(ax)
     other = "true_rms" if over == "n" else "n"
     names, kinds = (sorted({getattr(row, part) for row in rows}) for part in ("estimator", other))
     for name, value in product(names, kinds):
-        mine = sorted(
-            (row for row in rows if row.estimator == name and getattr(row, other) == value),
-            key=lambda row: getattr(row, over),
-        )
+        mine = [row for row in rows if row.estimator == name and getattr(row, other) == value]
         if mine:
-            told = f", RMS {value:.3f}" if over == "n" else f", n = {value:,}"
-            ax.errorbar(
-                [getattr(row, over) for row in mine],
-                [row.miss_rate for row in mine],
-                [row.miss_error for row in mine],
-                label=name + (told if len(kinds) > 1 else ""),
-                marker="o",
-                markersize=3,
-                capsize=2,
-                linewidth=1,
-            )
+            which = f", RMS {value:.3f}" if over == "n" else f", n = {value:,}"
+            label = name + (which if len(kinds) > 1 else "")
+            line_with_errors(ax, mine, over, "miss_rate", "miss_error", label)
     if over == "n":
         ax.set_xscale("log")
     ax.set_ylim(-0.02, 1.02)
-    ax.set_xlabel({"n": "rows", "true_error": "true error", "true_rms": "true error, RMS"}[over])
-    ax.set_ylabel(f"missed, with {rows[0].alarms:.0%} false alarms")
-    ax.legend(frameon=False, fontsize=7)
-    return ax
+    x = {"n": "rows", "true_error": "true error", "true_rms": "true error, RMS"}[over]
+    return labelled(ax, x, f"missed, with {rows[0].alarms:.0%} false alarms", fontsize=7)

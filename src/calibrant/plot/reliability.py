@@ -1,15 +1,16 @@
-"""The reliability diagram: what was predicted against what happened."""
+"""The reliability diagram: predicted against observed."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from calibrant.infer import Band, band_of_bins
 from calibrant.inputs import check_choice
-from calibrant.plot.axes import fresh_axes
-from calibrant.plot.content import bar_heights, bins_of, check_drawable, curve_of, fitted_curve, has_bins, histogram_of
+from calibrant.plot.axes import IDEAL, axes_or_new, labelled
+from calibrant.plot.content import bar_heights, bins_of, curve_of, fitted_curve, has_bins, histogram_of
 from calibrant.results import BinTable, Curve, Estimate
 from calibrant.verbs.diagnose import Diagnosis
 
@@ -26,6 +27,9 @@ TICKS = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
 POINT_AREA, LEAST_AREA = 36.0, 8.0
 """Area in square points of a point that holds the average share of the rows, and of the smallest that can be seen."""
 
+DOT = {"edgecolors": "white", "linewidths": 0.6}
+"""A thin rim separates points that overlap."""
+
 
 def reliability(
     result: Diagnosis | Estimate,
@@ -38,20 +42,39 @@ def reliability(
     color: Any = None,
     histogram: bool = True,
 ) -> Any:
-    """Does what was predicted happen as often as predicted? Draws it and returns the Axes.
+    """Do events happen as often as predicted? Draws the diagram and returns the Axes.
 
-    `points`: each is a bin, its mean prediction and how often the event happened, with an interval if the result knows one, and
-    an area that grows with its share of the rows. `curve`: a fitted map, such as that of `fitted_error`, with its band if it
-    has one. `bars`: a flat roof over each bin. `tilted`: a roof of slope one, which shows each prediction moved as binned ECE
-    measures it: the gap between roof and diagonal is the error, bin by bin. `auto` draws what the result holds.
+    Below the diagonal the model predicts too high. The strip along the bottom is the
+    histogram of predictions, scaled to its highest bar. Call it twice on the same `ax`
+    to overlay two results.
 
-    `band`: `confidence` shows the intervals that the result knows, around its points. `consistency` is drawn around the diagonal:
-    where a calibrated model's points would lie. `simultaneous` holds the whole true curve, if it rises. Both are made of the
-    result's bins; a `Band` made of the rows, such as that of `simultaneous_band`, may be passed instead.
-
-    Below the diagonal the model predicts too high. The strip along the bottom is the histogram of predictions, whose highest
-    bar fills it. `scale="logit"` stretches both axes near 0 and 1, and has no strip. Call it twice on the same `ax` to overlay
-    two results.
+    Parameters
+    ----------
+    result
+        A diagnosis, or an estimate with bins or a fitted curve.
+    style
+        `"points"`: one per bin, its mean prediction and observed frequency, with an
+        interval if the result has one, and an area that grows with its share of the
+        rows. `"curve"`: a fitted map, such as that of `fitted_error`, with its band if it
+        has one. `"bars"`: a flat roof over each bin. `"tilted"`: a roof of slope one,
+        which shows each prediction moved as binned ECE measures it: the gap between roof
+        and diagonal is the error per bin. `"auto"` draws what the result holds.
+    scale
+        `"logit"` stretches both axes near 0 and 1, and has no strip.
+    band
+        `"confidence"` shows the result's own intervals, around its points.
+        `"consistency"` is drawn around the diagonal: where a calibrated model's points
+        would lie. `"simultaneous"` holds the complete true curve, if it rises. Both are
+        made of the result's bins; a `Band` made of the rows, such as that of
+        `simultaneous_band`, may be passed instead.
+    ax
+        The Axes to draw on; new ones if None.
+    label
+        What to call the result in the legend; its name or title if None.
+    color
+        Of points, lines and bars.
+    histogram
+        Draw the strip.
 
     Examples
     --------
@@ -65,37 +88,36 @@ def reliability(
     check_choice("scale", scale, ("probability", "logit"))
     if not isinstance(band, Band) and band is not None:
         check_choice("band", band, ("confidence", "consistency", "simultaneous"))
-    check_drawable(result)
     fitted = fitted_curve(result)
+    if fitted is None:
+        bins_of(result)  # refuses what cannot be drawn before there are axes
     if style == "auto":
         style = "points" if fitted is None else "curve"
     strip = histogram and scale == "probability" and has_bins(result)
-    ax = fresh_axes() if ax is None else ax
-    _draw_frame(ax, strip, scale)
+    ax, limits = axes_or_new(ax), (0.0, 1.0) if scale == "probability" else (FAR, 1 - FAR)
+    _draw_frame(ax, strip, limits, scale)
     name = label or (result.name if isinstance(result, Diagnosis) else result.title)
     if style == "points":
-        used = _draw_points(ax, curve_of(result), name, color, scale, intervals=band == "confidence")
+        used = _draw_points(ax, _shown(curve_of(result), limits), name, color, intervals=band == "confidence")
     elif style == "curve":
-        used = _draw_curve(ax, curve_of(result) if fitted is None else fitted, name, color, scale)
+        used = _draw_curve(ax, _shown(fitted or curve_of(result), limits), name, color)
     else:
-        used = _draw_roofs(ax, bins_of(result), name, color, scale, slope=style == "tilted")
+        used = _draw_roofs(ax, bins_of(result), name, color, limits, slope=style == "tilted")
     if isinstance(band, Band) or band in ("consistency", "simultaneous"):
-        _draw_band(ax, band if isinstance(band, Band) else band_of_bins(bins_of(result), band), used, scale)
+        _draw_band(ax, band if isinstance(band, Band) else band_of_bins(bins_of(result), band), used, limits)
     if strip:
-        _draw_histogram(ax, histogram_of(result), used)
+        bins = histogram_of(result)
+        _draw_strip(ax, bins.low, bins.high - bins.low, bar_heights(bins), used)
     elif histogram and fitted is not None and scale == "probability":
-        _draw_support(ax, fitted, used)
-    ax.legend(loc="upper left", frameon=False)
-    return ax
+        shares, edges = np.histogram(fitted.x, np.linspace(0, 1, 31), weights=fitted.support)
+        _draw_strip(ax, edges[:-1], np.diff(edges), shares / shares.max(), used)
+    return labelled(ax, "predicted probability", "observed frequency", loc="upper left")
 
 
-def _draw_frame(ax: Any, histogram: bool, scale: str) -> None:
-    """The unit square with its diagonal, room for the histogram, and words on the axes."""
+def _draw_frame(ax: Any, histogram: bool, limits: tuple[float, float], scale: str) -> None:
+    """The unit square with its diagonal, ticks, and space for the histogram."""
     if not any(line.get_gid() == DIAGONAL for line in ax.lines):
-        ends = [0, 1] if scale == "probability" else [FAR, 1 - FAR]
-        ax.plot(ends, ends, color="0.55", linewidth=1, linestyle=(0, (4, 3)), gid=DIAGONAL, zorder=1)
-        ax.grid(color="0.92", linewidth=0.8)
-        ax.set_axisbelow(True)
+        ax.plot(limits, limits, **IDEAL, gid=DIAGONAL)
     if scale == "logit":
         ax.set_xscale("logit")
         ax.set_yscale("logit")
@@ -109,73 +131,59 @@ def _draw_frame(ax: Any, histogram: bool, scale: str) -> None:
         ax.set_xticks(np.linspace(0, 1, 6))
         ax.set_yticks(np.linspace(0, 1, 6))
     ax.set_aspect("equal")
-    ax.set_xlabel("predicted probability")
-    ax.set_ylabel("observed frequency")
 
 
-def _shown(values: Any, scale: str) -> Any:
-    """Within what a logit axis can show."""
-    return values if scale == "probability" else np.clip(values, FAR, 1 - FAR)
+def _shown(curve: Curve, limits: tuple[float, float]) -> Curve:
+    """The curve within the limits of the axes."""
+    return replace(curve, **{name: np.clip(getattr(curve, name), *limits) for name in ("x", "y", "low", "high")})
 
 
-def _draw_band(ax: Any, band: Band, color: Any, scale: str) -> None:
+def _draw_band(ax: Any, band: Band, color: Any, limits: tuple[float, float]) -> None:
     """Around the diagonal in grey, around the curve in its colour."""
-    curve, around = band.curve(), "0.5" if band.method == "consistency" else color
-    low, high = _shown(curve.low, scale), _shown(curve.high, scale)
-    words = f"{band.method} band, {band.level:.0%}".replace("%", " %")
-    ax.fill_between(_shown(curve.x, scale), low, high, color=around, alpha=0.18, linewidth=0, zorder=1, label=words)
+    curve, around = _shown(band.curve(), limits), "0.5" if band.method == "consistency" else color
+    label = f"{band.method} band, {band.level:.0%}".replace("%", " %")
+    ax.fill_between(curve.x, curve.low, curve.high, color=around, alpha=0.18, linewidth=0, zorder=1, label=label)
 
 
-def _draw_points(ax: Any, curve: Curve, label: str, color: Any, scale: str, intervals: bool) -> Any:
+def _draw_points(ax: Any, curve: Curve, label: str, color: Any, intervals: bool) -> Any:
     """Points, their line, intervals and the gap to the diagonal; returns the colour that was used."""
-    x, y = _shown(curve.x, scale), _shown(curve.y, scale)
-    (line,) = ax.plot(x, y, color=color, linewidth=1.4, label=label, zorder=3)
+    (line,) = ax.plot(curve.x, curve.y, color=color, linewidth=1.4, label=label, zorder=3)
     used = line.get_color()
-    ax.fill_between(x, y, x, color=used, alpha=0.14, linewidth=0, zorder=1)
+    ax.fill_between(curve.x, curve.y, curve.x, color=used, alpha=0.14, linewidth=0, zorder=1)
     if intervals:
-        low, high = _shown(curve.low, scale), _shown(curve.high, scale)
-        ax.vlines(x, low, high, color=used, alpha=0.5, linewidth=1.2, zorder=2)
+        ax.vlines(curve.x, curve.low, curve.high, color=used, alpha=0.5, linewidth=1.2, zorder=2)
     areas = np.maximum(POINT_AREA * curve.support * len(curve.support), LEAST_AREA)
-    ax.scatter(x, y, s=areas, color=used, edgecolors="white", linewidths=0.6, zorder=4)
+    ax.scatter(curve.x, curve.y, s=areas, color=used, zorder=4, **DOT)
     return used
 
 
-def _draw_curve(ax: Any, curve: Curve, label: str, color: Any, scale: str) -> Any:
+def _draw_curve(ax: Any, curve: Curve, label: str, color: Any) -> Any:
     """A line, and its band or the gap to the diagonal; returns the colour that was used."""
-    x, y = _shown(curve.x, scale), _shown(curve.y, scale)
-    (line,) = ax.plot(x, y, color=color, linewidth=1.6, label=label, zorder=3)
+    (line,) = ax.plot(curve.x, curve.y, color=color, linewidth=1.6, label=label, zorder=3)
     used = line.get_color()
     banded = np.isfinite(curve.low).all()
-    low, high = (_shown(curve.low, scale), _shown(curve.high, scale)) if banded else (x, y)
-    ax.fill_between(x, low, high, color=used, alpha=0.22 if banded else 0.14, linewidth=0, zorder=2)
+    low, high, alpha = (curve.low, curve.high, 0.22) if banded else (curve.x, curve.y, 0.14)
+    ax.fill_between(curve.x, low, high, color=used, alpha=alpha, linewidth=0, zorder=2)
     return used
 
 
-def _draw_roofs(ax: Any, bins: BinTable, label: str, color: Any, scale: str, slope: bool) -> Any:
+def _draw_roofs(ax: Any, bins: BinTable, label: str, color: Any, limits: tuple[float, float], slope: bool) -> Any:
     """A bar to the observed rate over each bin, its roof flat or of slope one through (p̄, ȳ); returns the colour."""
-    (marker,) = ax.plot(
-        _shown(bins.mean_prob, scale), _shown(bins.label_rate, scale), "o", color=color, markersize=4, label=label, zorder=4
-    )  # fmt: skip
+    means, rates = np.clip(bins.mean_prob, *limits), np.clip(bins.label_rate, *limits)
+    (marker,) = ax.plot(means, rates, "o", color=color, markersize=4, label=label, zorder=4)
     used = marker.get_color()
     for low, high, p, y in zip(bins.low, bins.high, bins.mean_prob, bins.label_rate, strict=True):
-        x = _shown(np.linspace(low, high, 60), scale)
-        roof = _shown(np.clip(y + slope * (x - p), 0, 1), scale)
-        ax.fill_between(x, roof, _shown(np.zeros_like(x), scale), color=used, alpha=0.16, linewidth=0, zorder=1)
+        x = np.clip(np.linspace(low, high, 60), *limits)
+        roof = np.clip(y + slope * (x - p), *limits)
+        ax.fill_between(x, roof, limits[0], color=used, alpha=0.16, linewidth=0, zorder=1)
         ax.fill_between(x, roof, x, color="tab:red", alpha=0.22, linewidth=0, zorder=2)
         ax.plot(x, roof, color=used, linewidth=1.6, zorder=3)
     return used
 
 
-def _draw_support(ax: Any, curve: Curve, color: Any) -> None:
-    """Where the rows are, from the shares around the curve's points."""
-    counts, edges = np.histogram(curve.x, np.linspace(0, 1, 31), weights=curve.support)
-    heights = STRIP_HEIGHT * counts / counts.max()
+def _draw_strip(ax: Any, left: Any, widths: Any, heights: Any, color: Any) -> None:
+    """The histogram of predictions below 0."""
     ax.set_ylim(STRIP_FLOOR, ax.get_ylim()[1])
-    ax.bar(edges[:-1], heights, np.diff(edges), STRIP_FLOOR, align="edge", color=color, alpha=0.35, linewidth=0)
-    ax.axhline(0, color="0.8", linewidth=0.8, zorder=1)
-
-
-def _draw_histogram(ax: Any, bins: BinTable, color: Any) -> None:
-    heights = STRIP_HEIGHT * bar_heights(bins)
-    ax.bar(bins.low, heights, bins.high - bins.low, STRIP_FLOOR, align="edge", color=color, alpha=0.35, linewidth=0)
+    options = {"align": "edge", "color": color, "alpha": 0.35, "linewidth": 0}
+    ax.bar(left, STRIP_HEIGHT * heights, widths, STRIP_FLOOR, **options)
     ax.axhline(0, color="0.8", linewidth=0.8, zorder=1)

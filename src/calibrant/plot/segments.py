@@ -1,12 +1,12 @@
-"""The forest of an audit: the gap of every segment with its interval, worst first."""
+"""The forest plot of an audit: the gap of every segment with its interval, worst first."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from calibrant.inputs import check_count
-from calibrant.plot.axes import fresh_axes
-from calibrant.plot.reliability import LEAST_AREA, POINT_AREA
+from calibrant.plot.axes import axes_or_new
+from calibrant.plot.reliability import DOT, LEAST_AREA, POINT_AREA
 from calibrant.problems import InputError
 from calibrant.results import number
 from calibrant.verbs.auditing.audited import Audit
@@ -18,20 +18,29 @@ COLORS = {
     "no error seen": "0.45",
     "too few rows": "0.75",
 }
-"""Of the verdicts: loud where something was found, pale where nothing could be."""
+"""Of the verdicts: strong where an error was found, pale where none could be."""
 
 MOST_AREA = 16
-"""The largest point is so many times the usual one at most."""
+"""The largest point has at most this many times the usual area."""
 
 INCHES = 0.27
 """Height of a line."""
 
 
 def segments(audit: Audit, *, most: int = 20, ax: Any = None) -> Any:
-    """Where is it wrong? One line a segment, worst first: its gap, the interval that holds for all at once, and the verdict.
+    """Where is it wrong? One line per segment, worst first: its gap, the simultaneous interval, and the verdict.
 
-    Right of 0 the model predicts too high. The grey strip is the margin: errors within it do not matter. A point's area grows with the
-    rows of its segment. `most` segments are drawn.
+    Right of 0 the model predicts too high. The grey strip is the margin: errors within
+    it do not matter. A point's area grows with the rows of its segment.
+
+    Parameters
+    ----------
+    audit
+        The result of `audit`.
+    most
+        How many segments to draw.
+    ax
+        The Axes to draw on; new ones if None.
 
     Examples
     --------
@@ -47,7 +56,7 @@ def segments(audit: Audit, *, most: int = 20, ax: Any = None) -> Any:
     if not isinstance(audit, Audit):
         raise InputError("audit", "must be an Audit", f"it is a {type(audit).__name__}", "Pass audit(predictions, …)")
     shown = audit.segments[: check_count(most, "most")]
-    ax = fresh_axes((9, 1.2 + INCHES * len(shown))) if ax is None else ax
+    ax = axes_or_new(ax, (9, 1.2 + INCHES * len(shown)))
     ax.axvspan(-audit.margin, audit.margin, color="0.94", linewidth=0, zorder=0)
     ax.axvline(0, color="0.55", linewidth=1, zorder=1)
     usual = sum(s.n for s in shown) / len(shown)
@@ -55,9 +64,7 @@ def segments(audit: Audit, *, most: int = 20, ax: Any = None) -> Any:
         color = COLORS[segment.verdict]
         area = POINT_AREA * min(segment.n / usual, MOST_AREA)
         ax.hlines(line, segment.interval.low, segment.interval.high, color=color, linewidth=1.6, zorder=2)
-        ax.scatter(
-            [segment.gap], [line], s=max(area, LEAST_AREA), color=color, edgecolors="white", linewidths=0.6, zorder=3
-        )
+        ax.scatter([segment.gap], [line], s=max(area, LEAST_AREA), color=color, zorder=3, **DOT)
         words = f"{segment.verdict}, p = {number(segment.adjusted)}"
         ax.text(1.01, line, words, transform=ax.get_yaxis_transform(), va="center", fontsize="small", color=color)
     ax.set_yticks(range(len(shown)), [f"{s.name}  ({s.n:,})" for s in shown])

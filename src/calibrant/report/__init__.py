@@ -1,6 +1,6 @@
-"""Word and draw finished results as one file: HTML for people, JSON for machines."""
+"""Finished answers as one file: HTML for people, JSON for machines."""
 
 from calibrant.report.page import page
-from calibrant.report.write import write
+from calibrant.report.write import save, write
 
-__all__ = ["page", "write"]
+__all__ = ["page", "save", "write"]

@@ -6,13 +6,33 @@ from html import escape
 
 
 def tag(name: str, content: str = "", **attributes: str | float) -> str:
-    """An element. `content` is finished markup; attribute values are escaped; `class_` is class, `_` elsewhere is `-`."""
+    """An element.
+
+    Parameters
+    ----------
+    name
+        The element's name.
+    content
+        Finished markup.
+    **attributes
+        Values are escaped; `class_` is class, `_` elsewhere is `-`.
+    """
     written = "".join(f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items())
     return f"<{name}{written}>{content}</{name}>"
 
 
 def words(name: str, text: str, **attributes: str | float) -> str:
-    """An element that holds plain text, escaped."""
+    """An element that holds plain text, escaped.
+
+    Parameters
+    ----------
+    name
+        The element's name.
+    text
+        Plain text.
+    **attributes
+        As in `tag`.
+    """
     return tag(name, escape(text), **attributes)
 
 

@@ -1,21 +1,20 @@
-"""The parts that every page has, whatever it reports on."""
+"""The parts of a page: documents around their content, answers, tables, figures and lists."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from html import escape
-from typing import Any, Protocol
+from importlib.resources import files
+from typing import Any
 
 import numpy as np
 
 import calibrant
 from calibrant.maps import CalibrationMap, RegressionMap
 from calibrant.report.markup import tag, words
-from calibrant.report.style import STYLE
-from calibrant.results import Table, number
-from calibrant.verbs.compare import Comparison
+from calibrant.results import Answer, Table, number
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """Even if some text slipped through, a browser would run nothing and fetch nothing."""
@@ -24,70 +23,54 @@ SHORT = 8
 """Parameters of at most this many numbers are written out."""
 
 NUMERIC = re.compile(r"(?=.*\d|[–-]?$)[\d\s.,+\-−–…%e]*")
-"""Numbers, intervals and percentages, dashes and nothing: a column of these is set right."""
-
-STATES = {False: "bad", True: "fine", None: "open"}
-"""The mark beside the verdict; where data show no error that is not yet good news."""
+"""Numbers, intervals and percentages, dashes and nothing: a column of these is aligned right."""
 
 
-def document(title: str, main: str, style: str = "") -> str:
-    """A whole page around its content."""
+def document(title: str, main: str) -> str:
+    """A complete page around its content.
+
+    Parameters
+    ----------
+    title
+        The title of the window.
+    main
+        Finished markup.
+    """
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    lines = [
-        "<!DOCTYPE html>",
-        '<html lang="en">',
-        "<head>",
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        words("title", title),
-        tag("style", STYLE + style),
-        "</head>",
-        "<body>",
-        main,
-        words("footer", f"Written by calibrant {calibrant.__version__} on {written}."),
-        "</body>",
-        "</html>",
-    ]
-    return "\n".join(lines) + "\n"
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+{words("title", title)}
+{tag("style", files(__package__).joinpath("style.css").read_text(encoding="utf-8"))}
+</head>
+<body>
+{tag("main", main)}
+{words("footer", f"Written by calibrant {calibrant.__version__} on {written}.")}
+</body>
+</html>
+"""
 
 
-class Finding(Protocol):
-    """What a verdict is written from."""
+def answer_section(answer: Answer, figures: str = "") -> str:
+    """A question, its answer in words, its figures and tables, and its warnings and advice.
 
-    @property
-    def verdict(self) -> str: ...
-    @property
-    def calibrated(self) -> bool | None: ...
-
-
-class Answer(Protocol):
-    """An answer to a question of its own: a sentence and its tables."""
-
-    @property
-    def question(self) -> str: ...
-    @property
-    def cautions(self) -> tuple[str, ...]: ...
-    def sentence(self) -> str: ...
-    def tables(self) -> tuple[Table, ...]: ...
-    def to_dict(self) -> dict[str, Any]: ...
-
-
-def answer_section(answer: Answer) -> str:
-    """A question, its answer in words, the tables behind it and what to beware of."""
+    Parameters
+    ----------
+    answer
+        Any answer.
+    figures
+        Finished markup between the sentence and the tables.
+    """
+    heading = words("p", answer.heading, class_="quiet") if answer.heading else ""
     sentence = answer.sentence()
-    drawn = words("h2", answer.question) + words("p", sentence)
-    drawn += "".join(table_section(table, said=sentence) for table in answer.tables())
-    return drawn + "".join(words("p", f"Caution: {caution}", class_="note") for caution in answer.cautions)
-
-
-def verdict_block(diagnosis: Finding, when: str) -> str:
-    """The finding in large letters, the numbers behind it below."""
-    finding, _, numbers = diagnosis.verdict.partition(". ")
-    drawn = words("small", when) if when else ""
-    drawn += words("strong", finding.rstrip(".") + ".")
-    drawn += words("p", numbers) if numbers else ""
-    return tag("div", drawn, class_=f"verdict {STATES[diagnosis.calibrated]}")
+    lines = "".join(words("p", line) for line in sentence.splitlines())
+    tables = "".join(table_section(table, sentence) for table in answer.tables())
+    notes = [f"{word.capitalize()}: {text}" for word, texts in answer.notes().items() for text in texts]
+    below = "".join(words("p", note, class_="note") for note in notes)
+    return words("h2", answer.question) + heading + lines + figures + tables + below
 
 
 def figure(title: str, note: str, drawing: str) -> str:
@@ -95,53 +78,70 @@ def figure(title: str, note: str, drawing: str) -> str:
     return tag("figure", tag("figcaption", escape(title) + words("span", note)) + drawing)
 
 
-def comparison_section(comparison: Comparison) -> str:
-    """What a repair changed."""
-    sentence = comparison.sentence()
-    tables = "".join(table_section(table, said=sentence) for table in comparison.tables())
-    return words("h2", "Did the repair help?") + words("p", sentence) + tables
+def legend(keys: Mapping[str, str]) -> str:
+    """What the parts of a drawing mean: texts and the drawn parts, 22 by 14 pixels, that stand for them."""
+    items = [
+        tag("li", tag("svg", drawn, viewBox="0 0 22 14", aria_hidden="true") + escape(text))
+        for text, drawn in keys.items()
+    ]
+    return tag("ul", "".join(items), class_="legend")
 
 
-def facts_list(fitted: CalibrationMap | RegressionMap, answers: Mapping[str, bool]) -> str:
-    """What a map is, on what it was fitted, and what it leaves as it was."""
-    facts = {"method": fitted.method, "fitted on": f"{fitted.fit.n:,} rows"}
+def map_table(fitted: CalibrationMap | RegressionMap) -> Table:
+    """What a map is, on what it was fitted, and what it leaves unchanged.
+
+    Parameters
+    ----------
+    fitted
+        A map of class probabilities or of forecasts.
+    """
+    forecasts = isinstance(fitted, RegressionMap)
+    kept = {"different predictions stay different": fitted.injective}
+    if not isinstance(fitted, RegressionMap):
+        kept |= {"keeps the ranking of classes": fitted.keeps_ranking, "keeps the accuracy": fitted.keeps_accuracy}
+    facts = {"method": fitted.method, "rows fitted on": f"{fitted.fit.n:,}"}
     facts |= {name.replace("_", " "): _parameter(value) for name, value in fitted.parameters.items()}
-    facts |= {name: "yes" if value else "no" for name, value in answers.items()}
-    return tag("dl", "".join(words("dt", name) + words("dd", value) for name, value in facts.items()))
+    if fitted.fit.loss is not None:
+        facts[f"{'Dawid–Sebastiani' if forecasts else 'log'} score there"] = number(fitted.fit.loss)
+    facts |= {name: "yes" if value else "no" for name, value in {**kept, "converged": fitted.fit.converged}.items()}
+    return Table("Fitted map", ("", "value"), tuple(facts.items()))
 
 
 def _parameter(value: Any) -> str:
     """A fitted number, a few of them, or how many there are."""
     if np.size(value) > SHORT:
         return f"{np.size(value):,} numbers"
-    texts = [number(each) if isinstance(each, float) else str(each) for each in np.ravel(value).tolist()]
-    return ", ".join(texts)
+    return ", ".join(number(each) if isinstance(each, float) else str(each) for each in np.ravel(value).tolist())
 
 
-def table_section(table: Table, said: str = "") -> str:
-    """A table that scrolls on a narrow screen; its note is left out where it was `said` already."""
+def table_section(table: Table, above: str = "") -> str:
+    """A table that scrolls on a narrow screen.
+
+    Parameters
+    ----------
+    table
+        The table.
+    above
+        The text above it: the table's note is left out where it is part of that.
+    """
     texts = table.texts()
-    kinds = ["number" if _numeric(column) else "" for column in zip(*texts, strict=True)] or [""] * len(table.columns)
-    head = "".join(_cell("th", name, kind, scope="col") for name, kind in zip(table.columns, kinds, strict=True))
-    body = "".join(
-        tag("tr", "".join(_cell("td", text, kind) for text, kind in zip(row, kinds, strict=True))) for row in texts
-    )
-    inside = tag("table", tag("thead", tag("tr", head)) + tag("tbody", body))
+    columns = zip(*texts, strict=True) if texts else [()] * len(table.columns)
+    numeric = [bool(texts) and all(NUMERIC.fullmatch(text) for text in column) for column in columns]
+    head = "".join(_cell("th", name, right, scope="col") for name, right in zip(table.columns, numeric, strict=True))
+    rows = [
+        tag("tr", "".join(_cell("td", text, right) for text, right in zip(row, numeric, strict=True))) for row in texts
+    ]
+    inside = tag("table", tag("thead", tag("tr", head)) + tag("tbody", "".join(rows)))
     drawn = words("h3", table.title)
     drawn += tag("div", inside, class_="scroll", tabindex=0, role="region", aria_label=table.title)
-    return drawn + (words("p", table.note, class_="note") if table.note and table.note not in said else "")
+    return drawn + (words("p", table.note, class_="note") if table.note and table.note not in above else "")
 
 
-def _cell(name: str, text: str, kind: str, **attributes: str) -> str:
-    return words(name, text, **attributes, **({"class_": kind} if kind else {}))
-
-
-def _numeric(column: Iterable[str]) -> bool:
-    return all(NUMERIC.fullmatch(text) for text in column)
+def _cell(name: str, text: str, right: bool, **attributes: str) -> str:
+    return words(name, text, **attributes, **({"class_": "number"} if right else {}))
 
 
 def listed(title: str, texts: tuple[str, ...]) -> str:
     """Sentences under a heading, or nothing."""
-    if not texts:
-        return ""
-    return words("h2", title) + tag("ul", "".join(words("li", text) for text in texts), class_="said-so")
+    items = "".join(words("li", text) for text in texts)
+    return words("h2", title) + tag("ul", items, class_="notes") if texts else ""

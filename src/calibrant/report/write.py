@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from calibrant.maps import CalibrationMap, RegressionMap
 from calibrant.problems import FileError
-from calibrant.report.page import page
-from calibrant.report.sections import Answer
-from calibrant.results import SCHEMA
-from calibrant.verbs.compare import Comparison
+from calibrant.report.page import AnyDiagnosis, AnyMap, check_answers, page
+from calibrant.results import SCHEMA, Answer
+from calibrant.verbs.comparison import Comparison, Comparisons
 from calibrant.verbs.diagnose import Diagnosis
 from calibrant.verbs.diagnose_regression import ForecastDiagnosis
 
 
 def write(
     path: str | Path,
-    diagnosis: Diagnosis | ForecastDiagnosis,
-    *,
-    after: Diagnosis | ForecastDiagnosis | None = None,
-    comparison: Comparison | None = None,
-    fitted: CalibrationMap | RegressionMap | None = None,
-    answers: Sequence[Answer] = (),
+    *answers: Answer,
+    after: AnyDiagnosis | None = None,
+    comparison: Comparison | Comparisons | None = None,
+    fitted: AnyMap | None = None,
 ) -> None:
-    """Write a report: `.html` is one page that needs nothing else, `.json` holds the same results as data.
+    """Write a report: `.html` is one page that needs nothing else, `.json` holds the same answers as data.
 
-    `after` is the diagnosis of the repaired predictions, `comparison` says what the repair changed, `fitted` is the map.
-    `answers` are answers to other questions about the same predictions, such as those of `trust`, `audit` and `where`.
+    Parameters
+    ----------
+    path
+        The file; its ending is the format. It is written completely or not at all.
+    *answers
+        Answers of any verb, test or estimator about the same predictions. If the first
+        is a diagnosis the page opens with its verdict and figures.
+    after
+        The diagnosis of the recalibrated predictions.
+    comparison
+        What the recalibration changed.
+    fitted
+        The map.
 
     Examples
     --------
@@ -37,32 +45,54 @@ def write(
     >>> from calibrant.report import write
     >>> valid, test = cal.example()
     >>> path = os.path.join(tempfile.mkdtemp(), "report.html")
-    >>> write(path, cal.diagnose(test, name="digits"))
+    >>> write(path, cal.diagnose(test, name="digits"), cal.decompose(test))
     >>> os.path.getsize(path) < 60_000
     True
     """
-    suffix = Path(path).suffix.lower()
-    makers = {".html": page, ".json": data}
+    more: dict[str, Any] = {"after": after, "comparison": comparison, "fitted": fitted}
+    save(path, {".html": lambda: page(*answers, **more), ".json": lambda: data(*answers, **more)})
+
+
+def save(path: str | Path, makers: Mapping[str, Callable[[], str]]) -> None:
+    """Write the text that belongs to a file's ending, completely or not at all.
+
+    Parameters
+    ----------
+    path
+        The file.
+    makers
+        What gives the text, by ending.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
     if suffix not in makers:
         found = f"it ends in {suffix!r}" if suffix else "it has no ending"
-        raise FileError(f"a report must end in .html or .json; {str(path)!r} does not: {found}")
-    text = makers[suffix](diagnosis, after=after, comparison=comparison, fitted=fitted, answers=answers)
+        raise FileError(f"a report must end in {' or '.join(makers)}; {str(path)!r} does not: {found}")
+    text, partial = makers[suffix](), target.with_name(f".{target.name}.partial")
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        partial.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+        os.replace(partial, target)
     except OSError as error:
+        partial.unlink(missing_ok=True)
         raise FileError(f"cannot write the report {str(path)!r}: {error.strerror}") from error
 
 
-def data(
-    diagnosis: Diagnosis | ForecastDiagnosis,
-    *,
-    after: Diagnosis | ForecastDiagnosis | None = None,
-    comparison: Comparison | None = None,
-    fitted: CalibrationMap | RegressionMap | None = None,
-    answers: Sequence[Answer] = (),
-) -> str:
-    """The results as JSON; what was not given is left out."""
-    given = {"diagnosis": diagnosis, "after": after, "comparison": comparison, "fitted": fitted}
+def data(*answers: Answer, after: AnyDiagnosis | None = None, **more: Any) -> str:
+    """The answers as JSON; what was not given is left out.
+
+    Parameters
+    ----------
+    *answers
+        As in `write`.
+    after
+        As in `write`.
+    **more
+        The other arguments of `write`.
+    """
+    first = check_answers(answers, after)
+    led = isinstance(first, Diagnosis | ForecastDiagnosis)
+    given = {"diagnosis": first if led else None, "after": after, **more}
     content: dict[str, Any] = {name: record.to_dict() for name, record in given.items() if record is not None}
-    content |= {"answers": [each.to_dict() for each in answers]} if answers else {}
-    return json.dumps({"schema": SCHEMA} | content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    others = [each.to_dict() for each in answers[int(led) :]]
+    content |= {"answers": others} if others else {}
+    return json.dumps({"schema": SCHEMA} | content, indent=2, ensure_ascii=False, allow_nan=False)

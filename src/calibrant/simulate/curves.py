@@ -23,7 +23,7 @@ LINKS = ("logit", "log", "logflip")
 class TrueCurve(Record, ABC):
     """P(Y = 1 | p), as a function of p and its complement q = 1 − p."""
 
-    whole: ClassVar[bool] = True
+    every_field_needed: ClassVar[bool] = True
 
     @abstractmethod
     def rates(self, p: Floats, q: Floats) -> Floats:

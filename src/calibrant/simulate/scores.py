@@ -31,7 +31,7 @@ Saying = Callable[[Floats, Floats], tuple[Floats, Floats]]
 class Scores(Record, ABC):
     """A distribution of predicted probabilities."""
 
-    whole: ClassVar[bool] = True
+    every_field_needed: ClassVar[bool] = True
 
     @abstractmethod
     def draw(self, size: Any, rng: np.random.Generator) -> tuple[Floats, Floats]:

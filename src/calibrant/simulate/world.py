@@ -39,7 +39,7 @@ class WorldFit(Record):
 class World(Record, ABC):
     """A way to produce predictions whose true calibration error is known."""
 
-    whole: ClassVar[bool] = True
+    every_field_needed: ClassVar[bool] = True
 
     @abstractmethod
     def sample(self, n: int, rng: Any) -> Any:

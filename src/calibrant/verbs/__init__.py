@@ -1,1 +1,1 @@
-"""The questions a user asks, one a file."""
+"""The questions a user asks, one file per question, with the answer that it returns."""

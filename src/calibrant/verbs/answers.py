@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from html import escape
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -24,7 +23,7 @@ from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.draw import content_seed
 from calibrant.resampling.rank import Ties
-from calibrant.results import Estimate, Interval, Record, Table, kind, number
+from calibrant.results import Answer, Estimate, Interval, Record, Table, kind, number
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.intp]
@@ -76,7 +75,7 @@ class ConfidenceLevels(Record):
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class AnswerReport(Record):
+class AnswerReport(Answer):
     """What can be said of a model's answers and confidences."""
 
     name: str
@@ -140,20 +139,13 @@ class AnswerReport(Record):
             "If unsure answers are kept back", ("answered", "confidence from", "wrong"), tuple(dict.fromkeys(rows))
         )
 
-    def __repr__(self) -> str:
-        tables = [text for table in self.tables() for text in ("", table.to_text())]
-        return "\n".join([*self._head(), *tables, "", *(f"caution: {c}" for c in self.cautions)]).rstrip()
-
-    def _head(self) -> list[str]:
+    @property
+    def heading(self) -> str:
+        """Name, answers and the source of the confidences."""
         asked = "" if self.questions is None else f" to {self.questions:,} questions"
         kept = f", {self.abstained:,} abstained" if self.abstained else ""
         source = f", confidence: {self.source}" if self.source else ""
-        return [f"{self.name}: {self.n:,} answers{asked}{kept}{source}", self.verdict]
-
-    def _repr_html_(self) -> str:
-        head, verdict = map(escape, self._head())
-        items = "".join(f"<li>{escape(text)}</li>" for text in self.cautions)
-        return f"<h4>{head}</h4><p>{verdict}</p>{''.join(t.to_html() for t in self.tables())}<ul>{items}</ul>"
+        return f"{self.name}: {self.n:,} answers{asked}{kept}{source}"
 
 
 def assess_answers(

@@ -27,7 +27,7 @@ from calibrant.verbs.same_rows import check_same_forecasts, check_same_rows, how
 __all__ = ["Comparison", "Comparisons", "Split", "compare"]
 
 MOST_SPLIT = 2_000_000
-"""Probabilities up to which a change is split without being asked."""
+"""Probabilities up to which a change is split by default."""
 
 
 @overload
@@ -64,25 +64,38 @@ def compare(
 ) -> Comparison | Comparisons:
     """Did `after` predict better than `before` on the same rows, and by how much?
 
-    `after` is the repaired predictions, or the map itself, which is then applied to `before`. The answer is the mean
-    difference in a proper score over the same rows with its paired interval. When the map is injective the difference
-    equals the improvement in the score's calibration error, whatever the size of the test set (Gruber & Buettner,
-    Prop. 4.5). Differences of ECE have no such property. `root` is the difference of the roots for the Brier score, with an
-    interval by the delta method.
+    The answer is the mean difference in a proper score over the same rows with its
+    paired interval. When the map is injective the difference equals the improvement in
+    the score's calibration error, whatever the size of the test set (Gruber & Buettner
+    2022, Prop. 4.5). Differences of ECE have no such property. `root` is the difference
+    of the roots for the Brier score, with an interval by the delta method.
 
-    `score="auto"` is Brier for classes. For forecasts of a real number it is Dawid–Sebastiani where they are Gaussian, pinball where
-    they are quantiles, else CRPS.
-
-    `after` may also be several candidates, a dict of names. Then the intervals hold for all of them at once (Bonferroni), and the
-    verdicts and p-values are Holm's, which find more: a verdict may be sure of a change whose interval still reaches 0.
-
-    `cluster=True` lets rows of the same of `before.groups` depend on each other: the interval is Student's of the clusters,
-    with one degree of freedom less than there are clusters. `margin` is the largest change you call negligible:
-    `equivalent` then says whether the whole interval lies within it.
-
-    `split` estimates how much of the change is calibration and how much is lost or won sharpness, by `decompose` on both: the name
-    or recipe of a map, or bins. `"auto"` does so by isotonic regression where the map merges predictions and the data are
-    not huge, `None` never.
+    Parameters
+    ----------
+    before
+        The predictions, or forecasts of a real number, to compare with.
+    after
+        The recalibrated ones; or the map itself, which is then applied to `before`; or
+        several candidates, a dict of names. Then the intervals hold for all of them
+        simultaneously (Bonferroni), and the verdicts and p-values are Holm's, which
+        find more: a verdict may be sure of a change whose interval still includes 0.
+    score
+        A proper score or its name. `"auto"` is Brier for classes; for forecasts it is
+        Dawid–Sebastiani where they are Gaussian, pinball for quantiles, else CRPS.
+    level
+        Confidence of the intervals.
+    cluster
+        True: rows with the same of `before.groups` may depend on each other. The
+        interval is Student's of the clusters, with one degree of freedom less than
+        there are clusters.
+    margin
+        The largest change you call negligible: `equivalent` then says whether the
+        interval lies within it.
+    split
+        How to estimate which part of the change is calibration and which is sharpness,
+        by `decompose` on both: the name or recipe of a map, or bins. `"auto"` does so
+        by isotonic regression where the map is not injective and the data are not huge,
+        `None` never.
 
     Examples
     --------
@@ -110,17 +123,19 @@ def compare(
         _check_kind(name, each)
     family = _Family(before, _rule(score, before), level, 1 - (1 - level) / len(several), cluster, margin, split)
     found = [family.compared(each, name) for name, each in several.items()]
-    return together(dict(zip(map(str, after), found, strict=True)), level) if isinstance(after, Mapping) else found[0]
+    return (
+        simultaneous(dict(zip(map(str, after), found, strict=True)), level) if isinstance(after, Mapping) else found[0]
+    )
 
 
-def together(found: dict[str, Comparison], level: float) -> Comparisons:
+def simultaneous(found: dict[str, Comparison], level: float) -> Comparisons:
     """Holm's verdicts for several candidates, whose intervals are already wide enough."""
     adjusted = holm([1.0 if each.p_value is None else each.p_value for each in found.values()])
     judged = {
         name: replace(each, p_value=p, verdict=_verdict(each.difference.value, p <= 1 - level))
         for (name, each), p in zip(found.items(), adjusted, strict=True)
     }
-    method = f"Intervals hold together at {level:.0%} (Bonferroni); verdicts and p-values are Holm's."
+    method = f"Intervals hold simultaneously at {level:.0%} (Bonferroni); verdicts and p-values are Holm's."
     return Comparisons(judged, level, method)
 
 
@@ -145,30 +160,30 @@ Mean = Moments | LimitedMean | ClusterMean
 
 @dataclass(frozen=True, slots=True)
 class _Means:
-    """Of two scores of the same rows."""
+    """Means of two scores of the same rows, and of their difference."""
 
     old: Mean
     new: Mean
     change: Mean
     root: Mean | None = None
-    """of new/(2√new̅) − old/(2√old̅), by which the roots of the means move, if it is known"""
+    """of new/(2√new̅) − old/(2√old̅), the linearised change of the roots of the means, if it is known"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """The candidates' common ground."""
+    """What all candidates are compared with, and how."""
 
     before: Predictions | Forecasts
     rule: Rule
     level: float
     level_of_change: float
-    """higher for several candidates, so that their intervals hold together"""
+    """higher for several candidates, so that their intervals hold simultaneously"""
     cluster: bool
     margin: float | None
     split: Any
 
     def means(self, after: Predictions | Forecasts) -> _Means:
-        """Of the scores before, of those after, and of after − before: one pass over both, unless rows are few or in clusters."""
+        """Of the scores before, after, and of after − before: one pass over both, unless rows are few or clustered."""
         w, groups = self.before.weights, self.before.groups
         if not self.cluster or groups is None:
             seen = paired_moments(self.rule, self.before, after)
@@ -176,9 +191,9 @@ class _Family:
                 return _Means(*limited_pair(self.rule, self.before, after, seen))
             return _Means(*seen)
         counted = slice(None) if w is None else w > 0
-        old, new = (self.rule.rows(said)[counted] for said in (self.before, after))
+        old, new = (self.rule.rows(each)[counted] for each in (self.before, after))
         kept, groups = None if w is None else w[counted], groups[counted]
-        with np.errstate(invalid="ignore"):  # ∞ − ∞, which the means already tell
+        with np.errstate(invalid="ignore"):  # ∞ − ∞: the means are refused as infinite later
             return _Means(*(cluster_mean(values, kept, groups) for values in (old, new, new - old)))
 
     def described(self) -> dict[str, Any]:
@@ -186,51 +201,43 @@ class _Family:
         view = {"view": "canonical"} if isinstance(self.before, Predictions) else {"forecasts": self.before.kind}
         return {**view, "score": self.rule.name}
 
-    def repaired(self, after: Any, name: str) -> Predictions | Forecasts:
-        """What a candidate says of the rows of `before`."""
-        said = after.apply(self.before) if isinstance(after, CalibrationMap | RegressionMap) else after
-        if isinstance(self.before, Predictions) and isinstance(said, Predictions):
-            check_same_rows(self.before, said)
-        elif isinstance(self.before, Forecasts) and isinstance(said, Forecasts):
-            check_same_forecasts(self.before, said, self.rule)
+    def recalibrated(self, after: Any, name: str) -> Predictions | Forecasts:
+        """A candidate's predictions for the rows of `before`."""
+        new = after.apply(self.before) if isinstance(after, CalibrationMap | RegressionMap) else after
+        if isinstance(self.before, Predictions) and isinstance(new, Predictions):
+            check_same_rows(self.before, new)
+        elif isinstance(self.before, Forecasts) and isinstance(new, Forecasts):
+            check_same_forecasts(self.before, new, self.rule)
         else:
             kind = "Predictions" if isinstance(self.before, Predictions) else "Forecasts"
-            raise InputError(name, f"must be {kind}, as before is", f"it is a {type(said).__name__}")
-        return said
+            raise InputError(name, f"must be {kind}, as before is", f"it is a {type(new).__name__}")
+        return new
 
-    def estimate(self, said: Predictions | Forecasts, mean: Mean, name: str) -> Estimate:
+    def estimate(self, given: Predictions | Forecasts, mean: Mean, name: str) -> Estimate:
         """The score of one side, refused if it is infinite."""
         if np.isinf(mean.mean):
             raise InputError(
                 name,
                 f"must have a finite {self.rule.title}",
-                f"row {first_infinite(self.rule.rows(said), said.weights)} gives probability 0 to what happened",
+                f"row {first_infinite(self.rule.rows(given), given.weights)} gives probability 0 to its label",
                 "Use score='brier', or pass logits",
             )
         interval, cautions = mean.interval(self.level)
-        return Estimate(
-            f"{self.rule.name}_score",
-            self.rule.title,
-            mean.mean,
-            said.n,
-            interval,
-            settings=self.described(),
-            cautions=cautions,
-        )
+        name, title = f"{self.rule.name}_score", self.rule.title
+        return Estimate(name, title, mean.mean, given.n, interval, settings=self.described(), cautions=cautions)
 
     def compared(self, after: Any, name: str) -> Comparison:
         """One candidate."""
-        repaired = self.repaired(after, name)
-        means = self.means(repaired)
+        recalibrated = self.recalibrated(after, name)
+        means = self.means(recalibrated)
         first = self.estimate(self.before, means.old, "before")
-        second = self.estimate(repaired, means.new, name)
+        second = self.estimate(recalibrated, means.new, name)
         change = means.change
         interval, cautions = change.interval(self.level_of_change)
         described = self.described() | ({"cluster": True} if self.cluster else {})
-        difference = Estimate(
-            "score_difference", f"change in {self.rule.title}", change.mean, repaired.n, interval, settings=described
-        )
-        injective, grounds = how_injective(self.before, repaired)
+        title, n = f"change in {self.rule.title}", recalibrated.n
+        difference = Estimate("score_difference", title, change.mean, n, interval, settings=described)
+        injective, grounds = how_injective(self.before, recalibrated)
         return Comparison(
             difference,
             first,
@@ -240,7 +247,7 @@ class _Family:
             _verdict(change.mean, interval is not None and 0 not in interval),
             cautions,
             self._root(means) if self.rule.rooted else None,
-            self._split(repaired, injective),
+            self._split(recalibrated, injective),
             self.margin,
             change.p_value(),
         )
@@ -262,7 +269,7 @@ class _Family:
         errors = [each.error for each in (means.old, means.new, means.change)]
         if None in errors:
             return None
-        first, second, both = ((error or 0.0) ** 2 for error in errors)  # these hold the covariance
+        first, second, both = ((error or 0.0) ** 2 for error in errors)  # Var(new − old) gives the covariance
         a, b = (1 / (2 * root) for root in roots)
         variance = a * a * first + b * b * second - a * b * (first + second - both)
         return around(apart, max(variance, 0.0) ** 0.5, means.change.degrees, level, "delta method, Student t")
@@ -277,6 +284,6 @@ class _Family:
         if self.split is None or (automatic and (injective is not False or size > MOST_SPLIT)):
             return None
         by = "isotonic" if automatic else self.split
-        old, new = (decompose(said, score=self.rule, by=by) for said in (self.before, after))
+        old, new = (decompose(each, score=self.rule, by=by) for each in (self.before, after))
         change = new.miscalibration - old.miscalibration
         return Split(change, new.refinement - old.refinement, str(new.settings["how"]))

@@ -1,14 +1,12 @@
-"""What `compare` hands back."""
+"""The answer of `compare`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from calibrant.results import Estimate, Record, Table, kind, number
+from calibrant.results import Answer, Estimate, Record, Table, ends, kind, number
 
 Verdict = Literal["better", "worse", "no detectable change"]
 
@@ -21,7 +19,7 @@ class Split(Record):
     calibration: float
     """change in miscalibration"""
     refinement: float
-    """change in what is left when the predictions are mended: what the model no longer tells apart"""
+    """change in the score that remains after recalibration: in what the model can no longer tell apart"""
     how: str
     """how both were estimated"""
 
@@ -36,14 +34,14 @@ class Split(Record):
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Record):
+class Comparison(Answer):
     """The paired difference in a proper score, after − before: negative is better."""
 
     difference: Estimate
     before: Estimate
     after: Estimate
     injective: bool | None
-    """do different predictions stay different? None when that cannot be told"""
+    """do different predictions stay different? None when that is unknown"""
     grounds: str
     """how injectivity is known"""
     verdict: Verdict
@@ -51,15 +49,18 @@ class Comparison(Record):
     root: Estimate | None = None
     """difference of the roots, in the unit of the probabilities, for the scores that have one"""
     split: Split | None = None
-    """estimated change in calibration and in refinement, where the map merges predictions or the split was asked for"""
+    """estimated change in calibration and in refinement, where the map is not injective or a split was asked for"""
     margin: float | None = None
     """what the user calls a negligible change"""
     p_value: float | None = None
     """adjusted for the number of candidates, where there are several"""
 
+    question: ClassVar[str] = "Did the repair help?"
+    printed_tables: ClassVar[int | None] = 0
+
     @property
     def calibration(self) -> Estimate | None:
-        """Change in the score's calibration error: the difference itself when the map is injective, else unknown here."""
+        """Change in the score's calibration error: the difference itself when the map is injective, else unknown."""
         return self.difference if self.injective else None
 
     @property
@@ -72,7 +73,7 @@ class Comparison(Record):
     def equivalent(self) -> bool | None:
         """Is any change smaller than the margin? None without a margin or an interval.
 
-        The whole interval must lie within ±margin. At 95 % that is stricter than two one-sided tests at 5 %.
+        The interval must lie within ±margin. At 95 % that is stricter than two one-sided tests at 5 %.
         """
         return None if self.margin is None or self.bound is None else self.bound < self.margin
 
@@ -104,57 +105,56 @@ class Comparison(Record):
             return f"The map keeps different predictions different ({self.grounds}), so all of it is calibration."
         if self.injective is None:
             return f"{self.grounds[:1].upper()}{self.grounds[1:]}, so the change mixes calibration and sharpness."
-        return f"The map merges different predictions ({self.grounds}), so the change mixes calibration gained and sharpness lost."
-
-    def tables(self) -> tuple[Table, ...]:
-        """The comparison as a table."""
-        rows: list[tuple[Any, ...]] = [
-            (name, estimate.value, _ends(estimate))
-            for name, estimate in (("before", self.before), ("after", self.after), ("after − before", self.difference))
-        ]
-        if self.split is not None:
-            rows += [
-                ("  of it calibration", self.split.calibration, "–"),
-                ("  of it refinement", self.split.refinement, "–"),
-            ]
-        level = "" if self.difference.interval is None else f"{self.difference.interval.level:.0%} interval"
         return (
-            Table(f"Did it help? {self.before.title}", ("", "value", level or "interval"), tuple(rows), self.meaning()),
+            f"The map gives some different predictions the same value ({self.grounds}), so the change mixes calibration "
+            "gained and sharpness lost."
         )
 
-    def __repr__(self) -> str:
-        return "\n".join([self.sentence(), *(f"  caution: {c}" for c in self.cautions)])
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self.sentence())}</p>" + "".join(table.to_html() for table in self.tables())
+    def tables(self) -> tuple[Table, ...]:
+        """Before, after, the difference and its parts."""
+        sides = {"before": self.before, "after": self.after, "after − before": self.difference}
+        rows: list[tuple[Any, ...]] = [(name, each.value, ends(each.interval)) for name, each in sides.items()]
+        if self.split is not None:
+            rows.append(("  of it calibration", self.split.calibration, "–"))
+            rows.append(("  of it refinement", self.split.refinement, "–"))
+        interval = self.difference.interval
+        level = "interval" if interval is None else f"{interval.level:.0%} interval"
+        return (Table(f"Did it help? {self.before.title}", ("", "value", level), tuple(rows), self.meaning()),)
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparisons(Record):
-    """Several candidates against the same predictions, with verdicts that hold together."""
+class Comparisons(Answer):
+    """Several candidates against the same predictions, with verdicts that hold simultaneously."""
 
     candidates: Mapping[str, Comparison]
     level: float
     method: str
     """how intervals and verdicts allow for the number of candidates"""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "candidates", MappingProxyType(dict(self.candidates)))
+    question: ClassVar[str] = "Which repairs helped?"
 
     def __getitem__(self, name: str) -> Comparison:
         return self.candidates[name]
 
     @property
+    def cautions(self) -> tuple[str, ...]:
+        """The warnings of all candidates."""
+        return tuple(f"{name}: {caution}" for name, each in self.candidates.items() for caution in each.cautions)
+
+    def ranked(self) -> dict[str, Comparison]:
+        """The candidates, lowest score first."""
+        return dict(sorted(self.candidates.items(), key=lambda pair: pair[1].difference.value))
+
+    @property
     def best(self) -> str:
         """The candidate with the lowest score on these rows."""
-        return min(self.candidates, key=lambda name: self.candidates[name].difference.value)
+        return next(iter(self.ranked()))
 
     @property
     def better(self) -> tuple[str, ...]:
         """The candidates that are detectably better, best first."""
-        found = [name for name, each in self.candidates.items() if each.verdict == "better"]
-        return tuple(sorted(found, key=lambda name: self.candidates[name].difference.value))
+        return tuple(name for name, each in self.ranked().items() if each.verdict == "better")
 
     def sentence(self) -> str:
         """The finding in words."""
@@ -164,22 +164,10 @@ class Comparisons(Record):
 
     def tables(self) -> tuple[Table, ...]:
         """The candidates, best first."""
-        order = sorted(self.candidates.items(), key=lambda pair: pair[1].difference.value)
         rows = tuple(
-            (name, each.difference.value, _ends(each.difference), number(each.p_value), each.verdict)
-            for name, each in order
+            (name, each.difference.value, ends(each.difference.interval), number(each.p_value), each.verdict)
+            for name, each in self.ranked().items()
         )
-        title = f"Did they help? Change in {next(iter(self.candidates.values())).before.title}"
+        title = f"Did they help? Change in {self.candidates[self.best].before.title}"
         columns = ("candidate", "after − before", "simultaneous interval", "adjusted p", "verdict")
         return (Table(title, columns, rows, self.method),)
-
-    def __repr__(self) -> str:
-        return "\n".join([self.sentence(), *(table.to_text() for table in self.tables())])
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self.sentence())}</p>" + "".join(table.to_html() for table in self.tables())
-
-
-def _ends(estimate: Estimate) -> str:
-    interval = estimate.interval
-    return "–" if interval is None else f"{number(interval.low)} … {number(interval.high)}"

@@ -1,12 +1,11 @@
-"""Where does the score come from: from how hard the task is, from what the model knows, or from how it says so?"""
+"""Where does the score come from: a hard task, a model that knows little, or one that is miscalibrated?"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from html import escape
-from types import MappingProxyType
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from calibrant.maps import METHODS, Histogram, Isotonic, recipe_of
 from calibrant.maps.folds import held_out, unit_rows
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
-from calibrant.results import Estimate, Record, Table, kind, number
+from calibrant.results import Answer, Estimate, Table, kind, number
 from calibrant.score.rule import Rule
 from calibrant.score.score import check_score, first_infinite
 
@@ -28,26 +27,25 @@ Floats = NDArray[np.float64]
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Decomposition(Record):
+class Decomposition(Answer):
     """score = miscalibration − discrimination + uncertainty."""
 
     score: Estimate
     miscalibration: float
-    """what saying it better would save: MCB, reliability, or the calibration term"""
+    """what recalibration would save: MCB, reliability, or the calibration term"""
     discrimination: float
     """what the model knows beyond the overall rates: DSC, resolution, or sharpness"""
     uncertainty: float
-    """what the overall rates score, whatever the model: UNC, or the entropy of the labels"""
+    """the score of the overall rates, whatever the model: UNC, or the entropy of the labels"""
     settings: Mapping[str, Any] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
-        object.__setattr__(self, "cautions", tuple(self.cautions))
+    question: ClassVar[str] = "Where does the score come from?"
+    printed_tables: ClassVar[int | None] = 0
 
     @property
     def refinement(self) -> float:
-        """What is left when the predictions are mended: uncertainty − discrimination."""
+        """The score after recalibration: uncertainty − discrimination."""
         return self.uncertainty - self.discrimination
 
     def sentence(self) -> str:
@@ -56,24 +54,16 @@ class Decomposition(Record):
         parts = f"miscalibration {number(self.miscalibration)} − discrimination {number(self.discrimination)}"
         return f"{title} {number(self.score.value)} = {parts} + uncertainty {number(self.uncertainty)}, {self.settings['how']}."
 
-    @property
-    def table(self) -> Table:
-        """The parts, one a row."""
+    def tables(self) -> tuple[Table, ...]:
+        """One row per part."""
         rows = (
-            ("miscalibration", self.miscalibration, "how much a repair would save"),
+            ("miscalibration", self.miscalibration, "how much recalibration would save"),
             ("− discrimination", -self.discrimination, "what the model knows beyond the overall rates"),
-            ("+ uncertainty", self.uncertainty, "what the overall rates score"),
+            ("+ uncertainty", self.uncertainty, "the score of the overall rates"),
             ("= score", self.score.value, self.score.title),
         )
-        return Table(
-            "Where the score comes from", ("part", "value", "meaning"), rows, f"Estimated {self.settings['how']}."
-        )
-
-    def __repr__(self) -> str:
-        return "\n".join([self.sentence(), *(f"  caution: {c}" for c in self.cautions)])
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self.sentence())}</p>{self.table.to_html()}"
+        note = f"{self.settings['how']}."
+        return (Table("Where the score comes from", ("part", "value", "meaning"), rows, note),)
 
 
 def decompose(
@@ -90,21 +80,44 @@ def decompose(
 ) -> Decomposition:
     """Split a proper score: score = miscalibration − discrimination + uncertainty, exactly.
 
-    The predictions are mended by a map ĉ fitted on the same rows: miscalibration is S(p) − S(ĉ), uncertainty what the overall
-    rates score, discrimination what ĉ scores better than those. These estimate the calibration, entropy and
-    sharpness of Gruber & Buettner 2022, Lemma 4.1. `by` is
+    The predictions are recalibrated by a map ĉ fitted on the same rows: miscalibration
+    is S(p) − S(ĉ), uncertainty the score of the overall rates, discrimination the
+    improvement of ĉ on those. These estimate the calibration, entropy and sharpness of
+    Gruber & Buettner 2022, Lemma 4.1.
 
-    - `"isotonic"`: CORP (Dimitriadis, Gneiting & Jordan 2021). For a yes/no question miscalibration and discrimination are at
-      least 0, whatever the score, and nothing has to be tuned;
-    - bins, such as `EqualMass(15)`: the rate of each bin. What varies within a bin is lost, so miscalibration may be negative;
-    - the name or recipe of any map.
+    Fitted on the rows on which it is judged, a map follows their noise: miscalibration
+    is too large. With `cross_fitted=True` it is too small rather than too large, and can
+    be negative. For several classes, maps of a single event go one class against the
+    rest, and the signs of the parts are not certain.
 
-    Fitted on the rows it is judged by, a map follows their noise: miscalibration is too large. `cross_fitted=True` judges each row by
-    a map that has not seen it; miscalibration is then too small rather than too large, and can be negative.
-    For several classes, maps of a single event go one class against the rest, and the parts have no certain sign.
-
-    `score="auto"` is Brier. For forecasts of a real number it is the squared error of their means, mended by isotonic regression;
-    `"pinball"`, or a `PinballScore` with levels, takes their quantiles, mended by isotonic quantile regression, on average over the levels.
+    Parameters
+    ----------
+    labels
+        The outcomes; or a `Predictions`; or forecasts of a real number. Forecasts have
+        the squared error of their means, recalibrated by isotonic regression, or
+        `"pinball"` (a `PinballScore` with levels): their quantiles, recalibrated by
+        isotonic quantile regression, averaged over the levels.
+    probs
+        Predicted probabilities: one column for an event, or one column per class.
+    score
+        A proper score or its name; `"auto"` is Brier.
+    by
+        How to recalibrate. `"isotonic"`: CORP (Dimitriadis, Gneiting & Jordan 2021). For
+        a yes/no question miscalibration and discrimination are at least 0, whatever the
+        score, and nothing has to be tuned. Bins, such as `EqualMass(15)`: the rate of
+        each bin; variation within a bin is lost, so miscalibration may be negative. Or
+        the name or recipe of any map.
+    cross_fitted
+        Judge each row by a map that was fitted on other rows.
+    folds
+        Number of folds for that.
+    view
+        `"canonical"` for all classes, or a yes/no question: `"binary"`, `"top"`,
+        `"class k"`.
+    level
+        Confidence of the score's interval.
+    weights
+        How often each row counts.
 
     Examples
     --------
@@ -119,14 +132,11 @@ def decompose(
     check_count(folds, "folds", 2)
     found = rule.score(predictions, view=view, level=level)
     rows = _asked(predictions, view)
-
-    def of(some: Predictions) -> Floats:
-        return rule.rows(some, "canonical" if view == "canonical" else "binary")
-
+    of = partial(rule.rows, view="canonical" if view == "canonical" else "binary")
     recipe, name = _recipe(by, bounded=cross_fitted)
     cautions = found.cautions if np.isinf(found.value) else ()
     if cross_fitted:
-        values, w = _unseen(recipe, rows, of, folds)
+        values, w = _held_out_scores(recipe, rows, of, folds)
     else:
         fitted = recipe.fit(rows)
         values, w = of(fitted.apply(rows)), rows.weights
@@ -136,7 +146,7 @@ def decompose(
         raise InputError(
             "by",
             f"must give a finite {rule.title}",
-            f"mended row {first_infinite(values, w)} gives probability 0 to what happened",
+            f"recalibrated row {first_infinite(values, w)} gives probability 0 to its label",
             "Use a bounded recipe",
         )
     none = float(of(_overall(rows))[0])
@@ -159,7 +169,7 @@ def _of_forecasts(
 
 
 def _asked(predictions: Predictions, view: Any) -> Predictions:
-    """The whole distribution, or the view's question as a single event, in float64."""
+    """The predictions of all classes, or the view's question as a single event, in float64."""
     if view != "canonical":
         event = predictions.event(view)
         probs = event.probs.astype(np.float64)
@@ -171,13 +181,11 @@ def _asked(predictions: Predictions, view: Any) -> Predictions:
 
 
 def _recipe(by: Any, bounded: bool) -> tuple[Any, str]:
-    """The recipe and its name. Rates are taken as they are, unless they are to judge rows that have not been seen."""
+    """The recipe and its name. Rates are `bounded` away from 0 and 1 where they are to judge held-out rows."""
     if isinstance(by, Binning):
         return Histogram(by, bounded=bounded), by.describe()
-    if isinstance(by, str) and by == "isotonic":
-        return Isotonic(bounded=bounded), by
-    if isinstance(by, str) and by == "histogram":
-        return Histogram(bounded=bounded), by
+    if isinstance(by, str) and by in ("isotonic", "histogram"):
+        return (Isotonic if by == "isotonic" else Histogram)(bounded=bounded), by
     known = isinstance(by, str) and by in (*METHODS, "auto")
     if not known and (isinstance(by, str | type) or not callable(getattr(by, "fit", None))):
         names = ", ".join(map(repr, ("auto", *METHODS)))
@@ -185,19 +193,19 @@ def _recipe(by: Any, bounded: bool) -> tuple[Any, str]:
     return recipe_of(by), by if isinstance(by, str) else repr(by)
 
 
-def _unseen(
+def _held_out_scores(
     recipe: Any, rows: Predictions, of: Callable[[Predictions], Floats], folds: int
 ) -> tuple[Floats, Floats | None]:
-    """The score of each row, mended by a map that has not seen it, and the weights."""
+    """The score per row, recalibrated by a map fitted on other folds, and the weights."""
     units = unit_rows(rows)
     values = np.empty(units.n)
-    for unseen in held_out(units, folds):
-        values[unseen] = of(recipe.fit(units.rows(~unseen)).apply(units.rows(unseen)))
+    for held in held_out(units, folds):
+        values[held] = of(recipe.fit(units.rows(~held)).apply(units.rows(held)))
     return values, units.weights
 
 
 def _overall(rows: Predictions) -> Predictions:
-    """One row that says the overall rates, and of which they are true."""
+    """One row that predicts the overall rates, with those rates as its label."""
     if rows.is_binary:
         rate = np.array([np.average(rows.labels, weights=rows.weights)])
         return Predictions(rate, rate, soft=True)

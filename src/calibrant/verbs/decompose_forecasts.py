@@ -20,23 +20,35 @@ Floats = NDArray[np.float64]
 
 
 def decompose_forecasts(forecasts: Forecasts, *, score: Any, by: Any, level: float) -> Decomposition:
-    """score = miscalibration − discrimination + uncertainty, through the best rising function of the means or quantiles."""
+    """score = miscalibration − discrimination + uncertainty, through isotonic regression on the means or quantiles.
+
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number with their labels.
+    score
+        `"auto"` or `"squared"`, `"pinball"`, or a `PinballScore` with levels.
+    by
+        Must be `"isotonic"`.
+    level
+        Confidence of the score's interval.
+    """
     if not isinstance(by, str) or by != "isotonic":
         raise InputError("by", "must be 'isotonic' for forecasts of a number", f"it is {by!r}")
     w = np.ones(forecasts.n) if forecasts.weights is None else forecasts.weights
     described: dict[str, Any]
     if isinstance(score, str) and score in ("auto", "squared"):
         described = {"score": "squared", "forecasts": forecasts.kind}
-        rows, mended, overall = _squared(forecasts, w)
+        rows, fitted, overall = _squared(forecasts, w)
         name, title = "mse", "mean squared error"
     else:
         levels = _levels(score, forecasts)
         described = {"score": "pinball", "forecasts": forecasts.kind, "levels": levels}
         parts = [_pinball(forecasts, w, tau) for tau in levels]
-        rows, mended, overall = (np.mean(each, axis=0) for each in zip(*parts, strict=True))
+        rows, fitted, overall = (np.mean(each, axis=0) for each in zip(*parts, strict=True))
         name, title = "pinball_score", PinballScore.title
     value, interval, cautions = mean_with_interval(rows, forecasts.weights, level)
-    left, none = (inner(w, each) / float(w.sum()) for each in (mended, overall))
+    left, none = (inner(w, each) / float(w.sum()) for each in (fitted, overall))
     found = Estimate(name, title, value, forecasts.n, interval, None, described, {}, cautions)
     settings = {**described, "by": "isotonic", "how": "by isotonic on the same rows"}
     return Decomposition(found, value - left, none - left, none, settings)
@@ -51,24 +63,24 @@ def _levels(score: Any, forecasts: Forecasts) -> tuple[float, ...]:
 
 
 def _squared(forecasts: Forecasts, w: Floats) -> tuple[Floats, Floats, Floats]:
-    """Squared errors of the means as they are, mended by isotonic regression, and of the overall mean."""
+    """Squared errors of the means as they are, recalibrated by isotonic regression, and of the overall mean."""
     from scipy.optimize import isotonic_regression
 
     labels, counted = forecasts.labels, w > 0
     _, at = np.unique(forecasts.mean[counted], return_inverse=True)
     mass = np.bincount(at, w[counted])
     rates = np.bincount(at, (w * labels)[counted]) / mass
-    mended = labels.copy()
-    mended[counted] = isotonic_regression(rates, weights=mass).x[at]
+    fitted = labels.copy()
+    fitted[counted] = isotonic_regression(rates, weights=mass).x[at]
     overall = inner(w, labels) / float(w.sum())
-    return (labels - forecasts.mean) ** 2, (labels - mended) ** 2, (labels - overall) ** 2
+    return (labels - forecasts.mean) ** 2, (labels - fitted) ** 2, (labels - overall) ** 2
 
 
 def _pinball(forecasts: Forecasts, w: Floats, tau: float) -> tuple[Floats, Floats, Floats]:
-    """Pinball scores of a quantile as it is, mended by isotonic quantile regression, and of the overall quantile."""
-    labels, said, counted = forecasts.labels, forecasts.quantile(tau), w > 0
-    mended = labels.copy()
-    mended[counted] = isotonic_quantile(said[counted], labels[counted], w[counted], tau)
+    """Pinball scores of a quantile as it is, recalibrated by isotonic quantile regression, and of the overall quantile."""
+    labels, predicted, counted = forecasts.labels, forecasts.quantile(tau), w > 0
+    fitted = labels.copy()
+    fitted[counted] = isotonic_quantile(predicted[counted], labels[counted], w[counted], tau)
     overall = np.zeros(forecasts.n)
     overall[counted] = isotonic_quantile(np.zeros(int(counted.sum())), labels[counted], w[counted], tau)
-    return pinball(labels, said, tau), pinball(labels, mended, tau), pinball(labels, overall, tau)
+    return pinball(labels, predicted, tau), pinball(labels, fitted, tau), pinball(labels, overall, tau)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from html import escape
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
+from calibrant import about, methods
 from calibrant.bins import EqualMass, EqualWidth
 from calibrant.detect.omnibus import is_calibrated
 from calibrant.estimate.binned import binned_error
@@ -26,7 +26,18 @@ from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.null import UNSAID
 from calibrant.resampling.rows import cluster_kind
-from calibrant.results import BinTable, Curve, Estimate, Record, Table, TestResult, kind, number
+from calibrant.results import (
+    Answer,
+    BinTable,
+    Curve,
+    Estimate,
+    Table,
+    TestResult,
+    by_title,
+    estimate_table,
+    kind,
+    number,
+)
 from calibrant.score import brier_score, log_score
 
 if TYPE_CHECKING:
@@ -36,13 +47,22 @@ ALARMS = 0.05
 """How often a calibrated model may be called miscalibrated; tests/truth measures it."""
 
 MANY_SDS = 2.0
-"""For labels that are shares, which no test takes: ECE this many standard deviations above its noise floor is miscalibrated."""
+"""For labels that are shares, which no test takes: ECE this many standard deviations above its noise floor is
+miscalibrated."""
 
 ROUNDING = 1e-12
 """An excess below this is arithmetic, not evidence."""
 
 FEW_ROWS = 200
-"""Below this even a large error is hard to see; the diagnosis says so."""
+"""Below this even a large error is hard to detect; the diagnosis warns of it."""
+
+DRAWN_LABELS, FEWEST_DRAWS, MOST_DRAWS = 1e8, 99, 999
+"""Labels drawn in all; the p-value is exact with any number of draws, and finer with more."""
+
+ADVICE = (
+    "Fit a map on validation data (recalibrate, for a start with temperature) and judge it on other data (compare)."
+)
+NO_ERROR_SEEN = "These data show no miscalibration to repair. More rows would show smaller errors."
 
 Measure = Callable[..., Estimate]
 
@@ -60,17 +80,17 @@ OF_THE_VIEW: tuple[Measure, ...] = (
 )
 """What a diagnosis measures for its view; a new estimator joins by one line."""
 
-OF_THE_WHOLE: tuple[Measure, ...] = (brier_score, log_score, root_brier)
-"""What a diagnosis measures of the whole distribution."""
+OF_ALL_CLASSES: tuple[Measure, ...] = (brier_score, log_score, root_brier)
+"""What a diagnosis measures of the predicted distribution over all classes."""
 
-OF_CLASSES: tuple[Measure, ...] = (partial(binned_error, bins=EqualWidth(15), view="classwise", average="mean"),)
+PER_CLASS: tuple[Measure, ...] = (partial(binned_error, bins=EqualWidth(15), view="classwise", average="mean"),)
 """What a diagnosis adds when there are several columns."""
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Diagnosis(Record):
-    """The answer to "is it calibrated?": estimates, the curve behind them, what to beware of and what to do."""
+class Diagnosis(Answer):
+    """The answer to "is it calibrated?": estimates, the curve behind them, warnings, and what to do."""
 
     name: str
     n: int
@@ -87,44 +107,30 @@ class Diagnosis(Record):
     test: TestResult | None = None
     """could a calibrated model have made these predictions? Exact; None where labels are shares"""
 
+    question: ClassVar[str] = "Is it calibrated?"
+    printed_tables: ClassVar[int | None] = 1
+
     def __getitem__(self, title: str) -> Estimate:
-        """An estimate by the title it prints."""
-        for estimate in self.estimates:
-            if title in (estimate.title, estimate.name):
-                return estimate
-        raise KeyError(f"{title!r}; there are {', '.join(e.title for e in self.estimates)}")
+        """An estimate by the title it prints, or by its name."""
+        return by_title(title, self.estimates)
+
+    @property
+    def heading(self) -> str:
+        """Name, rows and view."""
+        return f"{self.name}: {self.n:,} rows, view: {self.view}"
+
+    def sentence(self) -> str:
+        """The verdict."""
+        return self.verdict
 
     def tables(self) -> tuple[Table, ...]:
-        """What the terminal, the notebook and the report show."""
+        """Estimates, tests and bins."""
         tests = () if self.test is None else self.test.tables()
         return (estimate_table(self.estimates), *tests, bin_rows(self.bins, self.curve))
 
-    def __repr__(self) -> str:
-        lines = [f"Diagnosis of {self.name} ({self.n:,} rows, view: {self.view})", self.verdict, ""]
-        lines += [self.tables()[0].to_text(), ""]
-        lines += [f"caution: {c}" for c in self.cautions] + [f"advice: {a}" for a in self.advice]
-        return "\n".join(lines).rstrip()
-
-    def _repr_html_(self) -> str:
-        items = "".join(f"<li>{escape(text)}</li>" for text in (*self.cautions, *self.advice))
-        table = self.tables()[0].to_html()
-        return f"<h4>{escape(self.name)}</h4><p>{escape(self.verdict)}</p>{table}<ul>{items}</ul>"
-
-    def save(self, path: str | Path) -> None:
-        """Write a report: `.html` for people, `.json` for machines."""
-        from calibrant.report import write  # drawing stands above the verbs; this is the one way up
-
-        write(path, self)
-
-    def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the reliability diagram (needs matplotlib)."""
-        from calibrant.plot import reliability
-
-        return reliability(self, ax=ax, **options)
-
 
 @overload
-def diagnose(labels: Forecasts, *, name: str = "model") -> ForecastDiagnosis: ...
+def diagnose(labels: Forecasts, *, name: str = "model", measures: Iterable[Any] = ()) -> ForecastDiagnosis: ...
 @overload
 def diagnose(
     labels: Any,
@@ -133,6 +139,7 @@ def diagnose(
     view: Any = "auto",
     cluster: Any = None,
     name: str = "model",
+    measures: Iterable[Any] = (),
     weights: Any = None,
 ) -> Diagnosis: ...
 def diagnose(
@@ -142,12 +149,31 @@ def diagnose(
     view: Any = "auto",
     cluster: Any = None,
     name: str = "model",
+    measures: Iterable[Any] = (),
     weights: Any = None,
 ) -> Diagnosis | ForecastDiagnosis:
     """Is the model calibrated, how far off is it, and how much of that is noise?
 
-    Takes a `Predictions`, or labels and probs; or forecasts of a real number, such as `Predictions.from_gaussian` gives.
-    `cluster` says how rows of a group depend on each other, for the test: that of `is_calibrated`.
+    `calibrated` is False for at most 5 % of calibrated models: the test is exact. None
+    is no proof of calibration; `plan` says which errors the rows could have shown.
+
+    Parameters
+    ----------
+    labels
+        The outcomes; or a `Predictions`, which carries everything; or forecasts of a
+        real number, such as `Predictions.from_gaussian` gives.
+    probs
+        Predicted probabilities: one column for an event, or one column per class.
+    view
+        Which question: `"binary"`, `"top"` or `"class k"`; `"auto"` by the columns.
+    cluster
+        How rows of a group depend on each other, for the test: as in `is_calibrated`.
+    name
+        What to call the model in the answer.
+    measures
+        Further estimators, by name or as functions, added to the table of estimates.
+    weights
+        How often each row counts.
 
     Examples
     --------
@@ -158,9 +184,11 @@ def diagnose(
     False
     >>> print(found.verdict)
     Not calibrated: over-confident. Mean confidence 91.6 %, accuracy 82.8 %; calibration error 0.0866 (95 % interval 0.0651 to 0.1136); exact test p = 0.0010. ECE 0.0904, where a calibrated model would show about 0.0199.
+    >>> cal.diagnose(test, measures=["MMCE"])["mmce"].settings["view"]
+    'top'
     """
     if isinstance(labels, Forecasts):
-        return _of_forecasts(labels, probs, view, cluster, name, weights)
+        return _of_forecasts(labels, probs, view, cluster, name, weights, measures)
     predictions = admit(labels, probs, weights=weights)
     chosen = predictions.view(view)
     if chosen == "classwise":
@@ -170,18 +198,14 @@ def diagnose(
             "'classwise' is many questions",
             "Use 'top' or 'class k'; class-wise errors are in the table",
         )
-    event = predictions.event(chosen)
-    estimates = [measure(predictions, view=chosen) for measure in OF_THE_VIEW]
-    estimates += [measure(predictions) for measure in OF_THE_WHOLE]
-    if not predictions.is_binary:
-        estimates += [measure(predictions) for measure in OF_CLASSES]
-    ece, gap = (next(e for e in estimates if e.name == name) for name in ("binned_error", "mean_gap"))
+    estimates = _estimates(predictions, chosen, measures)
     test = _tested(predictions, chosen, cluster)
     bins = next(e for e in estimates if "equal-mass" in str(e.settings.get("bins"))).parts["bins"]
     low, high = wilson(bins.label_rate, bins.weight, 0.95)
     curve = Curve(bins.mean_prob, bins.label_rate, low, high, bins.weight / bins.weight.sum())
-    said = float(np.average(event.probs.astype(np.float64), weights=event.weights))
-    calibrated = None if _seems_calibrated(ece, test) else False
+    event = predictions.event(chosen)
+    mean = float(np.average(event.probs.astype(np.float64), weights=event.weights))
+    calibrated = None if _seems_calibrated(by_title("binned_error", estimates), test) else False
     return Diagnosis(
         name=name,
         n=predictions.n,
@@ -191,15 +215,63 @@ def diagnose(
         curve=curve,
         bins=bins,
         calibrated=calibrated,
-        verdict=_verdict(calibrated, chosen, said, estimates[0], ece, gap, test),
-        advice=_advice(calibrated),
+        verdict=_verdict(calibrated, chosen, mean, estimates, test),
+        advice=(NO_ERROR_SEEN if calibrated is None else ADVICE,),
         cautions=_cautions(predictions, estimates, test),
         test=test,
     )
 
 
+def _estimates(predictions: Predictions, view: str, measures: Iterable[Any]) -> list[Estimate]:
+    """What every diagnosis measures, then the `measures` that were asked for."""
+    estimates = [measure(predictions, view=view) for measure in OF_THE_VIEW]
+    estimates += [measure(predictions) for measure in OF_ALL_CLASSES]
+    if not predictions.is_binary:
+        estimates += [measure(predictions) for measure in PER_CLASS]
+    return estimates + measured(measures, predictions, "estimator", view=view)
+
+
+def measured(measures: Iterable[Any], data: Any, of_kind: methods.Kind, **options: Any) -> list[Estimate]:
+    """The estimates of further estimators.
+
+    Parameters
+    ----------
+    measures
+        Names of registered estimators, or functions of predictions that return an `Estimate`.
+    data
+        The predictions or forecasts.
+    of_kind
+        The kind of method that names stand for.
+    **options
+        Passed to the functions that take them.
+    """
+    found = []
+    for each in (measures,) if isinstance(measures, str) or callable(measures) else measures:
+        function = _function_of(each, of_kind) if isinstance(each, str) else each
+        if not callable(function):
+            raise InputError("measures", "must hold names of estimators or functions", f"it holds {each!r}")
+        taken = signature(function).parameters
+        estimate = function(data, **{name: value for name, value in options.items() if name in taken})
+        if not isinstance(estimate, Estimate):
+            what = getattr(function, "__name__", repr(function))
+            raise InputError("measures", "must return an Estimate", f"{what} returns a {type(estimate).__name__}")
+        found.append(estimate)
+    return found
+
+
+def _function_of(name: str, of_kind: methods.Kind) -> Measure:
+    from calibrant.estimate.table import ESTIMATORS
+
+    others = ESTIMATORS if of_kind == "estimator" else {}
+    known = methods.find(of_kind, name) or about.find(others, name)
+    if known is None:
+        names = ", ".join(map(repr, {**methods.methods(of_kind), **others}))
+        raise InputError("measures", f"must be functions or among {names}", f"{name!r} is not")
+    return known.function
+
+
 def _of_forecasts(
-    forecasts: Forecasts, probs: Any, view: Any, cluster: Any, name: str, weights: Any
+    forecasts: Forecasts, probs: Any, view: Any, cluster: Any, name: str, weights: Any, measures: Iterable[Any]
 ) -> ForecastDiagnosis:
     from calibrant.verbs.diagnose_regression import diagnose_forecasts
 
@@ -209,7 +281,7 @@ def _of_forecasts(
         )
     if cluster is not None and cluster is not False:
         raise InputError("cluster", "cannot be used for forecasts", f"it is {cluster!r}")
-    return diagnose_forecasts(forecasts, name=name)
+    return diagnose_forecasts(forecasts, name=name, measures=measures)
 
 
 def _tested(predictions: Predictions, view: str, cluster: Any) -> TestResult | None:
@@ -221,10 +293,6 @@ def _tested(predictions: Predictions, view: str, cluster: Any) -> TestResult | N
     return is_calibrated(predictions, view=view, n_draws=draws, ties="count", cluster=cluster)
 
 
-DRAWN_LABELS, FEWEST_DRAWS, MOST_DRAWS = 1e8, 99, 999
-"""Labels drawn in all; the p-value is exact with any number of draws, and finer with more."""
-
-
 def _seems_calibrated(ece: Estimate, test: TestResult | None) -> bool:
     if test is not None:
         return not test.rejects(ALARMS)
@@ -234,25 +302,18 @@ def _seems_calibrated(ece: Estimate, test: TestResult | None) -> bool:
 
 
 def _verdict(
-    calibrated: bool | None,
-    view: str,
-    said: float,
-    error: Estimate,
-    ece: Estimate,
-    gap: Estimate,
-    test: TestResult | None,
+    calibrated: bool | None, view: str, mean: float, estimates: list[Estimate], test: TestResult | None
 ) -> str:
+    error, ece, gap = (by_title(name, estimates) for name in ("posterior_error", "binned_error", "mean_gap"))
     words = ("Mean confidence", "accuracy") if view == "top" else ("Mean prediction", "observed rate")
-    facts = f"{words[0]} {said:.1%}, {words[1]} {said - gap.value:.1%}; calibration error {number(error.value)}"
+    facts = f"{words[0]} {mean:.1%}, {words[1]} {mean - gap.value:.1%}; calibration error {number(error.value)}"
     if error.interval is not None:
         facts += f" ({error.interval.level:.0%} interval {number(error.interval.low)} to {number(error.interval.high)})"
     facts += "" if test is None else f"; exact test p = {number(test.p_value)}"
     facts += f". ECE {number(ece.value)}, where a calibrated model would show about {number(ece.noise_floor or 0.0)}."
-    seen = (
-        f"No miscalibration to be seen in {ece.n:,} rows"
-        if calibrated is None
-        else f"Not calibrated{_direction(gap, view)}"
-    )
+    seen = f"Not calibrated{_direction(gap, view)}"
+    if calibrated is None:
+        seen = f"No miscalibration to be seen in {ece.n:,} rows"
     return f"{seen}. {facts.replace('%', ' %')}"
 
 
@@ -263,43 +324,31 @@ def _direction(gap: Estimate, view: str) -> str:
     return f": {high if gap.value > 0 else low}"
 
 
-def _advice(calibrated: bool | None) -> tuple[str, ...]:
-    if calibrated is None:
-        return ("Nothing to repair that these data show. More rows would show smaller errors.",)
-    return (
-        "Fit a map on validation data (recalibrate, for a start with temperature) and judge it on other data (compare).",
-    )
-
-
 def _cautions(predictions: Predictions, estimates: list[Estimate], test: TestResult | None) -> tuple[str, ...]:
+    found = []
+    if predictions.n < FEW_ROWS:
+        found.append(f"{predictions.n} rows are few: an error of a few points cannot be distinguished from noise")
+    if test is not None and "cluster" in test.settings:
+        found.append("cluster is for the test: intervals of calibration errors take rows as independent")
+    if test is not None and UNSAID in test.cautions:
+        found.append(UNSAID)
+    return (*found, *cautions_of(estimates))
+
+
+def cautions_of(estimates: Iterable[Estimate]) -> tuple[str, ...]:
+    """Each warning once, after the title of the first estimate that has it."""
     first: dict[str, str] = {}
     for estimate in estimates:
         for caution in estimate.cautions:
             first.setdefault(caution, estimate.title)
-    found = [f"{title}: {caution}" for caution, title in first.items()]
-    if test is not None and UNSAID in test.cautions:
-        found.insert(0, UNSAID)
-    if test is not None and "cluster" in test.settings:
-        found.insert(0, "cluster is for the test: intervals of calibration errors take rows as independent")
-    if predictions.n < FEW_ROWS:
-        found.insert(0, f"{predictions.n} rows are few: an error of a few points cannot be told from noise")
-    return tuple(found)
-
-
-def estimate_table(estimates: tuple[Estimate, ...]) -> Table:
-    """Every estimate in a row: value, interval, what noise alone would show."""
-    rows = []
-    for e in estimates:
-        interval = "" if e.interval is None else f"{number(e.interval.low)} … {number(e.interval.high)}"
-        how = ", ".join(str(e.settings[key]) for key in ("view", "bins") if key in e.settings)
-        rows.append((e.title, e.value, interval, "" if e.noise_floor is None else number(e.noise_floor), how))
-    return Table("Measured", ("quantity", "value", "95% interval", "if calibrated", "how"), tuple(rows))
+    return tuple(f"{title}: {caution}" for caution, title in first.items())
 
 
 def bin_rows(bins: BinTable, curve: Curve) -> Table:
     """The bins behind the reliability diagram."""
+    columns = (bins.low, bins.high, bins.weight, bins.mean_prob, bins.label_rate, curve.low, curve.high, bins.gap)
     rows = tuple(
-        (f"{bins.low[i]:.3f} – {bins.high[i]:.3f}", f"{bins.weight[i]:,.6g}", float(bins.mean_prob[i]), float(bins.label_rate[i]), f"{curve.low[i]:.3f} … {curve.high[i]:.3f}", float(bins.gap[i]))
-        for i in range(len(bins))
-    )  # fmt: skip
+        (f"{low:.3f} – {high:.3f}", f"{weight:,.6g}", mean, rate, f"{least:.3f} … {most:.3f}", gap)
+        for low, high, weight, mean, rate, least, most, gap in zip(*(each.tolist() for each in columns), strict=True)
+    )
     return Table("Bin by bin", ("predictions", "rows", "mean", "observed", "95% interval", "gap"), rows)

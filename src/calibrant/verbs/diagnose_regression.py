@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from html import escape
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from calibrant.estimate.regression.coverage import coverage_error, miscalibration_area
 from calibrant.estimate.regression.ence import ence
@@ -20,20 +18,21 @@ from calibrant.estimate.regression.variance_gap import variance_gap
 from calibrant.estimate.regression.variance_ratio import variance_ratio
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, SampleForecasts
 from calibrant.interval import holm
-from calibrant.results import Curve, Estimate, Record, Table, TestResult, kind, number
+from calibrant.results import Answer, Curve, Estimate, Table, TestResult, by_title, estimate_table, kind, number
 from calibrant.score.crps import crps
 from calibrant.score.dawid_sebastiani import dawid_sebastiani_score
 from calibrant.score.interval_score import interval_score
 from calibrant.score.pinball import pinball_score
+from calibrant.verbs.diagnose import NO_ERROR_SEEN, measured
 
 FALSE_ALARM = 0.05
-"""How often a calibrated model with independent rows may be called miscalibrated, all tests together."""
+"""How often a calibrated model with independent rows may be called miscalibrated, by any of the tests."""
 
 FEW_ROWS = 100
-"""Below this even a large error is hard to see; the diagnosis says so."""
+"""Below this even a large error is hard to detect; the diagnosis warns of it."""
 
 FEW_SAMPLES = 50
-"""Below this the variance of samples is visibly smaller than that of what they were drawn from."""
+"""Below this the variance of samples is visibly smaller than that of the distribution they were drawn from."""
 
 MOST_PAIRED = 5_000
 """Rows up to which the SKCE takes all pairs; above, pairs within blocks of fifty rows."""
@@ -49,8 +48,8 @@ OF_DISTRIBUTIONS: tuple[Measure, ...] = (pit_error, coverage_error, miscalibrati
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class ForecastDiagnosis(Record):
-    """The answer to "are these forecasts calibrated?": estimates, tests, the curves behind them, what to do."""
+class ForecastDiagnosis(Answer):
+    """The answer to "are these forecasts calibrated?": estimates, tests, the curves behind them, and what to do."""
 
     name: str
     n: int
@@ -61,7 +60,7 @@ class ForecastDiagnosis(Record):
     adjusted: tuple[float, ...]
     """p-values of the tests, adjusted for their number (Holm)"""
     pit: Curve
-    """share of the labels in each part of the forecast distributions, relative to a flat histogram, and its band"""
+    """share of the labels per bin of the PIT, relative to a flat histogram, and its band"""
     coverage: Curve
     """quantile level and share of labels below"""
     spread: Curve | None
@@ -74,48 +73,40 @@ class ForecastDiagnosis(Record):
     advice: tuple[str, ...]
     cautions: tuple[str, ...]
 
+    question: ClassVar[str] = "Are the forecasts calibrated?"
+    printed_tables: ClassVar[int | None] = 2
+
     def __getitem__(self, title: str) -> Estimate | TestResult:
-        """An estimate or a test by the title it prints."""
+        """An estimate or a test by the title it prints, or by its name."""
         found: tuple[Estimate | TestResult, ...] = (*self.estimates, *self.tests)
-        for each in found:
-            if title in (each.title, each.name):
-                return each
-        raise KeyError(f"{title!r}; there are {', '.join(each.title for each in found)}")
+        return by_title(title, found)
+
+    @property
+    def heading(self) -> str:
+        """Name, rows and kind of forecasts."""
+        return f"{self.name}: {self.n:,} rows, {self.forecasts} forecasts"
+
+    def sentence(self) -> str:
+        """The verdict."""
+        return self.verdict
 
     def tables(self) -> tuple[Table, ...]:
-        """What the terminal, the notebook and the report show."""
-        from calibrant.verbs.diagnose import estimate_table
-
+        """Estimates, tests, coverage by level, and spread by bin where forecasts have a variance."""
         tables = [estimate_table(self.estimates), table_of_tests(self.tests, self.adjusted), level_table(self.coverage)]
         return (*tables, *([] if self.spread is None else [spread_table(self.spread)]))
 
-    def __repr__(self) -> str:
-        lines = [f"Diagnosis of {self.name} ({self.n:,} rows, {self.forecasts} forecasts)", self.verdict, ""]
-        for table in self.tables()[:2]:
-            lines += [table.to_text(), ""]
-        lines += [f"caution: {c}" for c in self.cautions] + [f"advice: {a}" for a in self.advice]
-        return "\n".join(lines).rstrip()
 
-    def _repr_html_(self) -> str:
-        items = "".join(f"<li>{escape(text)}</li>" for text in (*self.cautions, *self.advice))
-        tables = "".join(table.to_html() for table in self.tables()[:2])
-        return f"<h4>{escape(self.name)}</h4><p>{escape(self.verdict)}</p>{tables}<ul>{items}</ul>"
-
-    def save(self, path: str | Path) -> None:
-        """Write a report: `.html` for people, `.json` for machines."""
-        from calibrant.report import write  # drawing stands above the verbs; this is the one way up
-
-        write(path, self)
-
-    def plot(self, panel: str = "all", ax: Any = None, **options: Any) -> Any:
-        """Draw the PIT histogram, coverage by level, spread and skill, and the marginal gap (needs matplotlib)."""
-        from calibrant.plot.forecasts import forecast_plot
-
-        return forecast_plot(self, panel=panel, ax=ax, **options)
-
-
-def diagnose_forecasts(forecasts: Forecasts, *, name: str = "model") -> ForecastDiagnosis:
+def diagnose_forecasts(forecasts: Forecasts, *, name: str = "model", measures: Iterable[Any] = ()) -> ForecastDiagnosis:
     """Are the forecasts calibrated, how far off are they, and how much of that is noise?
+
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number with their labels.
+    name
+        What to call the model in the answer.
+    measures
+        Further estimators of forecasts, by name or as functions.
 
     Examples
     --------
@@ -130,7 +121,7 @@ def diagnose_forecasts(forecasts: Forecasts, *, name: str = "model") -> Forecast
     """
     spread_known = not isinstance(forecasts, QuantileForecasts)
     estimates = [measure(forecasts) for measure in (*(OF_MOMENTS if spread_known else ()), *OF_DISTRIBUTIONS)]
-    estimates += _skce(forecasts) + _scores(forecasts)
+    estimates += _skce(forecasts) + _scores(forecasts) + measured(measures, forecasts, "forecast estimator")
     by_name = {estimate.name: estimate for estimate in reversed(estimates)}
     tests = _tests(forecasts, by_name["marginal_error"])
     adjusted = holm([test.p_value for test in tests])
@@ -169,7 +160,7 @@ def _scores(forecasts: Forecasts) -> list[Estimate]:
 
 
 def _tests(forecasts: Forecasts, marginal: Estimate) -> tuple[TestResult, ...]:
-    """Of the PIT and of the marginal distribution; of Gaussian forecasts also given σ, and of the whole distribution."""
+    """Of the PIT and the marginal distribution; of Gaussian forecasts also given σ, and of the full distribution."""
     draws = f"labels drawn from the forecasts {marginal.settings['n_simulations']} times; exact"
     tests = [
         pit_test(forecasts),
@@ -217,9 +208,9 @@ def _direction(found: dict[str, Estimate]) -> str:
 
 def _advice(calibrated: bool | None, forecasts: Forecasts) -> tuple[str, ...]:
     if calibrated is None:
-        return ("Nothing to repair that these data show. More rows would show smaller errors.",)
+        return (NO_ERROR_SEEN,)
     if not isinstance(forecasts, GaussianForecasts):
-        return ("Maps repair Gaussian forecasts only; widen or shift these at their source.",)
+        return ("Maps recalibrate Gaussian forecasts only; widen or shift these at their source.",)
     return (
         "Fit a map on validation data (recalibrate; variance_platt for the width, quantile_recalibration for the shape) and judge it on other data (compare).",
     )
@@ -228,17 +219,17 @@ def _advice(calibrated: bool | None, forecasts: Forecasts) -> tuple[str, ...]:
 def _cautions(forecasts: Forecasts, estimates: list[Estimate]) -> tuple[str, ...]:
     found = [f"{each.title}: {caution}" for each in estimates for caution in each.cautions]
     if forecasts.n < FEW_ROWS:
-        found.insert(0, f"{forecasts.n} rows are few: even a clear error cannot be told from noise")
+        found.insert(0, f"{forecasts.n} rows are few: even a clear error cannot be distinguished from noise")
     if isinstance(forecasts, SampleForecasts) and forecasts.n_samples < FEW_SAMPLES:
         m = forecasts.n_samples
         found.append(
-            f"{m} samples a row have a variance that is too small by a {m}th, and a mean that is off by as much again"
+            f"{m} samples per row have a variance that is too small by a {m}th, and a mean that is off by as much again"
         )
     return tuple(dict.fromkeys(found))
 
 
 def table_of_tests(tests: tuple[TestResult, ...], adjusted: tuple[float, ...]) -> Table:
-    """Every test in a row."""
+    """One row per test."""
     rows = tuple(
         (each.title, each.statistic, number(each.p_value), number(p), each.null)
         for each, p in zip(tests, adjusted, strict=True)
@@ -247,7 +238,7 @@ def table_of_tests(tests: tuple[TestResult, ...], adjusted: tuple[float, ...]) -
 
 
 def level_table(curve: Curve) -> Table:
-    """Coverage, level by level."""
+    """Coverage per level."""
     rows = tuple(
         (f"{x:.3g}", float(y), f"{low:.3f} … {high:.3f}", float(y - x))
         for x, y, low, high in zip(curve.x, curve.y, curve.low, curve.high, strict=True)
@@ -256,7 +247,7 @@ def level_table(curve: Curve) -> Table:
 
 
 def spread_table(curve: Curve) -> Table:
-    """Predicted and observed size of the errors, bin by bin."""
+    """Predicted and observed size of the errors per bin."""
     rows = tuple(
         (float(x), float(y), f"{number(low)} … {number(high)}", float(y / x))
         for x, y, low, high in zip(curve.x, curve.y, curve.low, curve.high, strict=True)

@@ -1,4 +1,4 @@
-"""How do I repair it?"""
+"""How do I recalibrate it?"""
 
 from __future__ import annotations
 
@@ -18,13 +18,20 @@ def recalibrate(predictions: Predictions, method: Any = "usual") -> CalibrationM
 @overload
 def recalibrate(predictions: Forecasts, method: Any = "usual") -> RegressionMap: ...
 def recalibrate(predictions: Predictions | Forecasts, method: Any = "usual") -> CalibrationMap | RegressionMap:
-    """Fit a map on validation data that repairs the model's probabilities.
+    """Fit a map on validation data that recalibrates the model's probabilities.
 
-    `method` is a name or a recipe such as `Temperature(bounds=(0.1, 10))`; `"usual"` is temperature. `"auto"` tries the maps that suit the amount of data
-    and keeps the simplest that held-out rows vouch for; `fit.choice` of the map says why. Apply the map to other data than it
-    was fitted on before judging it: see `compare`.
+    Judge the map on other data than it was fitted on: see `compare`.
 
-    Forecasts of a real number have `variance_platt` (the usual one), `std_scaling` and `quantile_recalibration`.
+    Parameters
+    ----------
+    predictions
+        Predictions for validation data, or Gaussian forecasts of a real number.
+    method
+        A name or a recipe such as `Temperature(bounds=(0.1, 10))`. `"usual"` is
+        temperature. `"auto"` tries the maps that suit the amount of data and chooses the
+        simplest that does well on held-out rows; `fit.choice` of the map says why.
+        Forecasts have `"variance_platt"` (the usual one), `"std_scaling"` and
+        `"quantile_recalibration"`.
 
     Examples
     --------
@@ -33,39 +40,43 @@ def recalibrate(predictions: Predictions | Forecasts, method: Any = "usual") -> 
     >>> fitted = cal.recalibrate(valid)
     >>> fitted.temperature > 1  # the example is over-confident
     True
-    >>> repaired = fitted.apply(test)
+    >>> recalibrated = fitted.apply(test)
     """
-    if isinstance(predictions, Forecasts):
-        return _of_forecasts(predictions, "variance_platt" if _usual(method) else method)
-    if not isinstance(predictions, Predictions):
+    if not isinstance(predictions, Predictions | Forecasts):
         raise InputError(
             "predictions",
             "must be a Predictions",
             f"it is a {type(predictions).__name__}",
             "Wrap labels and probs: Predictions(labels, probs)",
         )
-    fitted: CalibrationMap = recipe_of("temperature" if _usual(method) else method).fit(predictions)
-    told = light_weights(predictions)
-    return fitted if not told else replace(fitted, fit=replace(fitted.fit, cautions=fitted.fit.cautions + told))
+    usual = isinstance(method, str) and method == "usual"
+    recipe: Any
+    if isinstance(predictions, Forecasts):
+        recipe = _forecast_recipe("variance_platt" if usual else method)
+    else:
+        recipe = recipe_of("temperature" if usual else method)
+    fitted: CalibrationMap | RegressionMap = recipe.fit(predictions)
+    cautions = fitted.fit.cautions + light_weights(predictions)
+    return replace(fitted, fit=replace(fitted.fit, cautions=cautions)) if cautions != fitted.fit.cautions else fitted
 
 
-def _usual(method: Any) -> bool:
-    return isinstance(method, str) and method == "usual"
-
-
-def _of_forecasts(forecasts: Forecasts, method: Any) -> RegressionMap:
+def _forecast_recipe(method: Any) -> Any:
     if isinstance(method, str) and method in REGRESSION_METHODS:
-        method = REGRESSION_METHODS[method]()
+        return REGRESSION_METHODS[method]()
     if isinstance(method, str | type) or not callable(getattr(method, "fit", None)):
         names = ", ".join(map(repr, REGRESSION_METHODS))
         raise InputError("method", f"must be one of {names} for forecasts, or a recipe with fit", f"it is {method!r}")
-    fitted: RegressionMap = method.fit(forecasts)
-    told = light_weights(forecasts)
-    return fitted if not told else replace(fitted, fit=replace(fitted.fit, cautions=fitted.fit.cautions + told))
+    return method
 
 
 def light_weights(predictions: Predictions | Forecasts) -> tuple[str, ...]:
-    """Weights count rows; those that were scaled to add up to 1 make many rows look like one."""
+    """A warning where weights, which count rows, were scaled to add up to 1: many rows then look like one.
+
+    Parameters
+    ----------
+    predictions
+        Predictions or forecasts with their weights.
+    """
     w = predictions.weights
     rows = 0 if w is None else int(np.count_nonzero(w))
     if w is None or w.sum() >= rows / 2:

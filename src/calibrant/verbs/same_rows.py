@@ -1,4 +1,4 @@
-"""Do two sets of predictions speak of the same rows, and is one a map of the other?"""
+"""Are two sets of predictions for the same rows, and is one a map of the other?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from calibrant.score import CRPS, Rule
 
 
 def check_same_rows(before: Predictions, after: Predictions) -> None:
-    """Both must speak of the same rows: same labels, classes and weights."""
+    """Both must be for the same rows: same labels, classes and weights.
+
+    Parameters
+    ----------
+    before, after
+        The predictions.
+    """
     if before.said.shape != after.said.shape:
         raise InputError("after", "must have the shape of before", f"{after.said.shape} is not {before.said.shape}")
     if [str(c) for c in before.classes] != [str(c) for c in after.classes]:
@@ -27,7 +33,15 @@ def check_same_rows(before: Predictions, after: Predictions) -> None:
 
 
 def check_same_forecasts(before: Forecasts, after: Forecasts, rule: Rule) -> None:
-    """Both must forecast the same numbers: same labels and weights, in a form that the score takes alike."""
+    """Both must forecast the same numbers: same labels and weights, in forms that the score can compare.
+
+    Parameters
+    ----------
+    before, after
+        The forecasts.
+    rule
+        The score that compares them.
+    """
     if before.n != after.n:
         raise InputError("after", f"must have the {before.n} rows of before", f"it has {after.n}")
     _check_same_labels(before, after)
@@ -50,30 +64,38 @@ def _check_same_labels(before: Predictions | Forecasts, after: Predictions | For
 
 
 def how_injective(before: Predictions | Forecasts, after: Predictions | Forecasts) -> tuple[bool | None, str]:
-    """Does the change keep different predictions different? From the map if it is known, else from the rows at hand."""
+    """Does the change keep different predictions different, and how is that known?
+
+    From the map if it is known, else from the given rows.
+
+    Parameters
+    ----------
+    before, after
+        Predictions or forecasts for the same rows.
+    """
     if after.source is not None and after.source[0] is before:
         used = after.source[1]
         return used.injective, f"{used.method} does by construction" if used.injective else f"{used.method} does not"
     old, new = (each.probs if isinstance(each, Predictions) else each.said for each in (before, after))
-    n_old, n_new, is_map = _counted_line(old, new) if old.ndim == new.ndim == 1 else _counted_rows(old, new)
+    n_old, n_new, is_map = _distinct_numbers(old, new) if old.ndim == new.ndim == 1 else _distinct_rows(old, new)
     if not is_map:
         return None, "equal predictions before differ after, so this is not a map of the predictions alone"
     if n_new < n_old:
         return False, f"{n_old:,} distinct predictions before, {n_new:,} after"
     if isinstance(before, Forecasts) and n_old == before.n:
-        return None, "no two forecasts are equal and the rows cannot tell a map from another model"
+        return None, "no two forecasts are equal, so these rows cannot distinguish a map from another model"
     return True, "on these rows"
 
 
-def _counted_rows(old: NDArray[Any], new: NDArray[Any]) -> tuple[int, int, bool]:
+def _distinct_rows(old: NDArray[Any], new: NDArray[Any]) -> tuple[int, int, bool]:
     """Distinct rows before and after, and whether equal ones stay equal."""
     first, then = row_ids(old), row_ids(new)
     n_old, n_new = int(first.max()) + 1, int(then.max()) + 1
     return n_old, n_new, len(np.unique(first.astype(np.int64) * n_new + then)) == n_old
 
 
-def _counted_line(old: NDArray[Any], new: NDArray[Any]) -> tuple[int, int, bool]:
-    """The same for numbers: one sort, where the order stays."""
+def _distinct_numbers(old: NDArray[Any], new: NDArray[Any]) -> tuple[int, int, bool]:
+    """The same for numbers: a single sort, where the order stays."""
     order = np.argsort(old)
     first, then = old[order], new[order]
     other = first[1:] != first[:-1]
@@ -85,7 +107,13 @@ def _counted_line(old: NDArray[Any], new: NDArray[Any]) -> tuple[int, int, bool]
 
 
 def row_ids(probs: NDArray[Any]) -> NDArray[np.intp]:
-    """A number for each row such that equal rows, and only they, share it."""
+    """A number per row such that equal rows, and only they, share it.
+
+    Parameters
+    ----------
+    probs
+        One number or one vector per row.
+    """
     rows: NDArray[Any] = np.ascontiguousarray(probs) + 0.0  # −0 is 0
     if rows.ndim == 2:
         rows = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]

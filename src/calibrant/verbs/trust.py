@@ -1,17 +1,16 @@
-"""Which estimator can I believe at my sample size?"""
+"""Which estimator can be trusted at this sample size?"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from html import escape
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from calibrant.bins import EqualWidth
-from calibrant.estimate.binned import binned_error, ece
+from calibrant.estimate.binned import binned_error
 from calibrant.estimate.crossvalidated import crossvalidated_error
 from calibrant.estimate.density import density_error
 from calibrant.estimate.fitted import fitted_error
@@ -20,44 +19,40 @@ from calibrant.estimate.sweep import sweep_error
 from calibrant.inputs import check_choice
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
-from calibrant.results import Record, Table, kind, number
+from calibrant.results import Answer, Table, kind, number
 from calibrant.simulate.bias import Bias, biases
 from calibrant.simulate.check import WorldCheck, check_world
 from calibrant.simulate.fitting import fit_world
 from calibrant.simulate.recipes import named
 from calibrant.simulate.world import EventWorld
 
-CANDIDATES: dict[int, dict[str, Any]] = {
-    1: {
-        "ECE, equal width": ece,
-        "ECE, equal mass": binned_error,
-        "debiased, equal mass": partial(binned_error, debiased=True),
-        "sweep": sweep_error,
-        "cross-validated": crossvalidated_error,
-        "kernel density": density_error,
-        "Gaussian process": fitted_error,
-        "posterior median": posterior_error,
-    },
-    2: {
-        "RMS, equal width": partial(binned_error, bins=EqualWidth(15), norm=2),
-        "RMS, equal mass": partial(binned_error, norm=2),
-        "debiased, equal mass": partial(binned_error, norm=2, debiased=True),
-        "sweep": partial(sweep_error, norm=2),
-        "cross-validated": partial(crossvalidated_error, norm=2),
-        "kernel density": partial(density_error, norm=2),
-        "Gaussian process": partial(fitted_error, norm=2),
-        "posterior median": partial(posterior_error, norm=2),
-    },
+TRIED: dict[str, Any] = {
+    "{}, equal width": partial(binned_error, bins=EqualWidth(15)),
+    "{}, equal mass": binned_error,
+    "debiased, equal mass": partial(binned_error, debiased=True),
+    "sweep": sweep_error,
+    "cross-validated": crossvalidated_error,
+    "kernel density": density_error,
+    "Gaussian process": fitted_error,
+    "posterior median": posterior_error,
 }
-"""What is tried when nothing is named; bins are fifteen where a number is needed."""
+
+CANDIDATES: dict[int, dict[str, Any]] = {
+    norm: {name.format(title): partial(one, norm=norm) for name, one in TRIED.items()}
+    for norm, title in ((1, "ECE"), (2, "RMS"))
+}
+"""The estimators that are tried by default, by norm; bins are fifteen where a number is needed."""
 
 MANY_TIED = 0.1
-"""Share of rows that repeat a score from which the scores themselves are drawn again instead of a smooth distribution."""
+"""Share of rows with a repeated score above which the scores themselves are resampled, not a smooth distribution."""
+
+CHECKS = 200
+"""Data sets on which the world is compared with the data."""
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Trust(Record):
+class Trust(Answer):
     """How far each estimator is off on data like these, at this size; the most accurate first."""
 
     n: int
@@ -66,16 +61,16 @@ class Trust(Record):
     """the world fitted to the data"""
     rows: tuple[Bias, ...]
     values: Mapping[str, float]
-    """what each estimator says of the data themselves"""
+    """each estimator's value on the data themselves"""
     check: WorldCheck
     """do the data look like those of the world?"""
     cautions: tuple[str, ...] = ()
 
-    question: ClassVar[str] = "Which estimator to believe?"
+    question: ClassVar[str] = "Which estimator can be trusted?"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", tuple(sorted(self.rows, key=lambda row: row.rmse)))
-        object.__setattr__(self, "cautions", tuple(self.cautions))
+        object.__setattr__(self, "rows", sorted(self.rows, key=lambda row: row.rmse))
+        super().__post_init__()
 
     @property
     def best(self) -> Bias:
@@ -89,52 +84,33 @@ class Trust(Record):
 
     def sentence(self) -> str:
         """What to use, and why."""
-        best, level = self.best, [r for r in self.rows if r.rmse - self.best.rmse <= 2 * self.best.rmse_error]
+        best, equal = self.best, [r for r in self.rows if r.rmse - self.best.rmse <= 2 * self.best.rmse_error]
         usual = next((r for r in self.rows if "equal width" in r.estimator), None)
-        told = (
+        text = (
             f"Use “{best.estimator}”: on data like yours, at n = {self.n:,}, it is off by {number(best.bias)} on average, ± "
             f"{number(best.sd)}"
         )
         if best.coverage is not None:
-            told += f"; its 95 % interval holds the truth {best.coverage:.0%} of the time"
-        others = [r.estimator for r in level[1:3]]
-        if others:
-            told += f". As good within the simulation's error: {', '.join(others)}"
+            text += f"; its 95 % interval holds the truth {best.coverage:.0%} of the time"
+        if equal[1:]:
+            text += f". As good within the simulation's error: {', '.join(r.estimator for r in equal[1:3])}"
         if usual is not None and usual is not best and best.rmse > 0:
-            told += f". The usual {usual.estimator.split(',')[0]} is off by {number(usual.bias)} ± {number(usual.sd)}, {usual.rmse / best.rmse:.1f} times as far"
-        return told + "."
-
-    def table(self) -> Table:
-        """One row an estimator."""
-        columns = ("estimator", "your data", "off by, on average", "±", "RMSE", "95 % interval holds", "width")
-        body = tuple(
-            (
-                r.estimator,
-                self.values[r.estimator],
-                f"{number(r.bias)} ± {number(r.mean_error)}",
-                r.sd,
-                f"{number(r.rmse)} ± {number(r.rmse_error)}",
-                "–" if r.coverage is None else f"{r.coverage:.1%} ± {r.coverage_error:.1%}",
-                "–" if r.width is None else r.width,
-            )
-            for r in self.rows
-        )
-        note = (
-            f"{self.best.replications:,} data sets of {self.n:,} rows from a world fitted to the data ({self.world.describe()}), whose true "
-            f"error is {number(self.truth)}."
-        )
-        return Table(f"Which estimator to believe, norm {self.norm}", columns, body, note)
+            name, times = usual.estimator.split(",")[0], usual.rmse / best.rmse
+            text += f". The usual {name} is off by {number(usual.bias)} ± {number(usual.sd)}, {times:.1f} times as far"
+        return text + "."
 
     def tables(self) -> tuple[Table, ...]:
-        """What the terminal and the report show."""
-        return (self.table(),)
-
-    def __repr__(self) -> str:
-        return "\n".join([self.sentence(), "", self.table().to_text(), *(f"  caution: {c}" for c in self.cautions)])
-
-    def _repr_html_(self) -> str:
-        cautions = "".join(f"<br><small>⚠ {escape(c)}</small>" for c in self.cautions)
-        return f"<p>{escape(self.sentence())}{cautions}</p>{self.table().to_html()}"
+        """One row per estimator."""
+        columns = ("estimator", "your data", "off by, on average", "±", "RMSE", "95 % interval holds", "width")
+        body = []
+        for r in self.rows:
+            bias, rmse = (f"{number(a)} ± {number(b)}" for a, b in ((r.bias, r.mean_error), (r.rmse, r.rmse_error)))
+            holds = "–" if r.coverage is None else f"{r.coverage:.1%} ± {r.coverage_error:.1%}"
+            width = "–" if r.width is None else r.width
+            body.append((r.estimator, self.values[r.estimator], bias, r.sd, rmse, holds, width))
+        drawn = f"{self.best.replications:,} data sets of {self.n:,} rows from a world fitted to the data"
+        note = f"{drawn} ({self.world.describe()}), whose true error is {number(self.truth)}."
+        return (Table(f"Which estimator can be trusted, norm {self.norm}", columns, tuple(body), note),)
 
 
 def trust(
@@ -151,13 +127,37 @@ def trust(
     progress: bool = False,
     weights: Any = None,
 ) -> Trust:
-    """Which estimator of the calibration error can I believe, with as many rows as I have?
+    """Which estimator of the calibration error can be trusted with this many rows?
 
-    A world with scores like these and a calibration curve like theirs is fitted (`simulate.fit_world`). Its true error is known,
-    so each estimator can be tried on many data sets of the same size: by how much is it off on average, how much does it scatter,
-    and how often does its 95 % interval hold the truth? The rows come sorted by root mean squared error.
+    A world with scores like these and a calibration curve like theirs is fitted
+    (`simulate.fit_world`). Its true error is known, so each estimator can be tried on
+    many data sets of the same size: its bias, its standard deviation, and how often its
+    95 % interval holds the truth. The rows are sorted by root mean squared error.
 
-    `estimators` is a list or a mapping of names to functions; `world` replaces the fitted one. The same `rng` gives the same answer.
+    Parameters
+    ----------
+    labels
+        The outcomes; or a `Predictions`, which carries everything.
+    probs
+        Predicted probabilities: one column for an event, or one column per class.
+    norm
+        1 for the mean calibration error, 2 for its root mean square.
+    estimators
+        A list of estimators, or a mapping of names to functions.
+    world
+        A world of one event, instead of the fitted one.
+    replications
+        Number of simulated data sets.
+    rng
+        Seed; the same seed gives the same answer.
+    view
+        Which question: `"binary"`, `"top"` or `"class k"`; `"auto"` by the columns.
+    workers
+        Number of processes; by default as many as there are cores.
+    progress
+        Show a progress bar.
+    weights
+        How often each row counts.
 
     Examples
     --------
@@ -181,19 +181,23 @@ def trust(
     values = {name: float(one(rows)) for name, one in chosen.items()}
     cautions = () if getattr(fitted, "fit", None) is None else fitted.fit.cautions  # type: ignore[attr-defined]
     if not check.agrees:
-        cautions += (f"the world is not quite like the data: ECE is {check!r}",)
+        cautions += (f"the world differs from the data: ECE is {check!r}",)
     return Trust(n, norm, fitted, found, values, check, cautions)
 
 
-CHECKS = 200
-"""Data sets on which the world is compared with the data."""
-
-
 def fitted_to(rows: Predictions, rng: int = 0) -> tuple[EventWorld, WorldCheck]:
-    """The simplest world that looks like the data, and how alike they are.
+    """The simplest world that resembles the data, and how closely it does.
 
-    First a Beta distribution with a linear curve; the scores themselves where many are equal or the distribution does not fit;
-    and the curve of a Gaussian process where no linear one does.
+    First a Beta distribution with a linear curve; the scores themselves where many are
+    equal or the distribution does not fit; and the curve of a Gaussian process where no
+    linear one does.
+
+    Parameters
+    ----------
+    rows
+        Predictions of one event.
+    rng
+        Seed of the simulated data sets that the world is checked on.
     """
     repeated = 1 - len(np.unique(rows.probs)) / rows.n
     tried: list[dict[str, Any]] = [

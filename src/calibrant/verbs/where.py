@@ -17,7 +17,7 @@ from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.folds import held_out, n_units, unit_rows
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.resampling.exact import LEVEL
-from calibrant.results import Estimate, Line, Record, Table, TestResult, kind, number
+from calibrant.results import Answer, Estimate, Line, Table, TestResult, kind, number
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ PLACES, LEAST = 201, 0.02
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Where(Record):
+class Where(Answer):
     """The stretch of predictions where errors pile up most, which way, and how sure that is."""
 
     n: int
@@ -56,6 +56,7 @@ class Where(Record):
     cautions: tuple[str, ...] = ()
 
     question: ClassVar[str] = "Where is it wrong?"
+    printed_tables: ClassVar[int | None] = 0
 
     @property
     def p_value(self) -> float | None:
@@ -104,9 +105,6 @@ class Where(Record):
         said, core_said = _against(self.mean_prob, self.label_rate), _against(self.core_mean_prob, self.core_label_rate)
         core = f"Most clearly between {number(self.core[0])} and {number(self.core[1])}: {core_said}."
         return f"{stretch}: {said} ({self.rows:,.6g} rows{chance}).\n{core}"
-
-    def __repr__(self) -> str:
-        return "\n".join([self.sentence(), *(f"  caution: {c}" for c in self.cautions)])
 
 
 def _against(said: float, happened: float) -> str:

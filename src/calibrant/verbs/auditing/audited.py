@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
-from calibrant.results import Interval, Record, Table, kind, number
+from calibrant.results import Answer, Interval, Record, Table, kind, number
 
 Verdict = Literal["too high", "too low", "wrong both ways", "no error seen", "too few rows"]
 
@@ -65,7 +63,7 @@ class AuditedSegment(Record):
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Audit(Record):
+class Audit(Answer):
     """Every segment, worst first, with verdicts that hold together."""
 
     segments: tuple[AuditedSegment, ...]
@@ -80,11 +78,6 @@ class Audit(Record):
     null: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
-        object.__setattr__(self, "segments", tuple(self.segments))
-        object.__setattr__(self, "cautions", tuple(self.cautions))
 
     def __getitem__(self, name: str) -> AuditedSegment:
         """A segment by its name, or by another description of the same rows."""
@@ -199,10 +192,7 @@ class Audit(Record):
     def _shown(self) -> int:
         return max(SHOWN, min(len(self.found), 2 * SHOWN))
 
-    def __repr__(self) -> str:
-        lines = [f"Audit of {self.n:,} rows, view: {self.view}", self.sentence(), "", self.table(self._shown).to_text()]
-        return "\n".join([*lines, *(f"caution: {c}" for c in self.cautions)])
-
-    def _repr_html_(self) -> str:
-        cautions = "".join(f"<li>{escape(text)}</li>" for text in self.cautions)
-        return f"<p>{escape(self.sentence())}</p>{self.table(self._shown).to_html()}<ul>{cautions}</ul>"
+    @property
+    def heading(self) -> str:
+        """Rows and view."""
+        return f"Audit of {self.n:,} rows, view: {self.view}"

@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from html import escape
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,7 +13,7 @@ import numpy as np
 from calibrant.infer.squared import cube_root
 from calibrant.inputs import check_choice, check_count, check_level, check_positive
 from calibrant.problems import InputError
-from calibrant.results import Line, Record, Table, kind, number
+from calibrant.results import Answer, Line, Table, kind, number
 from calibrant.score import SCORES
 from calibrant.score.passes import score_moments
 from calibrant.score.possible import mean_of_rows
@@ -58,7 +56,7 @@ SMALLEST = 1e-9
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Record):
+class Plan(Answer):
     """How many rows it takes, or what so many rows can show."""
 
     goal: str
@@ -86,9 +84,7 @@ class Plan(Record):
     cautions: tuple[str, ...] = ()
 
     question: ClassVar[str] = "How many rows does it take?"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "beside", MappingProxyType(dict(self.beside)))
+    printed_tables: ClassVar[int | None] = 0
 
     @property
     def quantity(self) -> str:
@@ -138,17 +134,11 @@ class Plan(Record):
         rows.append(("mean of p(1 − p)", number(self.mean_variance)))
         return Table(f"Plan: {self.title}", ("quantity", "value"), tuple(rows))
 
-    def __repr__(self) -> str:
-        lines = [self.sentence()]
-        if self.check is not None:
-            more = "" if self.check.rows is None else f"; the goal takes {self.check.rows_text()} rows"
-            lines.append(f"  simulated: {self.quantity} {self.check.at(self.n)}{more}")
-        lines += [f"  assumes: {told}" for told in self.assumptions]
-        return "\n".join([*lines, *(f"  caution: {c}" for c in self.cautions)])
-
-    def _repr_html_(self) -> str:
-        cautions = "".join(f"<br><small>⚠ {escape(c)}</small>" for c in self.cautions)
-        return f"<p>{escape(self.sentence())}{cautions}</p>{self.table().to_html()}"
+    def _head(self) -> list[str]:
+        if self.check is None:
+            return [self.sentence()]
+        more = "" if self.check.rows is None else f"; the goal takes {self.check.rows_text()} rows"
+        return [self.sentence(), f"  simulated: {self.quantity} {self.check.at(self.n)}{more}"]
 
 
 def plan(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from calibrant.kernels.logits import sigmoid
 from calibrant.kernels.rows.pooling import Groups
 from calibrant.predictions import admit
 from calibrant.problems import InputError
-from calibrant.results import Record, Table, kind, number
+from calibrant.results import Answer, Record, Table, kind, number
 from calibrant.simulate.families import calibrated_world
 from calibrant.simulate.quadrature import integral
 from calibrant.simulate.scores import EmpiricalScores, Scores
@@ -51,7 +50,7 @@ class Criterion(Record):
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class ValidationPlan(Record):
+class ValidationPlan(Answer):
     """Rows and events that every criterion of an external validation asks for; the largest decides."""
 
     prevalence: float
@@ -61,6 +60,8 @@ class ValidationPlan(Record):
     described: str
     """the distribution of the predicted risks"""
     cautions: tuple[str, ...] = ()
+
+    question: ClassVar[str] = "How many rows does an external validation take?"
 
     @property
     def n(self) -> int:
@@ -87,12 +88,9 @@ class ValidationPlan(Record):
         note = f"Prevalence {number(self.prevalence)}; {self.described}; {1 - self.level:.0%} intervals."
         return Table("Rows for an external validation", columns, rows, note)
 
-    def __repr__(self) -> str:
-        return "\n".join([self.sentence(), self.table().to_text(), *(f"  caution: {c}" for c in self.cautions)])
-
-    def _repr_html_(self) -> str:
-        cautions = "".join(f"<br><small>⚠ {escape(c)}</small>" for c in self.cautions)
-        return f"<p>{escape(self.sentence())}{cautions}</p>{self.table().to_html()}"
+    def tables(self) -> tuple[Table, ...]:
+        """The criteria."""
+        return (self.table(),)
 
 
 @dataclass(frozen=True, slots=True)

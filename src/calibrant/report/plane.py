@@ -1,0 +1,116 @@
+"""A rectangle of a drawing with the values at its edges, its axes, and the SVG element around it all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from calibrant.report.markup import tag, words
+
+WIDTH, TOP = 452.0, 28.0
+UNIT = (0.0, 1.0)
+
+POINT_RADIUS = 3.6
+"""Radius of a point that holds the average share of the rows; the area grows with the share."""
+
+TOUCH = 1e-3
+"""A value beyond a tick by this small a part of a step does not earn another tick."""
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A rectangle of the drawing, in pixels, and the values at its edges."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    x_range: Range = UNIT
+    y_range: Range = UNIT
+
+    def x(self, value: float) -> float:
+        """The pixel of a value on the x axis."""
+        low, high = self.x_range
+        return self.left + self.width * (float(value) - low) / (high - low)
+
+    def y(self, value: float) -> float:
+        """The pixel of a value on the y axis."""
+        low, high = self.y_range
+        return self.top + self.height * (high - float(value)) / (high - low)
+
+    @property
+    def bottom(self) -> float:
+        """The pixel of the lower edge."""
+        return self.top + self.height
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
+        """A line between two points, of a class of the style sheet."""
+        return tag("line", x1=self.x(x1), y1=self.y(y1), x2=self.x(x2), y2=self.y(y2), class_=kind)
+
+    def rect(self, left: float, bottom: float, right: float, top: float, **attributes: str) -> str:
+        """A rectangle between four values."""
+        x, y = self.x(left), self.y(top)
+        return tag("rect", x=x, y=y, width=self.x(right) - x, height=self.y(bottom) - y, **attributes)
+
+    def points(self, xs: Iterable[float], ys: Iterable[float]) -> str:
+        """The points of a polygon or a polyline."""
+        return " ".join(f"{self.x(x):.2f},{self.y(y):.2f}" for x, y in zip(xs, ys, strict=True))
+
+    def curve(self, xs: Iterable[float], ys: Iterable[float]) -> str:
+        """A line through points."""
+        return tag("polyline", class_="curve", points=self.points(xs, ys))
+
+    def axes(
+        self, x_title: str, y_title: str, x_ticks: Mapping[float, str] | None = None, floor: float | None = None
+    ) -> str:
+        """Grid, tick labels and axis titles.
+
+        Parameters
+        ----------
+        x_title, y_title
+            Titles of the axes.
+        x_ticks
+            Labels of the x axis by value; round values if None.
+        floor
+            The pixel below which the labels of the x axis hang; the lower edge if None.
+        """
+        end = self.bottom if floor is None else floor
+        drawn = []
+        for value in ticks(*self.y_range):
+            drawn.append(self.line(self.x_range[0], value, self.x_range[1], value, "grid"))
+            drawn.append(words("text", f"{value:.6g}", x=self.left - 8, y=self.y(value) + 4, class_="tick end"))
+        for value, label in (x_ticks or {v: f"{v:.6g}" for v in ticks(*self.x_range)}).items():
+            at = self.x(value)
+            drawn.append(tag("line", x1=at, x2=at, y1=self.top, y2=end, class_="grid"))
+            drawn.append(words("text", label, x=at, y=end + 20, class_="tick middle"))
+        drawn.append(words("text", x_title, x=self.left + self.width / 2, y=end + 42, class_="axis middle"))
+        turned = f"translate(12 {self.top + self.height / 2:g}) rotate(-90)"
+        return "".join([*drawn, words("text", y_title, class_="axis middle", transform=turned)])
+
+
+def round_step(span: float) -> float:
+    """A round distance between ticks that leaves at most six of them."""
+    power = 10.0 ** math.floor(math.log10(span / 5))
+    return next(m * power for m in (1, 2, 5, 10) if span / (m * power) <= 5 + 1e-9)
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Round values within a range."""
+    step = round_step(high - low)
+    first, last = math.ceil(low / step - TOUCH), math.floor(high / step + TOUCH)
+    return [i * step for i in range(first, last + 1)]
+
+
+def with_numbers(drawn: str, text: str) -> str:
+    """A part of a drawing that shows its numbers while the pointer is on it."""
+    return tag("g", drawn + words("text", text, x=WIDTH / 2, y=TOP - 12, class_="numbers middle"), class_="bin")
+
+
+def picture(drawn: str, height: float, description: str, *, title: str, key: str) -> str:
+    """The drawing as an SVG element with a title and a description; `key` makes its ids unique on the page."""
+    head = words("title", title, id=f"{key}-title") + words("desc", description, id=f"{key}-desc")
+    box = f"0 0 {WIDTH:g} {height:g}"
+    return tag("svg", head + drawn, viewBox=box, role="img", aria_labelledby=f"{key}-title {key}-desc")

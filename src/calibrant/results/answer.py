@@ -1,0 +1,102 @@
+"""What every verb returns: an answer that prints, shows itself in notebooks, draws itself and is saved as HTML or JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from calibrant.results.record import Record
+from calibrant.results.tables import Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOTES = {"assumes": "assumptions", "caution": "cautions", "advice": "advice"}
+"""How the fields that hold lists of sentences are announced, in the order in which they are shown."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer(Record):
+    """The answer to a question, in words and tables.
+
+    A subclass states its `question`, `sentence()` and `tables()`, and has a field or property `cautions`; `advice` and
+    `assumptions` are shown where there are such fields.
+    """
+
+    printed_tables: ClassVar[int | None] = None
+    """how many of the tables are printed with the sentence; None: all of them"""
+
+    if TYPE_CHECKING:  # fields or class attributes of the subclasses; a default here would become theirs
+
+        @property
+        def question(self) -> str: ...
+        @property
+        def cautions(self) -> tuple[str, ...]: ...
+
+    @property
+    def heading(self) -> str:
+        """One line on the data that were looked at; empty where the sentence says enough."""
+        return ""
+
+    def sentence(self) -> str:
+        """The answer in words."""
+        raise NotImplementedError
+
+    def tables(self) -> tuple[Table, ...]:
+        """The tables behind the answer, which the terminal, the notebook and the report show."""
+        return ()
+
+    def notes(self) -> dict[str, tuple[str, ...]]:
+        """Assumptions, warnings and advice, each under its word; what there is none of is left out."""
+        found = {word: tuple(getattr(self, name, ())) for word, name in NOTES.items()}
+        return {word: texts for word, texts in found.items() if texts}
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the answer and return the Axes (needs matplotlib); refused for answers without a picture.
+
+        Parameters
+        ----------
+        ax
+            The Axes to draw on; new ones if None.
+        **options
+            Options of the function of `calibrant.plot` that draws such an answer.
+        """
+        from calibrant.plot import draw  # drawing and reports lie above the verbs: these are the only ways up
+
+        return draw(self, ax=ax, **options)
+
+    def to_html(self) -> str:
+        """One HTML page that needs no other file, no network and no script."""
+        from calibrant.report import page
+
+        return page(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the answer: `.html` as a page for people, `.json` as data, which `from_json` reads back.
+
+        Parameters
+        ----------
+        path
+            The file; its ending is the format. It is written completely or not at all.
+        """
+        from calibrant.report import save
+
+        save(path, {".html": self.to_html, ".json": self.to_json})
+
+    def _head(self) -> list[str]:
+        """The lines that are printed above tables and notes."""
+        return [*([self.heading] if self.heading else []), self.sentence()]
+
+    def __repr__(self) -> str:
+        head = "\n".join(self._head())
+        tables = [table.to_text() for table in self.tables()[: self.printed_tables]]
+        notes = "\n".join(f"  {word}: {text}" for word, texts in self.notes().items() for text in texts)
+        separator = "\n\n" if tables else "\n"
+        return separator.join(filter(None, [head, *tables, notes]))
+
+    def _repr_html_(self) -> str:
+        heading = f"<h4>{escape(self.heading)}</h4>" if self.heading else ""
+        notes = "".join(f"<li>{word}: {escape(text)}</li>" for word, texts in self.notes().items() for text in texts)
+        sentence, tables = escape(self.sentence()).replace("\n", "<br>"), (table.to_html() for table in self.tables())
+        return f"{heading}<p>{sentence}</p>{''.join(tables)}" + (f"<ul>{notes}</ul>" if notes else "")

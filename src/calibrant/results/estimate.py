@@ -1,0 +1,188 @@
+"""Estimates with their intervals, and results of tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+from calibrant.results.answer import Answer
+from calibrant.results.record import Record, kind, plain, revived
+from calibrant.results.tables import ClassTable, Table, ends, number
+
+N = TypeVar("N", bound="Estimate | TestResult")
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Interval(Record):
+    """Where the truth lies, with the given confidence."""
+
+    low: float
+    high: float
+    level: float
+    method: str
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __repr__(self) -> str:
+        return f"[{number(self.low)}, {number(self.high)}] at {self.level:.0%} ({self.method})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Measured(Answer):
+    """What estimates and test results share: settings and parts as plain data, and a number printed in a line."""
+
+    printed_tables: ClassVar[int | None] = 0
+    _floats: ClassVar[tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        for name in self._floats:
+            object.__setattr__(self, name, float(getattr(self, name)))
+        object.__setattr__(self, "settings", revived(plain(dict(self.settings))))  # type: ignore[attr-defined]
+        super().__post_init__()
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(_Measured):
+    """A number that knows where it comes from: `float(estimate)` is the value.
+
+    `noise_floor` is what the method would show on average, at this sample size, if the model were perfectly calibrated.
+    """
+
+    name: str
+    title: str
+    value: float
+    n: int
+    interval: Interval | None = None
+    noise_floor: float | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    cautions: tuple[str, ...] = ()
+
+    _floats: ClassVar[tuple[str, ...]] = ("value",)
+    _shown: ClassVar[tuple[str, ...]] = ("view", "bins", "score")
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __lt__(self, other: Any) -> bool:
+        return self.value < float(other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self.value > float(other)
+
+    def __le__(self, other: Any) -> bool:
+        return self.value <= float(other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self.value >= float(other)
+
+    @property
+    def question(self) -> str:
+        """What was estimated."""
+        return f"How large is the {self.title}?"
+
+    def sentence(self) -> str:
+        """Title, value and details in a line."""
+        return f"{self.title} {number(self.value)} ({self.details()})"
+
+    def details(self) -> str:
+        """Interval, noise floor and settings in a line."""
+        words = [] if self.interval is None else [repr(self.interval)]
+        words += [f"n = {self.n:,}", *(str(self.settings[key]) for key in self._shown if key in self.settings)]
+        if self.noise_floor is not None:
+            words.append(f"{number(self.noise_floor)} expected if calibrated")
+        return "; ".join(words)
+
+    def tables(self) -> tuple[Table, ...]:
+        """The estimate per class, where there is one."""
+        return tuple(part.table() for part in self.parts.values() if isinstance(part, ClassTable))
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class TestResult(_Measured):
+    """The result of a test: how far the statistic is from that of a calibrated model, and how often chance goes that far."""
+
+    name: str
+    title: str
+    statistic: float
+    p_value: float
+    n: int
+    null: str
+    """what is assumed under calibration, and how its distribution was found"""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    cautions: tuple[str, ...] = ()
+    finding: str = ""
+    """what the errors look like, in words, where the p-value is small"""
+
+    __test__: ClassVar[bool] = False  # not a test case, whatever its name says
+    _floats: ClassVar[tuple[str, ...]] = ("statistic", "p_value")
+    question: ClassVar[str] = "Could a calibrated model have made these predictions?"
+
+    def rejects(self, level: float = 0.05) -> bool:
+        """Is calibration rejected?
+
+        Parameters
+        ----------
+        level
+            The allowed probability of a false alarm.
+        """
+        return self.p_value <= level
+
+    def sentence(self) -> str:
+        """The answer in words."""
+        chance = f"A calibrated model looks as bad with probability {number(self.p_value)}"
+        return f"{chance}: {self.finding}." if self.finding else f"{chance}."
+
+    def tables(self) -> tuple[Table, ...]:
+        """All statistics, where there are several."""
+        each = [part for part in self.parts.values() if isinstance(part, TestResult)]
+        rows = [(t.title, t.statistic, t.p_value, t.parts.get("adjusted", t.p_value), t.finding) for t in (*each, self)]
+        columns = ("statistic", "value", "p", "p, adjusted", "finding")
+        return (Table(self.question, columns, tuple(rows), f"{self.null}."),)
+
+    def details(self) -> str:
+        """p-value, sample size and null in a line."""
+        return f"p = {number(self.p_value)}; n = {self.n:,}; {self.null}"
+
+    def _head(self) -> list[str]:
+        first = f"{self.title} {number(self.statistic)} ({self.details()})"
+        return [first, *([f"  {self.finding}"] if self.finding else [])]
+
+
+def estimate_table(estimates: Iterable[Estimate]) -> Table:
+    """One row per estimate: value, interval, what noise alone would show, and how it was measured.
+
+    Parameters
+    ----------
+    estimates
+        The estimates, in the order of the rows.
+    """
+    rows = []
+    for e in estimates:
+        floor = "" if e.noise_floor is None else number(e.noise_floor)
+        how = ", ".join(str(e.settings[key]) for key in ("view", "bins") if key in e.settings)
+        rows.append((e.title, e.value, ends(e.interval, ""), floor, how))
+    return Table("Measured", ("quantity", "value", "95% interval", "if calibrated", "how"), tuple(rows))
+
+
+def by_title(title: str, results: Iterable[N]) -> N:
+    """The result with this title or name.
+
+    Parameters
+    ----------
+    title
+        The title it prints, or its name.
+    results
+        The results to choose from.
+    """
+    found = tuple(results)
+    for each in found:
+        if title in (each.title, each.name):
+            return each
+    raise KeyError(f"{title!r}; there are {', '.join(each.title for each in found)}")

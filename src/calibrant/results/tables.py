@@ -1,0 +1,189 @@
+"""Tables and curves: what the terminal, the notebook, the report and the plots draw."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from html import escape
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.results.record import Record, kind, plain
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number for people: four significant digits below one, no exponent where none is needed.
+
+    Parameters
+    ----------
+    value
+        The number; None is written as a dash.
+    digits
+        Digits behind the point, for numbers below ten.
+    """
+    if value is None:
+        return "–"
+    if not math.isfinite(value):
+        return str(value)
+    if value and abs(value) < 1e-4:
+        return f"{value:.{digits - 1}g}"
+    return f"{value:.{digits}f}" if abs(value) < 10 else f"{value:,.{2 if abs(value) < 1e4 else 0}f}"
+
+
+def ends(interval: Any, none: str = "–") -> str:
+    """The two ends of an interval as a table shows them, or `none` where there is no interval."""
+    return none if interval is None else f"{number(interval.low)} … {number(interval.high)}"
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Table(Record):
+    """Rows to show: the terminal, the notebook and the report draw the same table."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    note: str = ""
+
+    def texts(self) -> list[list[str]]:
+        """Every cell as text."""
+        return [[number(cell) if isinstance(cell, float) else str(cell) for cell in row] for row in self.rows]
+
+    def to_text(self) -> str:
+        """Aligned columns for a terminal."""
+        body = [list(self.columns), *self.texts()]
+        widths = [max(len(row[i]) for row in body) for i in range(len(self.columns))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in body]
+        lines.insert(1, "  ".join("─" * width for width in widths))
+        return "\n".join([self.title, *lines, *([self.note] if self.note else [])])
+
+    def to_html(self) -> str:
+        """A plain HTML table, everything escaped."""
+        head = "".join(f"<th>{escape(c)}</th>" for c in self.columns)
+        body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in self.texts())
+        note = f"<p class='note'>{escape(self.note)}</p>" if self.note else ""
+        caption = f"<caption>{escape(self.title)}</caption>"
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class BinTable(Record):
+    """The bins behind an estimate: limits, weight, mean prediction and event rate per bin; empty bins left out."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    mean_prob: NDArray[np.float64]
+    label_rate: NDArray[np.float64]
+
+    @property
+    def gap(self) -> NDArray[np.float64]:
+        """Mean prediction minus rate: positive where the model is over-confident."""
+        return self.mean_prob - self.label_rate
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def __repr__(self) -> str:
+        return f"BinTable({len(self)} bins)"
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Curve(Record):
+    """A reliability curve: prediction (x), observed rate (y) with its interval, and the share of the rows per point."""
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    support: NDArray[np.float64]
+    level: float = 0.95
+
+    def __repr__(self) -> str:
+        return f"Curve({len(self.x)} points)"
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class Line(Record):
+    """Points of a function, for drawing; long ones are thinned out."""
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+
+    @classmethod
+    def thinned(cls, x: NDArray[np.float64], y: NDArray[np.float64], most: int = 1000) -> Line:
+        """About `most` of the points, the largest and the smallest y among them.
+
+        Parameters
+        ----------
+        x, y
+            All points.
+        most
+            How many to keep.
+        """
+        if len(x) <= most:
+            return cls(x, y)
+        kept = np.unique(np.append(np.linspace(0, len(x) - 1, most).astype(np.intp), [np.argmax(y), np.argmin(y)]))
+        return cls(x[kept], y[kept])
+
+    def __repr__(self) -> str:
+        return f"Line({len(self.x)} points)"
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassTable(Record):
+    """An estimate per class."""
+
+    classes: tuple[Any, ...]
+    values: NDArray[np.float64]
+    n: NDArray[np.float64]
+    """weight of the rows whose label is this class"""
+    low: NDArray[np.float64] | None = None
+    """ends of each value's interval, where the method has one"""
+    high: NDArray[np.float64] | None = None
+
+    _most: ClassVar[int] = 50
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", plain(list(self.classes)))
+        super().__post_init__()
+
+    def worst(self, most: int = 10) -> tuple[tuple[Any, float], ...]:
+        """The classes with the largest values, largest first.
+
+        Parameters
+        ----------
+        most
+            How many classes.
+        """
+        order = np.argsort(-self.values, kind="stable")[:most]
+        return tuple((self.classes[k], float(self.values[k])) for k in order)
+
+    def table(self) -> Table:
+        """Class, value, interval and rows; of many classes the first ones."""
+        shown = min(len(self.classes), self._most)
+        columns: dict[str, list[Any]] = {"class": list(self.classes), "value": self.values.tolist()}
+        if self.low is not None and self.high is not None:
+            columns["interval"] = [f"{number(a)} … {number(b)}" for a, b in zip(self.low, self.high, strict=True)]
+        columns["rows"] = [f"{n:,.6g}" for n in self.n]
+        left = len(self.classes) - shown
+        rows = tuple(zip(*columns.values(), strict=True))[:shown]
+        return Table("Class by class", tuple(columns), rows, f"{left:,} more classes" if left else "")
+
+    def __repr__(self) -> str:
+        return self.table().to_text()
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html()
