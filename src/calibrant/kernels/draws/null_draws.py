@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
+from calibrant.kernels.rows.bisection import first_above
 from calibrant.problems import InputError
 
 Floats = NDArray[np.float64]
@@ -25,6 +26,7 @@ Seeds = NDArray[np.uint64]
 STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 """Constants of SplitMix64 (Steele, Lea, Flood 2014)."""
 
+ONE = np.uint64(1)
 HALF = 2.0**63
 FAR = 12.0, 50.0
 """Standard deviations, and hits, beyond which a binomial table ends: less than 10⁻³⁰ lies outside (Bernstein)."""
@@ -34,16 +36,25 @@ MOST_THRESHOLDS, AT_ONCE = 50_000_000, 1_000_000
 """Of all tables together, 400 MB; and of those made at a time, more if a single one is longer."""
 
 
-def mixed(state: Seeds) -> Seeds:
-    """The output of SplitMix64 at a state."""
+@compiled
+def mixed(state: Any) -> Any:
+    """The output of SplitMix64 at a state, or at each of many."""
     state = (state ^ (state >> np.uint64(30))) * FIRST
     state = (state ^ (state >> np.uint64(27))) * SECOND
     return state ^ (state >> np.uint64(31))
 
 
+@compiled
+def number(seed: Any, i: int) -> Any:
+    """Number i of the stream that the seed names, 64 bits."""
+    return mixed(seed + np.uint64(i + 1) * STEP)
+
+
 def replicate_seeds(seed: int, n: int) -> Seeds:
-    """One seed for each replicate."""
-    return mixed(mixed(np.full(n, seed, np.uint64)) + np.arange(1, n + 1, dtype=np.uint64) * STEP)
+    """One seed per replicate."""
+    start: Seeds = mixed.plain(np.full(n, seed, np.uint64)) + np.arange(1, n + 1, dtype=np.uint64) * STEP
+    seeds: Seeds = mixed.plain(start)
+    return seeds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,86 +116,44 @@ def _scaled(share: Floats) -> NDArray[np.uint64]:
 
 @compiled
 def draw_single(p: Any, missed: Any, seeds: Any, errors: Any) -> None:
-    """errors[r, a] = p − hit, for atoms of one row that weighs 1; a row is hit if its number reaches `missed`."""
-    one, s1, s2, s3 = np.uint64(1), np.uint64(30), np.uint64(27), np.uint64(31)
+    """errors[r, a] = p − hit, for atoms of one row of weight 1; a row is hit if its number reaches `missed`."""
     for r in range(len(seeds)):
-        state = seeds[r]
         for a in range(len(p)):
-            z = state + np.uint64(a + 1) * STEP
-            z = (z ^ (z >> s1)) * FIRST
-            z = (z ^ (z >> s2)) * SECOND
-            z = (z ^ (z >> s3)) >> one
-            errors[r, a] = p[a] - (1.0 if z >= missed[a] else 0.0)
+            errors[r, a] = p[a] - (1.0 if number(seeds[r], a) >> ONE >= missed[a] else 0.0)
 
 
 @compiled
 def draw_pooled(expected: Any, unit: Any, starts: Any, lowest: Any, thresholds: Any, seeds: Any, errors: Any) -> None:
     """errors[r, a] = unit·(expected − hits), hits found in the atom's table by bisection."""
-    one, s1, s2, s3 = np.uint64(1), np.uint64(30), np.uint64(27), np.uint64(31)
     for r in range(len(seeds)):
-        state = seeds[r]
         for a in range(len(expected)):
-            z = state + np.uint64(a + 1) * STEP
-            z = (z ^ (z >> s1)) * FIRST
-            z = (z ^ (z >> s2)) * SECOND
-            z = (z ^ (z >> s3)) >> one
-            low, high = starts[a], starts[a + 1]
-            if high - low == 1:
+            z, low, high = number(seeds[r], a) >> ONE, starts[a], starts[a + 1]
+            if high - low == 1:  # one row, the most frequent atom: no branch that depends on chance
                 low += 1 if z >= thresholds[low] else 0
                 high = low
-            while low < high:
-                middle = (low + high) // 2
-                if z >= thresholds[middle]:
-                    low = middle + 1
-                else:
-                    high = middle
+            low = first_above(thresholds, low, high, z)
             errors[r, a] = unit[a] * (expected[a] - lowest[a] - np.float64(low - starts[a]))
 
 
 @compiled
 def draw_shared(p: Any, unit: Any, missed: Any, cluster: Any, seeds: Any, errors: Any) -> None:
-    """Rows of a cluster share one number: who says more is hit whenever one who says less is."""
-    one, s1, s2, s3 = np.uint64(1), np.uint64(30), np.uint64(27), np.uint64(31)
+    """Rows of a cluster share one number: a row is hit whenever one with a lower prediction is."""
     for r in range(len(seeds)):
-        state = seeds[r]
         for a in range(len(p)):
-            z = state + np.uint64(cluster[a] + 1) * STEP
-            z = (z ^ (z >> s1)) * FIRST
-            z = (z ^ (z >> s2)) * SECOND
-            z = (z ^ (z >> s3)) >> one
-            errors[r, a] = unit[a] * (p[a] - (1.0 if z >= missed[a] else 0.0))
+            errors[r, a] = unit[a] * (p[a] - (1.0 if number(seeds[r], cluster[a]) >> ONE >= missed[a] else 0.0))
 
 
 @compiled
 def flip_signs(observed: Any, cluster: Any, seeds: Any, errors: Any) -> None:
-    """The observed errors, those of a cluster all kept or all turned round."""
-    one, s1, s2, s3 = np.uint64(1), np.uint64(30), np.uint64(27), np.uint64(31)
+    """The observed errors, with one random sign per cluster."""
     for r in range(len(seeds)):
-        state = seeds[r]
         for a in range(len(observed)):
-            z = state + np.uint64(cluster[a] + 1) * STEP
-            z = (z ^ (z >> s1)) * FIRST
-            z = (z ^ (z >> s2)) * SECOND
-            z = (z ^ (z >> s3)) & one
-            errors[r, a] = observed[a] if z == one else -observed[a]
+            errors[r, a] = observed[a] if number(seeds[r], cluster[a]) & ONE == ONE else -observed[a]
 
 
 @compiled
 def draw_classes(below: Any, seeds: Any, labels: Any) -> None:
-    """labels[r, i] from the whole vector: `below[i, k]` is 2⁶³ times the probability of the classes up to k, the last left out."""
-    one, s1, s2, s3 = np.uint64(1), np.uint64(30), np.uint64(27), np.uint64(31)
+    """labels[r, i] from row i: `below[i, k]` is 2⁶³ times the probability of the classes up to k, the last left out."""
     for r in range(len(seeds)):
-        state = seeds[r]
         for i in range(len(below)):
-            z = state + np.uint64(i + 1) * STEP
-            z = (z ^ (z >> s1)) * FIRST
-            z = (z ^ (z >> s2)) * SECOND
-            z = (z ^ (z >> s3)) >> one
-            low, high = 0, below.shape[1]
-            while low < high:
-                middle = (low + high) // 2
-                if z >= below[i, middle]:
-                    low = middle + 1
-                else:
-                    high = middle
-            labels[r, i] = low
+            labels[r, i] = first_above(below[i], 0, below.shape[1], number(seeds[r], i) >> ONE)
