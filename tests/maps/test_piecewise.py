@@ -12,7 +12,8 @@ from scipy.optimize import LinearConstraint, minimize
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant.kernels.fit.free_knots import RIDGE, SEARCH_FLOOR, better_knots, fit_heights
+from calibrant.kernels.fit.free_knots import RIDGE, SEARCH_FLOOR, better_knots
+from calibrant.kernels.fit.knot_heights import fit_heights
 from calibrant.kernels.fit.knot_paths import LEAST_GAP, Bent, Family, cells_of, crossed, path
 from calibrant.kernels.fit.newton_logistic import fit_logistic
 from calibrant.kernels.logits import log_odds, sigmoid

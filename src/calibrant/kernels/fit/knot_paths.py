@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.fit.free_knots import RIDGE, better_knots, fit_heights
+from calibrant.kernels.fit.free_knots import RIDGE, better_knots
+from calibrant.kernels.fit.knot_heights import fit_heights
 
 Floats = NDArray[np.float64]
 

@@ -89,61 +89,68 @@ def deal(probs: Any, outcomes: Any, index: Any, wanted: Any, places: Any, keys: 
 
 
 @compiled
-def sort_buckets(  # noqa: C901  (nested functions are what Numba inlines)
-    keys: Any, ends: Any, first: int, last: int
-) -> None:
+def sort_digits(keys: Any, scratch: Any, start: int, stop: int, base: Any, shift: int) -> None:
+    """Sort keys − base by the two digits of 8 bits from bit `shift` up, the lower first."""
+    mask, lower, upper = np.uint64(255), np.uint64(shift), np.uint64(shift + 8)
+    places = np.zeros((2, 256), np.uintp)
+    for i in range(np.uintp(start), np.uintp(stop)):
+        key = keys[i] - base
+        places[0, np.uintp((key >> lower) & mask)] += np.uintp(1)
+        places[1, np.uintp((key >> upper) & mask)] += np.uintp(1)
+    for digit in range(2):
+        place = np.uintp(digit * start)  # the first digit sorts into the scratch, the second back
+        for d in range(256):
+            places[digit, d], place = place, np.uintp(place + places[digit, d])
+    for i in range(np.uintp(start), np.uintp(stop)):
+        at = np.uintp(((keys[i] - base) >> lower) & mask)
+        scratch[places[0, at]] = keys[i]
+        places[0, at] += np.uintp(1)
+    for i in range(np.uintp(stop - start)):
+        at = np.uintp(((scratch[i] - base) >> upper) & mask)
+        keys[places[1, at]] = scratch[i]
+        places[1, at] += np.uintp(1)
+
+
+@compiled
+def inserted(keys: Any, start: int, stop: int) -> bool:
+    """Sort by insertion; False if it was given up because it takes too long."""
+    patience = PATIENCE * (stop - start)
+    for i in range(start + 1, stop):
+        key, j = keys[i], i
+        while j > start and keys[j - 1] > key:
+            keys[j] = keys[j - 1]
+            j -= 1
+        keys[j] = key
+        patience -= i - j
+        if patience < 0:
+            return False
+    return True
+
+
+@compiled
+def sort_long(keys: Any, scratch: Any, start: int, stop: int) -> None:
+    """Sort by the top 16 of the bits in which the keys differ, and what those leave tied by insertion or by all digits."""
+    base, top, bits = keys[start], keys[start], 0
+    for i in range(start + 1, stop):
+        base, top = min(base, keys[i]), max(top, keys[i])
+    while bits < 64 and (top - base) >> np.uint64(bits) > np.uint64(0):
+        bits += 1
+    sort_digits(keys, scratch, start, stop, base, max(bits - 16, 0))
+    if bits > 16 and not inserted(keys, start, stop):
+        for shift in range(0, bits, 16):
+            sort_digits(keys, scratch, start, stop, base, shift)
+
+
+@compiled
+def sort_buckets(keys: Any, ends: Any, first: int, last: int) -> None:
     """Sort the keys of each bucket from `first` to before `last`."""
-    mask, longest = np.uint64(255), 0
+    longest = 0
     for b in range(first, last):
         longest = max(longest, ends[b] - (ends[b - 1] if b > 0 else 0))
     scratch = np.empty(longest, np.uint64)
-
-    def sort_digits(start: int, stop: int, base: Any, shift: int) -> None:
-        """By the two digits of 8 bits from bit `shift` up, the lower first."""
-        lower, upper = np.uint64(shift), np.uint64(shift + 8)
-        places = np.zeros((2, 256), np.uintp)
-        for i in range(np.uintp(start), np.uintp(stop)):
-            key = keys[i] - base
-            places[0, np.uintp((key >> lower) & mask)] += np.uintp(1)
-            places[1, np.uintp((key >> upper) & mask)] += np.uintp(1)
-        for digit in range(2):
-            place = np.uintp(digit * start)  # the first digit sorts into the scratch, the second back
-            for d in range(256):
-                places[digit, d], place = place, np.uintp(place + places[digit, d])
-        for i in range(np.uintp(start), np.uintp(stop)):
-            at = np.uintp(((keys[i] - base) >> lower) & mask)
-            scratch[places[0, at]] = keys[i]
-            places[0, at] += np.uintp(1)
-        for i in range(np.uintp(stop - start)):
-            at = np.uintp(((scratch[i] - base) >> upper) & mask)
-            keys[places[1, at]] = scratch[i]
-            places[1, at] += np.uintp(1)
-
-    def inserted(start: int, stop: int) -> bool:
-        """Sorted by insertion? It is given up where it takes too long."""
-        patience = PATIENCE * (stop - start)
-        for i in range(start + 1, stop):
-            key, j = keys[i], i
-            while j > start and keys[j - 1] > key:
-                keys[j] = keys[j - 1]
-                j -= 1
-            keys[j] = key
-            patience -= i - j
-            if patience < 0:
-                return False
-        return True
-
     for b in range(first, last):
         start, stop = ends[b - 1] if b > 0 else 0, ends[b]
         if stop - start <= SHORT_RUN:
-            inserted(start, stop)
-            continue
-        base, top, bits = keys[start], keys[start], 0
-        for i in range(start + 1, stop):
-            base, top = min(base, keys[i]), max(top, keys[i])
-        while bits < 64 and (top - base) >> np.uint64(bits) > np.uint64(0):
-            bits += 1
-        sort_digits(start, stop, base, max(bits - 16, 0))
-        if bits > 16 and not inserted(start, stop):
-            for shift in range(0, bits, 16):
-                sort_digits(start, stop, base, shift)
+            inserted(keys, start, stop)
+        else:
+            sort_long(keys, scratch, start, stop)

@@ -94,19 +94,23 @@ def guarded(thresholds: NDArray[Any]) -> NDArray[Any]:
 
 
 @compiled
-def fused_pass(probs: Any, outcomes: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
-    """Bin and add in one pass; the rule for the bin is that of `grid_index`. `step` 0 gives every row the first weight.
+def guarded_bin(p: Any, thresholds: Any, scale: Any) -> Any:
+    """The rule of `grid_index` for one probability; any other number lands in some bin too.
 
-    Unsigned indices spare Numba's check for negative ones; reading all before writing any lets the loads overlap.
+    Unsigned indices spare Numba's check for negative ones.
     """
-    mask = np.uintp(len(thresholds) - 1)
+    b = np.uintp(np.uintp(np.int32(p * scale)) & np.uintp(len(thresholds) - 1))
+    return np.uintp(b - np.uintp(p <= thresholds[b]))
+
+
+@compiled
+def fused_pass(probs: Any, outcomes: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
+    """Bin and add in one pass. `step` 0 gives every row the first weight; reading all before writing any lets the loads overlap."""
     for i in range(np.uintp(len(probs))):
         p = probs[i]
         y = np.float64(outcomes[i])
         w = weights[np.uintp(i) * np.uintp(step)]
-        b = np.uintp(np.uintp(np.int32(p * scale)) & mask)
-        b = np.uintp(b - np.uintp(p <= thresholds[b]))
         wp = w * np.float64(p)
-        row = sums[np.uintp(i) & np.uintp(LANES - 1), b]
+        row = sums[np.uintp(i) & np.uintp(LANES - 1), guarded_bin(p, thresholds, scale)]
         n_b, p_b, q_b, y_b = row[0] + w, row[1] + wp, row[2] + wp * np.float64(p), row[3] + w * y
         row[0], row[1], row[2], row[3] = n_b, p_b, q_b, y_b

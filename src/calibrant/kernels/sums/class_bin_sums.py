@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant.kernels.compiled import COMPILE_FROM, compiled
 from calibrant.kernels.logits import row_blocks
 from calibrant.kernels.rows.blocks import added_over_blocks
-from calibrant.kernels.sums.bin_sums import ONE, UP, grid_index, guarded
+from calibrant.kernels.sums.bin_sums import ONE, UP, grid_index, guarded, guarded_bin
 
 BLOCK_ENTRIES = 1 << 22
 
@@ -68,45 +68,54 @@ def _fused_block(
 
 
 @compiled
-def fused_class_pass(  # noqa: C901  (compiled functions call no others)
-    probs: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any
-) -> None:
+def add_low(row: Any, w: float, edge: Any, weighted: bool, first: Any) -> None:
+    """Add the entries up to the edge to the sums of the first bin, `(3, K)`, without branches."""
+    for k in range(np.uintp(len(row))):
+        wide = np.float64(row[k])
+        wp = w * wide if row[k] <= edge else 0.0
+        first[1, k] += wp
+        first[2, k] += wp * wide
+    if weighted:
+        for k in range(np.uintp(len(row))):
+            first[0, k] += w if row[k] <= edge else 0.0
+
+
+@compiled
+def any_above(row: Any, start: Any, stop: Any, edge: Any) -> bool:
+    """Is an entry from `start` to before `stop` above the edge?"""
+    above = 0
+    for k in range(start, stop):
+        above += row[k] > edge
+    return above > 0
+
+
+@compiled
+def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
     """n, P and Q of every class and bin.
 
     A row that sums to 1 has fewer than B entries above 1/B. So the first bin is summed by a loop without branches, which
-    vectorises; another such loop counts the entries above it, stretch by stretch, and only stretches that hold some are
+    vectorises; another such loop looks for entries above it, stretch by stretch, and only stretches that hold some are
     gone through one by one.
     """
-    n_classes, mask = np.uintp(sums.shape[0]), np.uintp(len(thresholds) - 1)
+    n_classes = np.uintp(sums.shape[0])
     first = np.zeros((3, n_classes))
     edge = thresholds[1]
     for i in range(np.uintp(len(probs))):
         w = weights[np.uintp(i) * np.uintp(step)]
         row = probs[i]
-        for k in range(n_classes):
-            wide = np.float64(row[k])
-            wp = w * wide if row[k] <= edge else 0.0
-            first[1, k] += wp
-            first[2, k] += wp * wide
-        if step:
-            for k in range(n_classes):
-                first[0, k] += w if row[k] <= edge else 0.0
+        add_low(row, w, edge, step > 0, first)
         for start in range(np.uintp(0), n_classes, np.uintp(STRETCH)):
             stop = min(np.uintp(start + np.uintp(STRETCH)), n_classes)
-            above = 0
-            for k in range(start, stop):
-                above += row[k] > edge
-            if above == 0:
+            if not any_above(row, start, stop, edge):
                 continue
             for k in range(start, stop):
                 p = row[k]
                 if p > edge:
-                    b = np.uintp(np.uintp(np.int32(p * scale)) & mask)
-                    b = np.uintp(b - np.uintp(p <= thresholds[b]))
+                    cell = sums[k, guarded_bin(p, thresholds, scale)]
                     wp = w * np.float64(p)
-                    sums[k, b, 0] += w
-                    sums[k, b, 1] += wp
-                    sums[k, b, 2] += wp * np.float64(p)
+                    cell[0] += w
+                    cell[1] += wp
+                    cell[2] += wp * np.float64(p)
     for k in range(n_classes):
         if not step:  # equal weights: what is not in the other bins
             others = 0.0
@@ -120,25 +129,16 @@ def fused_class_pass(  # noqa: C901  (compiled functions call no others)
 @compiled
 def hard_outcome_pass(probs: Any, labels: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
     """Y of every class and bin: each row adds to the bin of its label's probability."""
-    n_classes, mask = np.uintp(sums.shape[0]), np.uintp(len(thresholds) - 1)
     for i in range(np.uintp(len(probs))):
         k = np.uintp(labels[i])
-        if k >= n_classes:
-            continue
-        p = probs[i, k]
-        b = np.uintp(np.uintp(np.int32(p * scale)) & mask)
-        b = np.uintp(b - np.uintp(p <= thresholds[b]))
-        sums[k, b, 3] += weights[np.uintp(i) * np.uintp(step)]
+        if k < np.uintp(sums.shape[0]):
+            sums[k, guarded_bin(probs[i, k], thresholds, scale), 3] += weights[np.uintp(i) * np.uintp(step)]
 
 
 @compiled
 def soft_outcome_pass(probs: Any, labels: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
     """Y of every class and bin for labels that are shares."""
-    mask = np.uintp(len(thresholds) - 1)
     for i in range(np.uintp(len(probs))):
         w = weights[np.uintp(i) * np.uintp(step)]
         for k in range(np.uintp(probs.shape[1])):
-            p = probs[i, k]
-            b = np.uintp(np.uintp(np.int32(p * scale)) & mask)
-            b = np.uintp(b - np.uintp(p <= thresholds[b]))
-            sums[k, b, 3] += w * labels[i, k]
+            sums[k, guarded_bin(probs[i, k], thresholds, scale), 3] += w * labels[i, k]
