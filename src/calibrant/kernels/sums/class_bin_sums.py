@@ -68,19 +68,6 @@ def _fused_block(
 
 
 @compiled
-def add_low(row: Any, w: float, edge: Any, weighted: bool, first: Any) -> None:
-    """Add the entries up to the edge to the sums of the first bin, `(3, K)`, without branches."""
-    for k in range(np.uintp(len(row))):
-        wide = np.float64(row[k])
-        wp = w * wide if row[k] <= edge else 0.0
-        first[1, k] += wp
-        first[2, k] += wp * wide
-    if weighted:
-        for k in range(np.uintp(len(row))):
-            first[0, k] += w if row[k] <= edge else 0.0
-
-
-@compiled
 def any_above(row: Any, start: Any, stop: Any, edge: Any) -> bool:
     """Is an entry from `start` to before `stop` above the edge?"""
     above = 0
@@ -103,7 +90,14 @@ def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale
     for i in range(np.uintp(len(probs))):
         w = weights[np.uintp(i) * np.uintp(step)]
         row = probs[i]
-        add_low(row, w, edge, step > 0, first)
+        for k in range(n_classes):
+            wide = np.float64(row[k])
+            wp = w * wide if row[k] <= edge else 0.0
+            first[1, k] += wp
+            first[2, k] += wp * wide
+        if step:
+            for k in range(n_classes):
+                first[0, k] += w if row[k] <= edge else 0.0
         for start in range(np.uintp(0), n_classes, np.uintp(STRETCH)):
             stop = min(np.uintp(start + np.uintp(STRETCH)), n_classes)
             if not any_above(row, start, stop, edge):
@@ -111,19 +105,14 @@ def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale
             for k in range(start, stop):
                 p = row[k]
                 if p > edge:
-                    cell = sums[k, guarded_bin(p, thresholds, scale)]
+                    b = guarded_bin(p, thresholds, scale)
                     wp = w * np.float64(p)
-                    cell[0] += w
-                    cell[1] += wp
-                    cell[2] += wp * np.float64(p)
-    for k in range(n_classes):
-        if not step:  # equal weights: what is not in the other bins
-            others = 0.0
-            for later in range(1, sums.shape[1]):
-                others += sums[k, later, 0]
-            first[0, k] = len(probs) * weights[0] - others
-        for column in range(3):
-            sums[k, 0, column] += first[column, k]
+                    sums[k, b, 0] += w
+                    sums[k, b, 1] += wp
+                    sums[k, b, 2] += wp * np.float64(p)
+    if not step:  # equal weights: what is not in the other bins
+        first[0] = len(probs) * weights[0] - sums[:, 1:, 0].sum(axis=1)
+    sums[:, 0, :3] += first.T
 
 
 @compiled
