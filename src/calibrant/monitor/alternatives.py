@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.draws.betting import log_ratios
 from calibrant.predictions import Event
-
-Floats = NDArray[np.float64]
+from calibrant.types import Array, Floats, Indices
 
 GRID = 1
 """Version of this list; states made with another cannot be merged."""
@@ -35,12 +31,12 @@ WEIGHTS: Floats = np.concatenate(
 """Share of the stake on each bet."""
 
 
-def regions_of(probs: NDArray[Any]) -> NDArray[np.intp]:
+def regions_of(probs: Array) -> Indices:
     """The region of each prediction."""
     return np.searchsorted(EDGES, probs.astype(np.float64), side="left").astype(np.intp)
 
 
-def bets_on(event: Event) -> tuple[Floats, NDArray[np.intp]]:
+def bets_on(event: Event) -> tuple[Floats, Indices]:
     """(n, N_BETS) log-ratios of the rows under each bet, 0 outside a bet's region; and the regions."""
     shifts, slopes = (np.array(column, dtype=np.float64) for column in zip(*OVERALL, strict=True))
     local = np.array(LOCAL)

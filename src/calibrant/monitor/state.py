@@ -14,8 +14,7 @@ from calibrant.monitor.alternatives import GRID, N_BETS, N_LOCAL, N_OVERALL, N_R
 from calibrant.predictions import Event
 from calibrant.problems import InputError
 from calibrant.results import Record, kind
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 CHUNK = 4096
 """Rows whose ratios are held at a time."""
@@ -41,14 +40,14 @@ class MonitorState(Record):
     view: str = "auto"
     grid: int = GRID
     n: int = 0
-    wealth: NDArray[np.float64] = field(default_factory=_zeros)
+    wealth: Floats = field(default_factory=_zeros)
     """of bets that begin at some row, the prior of the beginning in it"""
-    restarted: NDArray[np.float64] = field(default_factory=_zeros)
+    restarted: Floats = field(default_factory=_zeros)
     """Σ over all rows a bet could begin at"""
-    block_sums: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, N_BETS)))
+    block_sums: Floats = field(default_factory=lambda: np.zeros((0, N_BETS)))
     """(B, bets): Σ of log-ratios"""
     block_rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    block_values: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    block_values: Floats = field(default_factory=lambda: np.zeros(0))
     """e-value at the end of each block"""
     block_marks: tuple[Any, ...] = ()
     """what the caller said of the time of each block's first row"""

@@ -9,18 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
 from calibrant.kernels.logits import log_odds
-
-Floats = NDArray[np.float64]
+from calibrant.types import Array, Floats
 
 CAP = 1e300
 """Wealth is held here: less than is due, which is always allowed."""
 
 
-def log_ratios(probs: NDArray[Any], outcomes: NDArray[Any], shifts: Floats, slopes: Floats) -> Floats:
+def log_ratios(probs: Array, outcomes: Array, shifts: Floats, slopes: Floats) -> Floats:
     """(n, J): log-ratio of each row under each alternative.
 
     A prediction of exactly 0 or 1 that comes true has no ratio but 1. One that does not is read as one rounding unit away: under

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 DIRECT = 1 << 10
 """Lengths up to which distributions are added term by term, with full relative precision; longer ones by Fourier transform, to 1e-15."""

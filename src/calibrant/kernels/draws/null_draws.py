@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from calibrant.kernels.compiled import compiled
 from calibrant.kernels.rows.bisection import first_above
 from calibrant.problems import InputError
+from calibrant.types import Floats, Indices
 
-Floats = NDArray[np.float64]
 Seeds = NDArray[np.uint64]
 
 STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -61,7 +61,7 @@ def replicate_seeds(seed: int, n: int) -> Seeds:
 class Tables:
     """Thresholds of every atom's hits: atom a has `lowest[a]` hits and one more for each of its thresholds that is reached."""
 
-    starts: NDArray[np.intp]
+    starts: Indices
     """(A + 1,)"""
     lowest: Floats
     thresholds: NDArray[np.uint64]

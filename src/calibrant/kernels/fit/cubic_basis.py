@@ -8,9 +8,8 @@ follows from continuity of the first derivative, M_(j−1) + 4M_j + M_(j+1) = 6(
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 RUN_OUT = {"natural": (1.0,), "parabolic": (1.0, -1.0), "cubic": (1.0, -2.0, 1.0)}
 """Coefficients of M_0, M_1, … that must sum to 0; one knot more than these is the fewest that a spline can have."""
@@ -44,7 +43,7 @@ def slopes_at(t: Floats, y: Floats, m: Floats) -> Floats:
     return (y[j + 1] - y[j]) / d + d / 6 * ((3 * u**2 - 1) * m[j + 1] - (3 * (1 - u) ** 2 - 1) * m[j])
 
 
-def _place(t: Floats, y: Floats) -> tuple[NDArray[np.intp], Floats, float]:
+def _place(t: Floats, y: Floats) -> tuple[Indices, Floats, float]:
     """Knot to the left, how far from it to the next, and the distance of knots."""
     pieces = len(y) - 1
     j = np.clip((t * pieces).astype(np.intp), 0, pieces - 1)

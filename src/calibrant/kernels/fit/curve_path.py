@@ -7,12 +7,10 @@ log-odds: straight lines and bends, in the probability and in log-odds. Its leng
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.fit.log_odds_process import laplace, rbf_root
 from calibrant.kernels.logits import log_odds, sigmoid
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 LINES, BENDS = (0.1, 0.8), (0.2, 0.8)
 """How far lines and bends may lie from "no change": little or much. No change itself has no direction, and is left out."""

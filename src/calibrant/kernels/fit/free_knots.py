@@ -65,7 +65,9 @@ def piece(t: Any, sums: Any, middle: float, i: int, j: int) -> Any:
 
 
 @compiled
-def eliminate(diagonal: float, right: float, near: float, across: float, far: float, r_near: float, r_far: float) -> Any:
+def eliminate(
+    diagonal: float, right: float, near: float, across: float, far: float, r_near: float, r_far: float
+) -> Any:
     """One end of a piece eliminated: what its far end inherits on the diagonal and the right side, and what is explained."""
     d, u = diagonal + near, right + r_near
     return max(far - across * across / d, 0.0), r_far - across * u / d, u * u / d

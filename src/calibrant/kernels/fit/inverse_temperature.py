@@ -13,17 +13,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.logits import row_blocks
 from calibrant.kernels.rows.blocks import added_over_blocks
+from calibrant.types import Array, Floats
 
 Slopes = Callable[[float], tuple[float, float, float]]
 
 
-def slopes(
-    logits: NDArray[Any], said: NDArray[np.float64], weights: NDArray[Any] | None, beta: float
-) -> tuple[float, float, float]:
+def slopes(logits: Array, said: Floats, weights: Array | None, beta: float) -> tuple[float, float, float]:
     """L, L' and L'' at β; `said` is z_y, the logit of what happened. Entries are in the logits' precision, sums in float64."""
     n, k = logits.shape
     part = partial(_block_slopes, logits, said, weights, logits.dtype.type(beta))
@@ -33,9 +31,7 @@ def slopes(
     return float(loss), float(first), float(second)
 
 
-def _block_slopes(
-    logits: NDArray[Any], said: NDArray[np.float64], weights: NDArray[Any] | None, beta: Any, rows: slice
-) -> NDArray[np.float64]:
+def _block_slopes(logits: Array, said: Floats, weights: Array | None, beta: Any, rows: slice) -> Floats:
     total = np.zeros(3)
     for inner in row_blocks(rows.stop - rows.start, logits.shape[1]):
         at = slice(rows.start + inner.start, rows.start + inner.stop)

@@ -64,7 +64,17 @@ def pieces_of(x: Any, t: Any) -> Any:
 
 @compiled
 def add_losses(
-    starts: Any, share: Any, w: Any, s: Any, t: Any, h: Any, logit: bool, brier: bool, ends: Any, ridge: float, system: Any
+    starts: Any,
+    share: Any,
+    w: Any,
+    s: Any,
+    t: Any,
+    h: Any,
+    logit: bool,
+    brier: bool,
+    ends: Any,
+    ridge: float,
+    system: Any,
 ) -> float:
     """The loss of the heights h. Rows of `system`: its slope, the diagonal of its curvature and the entries beside that."""
     loss = 0.0
@@ -128,17 +138,25 @@ def hold_between(system: Any, right: Any, low: float, high: float, target: Any) 
 
 
 @compiled
-def make_rise(system: Any, t: Any, low: float, high: float, ridge: float, target: Any) -> None:
-    """The minimum of the parabola among rising heights between the ends: Hildreth, one multiplier per rise and per end."""
-    m = len(t)
-    lean, push, unit = np.zeros((m + 1, m)), np.zeros(m + 1), np.zeros(m)
-    for c in range(m + 1):  # how a unit of each multiplier moves the heights
+def leverages(system: Any, ridge: float) -> Any:
+    """How a unit of each of Hildreth's multipliers moves the heights, one row per multiplier."""
+    m = system.shape[1]
+    lean, unit = np.zeros((m + 1, m)), np.zeros(m)
+    for c in range(m + 1):
         unit[:] = 0.0
         if c > 0:
             unit[c - 1] -= 1.0
         if c < m:
             unit[c] += 1.0
         solve(system, unit, ridge, lean[c])
+    return lean
+
+
+@compiled
+def make_rise(system: Any, t: Any, low: float, high: float, ridge: float, target: Any) -> None:
+    """The minimum of the parabola among rising heights between the ends: Hildreth, one multiplier per rise and per end."""
+    m, push = len(t), np.zeros(len(t) + 1)
+    lean = leverages(system, ridge)
     for _ in range(MOST_RISING_SWEEPS):
         moved = 0.0
         for c in range(m + 1):

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant.kernels.fit.free_knots import RIDGE, better_knots
 from calibrant.kernels.fit.knot_heights import fit_heights
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 CELLS = 1000
 PLACES = 100
@@ -64,7 +63,7 @@ class Cells:
     """weight before each place"""
 
 
-def cells_of(x: Floats, y: Floats, w: Floats, fold: NDArray[np.intp], n_folds: int) -> Cells:
+def cells_of(x: Floats, y: Floats, w: Floats, fold: Indices, n_folds: int) -> Cells:
     """Sorted rows as at most `CELLS` cells; the first and the last place are the ends of the data."""
     starts = _starts(x, w)
     n_cells = len(starts)
@@ -85,7 +84,7 @@ def cells_of(x: Floats, y: Floats, w: Floats, fold: NDArray[np.intp], n_folds: i
     return Cells(np.clip(middle, first, last), weight, hits, t, cut, below[cut])
 
 
-def _starts(x: Floats, w: Floats) -> NDArray[np.intp]:
+def _starts(x: Floats, w: Floats) -> Indices:
     """Where each cell begins: near-ties stay together, then masses are made equal."""
     new = np.flatnonzero(np.concatenate([[True], np.diff(x) > NEAR]))
     if len(new) <= CELLS:

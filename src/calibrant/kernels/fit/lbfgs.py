@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.blas import calm
+from calibrant.types import Floats
 
-Floats = NDArray[np.float64]
 Smooth = Callable[[Floats], tuple[float, Floats]]
 """A value and its slopes."""
 

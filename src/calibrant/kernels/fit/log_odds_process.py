@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.logits import sigmoid
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 LINES = (0.0, 0.1, 0.3, 0.8)
 """a: how far a straight line in log-odds may lie from the identity."""

@@ -17,13 +17,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.fit.lbfgs import Smooth
 from calibrant.kernels.logits import BLOCK
 from calibrant.kernels.rows.blocks import added_over_blocks
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 PLACES = 3
 """Places of a gap that are told apart: between the first and the second entry, the next two gaps, and all below."""
@@ -54,7 +52,7 @@ class SortedRows:
     """Rows of log-probabilities, largest first, with all that a fit reads from them again and again."""
 
     logs: Floats
-    order: NDArray[np.intp]
+    order: Indices
     """the class of each entry"""
     cuts: Floats
     knots: Floats
@@ -66,7 +64,7 @@ class SortedRows:
         return self.logs[:, :-1] - self.logs[:, 1:]
 
     @cached_property
-    def piece(self) -> NDArray[np.intp]:
+    def piece(self) -> Indices:
         """The piece of f that each entry lies in."""
         return np.searchsorted(self.cuts, self.logs)
 
@@ -78,7 +76,7 @@ class SortedRows:
         return self.logs - self.cuts[np.maximum(self.piece - 1, 0)]
 
     @cached_property
-    def between(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+    def between(self) -> tuple[Indices, Indices, Floats]:
         """The knots on either side of the row's top log-odds, and the share of the right one."""
         odds = np.clip(top_odds(self.logs), self.knots[0], self.knots[-1])
         left = np.minimum(np.searchsorted(self.knots, odds, side="right") - 1, max(0, len(self.knots) - 2))
@@ -88,7 +86,7 @@ class SortedRows:
         return left, right, share
 
     @cached_property
-    def place(self) -> NDArray[np.intp]:
+    def place(self) -> Indices:
         """The place of each gap."""
         return places(self.logs.shape[1])
 
@@ -138,14 +136,14 @@ class SortedRows:
         return slopes
 
 
-def summed(which: NDArray[np.intp], values: Floats, size: int) -> Floats:
+def summed(which: Indices, values: Floats, size: int) -> Floats:
     """Σ values by index."""
     found: Any = np.bincount(which, values, size)
     sums: Floats = found
     return sums
 
 
-def places(n_classes: int) -> NDArray[np.intp]:
+def places(n_classes: int) -> Indices:
     """The place of each of K−1 gaps: 1, then 2 and 3, then the rest."""
     return np.minimum(np.log2(np.arange(1, n_classes)).astype(np.intp), PLACES - 1)
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.logits import sigmoid
 from calibrant.kernels.sums.stable_sums import inner
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 MOST_STEPS = 100
 SMALL_STEP = 1e-10

@@ -11,11 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 COMPILE_FROM_POINTS = 20_000
 

@@ -14,11 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 COMPILE_FROM_GROUPS = 3_000
 BLOCK = 1 << 13

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.blas import calm
 from calibrant.kernels.fit.lbfgs import least
-
-Floats = NDArray[np.float64]
+from calibrant.types import Array, Floats
 
 SMALL_SLOPE = 1e-9
 """Of the loss in the scaled coordinates: parameters are then known to about as much."""
@@ -34,7 +32,7 @@ class Data:
     """Features `(n, K)`, the share of each row's weight that each class got, and the weights, which add up to 1."""
 
     x: Floats
-    labels: NDArray[Any]
+    labels: Array
     """class of each row `(n,)`, or shares `(n, K)`"""
     weights: Floats
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.rows.blocks import over_blocks
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 TILE_ENTRIES, BLOCK = 1 << 22, 1 << 18
 """Pairs in a tile, 32 MB of float64, and in a block that one core takes."""
@@ -23,14 +21,12 @@ def loo_rates(rows: Floats, labels: Floats, weight: Floats, bandwidth: float) ->
     return _tiles(rows, labels, weight, bandwidth, np.arange(len(rows)))
 
 
-def loo_log_density(rows: Floats, weight: Floats, bandwidth: float, at: NDArray[np.intp]) -> Floats:
+def loo_log_density(rows: Floats, weight: Floats, bandwidth: float, at: Indices) -> Floats:
     """ln of the leave-one-out density at some rows."""
     return _tiles(rows, None, weight, bandwidth, at)[1]
 
 
-def _tiles(
-    rows: Floats, labels: Floats | None, weight: Floats, bandwidth: float, at: NDArray[np.intp]
-) -> tuple[Floats, Floats]:
+def _tiles(rows: Floats, labels: Floats | None, weight: Floats, bandwidth: float, at: Indices) -> tuple[Floats, Floats]:
     from scipy.special import gammaln
 
     scaled = rows / bandwidth

@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.rows.blocks import added_over_blocks
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 TILE = 256
 """Rows and columns of a tile of pairs: half a megabyte stays in a core's cache."""

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import COMPILE_FROM, compiled
 from calibrant.kernels.rows.blocks import added_over_blocks, over_blocks
 from calibrant.kernels.sums.stable_sums import inner
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 LARGEST_EXPONENT = 300.0
 """e^300 and its inverse are far from overflow; a longer stretch is done in parts."""

@@ -9,12 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
 from calibrant.kernels.rows.blocks import added_over_blocks
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 TILE_ROWS, TILE_COLUMNS = 64, 256
 """Shape of a tile: its distances and inner products, 256 kB, stay in a core's cache."""

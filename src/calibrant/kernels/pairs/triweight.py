@@ -12,12 +12,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled, worth_compiling
 from calibrant.kernels.rows.blocks import over_blocks
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 COMPILE_FROM_POINTS = 20_000
 COMPILE_FROM_QUERIES = 200_000
@@ -51,13 +49,14 @@ def triweight_sums(
     return out[:, 0], out[:, 1]
 
 
+@compiled
 def polynomial(t: Any) -> Any:
-    """Coefficients of u⁰ … u⁶ in (1 − (t − u)²)³ = (a + 2tu − u²)³ with a = 1 − t²."""
+    """Coefficients of u⁰ … u⁵ in (1 − (t − u)²)³ = (a + 2tu − u²)³ with a = 1 − t²; that of u⁶ is −1."""
     a = 1.0 - t * t
-    return a**3, 6 * a**2 * t, 12 * a * t * t - 3 * a**2, 8 * t**3 - 12 * a * t, 3 * a - 12 * t * t, 6 * t
+    return a * a * a, 6 * a * a * t, 12 * a * t * t - 3 * a * a, 8 * t * t * t - 12 * a * t, 3 * a - 12 * t * t, 6 * t
 
 
-def _plain_moments(u: Floats, first: Floats, second: Floats, bounds: NDArray[np.intp], out: Floats) -> None:
+def _plain_moments(u: Floats, first: Floats, second: Floats, bounds: Indices, out: Floats) -> None:
     """Prefix moments within each cell, by cumulative sums cell by cell."""
     powers = u[:, None] ** np.arange(7)
     terms = np.concatenate([first[:, None] * powers, second[:, None] * powers], axis=1)
@@ -68,11 +67,11 @@ def _plain_moments(u: Floats, first: Floats, second: Floats, bounds: NDArray[np.
 def _plain_reach(
     offset: Floats,
     home: Floats,
-    low: NDArray[np.intp],
-    high: NDArray[np.intp],
-    cell_from: NDArray[np.intp],
+    low: Indices,
+    high: Indices,
+    cell_from: Indices,
     cells: Floats,
-    bounds: NDArray[np.intp],
+    bounds: Indices,
     moments: Floats,
     out: Floats,
 ) -> None:
@@ -88,7 +87,7 @@ def _plain_reach(
         upto = moments[np.where(inside, stop - 1, 0)]
         from_ = np.where((start > bounds[c])[:, None], moments[np.where(inside, start - 1, 0)], 0.0)
         run = np.where(inside[:, None], upto - from_, 0.0)
-        weights = np.stack([*polynomial(offset + home - padded[c]), np.full(len(offset), -1.0)], axis=1)
+        weights = np.stack([*polynomial.plain(offset + home - padded[c]), np.full(len(offset), -1.0)], axis=1)
         out[:, 0] += np.einsum("ij,ij->i", run[:, :7], weights)
         out[:, 1] += np.einsum("ij,ij->i", run[:, 7:], weights)
 
@@ -119,17 +118,7 @@ def reach_sums(
         while c < len(cells) and cells[c] <= home[i] + 1:
             start, stop = max(low[i], bounds[c]), min(high[i], bounds[c + 1])
             if stop > start:
-                t = offset[i] + home[i] - cells[c]
-                a = 1.0 - t * t
-                weights = (
-                    a * a * a,
-                    6 * a * a * t,
-                    12 * a * t * t - 3 * a * a,
-                    8 * t * t * t - 12 * a * t,
-                    3 * a - 12 * t * t,
-                    6 * t,
-                    -1.0,
-                )
+                weights = (*polynomial(offset[i] + home[i] - cells[c]), -1.0)
                 upto = moments[stop - 1]
                 if start > bounds[c]:
                     before = moments[start - 1]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.logits import row_blocks
+from calibrant.types import Array, Bools, Indices
 
 
-def keep_order(values: NDArray[Any], model: NDArray[Any]) -> NDArray[Any]:
+def keep_order(values: Array, model: Array) -> Array:
     """`values` with the order of `model` in every row, which descends: strict where it is strict, tied where it is tied.
 
     Rows that have that order already come back untouched. In the others an entry that is not above the one below it is
@@ -25,7 +25,7 @@ def keep_order(values: NDArray[Any], model: NDArray[Any]) -> NDArray[Any]:
     return mended
 
 
-def ranked_as(values: NDArray[Any], model: NDArray[Any]) -> NDArray[Any]:
+def ranked_as(values: Array, model: Array) -> Array:
     """`values`, in which rounding may have tied classes of a row, with the order of `model`; rows without new ties as they are.
 
     In no row may a class have overtaken another.
@@ -45,13 +45,13 @@ def ranked_as(values: NDArray[Any], model: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-def _ties(rows: NDArray[Any]) -> NDArray[np.intp]:
+def _ties(rows: Array) -> Indices:
     """How many neighbours of a row are equal once it is sorted."""
     ordered = np.sort(rows, axis=1)
     return np.count_nonzero(ordered[:, 1:] == ordered[:, :-1], axis=1)
 
 
-def _lifted(values: NDArray[Any], strict: NDArray[np.bool_]) -> NDArray[Any]:
+def _lifted(values: Array, strict: Bools) -> Array:
     """y_j = max(x_j, y_(j−1) + 1) from the lowest entry up, counted in floating-point numbers; tied entries are one."""
     n, k = values.shape
     rises = np.concatenate([np.zeros((n, 1), dtype=bool), strict[:, ::-1]], axis=1)
@@ -61,15 +61,15 @@ def _lifted(values: NDArray[Any], strict: NDArray[np.bool_]) -> NDArray[Any]:
     return _numbers(np.maximum.accumulate(x - height, axis=1) + height, values.dtype)[:, ::-1]
 
 
-def _ordinals(values: NDArray[Any]) -> NDArray[Any]:
+def _ordinals(values: Array) -> Array:
     """Whole numbers in the order of the floats, neighbours one apart; both zeros are 0."""
     whole: Any = np.int32 if values.dtype == np.float32 else np.int64
-    bits: NDArray[Any] = np.ascontiguousarray(values).view(whole)
+    bits: Array = np.ascontiguousarray(values).view(whole)
     size = bits & np.iinfo(whole).max
     return np.where(bits < 0, -size, size)
 
 
-def _numbers(ordinals: NDArray[Any], dtype: Any) -> NDArray[Any]:
+def _numbers(ordinals: Array, dtype: Any) -> Array:
     """The floats that `_ordinals` counted."""
     size = np.abs(ordinals).view(dtype)
     return np.where(ordinals < 0, -size, size)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.rows.buckets import HIGH, Buckets, bucket_index
 from calibrant.kernels.rows.pooling import Groups, mass_targets, pooled
 from calibrant.kernels.rows.radix import sorted_keys
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +26,7 @@ class Pieces:
         """Rows of each piece and all before it."""
         return np.cumsum(self.sums[:, 0])
 
-    def between(self, cuts: NDArray[np.intp]) -> Floats:
+    def between(self, cuts: Indices) -> Floats:
         """The sums between consecutive cuts; zeros where a bin is empty."""
         filled = np.flatnonzero(np.diff(cuts))
         sums = np.zeros((len(cuts) - 1, 4))

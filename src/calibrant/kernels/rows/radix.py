@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from calibrant.kernels.compiled import compiled
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.kernels.rows.buckets import N_BUCKETS, Index, bucket_index
+from calibrant.types import Array, Bools, Floats, Indices
 
 Keys = NDArray[np.uint64]
 
@@ -31,8 +32,8 @@ PATIENCE = SHORT_RUN // 2
 
 
 def sorted_keys(
-    probs: NDArray[Any], outcomes: NDArray[Any], index: Index | None = None, wanted: NDArray[np.bool_] | None = None
-) -> tuple[Keys, NDArray[np.intp]]:
+    probs: Array, outcomes: Array, index: Index | None = None, wanted: Bools | None = None
+) -> tuple[Keys, Indices]:
     """The keys of the rows in order, and where each bucket ends; rows of buckets that are not wanted are left out."""
     probs, outcomes = np.ascontiguousarray(probs), np.ascontiguousarray(outcomes)
     index = bucket_index(probs) if index is None else index
@@ -52,7 +53,7 @@ def sorted_keys(
     return keys, ends
 
 
-def over_buckets(ends: NDArray[np.intp], part: Callable[[int, int], Any]) -> Iterator[Any]:
+def over_buckets(ends: Indices, part: Callable[[int, int], Any]) -> Iterator[Any]:
     """part(first, last) for stretches of buckets that hold about RUN_ROWS rows each, in order."""
     starts = np.concatenate([[0], ends[:-1]])
 
@@ -63,7 +64,7 @@ def over_buckets(ends: NDArray[np.intp], part: Callable[[int, int], Any]) -> Ite
     return over_blocks(int(ends[-1]), stretch, RUN_ROWS)
 
 
-def rows_of(keys: Keys) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+def rows_of(keys: Keys) -> tuple[Floats, NDArray[np.uint8]]:
     """Predictions and outcomes of the keys."""
     return (keys >> np.uint64(1)).view(np.float64), (keys & np.uint64(1)).astype(np.uint8)
 

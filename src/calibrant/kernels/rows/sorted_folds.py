@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.rows.sorting import in_order
 from calibrant.kernels.sums.stable_sums import inner
-
-Floats = NDArray[np.float64]
+from calibrant.types import Array, Floats, Indices
 
 MOST_ROWS = 10_000_000
 """Rows up to which whole weights are written out."""
@@ -24,9 +20,7 @@ def fewest_within(losses: Floats) -> int:
     return int(np.argmax(losses <= losses.min() * (1 + FEWER_WITHIN) + 1e-15))
 
 
-def unit_rows(
-    probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None
-) -> tuple[Floats, Floats, Floats, float]:
+def unit_rows(probs: Array, outcomes: Array, weights: Array | None) -> tuple[Floats, Floats, Floats, float]:
     """Rows sorted by prediction (then outcome), whole weights written out as rows: p, p − y, weight, and Σw(p − y)²."""
     p, y, w = in_order(probs, outcomes, weights)
     p = p.astype(np.float64)
@@ -39,7 +33,7 @@ def unit_rows(
     return p, r, w, inner(w, r**2)
 
 
-def dealt(p: Floats, starts: NDArray[np.intp], folds: int, seed: int) -> NDArray[np.intp]:
+def dealt(p: Floats, starts: Indices, folds: int, seed: int) -> Indices:
     """The fold of each sorted row: dealt out in turn, after a seeded shuffle within equal predictions."""
     turn = np.arange(len(p)) % folds
     if len(starts) == len(p):

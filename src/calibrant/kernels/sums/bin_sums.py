@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import COMPILE_FROM, compiled
 from calibrant.kernels.rows.blocks import added_over_blocks
+from calibrant.types import Array, Floats, Indices
 
 CHUNK = 1 << 15
 """Rows a NumPy pass handles at a time, so that its temporaries stay in cache."""
@@ -28,13 +28,11 @@ UP = 1 + 2.0**-20
 ONE = np.ones(1)
 
 
-def grid_sums(
-    probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None, thresholds: NDArray[Any]
-) -> NDArray[np.float64]:
+def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: Array) -> Floats:
     """Sums in equal-width bins; thresholds have the precision of `probs`."""
     if len(probs) >= COMPILE_FROM:
         part = partial(_fused_block, probs, outcomes, weights, thresholds)
-        total: NDArray[np.float64] = added_over_blocks(len(probs), part)
+        total: Floats = added_over_blocks(len(probs), part)
         return total
     sums = np.zeros((len(thresholds) - 1, 4))
     for start in range(0, len(probs), CHUNK):
@@ -44,47 +42,43 @@ def grid_sums(
     return sums
 
 
-def grid_index(probs: NDArray[Any], thresholds: NDArray[Any]) -> NDArray[np.intp]:
+def grid_index(probs: Array, thresholds: Array) -> Indices:
     """Bin of each probability: a guess by multiplication that is never too low, then one look at the threshold."""
     scale = probs.dtype.type((len(thresholds) - 1) * UP)
-    guess: NDArray[np.intp] = (probs * scale).astype(np.intp)
+    guess: Indices = (probs * scale).astype(np.intp)
     guess -= probs <= thresholds[guess]
     return guess
 
 
-def rounded_down(edges: NDArray[np.float64], dtype: Any) -> NDArray[Any]:
+def rounded_down(edges: Floats, dtype: Any) -> Array:
     """The largest numbers of a precision that do not exceed the edges: p ≤ edge is then decided in that precision."""
     near = edges.astype(dtype)
     return np.where(near > edges, np.nextafter(near, near.dtype.type(-np.inf)), near)
 
 
-def index_sums(
-    index: NDArray[np.intp], probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None, n_bins: int
-) -> NDArray[np.float64]:
+def index_sums(index: Indices, probs: Array, outcomes: Array, weights: Array | None, n_bins: int) -> Floats:
     """Sums in the bins that `index` names."""
     p = probs.astype(np.float64, copy=False)
     if weights is None:
-        columns: list[NDArray[Any] | None] = [None, p, p * p, outcomes]
+        columns: list[Array | None] = [None, p, p * p, outcomes]
     else:
         wp = weights * p
         columns = [weights, wp, wp * p, weights * outcomes]
     return np.stack([np.bincount(index, column, minlength=n_bins) for column in columns], axis=1)
 
 
-def _fused_block(
-    probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None, thresholds: NDArray[Any], rows: slice
-) -> NDArray[np.float64]:
+def _fused_block(probs: Array, outcomes: Array, weights: Array | None, thresholds: Array, rows: slice) -> Floats:
     n_bins = len(thresholds) - 1
     padded = guarded(thresholds)
     sums = np.zeros((LANES, len(padded), 4))
     scale = probs.dtype.type(n_bins * UP)
     step, w = (0, ONE) if weights is None else (1, weights[rows])
     fused_pass(probs[rows], outcomes[rows], w, step, padded, scale, sums)
-    total: NDArray[np.float64] = sums.sum(axis=0)[:n_bins]
+    total: Floats = sums.sum(axis=0)[:n_bins]
     return total
 
 
-def guarded(thresholds: NDArray[Any]) -> NDArray[Any]:
+def guarded(thresholds: Array) -> Array:
     """Thresholds filled up to a power of two, so that a mask keeps every index inside: the user may change the array of
     probabilities after it was checked, and a wrong number is better than a crash. NaN in front: nothing lies below."""
     padded = np.full(1 << (len(thresholds) - 1).bit_length(), np.inf, thresholds.dtype)

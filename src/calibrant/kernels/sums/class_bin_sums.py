@@ -6,12 +6,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import COMPILE_FROM, compiled
 from calibrant.kernels.logits import row_blocks
 from calibrant.kernels.rows.blocks import added_over_blocks
 from calibrant.kernels.sums.bin_sums import ONE, UP, grid_index, guarded, guarded_bin
+from calibrant.types import Array, Floats
 
 BLOCK_ENTRIES = 1 << 22
 
@@ -19,14 +19,12 @@ STRETCH = 64
 """Entries of a row that are looked at together for one above the first bin."""
 
 
-def class_grid_sums(
-    probs: NDArray[Any], labels: NDArray[Any], weights: NDArray[Any] | None, thresholds: NDArray[Any]
-) -> NDArray[np.float64]:
+def class_grid_sums(probs: Array, labels: Array, weights: Array | None, thresholds: Array) -> Floats:
     """(K, B, 4) sums in equal-width bins; labels are class indices `(n,)` or class shares `(n, K)`."""
     n, n_classes = probs.shape
     if probs.size >= COMPILE_FROM:
         part = partial(_fused_block, probs, labels, weights, thresholds)
-        total: NDArray[np.float64] = added_over_blocks(n, part, max(1, BLOCK_ENTRIES // n_classes))
+        total: Floats = added_over_blocks(n, part, max(1, BLOCK_ENTRIES // n_classes))
         return total
     sums = np.zeros((n_classes, len(thresholds) - 1, 4))
     for rows in row_blocks(n, n_classes):
@@ -34,9 +32,7 @@ def class_grid_sums(
     return sums
 
 
-def _plain_block(
-    probs: NDArray[Any], labels: NDArray[Any], weights: NDArray[Any] | None, thresholds: NDArray[Any]
-) -> NDArray[np.float64]:
+def _plain_block(probs: Array, labels: Array, weights: Array | None, thresholds: Array) -> Floats:
     n_classes, n_bins = probs.shape[1], len(thresholds) - 1
     cell = grid_index(probs, thresholds) + np.arange(n_classes) * n_bins
     w = np.ones((len(probs), 1)) if weights is None else weights[:, None]
@@ -51,9 +47,7 @@ def _plain_block(
     return np.stack(sums, axis=1).reshape(n_classes, n_bins, 4).astype(np.float64, copy=False)
 
 
-def _fused_block(
-    probs: NDArray[Any], labels: NDArray[Any], weights: NDArray[Any] | None, thresholds: NDArray[Any], rows: slice
-) -> NDArray[np.float64]:
+def _fused_block(probs: Array, labels: Array, weights: Array | None, thresholds: Array, rows: slice) -> Floats:
     n_bins = len(thresholds) - 1
     padded = guarded(thresholds)
     sums = np.zeros((probs.shape[1], len(padded), 4))

@@ -6,16 +6,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import COMPILE_FROM, compiled
 from calibrant.kernels.rows.blocks import added_over_blocks
 from calibrant.kernels.sums.bin_sums import ONE
+from calibrant.types import Array, Floats
 
-Floats = NDArray[np.float64]
 
-
-def error_grid(probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None, cells: int) -> Floats:
+def error_grid(probs: Array, outcomes: Array, weights: Array | None, cells: int) -> Floats:
     """Σ w(p − y) at the centre of each cell, over Σ w."""
     if len(probs) >= COMPILE_FROM:
         outer: Floats = added_over_blocks(len(probs), partial(_fused_block, probs, outcomes, weights, cells))
@@ -33,9 +31,7 @@ def error_grid(probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any
     return grid / (len(probs) if weights is None else weights.sum())
 
 
-def _fused_block(
-    probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None, cells: int, rows: slice
-) -> Floats:
+def _fused_block(probs: Array, outcomes: Array, weights: Array | None, cells: int, rows: slice) -> Floats:
     outer = np.zeros(cells + 2)
     step, w = (0, ONE) if weights is None else (1, weights[rows])
     share_errors(probs[rows], outcomes[rows], w, step, np.float64(cells), outer)

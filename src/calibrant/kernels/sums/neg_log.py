@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import contracted
 from calibrant.kernels.sums.score_rows import said_of_labels
+from calibrant.types import Array, Floats
 
 LN2_HIGH = float.fromhex("0x1.62e42f8p-1")
 """ln 2 with half its digits, so that e times it is exact"""
@@ -58,7 +58,7 @@ def surprises(probs: Any, outcomes: Any, out: Any) -> None:
         out[i] = surprise + 0.0 if u > 0.0 else np.inf
 
 
-def label_surprises(probs: NDArray[Any], labels: NDArray[Any], out: NDArray[np.float64]) -> None:
+def label_surprises(probs: Array, labels: Array, out: Floats) -> None:
     """−ln p_y: of each row one entry is read."""
     said = np.empty(len(out))
     said_of_labels(probs, labels, said)

@@ -12,17 +12,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
 from calibrant.kernels.rows.bisection import first_above
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 CHUNK = 1 << 12
 
 
-def rates_rise(below: Floats, hits: Floats, cuts: NDArray[np.intp], slack: float) -> bool:
+def rates_rise(below: Floats, hits: Floats, cuts: Indices, slack: float) -> bool:
     """Do the rates between consecutive cuts never fall? `below` and `hits` are cumulative over groups and begin with 0."""
     n, h = np.diff(below[cuts]), np.diff(hits[cuts])
     n, h = n[n > 0], h[n > 0]
@@ -38,7 +36,7 @@ def always_rising(weight: Floats, hits: Floats) -> bool:
     return True
 
 
-def falling_blocks(weight: Floats, hits: Floats) -> NDArray[np.intp]:
+def falling_blocks(weight: Floats, hits: Floats) -> Indices:
     """(M, 2): first and last group of each block of an isotonic fit of the rates that pools more than one group."""
     from scipy.optimize import isotonic_regression
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
 from calibrant.kernels.rows.bisection import first_above
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from calibrant.types import Floats, Indices
 
 
 def rising_counts(places: Floats, total: float, first: Indices, hits: Floats) -> Indices:

@@ -8,11 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.rows.pooling import Groups
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

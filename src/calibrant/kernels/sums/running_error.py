@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
 from calibrant.kernels.rows.buckets import HIGH, SUMS, Buckets
 from calibrant.kernels.rows.pooling import Groups
 from calibrant.kernels.rows.radix import rows_of, sorted_keys
 from calibrant.kernels.sums.stable_sums import inner
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 POINTS = 1000
 """Points kept of the course, its highest and lowest beside them."""
@@ -67,7 +65,7 @@ def bucket_course(buckets: Buckets, both: bool = True) -> Course:
     return Course(places[order], np.append(sums[kept], found[inside])[order], float(n.sum()), float(variance.sum()))
 
 
-def _with_ends(kept: NDArray[np.intp], sums: Floats) -> NDArray[np.intp]:
+def _with_ends(kept: Indices, sums: Floats) -> Indices:
     return np.unique(np.append(kept, [np.argmax(sums), np.argmin(sums)]))
 
 

@@ -31,29 +31,29 @@ def angles(probs: Any, outcomes: Any, out: Any) -> None:
 
 
 @any_order
+def label_and_rest(row: Any, label: Any) -> Any:
+    """p_y, and the sum of the squares of the other classes."""
+    n_classes, squares = np.uintp(len(row)), 0.0
+    for k in range(n_classes):
+        wide = np.float64(row[k])
+        squares += wide * wide
+    said = np.float64(row[min(np.uintp(label), np.uintp(n_classes - np.uintp(1)))])
+    return said, max(squares - said * said, 0.0)
+
+
+@any_order
 def squared_distances(probs: Any, labels: Any, out: Any) -> None:
     """Σ_k (p_k − [y = k])², as the squares of the other classes plus (1 − p_y)²."""
-    n_classes = np.uintp(probs.shape[1])
     for i in range(len(out)):
-        squares = 0.0
-        for k in range(n_classes):
-            wide = np.float64(probs[i, k])
-            squares += wide * wide
-        said = np.float64(probs[i, min(np.uintp(labels[i]), np.uintp(n_classes - np.uintp(1)))])
-        out[i] = max(squares - said * said, 0.0) + (1.0 - said) * (1.0 - said)
+        said, rest = label_and_rest(probs[i], labels[i])
+        out[i] = rest + (1.0 - said) * (1.0 - said)
 
 
 @any_order
 def label_angles(probs: Any, labels: Any, out: Any) -> None:
     """1 − p_y/‖p‖₂."""
-    n_classes = np.uintp(probs.shape[1])
     for i in range(len(out)):
-        squares = 0.0
-        for k in range(n_classes):
-            wide = np.float64(probs[i, k])
-            squares += wide * wide
-        said = np.float64(probs[i, min(np.uintp(labels[i]), np.uintp(n_classes - np.uintp(1)))])
-        rest = max(squares - said * said, 0.0)
+        said, rest = label_and_rest(probs[i], labels[i])
         norm = np.sqrt(said * said + rest)
         out[i] = rest / (norm * (norm + said))
 

@@ -18,11 +18,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 STRAIGHT = 1e-6
 """Skewness below which the scale is a straight line."""

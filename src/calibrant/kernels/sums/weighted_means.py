@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 NEAR, FAR = 1e-7, 1 - 1e-14
 """Ends of λ, with the largest value at distance 1 from the mean."""
