@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 COMPILE_FROM = 300_000
 """Rows from which a compiled kernel is used. A rule by size alone keeps an answer the same from call to call; at this
-size plain NumPy takes some 5 ms, and loading a cached kernel, once a process, about half a second."""
+size plain NumPy takes about 5 ms, and loading a cached kernel, once per process, about half a second."""
 
 
 _many_calls = False
@@ -19,7 +19,7 @@ _many_calls = False
 
 @contextmanager
 def many_calls() -> Iterator[None]:
-    """Small inputs come in great numbers: compiled kernels pay from the first row on."""
+    """Within this context there are many small inputs: compiled kernels pay off from the first row on."""
     global _many_calls  # noqa: PLW0603
     before, _many_calls = _many_calls, True
     try:

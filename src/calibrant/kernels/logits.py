@@ -66,7 +66,7 @@ def class_log_odds(logits: Array) -> Array:
 
 
 HUGE = 1e30
-"""Logits beyond this count as this: differences and products of them stay finite."""
+"""Logits are clipped here, so that differences and products of them stay finite."""
 
 
 def tamed(logits: Array) -> Array:
@@ -82,7 +82,7 @@ def two_columns(one: Array) -> Array:
 
 
 def inside(probs: Array, dtype: Any = None) -> Array:
-    """In the wanted precision and never rounded to 0 there, nor a single event to 1: no outcome is called impossible."""
+    """In the given precision, never rounded to 0, nor to 1 for a binary event: no outcome gets probability 0."""
     info = np.finfo(dtype or probs.dtype)
     narrow = probs.astype(info.dtype, copy=False)
     return np.clip(narrow, info.tiny, 1 - info.epsneg) if probs.ndim == 1 else np.maximum(narrow, info.tiny)

@@ -1,11 +1,11 @@
-"""Errors that a calibrated model would have made: labels drawn anew from the predictions, many times over.
+"""Null draws: the errors of a calibrated model, with labels drawn from its predictions, many times over.
 
-Rows are held as atoms, in order of their prediction: `count` draws of a row that weighs `unit` and says `p`. The error of an atom is
-unit·(count·p − hits). A draw is number i of a stream that the seed of its replicate names (SplitMix64: a counter, mixed), so it
-depends on nothing else: neither on the number of cores nor on how replicates are dealt out to them.
+Rows are held as atoms, in order of their prediction: `count` rows of weight `unit` and prediction `p`. The error of an atom is
+unit·(count·p − hits). A draw is number i of the stream given by the seed of its replicate (SplitMix64: a hashed counter), so it
+depends neither on the number of cores nor on how replicates are shared among them.
 
-Uniform numbers have 63 bits. An atom of one row is hit if its number lies below p·2⁶³; one of several rows looks its number up in
-the table of its binomial distribution.
+Uniform numbers have 63 bits. An atom of one row is hit if its number lies below p·2⁶³; that of several rows is looked up in
+the table of the atom's binomial distribution.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FAR = 12.0, 50.0
 
 
 MOST_THRESHOLDS, AT_ONCE = 50_000_000, 1_000_000
-"""Of all tables together, 400 MB; and of those made at a time, more if a single one is longer."""
+"""Largest size of all tables (400 MB), and of those made at a time unless a single one is longer."""
 
 
 @compiled
@@ -68,13 +68,13 @@ class Tables:
 
 
 def binomial_tables(p: Floats, count: NDArray[np.int64]) -> Tables:
-    """P(hits ≤ k)·2⁶³ for the k that can happen; for a single row (1 − p)·2⁶³, so that every atom is read the same way."""
+    """P(hits ≤ k)·2⁶³ for the possible k; for a single row (1 − p)·2⁶³, so that all atoms are read the same way."""
     if (count == 1).all():
         return Tables(np.arange(len(p) + 1, dtype=np.intp), np.zeros(len(p)), _scaled(1.0 - p))
     mean = count * p
-    reach = FAR[0] * np.sqrt(mean * (1 - p)) + FAR[1]
-    low = np.floor(np.maximum(mean - reach, 0)).astype(np.int64)
-    high = np.ceil(np.minimum(mean + reach, count)).astype(np.int64)
+    width = FAR[0] * np.sqrt(mean * (1 - p)) + FAR[1]
+    low = np.floor(np.maximum(mean - width, 0)).astype(np.int64)
+    high = np.ceil(np.minimum(mean + width, count)).astype(np.int64)
     sizes = high - low
     _check_size(count, sizes)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
@@ -99,7 +99,7 @@ def _thresholds(
 
 
 def _check_size(count: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
-    """A table grows with the root of its rows; weights that were never meant as numbers of rows would fill the memory."""
+    """A table grows with the root of its rows; weights that are no numbers of rows could fill the memory."""
     needed = int(sizes.sum())
     if needed > MOST_THRESHOLDS:
         raise InputError(

@@ -1,6 +1,6 @@
-"""What tests need to know of errors in order of the predictions: sums between cuts, the course of the running sum, sums of pairs.
+"""Statistics of errors in order of the predictions: sums between cuts, extremes of the running sum, sums over pairs.
 
-All take a block of replicates, `(R, A)`, and fill one row a replicate.
+All take a block of replicates, `(R, A)`, and fill one row per replicate.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def sums_between(errors: Any, cuts: Any, sums: Any) -> None:
         for b in range(len(cuts) - 1):
             start, stop = cuts[b], cuts[b + 1]
             even = start + (stop - start) // 4 * 4
-            t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0  # four sums do not wait for each other
+            t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0  # four independent sums overlap
             for a in range(start, even, 4):
                 t0 += errors[r, a]
                 t1 += errors[r, a + 1]

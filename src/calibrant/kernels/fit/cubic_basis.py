@@ -15,7 +15,7 @@ RUN_OUT = {"natural": (1.0,), "parabolic": (1.0, -1.0), "cubic": (1.0, -2.0, 1.0
 """Coefficients of M_0, M_1, … that must sum to 0; one knot more than these is the fewest that a spline can have."""
 
 SMOOTHER = 1e-12
-"""Weight of ΣM² in the fit: decides where the data do not reach, and moves other fits by less than 1e-9."""
+"""Weight of ΣM² in the fit: decides where there are no data, and moves other fits by less than 1e-9."""
 
 
 def bends(n_knots: int, ends: str) -> Floats:

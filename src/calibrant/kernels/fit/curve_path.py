@@ -13,7 +13,7 @@ from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.types import Floats
 
 LINES, BENDS = (0.1, 0.8), (0.2, 0.8)
-"""How far lines and bends may lie from "no change": little or much. No change itself has no direction, and is left out."""
+"""Prior scales of lines and bends around "no change": small and large. No change itself has no direction, and is left out."""
 
 LENGTHS_IN_P, LENGTHS_IN_Z = (0.1, 0.3), (2.0,)
 

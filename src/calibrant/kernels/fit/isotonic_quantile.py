@@ -7,7 +7,7 @@ import numpy as np
 from calibrant.types import Floats
 
 ROUNDING = 1e-12
-"""A share this close to the level reaches it."""
+"""A share this close to the level counts as equal."""
 
 
 def isotonic_quantile(x: Floats, y: Floats, w: Floats, level: float) -> Floats:

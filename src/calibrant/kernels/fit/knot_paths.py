@@ -29,7 +29,7 @@ COMPILE_FROM = 64
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What is fitted: in probabilities or log-odds, by the log or the squared loss, between which ends, rising or not."""
+    """The functions to fit: in probabilities or log-odds, by the log or the squared loss, between which ends, rising or not."""
 
     logit: bool
     brier: bool
@@ -77,7 +77,7 @@ def cells_of(x: Floats, y: Floats, w: Floats, fold: Indices, n_folds: int) -> Ce
     cut = np.unique(np.searchsorted(below, np.arange(1, PLACES) / PLACES * below[-1] * (1 + 1e-12), side="right") - 1)
     cut = cut[(cut > 0) & (cut < n_cells)]
     first, last = float(x[0]), float(x[-1])
-    if last - first <= NEAR:  # all alike
+    if last - first <= NEAR:  # all equal
         first, last = first - 0.5, last + 0.5
     t = np.concatenate([[first], (middle[cut - 1] + middle[cut]) / 2, [last]])
     cut = np.concatenate([[0], cut, [n_cells]]).astype(np.int64)
@@ -96,7 +96,7 @@ def _starts(x: Floats, w: Floats) -> Indices:
 
 
 def path(cells: Cells, weight: Floats, hits: Floats, family: Family, most: int) -> list[Bent]:
-    """The fits with 1, 2, …, `most` pieces; where there is no room for another knot, the last one again."""
+    """The fits with 1, 2, …, `most` pieces; where no other knot fits, the last one again."""
     small = len(cells.x) < COMPILE_FROM
     search, fit = (better_knots.plain, fit_heights.plain) if small else (better_knots, fit_heights)
     rows, scale = (cells.x, weight, hits), (family.logit, family.brier)

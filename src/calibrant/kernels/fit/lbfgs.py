@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.kernels.blas import calm
+from calibrant.kernels.blas import one_blas_thread
 from calibrant.types import Floats
 
 Smooth = Callable[[Floats], tuple[float, Floats]]
@@ -40,7 +40,7 @@ def least(
     search: Any = minimize
     floor = np.full(start.size, -np.inf) if lower is None else lower
     options = OPTIONS | {"gtol": slope, "ftol": gain}
-    with calm(start.size):
+    with one_blas_thread(start.size):
         found = search(function, start, jac=True, method="L-BFGS-B", bounds=Bounds(floor), options=options)
     free = np.where((found.x <= floor) & (found.jac > 0), 0.0, found.jac)
     level = np.abs(free).max() < LEVEL * max(1.0, abs(float(found.fun)))

@@ -31,7 +31,7 @@ ENOUGH = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posteriors:
-    """Of each prior: mean and root of the covariance of η in the cells, and how well the prior foretells the data."""
+    """Of each prior: mean and root of the covariance of η in the cells, and how well the prior predicts the data."""
 
     mean: Floats
     """`(priors, cells)`"""
@@ -46,14 +46,14 @@ class Posteriors:
         return np.stack([np.einsum("km,km->m", root, root) for root in self.roots])
 
     def share(self, straight: float) -> Floats:
-        """The share of each prior in an average, where the straight lines weighed `straight` before the data were seen."""
+        """The share of each prior in an average, if the straight lines have the prior probability `straight`."""
         lines = np.arange(len(self.mean)) < len(LINES)
         before = np.where(lines, straight / lines.sum(), (1 - straight) / (~lines).sum())
         share = before * np.exp(self.evidence - self.evidence.max())
         return share / share.sum()
 
     def drawn(self, share: Floats, count: int, rng: np.random.Generator) -> Floats:
-        """`count` draws of η in all cells together, `(draws, cells)`; each prior has its share, rounded at random."""
+        """`count` joint draws of η in all cells, `(draws, cells)`; each prior has its share, rounded at random."""
         at = (np.arange(count) + rng.random()) / count
         parts = np.bincount(np.searchsorted(np.cumsum(share)[:-1], at, side="right"), minlength=len(share))
         found = [

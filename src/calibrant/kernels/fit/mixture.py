@@ -24,7 +24,7 @@ MOST_ROUNDS = 200
 def fit_mixture(chances: Floats, weight: Floats) -> MixtureFit:
     """Minimise −Σ w ln(chances @ u) over u ≥ 0, Σu = 1: Newton steps on the face that the last step left.
 
-    The loss is convex; a weight that wants to be negative is held at 0 until its slope asks for it again.
+    The loss is convex; a weight that would become negative is held at 0 until its slope is negative again.
     """
     w = weight / weight.sum()
     m = chances.shape[1]
@@ -65,9 +65,9 @@ def _step(u: Floats, slope: Floats, curvature: Floats) -> Floats:
             break
         free &= ~stuck
     shrinking = step < 0
-    reach = np.min(u[shrinking] / -step[shrinking], initial=np.inf)
-    if reach < 1:
-        step *= reach
+    longest = np.min(u[shrinking] / -step[shrinking], initial=np.inf)
+    if longest < 1:
+        step *= longest
         step[shrinking & (u + step < 1e-15)] = -u[shrinking & (u + step < 1e-15)]
     return step
 

@@ -24,7 +24,7 @@ from calibrant.kernels.rows.blocks import added_over_blocks
 from calibrant.types import Floats, Indices
 
 PLACES = 3
-"""Places of a gap that are told apart: between the first and the second entry, the next two gaps, and all below."""
+"""Places of a gap that are distinguished: between the first and the second entry, the next two gaps, and all below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Coefficients:
 
 @dataclass(frozen=True)
 class SortedRows:
-    """Rows of log-probabilities, largest first, with all that a fit reads from them again and again."""
+    """Rows of log-probabilities, largest first, with everything that a fit reads from them repeatedly."""
 
     logs: Floats
     order: Indices
@@ -149,7 +149,7 @@ def places(n_classes: int) -> Indices:
 
 
 def top_odds(logs: Floats) -> Floats:
-    """Log-odds of the first entry of sorted rows, without overflow however sure the row is."""
+    """Log-odds of the first entry of sorted rows, without overflow however confident the row is."""
     below = logs[:, 1:] - logs[:, 1:2]
     return logs[:, 0] - logs[:, 1] - np.log(np.exp(below).sum(axis=1))
 
@@ -163,7 +163,7 @@ def at_cuts(cuts: Floats, slopes: Floats) -> Floats:
 def log_loss(rows: SortedRows, shares: Floats, weights: Floats | None, shapes: Coefficients) -> Smooth:
     """The mean log loss and its slopes, as a function of all coefficients in one vector.
 
-    `shares` say what happened, sorted as the rows are; each row sums to 1.
+    `shares` are the labels, sorted as the rows are; each row sums to 1.
     """
     n, k = rows.logs.shape
     step = max(1, BLOCK // k)
@@ -192,7 +192,7 @@ def block_loss(rows: SortedRows, shares: Floats, weight: Floats, c: Coefficients
     z = rows.heights(c)
     e = np.exp(z)
     size = e.sum(axis=1)
-    said = np.einsum("ij,ij->i", shares, z)
+    chosen = np.einsum("ij,ij->i", shares, z)
     r = (e / size[:, None] - shares) * weight[:, None]
-    loss = np.einsum("i,i->", weight, np.log(size) - said)
+    loss = np.einsum("i,i->", weight, np.log(size) - chosen)
     return np.concatenate([[loss], rows.pull(r, c).flat()])

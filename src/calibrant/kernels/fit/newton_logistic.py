@@ -28,7 +28,7 @@ class LogisticFit:
 def fit_logistic(features: Floats, weight: Floats, hits: Floats) -> LogisticFit:
     """Minimise Σ_g w_g ln(1 + e^η) − h_g η over η = Xβ, with steps halved until the loss falls."""
     sizes = np.abs(features).max(axis=0)
-    sizes = np.where(sizes > 1e-100, sizes, 1.0)  # a smaller feature says nothing
+    sizes = np.where(sizes > 1e-100, sizes, 1.0)  # a smaller feature carries no information
     found = _fit_scaled(features / sizes, weight, hits)
     return LogisticFit(found.coefficients / sizes, found.loss, found.converged)
 

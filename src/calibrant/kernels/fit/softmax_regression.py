@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.kernels.blas import calm
+from calibrant.kernels.blas import one_blas_thread
 from calibrant.kernels.fit.lbfgs import least
 from calibrant.types import Array, Floats
 
 SMALL_SLOPE = 1e-9
 """Of the loss in the scaled coordinates: parameters are then known to about as much."""
 SMALL_GAIN, MANY = 1e-15, 1000
-"""Of the loss in a step: where a class never happened, its offset sinks for ever, and gains less and less. A thousand times as much
-ends the search for so many parameters."""
+"""Of the loss in a step: where a class never occurs, its offset decreases without end, with smaller and smaller gains. A thousand times
+as much ends the search for more than this many parameters."""
 CURVATURE_ROWS = 4096
-"""Rows that the starting curvature is read from; it only guides the search."""
+"""Rows that the initial curvature is computed from; it only guides the search."""
 
 MOST_CURVATURE = 1 << 24
 """Numbers of curvature kept; beyond that its diagonal must do."""
@@ -66,12 +66,12 @@ class Linear:
         return self.weight.ndim == 1
 
     def packed(self) -> Floats:
-        """One row a class: its weights, then its bias."""
+        """One row per class: its weights, then its bias."""
         weight = self.weight[:, None] if self.diagonal else self.weight
         return np.concatenate([weight, self.bias[:, None]], axis=1)
 
     def like(self, packed: Floats) -> Linear:
-        """The other way round."""
+        """The inverse of `packed`."""
         weight = packed[:, 0] if self.diagonal else packed[:, :-1]
         return Linear(np.ascontiguousarray(weight), np.ascontiguousarray(packed[:, -1]))
 
@@ -95,7 +95,7 @@ def fit(data: Data, start: Linear, centre: Linear, penalty: Linear) -> Found:
     """The minimum of the penalised mean loss."""
     import scipy.optimize  # noqa: F401  (its threads are limited too)
 
-    with calm(start.packed().size):
+    with one_blas_thread(start.packed().size):
         return _fit(data, start, centre, penalty)
 
 
@@ -133,13 +133,13 @@ def value_and_slope(data: Data, at: Linear, moments: Floats) -> tuple[float, Flo
 def _loss_and_shares(data: Data, at: Linear) -> tuple[float, Floats]:
     scores = at.scores(data.x)
     scores -= scores.max(axis=1, keepdims=True)
-    said = (
+    chosen = (
         np.einsum("ij,ij->i", scores, data.labels) if data.soft else scores[np.arange(len(scores)), data.labels].copy()
     )
     share = np.exp(scores, out=scores)
     size = share.sum(axis=1)
     share /= size[:, None]
-    return float(np.dot(data.weights, np.log(size) - said)), share
+    return float(np.dot(data.weights, np.log(size) - chosen)), share
 
 
 def _moments(data: Data, like: Linear) -> Floats:

@@ -26,7 +26,7 @@ MANY_STRETCHES = 1000
 def laplace_pair_sum(values: Floats, a: Floats, bandwidth: float) -> float:
     """Σ_gh a_g a_h exp(−|v_g − v_h|/ν) in O(G): the part left of g is exp(−v_g/ν) Σ_(h<g) a_h exp(v_h/ν).
 
-    Points are taken in stretches short enough for the exponentials, each handing on what it has summed.
+    Points are taken in stretches short enough for the exponentials, each passing its sum on to the next.
     """
     span = LARGEST_EXPONENT * bandwidth
     if len(values) >= COMPILE_FROM or float(values[-1] - values[0]) > MANY_STRETCHES * span:
@@ -72,15 +72,15 @@ def laplace_recursion(values: Any, a: Any, bandwidth: float) -> Any:
     Point by point: what lies left of a point fades by exp(−gap/ν) and takes the point in.
     """
     total, left = a[0] * a[0], a[0]
-    reach, right = 1.0, a[0]
+    faded, right = 1.0, a[0]
     for g in range(1, len(values)):
         gap = values[g] - values[g - 1]
         fade = np.exp(-gap / bandwidth) if gap < 800.0 * bandwidth else 0.0
         left *= fade
-        reach *= fade
+        faded *= fade
         total += a[g] * a[g] + 2.0 * a[g] * left
         left += a[g]
-        right += a[g] * reach
+        right += a[g] * faded
     return total, right, left
 
 
@@ -106,8 +106,8 @@ def median_distance(values: Floats, weight: Floats) -> float:
     def within(t: float) -> float:
         if len(values) >= COMPILE_FROM_GROUPS:
             return float(weight_within(values, weight, below, t)) + equal
-        reach = below[np.searchsorted(values, values + t, side="right")] - below[1:]
-        return inner(weight, reach) + equal
+        nearby = below[np.searchsorted(values, values + t, side="right")] - below[1:]
+        return inner(weight, nearby) + equal
 
     def smallest(count: float) -> float:
         low, high = 0.0, float(values[-1] - values[0])
@@ -134,7 +134,7 @@ def weight_within(values: Any, weight: Any, below: Any, t: float) -> float:
 
 
 def middle_counts(pairs: float) -> tuple[float, float]:
-    """How many of the smallest values reach the lower and the upper middle one."""
+    """The ranks of the lower and the upper middle value."""
     if pairs == np.floor(pairs):
         return float((pairs + 1) // 2), float(pairs // 2 + 1)
     return pairs / 2, pairs / 2

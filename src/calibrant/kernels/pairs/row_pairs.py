@@ -34,9 +34,9 @@ def matrix_pair_sum(rows: Floats, a: Floats, kernel: Callable[[Floats], Floats],
             distance, product = np.empty((2, block.stop - block.start, at.stop - start))
             tile = np.ascontiguousarray(columns[:, at]), a[block], np.ascontiguousarray(others[:, at])
             fill(rows[block], *tile, squared, distance, product)
-            weighed = kernel(distance) * product
+            weighted = kernel(distance) * product
             own = max(block.stop - start, 0)  # columns of the block's own rows stand for both halves already
-            total += 2 * float(weighed.sum()) - float(weighed[:, :own].sum())
+            total += 2 * float(weighted.sum()) - float(weighted[:, :own].sum())
         return total
 
     return float(added_over_blocks(n, part, TILE_ROWS))

@@ -1,8 +1,8 @@
-"""Sums of the triweight kernel (1−u²)³ over all points within reach, exact in O(n log n).
+"""Sums of the triweight kernel (1−u²)³ over all points within a bandwidth, exact in O(n log n).
 
 The kernel is a polynomial of degree 6, so a sum over a run of points is a combination of seven moments, and moments of runs are
 differences of prefix sums. To keep them from cancelling, moments are taken about the centre of a cell one bandwidth wide, and
-prefix sums start anew in every cell; the reach of any point then covers three cells.
+prefix sums start anew in every cell; the window of any point then covers three cells.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def triweight_sums(
     out = np.empty((len(at), 2))
     fast = worth_compiling(len(points), COMPILE_FROM_POINTS) or len(at) >= COMPILE_FROM_QUERIES
     (cell_moments if fast else _plain_moments)(u, first, second, bounds, moments)
-    query: Callable[..., None] = reach_sums if fast else _plain_reach
+    query: Callable[..., None] = window_sums if fast else _plain_window_sums
 
     def part(rows: slice) -> None:
         query(
@@ -64,7 +64,7 @@ def _plain_moments(u: Floats, first: Floats, second: Floats, bounds: Indices, ou
         np.cumsum(terms[start:stop], axis=0, out=out[start:stop])
 
 
-def _plain_reach(
+def _plain_window_sums(
     offset: Floats,
     home: Floats,
     low: Indices,
@@ -75,7 +75,7 @@ def _plain_reach(
     moments: Floats,
     out: Floats,
 ) -> None:
-    """`reach_sums` for all queries at once."""
+    """`window_sums` for all queries at once."""
     out[:] = 0.0
     padded = np.append(cells, np.inf)
     for step in range(3):
@@ -108,10 +108,10 @@ def cell_moments(u: Any, first: Any, second: Any, bounds: Any, out: Any) -> None
 
 
 @compiled
-def reach_sums(
+def window_sums(
     offset: Any, home: Any, low: Any, high: Any, cell_from: Any, cells: Any, bounds: Any, moments: Any, out: Any
 ) -> None:
-    """For each query the runs of points within reach in its own cell and the two beside it, weighed by the polynomial."""
+    """For each query the runs of points within a bandwidth, in its own cell and the two beside it, weighted by the polynomial."""
     for i in range(len(offset)):
         one, two = 0.0, 0.0
         c = cell_from[i]

@@ -1,7 +1,7 @@
 """Long passes cut into blocks of fixed size, spread over the cores.
 
 The cut does not depend on the number of cores, and the parts are added in order, so neither does the answer. Parts must not
-call BLAS, which brings threads of its own.
+call BLAS, which has threads of its own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def n_cores() -> int:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor  # drags in logging: only when there is work to share
+    from concurrent.futures import ThreadPoolExecutor  # imports logging: only when there is work to share
 
     return ThreadPoolExecutor(n_cores(), thread_name_prefix="calibrant")
 

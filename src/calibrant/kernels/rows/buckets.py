@@ -2,7 +2,7 @@
 
 A prediction's distance from the nearer end, min(p, 1−p), is exact in floating point. Each halving of that distance, down to
 2⁻⁵³, is cut into 256 buckets: so scores that crowd near 0 or 1 spread out as well as scores in the middle. 0 and 1 have
-buckets of their own; what is closer to 0 than 2⁻⁵³ shares one.
+buckets of their own; positive predictions below 2⁻⁵³ share one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SHIFT = 52 - 8
 """Bits of a float64 below those that name a bucket."""
 
 FIRST = (970 << 8) - 1
-"""Those of 2⁻⁵³, less one: its bucket is the second."""
+"""Those of 2⁻⁵³, minus one: its bucket is the second."""
 
 HALF = (1022 << 8) - FIRST
 """The bucket that begins at ½."""
@@ -60,7 +60,7 @@ def find_buckets(probs: Any, index: Any) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buckets:
-    """What the rows of each bucket add up to."""
+    """Per-bucket sums."""
 
     probs: Array
     outcomes: Array

@@ -21,11 +21,11 @@ ONE_CHECK, TWO_CHECKS = 1 << 21, 1 << 18
 """Entries a core takes at a time; for two checks they stay in its cache from the first to the second."""
 
 SURE = 1e-5
-"""A quick row sum this close to 1 needs no second look; float32 rounding at 1000 classes is a tenth of it."""
+"""A quick row sum this close to 1 needs no exact check; float32 rounding at 1000 classes is a tenth of it."""
 
 
 def all_in_unit_interval(values: Array) -> bool:
-    """Does every float lie in [0, 1]? May say no to a negative zero."""
+    """Does every float lie in [0, 1]? May be False for a negative zero."""
     return all(over_blocks(len(values), lambda rows: _in_unit_interval(values[rows]), _rows(values, ONE_CHECK)))
 
 
@@ -38,7 +38,7 @@ def _in_unit_interval(block: Array) -> bool:
 
 
 def rows_are_distributions(values: Array) -> bool:
-    """Does every entry lie in [0, 1] and every row clearly sum to 1? One pass; a no calls for a closer look."""
+    """Does every entry lie in [0, 1] and every row clearly sum to 1? One pass; False calls for an exact check."""
     quick = values.size >= COMPILE_FROM_ENTRIES and values.shape[1] <= MOST_COLUMNS and values.flags.c_contiguous
     return all(over_blocks(len(values), partial(_quick if quick else _plain, values), _rows(values, TWO_CHECKS)))
 

@@ -13,16 +13,16 @@ from calibrant.types import Array, Bools, Indices
 def keep_order(values: Array, model: Array) -> Array:
     """`values` with the order of `model` in every row, which descends: strict where it is strict, tied where it is tied.
 
-    Rows that have that order already come back untouched. In the others an entry that is not above the one below it is
+    Rows that have that order already are returned unchanged. In the others an entry that is not above the one below it is
     lifted to the next number up.
     """
     strict = model[:, :-1] > model[:, 1:]
     kept = np.where(strict, values[:, :-1] > values[:, 1:], values[:, :-1] == values[:, 1:]).all(axis=1)
     if kept.all():
         return values
-    mended = values.copy()
-    mended[~kept] = _lifted(values[~kept], strict[~kept])
-    return mended
+    ordered = values.copy()
+    ordered[~kept] = _lifted(values[~kept], strict[~kept])
+    return ordered
 
 
 def ranked_as(values: Array, model: Array) -> Array:
@@ -38,9 +38,11 @@ def ranked_as(values: Array, model: Array) -> Array:
         out = values.copy() if out is values else out
         at = np.flatnonzero(tied) + rows.start
         order = np.argsort(-model[at], axis=1, kind="stable")
-        mended = keep_order(np.take_along_axis(values[at], order, axis=1), np.take_along_axis(model[at], order, axis=1))
-        back = np.empty_like(mended)
-        np.put_along_axis(back, order, mended, axis=1)
+        ordered = keep_order(
+            np.take_along_axis(values[at], order, axis=1), np.take_along_axis(model[at], order, axis=1)
+        )
+        back = np.empty_like(ordered)
+        np.put_along_axis(back, order, ordered, axis=1)
         out[at] = back
     return out
 
@@ -63,9 +65,9 @@ def _lifted(values: Array, strict: Bools) -> Array:
 
 def _ordinals(values: Array) -> Array:
     """Whole numbers in the order of the floats, neighbours one apart; both zeros are 0."""
-    whole: Any = np.int32 if values.dtype == np.float32 else np.int64
-    bits: Array = np.ascontiguousarray(values).view(whole)
-    size = bits & np.iinfo(whole).max
+    integer: Any = np.int32 if values.dtype == np.float32 else np.int64
+    bits: Array = np.ascontiguousarray(values).view(integer)
+    size = bits & np.iinfo(integer).max
     return np.where(bits < 0, -size, size)
 
 

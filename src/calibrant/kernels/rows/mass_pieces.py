@@ -35,7 +35,7 @@ class Pieces:
 
 
 def mass_pieces(buckets: Buckets, n_bins: int) -> Pieces | None:
-    """Pieces for so many equal-mass bins; None where most rows would have to be sorted all the same."""
+    """Pieces for that many equal-mass bins; None where most rows would have to be sorted anyway."""
     filled = buckets.filled
     below = np.cumsum(buckets.table[filled, 0])
     cut = filled[np.unique(np.searchsorted(below, mass_targets(below[-1], n_bins), side="right"))]
@@ -44,10 +44,10 @@ def mass_pieces(buckets: Buckets, n_bins: int) -> Pieces | None:
         return None
     opened = buckets.mask(cut)
     groups = pooled(*sorted_keys(buckets.probs, buckets.outcomes, buckets.index, opened))
-    whole = filled[~opened[filled]]
-    order = np.argsort(np.append(whole, bucket_index(groups.values)), kind="stable")
-    sums = np.concatenate([buckets.sums(whole), group_sums(groups)])
-    return Pieces(sums[order], np.append(buckets.table[whole, HIGH], groups.values)[order])
+    closed = filled[~opened[filled]]
+    order = np.argsort(np.append(closed, bucket_index(groups.values)), kind="stable")
+    sums = np.concatenate([buckets.sums(closed), group_sums(groups)])
+    return Pieces(sums[order], np.append(buckets.table[closed, HIGH], groups.values)[order])
 
 
 def group_sums(groups: Groups) -> Floats:

@@ -10,12 +10,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import COMPILE_FROM, compiled
 from calibrant.kernels.rows.buckets import worth_buckets
 from calibrant.kernels.rows.radix import Keys, over_buckets, sorted_keys
 from calibrant.kernels.rows.sorting import group_starts, in_order
-from calibrant.types import Array, Floats, Indices
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +53,7 @@ class Groups:
         return 0.0 if self.whole else 1e-12 * self.total
 
 
-def grouped(probs: Array, outcomes: Array, weights: Array | None) -> Groups:
+def grouped(probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None) -> Groups:
     """One sort, then sums over runs of equal predictions. Groups of weight 0 are left out."""
     if worth_buckets(probs, outcomes, weights):
         return pooled(*sorted_keys(probs, outcomes))
@@ -68,7 +70,7 @@ def grouped(probs: Array, outcomes: Array, weights: Array | None) -> Groups:
     return Groups(values[kept], weight[kept], hits[kept], bool((w == np.floor(w)).all()))
 
 
-def pooled(keys: Keys, ends: Indices) -> Groups:
+def pooled(keys: Keys, ends: NDArray[np.intp]) -> Groups:
     """The groups of rows that `sorted_keys` has sorted. No group lies in two buckets, so the cores can share them.
 
     Fresh memory is slow: where all predictions differ, the keys are turned into them in their place.
@@ -108,7 +110,7 @@ def pool_rows(keys: Any, ends: Any, places: Any, bits: Any, weight: Any, hits: A
                 rows, happened, at = 0.0, 0.0, at + 1
 
 
-def mass_cuts(below: Floats, n_bins: int, allowance: float | None = None) -> Indices:
+def mass_cuts(below: Floats, n_bins: int, allowance: float | None = None) -> NDArray[np.intp]:
     """Equal-mass bins as cuts 0 = c_0 ≤ … ≤ c_m = G between groups, from the cumulative weights.
 
     The i-th cut comes after the last group whose cumulative weight is at most i/m of the whole, give or take the allowance
@@ -126,14 +128,14 @@ def mass_targets(total: float, n_bins: int) -> Floats:
     return targets
 
 
-def width_cuts(values: Floats, n_bins: int) -> Indices:
+def width_cuts(values: Floats, n_bins: int) -> NDArray[np.intp]:
     """Equal-width bins, closed on the right, as cuts between groups."""
     cuts = np.searchsorted(values, np.arange(n_bins + 1) / n_bins, side="right")
     cuts[0] = 0
     return cuts
 
 
-def cut_sums(groups: Groups, cuts: Indices) -> Floats:
+def cut_sums(groups: Groups, cuts: NDArray[np.intp]) -> Floats:
     """The sums (n, P, Q, Y) of `bin_sums` between consecutive cuts; zeros where a bin is empty."""
     sums = np.zeros((len(cuts) - 1, 4))
     if len(groups.values) >= COMPILE_FROM:

@@ -1,8 +1,8 @@
 """Sorting rows by their predictions, bucket by bucket and there by digits: linear in n, and shared by the cores.
 
 A row of a plain outcome is one integer, its key: the bits of the float64, which order like the float and leave the sign free, and
-the outcome below them. Rows are dealt out to the buckets of `buckets`; the keys of a bucket are then sorted by the top 16 of the
-bits in which they differ, and what those leave tied is mended by insertion, or by all digits where many are tied.
+the outcome below them. Rows are scattered to the buckets of `buckets`; the keys of a bucket are then sorted by the top 16 of the
+bits in which they differ, and what those leave tied is sorted by insertion, or by all digits where many are tied.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from calibrant.types import Array, Bools, Floats, Indices
 
 Keys = NDArray[np.uint64]
 
-DEALT_ROWS, RUN_ROWS = 1 << 19, 1 << 17
-"""Rows that a core deals out, and sorts, at a time."""
+SCATTER_ROWS, RUN_ROWS = 1 << 19, 1 << 17
+"""Rows that a core scatters, and sorts, at a time."""
 
 SHORT_RUN = 32
 """Keys up to which insertion is faster than counting digits; measured."""
 
 PATIENCE = SHORT_RUN // 2
-"""Moves a key, on average, after which insertion gives way to sorting by all digits; a short run never needs as many."""
+"""Moves per key, on average, after which insertion gives way to sorting by all digits; a short run never needs as many."""
 
 
 def sorted_keys(
@@ -39,16 +39,16 @@ def sorted_keys(
     index = bucket_index(probs) if index is None else index
     wanted = np.ones(N_BUCKETS, np.bool_) if wanted is None else wanted
     n = len(index)
-    counts = np.stack(list(over_blocks(n, lambda rows: counted(index[rows], N_BUCKETS), DEALT_ROWS)), axis=1)
+    counts = np.stack(list(over_blocks(n, lambda rows: bucket_counts(index[rows], N_BUCKETS), SCATTER_ROWS)), axis=1)
     counts *= wanted[:, None]
     after = np.cumsum(counts, dtype=np.intp).reshape(counts.shape)
     places, ends = (after - counts).T.copy(), after[:, -1].copy()
     keys = np.empty(ends[-1], np.uint64)
 
-    def dealt(rows: slice) -> None:
-        deal(probs[rows], outcomes[rows], index[rows], wanted, places[rows.start // DEALT_ROWS], keys)
+    def scatter_block(rows: slice) -> None:
+        scatter(probs[rows], outcomes[rows], index[rows], wanted, places[rows.start // SCATTER_ROWS], keys)
 
-    list(over_blocks(n, dealt, DEALT_ROWS))
+    list(over_blocks(n, scatter_block, SCATTER_ROWS))
     list(over_buckets(ends, partial(sort_buckets, keys, ends)))
     return keys, ends
 
@@ -70,7 +70,7 @@ def rows_of(keys: Keys) -> tuple[Floats, NDArray[np.uint8]]:
 
 
 @compiled
-def counted(index: Any, n_buckets: int) -> Any:
+def bucket_counts(index: Any, n_buckets: int) -> Any:
     """Rows in each bucket."""
     counts = np.zeros(n_buckets, np.uint32)
     for i in range(np.uintp(len(index))):
@@ -79,7 +79,7 @@ def counted(index: Any, n_buckets: int) -> Any:
 
 
 @compiled
-def deal(probs: Any, outcomes: Any, index: Any, wanted: Any, places: Any, keys: Any) -> None:
+def scatter(probs: Any, outcomes: Any, index: Any, wanted: Any, places: Any, keys: Any) -> None:
     """Put the key of each row at the next place of its bucket."""
     for i in range(np.uintp(len(index))):
         b = np.uintp(index[i])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.kernels.rows.sorting import in_order
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.types import Array, Floats, Indices
+
+Floats = NDArray[np.float64]
 
 MOST_ROWS = 10_000_000
 """Rows up to which whole weights are written out."""
@@ -20,7 +24,9 @@ def fewest_within(losses: Floats) -> int:
     return int(np.argmax(losses <= losses.min() * (1 + FEWER_WITHIN) + 1e-15))
 
 
-def unit_rows(probs: Array, outcomes: Array, weights: Array | None) -> tuple[Floats, Floats, Floats, float]:
+def unit_rows(
+    probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None
+) -> tuple[Floats, Floats, Floats, float]:
     """Rows sorted by prediction (then outcome), whole weights written out as rows: p, p − y, weight, and Σw(p − y)²."""
     p, y, w = in_order(probs, outcomes, weights)
     p = p.astype(np.float64)
@@ -33,7 +39,7 @@ def unit_rows(probs: Array, outcomes: Array, weights: Array | None) -> tuple[Flo
     return p, r, w, inner(w, r**2)
 
 
-def dealt(p: Floats, starts: Indices, folds: int, seed: int) -> Indices:
+def dealt(p: Floats, starts: NDArray[np.intp], folds: int, seed: int) -> NDArray[np.intp]:
     """The fold of each sorted row: dealt out in turn, after a seeded shuffle within equal predictions."""
     turn = np.arange(len(p)) % folds
     if len(starts) == len(p):

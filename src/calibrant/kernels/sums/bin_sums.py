@@ -43,7 +43,7 @@ def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: 
 
 
 def grid_index(probs: Array, thresholds: Array) -> Indices:
-    """Bin of each probability: a guess by multiplication that is never too low, then one look at the threshold."""
+    """Bin of each probability: a guess by multiplication that is never too low, then one comparison with the threshold."""
     scale = probs.dtype.type((len(thresholds) - 1) * UP)
     guess: Indices = (probs * scale).astype(np.intp)
     guess -= probs <= thresholds[guess]

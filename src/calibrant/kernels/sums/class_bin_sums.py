@@ -16,7 +16,7 @@ from calibrant.types import Array, Floats
 BLOCK_ENTRIES = 1 << 22
 
 STRETCH = 64
-"""Entries of a row that are looked at together for one above the first bin."""
+"""Entries of a row that are searched at a time for one above the first bin."""
 
 
 def class_grid_sums(probs: Array, labels: Array, weights: Array | None, thresholds: Array) -> Floats:
@@ -38,12 +38,12 @@ def _plain_block(probs: Array, labels: Array, weights: Array | None, thresholds:
     w = np.ones((len(probs), 1)) if weights is None else weights[:, None]
     wp = w * probs.astype(np.float64)
     if labels.ndim == 1:
-        happened, shares = cell[np.arange(len(probs)), labels], w[:, 0]
+        occurred, shares = cell[np.arange(len(probs)), labels], w[:, 0]
     else:
-        happened, shares = cell.ravel(), (w * labels).ravel()
+        occurred, shares = cell.ravel(), (w * labels).ravel()
     columns = [np.broadcast_to(w, probs.shape), wp, wp * probs]
     sums = [np.bincount(cell.ravel(), column.ravel(), minlength=n_classes * n_bins) for column in columns]
-    sums.append(np.bincount(happened, shares, minlength=n_classes * n_bins))
+    sums.append(np.bincount(occurred, shares, minlength=n_classes * n_bins))
     return np.stack(sums, axis=1).reshape(n_classes, n_bins, 4).astype(np.float64, copy=False)
 
 
@@ -75,8 +75,8 @@ def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale
     """n, P and Q of every class and bin.
 
     A row that sums to 1 has fewer than B entries above 1/B. So the first bin is summed by a loop without branches, which
-    vectorises; another such loop looks for entries above it, stretch by stretch, and only stretches that hold some are
-    gone through one by one.
+    vectorises; another such loop searches for entries above it, stretch by stretch, and only the entries of stretches that
+    hold some are visited one by one.
     """
     n_classes = np.uintp(sums.shape[0])
     first = np.zeros((3, n_classes))

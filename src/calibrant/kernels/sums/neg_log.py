@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.kernels.compiled import contracted
-from calibrant.kernels.sums.score_rows import said_of_labels
+from calibrant.kernels.sums.score_rows import label_probs
 from calibrant.types import Array, Floats
 
 LN2_HIGH = float.fromhex("0x1.62e42f8p-1")
@@ -36,15 +36,15 @@ R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 = (2 / (2 * k + 1) for k in range(1, 11)
 
 @contracted
 def surprises(probs: Any, outcomes: Any, out: Any) -> None:
-    """−ln p where it happened, else −ln(1−p); infinite where that is 0.
+    """−ln p where the outcome is 1, else −ln(1−p); infinite where that is ln 0.
 
-    1 − p is rounded; what it has lost is known exactly, and added to ln(1 − p), where it counts only if p is small.
+    1 − p is rounded; the rounding error is known exactly, and added to ln(1 − p), where it matters only if p is small.
     """
     for i in range(len(out)):
         p = np.float64(probs[i])
-        happened = outcomes[i] != 0
-        u = p if happened else 1.0 - p
-        lost = 0.0 if happened else (1.0 - u) - p
+        positive = outcomes[i] != 0
+        u = p if positive else 1.0 - p
+        lost = 0.0 if positive else (1.0 - u) - p
         bits = np.float64(u * LIFT).view(np.int64) + ABOVE
         e = np.float64((bits >> MANTISSA_BITS) - LIFTED)
         f = np.int64((bits & MANTISSA) + ROOT_HALF).view(np.float64) - 1.0
@@ -60,6 +60,6 @@ def surprises(probs: Any, outcomes: Any, out: Any) -> None:
 
 def label_surprises(probs: Array, labels: Array, out: Floats) -> None:
     """−ln p_y: of each row one entry is read."""
-    said = np.empty(len(out))
-    said_of_labels(probs, labels, said)
-    surprises(said, np.ones(len(out), dtype=np.uint8), out)
+    chosen = np.empty(len(out))
+    label_probs(probs, labels, chosen)
+    surprises(chosen, np.ones(len(out), dtype=np.uint8), out)

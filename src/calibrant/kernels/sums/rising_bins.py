@@ -4,7 +4,7 @@ Rates h/n of neighbouring bins are compared as h·n' ≤ h'·n, exact for whole 
 weights.
 
 Only cuts inside the blocks of an isotonic fit can make the rates fall: the first part of such a block lies above its mean and
-the last part below, so across a cut between blocks the rate cannot drop. A long sweep therefore looks at those cuts alone.
+the last part below, so across a cut between blocks the rate cannot drop. A long sweep therefore checks those cuts only.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def rates_rise(below: Floats, hits: Floats, cuts: Indices, slack: float) -> bool
 
 
 def always_rising(weight: Floats, hits: Floats) -> bool:
-    """Do the rates of the groups themselves never fall? Then those of no bins do. A fall ends the look early."""
+    """Do the rates of the groups themselves never fall? Then those of no bins do. A fall ends the search early."""
     for start in range(0, len(hits) - 1, CHUNK):
         part = slice(start, start + CHUNK + 1)
         if (np.diff(hits[part] / weight[part]) < 0).any():

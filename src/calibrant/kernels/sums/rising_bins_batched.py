@@ -14,7 +14,7 @@ from calibrant.types import Floats, Indices
 def rising_counts(places: Floats, total: float, first: Indices, hits: Floats) -> Indices:
     """`(R,)`: the last number of bins, counting up, whose rates never fall; at most the number of rows.
 
-    Rows stand in order at `places` on the way to `total`; `first` tells where the ties of a row begin, `hits` (one column
+    Rows stand in order at `places` on the way to `total`; `first` is where the ties of a row begin, `hits` (one column
     more) how many hits lie before it.
     """
     counts = np.empty(len(places), dtype=np.intp)

@@ -15,7 +15,7 @@ from calibrant.types import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RiskCoverage:
-    """The curve at the end of each tie, from the most confident on; its area, and what each row adds to the area's error."""
+    """The curve at the end of each tie, from the most confident on; its area, and each row's influence on it."""
 
     coverage: Floats
     risk: Floats

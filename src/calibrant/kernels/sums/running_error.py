@@ -1,6 +1,6 @@
 """The running sum of errors along the predictions, C(σ) = Σ_(p ≤ σ) w(p − y), and where it is highest and lowest.
 
-With many rows there is no need to sort them all. The sums of fine buckets tell C at every bucket's end; inside a bucket, C can rise
+With many rows there is no need to sort them all. The sums of fine buckets give C at every bucket's end; inside a bucket, C can rise
 by no more than Σ max(p − y, 0) above its start, nor fall by more below its end. Only buckets that could beat the best end are
 opened and sorted.
 """
@@ -20,7 +20,7 @@ from calibrant.kernels.sums.stable_sums import inner
 from calibrant.types import Floats, Indices
 
 POINTS = 1000
-"""Points kept of the course, its highest and lowest beside them."""
+"""Points kept of the running sum, besides its highest and lowest."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,7 @@ class Course:
 
 
 def group_course(groups: Groups) -> Course:
-    """The course over rows pooled by equal prediction."""
+    """The running sum over rows pooled by equal prediction."""
     sums = np.cumsum(groups.residual)
     kept = _with_ends(np.linspace(0, len(sums) - 1, min(len(sums), POINTS)).astype(np.intp), sums)
     variance = inner(groups.weight, groups.values * (1 - groups.values))
@@ -46,7 +46,7 @@ def group_course(groups: Groups) -> Course:
 def bucket_course(buckets: Buckets, both: bool = True) -> Course:
     """The same from buckets, of which only those that matter are sorted; points are bucket ends, evenly spread over rows.
 
-    `both=False` looks inside buckets only for the sum farthest from 0.
+    `both=False` searches inside buckets only for the sum farthest from 0.
     """
     filled = buckets.filled
     n, p, variance, y, rise = buckets.table[filled, :SUMS].T
@@ -73,7 +73,7 @@ def _with_ends(kept: Indices, sums: Floats) -> Indices:
 def inner_extremes(keys: Any, ends: Any, before: Any, top: float, bottom: float) -> Any:
     """Sums above `top` and below `bottom` within buckets, the farthest, and at which keys: −1 where there is none.
 
-    A tie is added together before it is looked at. The end of a bucket need not be: `top` and `bottom` know it.
+    Ties are added up before they are compared. The ends of buckets need no comparison: `top` and `bottom` include them.
     """
     sums, at = np.array([top, bottom]), np.array([-1, -1])
     start = 0

@@ -25,7 +25,7 @@ def spread(values: Any) -> tuple[float, float]:
 
 @any_order
 def weighted_spread(values: Any, weights: Any) -> tuple[int, float, float, float, bool]:
-    """Rows of some weight, Σw, mean, Σw(x − mean)², and whether all weights are whole; a row of no weight is not there."""
+    """Rows of positive weight, Σw, mean, Σw(x − mean)², and whether all weights are whole; rows of weight 0 do not count."""
     rows, broken, weight, total = 0, 0, 0.0, 0.0
     for i in range(len(values)):
         w = weights[i]

@@ -17,7 +17,7 @@ def inner(a: Array, b: Array) -> float:
 
 
 def running(*columns: Floats) -> list[Floats]:
-    """For each column, 0 and its running sums. `np.cumsum` is slow at them, so with many rows a core takes a column."""
+    """For each column, 0 and its running sums. `np.cumsum` is slow at them, so with many rows there is one core per column."""
     sums = [np.zeros(len(terms) + 1) for terms in columns]
     if len(columns[0]) >= COMPILE_FROM:
         list(over_blocks(len(columns), lambda one: add_up(columns[one.start], sums[one.start]), 1))

@@ -1,4 +1,4 @@
-"""How large may a mean become whose weights are drawn from a Dirichlet law? By saddlepoint approximation.
+"""Tails of a mean whose weights are drawn from a Dirichlet distribution, by saddlepoint approximation.
 
 With M = Σ D_i x_i and D ~ Dirichlet(w), P(M > t) = P(Σ G_i (x_i − t) > 0) for independent gamma variables G_i of shapes w_i. The
 cumulants of that sum are K(s) = −Σ w_i ln(1 − s(x_i − t)). Written in λ = s/(1 + st), the point where K'(s) = 0 belongs to an explicit t.
