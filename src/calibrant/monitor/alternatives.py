@@ -11,6 +11,7 @@ from calibrant.types import Array, Floats, Indices
 GRID = 1
 """Version of this list; states made with another cannot be merged."""
 
+# sizes of shifts, slopes, and pairs of both
 SMALL = (0.03, 0.08, 0.2, 0.5, 1.2)
 STEEP = (0.4, 0.6, 0.8, 0.92, 1.09, 1.25, 1.6, 2.5)
 PAIRS = tuple((shift, slope) for shift in (-0.6, -0.2, 0.2, 0.6) for slope in (0.7, 1.4))

@@ -28,6 +28,7 @@ STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B
 
 ONE = np.uint64(1)
 HALF = 2.0**63
+"""Probabilities are compared with 63 bits, so that 1 is a number too."""
 FAR = 12.0, 50.0
 """Standard deviations, and hits, beyond which a binomial table ends: less than 10⁻³⁰ lies outside (Bernstein)."""
 

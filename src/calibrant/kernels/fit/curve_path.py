@@ -16,6 +16,7 @@ LINES, BENDS = (0.1, 0.8), (0.2, 0.8)
 """Prior scales of lines and bends around "no change": small and large. No change itself has no direction, and is left out."""
 
 LENGTHS_IN_P, LENGTHS_IN_Z = (0.1, 0.3), (2.0,)
+"""Lengths over which bends vary, in probability and in log-odds."""
 
 FARTHEST = 30.0
 """Log-odds beyond which a prediction is as good as certain."""

@@ -62,7 +62,9 @@ class Found:
 
 
 MOST_PASSES = 80
+"""Newton takes about five; bisection alone would halve any bracket to rounding in 80."""
 LONGEST_STEP = 4.0
+"""In ln β: far from the optimum the curvature vanishes, and a Newton step overshoots."""
 PATIENCE = 8
 """Passes after which a search along which the loss has always fallen tries the bound itself: on separable data
 Newton creeps towards an optimum at infinity."""

@@ -22,6 +22,7 @@ NEAR = 1e-9
 """Rows closer than this share a cell: a knot between them would make a cliff."""
 
 MOST_STEPS = 60
+"""Newton steps of a fit; about ten are needed unless a probability sits at its end."""
 
 COMPILE_FROM = 64
 """Cells from which the loops are compiled. Below there are rarely rows enough for a second piece, and plain Python will do."""

@@ -21,12 +21,13 @@ BENDS = (0.15, 0.3, 0.6, 1.2)
 
 LENGTHS_IN_P = (0.1, 0.2, 0.4)
 LENGTHS_IN_Z = (1.0, 2.0, 4.0)
+"""Lengths of the RBF in probability and in log-odds: a few bends within the usual range of predictions."""
 
 NEGLIGIBLE = 1e-9
 """Variance of R in a cell that may be left out."""
 
-MOST_STEPS = 50
-ENOUGH = 1e-9
+MOST_STEPS, ENOUGH = 50, 1e-9
+"""Newton steps at most; a relative gain below `ENOUGH` is the last."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

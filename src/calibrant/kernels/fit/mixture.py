@@ -19,6 +19,7 @@ class MixtureFit:
 
 
 MOST_ROUNDS = 200
+"""Newton steps at most: some ten per face, and there are few faces."""
 
 
 def fit_mixture(chances: Floats, weight: Floats) -> MixtureFit:
@@ -36,7 +37,7 @@ def fit_mixture(chances: Floats, weight: Floats) -> MixtureFit:
         curvature = (ratio.T * w) @ ratio
         step = _step(u, slope, curvature)
         size = 1.0
-        while size > 1e-12:
+        while size > 1e-12:  # halve until the loss falls
             trial = u + size * step
             value = _loss(chances, w, trial)
             if value <= loss + 1e-16:

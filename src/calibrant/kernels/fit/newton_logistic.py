@@ -10,8 +10,8 @@ from calibrant.kernels.logits import sigmoid
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.types import Floats
 
-MOST_STEPS = 100
-SMALL_STEP = 1e-10
+MOST_STEPS, SMALL_STEP = 100, 1e-10
+"""Newton steps at most; a relative step below `SMALL_STEP` is the last, and leaves an error of its square."""
 RIDGE = 1e-10
 """Times the weight: keeps the equations solvable on separable data, and moves other fits by less than their rounding."""
 
@@ -44,7 +44,7 @@ def _fit_scaled(features: Floats, weight: Floats, hits: Floats) -> LogisticFit:
         curvature = (features.T * (weight * mu * (1 - mu))) @ features + ridge * np.eye(len(beta))
         step = -np.linalg.solve(curvature, slope)
         size = 1.0
-        while size > 1e-8:
+        while size > 1e-8:  # halve until the loss falls
             trial = _loss(features, weight, hits, beta + size * step, ridge)
             if trial <= loss + 1e-14 * abs(loss):
                 break

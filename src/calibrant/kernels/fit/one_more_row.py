@@ -16,6 +16,7 @@ from calibrant.kernels.compiled import compiled
 from calibrant.types import Floats
 
 COMPILE_FROM_POINTS = 20_000
+"""Groups from which the loop is compiled: plain Python takes about 40 ms for as many."""
 
 
 def rates_if_hit(weight: Floats, hits: Floats) -> Floats:

@@ -17,9 +17,11 @@ from calibrant.kernels.compiled import compiled, worth_compiling
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.types import Floats, Indices
 
-COMPILE_FROM_POINTS = 20_000
-COMPILE_FROM_QUERIES = 200_000
+COMPILE_FROM_POINTS, COMPILE_FROM_QUERIES = 20_000, 200_000
+"""Sizes from which compiled loops take over: the NumPy form makes fourteen temporaries per point and per query."""
+
 BLOCK_QUERIES = 1 << 16
+"""Queries that a core takes at a time."""
 
 
 def triweight_sums(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 BLOCK_ROWS = 1 << 19
+"""Long enough that starting a block costs nothing, short enough that a few million rows occupy all cores."""
 
 
 def n_cores() -> int:

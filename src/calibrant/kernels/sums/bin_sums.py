@@ -26,6 +26,7 @@ UP = 1 + 2.0**-20
 """Factor that makes p·B·UP land in the right bin or the one above, never below, in float32 and float64 (B < 2^16)."""
 
 ONE = np.ones(1)
+"""The weight of every row where there are none: kernels read it with `step` 0."""
 
 
 def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: Array) -> Floats:

@@ -14,6 +14,7 @@ from calibrant.kernels.sums.bin_sums import ONE, UP, grid_index, guarded, guarde
 from calibrant.types import Array, Floats
 
 BLOCK_ENTRIES = 1 << 22
+"""Entries of the matrix that a core takes at a time."""
 
 STRETCH = 64
 """Entries of a row that are searched at a time for one above the first bin."""

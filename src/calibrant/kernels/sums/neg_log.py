@@ -30,8 +30,10 @@ ROOT_HALF = np.int64(0x3FE6A09E << 32)
 ABOVE = np.int64((0x3FF00000 - 0x3FE6A09E) << 32)
 """what moves √½ to the next power of two"""
 MANTISSA, MANTISSA_BITS = np.int64((1 << 52) - 1), np.int64(52)
+"""mask and number of the bits below the exponent"""
 
 R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 = (2 / (2 * k + 1) for k in range(1, 11))
+"""coefficients of R"""
 
 
 @contracted
