@@ -1,4 +1,5 @@
-"""Numba on first use, so that importing calibrant and small jobs never pay for the compiler."""
+"""Numba on first use, so that importing calibrant and small jobs never pay for the
+compiler."""
 
 from __future__ import annotations
 
@@ -10,8 +11,10 @@ from types import FunctionType
 from typing import Any, ClassVar
 
 COMPILE_FROM = 300_000
-"""Rows from which a compiled kernel is used. A rule by size alone keeps an answer the same from call to call; at this
-size plain NumPy takes about 5 ms, and loading a cached kernel, once per process, about half a second."""
+"""Rows from which a compiled kernel is used. A rule by size alone keeps an answer the
+same from call to call; at this size plain NumPy takes about 5 ms, and loading a cached
+kernel, once per process, about half a second.
+"""
 
 
 _many_calls = False
@@ -19,7 +22,8 @@ _many_calls = False
 
 @contextmanager
 def many_calls() -> Iterator[None]:
-    """Within this context there are many small inputs: compiled kernels pay off from the first row on."""
+    """Within this context there are many small inputs: compiled kernels pay off from
+    the first row on."""
     global _many_calls  # noqa: PLW0603
     before, _many_calls = _many_calls, True
     try:
@@ -36,8 +40,9 @@ def worth_compiling(size: int, least: int = COMPILE_FROM) -> bool:
 class compiled:  # noqa: N801  (a decorator)
     """A function that Numba compiles when it is first called, and caches on disk.
 
-    It may call other compiled functions by their names in its module: compiled code calls compiled code, each with its
-    own freedom, and `.plain` is the same function in Python, calling plain Python.
+    It may call other compiled functions by their names in its module: compiled code
+    calls compiled code, each with its own freedom, and `.plain` is the same function in
+    Python, calling plain Python.
     """
 
     freedom: ClassVar[frozenset[str]] = frozenset()
@@ -68,8 +73,10 @@ class compiled:  # noqa: N801  (a decorator)
             return numba.njit(**options)(function)
 
     def _stamp(self) -> str:
-        """A hash of the other files that hold callees. Numba's cache looks for changes in the function's own file alone,
-        but takes a function of another name for another function."""
+        """A hash of the other files that hold callees. Numba's cache looks for changes
+        in the function's own file alone, but takes a function of another name for
+        another function.
+        """
         from hashlib import sha256
 
         others = sorted(self._files() - {self._written.__code__.co_filename})
@@ -94,13 +101,14 @@ class compiled:  # noqa: N801  (a decorator)
 
 
 class contracted(compiled):  # noqa: N801
-    """The same, and a product may be added without being rounded first: faster, and no less exact."""
+    """The same, and a product may be added without being rounded first: faster, and no
+    less exact."""
 
     freedom = frozenset({"contract"})
 
 
 class any_order(compiled):  # noqa: N801
-    """The same, and sums may be taken in any order, so that they become vectors. On one kind of processor it is always the
-    same order, whatever the number of cores."""
+    """The same, and sums may be taken in any order, so that they become vectors. On one
+    kind of processor it is always the same order, whatever the number of cores."""
 
     freedom = frozenset({"contract", "reassoc"})

@@ -118,7 +118,8 @@ class Monitor:
 
     @property
     def e_value(self) -> float:
-        """Current evidence against calibration: 1 is none, 20 is strong; it may fall again."""
+        """Current evidence against calibration: 1 is none, 20 is strong; it may fall
+        again."""
         return self.state.e_value
 
     @property
@@ -138,11 +139,12 @@ class Monitor:
 
     @property
     def run_length(self) -> float:
-        """The highest value of the e-detector: evidence summed over all possible change points.
+        """The highest value of the e-detector: evidence summed over all possible change
+        points.
 
-        An alarm whenever it reaches c gives on average at most one false alarm per c rows.
-        It forgets a long calibrated past, so it is quicker than the e-value where alarms
-        are handled and monitoring goes on.
+        An alarm whenever it reaches c gives on average at most one false alarm per c
+        rows. It forgets a long calibrated past, so it is quicker than the e-value where
+        alarms are handled and monitoring goes on.
         """
         return self.state.restart_peak
 
@@ -178,7 +180,8 @@ class Monitor:
         return evidence(self, ax=ax, level=level)
 
     def direction(self) -> str:
-        """The winning bet in words: how predictions are off, whether or not it is significant."""
+        """The winning bet in words: how predictions are off, whether or not it is
+        significant."""
         if not self.n:
             return "nothing seen yet"
         return in_words(int(np.argmax(self.state.sums + np.log(WEIGHTS))), self.state.view)

@@ -1,7 +1,9 @@
-"""Bets against calibration, row by row: likelihood ratios of fixed alternatives, and the wealth of bets on them.
+"""Bets against calibration, row by row: likelihood ratios of fixed alternatives, and
+the wealth of bets on them.
 
-An alternative predicts q = σ(shift + slope·z) where the model predicts p = σ(z). Its ratio for a row is
-y·q/p + (1 − y)·(1 − q)/(1 − p), which is 1 in expectation if p is right, whatever came before.
+An alternative predicts q = σ(shift + slope·z) where the model predicts p = σ(z). Its
+ratio for a row is y·q/p + (1 − y)·(1 − q)/(1 − p), which is 1 in expectation if p is
+right, whatever came before.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ CAP = 1e300
 def log_ratios(probs: Array, outcomes: Array, shifts: Floats, slopes: Floats) -> Floats:
     """(n, J): log-ratio of each row under each alternative.
 
-    The ratio of a prediction of exactly 0 or 1 that comes true is 1. One that does not is read as one rounding unit away:
-    under calibration it cannot happen, so any ratio is allowed.
+    The ratio of a prediction of exactly 0 or 1 that comes true is 1. One that does not
+    is read as one rounding unit away: under calibration it cannot happen, so any ratio
+    is allowed.
     """
     unit = float(np.finfo(probs.dtype).eps)
     p, y = probs.astype(np.float64), outcomes.astype(np.float64)
@@ -44,7 +47,8 @@ def _one_sided(z: Floats, other: Floats, sign: Any) -> Floats:
 
 
 def start_tail(n: Any) -> Any:
-    """Prior probability that the change comes after row n: 1/(1 + log₂(1 + n)), slow enough to leave late changes a fair share."""
+    """Prior probability that the change comes after row n: 1/(1 + log₂(1 + n)), slow
+    enough to leave late changes a fair share."""
     return 1.0 / (1.0 + np.log2(1.0 + n))
 
 
@@ -60,12 +64,14 @@ def place_bets(
     product: Any,
     path: Any,
 ) -> None:
-    """Place the bets row by row; `wealth`, `restarted`, `single` and `product` are changed in place.
+    """Place the bets row by row; `wealth`, `restarted`, `single` and `product` are
+    changed in place.
 
-    wealth_j ← (wealth_j + starts_t)·ratio_j: a share of the prior joins at every row. restarted_j ← (restarted_j + 1)·ratio_j: the
-    sum over all rows the bet could have started at. `single` (R, K) bets from the first row on in each region alone; `product` holds
-    the mean over each region's bets, half of it not betting, and last their product. path[t] = (Σ weights·wealth, Σ weights·restarted,
-    product).
+    wealth_j ← (wealth_j + starts_t)·ratio_j: a share of the prior joins at every row.
+    restarted_j ← (restarted_j + 1)·ratio_j: the sum over all rows the bet could have
+    started at. `single` (R, K) bets from the first row on in each region alone;
+    `product` holds the mean over each region's bets, half of it not betting, and last
+    their product. path[t] = (Σ weights·wealth, Σ weights·restarted, product).
     """
     n_regions, n_local = single.shape
     first = len(weights) - n_regions * n_local

@@ -1,7 +1,8 @@
-"""The law of a binned error, Σ_b n_b/n · |k_b/n_b − p̄_b|^α with k_b binomial: three cumulants, and a gamma distribution by them.
+"""The law of a binned error, Σ_b n_b/n · |k_b/n_b − p̄_b|^α with k_b binomial: three
+cumulants, and a gamma distribution by them.
 
-Cumulants of independent bins add up. Those of one bin are sums over the counts within nine standard deviations: all of them, or
-every second, third … where there are many.
+Cumulants of independent bins add up. Those of one bin are sums over the counts within
+nine standard deviations: all of them, or every second, third … where there are many.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ MOST_COUNTS = 64
 """Number of counts that the sum of one bin takes, at most about."""
 
 FAR, MORE = 9.0, 12.0
-"""Counts farther from the mean than nine standard deviations plus twelve do not occur: their probability is below 1e-15."""
+"""Counts farther from the mean than nine standard deviations plus twelve do not occur:
+their probability is below 1e-15."""
 
 LEAST_VARIANCE = 1e-200
 """Below this the law is a point; powers of the variance would underflow."""

@@ -1,4 +1,5 @@
-"""The number of independent events that occur, each with its own probability (Poisson binomial): exact tails."""
+"""The number of independent events that occur, each with its own probability (Poisson
+binomial): exact tails."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ import numpy as np
 from calibrant.types import Floats
 
 DIRECT = 1 << 10
-"""Lengths up to which distributions are added term by term, with full relative precision; longer ones by Fourier transform, to 1e-15."""
+"""Lengths up to which distributions are added term by term, with full relative
+precision; longer ones by Fourier transform, to 1e-15."""
 
 
 ROUNDING = 1e-9
@@ -15,7 +17,8 @@ ROUNDING = 1e-9
 
 
 def hit_law(probs: Floats) -> Floats:
-    """P(k events occur), k = 0 … n: one binomial law per distinct probability, convolved pair by pair."""
+    """P(k events occur), k = 0 … n: one binomial law per distinct probability,
+    convolved pair by pair."""
     values, counts = np.unique(probs, return_counts=True)
     return added_laws([_binomial(float(p), int(n)) for p, n in zip(values, counts, strict=True)])
 
@@ -29,7 +32,8 @@ def added_laws(laws: list[Floats]) -> Floats:
 
 
 def two_sided(law: Floats) -> tuple[Floats, Floats]:
-    """For each count: the probability of a smaller tail that is as small, and of one that is the same.
+    """For each count: the probability of a smaller tail that is as small, and of one
+    that is the same.
 
     The first is Blaker's p-value, exact and never above twice the tail.
     """

@@ -1,7 +1,9 @@
-"""A path of calibration curves from "calibrated" through what the data show and beyond: c_t(p) = σ(logit p + t·d(p)).
+"""A path of calibration curves from "calibrated" through what the data show and beyond:
+c_t(p) = σ(logit p + t·d(p)).
 
-The direction d is the mean over a few smooth curves that the data support, found by logistic regression around the model's own
-log-odds: straight lines and bends, in the probability and in log-odds. Its length does not matter: the path goes all the way.
+The direction d is the mean over a few smooth curves that the data support, found by
+logistic regression around the model's own log-odds: straight lines and bends, in the
+probability and in log-odds. Its length does not matter: the path goes all the way.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.types import Floats
 
 LINES, BENDS = (0.1, 0.8), (0.2, 0.8)
-"""Prior scales of lines and bends around "no change": small and large. No change itself has no direction, and is left out."""
+"""Prior scales of lines and bends around "no change": small and large. No change itself
+has no direction, and is left out."""
 
 LENGTHS_IN_P, LENGTHS_IN_Z = (0.1, 0.3), (2.0,)
 """Lengths over which bends vary, in probability and in log-odds."""
@@ -29,7 +32,8 @@ FLAT = 1e-9
 
 
 def direction(z: Floats, n: Floats, hits: Floats, rough: bool = False) -> Floats:
-    """d at cells with log-odds z (finite), rows n and hits, its largest size 1; all one where the data show nothing.
+    """d at cells with log-odds z (finite), rows n and hits, its largest size 1; all one
+    where the data show nothing.
 
     `rough` lets each cell go its own way too, if the data ask for it.
     """

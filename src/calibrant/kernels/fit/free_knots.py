@@ -1,4 +1,5 @@
-"""Where to put one more knot of a continuous piecewise-linear function, on the cells of rows of `knot_heights`."""
+"""Where to put one more knot of a continuous piecewise-linear function, on the cells of
+rows of `knot_heights`."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ RIDGE = 1e-3
 """In rows: far below what one row says, enough to decide what no row decides."""
 
 SEARCH_FLOOR = 0.01
-"""Probabilities are kept this far from 0 and 1 in the weights of the knot search, which would explode there."""
+"""Probabilities are kept this far from 0 and 1 in the weights of the knot search, which
+would explode there."""
 
 TIE = 1e-9
 """Places that explain the same but for rounding: the first is taken."""
@@ -21,7 +23,8 @@ TIE = 1e-9
 
 @compiled
 def parabola(x: float, w: float, s: float, f: float, logit: bool, brier: bool) -> Any:
-    """The loss of a cell around its fitted value f as ω·g²/2 − response·g, with g = value − x: ω and the response."""
+    """The loss of a cell around its fitted value f as ω·g²/2 − response·g, with g =
+    value − x: ω and the response."""
     if logit:
         mu = sigmoid(f)[0]
         v = mu * (1 - mu)
@@ -34,7 +37,8 @@ def parabola(x: float, w: float, s: float, f: float, logit: bool, brier: bool) -
 
 @compiled
 def prefix_sums(x: Any, w: Any, s: Any, fitted: Any, cut: Any, middle: float, logit: bool, brier: bool) -> Any:
-    """(places, 5): Σω, Σωd, Σωd², Σresponse, Σresponse·d over the cells before each place, d = x − middle."""
+    """(places, 5): Σω, Σωd, Σωd², Σresponse, Σresponse·d over the cells before each
+    place, d = x − middle."""
     sums, total, place = np.zeros((len(cut), 5)), np.zeros(5), 1
     for i in range(len(x)):
         while place < len(cut) - 1 and cut[place] <= i:
@@ -54,7 +58,8 @@ def prefix_sums(x: Any, w: Any, s: Any, fitted: Any, cut: Any, middle: float, lo
 
 @compiled
 def piece(t: Any, sums: Any, middle: float, i: int, j: int) -> Any:
-    """Normal equations of the piece from place i to place j: three entries of the matrix, two of the right side."""
+    """Normal equations of the piece from place i to place j: three entries of the
+    matrix, two of the right side."""
     left, length = t[i] - middle, t[j] - t[i]
     s0, s1, s2 = sums[j, 0] - sums[i, 0], sums[j, 1] - sums[i, 1], sums[j, 2] - sums[i, 2]
     r0, r1 = sums[j, 3] - sums[i, 3], sums[j, 4] - sums[i, 4]
@@ -68,14 +73,16 @@ def piece(t: Any, sums: Any, middle: float, i: int, j: int) -> Any:
 def eliminate(
     diagonal: float, right: float, near: float, across: float, far: float, r_near: float, r_far: float
 ) -> Any:
-    """One end of a piece eliminated: what its far end inherits on the diagonal and the right side, and what is explained."""
+    """One end of a piece eliminated: what its far end inherits on the diagonal and the
+    right side, and what is explained."""
     d, u = diagonal + near, right + r_near
     return max(far - across * across / d, 0.0), r_far - across * u / d, u * u / d
 
 
 @compiled
 def pass_right(t: Any, sums: Any, middle: float, knots: Any, left: Any, q: int) -> None:
-    """Eliminate the knot before q. A row of `left`: diagonal, right side, explained so far."""
+    """Eliminate the knot before q. A row of `left`: diagonal, right side, explained so
+    far."""
     aa, ab, bb, ra, rb = piece(t, sums, middle, knots[q - 1], knots[q])
     d, r, gain = eliminate(left[q - 1, 0], left[q - 1, 1], aa, ab, bb, ra, rb)
     left[q, 0], left[q, 1], left[q, 2] = RIDGE + d, r, left[q - 1, 2] + gain
@@ -91,7 +98,8 @@ def pass_left(t: Any, sums: Any, middle: float, knots: Any, right: Any, q: int) 
 
 @compiled
 def best_between(t: Any, sums: Any, middle: float, mass: Any, gap: float, left: Any, right: Any, i: int, j: int) -> Any:
-    """The best place for a knot between those at i and j, and what all knots then explain; −1 where none is possible."""
+    """The best place for a knot between those at i and j, and what all knots then
+    explain; −1 where none is possible."""
     best, where = -1.0, -1
     for k in range(i + 1, j):
         if mass[k] - mass[i] < gap or mass[j] - mass[k] < gap:
@@ -110,12 +118,15 @@ def best_between(t: Any, sums: Any, middle: float, mass: Any, gap: float, left: 
 def better_knots(
     x: Any, w: Any, s: Any, fitted: Any, t: Any, cut: Any, mass: Any, knots: Any, gap: float, logit: bool, brier: bool
 ) -> Any:
-    """One knot more, where it explains most, then every inner knot moved once to its best place.
+    """One knot more, where it explains most, then every inner knot moved once to its
+    best place.
 
-    `t` are the places where a knot may stand, with `cut` cells and the weight `mass` before each; `knots` are indices of `t`,
-    the ends included; `fitted` are the values of the present fit at the cells. The loss is replaced by its parabola there, so
-    that with prefix sums the normal equations of a piece cost O(1). They are tridiagonal: eliminated from the left and from the
-    right up to two neighbours, a knot between these is tried in O(1). Returns `knots` as they are if no place is left.
+    `t` are the places where a knot may stand, with `cut` cells and the weight `mass`
+    before each; `knots` are indices of `t`, the ends included; `fitted` are the values
+    of the present fit at the cells. The loss is replaced by its parabola there, so that
+    with prefix sums the normal equations of a piece cost O(1). They are tridiagonal:
+    eliminated from the left and from the right up to two neighbours, a knot between
+    these is tried in O(1). Returns `knots` as they are if no place is left.
     """
     middle, n_knots = (x[0] + x[-1]) / 2, len(knots)
     sums = prefix_sums(x, w, s, fitted, cut, middle, logit, brier)

@@ -1,7 +1,9 @@
-"""Heights of a piecewise-linear function with given knots: the smallest loss, by Newton steps on tridiagonal systems.
+"""Heights of a piecewise-linear function with given knots: the smallest loss, by Newton
+steps on tridiagonal systems.
 
-A cell has a place x, a weight w and hits s. The function gives a probability (`logit` false) or log-odds (`logit` true) and is
-scored by its log or squared loss. A ridge draws the heights towards the identity, h = t.
+A cell has a place x, a weight w and hits s. The function gives a probability (`logit`
+false) or log-odds (`logit` true) and is scored by its log or squared loss. A ridge
+draws the heights towards the identity, h = t.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ SETTLED = 1e-10
 """Heights that move by less than this in a sweep have settled."""
 
 MOST_SWEEPS, MOST_RISING_SWEEPS = 200, 1000
-"""Sweeps over the heights, and over the multipliers of Hildreth's method, which converges more slowly."""
+"""Sweeps over the heights, and over the multipliers of Hildreth's method, which
+converges more slowly."""
 
 
 @compiled
@@ -51,7 +54,8 @@ def cell_loss(w: float, s: float, f: float, logit: bool, brier: bool, low: float
 
 @compiled
 def pieces_of(x: Any, t: Any) -> Any:
-    """Where the cells of each piece begin, the end added; and how far each cell lies on the way from knot to knot."""
+    """Where the cells of each piece begin, the end added; and how far each cell lies on
+    the way from knot to knot."""
     starts, share, k = np.zeros(len(t), np.int64), np.zeros(len(x)), 0
     for i in range(len(x)):
         while k < len(t) - 2 and x[i] > t[k + 1]:
@@ -76,7 +80,8 @@ def add_losses(
     ridge: float,
     system: Any,
 ) -> float:
-    """The loss of the heights h. Rows of `system`: its slope, the diagonal of its curvature and the entries beside that."""
+    """The loss of the heights h. Rows of `system`: its slope, the diagonal of its
+    curvature and the entries beside that."""
     loss = 0.0
     for j in range(len(t)):
         away = h[j] - t[j]
@@ -139,7 +144,8 @@ def hold_between(system: Any, right: Any, low: float, high: float, target: Any) 
 
 @compiled
 def leverages(system: Any, ridge: float) -> Any:
-    """How a unit of each of Hildreth's multipliers moves the heights, one row per multiplier."""
+    """How a unit of each of Hildreth's multipliers moves the heights, one row per
+    multiplier."""
     m = system.shape[1]
     lean, unit = np.zeros((m + 1, m)), np.zeros(m)
     for c in range(m + 1):
@@ -154,7 +160,8 @@ def leverages(system: Any, ridge: float) -> Any:
 
 @compiled
 def make_rise(system: Any, t: Any, low: float, high: float, ridge: float, target: Any) -> None:
-    """The minimum of the parabola among rising heights between the ends: Hildreth, one multiplier per rise and per end."""
+    """The minimum of the parabola among rising heights between the ends: Hildreth, one
+    multiplier per rise and per end."""
     m, push = len(t), np.zeros(len(t) + 1)
     lean = leverages(system, ridge)
     for _ in range(MOST_RISING_SWEEPS):
@@ -217,9 +224,11 @@ def fit_heights(
     ridge: float,
     steps: int,
 ) -> Any:
-    """Heights at the knots `t` with the smallest loss, and that loss: Newton steps, halved until the loss falls.
+    """Heights at the knots `t` with the smallest loss, and that loss: Newton steps,
+    halved until the loss falls.
 
-    Heights stay between `ends`; `rising` makes them rise. With no steps and no ridge it is the loss of `start` on these cells.
+    Heights stay between `ends`; `rising` makes them rise. With no steps and no ridge it
+    is the loss of `start` on these cells.
     """
     h, trial, target, system = start.copy(), start.copy(), start.copy(), np.zeros((3, len(t)))
     starts, share = pieces_of(x, t)

@@ -1,4 +1,5 @@
-"""Piecewise-linear fits with one piece more at a time, and their held-out losses: rows pooled into cells, folds as columns."""
+"""Piecewise-linear fits with one piece more at a time, and their held-out losses: rows
+pooled into cells, folds as columns."""
 
 from __future__ import annotations
 
@@ -22,15 +23,17 @@ NEAR = 1e-9
 """Rows closer than this share a cell: a knot between them would make a cliff."""
 
 MOST_STEPS = 60
-"""Newton steps of a fit; about ten are needed unless a probability sits at its end."""
+"""Newton steps of a fit at most; a handful are enough on most data."""
 
 COMPILE_FROM = 64
-"""Cells from which the loops are compiled. Below there are rarely rows enough for a second piece, and plain Python will do."""
+"""Cells from which the loops are compiled. Below there are rarely rows enough for a
+second piece, and plain Python will do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The functions to fit: in probabilities or log-odds, by the log or the squared loss, between which ends, rising or not."""
+    """The functions to fit: in probabilities or log-odds, by the log or the squared
+    loss, between which ends, rising or not."""
 
     logit: bool
     brier: bool
@@ -52,7 +55,8 @@ class Bent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Rows pooled by place, the weight and the hits of each fold `(cells, folds)`, and where knots may stand."""
+    """Rows pooled by place, the weight and the hits of each fold `(cells, folds)`, and
+    where knots may stand."""
 
     x: Floats
     weight: Floats
@@ -65,7 +69,8 @@ class Cells:
 
 
 def cells_of(x: Floats, y: Floats, w: Floats, fold: Indices, n_folds: int) -> Cells:
-    """Sorted rows as at most `CELLS` cells; the first and the last place are the ends of the data."""
+    """Sorted rows as at most `CELLS` cells; the first and the last place are the ends
+    of the data."""
     starts = _starts(x, w)
     n_cells = len(starts)
     cell = np.repeat(np.arange(n_cells), np.diff(np.append(starts, len(x)))) * n_folds + fold
@@ -97,7 +102,8 @@ def _starts(x: Floats, w: Floats) -> Indices:
 
 
 def path(cells: Cells, weight: Floats, hits: Floats, family: Family, most: int) -> list[Bent]:
-    """The fits with 1, 2, …, `most` pieces; where no other knot fits, the last one again."""
+    """The fits with 1, 2, …, `most` pieces; where no other knot fits, the last one
+    again."""
     small = len(cells.x) < COMPILE_FROM
     search, fit = (better_knots.plain, fit_heights.plain) if small else (better_knots, fit_heights)
     rows, scale = (cells.x, weight, hits), (family.logit, family.brier)
@@ -124,7 +130,8 @@ def loss(cells: Cells, weight: Floats, hits: Floats, family: Family, bent: Bent)
 
 
 def crossed(cells: Cells, family: Family, most: int) -> tuple[list[list[Bent]], Floats, float]:
-    """Every fold's path, fitted without its rows; the held-out losses of 1 … `most` pieces; the loss of the identity."""
+    """Every fold's path, fitted without its rows; the held-out losses of 1 … `most`
+    pieces; the loss of the identity."""
     weight, hits = cells.weight.sum(axis=1), cells.hits.sum(axis=1)
     identity = Bent(cells.t[[0, -1]], cells.t[[0, -1]])
     paths, losses = [], np.zeros(most)

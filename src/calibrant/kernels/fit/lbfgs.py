@@ -31,9 +31,11 @@ class Least:
 def least(
     function: Smooth, start: Floats, lower: Floats | None = None, *, slope: float = 1e-11, gain: float = 0.0
 ) -> Least:
-    """The search from one start, above lower bounds where given; it never ends above where it began.
+    """The search from one start, above lower bounds where given; it never ends above
+    where it began.
 
-    It ends when every slope is below `slope`, or when a step gains less than the share `gain` of the value.
+    It ends when every slope is below `slope`, or when a step gains less than the share
+    `gain` of the value.
     """
     from scipy.optimize import Bounds, minimize
 

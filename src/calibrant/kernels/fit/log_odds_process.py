@@ -1,7 +1,9 @@
-"""Logistic regression with a Gaussian process around the model's own log-odds, averaged over a grid of priors.
+"""Logistic regression with a Gaussian process around the model's own log-odds, averaged
+over a grid of priors.
 
-Cells with log-odds z, weight w and hits s have η = z + f. The prior of f has covariance a²(1 + zz′) + q²·R, R an RBF in p or
-in z. As ΦΦᵀ with f = Φβ and β ~ N(0, I), the posterior of β is found by Newton's method and taken as normal there (Laplace).
+Cells with log-odds z, weight w and hits s have η = z + f. The prior of f has covariance
+a²(1 + zz′) + q²·R, R an RBF in p or in z. As ΦΦᵀ with f = Φβ and β ~ N(0, I), the
+posterior of β is found by Newton's method and taken as normal there (Laplace).
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ BENDS = (0.15, 0.3, 0.6, 1.2)
 
 LENGTHS_IN_P = (0.1, 0.2, 0.4)
 LENGTHS_IN_Z = (1.0, 2.0, 4.0)
-"""Lengths of the RBF in probability and in log-odds: a few bends within the usual range of predictions."""
+"""Lengths of the RBF in probability and in log-odds: a few bends within the usual range
+of predictions."""
 
 NEGLIGIBLE = 1e-9
 """Variance of R in a cell that may be left out."""
@@ -32,12 +35,14 @@ MOST_STEPS, ENOUGH = 50, 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posteriors:
-    """Of each prior: mean and root of the covariance of η in the cells, and how well the prior predicts the data."""
+    """Of each prior: mean and root of the covariance of η in the cells, and how well
+    the prior predicts the data."""
 
     mean: Floats
     """`(priors, cells)`"""
     roots: tuple[Floats, ...]
-    """`(features, cells)` for each prior: standard normal numbers times this are η − mean"""
+    """`(features, cells)` for each prior: standard normal numbers times this are η −
+    mean"""
     evidence: Floats
     """logarithms of the marginal likelihoods"""
 
@@ -47,14 +52,16 @@ class Posteriors:
         return np.stack([np.einsum("km,km->m", root, root) for root in self.roots])
 
     def share(self, straight: float) -> Floats:
-        """The share of each prior in an average, if the straight lines have the prior probability `straight`."""
+        """The share of each prior in an average, if the straight lines have the prior
+        probability `straight`."""
         lines = np.arange(len(self.mean)) < len(LINES)
         before = np.where(lines, straight / lines.sum(), (1 - straight) / (~lines).sum())
         share = before * np.exp(self.evidence - self.evidence.max())
         return share / share.sum()
 
     def drawn(self, share: Floats, count: int, rng: np.random.Generator) -> Floats:
-        """`count` joint draws of η in all cells, `(draws, cells)`; each prior has its share, rounded at random."""
+        """`count` joint draws of η in all cells, `(draws, cells)`; each prior has its
+        share, rounded at random."""
         at = (np.arange(count) + rng.random()) / count
         parts = np.bincount(np.searchsorted(np.cumsum(share)[:-1], at, side="right"), minlength=len(share))
         found = [
@@ -82,9 +89,11 @@ def prior_features(z: Floats) -> list[Floats]:
 
 
 def rbf_root(place: Floats, negligible: float = NEGLIGIBLE) -> Floats:
-    """Φ with ΦΦᵀ = exp(−½(x − x′)²): the cell least explained so far gives the next column, until all are explained.
+    """Φ with ΦΦᵀ = exp(−½(x − x′)²): the cell least explained so far gives the next
+    column, until all are explained.
 
-    A pivoted Cholesky factor: few columns, and no matrix large enough for BLAS to use threads, which wait for each other.
+    A pivoted Cholesky factor: few columns, and no matrix large enough for BLAS to use
+    threads, which wait for each other.
     """
     columns = np.zeros((len(place), len(place)))
     rest = np.ones(len(place))
@@ -99,7 +108,8 @@ def rbf_root(place: Floats, negligible: float = NEGLIGIBLE) -> Floats:
 
 
 def laplace(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean of η, roots of its covariance, and the logarithm of the marginal likelihood, for each prior."""
+    """Mean of η, roots of its covariance, and the logarithm of the marginal likelihood,
+    for each prior."""
     beta, value = _climb(features, z, w, s)
     mean = z + _times(features, beta)
     mu = sigmoid(mean)
@@ -110,7 +120,8 @@ def laplace(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, 
 
 
 def _climb(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, Floats]:
-    """β of the largest posterior density for every prior, and its logarithm: Newton steps, halved until it rises."""
+    """β of the largest posterior density for every prior, and its logarithm: Newton
+    steps, halved until it rises."""
     beta = np.zeros((len(features), features.shape[2]))
     value = _log_density(features, beta, z, w, s)
     left = np.arange(len(features))

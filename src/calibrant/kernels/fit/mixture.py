@@ -19,13 +19,15 @@ class MixtureFit:
 
 
 MOST_ROUNDS = 200
-"""Newton steps at most: some ten per face, and there are few faces."""
+"""Newton steps at most."""
 
 
 def fit_mixture(chances: Floats, weight: Floats) -> MixtureFit:
-    """Minimise −Σ w ln(chances @ u) over u ≥ 0, Σu = 1: Newton steps on the face that the last step left.
+    """Minimise −Σ w ln(chances @ u) over u ≥ 0, Σu = 1: Newton steps on the face that
+    the last step left.
 
-    The loss is convex; a weight that would become negative is held at 0 until its slope is negative again.
+    The loss is convex; a weight that would become negative is held at 0 until its slope
+    is negative again.
     """
     w = weight / weight.sum()
     m = chances.shape[1]

@@ -11,9 +11,11 @@ from calibrant.kernels.sums.stable_sums import inner
 from calibrant.types import Floats
 
 MOST_STEPS, SMALL_STEP = 100, 1e-10
-"""Newton steps at most; a relative step below `SMALL_STEP` is the last, and leaves an error of its square."""
+"""Newton steps at most; a relative step below `SMALL_STEP` is the last, and leaves an
+error of its square."""
 RIDGE = 1e-10
-"""Times the weight: keeps the equations solvable on separable data, and moves other fits by less than their rounding."""
+"""Times the weight: keeps the equations solvable on separable data, and moves other
+fits by less than their rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,8 @@ class LogisticFit:
 
 
 def fit_logistic(features: Floats, weight: Floats, hits: Floats) -> LogisticFit:
-    """Minimise Σ_g w_g ln(1 + e^η) − h_g η over η = Xβ, with steps halved until the loss falls."""
+    """Minimise Σ_g w_g ln(1 + e^η) − h_g η over η = Xβ, with steps halved until the
+    loss falls."""
     sizes = np.abs(features).max(axis=0)
     sizes = np.where(sizes > 1e-100, sizes, 1.0)  # a smaller feature carries no information
     found = _fit_scaled(features / sizes, weight, hits)

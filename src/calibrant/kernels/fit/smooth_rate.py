@@ -1,4 +1,5 @@
-"""The observed rate around each prediction, smoothed by a triweight kernel that is reflected at 0 and 1."""
+"""The observed rate around each prediction, smoothed by a triweight kernel that is
+reflected at 0 and 1."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Softmax regression with a quadratic penalty: what vector, matrix, Dirichlet and structured scaling share.
+"""Softmax regression with a quadratic penalty: what vector, matrix, Dirichlet and
+structured scaling share.
 
-Mean loss of softmax(W x + b) plus Σ penalty·(parameter − centre)², convex. W is a full matrix, or its diagonal alone. The search
-is L-BFGS in coordinates in which the curvature at the start, class by class, is the identity: a few dozen passes.
+Mean loss of softmax(W x + b) plus Σ penalty·(parameter − centre)², convex. W is a full
+matrix, or its diagonal alone. The search is L-BFGS in coordinates in which the
+curvature at the start, class by class, is the identity: a few dozen passes.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from calibrant.types import Array, Floats
 SMALL_SLOPE = 1e-9
 """Of the loss in the scaled coordinates: parameters are then known to about as much."""
 SMALL_GAIN, MANY = 1e-15, 1000
-"""Of the loss in a step: where a class never occurs, its offset decreases without end, with smaller and smaller gains. A thousand times
-as much ends the search for more than this many parameters."""
+"""Of the loss in a step: where a class never occurs, its offset decreases without end,
+with smaller and smaller gains. A thousand times as much ends the search for more than
+this many parameters.
+"""
 CURVATURE_ROWS = 4096
 """Rows that the initial curvature is computed from; it only guides the search."""
 
@@ -29,7 +33,8 @@ MOST_CURVATURE = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Features `(n, K)`, the share of each row's weight that each class got, and the weights, which add up to 1."""
+    """Features `(n, K)`, the share of each row's weight that each class got, and the
+    weights, which add up to 1."""
 
     x: Floats
     labels: Array
@@ -56,7 +61,8 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """W `(K, K)` or its diagonal `(K,)`, and b `(K,)`: parameters, their centre, or their penalties."""
+    """W `(K, K)` or its diagonal `(K,)`, and b `(K,)`: parameters, their centre, or
+    their penalties."""
 
     weight: Floats
     bias: Floats
@@ -159,7 +165,8 @@ def _penalised(at: Linear, centre: Linear, penalty: Linear) -> tuple[float, Floa
 
 
 def _scales(data: Data, start: Linear, penalty: Linear) -> Floats:
-    """For each class C⁻¹, with C Cᵀ its curvature at the start, `(K, d, d)`; only 1/√diagonal, `(K, d)`, where that is too big."""
+    """For each class C⁻¹, with C Cᵀ its curvature at the start, `(K, d, d)`; only
+    1/√diagonal, `(K, d)`, where that is too big."""
     some = data.rows(slice(None, None, -(-len(data.x) // CURVATURE_ROWS)))
     scores = start.scores(some.x)
     share = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -183,7 +190,8 @@ def _scales(data: Data, start: Linear, penalty: Linear) -> Floats:
 
 
 def _scaled(scale: Floats, rows: Floats, transposed: bool = False) -> Floats:
-    """Scaled coordinates to parameters; `transposed`: slopes in parameters to slopes in scaled coordinates."""
+    """Scaled coordinates to parameters; `transposed`: slopes in parameters to slopes in
+    scaled coordinates."""
     if scale.ndim == 2:
         return scale * rows
     return np.matmul(scale if transposed else scale.transpose(0, 2, 1), rows[:, :, None])[:, :, 0]

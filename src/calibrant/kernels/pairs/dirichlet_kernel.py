@@ -1,6 +1,8 @@
-"""Leave-one-out sums of Dirichlet kernels: tiles of rows against all rows, O(n²K) time and O(n) memory.
+"""Leave-one-out sums of Dirichlet kernels: tiles of rows against all rows, O(n²K) time
+and O(n) memory.
 
-k(f_i; f_j) is the Dirichlet density with concentration f_j/h + 1 at f_i: ln k = Σ_c (f_jc/h) ln f_ic − ln B(f_j/h + 1).
+k(f_i; f_j) is the Dirichlet density with concentration f_j/h + 1 at f_i: ln k = Σ_c
+(f_jc/h) ln f_ic − ln B(f_j/h + 1).
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ TILE_ENTRIES, BLOCK = 1 << 22, 1 << 18
 
 
 def loo_rates(rows: Floats, labels: Floats, weight: Floats, bandwidth: float) -> tuple[Floats, Floats]:
-    """Ê[y | f_i] without row i, `(n, K)`, and ln of the kernel density at f_i without row i."""
+    """Ê[y | f_i] without row i, `(n, K)`, and ln of the kernel density at f_i without
+    row i."""
     return _tiles(rows, labels, weight, bandwidth, np.arange(len(rows)))
 
 

@@ -1,4 +1,5 @@
-"""Sums over all pairs of points on a line, Σ_gh a_g a_h k(|v_g − v_h|), for sorted points."""
+"""Sums over all pairs of points on a line, Σ_gh a_g a_h k(|v_g − v_h|), for sorted
+points."""
 
 from __future__ import annotations
 
@@ -24,9 +25,11 @@ MANY_STRETCHES = 1000
 
 
 def laplace_pair_sum(values: Floats, a: Floats, bandwidth: float) -> float:
-    """Σ_gh a_g a_h exp(−|v_g − v_h|/ν) in O(G): the part left of g is exp(−v_g/ν) Σ_(h<g) a_h exp(v_h/ν).
+    """Σ_gh a_g a_h exp(−|v_g − v_h|/ν) in O(G): the part left of g is exp(−v_g/ν)
+    Σ_(h<g) a_h exp(v_h/ν).
 
-    Points are taken in stretches short enough for the exponentials, each passing its sum on to the next.
+    Points are taken in stretches short enough for the exponentials, each passing its
+    sum on to the next.
     """
     span = LARGEST_EXPONENT * bandwidth
     if len(values) >= COMPILE_FROM or float(values[-1] - values[0]) > MANY_STRETCHES * span:
@@ -47,7 +50,8 @@ def laplace_pair_sum(values: Floats, a: Floats, bandwidth: float) -> float:
 def point_by_point(values: Floats, a: Floats, bandwidth: float) -> float:
     """The same by a compiled recursion, in blocks that the cores share.
 
-    A block knows its own pairs, and its sums faded to its last and to its first point: those meet the blocks beside it.
+    A block knows its own pairs, and its sums faded to its last and to its first point:
+    those meet the blocks beside it.
     """
 
     def part(rows: slice) -> Any:
@@ -67,9 +71,11 @@ def point_by_point(values: Floats, a: Floats, bandwidth: float) -> float:
 
 @compiled
 def laplace_recursion(values: Any, a: Any, bandwidth: float) -> Any:
-    """Σ over the pairs of a block, Σ a exp(−(v − v_first)/ν) and Σ a exp(−(v_last − v)/ν).
+    """Σ over the pairs of a block, Σ a exp(−(v − v_first)/ν) and Σ a exp(−(v_last −
+    v)/ν).
 
-    Point by point: what lies left of a point fades by exp(−gap/ν) and takes the point in.
+    Point by point: what lies left of a point fades by exp(−gap/ν) and takes the point
+    in.
     """
     total, left = a[0] * a[0], a[0]
     faded, right = 1.0, a[0]
@@ -85,7 +91,8 @@ def laplace_recursion(values: Any, a: Any, bandwidth: float) -> Any:
 
 
 def pair_sum(values: Floats, a: Floats, kernel: Callable[[Floats], Floats], block: int = 1 << 22) -> float:
-    """Σ_gh a_g a_h k(|v_g − v_h|) for any kernel of the distance, in blocks of rows: O(G²) time, O(G) memory."""
+    """Σ_gh a_g a_h k(|v_g − v_h|) for any kernel of the distance, in blocks of rows:
+    O(G²) time, O(G) memory."""
 
     def part(rows: slice) -> float:
         near = kernel(np.abs(values[rows, None] - values[None, :]))
@@ -95,7 +102,8 @@ def pair_sum(values: Floats, a: Floats, kernel: Callable[[Floats], Floats], bloc
 
 
 def median_distance(values: Floats, weight: Floats) -> float:
-    """The median distance of two rows, by bisection on how many pairs are within t: O(G log G) for each step.
+    """The median distance of two rows, by bisection on how many pairs are within t: O(G
+    log G) for each step.
 
     A value of weight w stands for w rows: w(w−1)/2 of its pairs are at distance 0.
     """
@@ -124,7 +132,8 @@ def median_distance(values: Floats, weight: Floats) -> float:
 
 @compiled
 def weight_within(values: Any, weight: Any, below: Any, t: float) -> float:
-    """Σ_(g<h) w_g w_h over pairs of groups within t: the far end moves along with the near one."""
+    """Σ_(g<h) w_g w_h over pairs of groups within t: the far end moves along with the
+    near one."""
     total, far = 0.0, 0
     for g in range(len(values)):
         while far < len(values) and values[far] <= values[g] + t:

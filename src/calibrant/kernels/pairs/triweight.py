@@ -1,8 +1,10 @@
-"""Sums of the triweight kernel (1−u²)³ over all points within a bandwidth, exact in O(n log n).
+"""Sums of the triweight kernel (1−u²)³ over all points within a bandwidth, exact in O(n
+log n).
 
-The kernel is a polynomial of degree 6, so a sum over a run of points is a combination of seven moments, and moments of runs are
-differences of prefix sums. To keep them from cancelling, moments are taken about the centre of a cell one bandwidth wide, and
-prefix sums start anew in every cell; the window of any point then covers three cells.
+The kernel is a polynomial of degree 6, so a sum over a run of points is a combination
+of seven moments, and moments of runs are differences of prefix sums. To keep them from
+cancelling, moments are taken about the centre of a cell one bandwidth wide, and prefix
+sums start anew in every cell; the window of any point then covers three cells.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.types import Floats, Indices
 
 COMPILE_FROM_POINTS, COMPILE_FROM_QUERIES = 20_000, 200_000
-"""Sizes from which compiled loops take over: the NumPy form makes fourteen temporaries per point and per query."""
+"""Sizes from which compiled loops take over: the NumPy form makes fourteen temporaries
+per point and per query."""
 
 BLOCK_QUERIES = 1 << 16
 """Queries that a core takes at a time."""
@@ -27,7 +30,8 @@ BLOCK_QUERIES = 1 << 16
 def triweight_sums(
     at: Floats, points: Floats, first: Floats, second: Floats, bandwidth: float
 ) -> tuple[Floats, Floats]:
-    """Σ_j c_j (1 − ((x − x_j)/h)²)³ over |x − x_j| ≤ h, at each x, for two columns c; `points` are sorted."""
+    """Σ_j c_j (1 − ((x − x_j)/h)²)³ over |x − x_j| ≤ h, at each x, for two columns c;
+    `points` are sorted."""
     cell = np.floor(points / bandwidth)
     u = points / bandwidth - cell - 0.5
     starts = np.flatnonzero(np.diff(cell, prepend=cell[0] - 1))
@@ -53,7 +57,8 @@ def triweight_sums(
 
 @compiled
 def polynomial(t: Any) -> Any:
-    """Coefficients of u⁰ … u⁵ in (1 − (t − u)²)³ = (a + 2tu − u²)³ with a = 1 − t²; that of u⁶ is −1."""
+    """Coefficients of u⁰ … u⁵ in (1 − (t − u)²)³ = (a + 2tu − u²)³ with a = 1 − t²;
+    that of u⁶ is −1."""
     a = 1.0 - t * t
     return a * a * a, 6 * a * a * t, 12 * a * t * t - 3 * a * a, 8 * t * t * t - 12 * a * t, 3 * a - 12 * t * t, 6 * t
 
@@ -113,7 +118,8 @@ def cell_moments(u: Any, first: Any, second: Any, bounds: Any, out: Any) -> None
 def window_sums(
     offset: Any, home: Any, low: Any, high: Any, cell_from: Any, cells: Any, bounds: Any, moments: Any, out: Any
 ) -> None:
-    """For each query the runs of points within a bandwidth, in its own cell and the two beside it, weighted by the polynomial."""
+    """For each query the runs of points within a bandwidth, in its own cell and the two
+    beside it, weighted by the polynomial."""
     for i in range(len(offset)):
         one, two = 0.0, 0.0
         c = cell_from[i]

@@ -1,8 +1,9 @@
 """Predictions in fine buckets, in order, without a sort.
 
-A prediction's distance from the nearer end, min(p, 1−p), is exact in floating point. Each halving of that distance, down to
-2⁻⁵³, is cut into 256 buckets: so scores that crowd near 0 or 1 spread out as well as scores in the middle. 0 and 1 have
-buckets of their own; positive predictions below 2⁻⁵³ share one.
+A prediction's distance from the nearer end, min(p, 1−p), is exact in floating point.
+Each halving of that distance, down to 2⁻⁵³, is cut into 256 buckets: so scores that
+crowd near 0 or 1 spread out as well as scores in the middle. 0 and 1 have buckets of
+their own; positive predictions below 2⁻⁵³ share one.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ HALF = (1022 << 8) - FIRST
 N_BUCKETS = 2 * HALF + 1
 
 SUMS, LOW, HIGH = 5, 5, 6
-"""Columns of a table: n, Σp, Σp(1−p), Σy and Σ max(p − y, 0); then the lowest and the highest prediction."""
+"""Columns of a table: n, Σp, Σp(1−p), Σy and Σ max(p − y, 0); then the lowest and the
+highest prediction."""
 
 
 def worth_buckets(probs: Array, outcomes: Array, weights: Array | None) -> bool:
@@ -49,7 +51,8 @@ def bucket_index(probs: Array) -> Index:
 
 @compiled
 def find_buckets(probs: Any, index: Any) -> None:
-    """The exponent and the leading bits of min(p, 1−p), counted from either end. Without branches, so it vectorises."""
+    """The exponent and the leading bits of min(p, 1−p), counted from either end.
+    Without branches, so it vectorises."""
     for i in range(np.uintp(len(probs))):
         p = np.float64(probs[i])
         near = np.float64(min(p, 1.0 - p))

@@ -1,4 +1,5 @@
-"""Rows in order, in pieces just fine enough for equal-mass bins: whole buckets, and single predictions where a cut falls inside one."""
+"""Rows in order, in pieces just fine enough for equal-mass bins: whole buckets, and
+single predictions where a cut falls inside one."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ class Pieces:
 
 
 def mass_pieces(buckets: Buckets, n_bins: int) -> Pieces | None:
-    """Pieces for that many equal-mass bins; None where most rows would have to be sorted anyway."""
+    """Pieces for that many equal-mass bins; None where most rows would have to be
+    sorted anyway."""
     filled = buckets.filled
     below = np.cumsum(buckets.table[filled, 0])
     cut = filled[np.unique(np.searchsorted(below, mass_targets(below[-1], n_bins), side="right"))]

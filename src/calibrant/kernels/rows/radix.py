@@ -1,8 +1,11 @@
-"""Sorting rows by their predictions, bucket by bucket and there by digits: linear in n, and shared by the cores.
+"""Sorting rows by their predictions, bucket by bucket and there by digits: linear in n,
+and shared by the cores.
 
-A row of a plain outcome is one integer, its key: the bits of the float64, which order like the float and leave the sign free, and
-the outcome below them. Rows are scattered to the buckets of `buckets`; the keys of a bucket are then sorted by the top 16 of the
-bits in which they differ, and what those leave tied is sorted by insertion, or by all digits where many are tied.
+A row of a plain outcome is one integer, its key: the bits of the float64, which order
+like the float and leave the sign free, and the outcome below them. Rows are scattered
+to the buckets of `buckets`; the keys of a bucket are then sorted by the top 16 of the
+bits in which they differ, and what those leave tied is sorted by insertion, or by all
+digits where many are tied.
 """
 
 from __future__ import annotations
@@ -28,13 +31,15 @@ SHORT_RUN = 32
 """Keys up to which insertion is faster than counting digits; measured."""
 
 PATIENCE = SHORT_RUN // 2
-"""Moves per key, on average, after which insertion gives way to sorting by all digits; a short run never needs as many."""
+"""Moves per key, on average, after which insertion gives way to sorting by all digits;
+a short run never needs as many."""
 
 
 def sorted_keys(
     probs: Array, outcomes: Array, index: Index | None = None, wanted: Bools | None = None
 ) -> tuple[Keys, Indices]:
-    """The keys of the rows in order, and where each bucket ends; rows of buckets that are not wanted are left out."""
+    """The keys of the rows in order, and where each bucket ends; rows of buckets that
+    are not wanted are left out."""
     probs, outcomes = np.ascontiguousarray(probs), np.ascontiguousarray(outcomes)
     index = bucket_index(probs) if index is None else index
     wanted = np.ones(N_BUCKETS, np.bool_) if wanted is None else wanted
@@ -54,7 +59,8 @@ def sorted_keys(
 
 
 def over_buckets(ends: Indices, part: Callable[[int, int], Any]) -> Iterator[Any]:
-    """part(first, last) for stretches of buckets that hold about RUN_ROWS rows each, in order."""
+    """part(first, last) for stretches of buckets that hold about RUN_ROWS rows each, in
+    order."""
     starts = np.concatenate([[0], ends[:-1]])
 
     def stretch(rows: slice) -> Any:
@@ -91,7 +97,8 @@ def scatter(probs: Any, outcomes: Any, index: Any, wanted: Any, places: Any, key
 
 @compiled
 def sort_digits(keys: Any, scratch: Any, start: int, stop: int, base: Any, shift: int) -> None:
-    """Sort keys − base by the two digits of 8 bits from bit `shift` up, the lower first."""
+    """Sort keys − base by the two digits of 8 bits from bit `shift` up, the lower
+    first."""
     mask, lower, upper = np.uint64(255), np.uint64(shift), np.uint64(shift + 8)
     places = np.zeros((2, 256), np.uintp)
     for i in range(np.uintp(start), np.uintp(stop)):
@@ -130,7 +137,8 @@ def inserted(keys: Any, start: int, stop: int) -> bool:
 
 @compiled
 def sort_long(keys: Any, scratch: Any, start: int, stop: int) -> None:
-    """Sort by the top 16 of the bits in which the keys differ, and what those leave tied by insertion or by all digits."""
+    """Sort by the top 16 of the bits in which the keys differ, and what those leave
+    tied by insertion or by all digits."""
     base, top, bits = keys[start], keys[start], 0
     for i in range(start + 1, stop):
         base, top = min(base, keys[i]), max(top, keys[i])

@@ -12,10 +12,12 @@ from calibrant.types import Array, Indices
 
 
 def in_order(probs: Array, outcomes: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
-    """Rows sorted by probability, then outcome, then weight: the same whatever order they came in.
+    """Rows sorted by probability, then outcome, then weight: the same whatever order
+    they came in.
 
-    Hard outcomes without weights are sorted as one integer: the bits of a float in [0, 1] order like the float and
-    leave the top two bits free, so (bits << 1) | y is exact and needs no argsort (10 times slower).
+    Hard outcomes without weights are sorted as one integer: the bits of a float in [0,
+    1] order like the float and leave the top two bits free, so (bits << 1) | y is exact
+    and needs no argsort (10 times slower).
     """
     if worth_buckets(probs, outcomes, weights):
         p, y = rows_of(sorted_keys(probs, outcomes)[0])

@@ -1,8 +1,10 @@
-"""Sums within bins. For bin b: n_b = Σw, P_b = Σwp, Q_b = Σwp², Y_b = Σwy, over the rows that fall into b.
+"""Sums within bins. For bin b: n_b = Σw, P_b = Σwp, Q_b = Σwp², Y_b = Σwy, over the
+rows that fall into b.
 
-The sums of a bin are one row of four numbers (n, P, Q, Y). A grid of equal-width bins is held as thresholds t_0 < … < t_B
-with t_0 = −∞ and t_B = ∞: p is in bin b when t_b < p ≤ t_(b+1). Bins closed on the left are the same with each threshold
-moved to the float just below, so there is one rule to write and to test.
+The sums of a bin are one row of four numbers (n, P, Q, Y). A grid of equal-width bins
+is held as thresholds t_0 < … < t_B with t_0 = −∞ and t_B = ∞: p is in bin b when t_b <
+p ≤ t_(b+1). Bins closed on the left are the same with each threshold moved to the float
+just below, so there is one rule to write and to test.
 """
 
 from __future__ import annotations
@@ -20,10 +22,12 @@ CHUNK = 1 << 15
 """Rows a NumPy pass handles at a time, so that its temporaries stay in cache."""
 
 LANES = 4
-"""Independent sets of sums in the compiled pass: consecutive rows then do not wait for each other."""
+"""Independent sets of sums in the compiled pass: consecutive rows then do not wait for
+each other."""
 
 UP = 1 + 2.0**-20
-"""Factor that makes p·B·UP land in the right bin or the one above, never below, in float32 and float64 (B < 2^16)."""
+"""Factor that makes p·B·UP land in the right bin or the one above, never below, in
+float32 and float64 (B < 2^16)."""
 
 ONE = np.ones(1)
 """The weight of every row where there are none: kernels read it with `step` 0."""
@@ -44,7 +48,8 @@ def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: 
 
 
 def grid_index(probs: Array, thresholds: Array) -> Indices:
-    """Bin of each probability: a guess by multiplication that is never too low, then one comparison with the threshold."""
+    """Bin of each probability: a guess by multiplication that is never too low, then
+    one comparison with the threshold."""
     scale = probs.dtype.type((len(thresholds) - 1) * UP)
     guess: Indices = (probs * scale).astype(np.intp)
     guess -= probs <= thresholds[guess]
@@ -52,7 +57,8 @@ def grid_index(probs: Array, thresholds: Array) -> Indices:
 
 
 def rounded_down(edges: Floats, dtype: Any) -> Array:
-    """The largest numbers of a precision that do not exceed the edges: p ≤ edge is then decided in that precision."""
+    """The largest numbers of a precision that do not exceed the edges: p ≤ edge is then
+    decided in that precision."""
     near = edges.astype(dtype)
     return np.where(near > edges, np.nextafter(near, near.dtype.type(-np.inf)), near)
 
@@ -80,8 +86,10 @@ def _fused_block(probs: Array, outcomes: Array, weights: Array | None, threshold
 
 
 def guarded(thresholds: Array) -> Array:
-    """Thresholds filled up to a power of two, so that a mask keeps every index inside: the user may change the array of
-    probabilities after it was checked, and a wrong number is better than a crash. NaN in front: nothing lies below."""
+    """Thresholds filled up to a power of two, so that a mask keeps every index inside:
+    the user may change the array of probabilities after it was checked, and a wrong
+    number is better than a crash. NaN in front: nothing lies below.
+    """
     padded = np.full(1 << (len(thresholds) - 1).bit_length(), np.inf, thresholds.dtype)
     padded[1 : len(thresholds)] = thresholds[1:]
     padded[0] = np.nan
@@ -90,7 +98,8 @@ def guarded(thresholds: Array) -> Array:
 
 @compiled
 def guarded_bin(p: Any, thresholds: Any, scale: Any) -> Any:
-    """The rule of `grid_index` for one probability; any other number lands in some bin too.
+    """The rule of `grid_index` for one probability; any other number lands in some bin
+    too.
 
     Unsigned indices spare Numba's check for negative ones.
     """
@@ -100,7 +109,8 @@ def guarded_bin(p: Any, thresholds: Any, scale: Any) -> Any:
 
 @compiled
 def fused_pass(probs: Any, outcomes: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
-    """Bin and add in one pass. `step` 0 gives every row the first weight; reading all before writing any lets the loads overlap."""
+    """Bin and add in one pass. `step` 0 gives every row the first weight; reading all
+    before writing any lets the loads overlap."""
     for i in range(np.uintp(len(probs))):
         p = probs[i]
         y = np.float64(outcomes[i])

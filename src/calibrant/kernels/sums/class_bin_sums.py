@@ -1,4 +1,5 @@
-"""The sums of `bin_sums` for the `class k` event of every class at once, in one pass over the matrix."""
+"""The sums of `bin_sums` for the `class k` event of every class at once, in one pass
+over the matrix."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ STRETCH = 64
 
 
 def class_grid_sums(probs: Array, labels: Array, weights: Array | None, thresholds: Array) -> Floats:
-    """(K, B, 4) sums in equal-width bins; labels are class indices `(n,)` or class shares `(n, K)`."""
+    """(K, B, 4) sums in equal-width bins; labels are class indices `(n,)` or class
+    shares `(n, K)`."""
     n, n_classes = probs.shape
     if probs.size >= COMPILE_FROM:
         part = partial(_fused_block, probs, labels, weights, thresholds)
@@ -75,9 +77,10 @@ def any_above(row: Any, start: Any, stop: Any, edge: Any) -> bool:
 def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
     """n, P and Q of every class and bin.
 
-    A row that sums to 1 has fewer than B entries above 1/B. So the first bin is summed by a loop without branches, which
-    vectorises; another such loop searches for entries above it, stretch by stretch, and only the entries of stretches that
-    hold some are visited one by one.
+    A row that sums to 1 has fewer than B entries above 1/B. So the first bin is summed
+    by a loop without branches, which vectorises; another such loop searches for entries
+    above it, stretch by stretch, and only the entries of stretches that hold some are
+    visited one by one.
     """
     n_classes = np.uintp(sums.shape[0])
     first = np.zeros((3, n_classes))

@@ -1,4 +1,5 @@
-"""Errors put on the centres of a grid's cells, each shared between the two nearest; the ends reflect."""
+"""Errors put on the centres of a grid's cells, each shared between the two nearest; the
+ends reflect."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ def _fused_block(probs: Array, outcomes: Array, weights: Array | None, cells: in
 
 @compiled
 def share_errors(probs: Any, outcomes: Any, weights: Any, step: int, cells: float, outer: Any) -> None:
-    """One pass; a cell beyond each end takes what is reflected. `step` 0 gives every row the first weight."""
+    """One pass; a cell beyond each end takes what is reflected. `step` 0 gives every
+    row the first weight."""
     last = np.int64(len(outer) - 2)
     for i in range(np.uintp(len(probs))):
         p = np.float64(probs[i])

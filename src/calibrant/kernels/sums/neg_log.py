@@ -1,10 +1,12 @@
-"""−ln of probabilities, in a loop that the compiler turns into vectors: right to 1.5 units in the last place.
+"""−ln of probabilities, in a loop that the compiler turns into vectors: right to 1.5
+units in the last place.
 
 With u = 2^e·(1 + f) and 1 + f between √½ and √2, s = f/(2 + f) and h = f²/2,
 
     ln(1 + f) = f − (h − s·(h + R)),   R = Σ_k 2·s^(2k)/(2k + 1),
 
-which is the series of ln((1 + s)/(1 − s)). As s² ≤ 0.0295, ten terms of R leave an error below 10⁻¹⁷.
+which is the series of ln((1 + s)/(1 − s)). As s² ≤ 0.0295, ten terms of R leave an
+error below 10⁻¹⁷.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ LN2_LOW = 1.2996506893889889e-08
 """the other half"""
 
 LIFT, LIFTED = 2.0**54, np.int64(54 + 1023)
-"""Every u is multiplied by this first, so that none is subnormal; the bias of the exponent that is left."""
+"""Every u is multiplied by this first, so that none is subnormal; the bias of the
+exponent that is left."""
 
 ROOT_HALF = np.int64(0x3FE6A09E << 32)
 """bits of a number just below √½"""
@@ -40,7 +43,8 @@ R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 = (2 / (2 * k + 1) for k in range(1, 11)
 def surprises(probs: Any, outcomes: Any, out: Any) -> None:
     """−ln p where the outcome is 1, else −ln(1−p); infinite where that is ln 0.
 
-    1 − p is rounded; the rounding error is known exactly, and added to ln(1 − p), where it matters only if p is small.
+    1 − p is rounded; the rounding error is known exactly, and added to ln(1 − p), where
+    it matters only if p is small.
     """
     for i in range(len(out)):
         p = np.float64(probs[i])

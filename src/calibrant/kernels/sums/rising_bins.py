@@ -1,10 +1,11 @@
 """How many bins can there be before the observed rates stop rising?
 
-Rates h/n of neighbouring bins are compared as h·n' ≤ h'·n, exact for whole numbers; `slack` allows for the rounding of other
-weights.
+Rates h/n of neighbouring bins are compared as h·n' ≤ h'·n, exact for whole numbers;
+`slack` allows for the rounding of other weights.
 
-Only cuts inside the blocks of an isotonic fit can make the rates fall: the first part of such a block lies above its mean and
-the last part below, so across a cut between blocks the rate cannot drop. A long sweep therefore checks those cuts only.
+Only cuts inside the blocks of an isotonic fit can make the rates fall: the first part
+of such a block lies above its mean and the last part below, so across a cut between
+blocks the rate cannot drop. A long sweep therefore checks those cuts only.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ CHUNK = 1 << 12
 
 
 def rates_rise(below: Floats, hits: Floats, cuts: Indices, slack: float) -> bool:
-    """Do the rates between consecutive cuts never fall? `below` and `hits` are cumulative over groups and begin with 0."""
+    """Do the rates between consecutive cuts never fall? `below` and `hits` are
+    cumulative over groups and begin with 0."""
     n, h = np.diff(below[cuts]), np.diff(hits[cuts])
     n, h = n[n > 0], h[n > 0]
     return bool((h[:-1] * n[1:] - h[1:] * n[:-1] <= slack * (n[1:] + n[:-1])).all())
 
 
 def always_rising(weight: Floats, hits: Floats) -> bool:
-    """Do the rates of the groups themselves never fall? Then those of no bins do. A fall ends the search early."""
+    """Do the rates of the groups themselves never fall? Then those of no bins do. A
+    fall ends the search early."""
     for start in range(0, len(hits) - 1, CHUNK):
         part = slice(start, start + CHUNK + 1)
         if (np.diff(hits[part] / weight[part]) < 0).any():
@@ -38,7 +41,8 @@ def always_rising(weight: Floats, hits: Floats) -> bool:
 
 
 def falling_blocks(weight: Floats, hits: Floats) -> Indices:
-    """(M, 2): first and last group of each block of an isotonic fit of the rates that pools more than one group."""
+    """(M, 2): first and last group of each block of an isotonic fit of the rates that
+    pools more than one group."""
     from scipy.optimize import isotonic_regression
 
     rates = hits / weight
@@ -60,7 +64,8 @@ def cut_after(places: Any, total: float, allowance: float, k: int, b: int) -> in
 
 @compiled
 def bin_of(place: float, total: float, allowance: float, b: int) -> int:
-    """The bin of a group, from 1 to b: a guess by multiplication, put right where it was rounded."""
+    """The bin of a group, from 1 to b: a guess by multiplication, put right where it
+    was rounded."""
     k = max(1, int(np.ceil((place - allowance) * b / total)))
     while k > 1 and place <= (k - 1) * total / b + allowance:
         k -= 1
@@ -73,7 +78,8 @@ def bin_of(place: float, total: float, allowance: float, b: int) -> int:
 def falls(
     places: Any, total: float, allowance: float, below: Any, hits: Any, first: int, last: int, b: int, slack: float
 ) -> bool:
-    """Does the rate fall at one of the cuts between b bins that lie within the groups from `first` to `last`?"""
+    """Does the rate fall at one of the cuts between b bins that lie within the groups
+    from `first` to `last`?"""
     k = bin_of(places[first], total, allowance, b)
     cut = cut_after(places, total, allowance, k, b)
     while cut <= last:
@@ -93,8 +99,9 @@ def long_sweep(
 ) -> int:
     """The last number of bins b, counting up from `first`, before the rates fall.
 
-    A group lies in the k-th of b bins for the smallest k with place ≤ k·total/b + allowance, as in `pooling.mass_cuts` (place:
-    cumulative weight) and `pooling.width_cuts` (place: the prediction, total 1).
+    A group lies in the k-th of b bins for the smallest k with place ≤ k·total/b +
+    allowance, as in `pooling.mass_cuts` (place: cumulative weight) and
+    `pooling.width_cuts` (place: the prediction, total 1).
     """
     for b in range(first, most + 1):
         for m in range(len(blocks)):

@@ -1,4 +1,5 @@
-"""Sweeps over many data sets of the same size: `kernels.sums.rising_bins` does the same for one, of any size."""
+"""Sweeps over many data sets of the same size: `kernels.sums.rising_bins` does the same
+for one, of any size."""
 
 from __future__ import annotations
 
@@ -12,10 +13,11 @@ from calibrant.types import Floats, Indices
 
 
 def rising_counts(places: Floats, total: float, first: Indices, hits: Floats) -> Indices:
-    """`(R,)`: the last number of bins, counting up, whose rates never fall; at most the number of rows.
+    """`(R,)`: the last number of bins, counting up, whose rates never fall; at most the
+    number of rows.
 
-    Rows stand in order at `places` on the way to `total`; `first` is where the ties of a row begin, `hits` (one column
-    more) how many hits lie before it.
+    Rows stand in order at `places` on the way to `total`; `first` is where the ties of
+    a row begin, `hits` (one column more) how many hits lie before it.
     """
     counts = np.empty(len(places), dtype=np.intp)
     _count(places, total, first, hits, counts)
@@ -23,7 +25,8 @@ def rising_counts(places: Floats, total: float, first: Indices, hits: Floats) ->
 
 
 def cuts_of(places: Floats, total: float, first: Indices, counts: Indices, most: int) -> Indices:
-    """`(R, most + 1)`: where the bins of each data set begin and end; bins beyond its number are empty."""
+    """`(R, most + 1)`: where the bins of each data set begin and end; bins beyond its
+    number are empty."""
     cuts = np.full((len(places), most + 1), places.shape[1], dtype=np.intp)
     _cut(places, total, first, counts, cuts)
     return cuts
@@ -31,7 +34,8 @@ def cuts_of(places: Floats, total: float, first: Indices, counts: Indices, most:
 
 @compiled
 def end_of_bin(places: Any, total: float, first: Any, start: int, k: int, b: int) -> int:
-    """Where the k-th of b bins, which begins at `start`, ends: a tie lies in the bin after."""
+    """Where the k-th of b bins, which begins at `start`, ends: a tie lies in the bin
+    after."""
     if k == b:
         return len(places)
     return max(first[first_above(places, start, len(places), k * total / b)], start)

@@ -1,7 +1,9 @@
-"""The running sum of errors along the predictions, C(σ) = Σ_(p ≤ σ) w(p − y), and where it is highest and lowest.
+"""The running sum of errors along the predictions, C(σ) = Σ_(p ≤ σ) w(p − y), and where
+it is highest and lowest.
 
-With many rows there is no need to sort them all. The sums of fine buckets give C at every bucket's end; inside a bucket, C can rise
-by no more than Σ max(p − y, 0) above its start, nor fall by more below its end. Only buckets that could beat the best end are
+With many rows there is no need to sort them all. The sums of fine buckets give C at
+every bucket's end; inside a bucket, C can rise by no more than Σ max(p − y, 0) above
+its start, nor fall by more below its end. Only buckets that could beat the best end are
 opened and sorted.
 """
 
@@ -44,7 +46,8 @@ def group_course(groups: Groups) -> Course:
 
 
 def bucket_course(buckets: Buckets, both: bool = True) -> Course:
-    """The same from buckets, of which only those that matter are sorted; points are bucket ends, evenly spread over rows.
+    """The same from buckets, of which only those that matter are sorted; points are
+    bucket ends, evenly spread over rows.
 
     `both=False` searches inside buckets only for the sum farthest from 0.
     """
@@ -71,9 +74,11 @@ def _with_ends(kept: Indices, sums: Floats) -> Indices:
 
 @compiled
 def inner_extremes(keys: Any, ends: Any, before: Any, top: float, bottom: float) -> Any:
-    """Sums above `top` and below `bottom` within buckets, the farthest, and at which keys: −1 where there is none.
+    """Sums above `top` and below `bottom` within buckets, the farthest, and at which
+    keys: −1 where there is none.
 
-    Ties are added up before they are compared. The ends of buckets need no comparison: `top` and `bottom` include them.
+    Ties are added up before they are compared. The ends of buckets need no comparison:
+    `top` and `bottom` include them.
     """
     sums, at = np.array([top, bottom]), np.array([-1, -1])
     start = 0

@@ -12,12 +12,14 @@ from calibrant.types import Array, Floats
 
 
 def inner(a: Array, b: Array) -> float:
-    """Σ a·b in one pass, without BLAS, whose threads change the rounding and wait for each other."""
+    """Σ a·b in one pass, without BLAS, whose threads change the rounding and wait for
+    each other."""
     return float(np.einsum("i,i->", a, b))
 
 
 def running(*columns: Floats) -> list[Floats]:
-    """For each column, 0 and its running sums. `np.cumsum` is slow at them, so with many rows there is one core per column."""
+    """For each column, 0 and its running sums. `np.cumsum` is slow at them, so with
+    many rows there is one core per column."""
     sums = [np.zeros(len(terms) + 1) for terms in columns]
     if len(columns[0]) >= COMPILE_FROM:
         list(over_blocks(len(columns), lambda one: add_up(columns[one.start], sums[one.start]), 1))
