@@ -158,7 +158,7 @@ class Monitor:
         level : float, default 0.05
             False-alarm rate of the alarm, as in `alarm`.
         """
-        return likeliest_change(self.state, in_words) if self.alarm(level) else None
+        return likeliest_change(self.state) if self.alarm(level) else None
 
     def course(self) -> Line:
         """The e-value (y) by number of rows (x), at the ends of at most 128 blocks."""

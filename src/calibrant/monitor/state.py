@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.draws.betting import CAP, place_bets, start_tail
-from calibrant.monitor.alternatives import GRID, N_BETS, N_LOCAL, N_OVERALL, N_REGIONS, WEIGHTS, bets_on
+from calibrant.monitor.alternatives import GRID, N_BETS, N_LOCAL, N_OVERALL, N_REGIONS, WEIGHTS, bets_on, in_words
 from calibrant.predictions import Event
 from calibrant.problems import InputError
 from calibrant.results import Record, kind
@@ -250,7 +250,7 @@ NEAR = 3.0
 too."""
 
 
-def likeliest_change(state: MonitorState, words: Any) -> Change:
+def likeliest_change(state: MonitorState) -> Change:
     """The change point and the bet that explain the data best, among the starts of
     blocks."""
     later = np.cumsum(state.block_sums[::-1], axis=0)[::-1] + np.log(WEIGHTS)
@@ -266,5 +266,5 @@ def likeliest_change(state: MonitorState, words: Any) -> Change:
         latest,
         state.block_marks[start],
         float(best[start] - np.log(WEIGHTS[bet])),
-        words(bet, state.view),
+        in_words(bet, state.view),
     )

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.kernels.fit.log_odds_process import laplace, rbf_root
-from calibrant.kernels.logits import log_odds, sigmoid
+from calibrant.kernels.fit.log_odds_process import posteriors_of, rbf_root, scaled_places, stacked_features
+from calibrant.kernels.logits import log_odds
 from calibrant.types import Floats
 
 LINES, BENDS = (0.1, 0.8), (0.2, 0.8)
@@ -37,15 +37,11 @@ def direction(z: Floats, n: Floats, hits: Floats, rough: bool = False) -> Floats
 
     `rough` lets each cell go its own way too, if the data ask for it.
     """
-    line = np.stack([np.ones_like(z), z], axis=1)
-    places = [sigmoid(z) / length for length in LENGTHS_IN_P] + [z / length for length in LENGTHS_IN_Z]
-    priors = [np.stack([a * line for a in LINES])]
-    bends = [rbf_root(place, NEGLIGIBLE) for place in places] + ([np.eye(len(z))] if rough else [])
-    priors += [np.stack([np.hstack([a * line, q * bend]) for a in LINES for q in BENDS]) for bend in bends]
-    found = [laplace(features, z, n, hits) for features in priors]
-    mean, evidence = np.concatenate([f[0] for f in found]), np.concatenate([f[2] for f in found])
-    share = np.exp(evidence - evidence.max())
-    away: Floats = (share / share.sum()) @ mean - z
+    roots = [rbf_root(place, NEGLIGIBLE) for place in scaled_places(z, LENGTHS_IN_P, LENGTHS_IN_Z)]
+    roots += [np.eye(len(z))] if rough else []
+    found = posteriors_of(stacked_features(z, LINES, BENDS, roots), z, n, hits)
+    share = np.exp(found.evidence - found.evidence.max())
+    away: Floats = (share / share.sum()) @ found.mean - z
     largest = np.abs(away).max()
     return away / largest if largest > FLAT else np.ones_like(z)
 

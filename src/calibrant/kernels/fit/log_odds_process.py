@@ -8,6 +8,7 @@ posterior of β is found by Newton's method and taken as normal there (Laplace).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,19 +74,32 @@ class Posteriors:
 
 def posteriors(z: Floats, w: Floats, s: Floats) -> Posteriors:
     """The posterior of every prior of the grid; the straight lines come first."""
-    found = [laplace(features, z, w, s) for features in prior_features(z)]
-    mean, evidence = np.concatenate([f[0] for f in found]), np.concatenate([f[2] for f in found])
-    return Posteriors(mean, tuple(root for f in found for root in f[1]), evidence)
+    return posteriors_of(prior_features(z), z, w, s)
+
+
+def posteriors_of(priors: list[Floats], z: Floats, w: Floats, s: Floats) -> Posteriors:
+    """The posterior of every prior with these features."""
+    mean, roots, evidence = zip(*(laplace(features, z, w, s) for features in priors), strict=True)
+    return Posteriors(np.concatenate(mean), tuple(root for stack in roots for root in stack), np.concatenate(evidence))
 
 
 def prior_features(z: Floats) -> list[Floats]:
     """Φ of every prior, those with the same R stacked: `(priors, cells, features)`."""
+    return stacked_features(z, LINES, BENDS, map(rbf_root, scaled_places(z, LENGTHS_IN_P, LENGTHS_IN_Z)))
+
+
+def scaled_places(z: Floats, in_p: Iterable[float], in_z: Iterable[float]) -> list[Floats]:
+    """Places of the cells in units of each length, in probability and in log-odds."""
+    return [sigmoid(z) / length for length in in_p] + [z / length for length in in_z]
+
+
+def stacked_features(
+    z: Floats, lines: Sequence[float], scales: Sequence[float], roots: Iterable[Floats]
+) -> list[Floats]:
+    """Φ of the lines alone, then of each root of R with every line and scale."""
     line = np.stack([np.ones_like(z), z], axis=1)
-    places = [sigmoid(z) / length for length in LENGTHS_IN_P] + [z / length for length in LENGTHS_IN_Z]
-    straight = np.stack([a * line for a in LINES])
-    return [straight] + [
-        np.stack([np.hstack([a * line, q * bend]) for a in LINES for q in BENDS]) for bend in map(rbf_root, places)
-    ]
+    bent = [np.stack([np.hstack([a * line, q * root]) for a in lines for q in scales]) for root in roots]
+    return [np.stack([a * line for a in lines]), *bent]
 
 
 def rbf_root(place: Floats, negligible: float = NEGLIGIBLE) -> Floats:

@@ -102,26 +102,22 @@ def fit(data: Data, start: Linear, centre: Linear, penalty: Linear) -> Found:
     import scipy.optimize  # noqa: F401  (its threads are limited too)
 
     with one_blas_thread(start.packed().size):
-        return _fit(data, start, centre, penalty)
+        moments = _moments(data, start)
+        scale = _scales(data, start, penalty)
+        origin = start.packed()
 
+        def objective(flat: Floats) -> tuple[float, Floats]:
+            here = start.like(origin + _scaled(scale, flat.reshape(origin.shape)))
+            value, slope = value_and_slope(data, here, moments)
+            extra, slope_of_extra = _penalised(here, centre, penalty)
+            return value + extra, _scaled(scale, slope + slope_of_extra, transposed=True).ravel()
 
-def _fit(data: Data, start: Linear, centre: Linear, penalty: Linear) -> Found:
-    moments = _moments(data, start)
-    scale = _scales(data, start, penalty)
-    origin = start.packed()
-
-    def objective(flat: Floats) -> tuple[float, Floats]:
-        here = start.like(origin + _scaled(scale, flat.reshape(origin.shape)))
-        value, slope = value_and_slope(data, here, moments)
-        extra, slope_of_extra = _penalised(here, centre, penalty)
-        return value + extra, _scaled(scale, slope + slope_of_extra, transposed=True).ravel()
-
-    result = least(
-        objective, np.zeros(origin.size), slope=SMALL_SLOPE, gain=SMALL_GAIN * (1000 if origin.size > MANY else 1)
-    )
-    at = start.like(origin + _scaled(scale, result.at.reshape(origin.shape)))
-    extra, _ = _penalised(at, centre, penalty)
-    return Found(at, result.value - extra, result.value, result.converged)
+        result = least(
+            objective, np.zeros(origin.size), slope=SMALL_SLOPE, gain=SMALL_GAIN * (1000 if origin.size > MANY else 1)
+        )
+        at = start.like(origin + _scaled(scale, result.at.reshape(origin.shape)))
+        extra, _ = _penalised(at, centre, penalty)
+        return Found(at, result.value - extra, result.value, result.converged)
 
 
 def loss(data: Data, at: Linear) -> float:

@@ -57,10 +57,8 @@ def _fused_block(probs: Array, labels: Array, weights: Array | None, thresholds:
     scale = probs.dtype.type(n_bins * UP)
     step, w = (0, ONE) if weights is None else (1, weights[rows])
     fused_class_pass(probs[rows], w, step, padded, scale, sums)
-    if labels.ndim == 1:
-        hard_outcome_pass(probs[rows], labels[rows], w, step, padded, scale, sums)
-    else:
-        soft_outcome_pass(probs[rows], labels[rows], w, step, padded, scale, sums)
+    outcome_pass = hard_outcome_pass if labels.ndim == 1 else soft_outcome_pass
+    outcome_pass(probs[rows], labels[rows], w, step, padded, scale, sums)
     return sums[:, :n_bins]
 
 

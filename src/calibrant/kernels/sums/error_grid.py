@@ -47,9 +47,8 @@ def share_errors(probs: Any, outcomes: Any, weights: Any, step: int, cells: floa
     for i in range(np.uintp(len(probs))):
         p = np.float64(probs[i])
         place = p * cells + 0.5
-        left = np.uintp(
-            min(max(np.int64(place), np.int64(0)), last)
-        )  # the user may change the array after it was checked
+        # within the grid even if the user has changed the array after it was checked
+        left = np.uintp(min(max(np.int64(place), np.int64(0)), last))
         share = place - np.float64(left)
         mass = weights[np.uintp(i) * np.uintp(step)] * (p - np.float64(outcomes[i]))
         outer[left] += mass * (1.0 - share)
