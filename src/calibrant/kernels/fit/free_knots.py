@@ -22,21 +22,21 @@ TIE = 1e-9
 
 
 @compiled
-def parabola(x: float, w: float, s: float, f: float, logit: bool, brier: bool) -> Any:
+def parabola(x: float, w: float, s: float, f: float, family: Any) -> Any:
     """The loss of a cell around its fitted value f as ω·g²/2 − response·g, with g =
     value − x: ω and the response."""
-    if logit:
+    if family.logit:
         mu = sigmoid(f)[0]
         v = mu * (1 - mu)
-        omega = w * v * v if brier else w * v
-        return omega, omega * (f - x) + (v if brier else 1.0) * (s - w * mu)
+        omega = w * v * v if family.brier else w * v
+        return omega, omega * (f - x) + (v if family.brier else 1.0) * (s - w * mu)
     c = min(max(f, SEARCH_FLOOR), 1 - SEARCH_FLOOR)
-    v = 1.0 if brier else 1 / (c * (1 - c))
+    v = 1.0 if family.brier else 1 / (c * (1 - c))
     return w * v, v * (s - w * x)
 
 
 @compiled
-def prefix_sums(x: Any, w: Any, s: Any, fitted: Any, cut: Any, middle: float, logit: bool, brier: bool) -> Any:
+def prefix_sums(x: Any, w: Any, s: Any, fitted: Any, cut: Any, middle: float, family: Any) -> Any:
     """(places, 5): Σω, Σωd, Σωd², Σresponse, Σresponse·d over the cells before each
     place, d = x − middle."""
     sums, total, place = np.zeros((len(cut), 5)), np.zeros(5), 1
@@ -45,7 +45,7 @@ def prefix_sums(x: Any, w: Any, s: Any, fitted: Any, cut: Any, middle: float, lo
             sums[place] = total
             place += 1
         at = x[i] - middle
-        omega, response = parabola(x[i], w[i], s[i], fitted[i], logit, brier)
+        omega, response = parabola(x[i], w[i], s[i], fitted[i], family)
         total[0] += omega
         total[1] += omega * at
         total[2] += omega * at * at
@@ -116,7 +116,7 @@ def best_between(t: Any, sums: Any, middle: float, mass: Any, gap: float, left: 
 
 @compiled
 def better_knots(
-    x: Any, w: Any, s: Any, fitted: Any, t: Any, cut: Any, mass: Any, knots: Any, gap: float, logit: bool, brier: bool
+    x: Any, w: Any, s: Any, fitted: Any, t: Any, cut: Any, mass: Any, knots: Any, gap: float, family: Any
 ) -> Any:
     """One knot more, where it explains most, then every inner knot moved once to its
     best place.
@@ -129,7 +129,7 @@ def better_knots(
     these is tried in O(1). Returns `knots` as they are if no place is left.
     """
     middle, n_knots = (x[0] + x[-1]) / 2, len(knots)
-    sums = prefix_sums(x, w, s, fitted, cut, middle, logit, brier)
+    sums = prefix_sums(x, w, s, fitted, cut, middle, family)
     found = np.full(n_knots + 1, len(t) - 1)
     found[:n_knots] = knots
     left, right = np.zeros((n_knots + 1, 3)), np.zeros((n_knots + 1, 3))

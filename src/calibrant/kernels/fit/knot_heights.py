@@ -8,7 +8,7 @@ draws the heights towards the identity, h = t.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,19 @@ MOST_SWEEPS, MOST_RISING_SWEEPS = 200, 1000
 converges more slowly."""
 
 
+class Family(NamedTuple):
+    """Which functions are fitted, and by which loss."""
+
+    logit: bool
+    """do heights give log-odds, or probabilities?"""
+    brier: bool
+    """is the loss the squared error, or the log loss?"""
+    ends: tuple[float, float]
+    """the lowest and the highest height"""
+    rising: bool
+    """must heights rise?"""
+
+
 @compiled
 def sigmoid(f: float) -> Any:
     """σ(f), and e^−|f|, which cannot overflow."""
@@ -36,17 +49,17 @@ def sigmoid(f: float) -> Any:
 
 
 @compiled
-def cell_loss(w: float, s: float, f: float, logit: bool, brier: bool, low: float, high: float) -> Any:
+def cell_loss(w: float, s: float, f: float, family: Any) -> Any:
     """The loss of a cell where the function is f, and its first and second derivative."""
-    if logit:
+    if family.logit:
         mu, e = sigmoid(f)
-        if brier:
+        if family.brier:
             v = mu * (1 - mu)
             return (w * mu - 2 * s) * mu + s, 2 * v * (w * mu - s), 2 * w * v * v
         return w * (max(f, 0.0) + np.log1p(e)) - s * f, w * mu - s, w * mu * (1 - mu)
-    if brier:
+    if family.brier:
         return (w * f - 2 * s) * f + s, 2 * (w * f - s), 2 * w
-    f = min(max(f, low), high)
+    f = min(max(f, family.ends[0]), family.ends[1])
     missed = w - s
     gain = (s * np.log(f) if s > 0 else 0.0) + (missed * np.log1p(-f) if missed > 0 else 0.0)
     return -gain, missed / (1 - f) - s / f, missed / (1 - f) ** 2 + s / f**2
@@ -68,17 +81,7 @@ def pieces_of(x: Any, t: Any) -> Any:
 
 @compiled
 def add_losses(
-    starts: Any,
-    share: Any,
-    w: Any,
-    s: Any,
-    t: Any,
-    h: Any,
-    logit: bool,
-    brier: bool,
-    ends: Any,
-    ridge: float,
-    system: Any,
+    starts: Any, share: Any, w: Any, s: Any, t: Any, h: Any, family: Any, ridge: float, system: Any
 ) -> float:
     """The loss of the heights h. Rows of `system`: its slope, the diagonal of its
     curvature and the entries beside that."""
@@ -93,7 +96,7 @@ def add_losses(
         for i in range(starts[j], starts[j + 1]):
             u = share[i]
             f = h[j] + (h[j + 1] - h[j]) * u
-            value, first, second = cell_loss(w[i], s[i], f, logit, brier, ends[0], ends[1])
+            value, first, second = cell_loss(w[i], s[i], f, family)
             loss += value
             left += (1 - u) * first
             right += u * first
@@ -190,9 +193,9 @@ def make_rise(system: Any, t: Any, low: float, high: float, ridge: float, target
 
 
 @compiled
-def newton_target(system: Any, t: Any, h: Any, ends: Any, rising: bool, ridge: float, target: Any) -> None:
+def newton_target(system: Any, t: Any, h: Any, family: Any, ridge: float, target: Any) -> None:
     """The heights with the smallest parabola around h, within what is allowed."""
-    low, high = ends
+    low, high = family.ends
     m, outside = len(t), False
     right = np.empty(m)
     for j in range(m):
@@ -204,44 +207,32 @@ def newton_target(system: Any, t: Any, h: Any, ends: Any, rising: bool, ridge: f
     solve(system, right, ridge, target)
     for j in range(m):
         outside = outside or target[j] < low or target[j] > high
-    if rising:
+    if family.rising:
         make_rise(system, t, low, high, ridge, target)
     elif outside:
         hold_between(system, right, low, high, target)
 
 
 @compiled
-def fit_heights(
-    x: Any,
-    w: Any,
-    s: Any,
-    t: Any,
-    start: Any,
-    logit: bool,
-    brier: bool,
-    ends: Any,
-    rising: bool,
-    ridge: float,
-    steps: int,
-) -> Any:
+def fit_heights(x: Any, w: Any, s: Any, t: Any, start: Any, family: Any, ridge: float, steps: int) -> Any:
     """Heights at the knots `t` with the smallest loss, and that loss: Newton steps,
     halved until the loss falls.
 
-    Heights stay between `ends`; `rising` makes them rise. With no steps and no ridge it
+    Heights stay within what the family allows. With no steps and no ridge it
     is the loss of `start` on these cells.
     """
     h, trial, target, system = start.copy(), start.copy(), start.copy(), np.zeros((3, len(t)))
     starts, share = pieces_of(x, t)
     best, size = np.inf, 1.0
     for step in range(steps + 1):
-        loss = add_losses(starts, share, w, s, t, trial, logit, brier, ends, ridge, system)
+        loss = add_losses(starts, share, w, s, t, trial, family, ridge, system)
         if loss <= best:
             gained = best - loss
             h[:] = trial
             best, size = loss, 1.0
             if gained < ENOUGH or step == steps:
                 break
-            newton_target(system, t, h, ends, rising, ridge, target)
+            newton_target(system, t, h, family, ridge, target)
         elif loss - best < ENOUGH:
             break
         else:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.fit.free_knots import RIDGE, better_knots
-from calibrant.kernels.fit.knot_heights import fit_heights
+from calibrant.kernels.fit.knot_heights import Family, fit_heights
 from calibrant.types import Floats, Indices
 
 CELLS = 1000
@@ -28,17 +28,6 @@ MOST_STEPS = 60
 COMPILE_FROM = 64
 """Cells from which the loops are compiled. Below there are rarely rows enough for a
 second piece, and plain Python will do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """The functions to fit: in probabilities or log-odds, by the log or the squared
-    loss, between which ends, rising or not."""
-
-    logit: bool
-    brier: bool
-    ends: tuple[float, float]
-    rising: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,27 +95,26 @@ def path(cells: Cells, weight: Floats, hits: Floats, family: Family, most: int) 
     again."""
     small = len(cells.x) < COMPILE_FROM
     search, fit = (better_knots.plain, fit_heights.plain) if small else (better_knots, fit_heights)
-    rows, scale = (cells.x, weight, hits), (family.logit, family.brier)
+    rows = (cells.x, weight, hits)
     knots = np.array([0, len(cells.t) - 1])
     found: list[Bent] = []
     while len(found) < most:
         if found:
             places = (cells.t, cells.cut, cells.mass, knots, LEAST_GAP * cells.mass[-1])
-            grown = search(*rows, found[-1].at(cells.x), *places, *scale)
+            grown = search(*rows, found[-1].at(cells.x), *places, family)
             if len(grown) == len(knots):
                 return found + found[-1:] * (most - len(found))
             knots = grown
         t = cells.t[knots]
         start = np.clip(found[-1].at(t) if found else t, *family.ends)
-        found.append(Bent(t, fit(*rows, t, start, *scale, family.ends, family.rising, RIDGE, MOST_STEPS)[0]))
+        found.append(Bent(t, fit(*rows, t, start, family, RIDGE, MOST_STEPS)[0]))
     return found
 
 
 def loss(cells: Cells, weight: Floats, hits: Floats, family: Family, bent: Bent) -> float:
     """The family's loss, summed over these weights and hits."""
     fit = fit_heights.plain if len(cells.x) < COMPILE_FROM else fit_heights
-    scale = (family.logit, family.brier)
-    return float(fit(cells.x, weight, hits, bent.t, bent.h, *scale, family.ends, False, 0.0, 0)[1])
+    return float(fit(cells.x, weight, hits, bent.t, bent.h, family, 0.0, 0)[1])
 
 
 def crossed(cells: Cells, family: Family, most: int) -> tuple[list[list[Bent]], Floats, float]:
