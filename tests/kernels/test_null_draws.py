@@ -17,6 +17,7 @@ from calibrant.kernels.draws.null_draws import (
     draw_single,
     flip_signs,
     mixed,
+    number,
     replicate_seeds,
 )
 from tolerances import STANDARD_ERRORS
@@ -25,7 +26,9 @@ from tolerances import STANDARD_ERRORS
 def test_the_stream_is_splitmix64():
     # the first outputs of the authors' C code from state 0
     states = np.arange(1, 4, dtype=np.uint64) * STEP
-    assert [hex(z) for z in mixed(states).tolist()] == ["0xe220a8397b1dcdaf", "0x6e789e6aa1b965f4", "0x6c45d188009454f"]
+    published = ["0xe220a8397b1dcdaf", "0x6e789e6aa1b965f4", "0x6c45d188009454f"]
+    assert [hex(z) for z in mixed.plain(states).tolist()] == published
+    assert [hex(number(np.uint64(0), i)) for i in range(3)] == published
 
 
 def test_seeds_of_replicates_differ_and_start_alike():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant.kernels.fit import one_more_row as venn_abers
-from calibrant.kernels.fit.one_more_row import moving_bridge, rates_if_happened, rates_if_not
+from calibrant.kernels.fit.one_more_row import moving_bridge, rates_if_hit, rates_if_missed
 
 
 def slowly(weight, hits):
@@ -24,9 +24,9 @@ def test_both_kernels_are_the_formula(rng, kind, monkeypatch):
         hits = weight * rng.random(k) if kind == "shares" else np.floor(weight * rng.integers(0, 2, k))
         for limit in (0, 1000):
             monkeypatch.setattr(venn_abers, "COMPILE_FROM_POINTS", limit)
-            assert rates_if_happened(weight, hits) == pytest.approx(slowly(weight, hits), abs=1e-12)
+            assert rates_if_hit(weight, hits) == pytest.approx(slowly(weight, hits), abs=1e-12)
             turned = slowly(weight[::-1], (weight - hits)[::-1])[::-1]
-            assert rates_if_not(weight, hits) == pytest.approx(1 - np.array(turned), abs=1e-12)
+            assert rates_if_missed(weight, hits) == pytest.approx(1 - np.array(turned), abs=1e-12)
 
 
 def test_compiled_and_plain_agree_to_the_last_bit(rng):

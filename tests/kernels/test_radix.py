@@ -20,7 +20,7 @@ def keys_of(probs, outcomes):
 def either(request, monkeypatch):
     """The compiled loops, and the Python they are made of."""
     if request.param:
-        for name in ("counted", "deal", "sort_buckets"):
+        for name in ("bucket_counts", "scatter", "sort_buckets"):
             monkeypatch.setattr(radix, name, getattr(radix, name).plain)
 
 
@@ -38,7 +38,7 @@ def test_keys_come_out_in_order(rng, kind, dtype, n):
 @pytest.mark.parametrize("kind", SCORES)
 def test_the_cut_into_blocks_does_not_matter(rng, monkeypatch, kind):
     probs, outcomes = scored(kind, rng, 500)
-    monkeypatch.setattr(radix, "DEALT_ROWS", 70)
+    monkeypatch.setattr(radix, "SCATTER_ROWS", 70)
     monkeypatch.setattr(radix, "RUN_ROWS", 30)
     assert np.array_equal(radix.sorted_keys(probs, outcomes)[0], np.sort(keys_of(probs, outcomes)))
 

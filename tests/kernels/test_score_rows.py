@@ -68,7 +68,7 @@ def test_label_angles(matrix, road):
 @roads
 def test_said_of_labels(matrix, road):
     probs, labels = matrix
-    assert (written(score_rows.said_of_labels, road, *matrix) == probs[np.arange(203), labels]).all()
+    assert (written(score_rows.label_probs, road, *matrix) == probs[np.arange(203), labels]).all()
 
 
 @roads
@@ -89,7 +89,7 @@ def test_nothing_cancels_near_a_certain_and_right_answer():
 
 
 @pytest.mark.parametrize("label", [37, 2**31 - 1, -1])
-@pytest.mark.parametrize("name", ["squared_distances", "label_angles", "said_of_labels", "ranked_distances"])
+@pytest.mark.parametrize("name", ["squared_distances", "label_angles", "label_probs", "ranked_distances"])
 def test_a_label_changed_after_it_was_checked_reads_inside_the_row(matrix, name, label):
     probs = matrix[0]
     out = written(getattr(score_rows, name), "compiled", probs, np.full(203, label, dtype=np.int32))

@@ -51,7 +51,7 @@ def test_compiled_plain_and_numpy_sums_are_the_same(monkeypatch, rng, h):
     found = {"numpy": triweight.triweight_sums(at, points, weight, hits, h)}
     monkeypatch.setattr(triweight, "COMPILE_FROM_POINTS", 1)
     found["compiled"] = triweight.triweight_sums(at, points, weight, hits, h)
-    for name in ("cell_moments", "reach_sums"):
+    for name in ("cell_moments", "window_sums"):
         monkeypatch.setattr(triweight, name, getattr(triweight, name).plain)
     found["uncompiled"] = triweight.triweight_sums(at, points, weight, hits, h)
     for name, sums in found.items():

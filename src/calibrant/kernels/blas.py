@@ -1,4 +1,5 @@
-"""One thread for linear algebra on small matrices: where cores are shared, two threads wait for each other far longer than they work."""
+"""One thread for linear algebra on small matrices: where cores are shared, two threads
+wait for each other longer than they work."""
 
 from __future__ import annotations
 
@@ -15,11 +16,12 @@ def _controller() -> Any:
 
 
 SMALL = 50_000
-"""Parameters up to which one thread does the work in seconds."""
+"""Number of parameters up to which one thread does the work in seconds."""
 
 
-def calm(n_parameters: int) -> AbstractContextManager[Any]:
-    """One thread where the problem is small, for as long as the context lasts; SciPy must have been imported."""
+def one_blas_thread(n_parameters: int) -> AbstractContextManager[Any]:
+    """One thread where the problem is small, for as long as the context lasts; SciPy
+    must have been imported."""
     if n_parameters > SMALL:
         return nullcontext()
     limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")

@@ -1,14 +1,17 @@
-"""From logits to probabilities and back, without overflow and in the precision of the input."""
+"""From logits to probabilities and back, without overflow and in the precision of the
+input."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from calibrant.types import Array
 
 BLOCK = 1 << 16
-"""Entries handled at a time: three such blocks of float64 fit in a core's second-level cache."""
+"""Entries handled at a time: three such blocks of float64 fit in a core's second-level
+cache."""
 
 
 def row_blocks(n: int, n_columns: int) -> list[slice]:
@@ -17,7 +20,7 @@ def row_blocks(n: int, n_columns: int) -> list[slice]:
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-def probabilities(logits: NDArray[Any]) -> NDArray[Any]:
+def probabilities(logits: Array) -> Array:
     """σ(z) for `(n,)`, softmax for `(n, K)`."""
     if logits.ndim == 1:
         return sigmoid(logits)
@@ -30,14 +33,14 @@ def probabilities(logits: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-def sigmoid(logits: NDArray[Any]) -> NDArray[Any]:
+def sigmoid(logits: Array) -> Array:
     """1/(1+e^−z), written with e^−|z| so that neither tail overflows."""
     small = np.exp(-np.abs(logits))
-    result: NDArray[Any] = np.where(logits >= 0, 1, small) / (1 + small)
+    result: Array = np.where(logits >= 0, 1, small) / (1 + small)
     return result
 
 
-def log_probabilities(logits: NDArray[Any]) -> NDArray[Any]:
+def log_probabilities(logits: Array) -> Array:
     """log softmax, `(n, K)`."""
     with np.errstate(over="ignore"):
         z = np.maximum(logits - logits.max(axis=1, keepdims=True), -np.finfo(logits.dtype).max)
@@ -45,17 +48,18 @@ def log_probabilities(logits: NDArray[Any]) -> NDArray[Any]:
     return z
 
 
-def log_odds(probs: NDArray[Any]) -> NDArray[Any]:
+def log_odds(probs: Array) -> Array:
     """ln p − ln(1−p): −∞ at 0 and +∞ at 1."""
     with np.errstate(divide="ignore"):
         return np.log(probs) - np.log1p(-probs)
 
 
-def class_log_odds(logits: NDArray[Any]) -> NDArray[Any]:
-    """Log-odds of each class against the rest of its row, `(n, K)`: z_k − ln Σ_(j≠k) e^(z_j), without cancellation."""
+def class_log_odds(logits: Array) -> Array:
+    """Log-odds of each class against the rest of its row, `(n, K)`: z_k − ln Σ_(j≠k)
+    e^(z_j), without cancellation."""
     rows, top = np.arange(len(logits)), logits.argmax(axis=1)
     below = logits - logits.max(axis=1, keepdims=True)
-    odds: NDArray[Any] = np.exp(below)
+    odds: Array = np.exp(below)
     odds[rows, top] = 0.0
     odds = below - np.log1p(odds.sum(axis=1, keepdims=True) - odds)
     below[rows, top] = -np.inf
@@ -65,23 +69,24 @@ def class_log_odds(logits: NDArray[Any]) -> NDArray[Any]:
 
 
 HUGE = 1e30
-"""Logits beyond this count as this: differences and products of them stay finite."""
+"""Logits are clipped here, so that differences and products of them stay finite."""
 
 
-def tamed(logits: NDArray[Any]) -> NDArray[Any]:
+def tamed(logits: Array) -> Array:
     """Logits no larger than `HUGE`; the same array where none is."""
     if not logits.size or (logits.max() <= HUGE and logits.min() >= -HUGE):
         return logits
     return np.clip(logits, -HUGE, HUGE)
 
 
-def two_columns(one: NDArray[Any]) -> NDArray[Any]:
+def two_columns(one: Array) -> Array:
     """A binary event `(n,)` as the pair (1−p, p)."""
     return np.stack([1 - one, one], axis=1)
 
 
-def inside(probs: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
-    """In the wanted precision and never rounded to 0 there, nor a single event to 1: no outcome is called impossible."""
+def inside(probs: Array, dtype: Any = None) -> Array:
+    """In the given precision, never rounded to 0, nor to 1 for a binary event: no
+    outcome gets probability 0."""
     info = np.finfo(dtype or probs.dtype)
     narrow = probs.astype(info.dtype, copy=False)
     return np.clip(narrow, info.tiny, 1 - info.epsneg) if probs.ndim == 1 else np.maximum(narrow, info.tiny)

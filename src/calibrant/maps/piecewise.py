@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count
-from calibrant.kernels.fit.knot_paths import Bent, Cells, Family, cells_of, crossed, path
+from calibrant.kernels.fit.knot_heights import Family
+from calibrant.kernels.fit.knot_paths import Bent, Cells, cells_of, crossed, path
 from calibrant.kernels.logits import inside, log_odds, sigmoid
 from calibrant.kernels.rows.sorted_folds import MOST_ROWS, dealt, fewest_within
 from calibrant.kernels.rows.sorting import group_starts, in_order

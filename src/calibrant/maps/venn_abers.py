@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.fit.one_more_row import rates_if_happened, rates_if_not
+from calibrant.kernels.fit.one_more_row import rates_if_hit, rates_if_missed
 from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import PointwiseMap, one_sided
@@ -39,8 +39,8 @@ class VennAbers(BinaryRecipe):
     def fit_event(self, predictions: Predictions) -> VennAbersMap:
         """Both fits for every score in two passes; runs of equal rates are kept as one step."""
         groups = predictions.event("binary").groups
-        low = np.concatenate([[0.0], rates_if_not(groups.weight, groups.hits)])
-        high = np.append(rates_if_happened(groups.weight, groups.hits), 1.0)
+        low = np.concatenate([[0.0], rates_if_missed(groups.weight, groups.hits)])
+        high = np.append(rates_if_hit(groups.weight, groups.hits), 1.0)
         rises, ends = np.flatnonzero(np.diff(low)), np.flatnonzero(np.diff(high))
         steps = (
             groups.values[rises],

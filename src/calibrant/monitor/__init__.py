@@ -1,4 +1,4 @@
-"""Watching predictions as they come: evidence against calibration that may be looked at after every row."""
+"""Sequential monitoring: evidence against calibration that is valid after every row."""
 
 from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.state import Change, MonitorState

@@ -1,4 +1,4 @@
-"""A watch on predictions as they come: are they still calibrated, and if not, since when?"""
+"""Sequential monitoring: are predictions still calibrated, and if not, since when?"""
 
 from __future__ import annotations
 
@@ -14,23 +14,35 @@ from calibrant.problems import InputError
 from calibrant.results import Line, number
 
 HUGE = 1e6
-"""E-values from here on are printed with an exponent."""
+"""E-values above this are printed with an exponent."""
 
 
 class Monitor:
-    """Are predictions still calibrated? Look as often as you like: the chance of ever being wrong stays below the level.
+    """Are predictions still calibrated? Valid at any time, however often it is checked.
 
-    The evidence is an e-value: the wealth of someone who starts with 1 and bets on fixed ways of being wrong (shifts and slopes in
-    log-odds, everywhere or in one region of predictions), from the first row on or from a later one. While each row is right given
-    all before it, that wealth exceeds 1/α at any time with a probability of at most α (Ville): `alarm(0.05)` is wrong on one
-    stream in twenty at most, however long it runs and however often one looks.
+    The evidence is an e-value: the wealth of someone who starts with 1 and bets on fixed
+    ways of being miscalibrated (shifts and slopes in log-odds, for all rows or in one
+    region of predictions), from the first row on or from a later one. As long as each
+    prediction is right given all earlier rows, that wealth ever exceeds 1/α with a
+    probability of at most α (Ville's inequality): `alarm(0.05)` is a false alarm in at
+    most one stream of twenty, however long the stream and however often it is checked.
 
-    Rows must come in time order, and each only when its outcome is known. Weights are refused: a row counted twice is a bet that
-    cannot lose twice. Soft labels are taken. Rows of one group that share a fate break the promise; `cautions` says so where groups
-    hold several rows.
+    When to trust it: rows come in time order, each when its outcome is known. Weights are
+    refused, as a row counted twice would be a bet placed twice on one outcome; soft labels
+    are accepted. Rows of one group with dependent outcomes break the guarantee: `cautions`
+    has a warning where groups hold several rows.
 
-    `merge` puts states together: that of a later time (`beside=False`), or that of another machine at the same time
-    (`beside=True`). The bets are the same everywhere, so their logarithms add up.
+    `merge` combines states: that of a later time (`beside=False`), or that of another
+    machine at the same time (`beside=True`). The bets are the same everywhere, so their
+    logarithms add up.
+
+    Parameters
+    ----------
+    view : str, default "auto"
+        Which event is watched: "binary", "top", "class NAME"; "auto" takes "binary" for
+        one probability per row and "top" for several.
+    state : MonitorState, optional
+        Start from this state instead of from no rows; `view` is then that of the state.
 
     Examples
     --------
@@ -55,10 +67,22 @@ class Monitor:
         self.state = MonitorState(view) if state is None else state
 
     def update(self, labels: Any, probs: Any = None, *, mark: Any = None) -> Self:
-        """Take in the next rows, in time order; `mark` (a date, a name) is remembered for `since`."""
+        """Add the next rows, in time order.
+
+        Parameters
+        ----------
+        labels : array_like or Predictions
+            Outcomes, or both outcomes and probabilities.
+        probs : array_like, optional
+            Predicted probabilities, `(n,)` or `(n, K)`.
+        mark : str, int or float, optional
+            The time of these rows (a date, a name), reported by `since`.
+        """
         predictions = admit(labels, probs)
         if predictions.weights is not None:
-            raise InputError("weights", "cannot be used in a monitor", "these predictions have them", "Repeat no rows")
+            raise InputError(
+                "weights", "cannot be used in a monitor", "these predictions have them", "Pass them without"
+            )
         if not (mark is None or isinstance(mark, str | int | float)):
             raise InputError("mark", "must be a string or a number", f"it is a {type(mark).__name__}")
         view = predictions.view(self.state.view)
@@ -69,13 +93,19 @@ class Monitor:
         return self
 
     def merge(self, other: Monitor, *, beside: bool = False) -> Monitor:
-        """This part and another one, as a new monitor.
+        """A new monitor that has seen the rows of both.
 
-        `beside=False`: the rows of `other` came after those of this one. The e-value is that of one stream, at most a little
-        lower, as later beginnings are given the least of their priors; its peak is looked for at the ends of `other`'s blocks.
-
-        `beside=True`: both ran at the same time. The e-value, that of bets placed on both from their first rows, may be looked
-        at again and again as the parts grow; it has no memory of former peaks, and `since` knows no time.
+        Parameters
+        ----------
+        other : Monitor
+            The other part; it must bet on the same alternatives and watch the same event.
+        beside : bool, default False
+            False: the rows of `other` came after those of this monitor. The e-value is
+            that of one stream or a little lower, as later starts get the smallest of
+            their priors; its peak is searched at the ends of the blocks of `other` only.
+            True: both ran at the same time. The e-value is that of bets placed on both
+            from their first rows, and stays valid if the growing parts are merged again
+            and again; former peaks are lost, and `since` has no common time.
         """
         if not isinstance(other, Monitor):
             raise InputError("other", "must be a Monitor", f"it is a {type(other).__name__}")
@@ -88,74 +118,110 @@ class Monitor:
 
     @property
     def e_value(self) -> float:
-        """Evidence now: 1 says nothing, 20 is strong, and it may fall again."""
+        """Current evidence against calibration: 1 is none, 20 is strong; it may fall
+        again."""
         return self.state.e_value
 
     @property
     def p_value(self) -> float:
-        """1 over the highest e-value so far: valid whenever one stops."""
+        """1 over the highest e-value so far: a valid p-value at any stopping time."""
         return min(1.0, 1.0 / self.state.peak)
 
     def alarm(self, level: float = 0.05) -> bool:
-        """Has the e-value ever reached 1/level? False alarms: at most this share of streams, ever."""
+        """Has the e-value ever reached 1/level?
+
+        Parameters
+        ----------
+        level : float, default 0.05
+            Largest share of calibrated streams on which it may ever give a false alarm.
+        """
         return self.state.peak >= 1 / check_level(level)
 
     @property
     def run_length(self) -> float:
-        """The e-detector, the sum of evidence over every row a change could have begun at, at its highest.
+        """The highest value of the e-detector: evidence summed over all possible change
+        points.
 
-        Whoever alarms at c sees a false alarm once in c rows on average, or more seldom. It forgets a long calibrated past,
-        so it is the quicker one where alarms are dealt with and watching goes on.
+        An alarm whenever it reaches c gives on average at most one false alarm per c
+        rows. It forgets a long calibrated past, so it is quicker than the e-value where
+        alarms are handled and monitoring goes on.
         """
         return self.state.restart_peak
 
     def since(self, level: float = 0.05) -> Change | None:
-        """When did it go wrong? None while there is no alarm. The time is known to a block: at worst 1/64 of the rows."""
-        return likeliest_change(self.state, in_words) if self.alarm(level) else None
+        """When calibration was lost: the most likely change point, None without an alarm.
+
+        It is an estimate at the resolution of a block of rows, at worst 1/64 of them.
+
+        Parameters
+        ----------
+        level : float, default 0.05
+            False-alarm rate of the alarm, as in `alarm`.
+        """
+        return likeliest_change(self.state) if self.alarm(level) else None
 
     def course(self) -> Line:
-        """The e-value (y) after so many rows (x), at the ends of at most 128 blocks."""
+        """The e-value (y) by number of rows (x), at the ends of at most 128 blocks."""
         rows = np.concatenate([[0], np.cumsum(self.state.block_rows)])
         return Line(rows.astype(np.float64), np.concatenate([[1.0], self.state.block_values]))
 
     def plot(self, ax: Any = None, *, level: float = 0.05) -> Any:
-        """Draw the evidence over time, the line of alarm, and since when it may have gone wrong (needs matplotlib)."""
+        """Plot the e-value over the rows, the alarm line and the change (needs matplotlib).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        level : float, default 0.05
+            False-alarm rate of the alarm line.
+        """
         from calibrant.plot.evidence import evidence
 
         return evidence(self, ax=ax, level=level)
 
     def direction(self) -> str:
-        """What is wrong, in words, as the winning bet has it; says nothing about whether it is more than chance."""
+        """The winning bet in words: how predictions are off, whether or not it is
+        significant."""
         if not self.n:
             return "nothing seen yet"
         return in_words(int(np.argmax(self.state.sums + np.log(WEIGHTS))), self.state.view)
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What a reader of the evidence should know."""
-        found = []
+        """Warnings about the data."""
+        warnings = []
         if self.state.contradicted:
-            found.append(f"{self.state.contradicted} predictions of 0 or 1 did not come true")
+            warnings.append(f"{self.state.contradicted} predictions of 0 or 1 did not come true")
         if self.state.grouped:
-            found.append("rows of a group are taken as independent: watch one row a group if they depend on each other")
-        return tuple(found)
+            warnings.append(
+                "rows of a group are taken as independent: monitor one row per group if they depend on each other"
+            )
+        return tuple(warnings)
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The state as JSON."""
+        """The state as JSON.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Spaces per level of nesting; one line by default.
+        """
         return self.state.to_json(indent=indent)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The monitor whose state this is."""
+        """The monitor saved by `to_json`.
+
+        Parameters
+        ----------
+        text : str
+            What `to_json` returned.
+        """
         return cls(state=MonitorState.from_json(text))
 
     def __repr__(self) -> str:
         found = self.since()
         words = "no alarm" if found is None else f"alarm, {found!r}"
-        told = "".join(f"; {caution}" for caution in self.cautions)
-        return f"Monitor({self.n:,} rows, e = {_short(self.e_value)}, p = {number(self.p_value)}: {words}{told})"
-
-
-def _short(value: float) -> str:
-    """A number that may be huge."""
-    return number(value) if value < HUGE else f"{value:.2g}"
+        e = number(self.e_value) if self.e_value < HUGE else f"{self.e_value:.2g}"
+        text = f"{self.n:,} rows, e = {e}, p = {number(self.p_value)}: {words}"
+        return f"Monitor({'; '.join([text, *self.cautions])})"

@@ -8,23 +8,23 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.compiled import compiled
 from calibrant.kernels.draws.betting import CAP, place_bets, start_tail
-from calibrant.monitor.alternatives import GRID, N_BETS, N_LOCAL, N_OVERALL, N_REGIONS, WEIGHTS, bets_on
+from calibrant.monitor.alternatives import GRID, N_BETS, N_LOCAL, N_OVERALL, N_REGIONS, WEIGHTS, bets_on, in_words
 from calibrant.predictions import Event
 from calibrant.problems import InputError
 from calibrant.results import Record, kind
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 CHUNK = 4096
-"""Rows whose ratios are held at a time."""
+"""Rows whose ratios are in memory at a time."""
 COMPILE_FROM = 10_000
-"""Rows of an update from which the loop is compiled: below, Python takes less than loading the compiled one."""
+"""Rows of an update above which the loop is compiled: below, plain Python takes less
+time than loading compiled code."""
 MOST_BLOCKS = 128
-"""Blocks of rows kept, to tell when a change began; when there are more, neighbours are joined."""
+"""Blocks of rows in a state, to locate a change; when there are more, neighbours are
+joined."""
 PRODUCT_SHARE = 0.25
-"""Share of the stake on all regions going wrong at once, each in its own way."""
+"""Share of the stake on all regions being off at once, each in its own direction."""
 
 
 def _zeros() -> Floats:
@@ -34,24 +34,25 @@ def _zeros() -> Floats:
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class MonitorState(Record):
-    """Evidence so far. All arrays have one entry a bet; blocks are runs of rows in the order they came."""
+    """Evidence so far. Arrays have one entry per bet; blocks are runs of rows in the
+    order they came."""
 
     whole: ClassVar[bool] = True
 
     view: str = "auto"
     grid: int = GRID
     n: int = 0
-    wealth: NDArray[np.float64] = field(default_factory=_zeros)
-    """of bets that begin at some row, the prior of the beginning in it"""
-    restarted: NDArray[np.float64] = field(default_factory=_zeros)
-    """Σ over all rows a bet could begin at"""
-    block_sums: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, N_BETS)))
+    wealth: Floats = field(default_factory=_zeros)
+    """of bets that start at some row, weighted by the prior of the start"""
+    restarted: Floats = field(default_factory=_zeros)
+    """Σ over all rows a bet could start at"""
+    block_sums: Floats = field(default_factory=lambda: np.zeros((0, N_BETS)))
     """(B, bets): Σ of log-ratios"""
     block_rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    block_values: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    block_values: Floats = field(default_factory=lambda: np.zeros(0))
     """e-value at the end of each block"""
     block_marks: tuple[Any, ...] = ()
-    """what the caller said of the time of each block's first row"""
+    """the `mark` of each block's first row"""
     width: int = 1
     """rows of a full block"""
     peak: float = 1.0
@@ -88,15 +89,15 @@ class MonitorState(Record):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Change(Record):
-    """When calibration was lost, as far as the data tell."""
+    """When calibration was lost: an estimate."""
 
     row: int
-    """rows before the change; blocks of rows are not looked into"""
+    """rows before the change, at the start of a block"""
     earliest: int
     latest: int
-    """starts in between explain the data nearly as well"""
+    """change points between these explain the data nearly as well"""
     mark: Any
-    """what the caller said of the time of that row"""
+    """the `mark` given with that row"""
     log_ratio: float
     """how much better a change there explains the data than calibration, in nats"""
     direction: str
@@ -107,13 +108,14 @@ class Change(Record):
 
 
 def evidence(n: Any, mixed: Any, product: Any) -> Any:
-    """The e-value: the mixture over bets and beginnings, not having begun among them, and the product over regions."""
+    """The e-value: a mixture over bets and their starts (not started yet included) and
+    the product over regions."""
     return (1 - PRODUCT_SHARE) * (start_tail(n) + mixed) + PRODUCT_SHARE * product
 
 
 def updated(state: MonitorState, event: Event, mark: Any, grouped: int = 0) -> MonitorState:
     """The state after some more rows."""
-    run: Any = place_bets if event.n >= COMPILE_FROM else _plain(place_bets)
+    run = place_bets if event.n >= COMPILE_FROM else place_bets.plain
     wealth, restarted = state.wealth.copy(), state.restarted.copy()
     single = np.exp(np.minimum(state.sums, np.log(CAP)))[N_OVERALL:].reshape(N_REGIONS, N_LOCAL)
     product = _products(state.sums)
@@ -126,7 +128,7 @@ def updated(state: MonitorState, event: Event, mark: Any, grouped: int = 0) -> M
         after = n + np.arange(1, part.n + 1)
         starts = start_tail(after - 1) - start_tail(after)
         path = np.empty((part.n, 3))
-        with np.errstate(over="ignore"):  # wealth beyond the largest number is held at the cap
+        with np.errstate(over="ignore"):  # wealth beyond the largest number is set to the cap
             run(np.exp(logs), starts, WEIGHTS, regions, wealth, restarted, single, product, path)
         values = evidence(after, path[:, 0], path[:, 2])
         best = int(np.argmax(values))
@@ -137,24 +139,20 @@ def updated(state: MonitorState, event: Event, mark: Any, grouped: int = 0) -> M
     contradicted = int(
         (((event.probs == 0) & (event.outcomes > 0)) | ((event.probs == 1) & (event.outcomes < 1))).sum()
     )
-    told = state.contradicted + contradicted, state.grouped + grouped
-    return MonitorState(event.name, GRID, n, wealth, restarted, *blocks.kept(), *peak, restart_peak, *told)
-
-
-def _plain(kernel: compiled) -> Any:
-    return kernel.plain
+    warned = state.contradicted + contradicted, state.grouped + grouped
+    return MonitorState(event.name, GRID, n, wealth, restarted, *blocks.kept(), *peak, restart_peak, *warned)
 
 
 def _products(sums: Floats) -> Floats:
     """The mean over each region's bets, and last their product."""
     single = np.exp(np.minimum(sums[..., N_OVERALL:], np.log(CAP))).reshape(*sums.shape[:-1], N_REGIONS, N_LOCAL)
     means = 0.5 + 0.5 * single.mean(axis=-1)
-    whole = np.exp(np.minimum(np.log(means).sum(axis=-1, keepdims=True), np.log(CAP)))
-    return np.concatenate([means, whole], axis=-1)
+    product = np.exp(np.minimum(np.log(means).sum(axis=-1, keepdims=True), np.log(CAP)))
+    return np.concatenate([means, product], axis=-1)
 
 
 class _Blocks:
-    """Blocks that take up rows; pairs are joined when there are too many."""
+    """Blocks that rows are added to; pairs are joined when there are too many."""
 
     def __init__(self, state: MonitorState) -> None:
         self.sums = [*state.block_sums.copy()]
@@ -163,10 +161,11 @@ class _Blocks:
         self.width = state.width
 
     def add(self, logs: Floats, values: Floats, mark: Any) -> None:
-        """Fill the last block, then begin new ones; `values` is the evidence after each row."""
-        while len(self.rows) - (self._room() - len(logs)) // self.width > MOST_BLOCKS:
+        """Fill the last block, then start new ones; `values` is the evidence after each
+        row."""
+        while len(self.rows) - (self._free() - len(logs)) // self.width > MOST_BLOCKS:
             self.join()
-        head = min(self._room(), len(logs))
+        head = min(self._free(), len(logs))
         if head:
             self.sums[-1] = self.sums[-1] + logs[:head].sum(axis=0)
             self.rows[-1] += head
@@ -178,7 +177,8 @@ class _Blocks:
             self.values += values[np.append(starts[1:], len(logs)) - 1].tolist()
             self.marks += [mark] * len(starts)
 
-    def _room(self) -> int:
+    def _free(self) -> int:
+        """Rows that the last block can still take."""
         return max(self.width - self.rows[-1], 0) if self.rows else 0
 
     def join(self) -> None:
@@ -196,7 +196,7 @@ class _Blocks:
 
 
 def merged(first: MonitorState, then: MonitorState, beside: bool) -> MonitorState:
-    """Both parts together: `then` came after `first`, or ran beside it."""
+    """Both parts: `then` came after `first`, or ran at the same time (`beside`)."""
     if first.grid != then.grid:
         raise InputError("other", "must bet on the same alternatives", "it was made by another version")
     if first.n and then.n and first.view != then.view:
@@ -210,10 +210,9 @@ def _one_after_another(first: MonitorState, then: MonitorState) -> MonitorState:
     n = first.n + then.n
     courses = np.cumsum(then.block_sums, axis=0)
     with np.errstate(over="ignore"):
-        grown = np.minimum(
-            first.wealth * np.exp(courses), CAP
-        )  # (B, bets): those that had begun, at the ends of later blocks
-        last = float(start_tail(n - 1) - start_tail(n))  # the least prior that a later row begins with
+        # (B, bets): wealth of the bets started in the first part, at the ends of later blocks
+        grown = np.minimum(first.wealth * np.exp(courses), CAP)
+        last = float(start_tail(n - 1) - start_tail(n))  # the smallest prior of a start in the later part
         wealth = np.minimum(grown[-1] + last * then.restarted, CAP)
         restarted = np.minimum(first.restarted * np.exp(courses[-1]) + then.restarted, CAP)
     ends = first.n + np.cumsum(then.block_rows)
@@ -231,39 +230,41 @@ def _one_after_another(first: MonitorState, then: MonitorState) -> MonitorState:
     blocks.width = max(first.width, then.width)
     while len(blocks.rows) > MOST_BLOCKS:
         blocks.join()
-    told = first.contradicted + then.contradicted, first.grouped + then.grouped
-    return MonitorState(first.view, GRID, n, wealth, restarted, *blocks.kept(), *peak, restart_peak, *told)
+    warned = first.contradicted + then.contradicted, first.grouped + then.grouped
+    return MonitorState(first.view, GRID, n, wealth, restarted, *blocks.kept(), *peak, restart_peak, *warned)
 
 
 def _side_by_side(first: MonitorState, then: MonitorState) -> MonitorState:
-    """Only bets that began with the first row have a meaning for both; there is one block."""
+    """Only bets started at the first row have a meaning for both; there is one block."""
     n, sums = first.n + then.n, first.sums + then.sums
     grown = np.exp(np.minimum(sums, np.log(CAP)))
     wealth = float(start_tail(0) - start_tail(1)) * grown
     now = float(evidence(n, float(WEIGHTS @ wealth), float(_products(sums)[-1])))
     block = sums[None], np.array([n]), np.array([now]), (None,), max(first.width, then.width, n)
-    told = first.contradicted + then.contradicted, first.grouped + then.grouped
-    return MonitorState(first.view, GRID, n, wealth, grown, *block, max(now, 1.0), n, float(WEIGHTS @ grown), *told)
+    warned = first.contradicted + then.contradicted, first.grouped + then.grouped
+    return MonitorState(first.view, GRID, n, wealth, grown, *block, max(now, 1.0), n, float(WEIGHTS @ grown), *warned)
 
 
 NEAR = 3.0
-"""Beginnings whose log-ratio is within this of the best are not told apart from it."""
+"""Change points whose log-ratio is within this of the best are reported as possible
+too."""
 
 
-def likeliest_change(state: MonitorState, words: Any) -> Change:
-    """The beginning and the bet that explain the data best, among the beginnings of blocks."""
+def likeliest_change(state: MonitorState) -> Change:
+    """The change point and the bet that explain the data best, among the starts of
+    blocks."""
     later = np.cumsum(state.block_sums[::-1], axis=0)[::-1] + np.log(WEIGHTS)
     best = later.max(axis=1)
-    begin = int(np.argmax(best))
+    start = int(np.argmax(best))
     befores = np.concatenate([[0], np.cumsum(state.block_rows)])
-    near = np.flatnonzero(best >= best[begin] - NEAR)
+    near = np.flatnonzero(best >= best[start] - NEAR)
     latest = int(befores[near[-1] + 1]) - 1
-    bet = int(np.argmax(later[begin]))
+    bet = int(np.argmax(later[start]))
     return Change(
-        int(befores[begin]),
+        int(befores[start]),
         int(befores[near[0]]),
         latest,
-        state.block_marks[begin],
-        float(best[begin] - np.log(WEIGHTS[bet])),
-        words(bet, state.view),
+        state.block_marks[start],
+        float(best[start] - np.log(WEIGHTS[bet])),
+        in_words(bet, state.view),
     )

@@ -1,7 +1,9 @@
-"""Bets against calibration, row by row: likelihood ratios of fixed alternatives, and the wealth of those who bet on them.
+"""Bets against calibration, row by row: likelihood ratios of fixed alternatives, and
+the wealth of bets on them.
 
-An alternative says q = σ(shift + slope·z) where the model says p = σ(z). Its ratio for a row is y·q/p + (1 − y)·(1 − q)/(1 − p), which is
-1 on average if p is right, whatever came before.
+An alternative predicts q = σ(shift + slope·z) where the model predicts p = σ(z). Its
+ratio for a row is y·q/p + (1 − y)·(1 − q)/(1 − p), which is 1 in expectation if p is
+right, whatever came before.
 """
 
 from __future__ import annotations
@@ -9,44 +11,44 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
 from calibrant.kernels.logits import log_odds
-
-Floats = NDArray[np.float64]
+from calibrant.types import Array, Floats
 
 CAP = 1e300
-"""Wealth is held here: less than is due, which is always allowed."""
+"""Wealth is cut off here: less than is due, which keeps every guarantee."""
 
 
-def log_ratios(probs: NDArray[Any], outcomes: NDArray[Any], shifts: Floats, slopes: Floats) -> Floats:
+def log_ratios(probs: Array, outcomes: Array, shifts: Floats, slopes: Floats) -> Floats:
     """(n, J): log-ratio of each row under each alternative.
 
-    A prediction of exactly 0 or 1 that comes true has no ratio but 1. One that does not is read as one rounding unit away: under
-    calibration it cannot happen, so any ratio is allowed.
+    The ratio of a prediction of exactly 0 or 1 that comes true is 1. One that does not
+    is read as one rounding unit away: under calibration it cannot happen, so any ratio
+    is allowed.
     """
     unit = float(np.finfo(probs.dtype).eps)
     p, y = probs.astype(np.float64), outcomes.astype(np.float64)
     z = log_odds(np.where((p == 0) | (p == 1), np.clip(p, unit, 1 - unit), p))[:, None]
-    told = shifts + slopes * z
+    other = shifts + slopes * z
     if outcomes.dtype.kind == "f":
         with np.errstate(divide="ignore"):
             yes, no = np.log(y)[:, None], np.log1p(-y)[:, None]
-        found = np.logaddexp(yes + _one_sided(z, told, 1.0), no + _one_sided(z, told, -1.0))
+        logs = np.logaddexp(yes + _one_sided(z, other, 1.0), no + _one_sided(z, other, -1.0))
     else:
-        found = _one_sided(z, told, (2 * y - 1)[:, None])
-    found[p == y] = 0.0
-    return found
+        logs = _one_sided(z, other, (2 * y - 1)[:, None])
+    logs[p == y] = 0.0
+    return logs
 
 
-def _one_sided(z: Floats, told: Floats, sign: Any) -> Floats:
-    """ln σ(±told) − ln σ(±z)."""
-    return np.logaddexp(0.0, -sign * z) - np.logaddexp(0.0, -sign * told)
+def _one_sided(z: Floats, other: Floats, sign: Any) -> Floats:
+    """ln σ(±other) − ln σ(±z)."""
+    return np.logaddexp(0.0, -sign * z) - np.logaddexp(0.0, -sign * other)
 
 
 def start_tail(n: Any) -> Any:
-    """Prior probability that the change comes after row n: 1/(1 + log₂(1 + n)), so that late changes keep a fair share."""
+    """Prior probability that the change comes after row n: 1/(1 + log₂(1 + n)), slow
+    enough to leave late changes a fair share."""
     return 1.0 / (1.0 + np.log2(1.0 + n))
 
 
@@ -62,12 +64,14 @@ def place_bets(
     product: Any,
     path: Any,
 ) -> None:
-    """Let rows pass one by one; `wealth`, `restarted`, `single` and `product` are changed in place.
+    """Place the bets row by row; `wealth`, `restarted`, `single` and `product` are
+    changed in place.
 
-    wealth_j ← (wealth_j + starts_t)·ratio_j: a share of the prior joins at every row. restarted_j ← (restarted_j + 1)·ratio_j: the
-    sum over all rows the bet could have begun at. `single` (R, K) bets from the first row on in each region alone; `product` holds the
-    mean over each region's bets, half of it not betting, and last their product. path[t] = (Σ weights·wealth, Σ weights·restarted,
-    product).
+    wealth_j ← (wealth_j + starts_t)·ratio_j: a share of the prior joins at every row.
+    restarted_j ← (restarted_j + 1)·ratio_j: the sum over all rows the bet could have
+    started at. `single` (R, K) bets from the first row on in each region alone;
+    `product` holds the mean over each region's bets, half of it not betting, and last
+    their product. path[t] = (Σ weights·wealth, Σ weights·restarted, product).
     """
     n_regions, n_local = single.shape
     first = len(weights) - n_regions * n_local

@@ -1,7 +1,8 @@
-"""The law of a binned error, Σ_b n_b/n · |k_b/n_b − p̄_b|^α with k_b binomial: three cumulants, and a gamma distribution by them.
+"""The law of a binned error, Σ_b n_b/n · |k_b/n_b − p̄_b|^α with k_b binomial: three
+cumulants, and a gamma distribution by them.
 
-Cumulants of independent bins add up. Those of a bin are sums over the counts within nine standard deviations: all of them, or
-every second, third … where there are many.
+Cumulants of independent bins add up. Those of one bin are sums over the counts within
+nine standard deviations: all of them, or every second, third … where there are many.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 MOST_COUNTS = 64
-"""Counts a bin is summed over, at most about."""
+"""Number of counts that the sum of one bin takes, at most about."""
 
 FAR, MORE = 9.0, 12.0
-"""Counts farther from the mean than nine standard deviations and twelve do not occur."""
+"""Counts farther from the mean than nine standard deviations plus twelve do not occur:
+their probability is below 1e-15."""
 
 LEAST_VARIANCE = 1e-200
-"""Below this all is at one point; its powers would vanish."""
+"""Below this the law is a point; powers of the variance would underflow."""
 
 NEARLY_NORMAL = 1e-3
 """Skewness below which the normal distribution is as good."""
@@ -50,18 +51,18 @@ class Law:
         return float(gammainc(shape, x) if skewness > 0 else gammaincc(shape, x))
 
     def plus(self, variance: float, third: float) -> Law:
-        """With something independent of mean 0 added."""
+        """The law of the sum with an independent variable of mean 0."""
         return Law(self.mean, self.variance + variance, self.third + third)
 
 
 def binned_law(n: Floats, mean_prob: Floats, rate: Floats, norm: int) -> Law:
-    """Of the error over bins with so many rows, mean predictions and true rates."""
+    """The law of the error over bins with n rows, mean predictions and true rates."""
     from scipy.special import gammaln, xlog1py, xlogy
 
     share = n / n.sum()
     trials, rate = np.maximum(np.round(n), 1), np.clip(rate, 0, 1)
-    centre, reach = trials * rate, FAR * np.sqrt(trials * rate * (1 - rate)) + MORE
-    first, last = np.maximum(np.floor(centre - reach), 0), np.minimum(np.ceil(centre + reach), trials)
+    centre, width = trials * rate, FAR * np.sqrt(trials * rate * (1 - rate)) + MORE
+    first, last = np.maximum(np.floor(centre - width), 0), np.minimum(np.ceil(centre + width), trials)
     step = np.ceil((last - first + 1) / MOST_COUNTS)
     most = int(((last - first) // step).max()) + 1
     k = first[:, None] + step[:, None] * np.arange(most)

@@ -1,14 +1,15 @@
-"""How many of several independent events happen, each with its own probability: exact tails."""
+"""The number of independent events that occur, each with its own probability (Poisson
+binomial): exact tails."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 DIRECT = 1 << 10
-"""Lengths up to which distributions are added term by term, with full relative precision; longer ones by Fourier transform, to 1e-15."""
+"""Lengths up to which distributions are added term by term, with full relative
+precision; longer ones by Fourier transform, to 1e-15."""
 
 
 ROUNDING = 1e-9
@@ -16,13 +17,14 @@ ROUNDING = 1e-9
 
 
 def hit_law(probs: Floats) -> Floats:
-    """P(k events happen), k = 0 … n: a binomial law for each distinct probability, added up pair by pair."""
+    """P(k events occur), k = 0 … n: one binomial law per distinct probability,
+    convolved pair by pair."""
     values, counts = np.unique(probs, return_counts=True)
     return added_laws([_binomial(float(p), int(n)) for p, n in zip(values, counts, strict=True)])
 
 
 def added_laws(laws: list[Floats]) -> Floats:
-    """The law of a sum of independent counts; what a law lacks of 1 stays lacking."""
+    """The law of a sum of independent counts; total masses below 1 multiply."""
     while len(laws) > 1:
         pairs = [_added(a, b) for a, b in zip(laws[::2], laws[1::2], strict=False)]
         laws = pairs + laws[len(laws) // 2 * 2 :]
@@ -30,7 +32,8 @@ def added_laws(laws: list[Floats]) -> Floats:
 
 
 def two_sided(law: Floats) -> tuple[Floats, Floats]:
-    """For each count, how often does one come whose smaller tail is as small, and how often one whose tail is the same?
+    """For each count: the probability of a smaller tail that is as small, and of one
+    that is the same.
 
     The first is Blaker's p-value, exact and never above twice the tail.
     """

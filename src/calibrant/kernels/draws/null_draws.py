@@ -1,11 +1,13 @@
-"""Errors that a calibrated model would have made: labels drawn anew from the predictions, many times over.
+"""Null draws: the errors of a calibrated model, with labels drawn from its predictions,
+many times over.
 
-Rows are held as atoms, in order of their prediction: `count` draws of a row that weighs `unit` and says `p`. The error of an atom is
-unit·(count·p − hits). A draw is number i of a stream that the seed of its replicate names (SplitMix64: a counter, mixed), so it
-depends on nothing else: neither on the number of cores nor on how replicates are dealt out to them.
+Rows are held as atoms, in order of their prediction: `count` rows of weight `unit` and
+prediction `p`. The error of an atom is unit·(count·p − hits). A draw is number i of the
+stream given by the seed of its replicate (SplitMix64: a hashed counter), so it depends
+neither on the number of cores nor on how replicates are shared among them.
 
-Uniform numbers have 63 bits. An atom of one row is hit if its number lies below p·2⁶³; one of several rows looks its number up in
-the table of its binomial distribution.
+Uniform numbers have 63 bits. An atom of one row is hit if its number lies below p·2⁶³;
+that of several rows is looked up in the table of the atom's binomial distribution.
 """
 
 from __future__ import annotations
@@ -17,53 +19,69 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
+from calibrant.kernels.rows.bisection import first_above
 from calibrant.problems import InputError
+from calibrant.types import Floats, Indices
 
-Floats = NDArray[np.float64]
 Seeds = NDArray[np.uint64]
 
 STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 """Constants of SplitMix64 (Steele, Lea, Flood 2014)."""
 
+ONE = np.uint64(1)
 HALF = 2.0**63
+"""Probabilities are compared with 63 bits, so that 1 is a number too."""
 FAR = 12.0, 50.0
-"""Standard deviations, and hits, beyond which a binomial table ends: less than 10⁻³⁰ lies outside (Bernstein)."""
+"""Standard deviations, and hits, beyond which a binomial table ends: less than 10⁻³⁰
+lies outside (Bernstein)."""
 
 
 MOST_THRESHOLDS, AT_ONCE = 50_000_000, 1_000_000
-"""Of all tables together, 400 MB; and of those made at a time, more if a single one is longer."""
+"""Largest size of all tables (400 MB), and of those made at a time unless a single one
+is longer."""
 
 
-def mixed(state: Seeds) -> Seeds:
-    """The output of SplitMix64 at a state."""
+@compiled
+def mixed(state: Any) -> Any:
+    """The output of SplitMix64 at a state, or at each of many."""
     state = (state ^ (state >> np.uint64(30))) * FIRST
     state = (state ^ (state >> np.uint64(27))) * SECOND
     return state ^ (state >> np.uint64(31))
 
 
+@compiled
+def number(seed: Any, i: int) -> Any:
+    """Number i of the stream that the seed names, 64 bits."""
+    return mixed(seed + np.uint64(i + 1) * STEP)
+
+
 def replicate_seeds(seed: int, n: int) -> Seeds:
-    """One seed for each replicate."""
-    return mixed(mixed(np.full(n, seed, np.uint64)) + np.arange(1, n + 1, dtype=np.uint64) * STEP)
+    """One seed per replicate."""
+    start: Seeds = mixed.plain(np.full(n, seed, np.uint64)) + np.arange(1, n + 1, dtype=np.uint64) * STEP
+    seeds: Seeds = mixed.plain(start)
+    return seeds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
-    """Thresholds of every atom's hits: atom a has `lowest[a]` hits and one more for each of its thresholds that is reached."""
+    """Thresholds of every atom's hits: atom a has `lowest[a]` hits and one more for
+    each of its thresholds that is reached."""
 
-    starts: NDArray[np.intp]
+    starts: Indices
     """(A + 1,)"""
     lowest: Floats
     thresholds: NDArray[np.uint64]
 
 
 def binomial_tables(p: Floats, count: NDArray[np.int64]) -> Tables:
-    """P(hits ≤ k)·2⁶³ for the k that can happen; for a single row (1 − p)·2⁶³, so that every atom is read the same way."""
+    """P(hits ≤ k)·2⁶³ for the possible k; for a single row (1 − p)·2⁶³, so that all
+    atoms are read the same way."""
     if (count == 1).all():
         return Tables(np.arange(len(p) + 1, dtype=np.intp), np.zeros(len(p)), _scaled(1.0 - p))
     mean = count * p
-    reach = FAR[0] * np.sqrt(mean * (1 - p)) + FAR[1]
-    low = np.floor(np.maximum(mean - reach, 0)).astype(np.int64)
-    high = np.ceil(np.minimum(mean + reach, count)).astype(np.int64)
+    width = FAR[0] * np.sqrt(mean * (1 - p)) + FAR[1]
+    low = np.floor(np.maximum(mean - width, 0)).astype(np.int64)
+    high = np.ceil(np.minimum(mean + width, count)).astype(np.int64)
     sizes = high - low
     _check_size(count, sizes)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
@@ -88,7 +106,8 @@ def _thresholds(
 
 
 def _check_size(count: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
-    """A table grows with the root of its rows; weights that were never meant as numbers of rows would fill the memory."""
+    """A table grows with the root of its rows; weights that are no numbers of rows
+    could fill the memory."""
     needed = int(sizes.sum())
     if needed > MOST_THRESHOLDS:
         raise InputError(
@@ -105,86 +124,48 @@ def _scaled(share: Floats) -> NDArray[np.uint64]:
 
 @compiled
 def draw_single(p: Any, missed: Any, seeds: Any, errors: Any) -> None:
-    """errors[r, a] = p − hit, for atoms of one row that weighs 1; a row is hit if its number reaches `missed`."""
-    one, s1, s2, s3 = np.uint64(1), np.uint64(30), np.uint64(27), np.uint64(31)
+    """errors[r, a] = p − hit, for atoms of one row of weight 1; a row is hit if its
+    number reaches `missed`."""
     for r in range(len(seeds)):
-        state = seeds[r]
         for a in range(len(p)):
-            z = state + np.uint64(a + 1) * STEP
-            z = (z ^ (z >> s1)) * FIRST
-            z = (z ^ (z >> s2)) * SECOND
-            z = (z ^ (z >> s3)) >> one
-            errors[r, a] = p[a] - (1.0 if z >= missed[a] else 0.0)
+            errors[r, a] = p[a] - (1.0 if number(seeds[r], a) >> ONE >= missed[a] else 0.0)
 
 
 @compiled
 def draw_pooled(expected: Any, unit: Any, starts: Any, lowest: Any, thresholds: Any, seeds: Any, errors: Any) -> None:
-    """errors[r, a] = unit·(expected − hits), hits found in the atom's table by bisection."""
-    one, s1, s2, s3 = np.uint64(1), np.uint64(30), np.uint64(27), np.uint64(31)
+    """errors[r, a] = unit·(expected − hits), hits found in the atom's table by
+    bisection."""
     for r in range(len(seeds)):
-        state = seeds[r]
         for a in range(len(expected)):
-            z = state + np.uint64(a + 1) * STEP
-            z = (z ^ (z >> s1)) * FIRST
-            z = (z ^ (z >> s2)) * SECOND
-            z = (z ^ (z >> s3)) >> one
-            low, high = starts[a], starts[a + 1]
-            if high - low == 1:
+            z, low, high = number(seeds[r], a) >> ONE, starts[a], starts[a + 1]
+            if high - low == 1:  # one row, the most frequent atom: no branch that depends on chance
                 low += 1 if z >= thresholds[low] else 0
                 high = low
-            while low < high:
-                middle = (low + high) // 2
-                if z >= thresholds[middle]:
-                    low = middle + 1
-                else:
-                    high = middle
+            low = first_above(thresholds, low, high, z)
             errors[r, a] = unit[a] * (expected[a] - lowest[a] - np.float64(low - starts[a]))
 
 
 @compiled
 def draw_shared(p: Any, unit: Any, missed: Any, cluster: Any, seeds: Any, errors: Any) -> None:
-    """Rows of a cluster share one number: who says more is hit whenever one who says less is."""
-    one, s1, s2, s3 = np.uint64(1), np.uint64(30), np.uint64(27), np.uint64(31)
+    """Rows of a cluster share one number: a row is hit whenever one with a lower
+    prediction is."""
     for r in range(len(seeds)):
-        state = seeds[r]
         for a in range(len(p)):
-            z = state + np.uint64(cluster[a] + 1) * STEP
-            z = (z ^ (z >> s1)) * FIRST
-            z = (z ^ (z >> s2)) * SECOND
-            z = (z ^ (z >> s3)) >> one
-            errors[r, a] = unit[a] * (p[a] - (1.0 if z >= missed[a] else 0.0))
+            errors[r, a] = unit[a] * (p[a] - (1.0 if number(seeds[r], cluster[a]) >> ONE >= missed[a] else 0.0))
 
 
 @compiled
 def flip_signs(observed: Any, cluster: Any, seeds: Any, errors: Any) -> None:
-    """The observed errors, those of a cluster all kept or all turned round."""
-    one, s1, s2, s3 = np.uint64(1), np.uint64(30), np.uint64(27), np.uint64(31)
+    """The observed errors, with one random sign per cluster."""
     for r in range(len(seeds)):
-        state = seeds[r]
         for a in range(len(observed)):
-            z = state + np.uint64(cluster[a] + 1) * STEP
-            z = (z ^ (z >> s1)) * FIRST
-            z = (z ^ (z >> s2)) * SECOND
-            z = (z ^ (z >> s3)) & one
-            errors[r, a] = observed[a] if z == one else -observed[a]
+            errors[r, a] = observed[a] if number(seeds[r], cluster[a]) & ONE == ONE else -observed[a]
 
 
 @compiled
 def draw_classes(below: Any, seeds: Any, labels: Any) -> None:
-    """labels[r, i] from the whole vector: `below[i, k]` is 2⁶³ times the probability of the classes up to k, the last left out."""
-    one, s1, s2, s3 = np.uint64(1), np.uint64(30), np.uint64(27), np.uint64(31)
+    """labels[r, i] from row i: `below[i, k]` is 2⁶³ times the probability of the
+    classes up to k, the last left out."""
     for r in range(len(seeds)):
-        state = seeds[r]
         for i in range(len(below)):
-            z = state + np.uint64(i + 1) * STEP
-            z = (z ^ (z >> s1)) * FIRST
-            z = (z ^ (z >> s2)) * SECOND
-            z = (z ^ (z >> s3)) >> one
-            low, high = 0, below.shape[1]
-            while low < high:
-                middle = (low + high) // 2
-                if z >= below[i, middle]:
-                    low = middle + 1
-                else:
-                    high = middle
-            labels[r, i] = low
+            labels[r, i] = first_above(below[i], 0, below.shape[1], number(seeds[r], i) >> ONE)

@@ -1,6 +1,7 @@
-"""What tests need to know of errors in order of the predictions: sums between cuts, the course of the running sum, sums of pairs.
+"""Statistics of errors in order of the predictions: sums between cuts, extremes of the
+running sum, sums over pairs.
 
-All take a block of replicates, `(R, A)`, and fill one row a replicate.
+All take a block of replicates, `(R, A)`, and fill one row per replicate.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ def sums_between(errors: Any, cuts: Any, sums: Any) -> None:
         for b in range(len(cuts) - 1):
             start, stop = cuts[b], cuts[b + 1]
             even = start + (stop - start) // 4 * 4
-            t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0  # four sums do not wait for each other
+            t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0  # four independent sums overlap
             for a in range(start, even, 4):
                 t0 += errors[r, a]
                 t1 += errors[r, a + 1]
@@ -32,9 +33,11 @@ def sums_between(errors: Any, cuts: Any, sums: Any) -> None:
 
 @compiled
 def courses(errors: Any, gaps: Any, found: Any) -> None:
-    """found[r] = (highest, lowest, last, Σ gap·C, Σ gap·C²) of the running sum C, read only where the prediction rises.
+    """found[r] = (highest, lowest, last, Σ gap·C, Σ gap·C²) of the running sum C, read
+    only where the prediction rises.
 
-    `gaps` is the distance to the next prediction: 0 inside a tie. The end counts as a rise for the highest and the lowest.
+    `gaps` is the distance to the next prediction: 0 inside a tie. The end counts as a
+    rise for the highest and the lowest.
     """
     for r in range(len(errors)):
         total, high, low, first, second = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -51,7 +54,8 @@ def courses(errors: Any, gaps: Any, found: Any) -> None:
 
 @compiled
 def bridges(errors: Any, gaps: Any, time: Any, found: Any) -> None:
-    """found[r] = (last, largest |C − time·last|): the running sum C, tied down at both ends."""
+    """found[r] = (last, largest |C − time·last|): the running sum C, tied down at both
+    ends."""
     for r in range(len(errors)):
         last = 0.0
         for a in range(len(time)):
@@ -66,8 +70,8 @@ def bridges(errors: Any, gaps: Any, time: Any, found: Any) -> None:
 
 @compiled
 def pairs_between(errors: Any, constant: Any, factor: Any, cuts: Any, scale: Any, found: Any) -> None:
-    """found[r] = Σ_b ((Σ e)² − Σ (constant + factor·e))·scale_b: the products of different rows of a bin, if the second sum is
-    that of the rows' squares."""
+    """found[r] = Σ_b ((Σ e)² − Σ (constant + factor·e))·scale_b: the products of
+    different rows of a bin, if the second sum is that of the rows' squares."""
     for r in range(len(errors)):
         value = 0.0
         for b in range(len(cuts) - 1):
@@ -82,7 +86,8 @@ def pairs_between(errors: Any, constant: Any, factor: Any, cuts: Any, scale: Any
 
 @compiled
 def fading_pairs(errors: Any, fades: Any, found: Any) -> None:
-    """found[r] = Σ_ab e_a e_b κ(a, b), with κ the product of the fades between a and b: a Laplace kernel on sorted predictions."""
+    """found[r] = Σ_ab e_a e_b κ(a, b), with κ the product of the fades between a and b:
+    a Laplace kernel on sorted predictions."""
     for r in range(len(errors)):
         value, left = 0.0, 0.0
         for a in range(len(fades)):

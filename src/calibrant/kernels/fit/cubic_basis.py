@@ -1,22 +1,24 @@
 """Cubic splines over evenly spaced knots on [0, 1], by how they run out at the ends.
 
-A spline is given by its heights y at the knots and its second derivatives M there, and M is a linear function of y: within, it
-follows from continuity of the first derivative, M_(j−1) + 4M_j + M_(j+1) = 6(y_(j−1) − 2y_j + y_(j+1))/d²; at the ends,
-`natural` has M_0 = 0, `parabolic` M_0 = M_1, `cubic` M_0 = 2M_1 − M_2, and likewise at 1.
+A spline is given by its heights y at the knots and its second derivatives M there, and
+M is a linear function of y: within, it follows from continuity of the first derivative,
+M_(j−1) + 4M_j + M_(j+1) = 6(y_(j−1) − 2y_j + y_(j+1))/d²; at the ends, `natural` has
+M_0 = 0, `parabolic` M_0 = M_1, `cubic` M_0 = 2M_1 − M_2, and likewise at 1.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 RUN_OUT = {"natural": (1.0,), "parabolic": (1.0, -1.0), "cubic": (1.0, -2.0, 1.0)}
-"""Coefficients of M_0, M_1, … that must sum to 0; one knot more than these is the fewest that a spline can have."""
+"""Coefficients of M_0, M_1, … that must sum to 0; one knot more than these is the
+fewest that a spline can have."""
 
 SMOOTHER = 1e-12
-"""Weight of ΣM² in the fit: decides where the data do not reach, and moves other fits by less than 1e-9."""
+"""Weight of ΣM² in the fit: decides where there are no data, and moves other fits by
+less than 1e-9."""
 
 
 def bends(n_knots: int, ends: str) -> Floats:
@@ -44,7 +46,7 @@ def slopes_at(t: Floats, y: Floats, m: Floats) -> Floats:
     return (y[j + 1] - y[j]) / d + d / 6 * ((3 * u**2 - 1) * m[j + 1] - (3 * (1 - u) ** 2 - 1) * m[j])
 
 
-def _place(t: Floats, y: Floats) -> tuple[NDArray[np.intp], Floats, float]:
+def _place(t: Floats, y: Floats) -> tuple[Indices, Floats, float]:
     """Knot to the left, how far from it to the next, and the distance of knots."""
     pieces = len(y) - 1
     j = np.clip((t * pieces).astype(np.intp), 0, pieces - 1)
@@ -53,7 +55,8 @@ def _place(t: Floats, y: Floats) -> tuple[NDArray[np.intp], Floats, float]:
 
 
 def fit_spline(t: Floats, curve: Floats, weight: Floats, n_knots: int, ends: str) -> tuple[Floats, Floats]:
-    """(y, M) of the spline from 0 at t = 0 to the last height at t = 1 that is closest to the curve between."""
+    """(y, M) of the spline from 0 at t = 0 to the last height at t = 1 that is closest
+    to the curve between."""
     bent = bends(n_knots, ends)
     basis = heights_at(t, np.eye(n_knots), bent)
     y = np.zeros(n_knots)

@@ -1,23 +1,25 @@
-"""A path of calibration curves from "calibrated" through what the data show and beyond: c_t(p) = σ(logit p + t·d(p)).
+"""A path of calibration curves from "calibrated" through what the data show and beyond:
+c_t(p) = σ(logit p + t·d(p)).
 
-The direction d is the mean over a few smooth curves that the data support, found by logistic regression around the model's own
-log-odds: straight lines and bends, in the probability and in log-odds. Its length does not matter: the path goes all the way.
+The direction d is the mean over a few smooth curves that the data support, found by
+logistic regression around the model's own log-odds: straight lines and bends, in the
+probability and in log-odds. Its length does not matter: the path goes all the way.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant.kernels.fit.log_odds_process import laplace, rbf_root
-from calibrant.kernels.logits import log_odds, sigmoid
-
-Floats = NDArray[np.float64]
+from calibrant.kernels.fit.log_odds_process import posteriors_of, rbf_root, scaled_places, stacked_features
+from calibrant.kernels.logits import log_odds
+from calibrant.types import Floats
 
 LINES, BENDS = (0.1, 0.8), (0.2, 0.8)
-"""How far lines and bends may lie from "no change": little or much. No change itself has no direction, and is left out."""
+"""Prior scales of lines and bends around "no change": small and large. No change itself
+has no direction, and is left out."""
 
 LENGTHS_IN_P, LENGTHS_IN_Z = (0.1, 0.3), (2.0,)
+"""Lengths over which bends vary, in probability and in log-odds."""
 
 FARTHEST = 30.0
 """Log-odds beyond which a prediction is as good as certain."""
@@ -30,19 +32,16 @@ FLAT = 1e-9
 
 
 def direction(z: Floats, n: Floats, hits: Floats, rough: bool = False) -> Floats:
-    """d at cells with log-odds z (finite), rows n and hits, its largest size 1; all one where the data show nothing.
+    """d at cells with log-odds z (finite), rows n and hits, its largest size 1; all one
+    where the data show nothing.
 
     `rough` lets each cell go its own way too, if the data ask for it.
     """
-    line = np.stack([np.ones_like(z), z], axis=1)
-    places = [sigmoid(z) / length for length in LENGTHS_IN_P] + [z / length for length in LENGTHS_IN_Z]
-    priors = [np.stack([a * line for a in LINES])]
-    bends = [rbf_root(place, NEGLIGIBLE) for place in places] + ([np.eye(len(z))] if rough else [])
-    priors += [np.stack([np.hstack([a * line, q * bend]) for a in LINES for q in BENDS]) for bend in bends]
-    found = [laplace(features, z, n, hits) for features in priors]
-    mean, evidence = np.concatenate([f[0] for f in found]), np.concatenate([f[2] for f in found])
-    share = np.exp(evidence - evidence.max())
-    away: Floats = (share / share.sum()) @ mean - z
+    roots = [rbf_root(place, NEGLIGIBLE) for place in scaled_places(z, LENGTHS_IN_P, LENGTHS_IN_Z)]
+    roots += [np.eye(len(z))] if rough else []
+    found = posteriors_of(stacked_features(z, LINES, BENDS, roots), z, n, hits)
+    share = np.exp(found.evidence - found.evidence.max())
+    away: Floats = (share / share.sum()) @ found.mean - z
     largest = np.abs(away).max()
     return away / largest if largest > FLAT else np.ones_like(z)
 

@@ -1,7 +1,8 @@
-"""Temperature scaling: the loss and its slopes in β = 1/T, and the safeguarded Newton search for their zero.
+"""Temperature scaling: the loss and its slopes in β = 1/T, and the safeguarded Newton
+search for their zero.
 
-Loss L(β) = mean_i [ln Σ_j exp(β z_ij) − β z_iy], convex in β. With d_j = z_j − z_y and p = softmax(βz):
-L' = mean Σ_j p_j d_j and L'' = mean (Σ_j p_j d_j² − (Σ_j p_j d_j)²).
+Loss L(β) = mean_i [ln Σ_j exp(β z_ij) − β z_iy], convex in β. With d_j = z_j − z_y and
+p = softmax(βz): L' = mean Σ_j p_j d_j and L'' = mean (Σ_j p_j d_j² − (Σ_j p_j d_j)²).
 """
 
 from __future__ import annotations
@@ -13,29 +14,26 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.logits import row_blocks
 from calibrant.kernels.rows.blocks import added_over_blocks
+from calibrant.types import Array, Floats
 
 Slopes = Callable[[float], tuple[float, float, float]]
 
 
-def slopes(
-    logits: NDArray[Any], said: NDArray[np.float64], weights: NDArray[Any] | None, beta: float
-) -> tuple[float, float, float]:
-    """L, L' and L'' at β; `said` is z_y, the logit of what happened. Entries are in the logits' precision, sums in float64."""
+def slopes(logits: Array, label_logits: Floats, weights: Array | None, beta: float) -> tuple[float, float, float]:
+    """L, L' and L'' at β; `label_logits` is z_y. Entries are in the logits' precision,
+    sums in float64."""
     n, k = logits.shape
-    part = partial(_block_slopes, logits, said, weights, logits.dtype.type(beta))
+    part = partial(_block_slopes, logits, label_logits, weights, logits.dtype.type(beta))
     sums = added_over_blocks(n, part, max(1, (1 << 20) // k))
     count = float(n) if weights is None else float(weights.sum())
     loss, first, second = sums / count
     return float(loss), float(first), float(second)
 
 
-def _block_slopes(
-    logits: NDArray[Any], said: NDArray[np.float64], weights: NDArray[Any] | None, beta: Any, rows: slice
-) -> NDArray[np.float64]:
+def _block_slopes(logits: Array, label_logits: Floats, weights: Array | None, beta: Any, rows: slice) -> Floats:
     total = np.zeros(3)
     for inner in row_blocks(rows.stop - rows.start, logits.shape[1]):
         at = slice(rows.start + inner.start, rows.start + inner.stop)
@@ -47,7 +45,7 @@ def _block_slopes(
         mean = np.einsum("ij,ij->i", share, below).astype(np.float64) / size
         share *= below
         square = np.einsum("ij,ij->i", share, below).astype(np.float64) / size
-        gap = said[at] - top[:, 0]
+        gap = label_logits[at] - top[:, 0]
         each = np.stack([np.log(size) - float(beta) * gap, mean - gap, square - mean**2])
         total += each.sum(axis=1) if weights is None else (each * weights[at]).sum(axis=1)
     return total
@@ -61,21 +59,26 @@ class Found:
     loss: float
     converged: bool
     at_bound: int
-    """−1 or 1 when the loss still falls beyond the lower or upper bound of β, 0 inside, 2 when β does not matter"""
+    """−1 or 1 when the loss still falls beyond the lower or upper bound of β, 0 inside,
+    2 when β does not matter"""
     passes: int
 
 
 MOST_PASSES = 80
+"""Enough for bisection alone to halve any bracket down to rounding."""
 LONGEST_STEP = 4.0
+"""In ln β: far from the optimum the curvature vanishes, and a Newton step overshoots."""
 PATIENCE = 8
-"""Passes after which a search that has seen the loss fall all the way up looks at the bound itself: on separable data
-Newton creeps towards an optimum at infinity."""
+"""Passes after which a search along which the loss has always fallen tries the bound
+itself: on separable data Newton creeps towards an optimum at infinity."""
 
 
 def search(at: Slopes, start: float, low: float, high: float, tolerance: float) -> Found:
-    """The zero of L' between two bounds of ln β: Newton steps in ln β, bisection where Newton leaves the bracket.
+    """The zero of L' between two bounds of ln β: Newton steps in ln β, bisection where
+    Newton leaves the bracket.
 
-    A step of size `tolerance` leaves an error of about its square, so the search ends after it without a last look.
+    A step of size `tolerance` leaves an error of about its square, so the search ends
+    after it without another evaluation.
     """
     left, right = -math.inf, math.inf  # L' was seen negative at left, positive at right
     v = min(max(start, low), high)

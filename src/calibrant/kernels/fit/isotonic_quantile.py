@@ -1,21 +1,23 @@
-"""Isotonic quantile regression: the rising function whose pinball score on the data is least."""
+"""Isotonic quantile regression: the rising function whose pinball score on the data is
+least."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 ROUNDING = 1e-12
-"""A share this close to the level reaches it."""
+"""A share this close to the level counts as equal."""
 
 
 def isotonic_quantile(x: Floats, y: Floats, w: Floats, level: float) -> Floats:
-    """The fitted quantile of each row: rising in x, equal where x is equal; the lowest of those that fit best.
+    """The fitted quantile of each row: rising in x, equal where x is equal; the lowest
+    of those that fit best.
 
-    It stays at or below t where the falling fit of the shares of y ≤ t stays at or above the level. So values are halved, and
-    rows cut in two, until one value is left for each part: log n passes of isotonic regression.
+    It stays at or below t where the falling fit of the shares of y ≤ t stays at or
+    above the level. So values are halved, and rows cut in two, until one value is left
+    for each part: log n passes of isotonic regression.
     """
     from scipy.optimize import isotonic_regression
 

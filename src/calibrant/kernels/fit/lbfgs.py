@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant.kernels.blas import calm
+from calibrant.kernels.blas import one_blas_thread
+from calibrant.types import Floats
 
-Floats = NDArray[np.float64]
 Smooth = Callable[[Floats], tuple[float, Floats]]
 """A value and its slopes."""
 
@@ -32,16 +31,18 @@ class Least:
 def least(
     function: Smooth, start: Floats, lower: Floats | None = None, *, slope: float = 1e-11, gain: float = 0.0
 ) -> Least:
-    """The search from one start, above lower bounds where given; it never ends above where it began.
+    """The search from one start, above lower bounds where given; it never ends above
+    where it began.
 
-    It ends when every slope is below `slope`, or when a step gains less than the share `gain` of the value.
+    It ends when every slope is below `slope`, or when a step gains less than the share
+    `gain` of the value.
     """
     from scipy.optimize import Bounds, minimize
 
     search: Any = minimize
     floor = np.full(start.size, -np.inf) if lower is None else lower
     options = OPTIONS | {"gtol": slope, "ftol": gain}
-    with calm(start.size):
+    with one_blas_thread(start.size):
         found = search(function, start, jac=True, method="L-BFGS-B", bounds=Bounds(floor), options=options)
     free = np.where((found.x <= floor) & (found.jac > 0), 0.0, found.jac)
     level = np.abs(free).max() < LEVEL * max(1.0, abs(float(found.fun)))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +19,15 @@ class MixtureFit:
 
 
 MOST_ROUNDS = 200
+"""Newton steps at most."""
 
 
 def fit_mixture(chances: Floats, weight: Floats) -> MixtureFit:
-    """Minimise −Σ w ln(chances @ u) over u ≥ 0, Σu = 1: Newton steps on the face that the last step left.
+    """Minimise −Σ w ln(chances @ u) over u ≥ 0, Σu = 1: Newton steps on the face that
+    the last step left.
 
-    The loss is convex; a weight that wants to be negative is held at 0 until its slope asks for it again.
+    The loss is convex; a weight that would become negative is held at 0 until its slope
+    is negative again.
     """
     w = weight / weight.sum()
     m = chances.shape[1]
@@ -37,7 +39,7 @@ def fit_mixture(chances: Floats, weight: Floats) -> MixtureFit:
         curvature = (ratio.T * w) @ ratio
         step = _step(u, slope, curvature)
         size = 1.0
-        while size > 1e-12:
+        while size > 1e-12:  # halve until the loss falls
             trial = u + size * step
             value = _loss(chances, w, trial)
             if value <= loss + 1e-16:
@@ -66,9 +68,9 @@ def _step(u: Floats, slope: Floats, curvature: Floats) -> Floats:
             break
         free &= ~stuck
     shrinking = step < 0
-    reach = np.min(u[shrinking] / -step[shrinking], initial=np.inf)
-    if reach < 1:
-        step *= reach
+    longest = np.min(u[shrinking] / -step[shrinking], initial=np.inf)
+    if longest < 1:
+        step *= longest
         step[shrinking & (u + step < 1e-15)] = -u[shrinking & (u + step < 1e-15)]
     return step
 

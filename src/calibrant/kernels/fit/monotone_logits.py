@@ -1,7 +1,9 @@
-"""Functions of a row of log-probabilities that keep the order of its entries, and their log loss.
+"""Functions of a row of log-probabilities that keep the order of its entries, and their
+log loss.
 
-A row is sorted, largest first: s_1 ≥ … ≥ s_K, with gaps d_j = s_j − s_(j+1). The new row, its top at 0, is
-z_j = f(s_j) − f(s_1) − Σ_(i<j) m_i d_i, where f rises and every m_i is positive:
+A row is sorted, largest first: s_1 ≥ … ≥ s_K, with gaps d_j = s_j − s_(j+1). The new
+row, its top at 0, is z_j = f(s_j) − f(s_1) − Σ_(i<j) m_i d_i, where f rises and every
+m_i is positive:
 
 - f is linear between cuts, with positive slopes;
 - m_i = rate of the gap's place i at the row's top log-odds (linear between knots) + rate of the class above the gap + rate
@@ -17,21 +19,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.fit.lbfgs import Smooth
 from calibrant.kernels.logits import BLOCK
 from calibrant.kernels.rows.blocks import added_over_blocks
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 PLACES = 3
-"""Places of a gap that are told apart: between the first and the second entry, the next two gaps, and all below."""
+"""Places of a gap that are distinguished: between the first and the second entry, the
+next two gaps, and all below."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """Slopes of f, and rates: by place and knot `(places, knots)`, of the class above and of the class below a gap."""
+    """Slopes of f, and rates: by place and knot `(places, knots)`, of the class above
+    and of the class below a gap."""
 
     slopes: Floats
     rates: Floats
@@ -51,10 +53,11 @@ class Coefficients:
 
 @dataclass(frozen=True)
 class SortedRows:
-    """Rows of log-probabilities, largest first, with all that a fit reads from them again and again."""
+    """Rows of log-probabilities, largest first, with everything that a fit reads from
+    them repeatedly."""
 
     logs: Floats
-    order: NDArray[np.intp]
+    order: Indices
     """the class of each entry"""
     cuts: Floats
     knots: Floats
@@ -66,20 +69,22 @@ class SortedRows:
         return self.logs[:, :-1] - self.logs[:, 1:]
 
     @cached_property
-    def piece(self) -> NDArray[np.intp]:
+    def piece(self) -> Indices:
         """The piece of f that each entry lies in."""
         return np.searchsorted(self.cuts, self.logs)
 
     @cached_property
     def into(self) -> Floats:
-        """How far into its piece: from the cut below, and for the first piece from the cut above."""
+        """How far into its piece: from the cut below, and for the first piece from the
+        cut above."""
         if not len(self.cuts):
             return self.logs
         return self.logs - self.cuts[np.maximum(self.piece - 1, 0)]
 
     @cached_property
-    def between(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-        """The knots on either side of the row's top log-odds, and the share of the right one."""
+    def between(self) -> tuple[Indices, Indices, Floats]:
+        """The knots on either side of the row's top log-odds, and the share of the
+        right one."""
         odds = np.clip(top_odds(self.logs), self.knots[0], self.knots[-1])
         left = np.minimum(np.searchsorted(self.knots, odds, side="right") - 1, max(0, len(self.knots) - 2))
         right = np.minimum(left + 1, len(self.knots) - 1)
@@ -88,7 +93,7 @@ class SortedRows:
         return left, right, share
 
     @cached_property
-    def place(self) -> NDArray[np.intp]:
+    def place(self) -> Indices:
         """The place of each gap."""
         return places(self.logs.shape[1])
 
@@ -138,20 +143,21 @@ class SortedRows:
         return slopes
 
 
-def summed(which: NDArray[np.intp], values: Floats, size: int) -> Floats:
+def summed(which: Indices, values: Floats, size: int) -> Floats:
     """Σ values by index."""
     found: Any = np.bincount(which, values, size)
     sums: Floats = found
     return sums
 
 
-def places(n_classes: int) -> NDArray[np.intp]:
+def places(n_classes: int) -> Indices:
     """The place of each of K−1 gaps: 1, then 2 and 3, then the rest."""
     return np.minimum(np.log2(np.arange(1, n_classes)).astype(np.intp), PLACES - 1)
 
 
 def top_odds(logs: Floats) -> Floats:
-    """Log-odds of the first entry of sorted rows, without overflow however sure the row is."""
+    """Log-odds of the first entry of sorted rows, without overflow however confident
+    the row is."""
     below = logs[:, 1:] - logs[:, 1:2]
     return logs[:, 0] - logs[:, 1] - np.log(np.exp(below).sum(axis=1))
 
@@ -163,9 +169,10 @@ def at_cuts(cuts: Floats, slopes: Floats) -> Floats:
 
 
 def log_loss(rows: SortedRows, shares: Floats, weights: Floats | None, shapes: Coefficients) -> Smooth:
-    """The mean log loss and its slopes, as a function of all coefficients in one vector.
+    """The mean log loss and its slopes, as a function of all coefficients in one
+    vector.
 
-    `shares` say what happened, sorted as the rows are; each row sums to 1.
+    `shares` are the labels, sorted as the rows are; each row sums to 1.
     """
     n, k = rows.logs.shape
     step = max(1, BLOCK // k)
@@ -194,7 +201,7 @@ def block_loss(rows: SortedRows, shares: Floats, weight: Floats, c: Coefficients
     z = rows.heights(c)
     e = np.exp(z)
     size = e.sum(axis=1)
-    said = np.einsum("ij,ij->i", shares, z)
+    chosen = np.einsum("ij,ij->i", shares, z)
     r = (e / size[:, None] - shares) * weight[:, None]
-    loss = np.einsum("i,i->", weight, np.log(size) - said)
+    loss = np.einsum("i,i->", weight, np.log(size) - chosen)
     return np.concatenate([[loss], rows.pull(r, c).flat()])

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.logits import sigmoid
 from calibrant.kernels.sums.stable_sums import inner
+from calibrant.types import Floats
 
-Floats = NDArray[np.float64]
-
-MOST_STEPS = 100
-SMALL_STEP = 1e-10
+MOST_STEPS, SMALL_STEP = 100, 1e-10
+"""Newton steps at most; a relative step below `SMALL_STEP` is the last, and leaves an
+error of its square."""
 RIDGE = 1e-10
-"""Times the weight: keeps the equations solvable on separable data, and moves other fits by less than their rounding."""
+"""Times the weight: keeps the equations solvable on separable data, and moves other
+fits by less than their rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,10 @@ class LogisticFit:
 
 
 def fit_logistic(features: Floats, weight: Floats, hits: Floats) -> LogisticFit:
-    """Minimise Σ_g w_g ln(1 + e^η) − h_g η over η = Xβ, with steps halved until the loss falls."""
+    """Minimise Σ_g w_g ln(1 + e^η) − h_g η over η = Xβ, with steps halved until the
+    loss falls."""
     sizes = np.abs(features).max(axis=0)
-    sizes = np.where(sizes > 1e-100, sizes, 1.0)  # a smaller feature says nothing
+    sizes = np.where(sizes > 1e-100, sizes, 1.0)  # a smaller feature carries no information
     found = _fit_scaled(features / sizes, weight, hits)
     return LogisticFit(found.coefficients / sizes, found.loss, found.converged)
 
@@ -46,7 +47,7 @@ def _fit_scaled(features: Floats, weight: Floats, hits: Floats) -> LogisticFit:
         curvature = (features.T * (weight * mu * (1 - mu))) @ features + ridge * np.eye(len(beta))
         step = -np.linalg.solve(curvature, slope)
         size = 1.0
-        while size > 1e-8:
+        while size > 1e-8:  # halve until the loss falls
             trial = _loss(features, weight, hits, beta + size * step, ridge)
             if trial <= loss + 1e-14 * abs(loss):
                 break

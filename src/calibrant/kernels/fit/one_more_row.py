@@ -1,9 +1,12 @@
-"""What isotonic regression says at a score if one more row with that score had happened: every score in one pass.
+"""The isotonic fit at a score if one more row with that score were a hit, for all
+scores in one pass.
 
-Let P_i = (W_i, H_i) be cumulative weights and hits. With a row of weight 1 that happened added to group i, the fit there is
-max over a < i of min over b ≥ i of the slope from P_a to P_b + (1, 1): the bridge between the lower hulls of the points
-left and right of the added row. As i grows the bridge only gets steeper, so that both its ends only move to the right and no
-point is looked at again once it is passed (after Vovk, Petej, Fedorova 2015, sec. 4).
+Let P_i = (W_i, H_i) be cumulative weights and hits. With one more hit of weight 1 in
+group i, the fit there is max over a < i of min over b ≥ i of the slope from P_a to P_b
++ (1, 1): the bridge between the lower hulls of the points left and right of the added
+row. As i grows the bridge only gets steeper, so that both its ends only move to the
+right and no point is visited again once it is passed (after Vovk, Petej, Fedorova 2015,
+sec. 4).
 """
 
 from __future__ import annotations
@@ -11,17 +14,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 COMPILE_FROM_POINTS = 20_000
+"""Groups from which the loop is compiled."""
 
 
-def rates_if_happened(weight: Floats, hits: Floats) -> Floats:
-    """The isotonic fit at each group if one more row of weight 1 in that group had happened."""
+def rates_if_hit(weight: Floats, hits: Floats) -> Floats:
+    """The isotonic fit at each group with one more hit of weight 1 in that group."""
     w, h = (np.concatenate([[0.0], np.cumsum(terms)]) for terms in (weight, hits))
     kernel = moving_bridge if len(weight) >= COMPILE_FROM_POINTS else moving_bridge.plain
     out = np.empty(len(weight))
@@ -29,14 +31,15 @@ def rates_if_happened(weight: Floats, hits: Floats) -> Floats:
     return out
 
 
-def rates_if_not(weight: Floats, hits: Floats) -> Floats:
-    """The same if that row had not happened: scores and outcomes turned round."""
-    return 1 - rates_if_happened(weight[::-1], (weight - hits)[::-1])[::-1]
+def rates_if_missed(weight: Floats, hits: Floats) -> Floats:
+    """The same with one more miss: scores and outcomes reversed."""
+    return 1 - rates_if_hit(weight[::-1], (weight - hits)[::-1])[::-1]
 
 
 @compiled
 def moving_bridge(w: Any, h: Any, stack: Any, out: Any) -> None:
-    """Slopes of the bridge for i = 1 … k. `stack` holds the right hull, its leftmost corner on top."""
+    """Slopes of the bridge for i = 1 … k. `stack` holds the right hull, its leftmost
+    corner on top."""
     k = len(out)
     a, size = 0, 0
     for b in range(k, 0, -1):

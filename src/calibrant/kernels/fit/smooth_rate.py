@@ -1,14 +1,13 @@
-"""The observed rate around each prediction, smoothed by a triweight kernel that is reflected at 0 and 1."""
+"""The observed rate around each prediction, smoothed by a triweight kernel that is
+reflected at 0 and 1."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.pairs.triweight import triweight_sums
 from calibrant.kernels.rows.pooling import Groups
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 NARROWEST = 1e-13
 """Below this a bandwidth is lost in the rounding of the predictions."""

@@ -1,7 +1,9 @@
-"""Softmax regression with a quadratic penalty: what vector, matrix, Dirichlet and structured scaling share.
+"""Softmax regression with a quadratic penalty: what vector, matrix, Dirichlet and
+structured scaling share.
 
-Mean loss of softmax(W x + b) plus Σ penalty·(parameter − centre)², convex. W is a full matrix, or its diagonal alone. The search
-is L-BFGS in coordinates in which the curvature at the start, class by class, is the identity: a few dozen passes.
+Mean loss of softmax(W x + b) plus Σ penalty·(parameter − centre)², convex. W is a full
+matrix, or its diagonal alone. The search is L-BFGS in coordinates in which the
+curvature at the start, class by class, is the identity: a few dozen passes.
 """
 
 from __future__ import annotations
@@ -10,20 +12,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant.kernels.blas import calm
+from calibrant.kernels.blas import one_blas_thread
 from calibrant.kernels.fit.lbfgs import least
-
-Floats = NDArray[np.float64]
+from calibrant.types import Array, Floats
 
 SMALL_SLOPE = 1e-9
 """Of the loss in the scaled coordinates: parameters are then known to about as much."""
 SMALL_GAIN, MANY = 1e-15, 1000
-"""Of the loss in a step: where a class never happened, its offset sinks for ever, and gains less and less. A thousand times as much
-ends the search for so many parameters."""
+"""Of the loss in a step: where a class never occurs, its offset decreases without end,
+with smaller and smaller gains. A thousand times as much ends the search for more than
+this many parameters.
+"""
 CURVATURE_ROWS = 4096
-"""Rows that the starting curvature is read from; it only guides the search."""
+"""Rows that the initial curvature is computed from; it only guides the search."""
 
 MOST_CURVATURE = 1 << 24
 """Numbers of curvature kept; beyond that its diagonal must do."""
@@ -31,10 +33,11 @@ MOST_CURVATURE = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Features `(n, K)`, the share of each row's weight that each class got, and the weights, which add up to 1."""
+    """Features `(n, K)`, the share of each row's weight that each class got, and the
+    weights, which add up to 1."""
 
     x: Floats
-    labels: NDArray[Any]
+    labels: Array
     """class of each row `(n,)`, or shares `(n, K)`"""
     weights: Floats
 
@@ -58,7 +61,8 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """W `(K, K)` or its diagonal `(K,)`, and b `(K,)`: parameters, their centre, or their penalties."""
+    """W `(K, K)` or its diagonal `(K,)`, and b `(K,)`: parameters, their centre, or
+    their penalties."""
 
     weight: Floats
     bias: Floats
@@ -68,12 +72,12 @@ class Linear:
         return self.weight.ndim == 1
 
     def packed(self) -> Floats:
-        """One row a class: its weights, then its bias."""
+        """One row per class: its weights, then its bias."""
         weight = self.weight[:, None] if self.diagonal else self.weight
         return np.concatenate([weight, self.bias[:, None]], axis=1)
 
     def like(self, packed: Floats) -> Linear:
-        """The other way round."""
+        """The inverse of `packed`."""
         weight = packed[:, 0] if self.diagonal else packed[:, :-1]
         return Linear(np.ascontiguousarray(weight), np.ascontiguousarray(packed[:, -1]))
 
@@ -97,27 +101,23 @@ def fit(data: Data, start: Linear, centre: Linear, penalty: Linear) -> Found:
     """The minimum of the penalised mean loss."""
     import scipy.optimize  # noqa: F401  (its threads are limited too)
 
-    with calm(start.packed().size):
-        return _fit(data, start, centre, penalty)
+    with one_blas_thread(start.packed().size):
+        moments = _moments(data, start)
+        scale = _scales(data, start, penalty)
+        origin = start.packed()
 
+        def objective(flat: Floats) -> tuple[float, Floats]:
+            here = start.like(origin + _scaled(scale, flat.reshape(origin.shape)))
+            value, slope = value_and_slope(data, here, moments)
+            extra, slope_of_extra = _penalised(here, centre, penalty)
+            return value + extra, _scaled(scale, slope + slope_of_extra, transposed=True).ravel()
 
-def _fit(data: Data, start: Linear, centre: Linear, penalty: Linear) -> Found:
-    moments = _moments(data, start)
-    scale = _scales(data, start, penalty)
-    origin = start.packed()
-
-    def objective(flat: Floats) -> tuple[float, Floats]:
-        here = start.like(origin + _scaled(scale, flat.reshape(origin.shape)))
-        value, slope = value_and_slope(data, here, moments)
-        extra, slope_of_extra = _penalised(here, centre, penalty)
-        return value + extra, _scaled(scale, slope + slope_of_extra, transposed=True).ravel()
-
-    result = least(
-        objective, np.zeros(origin.size), slope=SMALL_SLOPE, gain=SMALL_GAIN * (1000 if origin.size > MANY else 1)
-    )
-    at = start.like(origin + _scaled(scale, result.at.reshape(origin.shape)))
-    extra, _ = _penalised(at, centre, penalty)
-    return Found(at, result.value - extra, result.value, result.converged)
+        result = least(
+            objective, np.zeros(origin.size), slope=SMALL_SLOPE, gain=SMALL_GAIN * (1000 if origin.size > MANY else 1)
+        )
+        at = start.like(origin + _scaled(scale, result.at.reshape(origin.shape)))
+        extra, _ = _penalised(at, centre, penalty)
+        return Found(at, result.value - extra, result.value, result.converged)
 
 
 def loss(data: Data, at: Linear) -> float:
@@ -135,13 +135,13 @@ def value_and_slope(data: Data, at: Linear, moments: Floats) -> tuple[float, Flo
 def _loss_and_shares(data: Data, at: Linear) -> tuple[float, Floats]:
     scores = at.scores(data.x)
     scores -= scores.max(axis=1, keepdims=True)
-    said = (
+    chosen = (
         np.einsum("ij,ij->i", scores, data.labels) if data.soft else scores[np.arange(len(scores)), data.labels].copy()
     )
     share = np.exp(scores, out=scores)
     size = share.sum(axis=1)
     share /= size[:, None]
-    return float(np.dot(data.weights, np.log(size) - said)), share
+    return float(np.dot(data.weights, np.log(size) - chosen)), share
 
 
 def _moments(data: Data, like: Linear) -> Floats:
@@ -161,7 +161,8 @@ def _penalised(at: Linear, centre: Linear, penalty: Linear) -> tuple[float, Floa
 
 
 def _scales(data: Data, start: Linear, penalty: Linear) -> Floats:
-    """For each class C⁻¹, with C Cᵀ its curvature at the start, `(K, d, d)`; only 1/√diagonal, `(K, d)`, where that is too big."""
+    """For each class C⁻¹, with C Cᵀ its curvature at the start, `(K, d, d)`; only
+    1/√diagonal, `(K, d)`, where that is too big."""
     some = data.rows(slice(None, None, -(-len(data.x) // CURVATURE_ROWS)))
     scores = start.scores(some.x)
     share = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -185,7 +186,8 @@ def _scales(data: Data, start: Linear, penalty: Linear) -> Floats:
 
 
 def _scaled(scale: Floats, rows: Floats, transposed: bool = False) -> Floats:
-    """Scaled coordinates to parameters; `transposed`: slopes in parameters to slopes in scaled coordinates."""
+    """Scaled coordinates to parameters; `transposed`: slopes in parameters to slopes in
+    scaled coordinates."""
     if scale.ndim == 2:
         return scale * rows
     return np.matmul(scale if transposed else scale.transpose(0, 2, 1), rows[:, :, None])[:, :, 0]

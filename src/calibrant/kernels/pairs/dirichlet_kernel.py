@@ -1,6 +1,8 @@
-"""Leave-one-out sums of Dirichlet kernels: tiles of rows against all rows, O(n²K) time and O(n) memory.
+"""Leave-one-out sums of Dirichlet kernels: tiles of rows against all rows, O(n²K) time
+and O(n) memory.
 
-k(f_i; f_j) is the Dirichlet density with concentration f_j/h + 1 at f_i: ln k = Σ_c (f_jc/h) ln f_ic − ln B(f_j/h + 1).
+k(f_i; f_j) is the Dirichlet density with concentration f_j/h + 1 at f_i: ln k = Σ_c
+(f_jc/h) ln f_ic − ln B(f_j/h + 1).
 """
 
 from __future__ import annotations
@@ -8,29 +10,26 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.rows.blocks import over_blocks
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 TILE_ENTRIES, BLOCK = 1 << 22, 1 << 18
 """Pairs in a tile, 32 MB of float64, and in a block that one core takes."""
 
 
 def loo_rates(rows: Floats, labels: Floats, weight: Floats, bandwidth: float) -> tuple[Floats, Floats]:
-    """Ê[y | f_i] without row i, `(n, K)`, and ln of the kernel density at f_i without row i."""
+    """Ê[y | f_i] without row i, `(n, K)`, and ln of the kernel density at f_i without
+    row i."""
     return _tiles(rows, labels, weight, bandwidth, np.arange(len(rows)))
 
 
-def loo_log_density(rows: Floats, weight: Floats, bandwidth: float, at: NDArray[np.intp]) -> Floats:
+def loo_log_density(rows: Floats, weight: Floats, bandwidth: float, at: Indices) -> Floats:
     """ln of the leave-one-out density at some rows."""
     return _tiles(rows, None, weight, bandwidth, at)[1]
 
 
-def _tiles(
-    rows: Floats, labels: Floats | None, weight: Floats, bandwidth: float, at: NDArray[np.intp]
-) -> tuple[Floats, Floats]:
+def _tiles(rows: Floats, labels: Floats | None, weight: Floats, bandwidth: float, at: Indices) -> tuple[Floats, Floats]:
     from scipy.special import gammaln
 
     scaled = rows / bandwidth

@@ -1,7 +1,9 @@
-"""Pairs of Gaussian forecasts with their labels, for the kernel calibration error of Widmann, Lindsten & Zachariah (2021).
+"""Pairs of Gaussian forecasts with their labels, for the kernel calibration error of
+Widmann, Lindsten & Zachariah (2021).
 
-With κ = exp(−W/ν) on forecasts, W² = (μ−μ')² + (σ−σ')² (Wasserstein), and k = exp(−(y−y')²/(2γ²)) on labels,
-h = κ·(k(y, y') − E k(Z, y') − E k(y, Z') + E k(Z, Z')) with Z, Z' drawn from the forecasts. All expectations are Gaussian integrals.
+With κ = exp(−W/ν) on forecasts, W² = (μ−μ')² + (σ−σ')² (Wasserstein), and k =
+exp(−(y−y')²/(2γ²)) on labels, h = κ·(k(y, y') − E k(Z, y') − E k(y, Z') + E k(Z, Z'))
+with Z, Z' drawn from the forecasts. All expectations are Gaussian integrals.
 """
 
 from __future__ import annotations
@@ -9,20 +11,20 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.rows.blocks import added_over_blocks
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 TILE = 256
 """Rows and columns of a tile of pairs: half a megabyte stays in a core's cache."""
 
 
 class Rows(NamedTuple):
-    """Forecasts and labels in units of the label's bandwidth γ, so that k(y, y') is exp(−(y−y')²/2).
+    """Forecasts and labels in units of the label's bandwidth γ, so that k(y, y') is
+    exp(−(y−y')²/2).
 
-    The functions below take two of them whose arrays broadcast: a column and a line for all pairs, or pairs side by side.
+    The functions below take two of them whose arrays broadcast: a column and a line for
+    all pairs, or pairs side by side.
     """
 
     mean: Floats
@@ -82,7 +84,8 @@ def pair_values(rows: Rows, others: Rows, width: float) -> Floats:
 
 
 def pair_sums(rows: Rows, weights: Floats, width: float) -> tuple[Floats, Floats]:
-    """For each row Σ_j w_j h_ij and Σ_j w_j h_ij² over all other rows; tile by tile, each pair once.
+    """For each row Σ_j w_j h_ij and Σ_j w_j h_ij² over all other rows; tile by tile,
+    each pair once.
 
     A weight of w counts as w rows, so a row is w − 1 times another of its own kind.
     """

@@ -1,21 +1,21 @@
-"""Squared gaps of levels from products of different clusters: noise has no part in them."""
+"""Squared gaps of levels from products of different clusters: noise has no part in
+them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 
-def squared_gaps(
-    level: NDArray[np.intp], cluster: NDArray[np.intp], value: Floats, mass: Floats, n_levels: int
-) -> tuple[Floats, Floats]:
-    """Σ over pairs of different clusters of products of values, over that of products of masses; and the mass of each level.
+def squared_gaps(level: Indices, cluster: Indices, value: Floats, mass: Floats, n_levels: int) -> tuple[Floats, Floats]:
+    """Σ over pairs of different clusters of products of values, over that of products
+    of masses; and the mass of each level.
 
-    NaN where a level has one cluster only. Clusters of one row give the U-statistic of the squared mean.
+    NaN where a level has one cluster only. Clusters of one row give the U-statistic of
+    the squared mean.
     """
     width = int(cluster.max()) + 1
     cells, at = np.unique(level * width + cluster, return_inverse=True)

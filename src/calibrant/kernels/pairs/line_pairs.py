@@ -1,4 +1,5 @@
-"""Sums over all pairs of points on a line, Σ_gh a_g a_h k(|v_g − v_h|), for sorted points."""
+"""Sums over all pairs of points on a line, Σ_gh a_g a_h k(|v_g − v_h|), for sorted
+points."""
 
 from __future__ import annotations
 
@@ -6,13 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import COMPILE_FROM, compiled
 from calibrant.kernels.rows.blocks import added_over_blocks, over_blocks
 from calibrant.kernels.sums.stable_sums import inner
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 LARGEST_EXPONENT = 300.0
 """e^300 and its inverse are far from overflow; a longer stretch is done in parts."""
@@ -26,9 +25,11 @@ MANY_STRETCHES = 1000
 
 
 def laplace_pair_sum(values: Floats, a: Floats, bandwidth: float) -> float:
-    """Σ_gh a_g a_h exp(−|v_g − v_h|/ν) in O(G): the part left of g is exp(−v_g/ν) Σ_(h<g) a_h exp(v_h/ν).
+    """Σ_gh a_g a_h exp(−|v_g − v_h|/ν) in O(G): the part left of g is exp(−v_g/ν)
+    Σ_(h<g) a_h exp(v_h/ν).
 
-    Points are taken in stretches short enough for the exponentials, each handing on what it has summed.
+    Points are taken in stretches short enough for the exponentials, each passing its
+    sum on to the next.
     """
     span = LARGEST_EXPONENT * bandwidth
     if len(values) >= COMPILE_FROM or float(values[-1] - values[0]) > MANY_STRETCHES * span:
@@ -49,7 +50,8 @@ def laplace_pair_sum(values: Floats, a: Floats, bandwidth: float) -> float:
 def point_by_point(values: Floats, a: Floats, bandwidth: float) -> float:
     """The same by a compiled recursion, in blocks that the cores share.
 
-    A block knows its own pairs, and its sums faded to its last and to its first point: those meet the blocks beside it.
+    A block knows its own pairs, and its sums faded to its last and to its first point:
+    those meet the blocks beside it.
     """
 
     def part(rows: slice) -> Any:
@@ -69,25 +71,28 @@ def point_by_point(values: Floats, a: Floats, bandwidth: float) -> float:
 
 @compiled
 def laplace_recursion(values: Any, a: Any, bandwidth: float) -> Any:
-    """Σ over the pairs of a block, Σ a exp(−(v − v_first)/ν) and Σ a exp(−(v_last − v)/ν).
+    """Σ over the pairs of a block, Σ a exp(−(v − v_first)/ν) and Σ a exp(−(v_last −
+    v)/ν).
 
-    Point by point: what lies left of a point fades by exp(−gap/ν) and takes the point in.
+    Point by point: what lies left of a point fades by exp(−gap/ν) and takes the point
+    in.
     """
     total, left = a[0] * a[0], a[0]
-    reach, right = 1.0, a[0]
+    faded, right = 1.0, a[0]
     for g in range(1, len(values)):
         gap = values[g] - values[g - 1]
         fade = np.exp(-gap / bandwidth) if gap < 800.0 * bandwidth else 0.0
         left *= fade
-        reach *= fade
+        faded *= fade
         total += a[g] * a[g] + 2.0 * a[g] * left
         left += a[g]
-        right += a[g] * reach
+        right += a[g] * faded
     return total, right, left
 
 
 def pair_sum(values: Floats, a: Floats, kernel: Callable[[Floats], Floats], block: int = 1 << 22) -> float:
-    """Σ_gh a_g a_h k(|v_g − v_h|) for any kernel of the distance, in blocks of rows: O(G²) time, O(G) memory."""
+    """Σ_gh a_g a_h k(|v_g − v_h|) for any kernel of the distance, in blocks of rows:
+    O(G²) time, O(G) memory."""
 
     def part(rows: slice) -> float:
         near = kernel(np.abs(values[rows, None] - values[None, :]))
@@ -97,7 +102,8 @@ def pair_sum(values: Floats, a: Floats, kernel: Callable[[Floats], Floats], bloc
 
 
 def median_distance(values: Floats, weight: Floats) -> float:
-    """The median distance of two rows, by bisection on how many pairs are within t: O(G log G) for each step.
+    """The median distance of two rows, by bisection on how many pairs are within t: O(G
+    log G) for each step.
 
     A value of weight w stands for w rows: w(w−1)/2 of its pairs are at distance 0.
     """
@@ -108,8 +114,8 @@ def median_distance(values: Floats, weight: Floats) -> float:
     def within(t: float) -> float:
         if len(values) >= COMPILE_FROM_GROUPS:
             return float(weight_within(values, weight, below, t)) + equal
-        reach = below[np.searchsorted(values, values + t, side="right")] - below[1:]
-        return inner(weight, reach) + equal
+        nearby = below[np.searchsorted(values, values + t, side="right")] - below[1:]
+        return inner(weight, nearby) + equal
 
     def smallest(count: float) -> float:
         low, high = 0.0, float(values[-1] - values[0])
@@ -126,7 +132,8 @@ def median_distance(values: Floats, weight: Floats) -> float:
 
 @compiled
 def weight_within(values: Any, weight: Any, below: Any, t: float) -> float:
-    """Σ_(g<h) w_g w_h over pairs of groups within t: the far end moves along with the near one."""
+    """Σ_(g<h) w_g w_h over pairs of groups within t: the far end moves along with the
+    near one."""
     total, far = 0.0, 0
     for g in range(len(values)):
         while far < len(values) and values[far] <= values[g] + t:
@@ -136,7 +143,7 @@ def weight_within(values: Any, weight: Any, below: Any, t: float) -> float:
 
 
 def middle_counts(pairs: float) -> tuple[float, float]:
-    """How many of the smallest values reach the lower and the upper middle one."""
+    """The ranks of the lower and the upper middle value."""
     if pairs == np.floor(pairs):
         return float((pairs + 1) // 2), float(pairs // 2 + 1)
     return pairs / 2, pairs / 2

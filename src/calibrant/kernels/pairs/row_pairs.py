@@ -1,6 +1,8 @@
-"""Sums over all pairs of rows of a matrix, Σ_ij κ(d(p_i, p_j))·⟨a_i, a_j⟩: tiled, O(n) memory, tiles shared by the cores.
+"""Sums over all pairs of rows of a matrix, Σ_ij κ(d(p_i, p_j))·⟨a_i, a_j⟩: tiled, O(n)
+memory, tiles shared by the cores.
 
-Distances and inner products come from one compiled loop, the exponential from NumPy's vectorised one.
+Distances and inner products come from one compiled loop, the exponential from NumPy's
+vectorised one.
 """
 
 from __future__ import annotations
@@ -9,12 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
 from calibrant.kernels.rows.blocks import added_over_blocks
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 TILE_ROWS, TILE_COLUMNS = 64, 256
 """Shape of a tile: its distances and inner products, 256 kB, stay in a core's cache."""
@@ -24,7 +24,8 @@ COMPILE_FROM_PAIRS = 4_000_000
 
 
 def matrix_pair_sum(rows: Floats, a: Floats, kernel: Callable[[Floats], Floats], squared: bool) -> float:
-    """Σ_ij κ(d_ij)·⟨a_i, a_j⟩ over all pairs, i = j included; d is the sum of |x|, or of x² if `squared`."""
+    """Σ_ij κ(d_ij)·⟨a_i, a_j⟩ over all pairs, i = j included; d is the sum of |x|, or
+    of x² if `squared`."""
     n = len(rows)
     columns, others = rows.T, a.T
     fill: Callable[..., Any] = fill_tile if n * n >= COMPILE_FROM_PAIRS else _fill_plain
@@ -36,9 +37,9 @@ def matrix_pair_sum(rows: Floats, a: Floats, kernel: Callable[[Floats], Floats],
             distance, product = np.empty((2, block.stop - block.start, at.stop - start))
             tile = np.ascontiguousarray(columns[:, at]), a[block], np.ascontiguousarray(others[:, at])
             fill(rows[block], *tile, squared, distance, product)
-            weighed = kernel(distance) * product
+            weighted = kernel(distance) * product
             own = max(block.stop - start, 0)  # columns of the block's own rows stand for both halves already
-            total += 2 * float(weighed.sum()) - float(weighed[:, :own].sum())
+            total += 2 * float(weighted.sum()) - float(weighted[:, :own].sum())
         return total
 
     return float(added_over_blocks(n, part, TILE_ROWS))
@@ -58,8 +59,8 @@ def _fill_plain(
 def fill_tile(rows: Any, columns: Any, a: Any, others: Any, squared: bool, distance: Any, inner: Any) -> None:
     """d_ij = Σ_k |x_ik − x_jk| or the sum of squares, and ⟨a_i, a_j⟩.
 
-    The other rows come transposed, so that j runs fastest; four classes are added at a time, which saves three of four
-    writes.
+    The other rows come transposed, so that j runs fastest; four classes are added at a
+    time, which saves three of four writes.
     """
     n_classes, width = rows.shape[1], columns.shape[1]
     fours = n_classes - n_classes % 4

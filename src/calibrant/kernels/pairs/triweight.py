@@ -1,8 +1,10 @@
-"""Sums of the triweight kernel (1−u²)³ over all points within reach, exact in O(n log n).
+"""Sums of the triweight kernel (1−u²)³ over all points within a bandwidth, exact in O(n
+log n).
 
-The kernel is a polynomial of degree 6, so a sum over a run of points is a combination of seven moments, and moments of runs are
-differences of prefix sums. To keep them from cancelling, moments are taken about the centre of a cell one bandwidth wide, and
-prefix sums start anew in every cell; the reach of any point then covers three cells.
+The kernel is a polynomial of degree 6, so a sum over a run of points is a combination
+of seven moments, and moments of runs are differences of prefix sums. To keep them from
+cancelling, moments are taken about the centre of a cell one bandwidth wide, and prefix
+sums start anew in every cell; the window of any point then covers three cells.
 """
 
 from __future__ import annotations
@@ -12,22 +14,24 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled, worth_compiling
 from calibrant.kernels.rows.blocks import over_blocks
+from calibrant.types import Floats, Indices
 
-Floats = NDArray[np.float64]
+COMPILE_FROM_POINTS, COMPILE_FROM_QUERIES = 20_000, 200_000
+"""Sizes from which compiled loops take over: the NumPy form makes fourteen temporaries
+per point and per query."""
 
-COMPILE_FROM_POINTS = 20_000
-COMPILE_FROM_QUERIES = 200_000
 BLOCK_QUERIES = 1 << 16
+"""Queries that a core takes at a time."""
 
 
 def triweight_sums(
     at: Floats, points: Floats, first: Floats, second: Floats, bandwidth: float
 ) -> tuple[Floats, Floats]:
-    """Σ_j c_j (1 − ((x − x_j)/h)²)³ over |x − x_j| ≤ h, at each x, for two columns c; `points` are sorted."""
+    """Σ_j c_j (1 − ((x − x_j)/h)²)³ over |x − x_j| ≤ h, at each x, for two columns c;
+    `points` are sorted."""
     cell = np.floor(points / bandwidth)
     u = points / bandwidth - cell - 0.5
     starts = np.flatnonzero(np.diff(cell, prepend=cell[0] - 1))
@@ -40,7 +44,7 @@ def triweight_sums(
     out = np.empty((len(at), 2))
     fast = worth_compiling(len(points), COMPILE_FROM_POINTS) or len(at) >= COMPILE_FROM_QUERIES
     (cell_moments if fast else _plain_moments)(u, first, second, bounds, moments)
-    query: Callable[..., None] = reach_sums if fast else _plain_reach
+    query: Callable[..., None] = window_sums if fast else _plain_window_sums
 
     def part(rows: slice) -> None:
         query(
@@ -51,13 +55,15 @@ def triweight_sums(
     return out[:, 0], out[:, 1]
 
 
+@compiled
 def polynomial(t: Any) -> Any:
-    """Coefficients of u⁰ … u⁶ in (1 − (t − u)²)³ = (a + 2tu − u²)³ with a = 1 − t²."""
+    """Coefficients of u⁰ … u⁵ in (1 − (t − u)²)³ = (a + 2tu − u²)³ with a = 1 − t²;
+    that of u⁶ is −1."""
     a = 1.0 - t * t
-    return a**3, 6 * a**2 * t, 12 * a * t * t - 3 * a**2, 8 * t**3 - 12 * a * t, 3 * a - 12 * t * t, 6 * t
+    return a * a * a, 6 * a * a * t, 12 * a * t * t - 3 * a * a, 8 * t * t * t - 12 * a * t, 3 * a - 12 * t * t, 6 * t
 
 
-def _plain_moments(u: Floats, first: Floats, second: Floats, bounds: NDArray[np.intp], out: Floats) -> None:
+def _plain_moments(u: Floats, first: Floats, second: Floats, bounds: Indices, out: Floats) -> None:
     """Prefix moments within each cell, by cumulative sums cell by cell."""
     powers = u[:, None] ** np.arange(7)
     terms = np.concatenate([first[:, None] * powers, second[:, None] * powers], axis=1)
@@ -65,18 +71,18 @@ def _plain_moments(u: Floats, first: Floats, second: Floats, bounds: NDArray[np.
         np.cumsum(terms[start:stop], axis=0, out=out[start:stop])
 
 
-def _plain_reach(
+def _plain_window_sums(
     offset: Floats,
     home: Floats,
-    low: NDArray[np.intp],
-    high: NDArray[np.intp],
-    cell_from: NDArray[np.intp],
+    low: Indices,
+    high: Indices,
+    cell_from: Indices,
     cells: Floats,
-    bounds: NDArray[np.intp],
+    bounds: Indices,
     moments: Floats,
     out: Floats,
 ) -> None:
-    """`reach_sums` for all queries at once."""
+    """`window_sums` for all queries at once."""
     out[:] = 0.0
     padded = np.append(cells, np.inf)
     for step in range(3):
@@ -88,7 +94,7 @@ def _plain_reach(
         upto = moments[np.where(inside, stop - 1, 0)]
         from_ = np.where((start > bounds[c])[:, None], moments[np.where(inside, start - 1, 0)], 0.0)
         run = np.where(inside[:, None], upto - from_, 0.0)
-        weights = np.stack([*polynomial(offset + home - padded[c]), np.full(len(offset), -1.0)], axis=1)
+        weights = np.stack([*polynomial.plain(offset + home - padded[c]), np.full(len(offset), -1.0)], axis=1)
         out[:, 0] += np.einsum("ij,ij->i", run[:, :7], weights)
         out[:, 1] += np.einsum("ij,ij->i", run[:, 7:], weights)
 
@@ -109,27 +115,18 @@ def cell_moments(u: Any, first: Any, second: Any, bounds: Any, out: Any) -> None
 
 
 @compiled
-def reach_sums(
+def window_sums(
     offset: Any, home: Any, low: Any, high: Any, cell_from: Any, cells: Any, bounds: Any, moments: Any, out: Any
 ) -> None:
-    """For each query the runs of points within reach in its own cell and the two beside it, weighed by the polynomial."""
+    """For each query the runs of points within a bandwidth, in its own cell and the two
+    beside it, weighted by the polynomial."""
     for i in range(len(offset)):
         one, two = 0.0, 0.0
         c = cell_from[i]
         while c < len(cells) and cells[c] <= home[i] + 1:
             start, stop = max(low[i], bounds[c]), min(high[i], bounds[c + 1])
             if stop > start:
-                t = offset[i] + home[i] - cells[c]
-                a = 1.0 - t * t
-                weights = (
-                    a * a * a,
-                    6 * a * a * t,
-                    12 * a * t * t - 3 * a * a,
-                    8 * t * t * t - 12 * a * t,
-                    3 * a - 12 * t * t,
-                    6 * t,
-                    -1.0,
-                )
+                weights = (*polynomial(offset[i] + home[i] - cells[c]), -1.0)
                 upto = moments[stop - 1]
                 if start > bounds[c]:
                     before = moments[start - 1]

@@ -1,7 +1,7 @@
 """Long passes cut into blocks of fixed size, spread over the cores.
 
-The cut does not depend on the number of cores, and the parts are added in order, so neither does the answer. Parts must not
-call BLAS, which brings threads of its own.
+The cut does not depend on the number of cores, and the parts are added in order, so
+neither does the answer. Parts must not call BLAS, which has threads of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 BLOCK_ROWS = 1 << 19
+"""Long enough that starting a block costs nothing, short enough that a few million rows
+occupy all cores."""
 
 
 def n_cores() -> int:
@@ -25,7 +27,7 @@ def n_cores() -> int:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor  # drags in logging: only when there is work to share
+    from concurrent.futures import ThreadPoolExecutor  # imports logging: only when there is work to share
 
     return ThreadPoolExecutor(n_cores(), thread_name_prefix="calibrant")
 
@@ -35,7 +37,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def over_blocks(n: int, part: Callable[[slice], Any], block: int = BLOCK_ROWS) -> Iterator[Any]:
-    """part(rows) for consecutive blocks of rows, in order; `part` must release the GIL to gain from a second core."""
+    """part(rows) for consecutive blocks of rows, in order; `part` must release the GIL
+    to gain from a second core."""
     slices = [slice(start, min(start + block, n)) for start in range(0, n, block)]
     return _pool().map(part, slices) if len(slices) > 1 and n_cores() > 1 else map(part, slices)
 

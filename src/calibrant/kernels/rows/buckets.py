@@ -1,8 +1,9 @@
 """Predictions in fine buckets, in order, without a sort.
 
-A prediction's distance from the nearer end, min(p, 1−p), is exact in floating point. Each halving of that distance, down to
-2⁻⁵³, is cut into 256 buckets: so scores that crowd near 0 or 1 spread out as well as scores in the middle. 0 and 1 have
-buckets of their own; what is closer to 0 than 2⁻⁵³ shares one.
+A prediction's distance from the nearer end, min(p, 1−p), is exact in floating point.
+Each halving of that distance, down to 2⁻⁵³, is cut into 256 buckets: so scores that
+crowd near 0 or 1 spread out as well as scores in the middle. 0 and 1 have buckets of
+their own; positive predictions below 2⁻⁵³ share one.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import COMPILE_FROM, compiled
 from calibrant.kernels.rows.blocks import over_blocks
+from calibrant.types import Array, Bools, Floats, Indices
 
-Floats = NDArray[np.float64]
 Index = NDArray[np.uint16]
 
 SHIFT = 52 - 8
 """Bits of a float64 below those that name a bucket."""
 
 FIRST = (970 << 8) - 1
-"""Those of 2⁻⁵³, less one: its bucket is the second."""
+"""Those of 2⁻⁵³, minus one: its bucket is the second."""
 
 HALF = (1022 << 8) - FIRST
 """The bucket that begins at ½."""
@@ -32,15 +33,16 @@ HALF = (1022 << 8) - FIRST
 N_BUCKETS = 2 * HALF + 1
 
 SUMS, LOW, HIGH = 5, 5, 6
-"""Columns of a table: n, Σp, Σp(1−p), Σy and Σ max(p − y, 0); then the lowest and the highest prediction."""
+"""Columns of a table: n, Σp, Σp(1−p), Σy and Σ max(p − y, 0); then the lowest and the
+highest prediction."""
 
 
-def worth_buckets(probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None) -> bool:
+def worth_buckets(probs: Array, outcomes: Array, weights: Array | None) -> bool:
     """Many rows, of plain outcomes and equal weight."""
     return len(probs) >= COMPILE_FROM and weights is None and outcomes.dtype == np.uint8
 
 
-def bucket_index(probs: NDArray[Any]) -> Index:
+def bucket_index(probs: Array) -> Index:
     """The bucket of each prediction."""
     index = np.empty(len(probs), np.uint16)
     list(over_blocks(len(probs), lambda rows: find_buckets(probs[rows], index[rows])))
@@ -49,7 +51,8 @@ def bucket_index(probs: NDArray[Any]) -> Index:
 
 @compiled
 def find_buckets(probs: Any, index: Any) -> None:
-    """The exponent and the leading bits of min(p, 1−p), counted from either end. Without branches, so it vectorises."""
+    """The exponent and the leading bits of min(p, 1−p), counted from either end.
+    Without branches, so it vectorises."""
     for i in range(np.uintp(len(probs))):
         p = np.float64(probs[i])
         near = np.float64(min(p, 1.0 - p))
@@ -60,39 +63,39 @@ def find_buckets(probs: Any, index: Any) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buckets:
-    """What the rows of each bucket add up to."""
+    """Per-bucket sums."""
 
-    probs: NDArray[Any]
-    outcomes: NDArray[Any]
+    probs: Array
+    outcomes: Array
     index: Index
     table: Floats
     """(N_BUCKETS, 7), in the columns named above"""
 
     @property
-    def filled(self) -> NDArray[np.intp]:
+    def filled(self) -> Indices:
         """The buckets that hold rows."""
         return np.flatnonzero(self.table[:, 0])
 
-    def sums(self, chosen: NDArray[np.intp]) -> Floats:
+    def sums(self, chosen: Indices) -> Floats:
         """The sums (n, P, Q, Y) of `bin_sums` for some buckets."""
         sums = self.table[chosen, :4]
         sums[:, 2] = sums[:, 1] - sums[:, 2]
         return sums
 
     @property
-    def mixed(self) -> NDArray[np.bool_]:
+    def mixed(self) -> Bools:
         """Which buckets hold different predictions?"""
-        found: NDArray[np.bool_] = self.table[:, LOW] < self.table[:, HIGH]
+        found: Bools = self.table[:, LOW] < self.table[:, HIGH]
         return found
 
-    def mask(self, chosen: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def mask(self, chosen: Indices) -> Bools:
         """Some buckets, as `radix.sorted_keys` wants them."""
         mask = np.zeros(len(self.table), np.bool_)
         mask[chosen] = True
         return mask
 
 
-def bucketed(probs: NDArray[Any], outcomes: NDArray[Any]) -> Buckets:
+def bucketed(probs: Array, outcomes: Array) -> Buckets:
     """One pass over the rows; outcomes are zeros and ones."""
     probs, outcomes = np.ascontiguousarray(probs), np.ascontiguousarray(outcomes)
     index = np.empty(len(probs), np.uint16)
@@ -100,7 +103,7 @@ def bucketed(probs: NDArray[Any], outcomes: NDArray[Any]) -> Buckets:
     return Buckets(probs, outcomes, index, reduce(_joined, tables))
 
 
-def _table(probs: NDArray[Any], outcomes: NDArray[Any], index: Index, rows: slice) -> Floats:
+def _table(probs: Array, outcomes: Array, index: Index, rows: slice) -> Floats:
     table = np.zeros((N_BUCKETS, 7))
     table[:, LOW] = 2.0
     find_buckets(probs[rows], index[rows])

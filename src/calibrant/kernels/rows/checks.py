@@ -6,49 +6,54 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
 from calibrant.kernels.rows.blocks import over_blocks
+from calibrant.types import Array
 
 COMPILE_FROM_ENTRIES = 1 << 24
-"""Entries of a matrix from which one compiled loop does both checks; NumPy takes some 5 ms for as many."""
+"""Entries of a matrix from which one compiled loop does both checks; NumPy takes some 5
+ms for as many."""
 
 MOST_COLUMNS = 1 << 12
 """Above this the loop's fixed point would be too coarse."""
 
 ONE_CHECK, TWO_CHECKS = 1 << 21, 1 << 18
-"""Entries a core takes at a time; for two checks they stay in its cache from the first to the second."""
+"""Entries a core takes at a time; for two checks they stay in its cache from the first
+to the second."""
 
 SURE = 1e-5
-"""A quick row sum this close to 1 needs no second look; float32 rounding at 1000 classes is a tenth of it."""
+"""A quick row sum this close to 1 needs no exact check; float32 rounding at 1000
+classes is a tenth of it."""
 
 
-def all_in_unit_interval(values: NDArray[Any]) -> bool:
-    """Does every float lie in [0, 1]? May say no to a negative zero."""
+def all_in_unit_interval(values: Array) -> bool:
+    """Does every float lie in [0, 1]? May be False for a negative zero."""
     return all(over_blocks(len(values), lambda rows: _in_unit_interval(values[rows]), _rows(values, ONE_CHECK)))
 
 
-def _in_unit_interval(block: NDArray[Any]) -> bool:
-    """Floats from 0 to 1 order like their bits; negative numbers, larger ones, infinities and NaN all have larger bits, read
-    as unsigned integers. So one maximum decides.
+def _in_unit_interval(block: Array) -> bool:
+    """Floats from 0 to 1 order like their bits; negative numbers, larger ones,
+    infinities and NaN all have larger bits, read as unsigned integers. So one maximum
+    decides.
     """
     bits = block.view(np.uint32 if block.dtype == np.float32 else np.uint64)
     return bool(bits.max() <= np.ones(1, block.dtype).view(bits.dtype)[0])
 
 
-def rows_are_distributions(values: NDArray[Any]) -> bool:
-    """Does every entry lie in [0, 1] and every row clearly sum to 1? One pass; a no calls for a closer look."""
+def rows_are_distributions(values: Array) -> bool:
+    """Does every entry lie in [0, 1] and every row clearly sum to 1? One pass; False
+    calls for an exact check."""
     quick = values.size >= COMPILE_FROM_ENTRIES and values.shape[1] <= MOST_COLUMNS and values.flags.c_contiguous
     return all(over_blocks(len(values), partial(_quick if quick else _plain, values), _rows(values, TWO_CHECKS)))
 
 
-def _plain(values: NDArray[Any], rows: slice) -> bool:
+def _plain(values: Array, rows: slice) -> bool:
     block = values[rows]
     return _in_unit_interval(block) and bool((np.abs(block.sum(axis=1) - 1) <= SURE).all())
 
 
-def _quick(values: NDArray[Any], rows: slice) -> bool:
+def _quick(values: Array, rows: slice) -> bool:
     block = values[rows]
     bits = block.view(np.uint32 if block.dtype == np.float32 else np.uint64)
     largest, least, most = fixed_point_sums(block, bits)
@@ -58,7 +63,8 @@ def _quick(values: NDArray[Any], rows: slice) -> bool:
 
 @compiled
 def fixed_point_sums(values: Any, bits: Any) -> Any:
-    """The largest bits, and the least and the largest row sum in whole parts of 2⁻³⁰, each entry rounded down.
+    """The largest bits, and the least and the largest row sum in whole parts of 2⁻³⁰,
+    each entry rounded down.
 
     Sums of integers may be taken in any order, so the loop vectorises.
     """
@@ -72,5 +78,5 @@ def fixed_point_sums(values: Any, bits: Any) -> Any:
     return largest, least, most
 
 
-def _rows(values: NDArray[Any], entries: int) -> int:
+def _rows(values: Array, entries: int) -> int:
     return max(1, entries // (values.size // len(values)))

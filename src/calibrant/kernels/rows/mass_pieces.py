@@ -1,17 +1,16 @@
-"""Rows in order, in pieces just fine enough for equal-mass bins: whole buckets, and single predictions where a cut falls inside one."""
+"""Rows in order, in pieces just fine enough for equal-mass bins: whole buckets, and
+single predictions where a cut falls inside one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.rows.buckets import HIGH, Buckets, bucket_index
 from calibrant.kernels.rows.pooling import Groups, mass_targets, pooled
 from calibrant.kernels.rows.radix import sorted_keys
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +27,7 @@ class Pieces:
         """Rows of each piece and all before it."""
         return np.cumsum(self.sums[:, 0])
 
-    def between(self, cuts: NDArray[np.intp]) -> Floats:
+    def between(self, cuts: Indices) -> Floats:
         """The sums between consecutive cuts; zeros where a bin is empty."""
         filled = np.flatnonzero(np.diff(cuts))
         sums = np.zeros((len(cuts) - 1, 4))
@@ -37,7 +36,8 @@ class Pieces:
 
 
 def mass_pieces(buckets: Buckets, n_bins: int) -> Pieces | None:
-    """Pieces for so many equal-mass bins; None where most rows would have to be sorted all the same."""
+    """Pieces for that many equal-mass bins; None where most rows would have to be
+    sorted anyway."""
     filled = buckets.filled
     below = np.cumsum(buckets.table[filled, 0])
     cut = filled[np.unique(np.searchsorted(below, mass_targets(below[-1], n_bins), side="right"))]
@@ -46,10 +46,10 @@ def mass_pieces(buckets: Buckets, n_bins: int) -> Pieces | None:
         return None
     opened = buckets.mask(cut)
     groups = pooled(*sorted_keys(buckets.probs, buckets.outcomes, buckets.index, opened))
-    whole = filled[~opened[filled]]
-    order = np.argsort(np.append(whole, bucket_index(groups.values)), kind="stable")
-    sums = np.concatenate([buckets.sums(whole), group_sums(groups)])
-    return Pieces(sums[order], np.append(buckets.table[whole, HIGH], groups.values)[order])
+    closed = filled[~opened[filled]]
+    order = np.argsort(np.append(closed, bucket_index(groups.values)), kind="stable")
+    sums = np.concatenate([buckets.sums(closed), group_sums(groups)])
+    return Pieces(sums[order], np.append(buckets.table[closed, HIGH], groups.values)[order])
 
 
 def group_sums(groups: Groups) -> Floats:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.rows.buckets import worth_buckets
 from calibrant.kernels.rows.radix import rows_of, sorted_keys
+from calibrant.types import Array, Indices
 
 
-def in_order(
-    probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
-    """Rows sorted by probability, then outcome, then weight: the same whatever order they came in.
+def in_order(probs: Array, outcomes: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
+    """Rows sorted by probability, then outcome, then weight: the same whatever order
+    they came in.
 
-    Hard outcomes without weights are sorted as one integer: the bits of a float in [0, 1] order like the float and
-    leave the top two bits free, so (bits << 1) | y is exact and needs no argsort (10 times slower).
+    Hard outcomes without weights are sorted as one integer: the bits of a float in [0,
+    1] order like the float and leave the top two bits free, so (bits << 1) | y is exact
+    and needs no argsort (10 times slower).
     """
     if worth_buckets(probs, outcomes, weights):
         p, y = rows_of(sorted_keys(probs, outcomes)[0])
@@ -35,7 +35,7 @@ def in_order(
     return probs[order], outcomes[order], None if weights is None else weights[order]
 
 
-def group_starts(sorted_probs: NDArray[Any]) -> NDArray[np.intp]:
+def group_starts(sorted_probs: Array) -> Indices:
     """Where each run of equal probabilities begins."""
     new = np.empty(len(sorted_probs), dtype=bool)
     new[0] = True

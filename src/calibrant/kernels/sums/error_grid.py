@@ -1,4 +1,5 @@
-"""Errors put on the centres of a grid's cells, each shared between the two nearest; the ends reflect."""
+"""Errors put on the centres of a grid's cells, each shared between the two nearest; the
+ends reflect."""
 
 from __future__ import annotations
 
@@ -6,16 +7,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import COMPILE_FROM, compiled
 from calibrant.kernels.rows.blocks import added_over_blocks
 from calibrant.kernels.sums.bin_sums import ONE
+from calibrant.types import Array, Floats
 
-Floats = NDArray[np.float64]
 
-
-def error_grid(probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None, cells: int) -> Floats:
+def error_grid(probs: Array, outcomes: Array, weights: Array | None, cells: int) -> Floats:
     """Σ w(p − y) at the centre of each cell, over Σ w."""
     if len(probs) >= COMPILE_FROM:
         outer: Floats = added_over_blocks(len(probs), partial(_fused_block, probs, outcomes, weights, cells))
@@ -33,9 +32,7 @@ def error_grid(probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any
     return grid / (len(probs) if weights is None else weights.sum())
 
 
-def _fused_block(
-    probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None, cells: int, rows: slice
-) -> Floats:
+def _fused_block(probs: Array, outcomes: Array, weights: Array | None, cells: int, rows: slice) -> Floats:
     outer = np.zeros(cells + 2)
     step, w = (0, ONE) if weights is None else (1, weights[rows])
     share_errors(probs[rows], outcomes[rows], w, step, np.float64(cells), outer)
@@ -44,14 +41,14 @@ def _fused_block(
 
 @compiled
 def share_errors(probs: Any, outcomes: Any, weights: Any, step: int, cells: float, outer: Any) -> None:
-    """One pass; a cell beyond each end takes what is reflected. `step` 0 gives every row the first weight."""
+    """One pass; a cell beyond each end takes what is reflected. `step` 0 gives every
+    row the first weight."""
     last = np.int64(len(outer) - 2)
     for i in range(np.uintp(len(probs))):
         p = np.float64(probs[i])
         place = p * cells + 0.5
-        left = np.uintp(
-            min(max(np.int64(place), np.int64(0)), last)
-        )  # the user may change the array after it was checked
+        # within the grid even if the user has changed the array after it was checked
+        left = np.uintp(min(max(np.int64(place), np.int64(0)), last))
         share = place - np.float64(left)
         mass = weights[np.uintp(i) * np.uintp(step)] * (p - np.float64(outcomes[i]))
         outer[left] += mass * (1.0 - share)

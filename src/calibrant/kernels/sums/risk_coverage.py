@@ -1,6 +1,7 @@
 """Risk and coverage: how wrong are the most confident rows, for any number of them?
 
-Rows of equal confidence have no order among them, so everything is the mean over their orders.
+Rows of equal confidence have no order among them, so everything is the mean over their
+orders.
 """
 
 from __future__ import annotations
@@ -8,16 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.rows.pooling import Groups
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RiskCoverage:
-    """The curve at the end of each tie, from the most confident on; its area, and what each row adds to the area's error."""
+    """The curve at the end of each tie, from the most confident on; its area, and each
+    row's influence on it."""
 
     coverage: Floats
     risk: Floats
@@ -25,9 +25,11 @@ class RiskCoverage:
     order: Floats
     """confidences, falling"""
     late: Floats
-    """for each confidence, the mean of Σ 1/j over places j from the row's own to the last: what an error there costs"""
+    """for each confidence, the mean of Σ 1/j over places j from the row's own to the
+    last: what an error there costs"""
     passed: Floats
-    """for each confidence, 1/n Σ of errors no more confident, each over the share of rows at least as confident"""
+    """for each confidence, 1/n Σ of errors no more confident, each over the share of
+    rows at least as confident"""
 
 
 def risk_coverage(groups: Groups) -> RiskCoverage:
@@ -45,7 +47,8 @@ def risk_coverage(groups: Groups) -> RiskCoverage:
 
 
 def influences(curve: RiskCoverage, confidences: Floats, wrong: Floats) -> Floats:
-    """How far each row moves the area, centred: their mean is 0 and their spread that of √n times the area."""
+    """How far each row moves the area, centred: their mean is 0 and their spread that
+    of √n times the area."""
     at = len(curve.order) - 1 - np.searchsorted(curve.order[::-1], confidences)
     moved = wrong * curve.late[at] - curve.passed[at]
     centred: Floats = moved - moved.mean()

@@ -1,7 +1,9 @@
-"""The running sum of errors along the predictions, C(σ) = Σ_(p ≤ σ) w(p − y), and where it is highest and lowest.
+"""The running sum of errors along the predictions, C(σ) = Σ_(p ≤ σ) w(p − y), and where
+it is highest and lowest.
 
-With many rows there is no need to sort them all. The sums of fine buckets tell C at every bucket's end; inside a bucket, C can rise
-by no more than Σ max(p − y, 0) above its start, nor fall by more below its end. Only buckets that could beat the best end are
+With many rows there is no need to sort them all. The sums of fine buckets give C at
+every bucket's end; inside a bucket, C can rise by no more than Σ max(p − y, 0) above
+its start, nor fall by more below its end. Only buckets that could beat the best end are
 opened and sorted.
 """
 
@@ -11,18 +13,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
 from calibrant.kernels.rows.buckets import HIGH, SUMS, Buckets
 from calibrant.kernels.rows.pooling import Groups
 from calibrant.kernels.rows.radix import rows_of, sorted_keys
 from calibrant.kernels.sums.stable_sums import inner
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 POINTS = 1000
-"""Points kept of the course, its highest and lowest beside them."""
+"""Points kept of the running sum, besides its highest and lowest."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +38,7 @@ class Course:
 
 
 def group_course(groups: Groups) -> Course:
-    """The course over rows pooled by equal prediction."""
+    """The running sum over rows pooled by equal prediction."""
     sums = np.cumsum(groups.residual)
     kept = _with_ends(np.linspace(0, len(sums) - 1, min(len(sums), POINTS)).astype(np.intp), sums)
     variance = inner(groups.weight, groups.values * (1 - groups.values))
@@ -46,9 +46,10 @@ def group_course(groups: Groups) -> Course:
 
 
 def bucket_course(buckets: Buckets, both: bool = True) -> Course:
-    """The same from buckets, of which only those that matter are sorted; points are bucket ends, evenly spread over rows.
+    """The same from buckets, of which only those that matter are sorted; points are
+    bucket ends, evenly spread over rows.
 
-    `both=False` looks inside buckets only for the sum farthest from 0.
+    `both=False` searches inside buckets only for the sum farthest from 0.
     """
     filled = buckets.filled
     n, p, variance, y, rise = buckets.table[filled, :SUMS].T
@@ -67,15 +68,17 @@ def bucket_course(buckets: Buckets, both: bool = True) -> Course:
     return Course(places[order], np.append(sums[kept], found[inside])[order], float(n.sum()), float(variance.sum()))
 
 
-def _with_ends(kept: NDArray[np.intp], sums: Floats) -> NDArray[np.intp]:
+def _with_ends(kept: Indices, sums: Floats) -> Indices:
     return np.unique(np.append(kept, [np.argmax(sums), np.argmin(sums)]))
 
 
 @compiled
 def inner_extremes(keys: Any, ends: Any, before: Any, top: float, bottom: float) -> Any:
-    """Sums above `top` and below `bottom` within buckets, the farthest, and at which keys: −1 where there is none.
+    """Sums above `top` and below `bottom` within buckets, the farthest, and at which
+    keys: −1 where there is none.
 
-    A tie is added together before it is looked at. The end of a bucket need not be: `top` and `bottom` know it.
+    Ties are added up before they are compared. The ends of buckets need no comparison:
+    `top` and `bottom` include them.
     """
     sums, at = np.array([top, bottom]), np.array([-1, -1])
     start = 0

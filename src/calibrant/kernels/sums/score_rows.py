@@ -1,6 +1,8 @@
-"""The scores of many rows, written one after another into `out`: loops that the compiler turns into vectors.
+"""The scores of many rows, written one after another into `out`: loops that the
+compiler turns into vectors.
 
-Each takes the probabilities, what happened, and where to write. An event's outcomes are 0 or 1, labels are class indices.
+Each takes the probabilities, the outcomes or labels, and where to write. An event's
+outcomes are 0 or 1, labels are class indices.
 """
 
 from __future__ import annotations
@@ -22,45 +24,47 @@ def squared_misses(times: float, probs: Any, outcomes: Any, out: Any) -> None:
 
 @contracted
 def angles(probs: Any, outcomes: Any, out: Any) -> None:
-    """1 − p_y/‖p‖₂ of the pair (1−p, p), written with the other class's share so that nothing cancels."""
+    """1 − p_y/‖p‖₂ of the pair (1−p, p), written with the other class's share so that
+    nothing cancels."""
     for i in range(len(out)):
         other = abs(np.float64(probs[i]) - np.float64(outcomes[i]))
-        said, rest = 1.0 - other, other * other
-        norm = np.sqrt(said * said + rest)
-        out[i] = rest / (norm * (norm + said))
+        p_y, rest = 1.0 - other, other * other
+        norm = np.sqrt(p_y * p_y + rest)
+        out[i] = rest / (norm * (norm + p_y))
+
+
+@any_order
+def label_and_rest(row: Any, label: Any) -> Any:
+    """p_y, and the sum of the squares of the other classes."""
+    n_classes, squares = np.uintp(len(row)), 0.0
+    for k in range(n_classes):
+        wide = np.float64(row[k])
+        squares += wide * wide
+    p_y = np.float64(row[min(np.uintp(label), np.uintp(n_classes - np.uintp(1)))])
+    return p_y, max(squares - p_y * p_y, 0.0)
 
 
 @any_order
 def squared_distances(probs: Any, labels: Any, out: Any) -> None:
     """Σ_k (p_k − [y = k])², as the squares of the other classes plus (1 − p_y)²."""
-    n_classes = np.uintp(probs.shape[1])
     for i in range(len(out)):
-        squares = 0.0
-        for k in range(n_classes):
-            wide = np.float64(probs[i, k])
-            squares += wide * wide
-        said = np.float64(probs[i, min(np.uintp(labels[i]), np.uintp(n_classes - np.uintp(1)))])
-        out[i] = max(squares - said * said, 0.0) + (1.0 - said) * (1.0 - said)
+        p_y, rest = label_and_rest(probs[i], labels[i])
+        out[i] = rest + (1.0 - p_y) * (1.0 - p_y)
 
 
 @any_order
 def label_angles(probs: Any, labels: Any, out: Any) -> None:
     """1 − p_y/‖p‖₂."""
-    n_classes = np.uintp(probs.shape[1])
     for i in range(len(out)):
-        squares = 0.0
-        for k in range(n_classes):
-            wide = np.float64(probs[i, k])
-            squares += wide * wide
-        said = np.float64(probs[i, min(np.uintp(labels[i]), np.uintp(n_classes - np.uintp(1)))])
-        rest = max(squares - said * said, 0.0)
-        norm = np.sqrt(said * said + rest)
-        out[i] = rest / (norm * (norm + said))
+        p_y, rest = label_and_rest(probs[i], labels[i])
+        norm = np.sqrt(p_y * p_y + rest)
+        out[i] = rest / (norm * (norm + p_y))
 
 
 @contracted
-def said_of_labels(probs: Any, labels: Any, out: Any) -> None:
-    """p_y. An index that has become wrong since it was checked reads another class: better than a crash."""
+def label_probs(probs: Any, labels: Any, out: Any) -> None:
+    """p_y. An index changed after it was checked reads another class, which is better
+    than a crash."""
     last = np.uintp(probs.shape[1] - 1)
     for i in range(len(out)):
         out[i] = probs[i, min(np.uintp(labels[i]), last)]
@@ -68,9 +72,11 @@ def said_of_labels(probs: Any, labels: Any, out: Any) -> None:
 
 @contracted
 def ranked_distances(probs: Any, labels: Any, out: Any) -> None:
-    """Σ_k (P(Y ≤ k) − [y ≤ k])² over the thresholds: squares of a running sum that loses 1 at the label.
+    """Σ_k (P(Y ≤ k) − [y ≤ k])² over the thresholds: squares of a running sum that
+    loses 1 at the label.
 
-    A running sum waits for itself, so four rows run together, from one of their labels to the next.
+    The steps of a running sum depend on each other, so four rows run in parallel, from
+    one of their labels to the next.
     """
     n, last = len(out), np.uintp(probs.shape[1] - 1)
     for i in range(0, n, 4):

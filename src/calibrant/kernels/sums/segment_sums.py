@@ -1,15 +1,20 @@
-"""Sums and courses of errors in many overlapping segments at once, and the common scale on which segments are compared.
+"""Sums and running sums of errors in many overlapping segments at once, and the common
+scale on which segments are compared.
 
-Rows lie in order of the prediction. A segment is a run of `members`, the places of its rows, in that order: those from `starts[s]` to
-before `starts[s + 1]`. Draws come in tiles of rows, `(T, D)`: D draws side by side, so that one step serves them all.
+Rows lie in order of the prediction. A segment is a run of `members`, the places of its
+rows, in that order: those from `starts[s]` to before `starts[s + 1]`. Draws come in
+tiles of rows, `(T, D)`: D draws side by side, so that one step serves them all.
 
-The scale needs three moments of a segment's hits under calibration: mean, σ and skewness γ. The gamma distribution that has them, seen
-through the cube root that makes it nearly normal (Wilson and Hilferty 1931), turns a deviation of x standard deviations into
+The scale needs three moments of a segment's hits under calibration: mean, σ and
+skewness γ. The gamma distribution that has them, transformed by the cube root that
+makes it nearly normal (Wilson and Hilferty 1931), turns a deviation of x standard
+deviations into
 
     z(x) = (6/γ)·((1 + γx/2)^⅓ − 1) + γ/6.
 
-A rare event in a small segment is then no larger than the same chance elsewhere. The scale depends on the predictions only, so a test
-that uses it for data and draws alike is as exact as without it.
+A rare event in a small segment then scores no higher than an equally rare one
+elsewhere. The scale depends on the predictions only, so a test that uses it for data
+and draws alike is as exact as without it.
 """
 
 from __future__ import annotations
@@ -18,11 +23,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 STRAIGHT = 1e-6
 """Skewness below which the scale is a straight line."""
@@ -40,7 +43,8 @@ def add_members(columns: Any, members: Any, starts: Any, sums: Any) -> None:
 
 @compiled
 def cluster_powers(errors: Any, clusters: Any, members: Any, starts: Any, scratch: Any, found: Any) -> None:
-    """found[s] = (ΣE², ΣE⁴), E the sum of a cluster's errors in s; `scratch` holds a zero for each cluster."""
+    """found[s] = (ΣE², ΣE⁴), E the sum of a cluster's errors in s; `scratch` holds one
+    zero per cluster."""
     for s in range(len(starts) - 1):
         second, fourth = 0.0, 0.0
         for j in range(starts[s], starts[s + 1]):
@@ -54,7 +58,8 @@ def cluster_powers(errors: Any, clusters: Any, members: Any, starts: Any, scratc
 
 @compiled
 def add_tile(errors: Any, base: int, members: Any, starts: Any, at: Any, total: Any) -> None:
-    """Add a tile of errors, its first row at `base`, to the totals `(S, D)`; `at` remembers how far each segment has come."""
+    """Add a tile of errors, its first row at `base`, to the totals `(S, D)`; `at` is
+    how far each segment has been added."""
     stop = base + len(errors)
     for s in range(len(at)):
         j, end = at[s], starts[s + 1]
@@ -70,7 +75,8 @@ def add_tile(errors: Any, base: int, members: Any, starts: Any, at: Any, total: 
 def walk_tile(
     errors: Any, p: Any, base: int, members: Any, starts: Any, at: Any, total: Any, high: Any, low: Any
 ) -> None:
-    """The same, and the highest and lowest total on the way, read only where the prediction rises or the segment ends."""
+    """The same, and the highest and lowest total on the way, read only where the
+    prediction rises or the segment ends."""
     stop = base + len(errors)
     for s in range(len(at)):
         j, end = at[s], starts[s + 1]
@@ -97,21 +103,23 @@ def normal_scores(x: Floats, skew: Floats) -> Floats:
 
 
 def deviations(z: Any, skew: Floats) -> Floats:
-    """x(z): the way back."""
+    """x(z), the inverse."""
     bent = np.where(np.abs(skew) < STRAIGHT, 1.0, skew)
     x = 2 / bent * (np.maximum(1 + bent / 6 * (z - bent / 6), 0.0) ** 3 - 1)
     return np.where(np.abs(skew) < STRAIGHT, z, x)
 
 
 def gap_scores(sums: Floats, sigma: Floats, skew: Floats, step: Floats) -> Floats:
-    """How unlikely Σ(p − y) is, both directions counted, as the |z| of a normal variable; half a `step` is conceded to whole hits."""
+    """Two-sided significance of Σ(p − y) as the |z| of a normal variable; half a `step`
+    is the continuity correction for whole hits."""
     x = np.maximum(np.abs(sums) - step / 2, 0.0) / sigma
     z: Floats = np.maximum(normal_scores(x, np.where(sums < 0, skew, -skew)), 0.0)
     return z
 
 
 def range_scores(ranges: Floats, sigma: Floats, skew: Floats) -> Floats:
-    """The same for the range of the running sum, by the first term of its Brownian law: P(range ≥ r) ≈ 4·(P(sum ≥ r) + P(sum ≤ −r))."""
+    """The same for the range of the running sum, by the first term of its Brownian law:
+    P(range ≥ r) ≈ 4·(P(sum ≥ r) + P(sum ≤ −r))."""
     from scipy.special import log_ndtr, ndtri_exp
 
     x = ranges / sigma

@@ -1,4 +1,5 @@
-"""Mean and sum of squared distances from it, of a block of numbers that is still in the cache."""
+"""Mean and sum of squared distances from it, of a block of numbers that is still in the
+cache."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def spread(values: Any) -> tuple[float, float]:
 
 @any_order
 def weighted_spread(values: Any, weights: Any) -> tuple[int, float, float, float, bool]:
-    """Rows of some weight, Σw, mean, Σw(x − mean)², and whether all weights are whole; a row of no weight is not there."""
+    """Rows of positive weight, Σw, mean, Σw(x − mean)², and whether all weights are
+    whole; rows of weight 0 do not count."""
     rows, broken, weight, total = 0, 0, 0.0, 0.0
     for i in range(len(values)):
         w = weights[i]

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import COMPILE_FROM, compiled
 from calibrant.kernels.rows.blocks import over_blocks
+from calibrant.types import Array, Floats
 
 
-def inner(a: NDArray[Any], b: NDArray[Any]) -> float:
-    """Σ a·b in one pass, without BLAS, whose threads change the rounding and wait for each other."""
+def inner(a: Array, b: Array) -> float:
+    """Σ a·b in one pass, without BLAS, whose threads change the rounding and wait for
+    each other."""
     return float(np.einsum("i,i->", a, b))
 
 
-def running(*columns: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """For each column, 0 and its running sums. `np.cumsum` is slow at them, so with many rows a core takes a column."""
+def running(*columns: Floats) -> list[Floats]:
+    """For each column, 0 and its running sums. `np.cumsum` is slow at them, so with
+    many rows there is one core per column."""
     sums = [np.zeros(len(terms) + 1) for terms in columns]
     if len(columns[0]) >= COMPILE_FROM:
         list(over_blocks(len(columns), lambda one: add_up(columns[one.start], sums[one.start]), 1))

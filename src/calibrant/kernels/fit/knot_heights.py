@@ -1,0 +1,241 @@
+"""Heights of a piecewise-linear function with given knots: the smallest loss, by Newton
+steps on tridiagonal systems.
+
+A cell has a place x, a weight w and hits s. The function gives a probability (`logit`
+false) or log-odds (`logit` true) and is scored by its log or squared loss. A ridge
+draws the heights towards the identity, h = t.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calibrant.kernels.compiled import compiled
+
+ENOUGH = 1e-7
+"""A step that changes the loss by less, in nats of all rows, is the last."""
+
+LEAST_SLOPE = 1e-6
+"""Of a function that must rise."""
+
+SETTLED = 1e-10
+"""Heights that move by less than this in a sweep have settled."""
+
+MOST_SWEEPS, MOST_RISING_SWEEPS = 200, 1000
+"""Sweeps over the heights, and over the multipliers of Hildreth's method, which
+converges more slowly."""
+
+
+class Family(NamedTuple):
+    """Which functions are fitted, and by which loss."""
+
+    logit: bool
+    """do heights give log-odds, or probabilities?"""
+    brier: bool
+    """is the loss the squared error, or the log loss?"""
+    ends: tuple[float, float]
+    """the lowest and the highest height"""
+    rising: bool
+    """must heights rise?"""
+
+
+@compiled
+def sigmoid(f: float) -> Any:
+    """σ(f), and e^−|f|, which cannot overflow."""
+    e = np.exp(-abs(f))
+    return 1 / (1 + e) if f >= 0 else e / (1 + e), e
+
+
+@compiled
+def cell_loss(w: float, s: float, f: float, family: Any) -> Any:
+    """The loss of a cell where the function is f, and its first and second derivative."""
+    if family.logit:
+        mu, e = sigmoid(f)
+        if family.brier:
+            v = mu * (1 - mu)
+            return (w * mu - 2 * s) * mu + s, 2 * v * (w * mu - s), 2 * w * v * v
+        return w * (max(f, 0.0) + np.log1p(e)) - s * f, w * mu - s, w * mu * (1 - mu)
+    if family.brier:
+        return (w * f - 2 * s) * f + s, 2 * (w * f - s), 2 * w
+    f = min(max(f, family.ends[0]), family.ends[1])
+    missed = w - s
+    gain = (s * np.log(f) if s > 0 else 0.0) + (missed * np.log1p(-f) if missed > 0 else 0.0)
+    return -gain, missed / (1 - f) - s / f, missed / (1 - f) ** 2 + s / f**2
+
+
+@compiled
+def pieces_of(x: Any, t: Any) -> Any:
+    """Where the cells of each piece begin, the end added; and how far each cell lies on
+    the way from knot to knot."""
+    starts, share, k = np.zeros(len(t), np.int64), np.zeros(len(x)), 0
+    for i in range(len(x)):
+        while k < len(t) - 2 and x[i] > t[k + 1]:
+            k += 1
+            starts[k] = i
+        share[i] = (x[i] - t[k]) / (t[k + 1] - t[k])
+    starts[k + 1 :] = len(x)
+    return starts, share
+
+
+@compiled
+def add_losses(
+    starts: Any, share: Any, w: Any, s: Any, t: Any, h: Any, family: Any, ridge: float, system: Any
+) -> float:
+    """The loss of the heights h. Rows of `system`: its slope, the diagonal of its
+    curvature and the entries beside that."""
+    loss = 0.0
+    for j in range(len(t)):
+        away = h[j] - t[j]
+        loss += ridge / 2 * away * away
+        system[0, j], system[1, j], system[2, j] = ridge * away, ridge, 0.0
+    for j in range(len(t) - 1):
+        left, right, beside = system[0, j], system[0, j + 1], 0.0
+        left_left, right_right = system[1, j], system[1, j + 1]
+        for i in range(starts[j], starts[j + 1]):
+            u = share[i]
+            f = h[j] + (h[j + 1] - h[j]) * u
+            value, first, second = cell_loss(w[i], s[i], f, family)
+            loss += value
+            left += (1 - u) * first
+            right += u * first
+            left_left += (1 - u) * (1 - u) * second
+            right_right += u * u * second
+            beside += u * (1 - u) * second
+        system[0, j], system[0, j + 1], system[2, j] = left, right, beside
+        system[1, j], system[1, j + 1] = left_left, right_right
+    return loss
+
+
+@compiled
+def solve(system: Any, right: Any, ridge: float, out: Any) -> None:
+    """Curvature · out = right, by elimination; no pivot falls below the ridge."""
+    m = len(out)
+    work = np.empty(m)
+    work[0] = system[1, 0]
+    out[0] = right[0]
+    for j in range(1, m):
+        ratio = system[2, j - 1] / work[j - 1]
+        work[j] = max(system[1, j] - ratio * system[2, j - 1], ridge)
+        out[j] = right[j] - ratio * out[j - 1]
+    out[m - 1] /= work[m - 1]
+    for j in range(m - 2, -1, -1):
+        out[j] = (out[j] - system[2, j] * out[j + 1]) / work[j]
+
+
+@compiled
+def hold_between(system: Any, right: Any, low: float, high: float, target: Any) -> None:
+    """The minimum of the parabola between the ends: projected Gauss–Seidel."""
+    m = len(target)
+    for j in range(m):
+        target[j] = min(max(target[j], low), high)
+    for _ in range(MOST_SWEEPS):
+        moved = 0.0
+        for j in range(m):
+            r = right[j]
+            if j > 0:
+                r -= system[2, j - 1] * target[j - 1]
+            if j < m - 1:
+                r -= system[2, j] * target[j + 1]
+            r = min(max(r / system[1, j], low), high)
+            moved = max(moved, abs(r - target[j]))
+            target[j] = r
+        if moved < SETTLED:
+            break
+
+
+@compiled
+def leverages(system: Any, ridge: float) -> Any:
+    """How a unit of each of Hildreth's multipliers moves the heights, one row per
+    multiplier."""
+    m = system.shape[1]
+    lean, unit = np.zeros((m + 1, m)), np.zeros(m)
+    for c in range(m + 1):
+        unit[:] = 0.0
+        if c > 0:
+            unit[c - 1] -= 1.0
+        if c < m:
+            unit[c] += 1.0
+        solve(system, unit, ridge, lean[c])
+    return lean
+
+
+@compiled
+def make_rise(system: Any, t: Any, low: float, high: float, ridge: float, target: Any) -> None:
+    """The minimum of the parabola among rising heights between the ends: Hildreth, one
+    multiplier per rise and per end."""
+    m, push = len(t), np.zeros(len(t) + 1)
+    lean = leverages(system, ridge)
+    for _ in range(MOST_RISING_SWEEPS):
+        moved = 0.0
+        for c in range(m + 1):
+            if c == 0:
+                lack, own = low - target[0], lean[0, 0]
+            elif c == m:
+                lack, own = target[m - 1] - high, -lean[m, m - 1]
+            else:
+                least = LEAST_SLOPE * (t[c] - t[c - 1])
+                lack, own = least - target[c] + target[c - 1], lean[c, c] - lean[c, c - 1]
+            new = max(push[c] + lack / own, 0.0)
+            change = new - push[c]
+            if change != 0.0:
+                push[c] = new
+                for j in range(m):
+                    target[j] += change * lean[c, j]
+                moved = max(moved, abs(change) * own)
+        if moved < SETTLED:
+            break
+    for j in range(m):  # what rounding has left
+        target[j] = min(max(target[j], low), high)
+        if j > 0:
+            target[j] = max(target[j], target[j - 1] + LEAST_SLOPE * (t[j] - t[j - 1]))
+
+
+@compiled
+def newton_target(system: Any, t: Any, h: Any, family: Any, ridge: float, target: Any) -> None:
+    """The heights with the smallest parabola around h, within what is allowed."""
+    low, high = family.ends
+    m, outside = len(t), False
+    right = np.empty(m)
+    for j in range(m):
+        right[j] = system[1, j] * h[j] - system[0, j]
+        if j > 0:
+            right[j] += system[2, j - 1] * h[j - 1]
+        if j < m - 1:
+            right[j] += system[2, j] * h[j + 1]
+    solve(system, right, ridge, target)
+    for j in range(m):
+        outside = outside or target[j] < low or target[j] > high
+    if family.rising:
+        make_rise(system, t, low, high, ridge, target)
+    elif outside:
+        hold_between(system, right, low, high, target)
+
+
+@compiled
+def fit_heights(x: Any, w: Any, s: Any, t: Any, start: Any, family: Any, ridge: float, steps: int) -> Any:
+    """Heights at the knots `t` with the smallest loss, and that loss: Newton steps,
+    halved until the loss falls.
+
+    Heights stay within what the family allows. With no steps and no ridge it
+    is the loss of `start` on these cells.
+    """
+    h, trial, target, system = start.copy(), start.copy(), start.copy(), np.zeros((3, len(t)))
+    starts, share = pieces_of(x, t)
+    best, size = np.inf, 1.0
+    for step in range(steps + 1):
+        loss = add_losses(starts, share, w, s, t, trial, family, ridge, system)
+        if loss <= best:
+            gained = best - loss
+            h[:] = trial
+            best, size = loss, 1.0
+            if gained < ENOUGH or step == steps:
+                break
+            newton_target(system, t, h, family, ridge, target)
+        elif loss - best < ENOUGH:
+            break
+        else:
+            size /= 2
+        trial[:] = h + size * (target - h)
+    return h, best
