@@ -16,7 +16,7 @@ from pathlib import Path
 
 import calibrant as cal
 from calibrant.simulate import calibrated_world, power_world
-from calibrant.simulate.power import detection_table, detections
+from calibrant.simulate.power import detection, detection_table
 from calibrant.verbs.planning.check import shown, tested
 from calibrant.verbs.planning.plan import plan
 from calibrant.verbs.planning.sample_size import NORMAL, SquaredLaw, Variance, cube_root
@@ -61,7 +61,7 @@ def power_rows(replications):
         for n, errors in CASES.items():
             worlds = [power_world(error, scores, norm=2) for error in errors]
             for error, found in zip(
-                errors, detections([tested("binned", 2, n)], worlds, n, 0.05, replications), strict=True
+                errors, detection([tested("binned", 2, n)], worlds, n, 0.05, replications), strict=True
             ):
                 normal = NORMAL.cdf(n * error**2 / (2 * cube_root(n)) ** 0.5 / law.mean - NORMAL.inv_cdf(0.95))
                 cells = (law.power(n, error, 0.05), normal)
@@ -132,7 +132,7 @@ def main(arguments):
     replications = QUICK if quick else REPLICATIONS
     start = time.perf_counter()
     worlds = [power_world(error, norm=2) for error in (0.02, 0.05, 0.1)]
-    figure = detection_table(detections(PAPER, worlds, [200, 500, 1000, 5000], replications=replications // 2))
+    figure = detection_table(detection(PAPER, worlds, [200, 500, 1000, 5000], replications=replications // 2))
     parts = [
         INTRO.format(replications=replications),
         table(

@@ -153,10 +153,8 @@ from calibrant.simulate import World as World
 from calibrant.simulate import bent_world as bent_world
 from calibrant.simulate import bias as bias
 from calibrant.simulate import bias_grid as bias_grid
-from calibrant.simulate import biases as biases
 from calibrant.simulate import calibrated_world as calibrated_world
 from calibrant.simulate import detection as detection
-from calibrant.simulate import detections as detections
 from calibrant.simulate import fit_world as fit_world
 from calibrant.simulate import map_quality as map_quality
 from calibrant.simulate import named_world as named_world

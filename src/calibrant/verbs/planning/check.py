@@ -24,7 +24,7 @@ from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval, Record, Table, kind
 from calibrant.score.score import check_score
 from calibrant.simulate.measuring import measured
-from calibrant.simulate.power import detections
+from calibrant.simulate.power import detection
 from calibrant.simulate.recipes import named
 from calibrant.simulate.world import World
 from calibrant.verbs.planning.sample_size import NORMAL
@@ -92,7 +92,7 @@ def checked_power(
     rng: int,
 ) -> PlanCheck:
     """Power on data of the world, with the threshold of its calibrated twin."""
-    found = [detections([tested(statistic, norm, n)], world, n, level, replications, rng)[0] for n in sizes]
+    found = [detection([tested(statistic, norm, n)], world, n, level, replications, rng)[0] for n in sizes]
     simulated, errors = np.array([f.power for f in found]), np.array([f.miss_error for f in found])
     expected = np.array([formula(n) for n in sizes])
     rows = _crossing(sizes, *_probits(simulated, errors), NORMAL.inv_cdf(goal))

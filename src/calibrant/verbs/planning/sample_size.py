@@ -258,7 +258,7 @@ class SquaredWidth(WidthLaw):
 
         def of(f: Callable[[Floats, Floats], Floats]) -> Callable[[Floats, Floats], Floats]:
             def at(p: Floats, q: Floats) -> Floats:
-                said, rate = world.saying(p, q)
+                said, rate = world.prediction_and_rate(p, q)
                 return f(np.abs(said - rate), rate * (1 - rate))
 
             return at
@@ -306,7 +306,7 @@ class ErrorWidth(WidthLaw):
         if world is None:
             p, rate = np.array([0.5]), np.array([0.5 - min(error, 0.5)])
         else:
-            p, rate = world.scores.draw_through(PREDICTIONS, np.random.default_rng(0), world.saying)
+            p, rate = world.scores.draw_through(PREDICTIONS, np.random.default_rng(0), world.prediction_and_rate)
         return cls(grouped(p, rate, None), norm, error > 0)
 
     def width(self, n: int, level: float) -> float:

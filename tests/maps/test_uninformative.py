@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import CalibrationMap, InputError, MapError, Predictions
-from calibrant.simulate import LabelFrequencies, LabelFrequenciesMap, TopAccuracy, TopAccuracyMap
+from calibrant.maps.uninformative import LabelFrequencies, LabelFrequenciesMap, TopAccuracy, TopAccuracyMap
 from tolerances import ROUNDING
 
 
