@@ -161,8 +161,8 @@ from calibrant.simulate import named_world as named_world
 from calibrant.simulate import power_world as power_world
 from calibrant.simulate import rank_correlation as rank_correlation
 from calibrant.verbs.answers import AnswerReport as AnswerReport
-from calibrant.verbs.answers import ConfidenceLevels as ConfidenceLevels
 from calibrant.verbs.answers import assess_answers as assess_answers
+from calibrant.verbs.confidence_levels import ConfidenceLevels as ConfidenceLevels
 from calibrant.verbs.auditing.audit import Audit as Audit
 from calibrant.verbs.auditing.audit import AuditedSegment as AuditedSegment
 from calibrant.verbs.auditing.audit import audit as audit

@@ -110,7 +110,7 @@ def test_a_single_event_has_two_rates():
 def test_a_class_never_on_top_keeps_the_overall_frequencies():
     fitted = LabelFrequencies().fit([0, 1, 2, 0], [[0.5, 0.3, 0.2]] * 3 + [[0.2, 0.6, 0.2]])
     np.testing.assert_allclose(fitted.table, [[1 / 3] * 3, [1, 0, 0], [0.5, 0.25, 0.25]], atol=ROUNDING)
-    assert fitted.fit.cautions == ("never on top: 2",)
+    assert fitted.fit.cautions == ("never the top class: 2",)
     assert not fitted.keeps_accuracy
 
 

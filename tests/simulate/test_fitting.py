@@ -133,10 +133,10 @@ def test_soft_labels_are_shares(rng):
 @pytest.mark.parametrize(
     ("labels", "probs", "caution"),
     [
-        ([1, 1, 1], [0.7, 0.8, 0.9], "always happened"),
-        ([0, 0, 0], [0.7, 0.8, 0.9], "never happened"),
+        ([1, 1, 1], [0.7, 0.8, 0.9], "always occurred"),
+        ([0, 0, 0], [0.7, 0.8, 0.9], "never occurred"),
         ([1, 0, 1], [0.7, 0.7, 0.7], "all scores are equal"),
-        ([1], [0.7], "always happened"),
+        ([1], [0.7], "always occurred"),
         ([1, 1, 0], [1.0, 1.0, 1.0], "all scores are equal"),
     ],
 )

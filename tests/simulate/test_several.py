@@ -143,7 +143,7 @@ def test_words():
     assert (
         mixed == "2 classes from a mixture of 2 Dirichlet distributions, true power 0.5000, 0.25 of the labels random"
     )
-    assert "said at temperature 0.5000" in repr(LogisticNormalWorld(3, 0.5))
+    assert "predicted at temperature 0.5000" in repr(LogisticNormalWorld(3, 0.5))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ import calibrant as cal
 from calibrant import InputError, Predictions
 from calibrant.estimate.sampled import sampled_error
 from calibrant.estimate.selective import selective_risk
-from calibrant.verbs.answers import AnswerReport, ConfidenceLevels, assess_answers
+from calibrant.verbs.answers import AnswerReport, assess_answers
+from calibrant.verbs.confidence_levels import ConfidenceLevels
 from naive import answers as naive
 from tolerances import ROUNDING, STANDARD_ERRORS
 
@@ -23,7 +24,7 @@ def some_answers():
     return right, [0.9] * 100 + [0.7] * 50
 
 
-def test_levels_are_tested_exactly_and_adjusted_together():
+def test_levels_are_tested_exactly_and_adjusted_jointly():
     right, said = some_answers()
     report = assess_answers(right, said)
     levels = report.levels
@@ -80,7 +81,7 @@ def test_a_drawn_p_value_lies_in_its_step():
         assess_answers(right, said, ties="toss")
 
 
-def test_no_two_calibrated_levels_are_blamed_too_often():
+def test_two_calibrated_levels_are_not_rejected_too_often():
     """All outcomes of two levels, with their chances: any level or the total is called wrong at 0.3 in at most 0.3 of cases."""
     wrong = 0.0
     for few, many in itertools.product(range(5), range(7)):
@@ -116,10 +117,10 @@ def test_the_estimates_are_those_of_their_functions():
         report["no such"]
 
 
-def test_answers_that_are_as_sure_as_right_pass():
+def test_calibrated_answers_pass():
     report = assess_answers([1] * 8 + [0] * 2 + [1] * 5 + [0] * 5, [0.8] * 10 + [0.5] * 10)
     assert report.calibrated is None
-    assert report.verdict == "No miscalibration to be seen in 20 answers. Mean confidence 65.0 %, right 65.0 %."
+    assert report.verdict == "These 20 answers show no miscalibration. Mean confidence 65.0 %, right 65.0 %."
     assert report["level_error"].value == 0
 
 
@@ -133,10 +134,10 @@ def test_a_small_shift_everywhere_shows_in_the_total_alone(rng):
     right = np.concatenate([np.arange(40) < round(40 * p) - 2 for p in said[::40]])
     report = assess_answers(right, said)
     assert (report.levels.adjusted > 0.05).all()
-    assert "over-confident on the whole, no level by itself" in report.verdict
+    assert "over-confident in total, no single level" in report.verdict
 
 
-def test_many_confidences_are_put_in_ranges(rng):
+def test_many_confidences_are_binned(rng):
     said = rng.random(300)
     right = rng.random(300) < said
     report = assess_answers(right, said)
@@ -147,17 +148,17 @@ def test_many_confidences_are_put_in_ranges(rng):
     assert report.levels.p_value[0] == pytest.approx(expected, abs=ROUNDING)
 
 
-def test_answers_to_one_question_count_as_a_whole():
+def test_answers_to_one_question_are_a_cluster():
     """Sixty questions of which six were missed, each ten times: independent answers would be a catastrophe."""
     right = np.repeat([1] * 48 + [0] * 12, 10)
     said, questions = np.full(600, 0.9), np.repeat(np.arange(60), 10)
-    alone, together = assess_answers(right, said), assess_answers(right, said, groups=questions)
+    alone, clustered = assess_answers(right, said), assess_answers(right, said, groups=questions)
     assert alone.calibrated is False
-    assert together.calibrated is None
-    assert together.questions == 60
-    assert together["accuracy"].interval.method == "Student t, clusters"
-    assert together["level_error"].value < alone["level_error"].value
-    assert together["level_error"].interval is None
+    assert clustered.calibrated is None
+    assert clustered.questions == 60
+    assert clustered["accuracy"].interval.method == "Student t, clusters"
+    assert clustered["level_error"].value < alone["level_error"].value
+    assert clustered["level_error"].interval is None
 
 
 def test_few_questions_that_agree_are_no_proof():
@@ -203,7 +204,7 @@ def test_it_prints_and_survives_as_json():
     text = repr(report)
     assert text.startswith("GPT-X: 150 answers, confidence: stated in words\nNot calibrated")
     assert "Level by level" in text
-    assert "If unsure answers are kept back" in text
+    assert "If uncertain answers are withheld" in text
     assert "<h4>GPT-X" in report._repr_html_()
     assert AnswerReport.from_json(report.to_json()) == report
     assert repr(report.levels) == "ConfidenceLevels(2 levels)"
@@ -240,14 +241,14 @@ def test_the_order_of_answers_does_not_matter(rng):
     np.testing.assert_array_equal(first.levels.adjusted, then.levels.adjusted)
 
 
-def test_what_was_said_to_be_impossible_counts_for_questions_too():
+def test_an_outcome_of_probability_zero_rejects_with_questions_too():
     right, groups = [1] * 48 + [0] * 2, np.arange(50)
     report = assess_answers(right, [1.0] * 50, groups=groups)
     assert report.calibrated is False
     assert report.levels.p_value.tolist() == [0.0]
 
 
-def test_shares_of_samples_are_told_to_be_noisy(rng):
+def test_shares_of_samples_have_a_warning_about_noise(rng):
     share = rng.beta(2, 1, 300)
     report = assess_answers(rng.random(300) < share, rng.binomial(4, share) / 4, samples=4)
     assert any("their noise alone makes high levels look over-confident" in each for each in report.cautions)

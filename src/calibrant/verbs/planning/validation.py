@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,37 +14,36 @@ from numpy.typing import NDArray
 from calibrant.inputs import check_choice, check_level, check_positive
 from calibrant.interval.mean import normal_quantile
 from calibrant.kernels.logits import sigmoid
-from calibrant.kernels.rows.pooling import Groups
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
 from calibrant.simulate.families import calibrated_world
 from calibrant.simulate.quadrature import integral
 from calibrant.simulate.scores import EmpiricalScores, Scores
-from calibrant.verbs.planning.sample_size import NORMAL, smallest
+from calibrant.verbs.planning.power_laws import NORMAL, normal_density, smallest
 
 Floats = NDArray[np.float64]
 OfRisk = Callable[[Floats, Floats, Floats], Floats]
 """A function of p, q = 1 − p and ln(p/q)."""
 
 FAR_APART = 0.1
-"""Relative distance between the prevalence given and the mean predicted risk that is worth a word."""
+"""Relative distance between the given prevalence and the mean predicted risk that deserves a warning."""
 
 STEP = 1e-4
-"""In which the peer package looks for the standard error of ln(O/E), stopping at the first that is too wide."""
+"""Of the grid on which pmvalsampsize searches the standard error of ln(O/E), stopping at the first that is too wide."""
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Criterion(Record):
-    """One figure that is to be measured closely, and the rows that takes."""
+    """One figure that is to be estimated precisely, and the rows that takes."""
 
     name: str
     n: int
     value: float
     """expected"""
     width: float
-    """of its interval, as asked for"""
+    """wanted width of its interval"""
     error: float
     """standard error that gives this width, of ln(O/E) for O/E"""
 
@@ -52,7 +51,7 @@ class Criterion(Record):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class ValidationPlan(Record):
-    """Rows and events that every criterion of an external validation asks for; the largest decides."""
+    """Rows and events that every criterion of an external validation requires; the largest decides."""
 
     prevalence: float
     c_statistic: float
@@ -61,6 +60,8 @@ class ValidationPlan(Record):
     described: str
     """the distribution of the predicted risks"""
     cautions: tuple[str, ...] = ()
+
+    question: ClassVar[str] = "How many rows does an external validation need?"
 
     @property
     def n(self) -> int:
@@ -75,9 +76,9 @@ class ValidationPlan(Record):
     def sentence(self) -> str:
         """The answer in words."""
         decides = max(self.criteria, key=lambda each: each.n)
-        return f"{self.n:,} rows with about {self.events:,} events: the {decides.name} asks for the most."
+        return f"{self.n:,} rows with about {self.events:,} events: the {decides.name} requires the most."
 
-    def table(self) -> Table:
+    def tables(self) -> tuple[Table, ...]:
         """Criteria side by side."""
         rows = tuple(
             (each.name, f"{each.n:,}", f"{math.ceil(each.n * self.prevalence):,}", each.value, each.width, each.error)
@@ -85,19 +86,19 @@ class ValidationPlan(Record):
         )
         columns = ("criterion", "rows", "events", "expected", "interval width", "standard error")
         note = f"Prevalence {number(self.prevalence)}; {self.described}; {1 - self.level:.0%} intervals."
-        return Table("Rows for an external validation", columns, rows, note)
+        return (Table("Rows for an external validation", columns, rows, note),)
 
     def __repr__(self) -> str:
-        return "\n".join([self.sentence(), self.table().to_text(), *(f"  caution: {c}" for c in self.cautions)])
+        return "\n".join([self.sentence(), self.tables()[0].to_text(), *(f"  caution: {c}" for c in self.cautions)])
 
     def _repr_html_(self) -> str:
         cautions = "".join(f"<br><small>⚠ {escape(c)}</small>" for c in self.cautions)
-        return f"<p>{escape(self.sentence())}{cautions}</p>{self.table().to_html()}"
+        return f"<p>{escape(self.sentence())}{cautions}</p>{self.tables()[0].to_html()}"
 
 
 @dataclass(frozen=True, slots=True)
 class NormalOdds:
-    """Log-odds of the predicted risk as a mixture of normal distributions: (share, mean, sd) each."""
+    """Log-odds of the predicted risk from a mixture of normal distributions: (share, mean, sd) of each."""
 
     parts: tuple[tuple[float, float, float], ...]
 
@@ -105,21 +106,18 @@ class NormalOdds:
         """The expectation of a function of the risk."""
 
         def of(mean: float, sd: float) -> float:
-            def density(t: Floats) -> Floats:
+            def integrand(t: Floats) -> Floats:
                 odds = mean + sd * t
-                found: Floats = (
-                    function(sigmoid(odds), sigmoid(-odds), odds) * np.exp(-(t**2) / 2) / math.sqrt(2 * math.pi)
-                )
-                return found
+                return function(sigmoid(odds), sigmoid(-odds), odds) * normal_density(t)
 
-            return integral(density, np.linspace(-12.0, 12.0, 49))
+            return integral(integrand, np.linspace(-12.0, 12.0, 49))
 
         return sum(share * of(mean, sd) for share, mean, sd in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class RiskScores:
-    """The same over scores; those of 0 and 1 carry no information."""
+    """Risks from a distribution of scores; those of 0 and 1 carry no information."""
 
     scores: Scores
 
@@ -150,26 +148,37 @@ def plan_validation(
     level: float = 0.05,
     compat: Literal["pmvalsampsize"] | None = None,
 ) -> ValidationPlan:
-    """How many rows does an external validation need, so that O/E, slope and c-statistic are measured closely?
+    """How many rows does an external validation need to estimate O/E, slope and c-statistic precisely?
 
     Each criterion is the width of an interval for a model that is calibrated:
 
     - O/E, observed over expected events: n = (1 − φ)/(φ·SE²), with SE of ln(O/E) such that the interval has width `oe_width`;
-    - calibration slope: the Fisher information of intercept and slope in a logistic regression on the log-odds, at their distribution;
+    - calibration slope: the Fisher information of intercept and slope in a logistic regression on the log-odds;
     - c-statistic (AUC): Newcombe's standard error;
     - standardised net benefit at a `threshold`, if there is one, by the delta method.
 
     Parameters
     ----------
     prevalence, c_statistic
-        Expected in the validation data. With `predictions` they are those seen, unless given.
+        Expected in the validation data. With `predictions` they are those observed, unless given.
     log_odds, scores, predictions
-        The predicted risks: mean and standard deviation of normal log-odds; a pair (α, β) of a Beta distribution, risks, or a world;
-        or data like those to come. Without any, log-odds are normal among events and among non-events, with one variance, as
-        prevalence and c-statistic demand.
+        The predicted risks: mean and standard deviation of normal log-odds; a pair (α, β) of a Beta distribution, risks,
+        or a world; or data like those to come. Without any, log-odds are normal among events and among non-events, with
+        one variance, as prevalence and c-statistic imply.
+    view
+        The yes/no question of `predictions` with several classes.
+    oe_width, slope_width, c_width
+        Widths of the intervals of O/E, calibration slope and c-statistic.
+    threshold
+        Risk from which on one would act; None leaves the net benefit out.
+    benefit_width
+        Width of the interval of the standardised net benefit.
+    level
+        The intervals have confidence 1 − level.
     compat
-        `"pmvalsampsize"`: z = 1.96, and the SE of ln(O/E) rounded up to 0.0001, as that package has it; some rows fewer. The package draws
-        the log-odds at random, here their distribution is integrated: pass its draws as `scores` for the same slope.
+        `"pmvalsampsize"`: z = 1.96, and the SE of ln(O/E) rounded up to 0.0001, as in that package; slightly fewer rows.
+        The package draws the log-odds at random, here their distribution is integrated: pass its draws as `scores` for the
+        same slope.
 
     When to trust it: large samples and a calibrated model are assumed. A rule of 100 events is not enough in general.
 
@@ -182,18 +191,17 @@ def plan_validation(
     """
     if compat is not None:
         check_choice("compat", compat, ("pmvalsampsize",))
-    risks, described, seen = _risks(log_odds, scores, predictions, view)
-    prevalence, c = _checked(prevalence, c_statistic, seen)
+    risks, described, observed = _risks(log_odds, scores, predictions, view)
+    prevalence = _checked("prevalence", 0, observed[0] if prevalence is None else prevalence)
+    c = _checked("c_statistic", 0.5, observed[1] if c_statistic is None else c_statistic)
     if risks is None:
-        risks, described = (
-            _from_c(prevalence, c),
-            "normal log-odds among events and non-events that give the c-statistic",
-        )
+        risks = _from_c(prevalence, c)
+        described = "normal log-odds among events and non-events that give the c-statistic"
     z = 1.96 if compat else normal_quantile(1 - check_level(level))
     found = [
         _oe(prevalence, check_positive("oe_width", oe_width), z, STEP if compat else 0.0),
         _slope(risks, check_positive("slope_width", slope_width), z),
-        _c(prevalence, c, check_positive("c_width", c_width), z),
+        _c_statistic(prevalence, c, check_positive("c_width", c_width), z),
     ]
     if threshold is not None:
         found.append(_benefit(risks, prevalence, threshold, check_positive("benefit_width", benefit_width), z))
@@ -206,7 +214,7 @@ Risks = NormalOdds | RiskScores
 def _risks(
     log_odds: Any, scores: Any, predictions: Any, view: Any
 ) -> tuple[Risks | None, str, tuple[float | None, float | None]]:
-    """The distribution of the risks, in words too, and the prevalence and c-statistic seen."""
+    """The distribution of the risks, its description, and the prevalence and c-statistic observed."""
     if sum(x is not None for x in (log_odds, scores, predictions)) > 1:
         raise InputError("log_odds", "or scores or predictions: only one can be given", "there are several")
     if log_odds is not None:
@@ -217,32 +225,28 @@ def _risks(
         of = calibrated_world(scores).scores
         return RiskScores(of), of.describe(), (None, None)
     if predictions is not None:
-        groups = admit(predictions, None).event(view).groups
-        rate = float(groups.hits.sum()) / groups.total
-        seen = rate, concordance(groups) if 0 < rate < 1 else None
-        return RiskScores(EmpiricalScores(groups.values, groups.weight)), "risks of the predictions given", seen
+        pooled = admit(predictions, None).event(view).groups
+        rate = float(pooled.hits.sum()) / pooled.total
+        observed = rate, concordance(pooled) if 0 < rate < 1 else None
+        return RiskScores(EmpiricalScores(pooled.values, pooled.weight)), "risks of the predictions given", observed
     return None, "", (None, None)
 
 
-def _checked(prevalence: Any, c_statistic: Any, seen: tuple[float | None, float | None]) -> tuple[float, float]:
-    rate = seen[0] if prevalence is None else prevalence
-    c = seen[1] if c_statistic is None else c_statistic
-    if isinstance(rate, bool) or not isinstance(rate, float | int | np.floating) or not 0 < rate < 1:
-        raise InputError("prevalence", "must lie between 0 and 1", f"it is {rate!r}", "Or pass predictions=")
-    if isinstance(c, bool) or not isinstance(c, float | int | np.floating) or not 0.5 < c < 1:
-        raise InputError("c_statistic", "must lie between 0.5 and 1", f"it is {c!r}", "Or pass predictions=")
-    return float(rate), float(c)
+def _checked(argument: str, low: float, value: Any, advice: str = "Or pass predictions=") -> float:
+    if isinstance(value, bool) or not isinstance(value, float | int | np.floating) or not low < value < 1:
+        raise InputError(argument, f"must lie between {low} and 1", f"it is {value!r}", advice)
+    return float(value)
 
 
-def concordance(groups: Groups) -> float:
-    """The c-statistic: how often an event is given a higher risk than a non-event, ties by half."""
-    misses = groups.weight - groups.hits
+def concordance(pooled: Any) -> float:
+    """The c-statistic of pooled rows: how often an event has a higher risk than a non-event, ties by half."""
+    misses = pooled.weight - pooled.hits
     below = np.cumsum(misses) - misses / 2
-    return float((groups.hits * below).sum() / (groups.hits.sum() * misses.sum()))
+    return float((pooled.hits * below).sum() / (pooled.hits.sum() * misses.sum()))
 
 
 def _from_c(prevalence: float, c: float) -> NormalOdds:
-    """Two normal distributions whose log density ratio is the log-odds: means apart by the variance, c = Φ(sd/√2)."""
+    """Two normal distributions whose log density ratio is the log-odds: means differ by the variance, c = Φ(sd/√2)."""
     sd = math.sqrt(2) * NORMAL.inv_cdf(c)
     centre = math.log(prevalence) - math.log1p(-prevalence)
     return NormalOdds(((prevalence, centre + sd**2 / 2, sd), (1 - prevalence, centre - sd**2 / 2, sd)))
@@ -257,7 +261,7 @@ def _oe(prevalence: float, width: float, z: float, step: float) -> Criterion:
 
 
 def _slope(risks: Risks, width: float, z: float) -> Criterion:
-    """Variance of the slope: the inverse information, [a b; b c] with weights p(1 − p)."""
+    """Variance of the slope: from the inverse of the information [a b; b c] with weights p(1 − p)."""
     error = width / (2 * z)
     a, b, c = (risks.mean(lambda p, q, odds, k=k: p * q * odds**k) for k in range(3))  # type: ignore[misc]
     determinant = a * c - b * b
@@ -266,7 +270,7 @@ def _slope(risks: Risks, width: float, z: float) -> Criterion:
     return Criterion("calibration slope", math.ceil(a / (error**2 * determinant)), 1.0, width, error)
 
 
-def _c(prevalence: float, c: float, width: float, z: float) -> Criterion:
+def _c_statistic(prevalence: float, c: float, width: float, z: float) -> Criterion:
     error = width / (2 * z)
     rows = smallest(lambda n: newcombe(c, prevalence, n) <= error, "c_width")
     return Criterion("c-statistic", rows, c, width, error)
@@ -280,24 +284,19 @@ def newcombe(c: float, prevalence: float, n: int) -> float:
 
 
 def _benefit(risks: Risks, prevalence: float, threshold: Any, width: float, z: float) -> Criterion:
-    """(TP − FP·t/(1 − t)) / events: variance by the delta method, with sensitivity and specificity that the risks promise."""
-    if isinstance(threshold, bool) or not isinstance(threshold, float) or not 0 < threshold < 1:
-        raise InputError("threshold", "must lie between 0 and 1", f"it is {threshold!r}")
-    events, others = risks.mean(lambda p, q, odds: p), risks.mean(lambda p, q, odds: q)  # noqa: ARG005
-    found = risks.mean(lambda p, q, odds: p * (p >= threshold)) / events  # noqa: ARG005
-    false = risks.mean(lambda p, q, odds: q * (p >= threshold)) / others  # noqa: ARG005
-    weight = (1 - prevalence) / prevalence * threshold / (1 - threshold)
-    variance = found * (1 - found) / prevalence
-    variance += weight**2 * (false / (1 - prevalence) + false**2 / prevalence)
-    error = width / (2 * z)
-    name = f"standardised net benefit at {threshold:g}"
-    return Criterion(name, max(1, math.ceil(variance / error**2)), found - weight * false, width, error)
+    """(TP − FP·t/(1 − t)) / events: variance by the delta method, with the sensitivity and specificity that the risks imply."""
+    t = _checked("threshold", 0, threshold, "")
+    sensitivity = risks.mean(lambda p, *_: p * (p >= t)) / risks.mean(lambda p, *_: p)
+    false_alarms = risks.mean(lambda p, q, _: q * (p >= t)) / risks.mean(lambda p, q, _: q)  # noqa: ARG005
+    weight = (1 - prevalence) / prevalence * t / (1 - t)
+    variance = sensitivity * (1 - sensitivity) / prevalence
+    variance += weight**2 * (false_alarms / (1 - prevalence) + false_alarms**2 / prevalence)
+    rows, error = max(1, math.ceil(variance / (width / (2 * z)) ** 2)), width / (2 * z)
+    return Criterion(f"standardised net benefit at {t:g}", rows, sensitivity - weight * false_alarms, width, error)
 
 
 def _cautions(risks: Risks, prevalence: float) -> tuple[str, ...]:
-    promised = risks.mean(lambda p, q, odds: p)  # noqa: ARG005
-    if abs(promised - prevalence) <= FAR_APART * prevalence:
+    mean = risks.mean(lambda p, *_: p)
+    if abs(mean - prevalence) <= FAR_APART * prevalence:
         return ()
-    return (
-        f"the predicted risks are {number(promised)} on average, the prevalence is {number(prevalence)}: they disagree",
-    )
+    return (f"the mean predicted risk is {number(mean)}, the prevalence is {number(prevalence)}: they disagree",)
