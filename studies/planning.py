@@ -20,7 +20,7 @@ from calibrant.simulate.power import detection, detection_table
 from calibrant.verbs.planning.check import shown
 from calibrant.verbs.planning.plan import plan
 from calibrant.verbs.planning.power_laws import NORMAL, SquaredLaw, Variance, cube_root
-from calibrant.verbs.planning.quantities import RmsError
+from calibrant.verbs.planning.quantities import RMS
 
 RESULTS = Path(__file__).parent / "results" / "planning.md"
 REPLICATIONS, QUICK = 2000, 100
@@ -62,7 +62,7 @@ def power_rows(replications):
         for n, errors in CASES.items():
             worlds = [power_world(error, scores, norm=2) for error in errors]
             for error, found in zip(
-                errors, detection(RmsError().statistic(n), worlds, n, 0.05, replications), strict=True
+                errors, detection(RMS.statistic(n), worlds, n, 0.05, replications), strict=True
             ):
                 normal = NORMAL.cdf(n * error**2 / (2 * cube_root(n)) ** 0.5 / law.mean - NORMAL.inv_cdf(0.95))
                 cells = (law.power(n, error, 0.05), normal)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_groups
 from calibrant.interval import Limits, cluster_mean, mean_with_interval
@@ -13,6 +12,7 @@ from calibrant.kernels.sums.risk_coverage import influences, risk_coverage
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval, Line
+from calibrant.types import Floats
 
 FEW_ERRORS = 10
 """Below this the spread of the area is hardly known."""
@@ -78,7 +78,7 @@ def plain_event(predictions: Predictions, view: Any) -> Event:
 
 
 def clustered_mean(
-    values: NDArray[np.float64], clusters: Any, level: float, limits: Limits | None = None
+    values: Floats, clusters: Any, level: float, limits: Limits | None = None
 ) -> tuple[float, Interval | None, tuple[str, ...]]:
     """Mean, interval and warnings: within `limits` for independent rows, by Student's t on clusters otherwise."""
     if clusters is None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice
 from calibrant.kernels.logits import inside, probabilities
@@ -19,8 +18,7 @@ from calibrant.maps.order_preserving import class_shares
 from calibrant.maps.several import several_classes
 from calibrant.problems import MapError
 from calibrant.results import kind
-
-Floats = NDArray[np.float64]
+from calibrant.types import Array, Floats, Indices
 
 REST = ("proportional", "even")
 
@@ -103,11 +101,11 @@ class TopAccuracyMap(CalibrationMap):
     def parameters(self) -> dict[str, Any]:
         return {"accuracy": self.accuracy}
 
-    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+    def from_logits(self, logits: Array) -> Array:
         """Through the softmax."""
         return self.from_probs(probabilities(logits))
 
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
+    def from_probs(self, probs: Array) -> Array:
         """The accuracy for the top class, the rest for the others."""
         p = probs.astype(np.float64)
         rows, top = np.arange(len(p)), p.argmax(axis=1)
@@ -191,16 +189,16 @@ class LabelFrequenciesMap(CalibrationMap):
     def parameters(self) -> dict[str, Any]:
         return {"table": self.table}
 
-    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+    def from_logits(self, logits: Array) -> Array:
         """Through the softmax."""
         return self.from_probs(probabilities(logits))
 
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
+    def from_probs(self, probs: Array) -> Array:
         """The frequencies that belong to the top class."""
         rows = self.table[top_class(probs)]
         return (rows[:, 1] if probs.ndim == 1 else rows).astype(probs.dtype)
 
 
-def top_class(probs: NDArray[Any]) -> NDArray[np.intp]:
+def top_class(probs: Array) -> Indices:
     """The top class; of a single event the second from ½ on."""
     return (probs >= 0.5).astype(np.intp) if probs.ndim == 1 else probs.argmax(axis=1)

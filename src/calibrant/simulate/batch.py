@@ -13,9 +13,7 @@ from calibrant.bins import BinSums, EqualMass, EqualWidth
 from calibrant.estimate.chosen import RULES
 from calibrant.kernels.sums.rising_bins_batched import cuts_of, rising_counts
 from calibrant.predictions import Event, Predictions
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from calibrant.types import Floats, Indices
 
 
 @dataclass(frozen=True, eq=False)

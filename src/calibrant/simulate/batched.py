@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.bins import BinSums, Edges, EqualMass, EqualWidth
 from calibrant.estimate.binned import LEVEL, binned_error, each_error, ece
@@ -17,8 +16,7 @@ from calibrant.estimate.sweep import sweep_error
 from calibrant.infer.squared import squared_ends
 from calibrant.methods import method, methods
 from calibrant.simulate.batch import Batch
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 Values = tuple[Floats, Floats, Floats]
 """Value and both ends of the interval for each data set, `(R,)`; the ends are nan where the estimator has no interval."""

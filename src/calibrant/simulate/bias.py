@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_count
 from calibrant.problems import InputError
@@ -16,8 +15,7 @@ from calibrant.results import Record, Table, kind, number
 from calibrant.simulate.measuring import Measured, measured
 from calibrant.simulate.recipes import Named, named_all
 from calibrant.simulate.world import World
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
 SLACK = 1e-12

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_positive
 from calibrant.kernels.logits import sigmoid
 from calibrant.maps.calibration_map import CalibrationMap
 from calibrant.problems import InputError
 from calibrant.results import Record, kind, number
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 LINKS = ("logit", "log", "logflip")
 

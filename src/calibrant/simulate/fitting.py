@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_positive
 from calibrant.kernels.logits import class_log_odds, sigmoid
@@ -18,8 +17,7 @@ from calibrant.simulate.beta_fit import LARGEST, BetaFit, fit_beta
 from calibrant.simulate.curves import LinearCurve, MapCurve, TrueCurve
 from calibrant.simulate.glm import LinearFit, fit_curves
 from calibrant.simulate.world import BetaWorld, EmpiricalWorld, WorldFit
-
-Floats = NDArray[np.float64]
+from calibrant.types import Array, Bools, Floats
 
 MANY_CENSORED = 0.25
 """Share of saturated scores from which on a fitted Beta distribution rests on its form more than on the data."""
@@ -41,7 +39,7 @@ class Rows:
     limits: tuple[float, float]
 
     @property
-    def uncensored(self) -> NDArray[np.bool_]:
+    def uncensored(self) -> Bools:
         """Which scores are not saturated?"""
         return (self.p >= self.limits[0]) & (self.q >= self.limits[1])
 
@@ -132,7 +130,7 @@ def _log_odds(predictions: Predictions, view: str) -> Floats:
     return odds[:, 1 if view == "binary" else names.index(view)]
 
 
-def storage_limits(probs: NDArray[Any], resolution: float | None = None) -> tuple[float, float]:
+def storage_limits(probs: Array, resolution: float | None = None) -> tuple[float, float]:
     """How near a score must have been to 0 and to 1 to be stored as such: half a step at either end."""
     if resolution is not None:
         half = check_positive("resolution", resolution) / 2

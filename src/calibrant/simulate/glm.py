@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.fit.newton_logistic import fit_logistic
 from calibrant.simulate.curves import LinearCurve, transformed
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 PAIRS = (("logit", "logit"), ("logit", "logflip"), ("logflip", "logflip"), ("log", "log"))
 """Link and transform. The others of the nine give curves that leave [0, 1] or fall."""

@@ -8,15 +8,13 @@ from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.estimate.binned import binned_error
 from calibrant.estimate.chosen import RULES, rule_name
 from calibrant.results import Record, Table, kind, number
 from calibrant.simulate.bias import bias
 from calibrant.simulate.world import EventWorld
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 
 @kind

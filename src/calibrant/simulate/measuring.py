@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_count
 from calibrant.kernels.compiled import many_calls
@@ -23,8 +22,7 @@ from calibrant.simulate.batch import Batch
 from calibrant.simulate.batched import batched
 from calibrant.simulate.recipes import Named
 from calibrant.simulate.world import EventWorld, World
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 ROWS_PER_PART = 1 << 18
 """Rows drawn at once, so that a batch stays near the cache; the draws depend on this, not on the number of workers."""

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count, check_positive
 from calibrant.problems import InputError
 from calibrant.results import Estimate, kind, number
 from calibrant.simulate.quadrature import Function, integral, panel_nodes, supremum
 from calibrant.simulate.world import NORMS, Norm, World, true_estimate
+from calibrant.types import Floats
 
 if TYPE_CHECKING:
     from calibrant.forecasts import GaussianForecasts
 
-Floats = NDArray[np.float64]
 
 NORMAL = np.linspace(-9.0, 9.0, 37)
 """Points that divide the range of a normal variable into panels; less than 1e-18 of the mass lies outside."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_count, check_level
 from calibrant.problems import InputError
@@ -17,8 +16,7 @@ from calibrant.simulate.families import calibrated_world
 from calibrant.simulate.measuring import measured
 from calibrant.simulate.recipes import named_all
 from calibrant.simulate.world import ScoreWorld, World
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 
 @kind

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_column, check_positive, check_probabilities, check_weights
 from calibrant.kernels.logits import sigmoid
 from calibrant.problems import InputError
 from calibrant.results import Record, kind, number
 from calibrant.simulate.quadrature import integral, supremum
+from calibrant.types import Floats, Indices
 
-Floats = NDArray[np.float64]
 OfScore = Callable[[Floats, Floats], Floats]
 """A function of p and q."""
 PredictionAndRate = Callable[[Floats, Floats], tuple[Floats, Floats]]
@@ -197,7 +196,7 @@ class EmpiricalScores(Scores):
         predicted, rates = of(self.values, 1 - self.values)
         return predicted[at], rates[at]
 
-    def _drawn(self, size: Any, rng: np.random.Generator) -> NDArray[np.intp]:
+    def _drawn(self, size: Any, rng: np.random.Generator) -> Indices:
         """Indices of atoms: rows of a table if all weights are whole numbers, else by inverting the cumulative weight."""
         total = float(self.weights.sum())
         if total <= LARGEST_TABLE and (self.weights == np.floor(self.weights)).all():

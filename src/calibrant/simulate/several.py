@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count, check_positive, floats
 from calibrant.kernels.logits import probabilities
@@ -17,8 +16,7 @@ from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Record, kind, number
 from calibrant.simulate.world import Norm, World, true_estimate
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 ENTRIES = 40_000_000
 """Number of probabilities drawn for a true error."""

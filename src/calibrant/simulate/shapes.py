@@ -16,8 +16,9 @@ import numpy as np
 from calibrant.inputs import check_choice
 from calibrant.problems import InputError
 from calibrant.results import kind, number
-from calibrant.simulate.scores import Floats, Scores, UniformScores
+from calibrant.simulate.scores import Scores, UniformScores
 from calibrant.simulate.world import EventWorld, probabilities_of
+from calibrant.types import Floats
 
 Shape = Literal["square", "sqrt", "beta1", "beta2", "stairs"]
 

@@ -13,7 +13,8 @@ from calibrant.inputs import check_choice, check_count, check_positive, check_pr
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, Record, Table, kind
 from calibrant.simulate.curves import CALIBRATED, TrueCurve, as_curve
-from calibrant.simulate.scores import BetaScores, EmpiricalScores, Floats, Scores, UniformScores
+from calibrant.simulate.scores import BetaScores, EmpiricalScores, Scores, UniformScores
+from calibrant.types import Floats
 
 Norm = Literal[1, 2, "max"]
 NORMS = (1, 2, "max")

@@ -7,7 +7,6 @@ from html import escape
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.arrays import to_numpy
 from calibrant.bins import Edges, EqualMass
@@ -21,10 +20,8 @@ from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.rank import Ties
 from calibrant.results import Estimate, Interval, Record, Table, kind, number
+from calibrant.types import Array, Bools, Floats, Indices
 from calibrant.verbs.confidence_levels import MAX_LEVELS, RANGES, ConfidenceLevels, level_of_each, levels_tested
-
-Floats = NDArray[np.float64]
-Ids = NDArray[np.intp]
 
 COVERAGES = (0.5, 0.8, 1.0)
 ALPHA = 0.05
@@ -194,9 +191,7 @@ def _answered(labels: Any, probs: Any, groups: Any, abstentions: str) -> tuple[P
     return Predictions(event.outcomes, event.probs, groups=predictions.groups if groups is None else groups), abstained
 
 
-def _without(
-    missing: NDArray[np.bool_], labels: Any, probs: Any, groups: Any, abstentions: str
-) -> tuple[Any, Any, Any]:
+def _without(missing: Bools, labels: Any, probs: Any, groups: Any, abstentions: str) -> tuple[Any, Any, Any]:
     if abstentions == "refuse":
         raise InputError(
             "probs",
@@ -213,7 +208,7 @@ def _without(
     return right[~missing], to_numpy(probs, "probs")[~missing], questions
 
 
-def _missing(confidences: NDArray[Any]) -> NDArray[np.bool_]:
+def _missing(confidences: Array) -> Bools:
     if confidences.dtype.kind == "f":
         return np.isnan(confidences) if confidences.ndim == 1 else np.isnan(confidences).any(axis=1)
     if confidences.dtype.kind != "O" or confidences.ndim != 1:
@@ -222,7 +217,7 @@ def _missing(confidences: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _estimates(
-    predictions: Predictions, event: Event, clusters: Ids | None, samples: int | None
+    predictions: Predictions, event: Event, clusters: Indices | None, samples: int | None
 ) -> tuple[Estimate, ...]:
     p, right = event.probs.astype(np.float64), event.outcomes.astype(np.float64)
     (low,), (high,) = wilson(np.array([right.mean()]), np.array([float(event.n)]), CONFIDENCE)
@@ -241,12 +236,12 @@ def _estimates(
     )
 
 
-def _mean(name: str, title: str, values: Floats, clusters: Ids | None, limits: Limits) -> Estimate:
+def _mean(name: str, title: str, values: Floats, clusters: Indices | None, limits: Limits) -> Estimate:
     mean, interval, cautions = clustered_mean(values, clusters, CONFIDENCE, limits)
     return Estimate(name, title, mean, len(values), interval, cautions=cautions)
 
 
-def _level_error(predictions: Predictions, event: Event, clusters: Ids | None) -> Estimate:
+def _level_error(predictions: Predictions, event: Event, clusters: Indices | None) -> Estimate:
     """Root of the mean squared gap over levels, from products of different answers, or of answers to different questions."""
     p, level = event.probs.astype(np.float64), level_of_each(event)
     independent = np.arange(len(p)) if clusters is None else clusters

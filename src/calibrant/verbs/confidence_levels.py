@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.bins import EqualMass
 from calibrant.inputs import check_choice, check_count
@@ -17,9 +16,7 @@ from calibrant.predictions import Event
 from calibrant.resampling.draw import content_seed
 from calibrant.resampling.rank import Ties
 from calibrant.results import Record, kind
-
-Floats = NDArray[np.float64]
-Ids = NDArray[np.intp]
+from calibrant.types import Floats, Indices
 
 MAX_LEVELS = 21
 """Distinct confidences up to which each is a level of its own: words, or percentages in steps of five."""
@@ -37,14 +34,14 @@ SUBTRACTED = 1e-9
 class ConfidenceLevels(Record):
     """Level by level: mean confidence, share of right answers, and p-values."""
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    low: Floats
+    high: Floats
     """smallest and largest confidence of the level: the same if it is one value"""
-    n: NDArray[np.float64]
-    mean_prob: NDArray[np.float64]
-    label_rate: NDArray[np.float64]
-    p_value: NDArray[np.float64]
-    adjusted: NDArray[np.float64]
+    n: Floats
+    mean_prob: Floats
+    label_rate: Floats
+    p_value: Floats
+    adjusted: Floats
     """p-values adjusted for testing all levels and the total"""
 
     def __post_init__(self) -> None:
@@ -62,7 +59,7 @@ class ConfidenceLevels(Record):
         return f"ConfidenceLevels({len(self)} levels)"
 
 
-def level_of_each(event: Event) -> Ids:
+def level_of_each(event: Event) -> Indices:
     """The level of each answer: its confidence, or one of ten ranges if there are many."""
     values, at = np.unique(event.probs, return_inverse=True)
     if len(values) > MAX_LEVELS:
@@ -106,7 +103,7 @@ class _ExactTest(_Test):
 
 
 def levels_tested(
-    event: Event, clusters: Ids | None = None, ties: Ties = "count", seed: int = 0
+    event: Event, clusters: Indices | None = None, ties: Ties = "count", seed: int = 0
 ) -> tuple[ConfidenceLevels, float]:
     """Every level with its test, and the adjusted p-value of the total.
 
@@ -137,7 +134,7 @@ def levels_tested(
     return ConfidenceLevels(*(np.array(column, dtype=np.float64) for column in found)), overall
 
 
-def _tested(p: Floats, right: Floats, clusters: Ids | None, uniform: float | None) -> _Test:
+def _tested(p: Floats, right: Floats, clusters: Indices | None, uniform: float | None) -> _Test:
     """The number of right answers: exact for independent answers, by Student's test on questions otherwise."""
     if clusters is None:
         return _ExactTest.of(p, right, uniform)

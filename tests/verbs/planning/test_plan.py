@@ -321,7 +321,7 @@ def test_an_infinite_score_has_no_width():
     with pytest.raises(cal.InputError, match="must be finite on these data"):
         plan(width=0.1, statistic="log", predictions=rows)
     with pytest.raises(cal.InputError, match="must be finite in the world"):
-        quantity_of("log", 2).estimate(rows, 0.95, canonical=True)
+        quantity_of("log", 2).interval(rows, 0.95, "canonical")
 
 
 def test_a_score_is_as_wide_as_it_would_be():
@@ -343,7 +343,7 @@ def test_a_score_of_a_large_table_is_as_wide_as_it_would_be(monkeypatch):
 def test_a_rate_is_as_wide_as_it_would_be(rng):
     rows = cal.Predictions((rng.random(500) < 0.2).astype(int), np.full(500, 0.2))
     found = plan(n=500, statistic="rate", predictions=rows)
-    expected = quantity_of("rate", 2).estimate(rows, 0.95).interval
+    expected = quantity_of("rate", 2).interval(rows, 0.95, "binary")
     assert found.reached == pytest.approx(expected.high - expected.low)
 
 

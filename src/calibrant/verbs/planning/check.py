@@ -8,21 +8,21 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_count
-from calibrant.results import Record, Table, kind
+from calibrant.predictions import Predictions
+from calibrant.results import Estimate, Record, Table, kind
 from calibrant.simulate.measuring import measured
 from calibrant.simulate.power import detection
-from calibrant.simulate.recipes import named
+from calibrant.simulate.recipes import Named
+from calibrant.types import Floats
 from calibrant.verbs.planning.data import PlannedData
 from calibrant.verbs.planning.power_laws import NORMAL
-from calibrant.verbs.planning.quantities import Quantity, TestedQuantity
+from calibrant.verbs.planning.quantities import Quantity
 
 if TYPE_CHECKING:
     from calibrant.verbs.planning.plan import Plan
 
-Floats = NDArray[np.float64]
 
 AROUND = 2**0.5
 """Factor between the planned size and those above and below it that are simulated too."""
@@ -85,10 +85,11 @@ def simulated(plan: Plan, quantity: Quantity, data: PlannedData, replications: i
     """A plan on simulated data sets: power with the threshold of the calibrated twin, or the mean width of intervals."""
     check_count(replications, "replications", 2)
     error = plan.detectable if plan.error is None else plan.error
-    world = quantity.simulated_world(data, error if plan.power is not None or quantity.has_error else None)
+    erring = error is not None and (plan.power is not None or quantity.has_error)
+    world = quantity.world_with_error(data, error or 0.0) if erring else quantity.world_like(data)
     factors = (1,) if plan.goal == "n" else (1 / AROUND, 1, AROUND)
     sizes = tuple(max(2, round(plan.n * factor)) for factor in factors)
-    if plan.power is not None and isinstance(quantity, TestedQuantity):
+    if plan.power is not None and quantity.test_law is not None and quantity.statistic is not None:
         law = quantity.test_law(data.variance)
         formula = [law.power(n, error or 0.0, plan.level) for n in sizes]
         found = [detection(quantity.statistic(n), world, n, plan.level, replications, rng) for n in sizes]
@@ -98,14 +99,21 @@ def simulated(plan: Plan, quantity: Quantity, data: PlannedData, replications: i
         scaled = errors / np.array([NORMAL.pdf(z) for z in probits])
         rows = crossing(sizes, probits, scaled, NORMAL.inv_cdf(plan.power))
     else:
-        bounds, level = quantity.width_law(data, plan.error), 1 - plan.level
+        bounds, level = quantity.width_law(quantity, data, plan.error or 0.0), 1 - plan.level
         formula = [bounds.width(n, level) for n in sizes]
-        interval = named(partial(quantity.estimate, level=level, canonical=data.canonical))
+        view = "canonical" if data.canonical else "binary"
+        interval = Named("interval", partial(interval_estimate, quantity=quantity, level=level, view=view))
         runs = [measured([interval], world, n, replications, rng) for n in sizes]
         widths = np.array([run.high[0] - run.low[0] for run in runs])
         values, errors = widths.mean(axis=1), widths.std(axis=1, ddof=1) / math.sqrt(replications)
         rows = crossing(sizes, -np.log(values), errors / values, -math.log(plan.reached))
     return PlanCheck(plan.quantity, world.describe(), replications, sizes, np.array(formula), values, errors, *rows)
+
+
+def interval_estimate(predictions: Predictions, quantity: Quantity, level: float, view: str) -> Estimate:
+    """An estimate with the interval that was planned."""
+    interval = quantity.interval(predictions, level, view)
+    return Estimate("interval", interval.method, interval.low, predictions.n, interval)
 
 
 def crossing(sizes: tuple[int, ...], heights: Floats, errors: Floats, goal: float) -> tuple[float | None, float | None]:

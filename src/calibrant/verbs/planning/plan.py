@@ -18,7 +18,7 @@ from calibrant.simulate.world import ScoreWorld
 from calibrant.verbs.planning.check import PlanCheck, shown, simulated
 from calibrant.verbs.planning.data import PlannedData, planned_data
 from calibrant.verbs.planning.power_laws import SquaredLaw, TestLaw
-from calibrant.verbs.planning.quantities import ROUNDING, Quantity, TestedQuantity, quantity_of
+from calibrant.verbs.planning.quantities import ROUNDING, Quantity, quantity_of
 
 POINTS = 41
 """Of a power curve."""
@@ -191,23 +191,21 @@ def plan(
     check_choice("norm", norm, (1, 2))
     data = planned_data(predictions, world, mean_variance, view)
     quantity = quantity_of(statistic, norm)
-    wanted: float | None = None
-    assumption: tuple[str, ...] = ()
-    if isinstance(quantity, TestedQuantity) and width is None:
-        figures = _test_figures(quantity, error, n, power, level, data)
-        wanted, assumption = power, quantity.assumption
+    tested = quantity.test_law is not None and width is None
+    if quantity.test_law is not None and width is None:
+        figures = _test_figures(quantity, quantity.test_law(data.variance), error, n, power, level, data)
     elif width is None and n is None:
         raise InputError("width", f"or n must be given for {statistic!r}", "neither is")
     else:
         figures = _width_figures(quantity, error, width, n, level, data)
     assumptions, cautions = quantity.notes(figures["n"], data.variance)
     found = Plan(
-        goal="n" if n is not None else "width" if wanted is None else "error",
+        goal="n" if n is not None else "error" if tested else "width",
         title=quantity.title,
         level=level,
-        power=wanted,
+        power=power if tested else None,
         mean_variance=data.variance.mean(),
-        assumptions=(*data.assumptions, *assumptions, *assumption),
+        assumptions=(*data.assumptions, *assumptions, *(quantity.assumption if tested else ())),
         cautions=(*data.cautions, *cautions),
         **figures,
     )
@@ -228,10 +226,15 @@ def _check_goal(error: Any, width: Any, n: Any) -> None:
 
 
 def _test_figures(
-    quantity: TestedQuantity, error: float | None, n: int | None, power: float, level: float, data: PlannedData
+    quantity: Quantity,
+    law: TestLaw,
+    error: float | None,
+    n: int | None,
+    power: float,
+    level: float,
+    data: PlannedData,
 ) -> dict[str, Any]:
     """Rows or the detectable error, and the power, by the law of a test."""
-    law = quantity.test_law(data.variance)
     if error is None and data.truth_given:
         error = quantity.true_error(data.known_world())
         error = error or None if n is not None else error
@@ -276,11 +279,10 @@ def _width_figures(
     """Rows and the width of the interval."""
     if not quantity.has_error:
         error = None
-    elif isinstance(quantity, TestedQuantity):
-        own = quantity.true_error(data.known_world()) if error is None and data.truth_given else 0.0
-        error = own if error is None else error
-        quantity.check_error(error, data)
-    law = quantity.width_law(data, error)
+    elif error is None:
+        error = quantity.true_error(data.known_world()) if data.truth_given else 0.0
+    quantity.check_error(error, data)
+    law = quantity.width_law(quantity, data, error or 0.0)
     rows = law.needed(width, 1 - level) if width is not None else int(n or 0)
     sizes = _sizes_around(rows)
     return {

@@ -13,15 +13,13 @@ from functools import cache
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.infer.squared import cube_root
 from calibrant.interval.mean import normal_quantile
 from calibrant.problems import InputError
 from calibrant.resampling.formulas import brownian_range_p_value
 from calibrant.simulate.scores import Scores
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 NORMAL = NormalDist()
 FAR = 100.0

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +21,14 @@ from calibrant.inputs import check_choice
 from calibrant.interval.proportion import wilson
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
-from calibrant.results import Estimate, Interval
+from calibrant.results import Interval
 from calibrant.score import SCORES
 from calibrant.score.passes import score_moments
 from calibrant.score.possible import mean_of_rows
+from calibrant.score.rule import Rule
 from calibrant.simulate.families import bent_world, calibrated_world
 from calibrant.simulate.fitting import fit_world
-from calibrant.simulate.world import EmpiricalWorld, Norm, ScoreWorld
+from calibrant.simulate.world import EmpiricalWorld, ScoreWorld
 from calibrant.verbs.planning.data import PlannedData
 from calibrant.verbs.planning.power_laws import AbsoluteLaw, GapLaw, KuiperLaw, SquaredLaw, TestLaw, Variance
 from calibrant.verbs.planning.width_laws import ErrorWidth, MeanWidth, RangeWidth, RateWidth, SquaredWidth, WidthLaw
@@ -36,111 +36,78 @@ from calibrant.verbs.planning.width_laws import ErrorWidth, MeanWidth, RangeWidt
 FEW_EVENTS = 5.0
 """Expected variance of the number of hits per bin below which the χ² law is called rough."""
 
-
-class Quantity(ABC):
-    """A quantity with an interval, whose width can be planned."""
-
-    title: str
-    has_error: ClassVar[bool] = False
-    """does the width depend on the true error?"""
-
-    @abstractmethod
-    def width_law(self, data: PlannedData, error: float | None) -> WidthLaw:
-        """How wide the interval will be."""
-
-    @abstractmethod
-    def estimate(self, predictions: Predictions, level: float, canonical: bool = False) -> Estimate:
-        """An estimate with the interval that was planned."""
-
-    def notes(self, n: int, variance: Variance) -> tuple[tuple[str, ...], tuple[str, ...]]:  # noqa: ARG002
-        """Assumptions and warnings for `n` rows."""
-        return (), ()
-
-    def simulated_world(self, data: PlannedData, error: float | None) -> ScoreWorld:  # noqa: ARG002
-        """The world to simulate: one like the data, labels included."""
-        world = data.known_world()
-        if data.truth_given:
-            return world
-        if data.predictions is None:
-            return calibrated_world(world)
-        return fit_world(data.predictions, view=data.view, scores="empirical")
-
-
-class TestedQuantity(Quantity, ABC):
-    """A quantity that also has a test, whose power can be planned."""
-
-    __test__ = False  # not a test case, whatever its name says
-    norm: ClassVar[Norm] = 1
-    """of the error of a world"""
-    assumption: ClassVar[tuple[str, ...]] = ()
-    """what the law of the test assumes about the error"""
-
-    @abstractmethod
-    def test_law(self, variance: Variance) -> TestLaw:
-        """How often the test detects an error."""
-
-    @abstractmethod
-    def statistic(self, n: int) -> Callable[..., Any]:
-        """The estimator that is large when the test alarms."""
-
-    @abstractmethod
-    def true_error(self, world: ScoreWorld) -> float:
-        """The error of a world."""
-
-    @abstractmethod
-    def largest_error(self, data: PlannedData) -> float:
-        """The largest error possible with these predictions: each event could occur always, or never."""
-
-    def simulated_world(self, data: PlannedData, error: float | None) -> ScoreWorld:
-        """The world given, or one with these scores and this error: the true rate is p^d where p is predicted."""
-        if error is None:
-            return super().simulated_world(data, error)
-        world = data.known_world()
-        if data.truth_given and math.isclose(error, self.true_error(world), rel_tol=1e-9):
-            return world
-        return bent_world(error, world, norm=self.norm)
-
-    def check_error(self, error: float | None, data: PlannedData) -> None:
-        """Refuse an error that is larger than possible."""
-        most = self.largest_error(data)
-        if error is not None and error > most + ROUNDING:
-            raise InputError("error", f"must be at most {most:.4g}, the largest possible here", f"it is {error:.4g}")
-
-
 ROUNDING = 1e-9
 """An error below this is rounding."""
 
 
-class AbsoluteError(TestedQuantity):
-    """The mean absolute calibration error, plain over bins of equal mass."""
+@dataclass(frozen=True, kw_only=True)
+class Quantity:
+    """A quantity with an interval, whose width can be planned, and with a test, if there is one, whose power can be planned."""
 
-    title = "mean absolute calibration error"
-    has_error = True
-    assumption = ("the error has the same size everywhere; one that varies is detected more easily",)
-
-    def test_law(self, variance: Variance) -> TestLaw:
-        return AbsoluteLaw(variance)
-
-    def width_law(self, data: PlannedData, error: float | None) -> WidthLaw:
-        world = data.world if data.world is None or not error else self.simulated_world(data, error)
-        return ErrorWidth.of(world, error or 0.0, 1)
-
-    def statistic(self, n: int) -> Callable[..., Any]:
-        return partial(binned_error, bins=EqualMass(cube_root(n)))
-
-    def estimate(self, predictions: Predictions, level: float, canonical: bool = False) -> Estimate:  # noqa: ARG002
-        return _with_interval(calibration_error_interval(predictions, norm=1, level=level), predictions.n)
+    title: str
+    width_law: Callable[[Quantity, PlannedData, float], WidthLaw]
+    """how wide the interval is at a true error"""
+    interval: Callable[[Predictions, float, str], Interval]
+    """of predictions, at a level, for a view"""
+    has_error: bool = False
+    """does the width depend on the true error?"""
+    test_law: Callable[[Variance], TestLaw] | None = None
+    statistic: Callable[[int], Callable[..., Any]] | None = None
+    """for `n` rows, the estimator that is large when the test alarms"""
+    norm: int | None = None
+    """of an error over bins; None: the error is a gap of one sign"""
+    assumption: tuple[str, ...] = ()
+    """what the law of the test assumes about the error"""
+    calibrated: Callable[[PlannedData], ScoreWorld] = lambda data: calibrated_world(data.known_world())
+    all_classes: bool = False
+    """does it depend on the probabilities of all classes?"""
 
     def true_error(self, world: ScoreWorld) -> float:
-        return world.true_error(self.norm)
+        """The error of a world."""
+        if self.norm is None:
+            return abs(world.rate - world.scores.mean(lambda p, _: p))
+        return world.true_error(2 if self.norm == 2 else 1)
 
     def largest_error(self, data: PlannedData) -> float:
+        """The largest error possible with these predictions: each event could occur always, or never."""
         if data.world is None:
             return 0.5
-        norm = int(self.norm)
+        if self.norm is None:
+            mean = data.world.scores.mean(lambda p, _: p)
+            return max(mean, 1 - mean)
+        norm = self.norm
         return float(data.world.scores.mean(lambda p, q: np.maximum(p, q) ** norm) ** (1 / norm))
 
+    def check_error(self, error: float | None, data: PlannedData) -> None:
+        """Refuse an error that is larger than possible."""
+        largest = self.largest_error(data)
+        if error is not None and error > largest + ROUNDING:
+            raise InputError("error", f"must be at most {largest:.4g}, the largest possible here", f"it is {error:.4g}")
+
+    def world_with_error(self, data: PlannedData, error: float) -> ScoreWorld:
+        """The world given, or one with these scores and this error: the true rate is p^d where p is predicted."""
+        world = data.known_world()
+        if data.truth_given and math.isclose(error, self.true_error(world), rel_tol=1e-9):
+            return world
+        return bent_world(error, world, norm=2 if self.norm == 2 else 1)
+
+    def world_like(self, data: PlannedData) -> ScoreWorld:
+        """A world like the data, labels included."""
+        world = data.known_world()
+        if data.truth_given:
+            return world
+        if data.predictions is None:
+            return self.calibrated(data)
+        if self.all_classes and data.canonical and not data.predictions.is_binary:
+            raise InputError(
+                "check", "simulates single events only", "the score is that of all classes", "Pass view='top'"
+            )
+        return fit_world(data.predictions, view=data.view, scores="empirical")
+
     def notes(self, n: int, variance: Variance) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Assumptions and warnings about the bins of `n` rows."""
+        if self.norm is None:
+            return (), ()
         bins = cube_root(n)
         assumed = (f"{bins} bins of equal mass; errors of opposite sign within a bin cancel",)
         events = n / bins * variance.mean()
@@ -150,136 +117,15 @@ class AbsoluteError(TestedQuantity):
         return assumed, (f"{per_bin}: the formula promises too much (see check=True)",)
 
 
-class RmsError(AbsoluteError):
-    """The RMS calibration error, debiased over bins of equal mass."""
-
-    title = "RMS calibration error"
-    norm = 2
-    assumption = ("errors are larger where p(1 − p) is larger",)
-
-    def test_law(self, variance: Variance) -> TestLaw:
-        return SquaredLaw.of(variance)
-
-    def width_law(self, data: PlannedData, error: float | None) -> WidthLaw:
-        if data.world is None or not error:
-            return SquaredWidth.even(data.variance, error or 0.0)
-        return SquaredWidth.within(self.simulated_world(data, error), error)
-
-    def statistic(self, n: int) -> Callable[..., Any]:
-        return partial(super().statistic(n), norm=2, debiased=True, root=False, clip=False)
-
-    def estimate(self, predictions: Predictions, level: float, canonical: bool = False) -> Estimate:  # noqa: ARG002
-        return _with_interval(squared_error_interval(predictions, level=level), predictions.n)
+def _absolute_width(quantity: Quantity, data: PlannedData, error: float) -> WidthLaw:
+    bent = data.world is not None and error > 0
+    return ErrorWidth.of(quantity.world_with_error(data, error) if bent else data.world, error, 1)
 
 
-class MeanGap(TestedQuantity):
-    """Mean prediction minus observed rate."""
-
-    title = "mean gap"
-
-    def test_law(self, variance: Variance) -> TestLaw:
-        return GapLaw(variance.mean())
-
-    def width_law(self, data: PlannedData, error: float | None) -> WidthLaw:  # noqa: ARG002
-        return MeanWidth.even(math.sqrt(data.variance.mean()))
-
-    def statistic(self, n: int) -> Callable[..., Any]:  # noqa: ARG002
-        return absolute_gap
-
-    def estimate(self, predictions: Predictions, level: float, canonical: bool = False) -> Estimate:  # noqa: ARG002
-        return mean_gap(predictions, level=level)
-
-    def true_error(self, world: ScoreWorld) -> float:
-        return abs(world.rate - world.scores.mean(lambda p, _: p))
-
-    def largest_error(self, data: PlannedData) -> float:
-        mean = 0.5 if data.world is None else data.world.scores.mean(lambda p, _: p)
-        return max(mean, 1 - mean)
-
-
-class KuiperError(MeanGap):
-    """The range of the cumulative sum of errors, for a gap of one sign."""
-
-    title = "gap of one sign"
-    has_error = True
-    assumption = ("the gap has one sign and the same size everywhere",)
-
-    def test_law(self, variance: Variance) -> TestLaw:
-        return KuiperLaw(variance.mean())
-
-    def width_law(self, data: PlannedData, error: float | None) -> WidthLaw:
-        return RangeWidth(data.variance.mean(), error or 0.0)
-
-    def statistic(self, n: int) -> Callable[..., Any]:  # noqa: ARG002
-        return partial(ks_error, statistic="range")
-
-    def estimate(self, predictions: Predictions, level: float, canonical: bool = False) -> Estimate:  # noqa: ARG002
-        return _with_interval(cumulative_interval(predictions, statistic="range", level=level), predictions.n)
-
-
-class Rate(Quantity):
-    """The observed rate of the event."""
-
-    title = "observed rate"
-
-    def width_law(self, data: PlannedData, error: float | None) -> WidthLaw:  # noqa: ARG002
-        return RateWidth(data.rate)
-
-    def estimate(self, predictions: Predictions, level: float, canonical: bool = False) -> Estimate:  # noqa: ARG002
-        rate, n = float(predictions.labels.mean()), float(predictions.n)
-        (low,), (high,) = wilson(np.array([rate]), np.array([n]), level)
-        return _with_interval(Interval(float(low), float(high), level, "Wilson"), predictions.n)
-
-    def simulated_world(self, data: PlannedData, error: float | None) -> ScoreWorld:
-        alone = super().simulated_world(data, error)
-        by_rate = data.predictions is None and not data.truth_given
-        return EmpiricalWorld(np.array([data.rate])) if by_rate else alone
-
-
-@dataclass(frozen=True)
-class MeanScore(Quantity):
-    """The mean of a proper score."""
-
-    name: str
-
-    @property
-    def title(self) -> str:  # type: ignore[override]
-        return SCORES[self.name].title
-
-    def width_law(self, data: PlannedData, error: float | None) -> WidthLaw:  # noqa: ARG002
-        rule, rows, view = SCORES[self.name], data.rows(), "canonical" if data.canonical else data.view
-        moments = score_moments(rule, rows, view)
-        if moments.error is None:
-            raise InputError("statistic", "must be finite on these data", f"the {rule.title} is {moments.mean}")
-        return MeanWidth(mean_of_rows(rule, rows, view, moments))
-
-    def estimate(self, predictions: Predictions, level: float, canonical: bool = False) -> Estimate:
-        found = SCORES[self.name].score(predictions, level=level, view="canonical" if canonical else "binary")
-        if found.interval is None:
-            raise InputError("statistic", "must be finite in the world", f"the {found.title} is not")
-        return found
-
-    def simulated_world(self, data: PlannedData, error: float | None) -> ScoreWorld:
-        if not data.truth_given and data.predictions is not None and data.canonical and not data.predictions.is_binary:
-            raise InputError(
-                "check", "simulates single events only", "the score is that of all classes", "Pass view='top'"
-            )
-        return super().simulated_world(data, error)
-
-
-QUANTITIES: dict[str, Any] = {
-    "binned": lambda norm: RmsError() if norm == 2 else AbsoluteError(),
-    "kuiper": lambda _: KuiperError(),
-    "mean_gap": lambda _: MeanGap(),
-    "rate": lambda _: Rate(),
-} | {name: lambda _, name=name: MeanScore(name) for name in SCORES}
-"""Quantities by the name that `plan` knows, as functions of the norm."""
-
-
-def quantity_of(statistic: str, norm: int) -> Quantity:
-    """The quantity with this name."""
-    found: Quantity = QUANTITIES[check_choice("statistic", statistic, tuple(QUANTITIES))](norm)
-    return found
+def _squared_width(quantity: Quantity, data: PlannedData, error: float) -> WidthLaw:
+    if data.world is None or not error:
+        return SquaredWidth.even(data.variance, error)
+    return SquaredWidth.within(quantity.world_with_error(data, error), error)
 
 
 def absolute_gap(predictions: Predictions) -> float:
@@ -287,5 +133,87 @@ def absolute_gap(predictions: Predictions) -> float:
     return abs(float(mean_gap(predictions)))
 
 
-def _with_interval(interval: Interval, n: int) -> Estimate:
-    return Estimate("interval", interval.method, interval.low, n, interval)
+def _rate_interval(predictions: Predictions, level: float, _: str) -> Interval:
+    (low,), (high,) = wilson(np.array([predictions.labels.mean()]), np.array([float(predictions.n)]), level)
+    return Interval(float(low), float(high), level, "Wilson")
+
+
+ABSOLUTE = Quantity(
+    title="mean absolute calibration error",
+    width_law=_absolute_width,
+    interval=lambda predictions, level, _: calibration_error_interval(predictions, norm=1, level=level),
+    has_error=True,
+    test_law=AbsoluteLaw,
+    statistic=lambda n: partial(binned_error, bins=EqualMass(cube_root(n))),
+    norm=1,
+    assumption=("the error has the same size everywhere; one that varies is detected more easily",),
+)
+RMS = Quantity(
+    title="RMS calibration error",
+    width_law=_squared_width,
+    interval=lambda predictions, level, _: squared_error_interval(predictions, level=level),
+    has_error=True,
+    test_law=SquaredLaw.of,
+    statistic=lambda n: partial(
+        binned_error, bins=EqualMass(cube_root(n)), norm=2, debiased=True, root=False, clip=False
+    ),
+    norm=2,
+    assumption=("errors are larger where p(1 − p) is larger",),
+)
+KUIPER = Quantity(
+    title="gap of one sign",
+    width_law=lambda _, data, error: RangeWidth(data.variance.mean(), error),
+    interval=lambda predictions, level, _: cumulative_interval(predictions, statistic="range", level=level),
+    has_error=True,
+    test_law=lambda variance: KuiperLaw(variance.mean()),
+    statistic=lambda _: partial(ks_error, statistic="range"),
+    assumption=("the gap has one sign and the same size everywhere",),
+)
+MEAN_GAP = Quantity(
+    title="mean gap",
+    width_law=lambda _, data, __: MeanWidth.even(math.sqrt(data.variance.mean())),
+    interval=lambda predictions, level, _: _of(mean_gap(predictions, level=level)),
+    test_law=lambda variance: GapLaw(variance.mean()),
+    statistic=lambda _: absolute_gap,
+)
+RATE = Quantity(
+    title="observed rate",
+    width_law=lambda _, data, __: RateWidth(data.rate),
+    interval=_rate_interval,
+    calibrated=lambda data: EmpiricalWorld(np.array([data.rate])),
+)
+
+
+def _score(rule: Rule) -> Quantity:
+    """The mean of a proper score."""
+
+    def width(_: Quantity, data: PlannedData, __: float) -> WidthLaw:
+        rows, view = data.rows(), "canonical" if data.canonical else data.view
+        moments = score_moments(rule, rows, view)
+        if moments.error is None:
+            raise InputError("statistic", "must be finite on these data", f"the {rule.title} is {moments.mean}")
+        return MeanWidth(mean_of_rows(rule, rows, view, moments))
+
+    def interval(predictions: Predictions, level: float, view: str) -> Interval:
+        return _of(rule.score(predictions, level=level, view=view))
+
+    return Quantity(title=rule.title, width_law=width, interval=interval, all_classes=True)
+
+
+def _of(estimate: Any) -> Interval:
+    if estimate.interval is None:
+        raise InputError("statistic", "must be finite in the world", f"the {estimate.title} is not")
+    found: Interval = estimate.interval
+    return found
+
+
+QUANTITIES: dict[str, Quantity] = {"binned": RMS, "kuiper": KUIPER, "mean_gap": MEAN_GAP, "rate": RATE} | {
+    name: _score(rule) for name, rule in SCORES.items()
+}
+"""Quantities by the name that `plan` knows; `binned` of norm 1 is `ABSOLUTE`."""
+
+
+def quantity_of(statistic: str, norm: int) -> Quantity:
+    """The quantity with this name."""
+    found = QUANTITIES[check_choice("statistic", statistic, tuple(QUANTITIES))]
+    return ABSOLUTE if found is RMS and norm == 1 else found

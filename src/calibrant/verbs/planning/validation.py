@@ -9,7 +9,6 @@ from html import escape
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_level, check_positive
 from calibrant.interval.mean import normal_quantile
@@ -20,9 +19,9 @@ from calibrant.results import Record, Table, kind, number
 from calibrant.simulate.families import calibrated_world
 from calibrant.simulate.quadrature import integral
 from calibrant.simulate.scores import EmpiricalScores, Scores
+from calibrant.types import Floats
 from calibrant.verbs.planning.power_laws import NORMAL, normal_density, smallest
 
-Floats = NDArray[np.float64]
 OfRisk = Callable[[Floats, Floats, Floats], Floats]
 """A function of p, q = 1 − p and ln(p/q)."""
 

@@ -18,7 +18,8 @@ from calibrant.interval.mean import normal_quantile
 from calibrant.interval.proportion import wilson
 from calibrant.kernels.rows.pooling import Groups, grouped
 from calibrant.simulate.world import ScoreWorld
-from calibrant.verbs.planning.power_laws import Floats, Variance, drifting_range, legendre, normal_density, smallest
+from calibrant.types import Floats
+from calibrant.verbs.planning.power_laws import Variance, drifting_range, legendre, normal_density, smallest
 
 FEW_NODES, HERMITE = (np.polynomial.hermite_e.hermegauss(n) for n in (5, 41))
 """Nodes and weights for expectations over a normal variable: few where each value is expensive."""
