@@ -2,8 +2,8 @@
 
 Run: python -m studies.planning [--quick]    (about two minutes on two cores; writes studies/results/planning.md)
 
-Worlds have Beta scores and say p where p^d happens, d such that the true error is as told. Tests take their threshold from the world's
-calibrated twin.
+Worlds have Beta scores and true rate p^d where p is predicted, with d such that the true error is as stated. Tests take their threshold
+from the world's calibrated twin.
 """
 
 from __future__ import annotations

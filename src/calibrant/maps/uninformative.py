@@ -23,6 +23,19 @@ from calibrant.types import Array, Floats, Indices
 REST = ("proportional", "even")
 
 
+class UninformativeMap(CalibrationMap):
+    """A map that depends on little more than the top class of a row."""
+
+    @property
+    def injective(self) -> bool:
+        """Never: the confidence of the row is lost."""
+        return False
+
+    def from_logits(self, logits: Array) -> Array:
+        """Through the softmax."""
+        return self.from_probs(probabilities(logits))
+
+
 @dataclass(frozen=True, slots=True)
 class TopAccuracy:
     """Predict the model's accuracy for the top class of every row; the other classes share the rest.
@@ -68,7 +81,7 @@ class TopAccuracy:
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class TopAccuracyMap(CalibrationMap):
+class TopAccuracyMap(UninformativeMap):
     """The top probability becomes the accuracy; the others share the rest."""
 
     accuracy: float = 1.0
@@ -84,11 +97,6 @@ class TopAccuracyMap(CalibrationMap):
             raise MapError(f"rest must be 'proportional' or 'even'; it is {self.rest!r}")
 
     @property
-    def injective(self) -> bool:
-        """Never: the confidence of the row is lost."""
-        return False
-
-    @property
     def keeps_accuracy(self) -> bool:  # type: ignore[override]
         """Is the accuracy above what any other class can be given?"""
         return self.accuracy > (0.5 if self.rest == "proportional" else 1 / len(self.classes))
@@ -100,10 +108,6 @@ class TopAccuracyMap(CalibrationMap):
     @property
     def parameters(self) -> dict[str, Any]:
         return {"accuracy": self.accuracy}
-
-    def from_logits(self, logits: Array) -> Array:
-        """Through the softmax."""
-        return self.from_probs(probabilities(logits))
 
     def from_probs(self, probs: Array) -> Array:
         """The accuracy for the top class, the rest for the others."""
@@ -159,7 +163,7 @@ class LabelFrequencies:
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelFrequenciesMap(CalibrationMap):
+class LabelFrequenciesMap(UninformativeMap):
     """The row of a table that belongs to the top class."""
 
     table: Floats = ((1.0, 0.0), (0.0, 1.0))  # type: ignore[assignment]
@@ -176,11 +180,6 @@ class LabelFrequenciesMap(CalibrationMap):
             raise MapError(f"table must be {k} rows of {k} frequencies")
 
     @property
-    def injective(self) -> bool:
-        """Never: only the top class is kept."""
-        return False
-
-    @property
     def keeps_accuracy(self) -> bool:  # type: ignore[override]
         """Is each top class the most frequent one of its rows?"""
         return bool((self.table.argmax(axis=1) == np.arange(len(self.classes))).all())
@@ -188,10 +187,6 @@ class LabelFrequenciesMap(CalibrationMap):
     @property
     def parameters(self) -> dict[str, Any]:
         return {"table": self.table}
-
-    def from_logits(self, logits: Array) -> Array:
-        """Through the softmax."""
-        return self.from_probs(probabilities(logits))
 
     def from_probs(self, probs: Array) -> Array:
         """The frequencies that belong to the top class."""

@@ -78,10 +78,12 @@ class Batch:
         """Per-bin sums for as many bins of equal mass or width as keep the rates rising, data set by data set."""
         n = self.probs.shape[1]
         # Where each row stands among the bins, and where the last bin ends.
-        places = (self.ordered[0], 1.0) if rule == "width" else (np.broadcast_to(np.arange(1.0, n + 1), self.probs.shape), float(n))  # fmt: skip
-        counts = rising_counts(*places, self.first, self.below[:, :, 3])
+        places, end = self.ordered[0], 1.0
+        if rule == "mass":
+            places, end = np.broadcast_to(np.arange(1.0, n + 1), self.probs.shape), float(n)
+        counts = rising_counts(places, end, self.first, self.below[:, :, 3])
         most = int(counts.max())
-        return self._between(cuts_of(*places, self.first, counts, most), RULES[rule](most))
+        return self._between(cuts_of(places, end, self.first, counts, most), RULES[rule](most))
 
     def _mass_cuts(self, n_bins: int) -> Indices:
         """`(R, B + 1)`: places where bins of equal mass begin and end; equal predictions are never split."""

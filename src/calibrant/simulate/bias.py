@@ -83,15 +83,16 @@ class Bias(Record):
         (mean, mean_error), (mae, mae_error), (mse, mse_error) = map(_mean, (values, np.abs(off), off**2))
         rmse, sd = math.sqrt(mse), float(values.std(ddof=1)) if len(values) > 1 else math.nan
         bounded = ~np.isnan(low)
-        cover: tuple[float | None, ...] = (None, None, None)
+        coverage = coverage_error = width = None
         if bounded.any():
             covers = (low[bounded] <= truth + SLACK) & (truth <= high[bounded] + SLACK)
-            share = float(covers.mean())
-            error = math.sqrt(max(share * (1 - share), 0.25 / len(covers)) / len(covers))
-            cover = share, error, float(np.median((high - low)[bounded]))
-        spread = (sd, _sd_error(values, sd), rmse, mse_error / (2 * rmse) if rmse > 0 else 0.0, mae, mae_error)
+            coverage = float(covers.mean())
+            coverage_error = math.sqrt(max(coverage * (1 - coverage), 0.25 / len(covers)) / len(covers))
+            width = float(np.median((high - low)[bounded]))
+        figures = (mean, mean_error, sd, _sd_error(values, sd), rmse, mse_error / (2 * rmse) if rmse > 0 else 0.0)
         quantiles, seconds = tuple(np.quantile(values, QUANTILES).tolist()), float(found.seconds[k] / len(values))
-        return cls(estimator, world, found.n, len(values), truth, mean, mean_error, *spread, quantiles, *cover, seconds)
+        described = (estimator, world, found.n, len(values), truth)
+        return cls(*described, *figures, mae, mae_error, quantiles, coverage, coverage_error, width, seconds)
 
 
 def _mean(values: Floats) -> tuple[float, float]:

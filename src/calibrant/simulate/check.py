@@ -86,4 +86,5 @@ def check_world(
     low, high = np.quantile(found, [0.025, 0.975])
     outer = min(np.sum(found <= real), np.sum(found >= real))
     p_value = min(1.0, 2 * (outer + 1) / (count + 1))
-    return WorldCheck(real, *map(float, (found.mean(), found.std(ddof=1), low, high, p_value)), count)
+    spread = float(found.std(ddof=1))
+    return WorldCheck(real, float(found.mean()), spread, float(low), float(high), float(p_value), count)

@@ -158,9 +158,9 @@ def _curve(rows: Rows, curve: Any) -> tuple[TrueCurve, Table | None, tuple[str, 
     if isinstance(curve, str) and curve == "glm":
         best, *others = fit_curves(rows.p, rows.q, hits, rows.weight, rows.limits)
         low, high = best.curve.rates(np.array([0.25, 0.75]), np.array([0.75, 0.25]))
-        cautions = () if best.converged else ("the fit of the curve did not converge",)
-        cautions += ("the fitted curve falls: higher scores have lower rates",) if high < low else ()
-        return best.curve, aic_table([best, *others]), cautions
+        cautions = [] if best.converged else ["the fit of the curve did not converge"]
+        cautions += ["the fitted curve falls: higher scores have lower rates"] if high < low else []
+        return best.curve, aic_table([best, *others]), tuple(cautions)
     recipe = PiecewiseLinear(identity=False) if isinstance(curve, str) and curve == "piecewise" else recipe_of(curve)
     soft = not np.isin(rows.outcomes, (0.0, 1.0)).all()
     fitted = recipe.fit(Predictions(rows.outcomes, rows.p, weights=rows.weight, soft=soft))

@@ -6,8 +6,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,13 +91,12 @@ def measured(
     kept = Checkpoint(checkpoint, estimators, world, view, rng)
     done = {k: kept.parts[n, count, k] for k, count in enumerate(sizes) if (n, count, k) in kept.parts}
     left = [k for k in range(len(tasks)) if k not in done]
-    with ExitStack() as stack:
-        advance = _progress(stack, f"{world.describe()}, n = {n:,}", len(tasks), len(done)) if progress else None
-        for k, part in zip(left, _computed([tasks[k] for k in left], workers), strict=True):
-            done[k] = part
-            kept.add((n, sizes[k], k), part)
-            if advance:
-                advance()
+    parts = _computed([tasks[k] for k in left], workers)
+    if progress:
+        parts = _with_bar(parts, f"{world.describe()}, n = {n:,}", len(tasks), len(done))
+    for k, part in zip(left, parts, strict=True):
+        done[k] = part
+        kept.add((n, sizes[k], k), part)
     values, low, high, seconds = np.concatenate([done[k] for k in range(len(tasks))], axis=2)
     return Measured(n, values, low, high, seconds.sum(axis=1))
 
@@ -122,7 +120,7 @@ def _part(estimators: Sequence[Named], world: World, n: int, count: int, seed: t
     part = np.full((4, len(estimators), count), np.nan)
     for k, one in enumerate(estimators):
         start = time.perf_counter()
-        values = batched(one.function, one.options, drawn) if event else None
+        values: Any = batched(one.function, one.options, drawn) if event else None
         if values is None:
             with many_calls():
                 values = np.transpose([_ends(one(each, **more)) for each in (drawn.data_sets if event else drawn)])
@@ -164,11 +162,13 @@ class Checkpoint:
                 file.write(json.dumps({"work": self.name, "part": key, "found": plain}) + "\n")
 
 
-def _progress(stack: ExitStack, title: str, total: int, done: int) -> Callable[[], None]:
-    """A progress bar, and how to advance it."""
+def _with_bar(parts: Iterator[Floats], title: str, total: int, done: int) -> Iterator[Floats]:
+    """The same parts, with a progress bar on the terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
-    bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
-    task = bar.add_task(title, total=total, completed=done)
-    return lambda: bar.advance(task)
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=total, completed=done)
+        for part in parts:
+            bar.advance(task)
+            yield part

@@ -65,8 +65,8 @@ class BetaScores(Scores):
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", check_positive("alpha", self.alpha))
-        object.__setattr__(self, "beta", check_positive("beta", self.beta))
+        check_positive("alpha", self.alpha)
+        check_positive("beta", self.beta)
 
     def draw(self, size: Any, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """The ratio of Gamma variables, so that neither tail is rounded away before p is."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inputs import check_choice, check_count, check_positive, check_probabilities, floats
+from calibrant.inputs import check_choice, check_count, check_probabilities, floats
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, Record, Table, kind
 from calibrant.simulate.curves import CALIBRATED, TrueCurve, as_curve
@@ -236,8 +236,7 @@ class BetaWorld(ScoreWorld):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "alpha", check_positive("alpha", self.alpha))
-        object.__setattr__(self, "beta", check_positive("beta", self.beta))
+        BetaScores(self.alpha, self.beta)  # checks both
 
     @property
     def scores(self) -> BetaScores:

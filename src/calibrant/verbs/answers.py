@@ -210,7 +210,7 @@ def _without(missing: Bools, labels: Any, probs: Any, groups: Any, abstentions: 
 
 def _missing(confidences: Array) -> Bools:
     if confidences.dtype.kind == "f":
-        return np.isnan(confidences) if confidences.ndim == 1 else np.isnan(confidences).any(axis=1)
+        return np.asarray(np.isnan(confidences).reshape(len(confidences), -1).any(axis=1))
     if confidences.dtype.kind != "O" or confidences.ndim != 1:
         return np.zeros(len(confidences), dtype=bool)
     return np.array([v is None or v != v or type(v).__name__ == "NAType" for v in confidences])  # noqa: PLR0124  (NaN is not itself)

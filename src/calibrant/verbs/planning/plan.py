@@ -86,22 +86,22 @@ class Plan(Record):
 
     def tables(self) -> tuple[Table, ...]:
         """The answer, by formula and simulated where it was checked."""
-        rows = [("rows", f"{self.n:,}")]
-        if self.power is not None:
-            rows += [("power wanted", percent(self.power)), ("false alarms", percent(self.level))]
-            rows.append((f"smallest error detected with power {percent(self.power)}", number(self.detectable)))
+        rows = {"rows": f"{self.n:,}"}
+        if self.power is None:
+            rows["confidence"] = percent(1 - self.level)
         else:
-            rows.append(("confidence", percent(1 - self.level)))
+            rows |= {"power wanted": percent(self.power), "false alarms": percent(self.level)}
+            rows[f"smallest error detected with power {percent(self.power)}"] = number(self.detectable)
         if self.error is not None:
-            rows.append(("true error assumed", number(self.error)))
-        rows.append((f"{self.quantity} by formula", shown(self.quantity, self.reached)))
+            rows["true error assumed"] = number(self.error)
+        rows[f"{self.quantity} by formula"] = shown(self.quantity, self.reached)
         if self.check is not None:
-            rows.append((f"{self.quantity} simulated", self.check.at(self.n)))
+            rows[f"{self.quantity} simulated"] = self.check.at(self.n)
             if self.check.rows is not None:
-                rows.append(("rows by the simulation", self.check.rows_text()))
-        rows += [(name, f"{v:,}" if isinstance(v, int) else number(v)) for name, v in self.beside.items()]
-        rows.append(("mean of p(1 − p)", number(self.mean_variance)))
-        return (Table(f"Plan: {self.title}", ("quantity", "value"), tuple(rows)),)
+                rows["rows by the simulation"] = self.check.rows_text()
+        rows |= {name: f"{v:,}" if isinstance(v, int) else number(v) for name, v in self.beside.items()}
+        rows["mean of p(1 − p)"] = number(self.mean_variance)
+        return (Table(f"Plan: {self.title}", ("quantity", "value"), tuple(rows.items())),)
 
     def __repr__(self) -> str:
         lines = [self.sentence()]

@@ -25,7 +25,7 @@ from calibrant.results import Interval
 from calibrant.score import SCORES
 from calibrant.score.passes import score_moments
 from calibrant.score.possible import mean_of_rows
-from calibrant.score.rule import Rule
+from calibrant.score.score import Score
 from calibrant.simulate.families import bent_world, calibrated_world
 from calibrant.simulate.fitting import fit_world
 from calibrant.simulate.world import EmpiricalWorld, ScoreWorld
@@ -184,7 +184,7 @@ RATE = Quantity(
 )
 
 
-def _score(rule: Rule) -> Quantity:
+def _score(rule: Score) -> Quantity:
     """The mean of a proper score."""
 
     def width(_: Quantity, data: PlannedData, __: float) -> WidthLaw:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import Any, ClassVar, Literal
 
@@ -24,6 +25,8 @@ from calibrant.verbs.planning.power_laws import NORMAL, normal_density, smallest
 
 OfRisk = Callable[[Floats, Floats, Floats], Floats]
 """A function of p, q = 1 − p and ln(p/q)."""
+Risks = Callable[[OfRisk], float]
+"""A distribution of predicted risks, as the expectation of a function of the risk."""
 
 FAR_APART = 0.1
 """Relative distance between the given prevalence and the mean predicted risk that deserves a warning."""
@@ -60,7 +63,7 @@ class ValidationPlan(Record):
     """the distribution of the predicted risks"""
     cautions: tuple[str, ...] = ()
 
-    question: ClassVar[str] = "How many rows does an external validation need?"
+    question: ClassVar[str] = "How many rows does an external validation take?"
 
     @property
     def n(self) -> int:
@@ -95,40 +98,25 @@ class ValidationPlan(Record):
         return f"<p>{escape(self.sentence())}{cautions}</p>{self.tables()[0].to_html()}"
 
 
-@dataclass(frozen=True, slots=True)
-class NormalOdds:
-    """Log-odds of the predicted risk from a mixture of normal distributions: (share, mean, sd) of each."""
+def normal_odds(mean: float, sd: float, function: OfRisk) -> float:
+    """The expectation over normal log-odds of the predicted risk."""
 
-    parts: tuple[tuple[float, float, float], ...]
+    def integrand(t: Floats) -> Floats:
+        odds = mean + sd * t
+        return function(sigmoid(odds), sigmoid(-odds), odds) * normal_density(t)
 
-    def mean(self, function: OfRisk) -> float:
-        """The expectation of a function of the risk."""
-
-        def of(mean: float, sd: float) -> float:
-            def integrand(t: Floats) -> Floats:
-                odds = mean + sd * t
-                return function(sigmoid(odds), sigmoid(-odds), odds) * normal_density(t)
-
-            return integral(integrand, np.linspace(-12.0, 12.0, 49))
-
-        return sum(share * of(mean, sd) for share, mean, sd in self.parts)
+    return integral(integrand, np.linspace(-12.0, 12.0, 49))
 
 
-@dataclass(frozen=True, slots=True)
-class RiskScores:
-    """Risks from a distribution of scores; those of 0 and 1 carry no information."""
+def over_scores(scores: Scores, function: OfRisk) -> float:
+    """The expectation over a distribution of predicted risks; those of 0 and 1 carry no information."""
 
-    scores: Scores
+    def of(p: Floats, q: Floats) -> Floats:
+        inside = (p > 0) & (q > 0)
+        odds = np.log(np.where(inside, p, 0.5)) - np.log(np.where(inside, q, 0.5))
+        return function(p, q, odds)
 
-    def mean(self, function: OfRisk) -> float:
-        """The expectation of a function of the risk."""
-
-        def of(p: Floats, q: Floats) -> Floats:
-            inside = (p > 0) & (q > 0)
-            odds = np.log(np.where(inside, p, 0.5)) - np.log(np.where(inside, q, 0.5))
-            return function(p, q, odds)
-
-        return self.scores.mean(of)
+    return scores.mean(of)
 
 
 def plan_validation(
@@ -207,9 +195,6 @@ def plan_validation(
     return ValidationPlan(prevalence, c, level, tuple(found), described, _cautions(risks, prevalence))
 
 
-Risks = NormalOdds | RiskScores
-
-
 def _risks(
     log_odds: Any, scores: Any, predictions: Any, view: Any
 ) -> tuple[Risks | None, str, tuple[float | None, float | None]]:
@@ -219,15 +204,16 @@ def _risks(
     if log_odds is not None:
         mean, sd = log_odds
         check_positive("log_odds[1]", sd)
-        return NormalOdds(((1.0, float(mean), float(sd)),)), f"log-odds normal({mean:g}, {sd:g})", (None, None)
+        return partial(normal_odds, float(mean), float(sd)), f"log-odds normal({mean:g}, {sd:g})", (None, None)
     if scores is not None:
         of = calibrated_world(scores).scores
-        return RiskScores(of), of.describe(), (None, None)
+        return partial(over_scores, of), of.describe(), (None, None)
     if predictions is not None:
         pooled = admit(predictions, None).event(view).groups
         rate = float(pooled.hits.sum()) / pooled.total
         observed = rate, concordance(pooled) if 0 < rate < 1 else None
-        return RiskScores(EmpiricalScores(pooled.values, pooled.weight)), "risks of the predictions given", observed
+        risks = partial(over_scores, EmpiricalScores(pooled.values, pooled.weight))
+        return risks, "risks of the predictions given", observed
     return None, "", (None, None)
 
 
@@ -244,11 +230,12 @@ def concordance(pooled: Any) -> float:
     return float((pooled.hits * below).sum() / (pooled.hits.sum() * misses.sum()))
 
 
-def _from_c(prevalence: float, c: float) -> NormalOdds:
+def _from_c(prevalence: float, c: float) -> Risks:
     """Two normal distributions whose log density ratio is the log-odds: means differ by the variance, c = Φ(sd/√2)."""
     sd = math.sqrt(2) * NORMAL.inv_cdf(c)
     centre = math.log(prevalence) - math.log1p(-prevalence)
-    return NormalOdds(((prevalence, centre + sd**2 / 2, sd), (1 - prevalence, centre - sd**2 / 2, sd)))
+    parts = ((prevalence, centre + sd**2 / 2), (1 - prevalence, centre - sd**2 / 2))
+    return lambda function: sum(share * normal_odds(mean, sd, function) for share, mean in parts)
 
 
 def _oe(prevalence: float, width: float, z: float, step: float) -> Criterion:
@@ -262,7 +249,7 @@ def _oe(prevalence: float, width: float, z: float, step: float) -> Criterion:
 def _slope(risks: Risks, width: float, z: float) -> Criterion:
     """Variance of the slope: from the inverse of the information [a b; b c] with weights p(1 − p)."""
     error = width / (2 * z)
-    a, b, c = (risks.mean(lambda p, q, odds, k=k: p * q * odds**k) for k in range(3))  # type: ignore[misc]
+    a, b, c = (risks(lambda p, q, odds, k=k: p * q * odds**k) for k in range(3))  # type: ignore[misc]
     determinant = a * c - b * b
     if not determinant > 1e-12 * a * c:
         raise InputError("scores", "must vary", "equal risks have no slope")
@@ -285,8 +272,8 @@ def newcombe(c: float, prevalence: float, n: int) -> float:
 def _benefit(risks: Risks, prevalence: float, threshold: Any, width: float, z: float) -> Criterion:
     """(TP − FP·t/(1 − t)) / events: variance by the delta method, with the sensitivity and specificity that the risks imply."""
     t = _checked("threshold", 0, threshold, "")
-    sensitivity = risks.mean(lambda p, *_: p * (p >= t)) / risks.mean(lambda p, *_: p)
-    false_alarms = risks.mean(lambda p, q, _: q * (p >= t)) / risks.mean(lambda p, q, _: q)  # noqa: ARG005
+    sensitivity = risks(lambda p, *_: p * (p >= t)) / risks(lambda p, *_: p)
+    false_alarms = risks(lambda p, q, _: q * (p >= t)) / risks(lambda p, q, _: q)  # noqa: ARG005
     weight = (1 - prevalence) / prevalence * t / (1 - t)
     variance = sensitivity * (1 - sensitivity) / prevalence
     variance += weight**2 * (false_alarms / (1 - prevalence) + false_alarms**2 / prevalence)
@@ -295,7 +282,7 @@ def _benefit(risks: Risks, prevalence: float, threshold: Any, width: float, z: f
 
 
 def _cautions(risks: Risks, prevalence: float) -> tuple[str, ...]:
-    mean = risks.mean(lambda p, *_: p)
+    mean = risks(lambda p, *_: p)
     if abs(mean - prevalence) <= FAR_APART * prevalence:
         return ()
     return (f"the mean predicted risk is {number(mean)}, the prevalence is {number(prevalence)}: they disagree",)
