@@ -123,16 +123,16 @@ def test_the_workers_change_nothing():
 def test_an_interrupted_run_goes_on(tmp_path):
     path = tmp_path / "parts.jsonl"
     call = partial(bias, cal.ece, power_world(0.05), 2000, 500, checkpoint=path)
-    whole = call()
+    complete = call()
     lines = path.read_text().splitlines()
     assert len(lines) > 4
     changed = json.loads(lines[0])
     changed["found"][0] = [[9.0] * len(changed["found"][0][0])]
     path.write_text("\n".join([json.dumps(changed), lines[1], lines[2][:40]]))  # killed while it wrote the third part
     again = call()
-    assert again.mean > whole.mean + 0.3  # the first part was read, not done again
+    assert again.mean > complete.mean + 0.3  # the first part was read, not done again
     path.unlink()
-    assert {**call().to_dict(), "seconds": 0} == {**whole.to_dict(), "seconds": 0}
+    assert {**call().to_dict(), "seconds": 0} == {**complete.to_dict(), "seconds": 0}
 
 
 def test_figures_are_those_of_the_values():
@@ -149,7 +149,7 @@ def test_figures_are_those_of_the_values():
 
 
 def test_errors_of_the_figures_are_honest(rng):
-    """Over many runs of a normal estimator the figures scatter as much as they say."""
+    """Over many runs of a normal estimator the figures scatter as much as stated."""
 
     def noise(predictions):  # an estimator that only adds noise to 0.05
         return 0.05 + 0.01 * rng.normal()

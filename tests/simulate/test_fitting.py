@@ -80,10 +80,10 @@ def test_the_view_of_several_classes(rng):
 def test_logits_and_their_probabilities_agree_where_nothing_rounds(rng):
     logits = rng.normal(size=(800, 3))
     labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-    said = Predictions.from_logits(labels, 1.5 * logits)
-    plain = Predictions(labels, said.probs)
+    predicted = Predictions.from_logits(labels, 1.5 * logits)
+    plain = Predictions(labels, predicted.probs)
     for view in ("top", "class 2"):
-        one, two = fit_world(said, view=view), fit_world(plain, view=view)
+        one, two = fit_world(predicted, view=view), fit_world(plain, view=view)
         assert (one.alpha, one.beta) == pytest.approx((two.alpha, two.beta), rel=1e-6)
         assert one.calibration.slope == pytest.approx(two.calibration.slope, rel=1e-6)
 

@@ -109,7 +109,7 @@ def test_the_paper_in_brief():
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda: detection(cal.ece, ShapeWorld("square", 0.1), 100), "world must be a world of scores and a curve"),
         (lambda: detection(cal.ece, power_world(0.1), 100, replications=18), "replications must be at least 19"),
@@ -122,8 +122,8 @@ def test_the_paper_in_brief():
         (lambda: detection(cal.ece, power_world(0.1), 100, rng=-1), "rng must be a whole number"),
     ],
 )
-def test_what_makes_no_test_is_refused(call, told):
-    with pytest.raises(cal.InputError, match=told):
+def test_what_makes_no_test_is_refused(call, message):
+    with pytest.raises(cal.InputError, match=message):
         call()
 
 

@@ -22,9 +22,9 @@ def test_every_published_level_is_reached(shape, level):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_shape_rises_from_0_to_1(shape):
     c = np.linspace(0, 1, 2001)
-    said = SHAPES[shape](c)
-    assert said[[0, -1]] == pytest.approx([0, 1], abs=ROUNDING)
-    assert (np.diff(said) >= -ROUNDING).all()
+    predicted = SHAPES[shape](c)
+    assert predicted[[0, -1]] == pytest.approx([0, 1], abs=ROUNDING)
+    assert (np.diff(predicted) >= -ROUNDING).all()
 
 
 def test_shapes_by_hand():

@@ -24,18 +24,21 @@ def upper_bound(
     level: float = 0.95,
     weights: Any = None,
 ) -> Estimate:
-    """How large can the score's calibration error be at most? U_S = mean score − smallest entropy, with its interval.
+    """How large can the score's calibration error be at most?
 
-    For the Brier score the bound is the score itself, and `parts["root"]` is its root, the root Brier score, which bounds
-    CE₂. A score whose entropy has no smallest value has no bound (Gruber & Buettner 2022, Theorem 4.3): the
-    Dawid–Sebastiani and the Gaussian log score.
+    U_S = mean score − smallest entropy, with its interval. For the Brier score the
+    bound is the score itself, and `parts["root"]` is its root, the root Brier score,
+    which bounds CE₂. A score whose entropy has no smallest value
+    has no bound (Gruber & Buettner 2022, Theorem 4.3): the Dawid–Sebastiani and the
+    Gaussian log score.
 
     Parameters
     ----------
     labels, probs
         Truth first; or one `Predictions`; or forecasts of a real number.
     score
-        Name of a proper score, or a rule; `"auto"` is the Brier score, and CRPS for forecasts.
+        Name of a proper score, or a rule; `"auto"` is the Brier score, and CRPS for
+        forecasts.
     view
         `canonical` for all classes, or a yes/no question: `binary`, `top` or `class k`.
     level
@@ -43,8 +46,9 @@ def upper_bound(
     weights
         One number per row.
 
-    When to trust it: the estimate is unbiased at every sample size and needs no bins. It is close for an accurate model and
-    loose for one that is calibrated but uncertain; a difference of two bounds is exact where the map between them is
+    When to trust it: the estimate is unbiased at every sample size and needs no bins.
+    It is close for an accurate model and loose for one that is calibrated but
+    uncertain; a difference of two bounds is exact where the map between them is
     injective: see `compare`.
 
     Examples

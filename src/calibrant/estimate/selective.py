@@ -21,12 +21,14 @@ FEW_ERRORS = 10
 def selective_risk(
     labels: Any, probs: Any = None, *, groups: Any = None, view: Any = "auto", level: float = 0.95
 ) -> Estimate:
-    """How often is the model wrong if it answers only where it is confident? Area under the risk–coverage curve (AURC).
+    """How often is the model wrong if it answers only where it is confident?
 
-    `parts["curve"]` is the share of wrong answers among the most confident ones (y) against their share of all (x). The value
-    is the mean over all coverages: small if errors come with low confidence, the error rate itself (`parts["risk"]`) if
-    confidence is uninformative. It judges the ranking of confidences, not their calibration. `parts["best"]` is the area if
-    every error came last. Answers of equal confidence have no order: ties are averaged over.
+    The area under the risk–coverage curve (AURC). `parts["curve"]` is the share of
+    wrong answers among the most confident ones (y) against their share of all (x). The
+    value is the mean over all coverages: small if errors come with low confidence, the
+    error rate itself (`parts["risk"]`) if confidence is uninformative. It judges the ranking of confidences, not their
+    calibration. `parts["best"]` is the area if every error came last. Answers of equal
+    confidence have no order: ties are averaged over.
 
     Parameters
     ----------
@@ -35,11 +37,13 @@ def selective_risk(
     groups
         The question of each answer: rows of a group may then depend on each other.
     view
-        The yes/no question whose probability is the confidence: `binary`, `top` or `class k`.
+        The yes/no question whose probability is the confidence: `binary`, `top` or
+        `class k`.
     level
         Confidence of the interval, which is that of a smooth function of means.
 
-    When to trust it: with fewer than ten wrong answers the interval is unreliable, and a warning says so.
+    When to trust it: with fewer than ten wrong answers the interval is unreliable, and
+    a warning says so.
 
     Examples
     --------

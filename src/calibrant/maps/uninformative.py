@@ -1,7 +1,7 @@
-"""Maps that reduce a calibration error by discarding information (Gruber & Buettner 2022, appendices D.4 and E.1).
+"""Maps that reduce a calibration error by discarding information.
 
-They show what an error does not measure, and are not offered by `recalibrate`. To read one back from JSON, import this module
-first.
+They are those of Gruber & Buettner (2022, appendices D.4 and E.1). They show what an error does not measure, and are not offered by `recalibrate`. To read
+one back from JSON, import this module first.
 """
 
 from __future__ import annotations
@@ -38,14 +38,16 @@ class UninformativeMap(CalibrationMap):
 
 @dataclass(frozen=True, slots=True)
 class TopAccuracy:
-    """Predict the model's accuracy for the top class of every row; the other classes share the rest.
+    """Predict the model's accuracy for the top class of every row.
 
-    Every error of the top class becomes 0 (ECE, KS, MMCE), the accuracy stays, and the predictions are still not calibrated.
+    The other classes share the rest. Every error of the top class becomes 0 (ECE, KS, MMCE), the accuracy stays, and the
+    predictions are still not calibrated.
 
     Parameters
     ----------
     rest
-        Do the other classes share the rest in proportion to their predictions (`"proportional"`) or evenly (`"even"`)?
+        Do the other classes share the rest in proportion to their predictions
+        (`"proportional"`) or evenly (`"even"`)?
 
     Examples
     --------
@@ -124,10 +126,11 @@ class TopAccuracyMap(UninformativeMap):
 
 @dataclass(frozen=True, slots=True)
 class LabelFrequencies:
-    """Predict, for every row, how often each class occurs among the rows with the same top class.
+    """Predict the class frequencies among the rows with the same top class.
 
-    That is calibrated, and as accurate as before wherever a top class is right more often than any other. All other
-    information of the model is lost, as a proper score shows. For a single event there is one rate below ½ and one above.
+    That is calibrated, and as accurate as before wherever a top class is right more
+    often than any other. All other information of the model is lost, as a proper score
+    shows. For a single event there is one rate below ½ and one above.
 
     Examples
     --------
@@ -139,7 +142,9 @@ class LabelFrequencies:
     """
 
     def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> LabelFrequenciesMap:
-        """A table of class frequencies by top class; a class that is never the top class gets the overall frequencies.
+        """A table of class frequencies by top class.
+
+        A class that is never the top class gets the overall frequencies.
 
         Parameters
         ----------

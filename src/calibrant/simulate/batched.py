@@ -19,14 +19,18 @@ from calibrant.simulate.batch import Batch
 from calibrant.types import Floats
 
 Values = tuple[Floats, Floats, Floats]
-"""Value and both ends of the interval for each data set, `(R,)`; the ends are nan where the estimator has no interval."""
+"""Value and both ends of the interval for each data set, `(R,)`; the ends are nan where
+the estimator has no interval.
+"""
 
 
 def batched(function: Callable[..., Any], options: Mapping[str, Any], batch: Batch) -> Values | None:
-    """Estimates on all data sets of a batch; None if the estimator has no batched form or this one lacks an option.
+    """Estimates on all data sets of a batch; None if the estimator has no batched form
+    or this one lacks an option.
 
-    A batched form is registered with `@method("batched", name=…, of=estimator)`. It takes a `Batch` and, as keywords, the options
-    it understands, and returns None for values of them that it does not.
+    A batched form is registered with `@method("batched", name=…, of=estimator)`. It
+    takes a `Batch` and, as keywords, the options it understands, and returns None for
+    values of them that it does not.
     """
     form = next((each.function for each in methods("batched").values() if each.of is function), None)
     if form is None or not options.keys() <= inspect.signature(form).parameters.keys():
@@ -36,9 +40,11 @@ def batched(function: Callable[..., Any], options: Mapping[str, Any], batch: Bat
 
 
 def is_batched(bins: Any) -> bool:
-    """Can a batch be binned by this rule? Not by one of another package, one that splits ties, or one that drops rows."""
-    whole = getattr(bins, "ties", "keep") == "keep" and getattr(bins, "ends", True)
-    return type(bins) in (EqualMass, EqualWidth, Edges) and whole
+    """Can a batch be binned by this rule? Not by one of another package, one that
+    splits ties, or one that drops rows.
+    """
+    known = type(bins) in (EqualMass, EqualWidth, Edges)
+    return known and getattr(bins, "ties", "keep") == "keep" and getattr(bins, "ends", True)
 
 
 @method("batched", name="binned", of=binned_error)

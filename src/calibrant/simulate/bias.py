@@ -127,16 +127,18 @@ def bias(
     progress: bool = False,
     checkpoint: Any = None,
 ) -> Bias | tuple[Bias, ...]:
-    """Mean, bias, spread, RMSE, quantiles and coverage of an estimator on `n` rows of a world (Roelofs et al. 2022).
+    """How far off is an estimator, on `n` rows of a world whose truth is known?
 
-    One estimator at one size gives one `Bias`. Several estimators or sizes give a tuple of them, size by size, all
-    estimators on the same data sets; `bias_table` shows them side by side.
+    Mean, bias, spread, RMSE, quantiles and coverage, by simulation (Roelofs et al. 2022).
+    One estimator at one size gives one `Bias`. Several estimators or sizes give a tuple
+    of them, size by size, all estimators on the same data sets; `bias_table` shows them
+    side by side.
 
     Parameters
     ----------
     estimator
-        A function such as `cal.sweep_error`, a `functools.partial` of one, or its name; or a list of these, or a
-        mapping that gives them names.
+        A function such as `cal.sweep_error`, a `functools.partial` of one, or its name;
+        or a list of these, or a mapping that gives them names.
     world
         The world whose true error is to be estimated.
     n
@@ -146,7 +148,8 @@ def bias(
     rng
         Seed. The same seed gives the same answer whatever the number of workers.
     truth
-        The value to compare with; by default the world's true error of the estimator's own norm.
+        The value to compare with; by default the world's true error of the estimator's
+        own norm.
     view
         The view of a world of several classes, passed to the estimator.
     workers

@@ -54,7 +54,7 @@ def check_world(
     view: Any = "auto",
     rng: Any = 0,
 ) -> WorldCheck:
-    """Does an estimator give the same on these data as on data sets of the world of the same size?
+    """Does an estimator give the same on these data as on data sets of the world?
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ CALIBRATED = Calibrated()
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearCurve(TrueCurve):
-    """g⁻¹(b0 + b1·t(p)), clipped to [0, 1]: a generalised linear model with link g and transform t.
+    """g⁻¹(b0 + b1·t(p)), clipped to [0, 1], with link g and transform t.
 
     Parameters
     ----------

@@ -31,7 +31,8 @@ def calibrated_world(scores: Any) -> ScoreWorld:
     Parameters
     ----------
     scores
-        Observed scores, a pair (α, β) of a Beta distribution, or a world whose scores to take.
+        Observed scores, a pair (α, β) of a Beta distribution, or a world whose scores
+        to take.
 
     Examples
     --------
@@ -43,7 +44,7 @@ def calibrated_world(scores: Any) -> ScoreWorld:
 
 
 def power_world(error: float, scores: Any = (1.0, 1.0), *, norm: Norm = 1) -> ScoreWorld:
-    """The over-confident world with true rate p^d where p is predicted, with d such that the true error is `error`.
+    """The over-confident world of this error, with true rate p^d where p is predicted.
 
     Parameters
     ----------
@@ -74,8 +75,8 @@ def bent_world(error: float, scores: Any = (1.0, 1.0), *, family: Family = "powe
     scores
         As in `calibrated_world`; uniform by default.
     family
-        `"power"` is p^d with d above 1, `"scaled"` is k·p, `"tempered"` is a temperature above 1 in the log-odds: both
-        ends move towards ½.
+        `"power"` is p^d with d above 1, `"scaled"` is k·p, `"tempered"` is a
+        temperature above 1 in the log-odds: both ends move towards ½.
     norm
         Of the error.
 

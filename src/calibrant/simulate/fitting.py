@@ -30,7 +30,9 @@ SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Scores of one event with their complements, outcomes and weights; `limits`: how near to 0 and 1 a score can be stored."""
+    """Scores of one event with their complements, outcomes and weights; `limits`: how
+    near to 0 and 1 a score can be stored.
+    """
 
     p: Floats
     q: Floats
@@ -59,23 +61,28 @@ def fit_world(
     resolution: float | None = None,
     weights: Any = None,
 ) -> BetaWorld | EmpiricalWorld:
-    """A world with scores and a calibration curve like those of data, whose true error is known.
+    """A world with scores and a calibration curve like those of data.
 
     Parameters
     ----------
     labels, probs
         Truth first; or one `Predictions`.
     view
-        The yes/no question to fit: `binary`, `top` or `class k`. The world is one of that event.
+        The yes/no question to fit: `binary`, `top` or `class k`. The world is one of
+        that event.
     scores
-        `"beta"`: a Beta distribution by maximum likelihood. `"empirical"`: these scores, resampled.
+        `"beta"`: a Beta distribution by maximum likelihood. `"empirical"`: these
+        scores, resampled.
     curve
-        `"glm"`: the best by AIC of generalised linear models. `"isotonic"`, `"piecewise"`, `"spline"`,
-        `"gaussian_process"`, or any name or recipe of a map of a single event: the map fitted to these rows, taken as the
-        truth. A map that follows the noise, as isotonic regression does, makes a world with too large an error.
+        `"glm"`: the best by AIC of generalised linear models. `"isotonic"`,
+        `"piecewise"`, `"spline"`, `"gaussian_process"`, or any name or recipe of a map
+        of a single event: the map fitted to these rows, taken as the truth. A map that
+        follows the noise, as isotonic regression does, makes a world with too large an
+        error.
     resolution
-        The step at which scores were stored. Those stored as exactly 0 or 1 are taken to be nearer to it than half a
-        step. By default the precision of the numbers, or their last decimal if they were rounded. Logits are exact.
+        The step at which scores were stored. Those stored as exactly 0 or 1 are taken
+        to be nearer to it than half a step. By default the precision of the numbers, or
+        their last decimal if they were rounded. Logits are exact.
     weights
         One number per row.
 

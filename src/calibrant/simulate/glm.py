@@ -1,4 +1,6 @@
-"""Calibration curves as generalised linear models, fitted by Newton's method and compared by AIC (Roelofs et al. 2022, A.2)."""
+"""Calibration curves as generalised linear models, fitted by Newton's method and
+compared by AIC (Roelofs et al. 2022, A.2).
+"""
 
 from __future__ import annotations
 
@@ -90,10 +92,12 @@ def log_complement(eta: Floats) -> Floats:
 
 
 def fit_log_linear(t: Floats, hits: Floats, weight: Floats, free_intercept: bool) -> tuple[float, float, bool]:
-    """ln c = b0 + b1·t for t ≤ 0, with b0 ≤ 0 ≤ b1, so that c is a probability everywhere: b0, b1 and whether it converged.
+    """ln c = b0 + b1·t for t ≤ 0, with b0 ≤ 0 ≤ b1, so that c is a probability
+    everywhere: b0, b1 and whether it converged.
 
-    The likelihood is concave. Newton's steps are shortened where they would leave the allowed quadrant; if the maximum lies on
-    its edge b0 = 0 or b1 = 0, the fit along that edge is at least as good and is taken.
+    The likelihood is concave. Newton's steps are shortened where they would leave the
+    allowed quadrant; if the maximum lies on its edge b0 = 0 or b1 = 0, the fit along
+    that edge is at least as good and is taken.
     """
     slope, converged = _newton(np.array([1.0]), t[:, None], hits, weight)
     edge = (0.0, float(slope[0]), converged)

@@ -74,7 +74,9 @@ def bias_grid(
     debiased: bool = False,
     **options: Any,
 ) -> BiasGrid:
-    """How biased is a binned error, for each sample size and number of bins? Draw it with `plot.bias_grid`.
+    """How biased is a binned error, for each sample size and number of bins?
+
+    `plot.bias_grid` draws it.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""How close do maps come to the true curve, and do estimators rank models as the truth does? (Kängsepp et al. 2023, Tables 1 to 3)"""
+"""How close do maps come to the true curve, and do estimators rank models as the truth
+does? (Kängsepp et al. 2023, Tables 1 to 3)
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ FRESH = 10_000
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class MapQuality(Record):
-    """Distance of a fitted map from the true curve, and of its estimated error from the true one; means with Monte-Carlo errors."""
+    """Distance of a fitted map from the true curve, and of its estimated error from the
+    true one; means with Monte-Carlo errors.
+    """
 
     map: str
     world: str
@@ -114,15 +118,17 @@ def map_quality_table(rows: Sequence[MapQuality]) -> Table:
 def rank_correlation(
     estimators: Any, worlds: Sequence[EventWorld], n: int, replications: int = 20, rng: int = 0, norm: Norm = 1
 ) -> dict[str, tuple[float, float]]:
-    """Do estimators rank models as the truth does? Mean and Monte-Carlo error of Spearman's correlation over worlds.
+    """Do estimators rank models as the truth does?
+
+    Mean and Monte-Carlo error of Spearman's correlation over worlds, per estimator.
 
     Parameters
     ----------
     estimators
         A list of estimators or of their names, or a mapping of names to them.
     worlds
-        The models to rank, at least three. They are models of one data set where they share their labels, as the levels
-        of a `ShapeWorld` do.
+        The models to rank, at least three. They are models of one data set where they
+        share their labels, as the levels of a `ShapeWorld` do.
     n
         Rows per data set.
     replications

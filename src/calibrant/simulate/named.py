@@ -1,4 +1,6 @@
-"""Ten worlds fitted to real networks (Roelofs et al. 2022, Tables 2 and 3): Beta top-label scores and the best curve by AIC."""
+"""Ten worlds fitted to real networks (Roelofs et al. 2022, Tables 2 and 3): Beta
+top-label scores and the best curve by AIC.
+"""
 
 from __future__ import annotations
 

@@ -28,10 +28,12 @@ def _normal_density(x: Floats) -> Floats:
 
 
 class NumberWorld(World, ABC):
-    """A real number with a known mean and variance for each row; predicted are that mean and `factor` · variance^`exponent`.
+    """A real number with a known mean and variance for each row; predicted are that
+    mean and `factor` · variance^`exponent`.
 
-    Views: `quantile`, how far the share of labels below a predicted quantile is from its level, over all levels; `variance`,
-    how far the predicted variance is from the mean squared residual where it is predicted. `auto` is `quantile`.
+    Views: `quantile`, how far the share of labels below a predicted quantile is from
+    its level, over all levels; `variance`, how far the predicted variance is from the
+    mean squared residual where it is predicted. `auto` is `quantile`.
     """
 
     factor: float
@@ -51,7 +53,9 @@ class NumberWorld(World, ABC):
 
     @abstractmethod
     def _cause(self) -> tuple[Floats, Function, Function]:
-        """The variable that determines the variance: panel points, its density, and the variance as a function of it."""
+        """The variable that determines the variance: panel points, its density, and the
+        variance as a function of it.
+        """
 
     def _check_distortion(self) -> None:
         check_positive("factor", self.factor)
@@ -157,7 +161,8 @@ class GaussianWorld(NumberWorld):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class FriedmanWorld(NumberWorld):
-    """Friedman's first problem: ten uniform features, five in the mean, and noise of variance 0.5 + x₆ (Gruber & Buettner, G.5).
+    """Friedman's first problem: ten uniform features, five in the mean, and noise of
+    variance 0.5 + x₆ (Gruber & Buettner, G.5).
 
     `data` gives the features, for fitting a model of one's own.
 

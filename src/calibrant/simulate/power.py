@@ -80,12 +80,14 @@ def detection(
     progress: bool = False,
     checkpoint: Any = None,
 ) -> Detection | tuple[Detection, ...]:
-    """How often does an estimator fail to detect that a world is not calibrated, on `n` rows?
+    """How often does an estimator fail to detect that a world is not calibrated?
 
-    The threshold comes from the world's calibrated twin, which makes the same predictions and is right: an alarm is an
-    estimate that would have a Monte-Carlo p-value of at most `alarms` among `replications` data sets of the twin. Large
-    values are alarms. One estimator, world and size give one `Detection`; several of any give a tuple, world by world and
-    size by size. All estimators see the same data sets, and worlds with the same scores share their twin.
+    The threshold comes from the world's calibrated twin, which makes the same
+    predictions and is right: an alarm is an estimate that would have a Monte-Carlo
+    p-value of at most `alarms` among `replications` data sets of the twin. Large values
+    are alarms. One estimator, world and size give one `Detection`; several of any give
+    a tuple, world by world and size by size. All estimators see the same data sets, and
+    worlds with the same scores share their twin.
 
     Parameters
     ----------
@@ -160,10 +162,11 @@ def _calibrated_twin(world: World) -> World:
 
 
 def missed(null: Floats, values: Floats, rank: int) -> tuple[float, float, float]:
-    """Threshold, share of values that do not exceed it, and the standard error of that share.
+    """Threshold, share of values that do not exceed it, and its standard error.
 
-    The number of null values above the true quantile has standard deviation √(R·α·(1−α)); the threshold moved that far up
-    and down shows how much it contributes to the error of the share.
+    The number of null values above the true quantile has standard deviation
+    √(R·α·(1−α)); the threshold moved that far up and down shows how much it contributes
+    to the error of the share.
     """
     count = len(null)
     ordered = np.sort(null)[::-1]

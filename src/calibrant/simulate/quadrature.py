@@ -23,7 +23,9 @@ OTHER = lobatto(16)
 """Two rules: Gauss's has no node near an end, would miss a jump there, and may by accident agree with its halves."""
 
 SETTLED = 1e-14
-"""A panel has converged when its halves differ by less from it and from the other rule. Only panels around kinks differ at all."""
+"""A panel has converged when its halves differ by less from it and from the other rule.
+Only panels around kinks differ at all.
+"""
 
 MOST_HALVINGS = 60
 """Enough to locate a jump up to rounding."""

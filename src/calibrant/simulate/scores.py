@@ -1,8 +1,9 @@
 """Distributions of the predicted probability.
 
-A score is passed as the pair (p, q) with q = 1 − p, each in full relative precision. Very confident networks have mass
-so close to 1 that p itself rounds to 1 (a tenth of the rows of Beta(2.8, 0.05) are within 10⁻¹⁸ of it); q still
-distinguishes them, and so does the true rate that a curve computes from it.
+A score is passed as the pair (p, q) with q = 1 − p, each in full relative precision.
+Very confident networks have mass so close to 1 that p itself rounds to 1 (a tenth of
+the rows of Beta(2.8, 0.05) are within 10⁻¹⁸ of it); q still distinguishes them, and so
+does the true rate that a curve computes from it.
 """
 
 from __future__ import annotations
@@ -102,7 +103,9 @@ class BetaScores(Scores):
         return supremum(lambda x: function(sigmoid(x), sigmoid(-x)), np.union1d(self._points(), [-ENDS, ENDS]))
 
     def _points(self) -> Floats:
-        """Log-odds that separate the first panels: quantiles, and growing steps to where only 1e-16 of the mass is left."""
+        """Log-odds that separate the first panels: quantiles, and growing steps to
+        where only 1e-16 of the mass is left.
+        """
         from scipy.special import betaincinv, betaln
 
         log_scale = betaln(self.alpha, self.beta)
@@ -197,7 +200,9 @@ class EmpiricalScores(Scores):
         return predicted[at], rates[at]
 
     def _drawn(self, size: Any, rng: np.random.Generator) -> Indices:
-        """Indices of atoms: rows of a table if all weights are whole numbers, else by inverting the cumulative weight."""
+        """Indices of atoms: rows of a table if all weights are whole numbers, else by
+        inverting the cumulative weight.
+        """
         total = float(self.weights.sum())
         if total <= LARGEST_TABLE and (self.weights == np.floor(self.weights)).all():
             table = np.repeat(np.arange(len(self.weights)), self.weights.astype(np.intp))

@@ -1,4 +1,6 @@
-"""Worlds of several classes: the true distribution of every row is known; true errors are computed from very many draws."""
+"""Worlds of several classes: the true distribution of every row is known; true errors
+are computed from very many draws.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,11 @@ N_BINS = 1000
 
 
 class ClassWorld(World, ABC):
-    """A world of several classes: predictions `(n, K)`, and the true distribution of the label given the whole prediction.
+    """A world of several classes: predictions `(n, K)`, and the true distribution of
+    the label given the whole prediction.
 
-    Views: `top`, `class k`, `classwise` (the mean over classes, root after the mean) and `canonical`. Norms: 1 and 2.
+    Views: `top`, `class k`, `classwise` (the mean over classes, root after the mean)
+    and `canonical`. Norms: 1 and 2.
     """
 
     @property
@@ -112,8 +116,9 @@ def _columns(probs: Floats, rates: Floats, view: str) -> tuple[Floats, Floats]:
 def _conditional(p: Floats, rates: Floats, norm: int) -> tuple[float, float]:
     """E|E[rate − p | p]|^norm and its standard error.
 
-    One half of the draws estimates the mean distance in narrow bins, which is then applied to the other half. The error is of
-    second order in the noise for norm 1 (a sign is wrong only where the distance is near 0); there is no bias for norm 2.
+    One half of the draws estimates the mean distance in narrow bins, which is then
+    applied to the other half. The error is of second order in the noise for norm 1 (a
+    sign is wrong only where the distance is near 0); there is no bias for norm 2.
     """
     half = len(p) // 2
     parts = []
@@ -131,10 +136,10 @@ def _conditional(p: Floats, rates: Floats, norm: int) -> tuple[float, float]:
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class DirichletWorld(ClassWorld):
-    """Predictions from a Dirichlet distribution, or a mixture of several; the true distribution is a known function of them.
+    """Predictions from a Dirichlet distribution, or a mixture of several.
 
-    It is p^power, scaled to sum to 1, mixed with labels drawn uniformly. With power 1 and random 0 the predictions are
-    calibrated.
+    The true distribution is p^power, scaled to sum to 1, mixed with labels drawn uniformly. With power 1
+    and random 0 the predictions are calibrated.
 
     Parameters
     ----------
@@ -143,7 +148,8 @@ class DirichletWorld(ClassWorld):
     power
         Below 1 it makes the predictions over-confident.
     random
-        Share of labels drawn uniformly, which also makes the predictions over-confident.
+        Share of labels drawn uniformly, which also makes the predictions
+        over-confident.
     shares
         Of the parts of a mixture; equal if not given.
 
@@ -219,12 +225,13 @@ class DirichletWorld(ClassWorld):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class LogisticNormalWorld(ClassWorld):
-    """Logits from a normal distribution with inverse-Wishart covariance; labels follow their softmax.
+    """Normal logits with inverse-Wishart covariance; labels follow their softmax.
 
-    This is how Gruber & Buettner (2022, appendix G.1) simulate a network on 100 classes: scale matrix 100·I, labels drawn
-    from the softmax of the logits, predictions the softmax of the logits divided by `temperature`. They do not print the
-    degrees of freedom: as many as classes gives their accuracy of about 88 % on average over covariances, and the default
-    `seed` chooses a covariance that does.
+    This is how Gruber & Buettner (2022, appendix G.1) simulate a network on 100
+    classes: scale matrix 100·I, labels drawn from the softmax of the logits,
+    predictions the softmax of the logits divided by `temperature`. They do not print
+    the degrees of freedom: as many as classes gives their accuracy of about 88 % on
+    average over covariances, and the default `seed` chooses a covariance that does.
 
     Parameters
     ----------

@@ -1,7 +1,9 @@
-"""Five shapes and their derivates (Kängsepp et al. 2023, appendix D.3): true rates are drawn, predictions distort them.
+"""Five shapes and their derivates (Kängsepp et al. 2023, appendix D.3): true rates are
+drawn, predictions distort them.
 
-As the true rates and the labels are drawn before the predictions, the same seed gives the same rates and labels for every
-shape and every level: models of one data set, to be ranked.
+As the true rates and the labels are drawn before the predictions, the same seed gives
+the same rates and labels for every shape and every level: models of one data set, to be
+ranked.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ def largest_level(shape: str) -> float:
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class ShapeWorld(EventWorld):
-    """True rates uniform on [0, 1]; the prediction is a mixture of the rate and a shape of it.
+    """Uniform true rates; the prediction is a mixture of the rate and a shape of it.
 
     Parameters
     ----------
@@ -136,7 +138,9 @@ class ShapeWorld(EventWorld):
 
 
 def published_draw(n: int, seed: int) -> tuple[Floats, Any]:
-    """Sorted true rates and labels as the paper's code draws them: data set `seed` (0 to 4) of size `n` (1000, 3000, 10 000)."""
+    """Sorted true rates and labels as the paper's code draws them: data set `seed` (0
+    to 4) of size `n` (1000, 3000, 10 000).
+    """
     state = np.random.RandomState(seed + n)  # as the published data were drawn
     rates = np.sort(state.dirichlet((1, 1), n)[:, 0])
     return rates, state.binomial(1, rates)

@@ -61,7 +61,8 @@ class World(Record, ABC):
         Parameters
         ----------
         norm
-            1: expected absolute error; 2: root mean square; `"max"`: the largest distance.
+            1: expected absolute error; 2: root mean square; `"max"`: the largest
+            distance.
         view
             Which error of a world that has several; `"auto"` is the first of its views.
         """
@@ -101,10 +102,10 @@ class EventWorld(World, ABC):
         """P(Y = 1 | p is predicted)."""
 
     def draw(self, n: int, replications: int, rng: Any) -> tuple[Floats, NDArray[np.uint8], Floats]:
-        """Many data sets at once: predictions, outcomes and true rates, each `(replications, n)`.
+        """Many data sets at once: predictions, outcomes and true rates.
 
-        Scores so close to 0 or 1 that float64 cannot hold them are predicted as 0 or 1; their true rate is that of the
-        exact score.
+        Each is `(replications, n)`. Scores so close to 0 or 1 that float64 cannot hold them are predicted as 0 or 1;
+        their true rate is that of the exact score.
 
         Parameters
         ----------
@@ -205,14 +206,15 @@ class ScoreWorld(EventWorld, ABC):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class BetaWorld(ScoreWorld):
-    """Beta scores with any calibration curve: a `TrueCurve` or a fitted map of a single event.
+    """Beta scores with any calibration curve.
 
     Parameters
     ----------
     alpha, beta
         Of the Beta distribution of the scores.
     calibration
-        The true curve; perfectly calibrated if not given.
+        A `TrueCurve` or a fitted map of a single event; perfectly calibrated if not
+        given.
     name
         Printed before the description.
     fit

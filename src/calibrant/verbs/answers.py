@@ -60,7 +60,9 @@ class AnswerReport(Record):
         return self.verdict
 
     def __getitem__(self, name: str) -> Estimate:
-        """An estimate by its name: accuracy, mean_gap, level_error, binned_error (as HLE prints it), selective_risk, sampled_error."""
+        """An estimate by its name: accuracy, mean_gap, level_error, binned_error (as
+        HLE prints it), selective_risk, sampled_error.
+        """
         for estimate in self.estimates:
             if name in (estimate.name, estimate.title):
                 return estimate
@@ -122,35 +124,43 @@ def assess_answers(
     name: str = "model",
     source: str = "",
 ) -> AnswerReport:
-    """Can the confidences of a language model be believed? Made for few distinct values, repeated prompts and small n.
+    """Can the confidences of a language model be believed?
+
+    Made for few distinct values, repeated prompts and small n.
 
     Parameters
     ----------
     labels, probs
         Which answers are right, and the model's confidence in each.
     groups
-        The question of each answer, if questions were asked several times. Answers to one question may then depend on each
-        other in any way: tests and intervals are clustered by question.
+        The question of each answer, if questions were asked several times. Answers to
+        one question may then depend on each other in any way: tests and intervals are
+        clustered by question.
     samples
-        If a confidence is the share of m samples that agree with the answer, this m: `sampled_error` joins the report.
+        If a confidence is the share of m samples that agree with the answer, this m:
+        `sampled_error` joins the report.
     abstentions
-        Answers without a confidence (NaN or None) are refused, unless `"count"` says that the model abstained there: they
-        lower the coverage and enter nothing else.
+        Answers without a confidence (NaN or None) are refused, unless `"count"` says
+        that the model abstained there: they lower the coverage and enter nothing else.
     ties
-        Few answers leave few possible p-values, so that a level can hardly have one as small as 0.05: `"count"` is
-        conservative. `"random"` draws where in its step a p-value lies, from the data and the `seed`: the rate of false
-        alarms is then exact. With `groups` it changes nothing.
+        Few answers leave few possible p-values, so that a level can hardly have one as
+        small as 0.05: `"count"` is conservative. `"random"` draws where in its step a
+        p-value lies, from the data and the `seed`: the rate of false alarms is then
+        exact. With `groups` it changes nothing.
     seed
         Of these draws.
     name
         Of the model, for the report.
     source
-        What the confidence is: it changes results more than any estimator, so it should be on record.
+        What the confidence is: it changes results more than any estimator, so it should
+        be on record.
 
-    Each level is tested exactly (Blaker's test) against the binomial distribution, or the Poisson binomial for a range; with
-    `groups` by Student's test on questions, whose spread is never taken below that of independent answers. `adjusted` covers all
-    levels and the total: the probability that any of them is as far off, step-down. It accounts for the p-values that are
-    possible at a level, so it costs little where answers are few; with `groups` it is Holm's.
+    Each level is tested exactly (Blaker's test) against the binomial distribution, or
+    the Poisson binomial for a range; with `groups` by Student's test on questions,
+    whose spread is never taken below that of independent answers. `adjusted` covers all
+    levels and the total: the probability that any of them is as far off, step-down. It
+    accounts for the p-values that are possible at a level, so it costs little where
+    answers are few; with `groups` it is Holm's.
 
     Examples
     --------
@@ -242,7 +252,9 @@ def _mean(name: str, title: str, values: Floats, clusters: Indices | None, limit
 
 
 def _level_error(predictions: Predictions, event: Event, clusters: Indices | None) -> Estimate:
-    """Root of the mean squared gap over levels, from products of different answers, or of answers to different questions."""
+    """Root of the mean squared gap over levels, from products of different answers, or
+    of answers to different questions.
+    """
     p, level = event.probs.astype(np.float64), level_of_each(event)
     independent = np.arange(len(p)) if clusters is None else clusters
     squares, mass = squared_gaps(level, independent, p - event.outcomes, np.ones(len(p)), int(level.max()) + 1)

@@ -26,7 +26,9 @@ MANY_ANSWERS, UNDECIDED = 10_000, 0.5
 """From so many answers on, adjusted p-values above this are not computed exactly but bounded by a sum."""
 TINY = 1e-300
 SUBTRACTED = 1e-9
-"""From this on the probability of any small p-value is 1 − that of none; smaller ones would be lost in rounding, and are summed instead."""
+"""From this on the probability of any small p-value is 1 − that of none; smaller ones
+would be lost in rounding, and are summed instead.
+"""
 
 
 @kind
@@ -114,7 +116,8 @@ def levels_tested(
     clusters
         The question of each answer, numbered from 0.
     ties
-        `"count"`: conservative p-values. `"random"`: drawn within their step, so that the rate of false alarms is exact.
+        `"count"`: conservative p-values. `"random"`: drawn within their step, so that
+        the rate of false alarms is exact.
     seed
         Of these draws.
     """
@@ -148,7 +151,9 @@ def _tested(p: Floats, right: Floats, clusters: Indices | None, uniform: float |
 
 
 def _adjusted(tests: list[_Test]) -> list[float]:
-    """Step-down: the probability that any test not yet rejected is as small. The last test is the total, the others are levels."""
+    """Step-down: the probability that any test not yet rejected is as small. The last
+    test is the total, the others are levels.
+    """
     if len(tests) == 2:
         return [tests[0].p_value] * 2  # the total is the level
     order = np.argsort([test.p_value for test in tests], kind="stable")

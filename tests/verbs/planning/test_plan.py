@@ -255,7 +255,7 @@ def test_a_plan_prints_and_travels():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({}, "error must be given, or width, or n"),
         ({"error": -0.1}, "error must be positive"),
@@ -292,13 +292,13 @@ def test_a_plan_prints_and_travels():
         ({"error": 0.1, "mean_variance": 0.2, "check": True, "replications": 1}, "replications must be"),
     ],
 )
-def test_what_cannot_be_planned_is_refused(options, told):
-    with pytest.raises(cal.InputError, match=told):
+def test_what_cannot_be_planned_is_refused(options, message):
+    with pytest.raises(cal.InputError, match=message):
         plan(**options)
 
 
 def test_an_error_that_is_not_possible_is_not_found_either():
-    assert plan(n=3).detectable == math.inf  # the formula says 0.8, where ½ is said
+    assert plan(n=3).detectable == math.inf  # the formula gives 0.8, where ½ is predicted
     assert "3 rows detect no RMS calibration error" in repr(plan(n=3))
     assert plan(n=3).curve.x[-1] == 0.5
     most = plan(error=0.5)
@@ -392,7 +392,7 @@ def test_the_width_is_near_the_simulated_one(options):
 
 
 def test_widths_of_errors_without_a_world():
-    """Rows that say ½ and happen half the time, or less."""
+    """Predictions of ½ with a rate of ½, or less."""
     assert 150 < plan(width=0.1, norm=1).n < 400  # its upper end lies some three standard deviations √(1/4n) away
     assert plan(width=0.1, norm=1, error=0.1).n > plan(width=0.1, norm=1).n
     assert plan(width=0.1, statistic="kuiper", error=0.1).n > plan(width=0.1, statistic="kuiper").n

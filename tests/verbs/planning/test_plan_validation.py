@@ -169,7 +169,7 @@ def test_a_plan_prints_and_travels():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({}, "prevalence must lie between 0 and 1"),
         ({"prevalence": 0.2}, "c_statistic must lie between 0.5 and 1"),
@@ -184,6 +184,6 @@ def test_a_plan_prints_and_travels():
         ({"predictions": cal.Predictions([0, 0], [0.1, 0.2])}, "prevalence must lie"),
     ],
 )
-def test_what_cannot_be_planned_is_refused(options, told):
-    with pytest.raises(cal.InputError, match=told):
+def test_what_cannot_be_planned_is_refused(options, message):
+    with pytest.raises(cal.InputError, match=message):
         plan_validation(**options)

@@ -82,7 +82,9 @@ def shown(quantity: str, value: float, error: float | None = None) -> str:
 
 
 def simulated(plan: Plan, quantity: Quantity, data: PlannedData, replications: int, rng: int) -> PlanCheck:
-    """A plan on simulated data sets: power with the threshold of the calibrated twin, or the mean width of intervals."""
+    """A plan on simulated data sets: power with the threshold of the calibrated twin,
+    or the mean width of intervals.
+    """
     check_count(replications, "replications", 2)
     error = plan.detectable if plan.error is None else plan.error
     erring = error is not None and (plan.power is not None or quantity.has_error)
@@ -117,7 +119,9 @@ def interval_estimate(predictions: Predictions, quantity: Quantity, level: float
 
 
 def crossing(sizes: tuple[int, ...], heights: Floats, errors: Floats, goal: float) -> tuple[float | None, float | None]:
-    """Where a line through the heights over log n crosses the goal, with its error; None if it does not rise, or far outside."""
+    """Where a line through the heights over log n crosses the goal, with its error;
+    None if it does not rise, or far outside.
+    """
     if len(sizes) < 2:
         return None, None
     x = np.log(np.array(sizes, dtype=np.float64))

@@ -133,11 +133,14 @@ def plan(
     replications: int = 1000,
     rng: int = 0,
 ) -> Plan:
-    """How many rows does it take to detect an error, or to estimate it precisely? What can a given number of rows show?
+    """How many rows does it take to detect an error, or to estimate it precisely?
 
-    - `plan(error=0.03)`: rows with which a test detects a true error of 0.03, with probability `power`.
-    - `plan(width=0.02)`: rows that make an interval that narrow; `error` is the true error assumed, 0 unless given.
-    - `plan(n=1000)`: the smallest error that 1000 rows detect with that power, and the power at `error` if it is given.
+    - `plan(error=0.03)`: rows with which a test detects a true error of 0.03, with
+      probability `power`.
+    - `plan(width=0.02)`: rows that make an interval that narrow; `error` is the true
+      error assumed, 0 unless given.
+    - `plan(n=1000)`: the smallest error that 1000 rows detect with that power, and the
+      power at `error` if it is given.
 
     Parameters
     ----------
@@ -148,9 +151,10 @@ def plan(
     n
         Number of rows, where they are given.
     statistic
-        What will be computed. `"binned"`: the calibration error over ⌈n^(1/3)⌉ bins of equal mass, debiased RMS for
-        `norm=2`, plain mean absolute for `norm=1`. `"kuiper"`, `"mean_gap"`: `error` is then a gap of one sign. For a
-        width also `"rate"` and proper scores: `"brier"`, `"log"`, ….
+        What will be computed. `"binned"`: the calibration error over ⌈n^(1/3)⌉ bins of
+        equal mass, debiased RMS for `norm=2`, plain mean absolute for `norm=1`.
+        `"kuiper"`, `"mean_gap"`: `error` is then a gap of one sign. For a width also
+        `"rate"` and proper scores: `"brier"`, `"log"`, ….
     norm
         2: RMS error; 1: mean absolute error. For `"binned"` only.
     power
@@ -158,20 +162,23 @@ def plan(
     level
         Rate of false alarms of the test. An interval has confidence 1 − level.
     predictions, world, mean_variance
-        What the data will be like: rows like these (their labels matter for proper scores and rates only), a world of
-        `calibrant.simulate` (whose own error is the one to detect if `error` is not given), or the mean of p(1 − p),
-        then with Beta scores; for a rate it is rate·(1 − rate). Without any, 1/4: the most rows.
+        What the data will be like: rows like these (their labels matter for proper
+        scores and rates only), a world of `calibrant.simulate` (whose own error is the
+        one to detect if `error` is not given), or the mean of p(1 − p), then with Beta
+        scores; for a rate it is rate·(1 − rate). Without any, 1/4: the most rows.
     view
         The yes/no question of `predictions` with several classes.
     check
-        Also simulate data sets of a world with this error (true rate p^d where p is predicted) and of its calibrated twin.
+        Also simulate data sets of a world with this error (true rate p^d where p is
+        predicted) and of its calibrated twin.
     replications
         Number of data sets of each.
     rng
         Seed of the simulation.
 
-    When to trust it: the formulas assume large bins; with few expected hits or misses per bin (confident models) they promise
-    too much, and warn of it. `check=True` does not depend on them.
+    When to trust it: the formulas assume large bins; with few expected hits or misses
+    per bin (confident models) they promise too much, and warn of it. `check=True` does
+    not depend on them.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 """Power of tests as a function of the number of rows.
 
-Every law depends on the predictions only through v = p(1 − p), the variance of a label if the model is calibrated.
+Every law depends on the predictions only through v = p(1 − p), the variance of a label
+if the model is calibrated.
 """
 
 from __future__ import annotations
@@ -74,9 +75,9 @@ class TestLaw(ABC):
 class SquaredLaw(TestLaw):
     """The debiased RMS error over ⌈n^(1/3)⌉ bins of equal mass.
 
-    n·T + Σv is a sum of squares with variances v, one per bin: s·χ² with h degrees of freedom, s = E v² / E v and
-    h = B·(E v)² / E v², which have the right mean and variance. An error θ that is larger where v is larger adds the
-    non-centrality nθ²/s.
+    n·T + Σv is a sum of squares with variances v, one per bin: s·χ² with h degrees of
+    freedom, s = E v² / E v and h = B·(E v)² / E v², which have the right mean and
+    variance. An error θ that is larger where v is larger adds the non-centrality nθ²/s.
     """
 
     mean: float
@@ -97,7 +98,9 @@ class SquaredLaw(TestLaw):
         return float(1 - chndtr(chdtri(degrees, level), degrees, n * error**2 / scale))
 
     def normal_needed(self, error: float, power: float, level: float) -> int:
-        """Rows by the normal approximation, n = (z_α + z_β)·√(2B)·v̄ / θ²: too few, as χ² is skewed and widens with the error."""
+        """Rows by the normal approximation, n = (z_α + z_β)·√(2B)·v̄ / θ²: too few, as
+        χ² is skewed and widens with the error.
+        """
         z = NORMAL.inv_cdf(1 - level) + NORMAL.inv_cdf(power)
         return smallest(lambda n: n >= z * math.sqrt(2 * cube_root(n)) * self.mean / error**2, "error")
 
@@ -109,10 +112,12 @@ class SquaredLaw(TestLaw):
 
 @dataclass(frozen=True)
 class AbsoluteLaw(TestLaw):
-    """The plain mean absolute error over ⌈n^(1/3)⌉ bins of equal mass, minus its mean under calibration.
+    """The plain mean absolute error over ⌈n^(1/3)⌉ bins of equal mass, minus its mean
+    under calibration.
 
-    Each bin has the absolute value of a normal variable with standard deviation √(vB/n), around 0 or around an error of the
-    same size everywhere. Their mean is taken to be normal.
+    Each bin has the absolute value of a normal variable with standard deviation
+    √(vB/n), around 0 or around an error of the same size everywhere. Their mean is
+    taken to be normal.
     """
 
     variance: Variance
@@ -178,9 +183,10 @@ legendre = cache(np.polynomial.legendre.leggauss)
 def drifting_range(r: float, drift: float) -> float:
     """P(max − min ≤ r) of a Brownian motion on [0, 1] with drift.
 
-    Without drift, P(no exit from (a, b), end at x) is a sum over images, Σ φ(x − 2kL) − φ(x − 2b − 2kL) with L = b − a. Its
-    derivative in a, integrated over all a with b = a + r, is the probability of a range below r; with drift the end x has the
-    density ratio e^(drift·x − drift²/2).
+    Without drift, P(no exit from (a, b), end at x) is a sum over images, Σ φ(x − 2kL) −
+    φ(x − 2b − 2kL) with L = b − a. Its derivative in a, integrated over all a with b =
+    a + r, is the probability of a range below r; with drift the end x has the density
+    ratio e^(drift·x − drift²/2).
     """
     if drift > r + 40:
         return 0.0

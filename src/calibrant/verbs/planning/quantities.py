@@ -42,7 +42,9 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """A quantity with an interval, whose width can be planned, and with a test, if there is one, whose power can be planned."""
+    """A quantity with an interval, whose width can be planned, and with a test, if
+    there is one, whose power can be planned.
+    """
 
     title: str
     width_law: Callable[[Quantity, PlannedData, float], WidthLaw]

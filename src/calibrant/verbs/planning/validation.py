@@ -135,23 +135,27 @@ def plan_validation(
     level: float = 0.05,
     compat: Literal["pmvalsampsize"] | None = None,
 ) -> ValidationPlan:
-    """How many rows does an external validation need to estimate O/E, slope and c-statistic precisely?
+    """How many rows does an external validation need to be precise?
 
     Each criterion is the width of an interval for a model that is calibrated:
 
-    - O/E, observed over expected events: n = (1 − φ)/(φ·SE²), with SE of ln(O/E) such that the interval has width `oe_width`;
-    - calibration slope: the Fisher information of intercept and slope in a logistic regression on the log-odds;
+    - O/E, observed over expected events: n = (1 − φ)/(φ·SE²), with SE of ln(O/E) such
+      that the interval has width `oe_width`;
+    - calibration slope: the Fisher information of intercept and slope in a logistic
+      regression on the log-odds;
     - c-statistic (AUC): Newcombe's standard error;
     - standardised net benefit at a `threshold`, if there is one, by the delta method.
 
     Parameters
     ----------
     prevalence, c_statistic
-        Expected in the validation data. With `predictions` they are those observed, unless given.
+        Expected in the validation data. With `predictions` they are those observed,
+        unless given.
     log_odds, scores, predictions
-        The predicted risks: mean and standard deviation of normal log-odds; a pair (α, β) of a Beta distribution, risks,
-        or a world; or data like those to come. Without any, log-odds are normal among events and among non-events, with
-        one variance, as prevalence and c-statistic imply.
+        The predicted risks: mean and standard deviation of normal log-odds; a pair (α,
+        β) of a Beta distribution, risks, or a world; or data like those to come.
+        Without any, log-odds are normal among events and among non-events, with one
+        variance, as prevalence and c-statistic imply.
     view
         The yes/no question of `predictions` with several classes.
     oe_width, slope_width, c_width
@@ -163,11 +167,13 @@ def plan_validation(
     level
         The intervals have confidence 1 − level.
     compat
-        `"pmvalsampsize"`: z = 1.96, and the SE of ln(O/E) rounded up to 0.0001, as in that package; slightly fewer rows.
-        The package draws the log-odds at random, here their distribution is integrated: pass its draws as `scores` for the
-        same slope.
+        `"pmvalsampsize"`: z = 1.96, and the SE of ln(O/E) rounded up to 0.0001, as in
+        that package; slightly fewer rows. The package draws the log-odds at random,
+        here their distribution is integrated: pass its draws as `scores` for the same
+        slope.
 
-    When to trust it: large samples and a calibrated model are assumed. A rule of 100 events is not enough in general.
+    When to trust it: large samples and a calibrated model are assumed. A rule of 100
+    events is not enough in general.
 
     Examples
     --------
@@ -270,7 +276,9 @@ def newcombe(c: float, prevalence: float, n: int) -> float:
 
 
 def _benefit(risks: Risks, prevalence: float, threshold: Any, width: float, z: float) -> Criterion:
-    """(TP − FP·t/(1 − t)) / events: variance by the delta method, with the sensitivity and specificity that the risks imply."""
+    """(TP − FP·t/(1 − t)) / events: variance by the delta method, with the sensitivity
+    and specificity that the risks imply.
+    """
     t = _checked("threshold", 0, threshold, "")
     sensitivity = risks(lambda p, *_: p * (p >= t)) / risks(lambda p, *_: p)
     false_alarms = risks(lambda p, q, _: q * (p >= t)) / risks(lambda p, q, _: q)  # noqa: ARG005

@@ -44,10 +44,13 @@ class WidthLaw(ABC):
 
 @dataclass(frozen=True)
 class SquaredWidth(WidthLaw):
-    """The interval of the RMS error over ⌈n^(1/3)⌉ bins (`squared_error_interval`), averaged over the debiased square.
+    """The interval of the RMS error over ⌈n^(1/3)⌉ bins (`squared_error_interval`),
+    averaged over the debiased square.
 
-    Its variance is computed from the debiased squares of single bins, clipped at 0. Noise alone makes them positive and widens
-    the interval, so their expectation is used: that of v/n_b·((Z + a)² − 1)₊ with a the error in standard deviations of a bin.
+    Its variance is computed from the debiased squares of single bins, clipped at 0.
+    Noise alone makes them positive and widens the interval, so their expectation is
+    used: that of v/n_b·((Z + a)² − 1)₊ with a the error in standard deviations of a
+    bin.
     """
 
     error: float
@@ -128,7 +131,9 @@ class ErrorWidth(WidthLaw):
 
 @dataclass(frozen=True)
 class RangeWidth(WidthLaw):
-    """The interval of the Kuiper error (`cumulative_interval`) for a gap of one sign: the value ± a margin, clipped at 0."""
+    """The interval of the Kuiper error (`cumulative_interval`) for a gap of one sign:
+    the value ± a margin, clipped at 0.
+    """
 
     mean: float
     """of p(1 − p)"""
