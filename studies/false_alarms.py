@@ -37,7 +37,7 @@ from calibrant.resampling.formulas import (
 )
 from calibrant.resampling.rank import counted_ranks, rank_p_value, together
 from calibrant.resampling.rows import atoms_of
-from calibrant.verbs.answers import levels_tested
+from calibrant.verbs.confidence_levels import levels_tested
 
 OUTPUT = Path(__file__).parent / "results" / "false_alarms.md"
 SEED, LEVEL, CHUNK = 20261115, 0.05, 250

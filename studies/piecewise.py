@@ -238,7 +238,7 @@ def shape_errors(case):
     """Of every method: the map error, the error, its distance from the truth, that of its square, and the seconds."""
     n, seed, shape, level, names = case
     c, labels = drawn(n, seed)
-    probs, at = (ShapeWorld(shape, level).said(rates) for rates in (c, GRID))
+    probs, at = (ShapeWorld(shape, level).predicted(rates) for rates in (c, GRID))
     true, true_square = np.abs(probs - c).mean(), ((probs - c) ** 2).mean()
     rows = []
     for name in names:

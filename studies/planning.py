@@ -2,8 +2,8 @@
 
 Run: python -m studies.planning [--quick]    (about two minutes on two cores; writes studies/results/planning.md)
 
-Worlds have Beta scores and say p where p^d happens, d such that the true error is as told. Tests take their threshold from the world's
-calibrated twin.
+Worlds have Beta scores and true rate p^d where p is predicted, with d such that the true error is as stated. Tests take their threshold
+from the world's calibrated twin.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from pathlib import Path
 
 import calibrant as cal
 from calibrant.simulate import calibrated_world, power_world
-from calibrant.simulate.power import detection_table, detections
-from calibrant.verbs.planning.check import shown, tested
+from calibrant.simulate.power import detection, detection_table
+from calibrant.verbs.planning.check import shown
 from calibrant.verbs.planning.plan import plan
-from calibrant.verbs.planning.sample_size import NORMAL, SquaredLaw, Variance, cube_root
+from calibrant.verbs.planning.power_laws import NORMAL, SquaredLaw, Variance, cube_root
+from calibrant.verbs.planning.quantities import RMS
 
 RESULTS = Path(__file__).parent / "results" / "planning.md"
 REPLICATIONS, QUICK = 2000, 100
@@ -61,7 +62,7 @@ def power_rows(replications):
         for n, errors in CASES.items():
             worlds = [power_world(error, scores, norm=2) for error in errors]
             for error, found in zip(
-                errors, detections([tested("binned", 2, n)], worlds, n, 0.05, replications), strict=True
+                errors, detection(RMS.statistic(n), worlds, n, 0.05, replications), strict=True
             ):
                 normal = NORMAL.cdf(n * error**2 / (2 * cube_root(n)) ** 0.5 / law.mean - NORMAL.inv_cdf(0.95))
                 cells = (law.power(n, error, 0.05), normal)
@@ -132,7 +133,7 @@ def main(arguments):
     replications = QUICK if quick else REPLICATIONS
     start = time.perf_counter()
     worlds = [power_world(error, norm=2) for error in (0.02, 0.05, 0.1)]
-    figure = detection_table(detections(PAPER, worlds, [200, 500, 1000, 5000], replications=replications // 2))
+    figure = detection_table(detection(PAPER, worlds, [200, 500, 1000, 5000], replications=replications // 2))
     parts = [
         INTRO.format(replications=replications),
         table(

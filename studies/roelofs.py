@@ -19,7 +19,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 import calibrant as cal
-from calibrant.simulate import biases, named_world
+from calibrant.simulate import bias, named_world
 from calibrant.simulate.named import NAMED_WORLDS
 
 RESULTS = Path(__file__).parent / "results" / "roelofs.md"
@@ -44,7 +44,7 @@ POSTERIOR = {"posterior median": partial(cal.posterior_error, norm=2)}
 def panel(name, calibrated, estimators, sizes, replications):
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     world = named_world(name, calibrated=calibrated)
-    return [(name, row) for row in biases(estimators, world, list(sizes), replications, SEED, workers=1)]
+    return [(name, row) for row in bias(estimators, world, list(sizes), replications, SEED, workers=1)]
 
 
 def panels(calibrated, estimators, sizes, replications):

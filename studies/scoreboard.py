@@ -21,7 +21,7 @@ from joblib import Parallel, delayed
 from rich.progress import track
 
 import calibrant as cal
-from calibrant.simulate import Bias, ShapeWorld, biases, calibrated_world, named_world, power_world
+from calibrant.simulate import Bias, ShapeWorld, bias, calibrated_world, named_world, power_world
 from calibrant.simulate.named import NAMED_WORLDS
 from calibrant.simulate.shapes import SHAPES
 from calibrant.verbs.trust import CANDIDATES
@@ -57,7 +57,7 @@ def worlds():
 def cell(name, world, n, replications, checkpoint):
     """All estimators at one size of one world."""
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    rows = biases(estimators(), world, n, replications, SEED, workers=1, checkpoint=checkpoint)
+    rows = bias(estimators(), world, n, replications, SEED, workers=1, checkpoint=checkpoint)
     return [(name, row) for row in rows]
 
 

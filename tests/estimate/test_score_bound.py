@@ -24,29 +24,29 @@ class Shifted(cal.BrierScore):
 
 
 @pytest.fixture
-def said(rng):
+def predictions(rng):
     probs = rng.dirichlet(np.ones(3), 200)
     return cal.Predictions(rng.integers(0, 3, 200), probs)
 
 
 @pytest.mark.parametrize("name", SCORES)
-def test_the_bound_is_the_score_less_its_infimum(said, name):
-    found, score = upper_bound(said, score=name), SCORES[name].score(said)
+def test_the_bound_is_the_score_less_its_infimum(predictions, name):
+    found, score = upper_bound(predictions, score=name), SCORES[name].score(predictions)
     assert found.value == score.value - SCORES[name].infimum
     assert (found.interval.low, found.interval.high) == (score.interval.low, score.interval.high)
     assert ("root" in found.parts) == (name == "brier")
 
 
-def test_the_infimum_is_taken_off(said):
-    found, plain = upper_bound(said, score=Shifted()), upper_bound(said)
+def test_the_infimum_is_taken_off(predictions):
+    found, plain = upper_bound(predictions, score=Shifted()), upper_bound(predictions)
     assert found.value == pytest.approx(plain.value, abs=ROUNDING)
     assert found.interval.low == pytest.approx(plain.interval.low, abs=ROUNDING)
     assert found.settings["infimum"] == -1
 
 
 @pytest.mark.parametrize("view", ["canonical", "top"])
-def test_the_root_is_the_root_brier_score(said, view):
-    found, expected = upper_bound(said, view=view).parts["root"], cal.root_brier(said, view=view)
+def test_the_root_is_the_root_brier_score(predictions, view):
+    found, expected = upper_bound(predictions, view=view).parts["root"], cal.root_brier(predictions, view=view)
     assert found.value == expected.value
     assert (found.interval.low, found.interval.high) == (expected.interval.low, expected.interval.high)
 
@@ -59,8 +59,8 @@ def test_it_bounds_the_calibration_error(rng):
         assert upper_bound(y, p, score=score).interval.high > true
 
 
-def test_it_survives_as_json(said):
-    found = upper_bound(said)
+def test_it_survives_as_json(predictions):
+    found = upper_bound(predictions)
     assert Estimate.from_json(found.to_json()) == found
 
 
@@ -71,9 +71,9 @@ def test_an_infinite_score_is_no_bound_below_infinity():
     assert "row 0" in found.cautions[0]
 
 
-def test_a_score_without_infimum_is_refused(said):
+def test_a_score_without_infimum_is_refused(predictions):
     class Bottomless(cal.BrierScore):
         name, infimum = "bottomless", -np.inf
 
     with pytest.raises(InputError, match=r"entropy with a finite infimum; that of bottomless is -inf.*use compare"):
-        upper_bound(said, score=Bottomless())
+        upper_bound(predictions, score=Bottomless())

@@ -50,11 +50,11 @@ def test_influences_are_what_a_row_changes(rng):
 def test_questions_asked_often_widen_the_interval(rng):
     p = np.repeat(rng.choice([0.5, 0.7, 0.9], 60), 10)
     y = np.repeat(rng.random(60), 10) < p
-    alone, together = selective_risk(y, p), selective_risk(y, p, groups=np.repeat(np.arange(60), 10))
-    assert together.value == alone.value
-    assert together.interval.high > 1.5 * (alone.interval.high - alone.value) + alone.value
+    alone, clustered = selective_risk(y, p), selective_risk(y, p, groups=np.repeat(np.arange(60), 10))
+    assert clustered.value == alone.value
+    assert clustered.interval.high > 1.5 * (alone.interval.high - alone.value) + alone.value
     kept = selective_risk(Predictions(y, p, groups=np.repeat(np.arange(60), 10)))
-    assert kept == together
+    assert kept == clustered
 
 
 def test_without_errors_there_is_no_interval():

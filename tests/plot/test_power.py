@@ -6,7 +6,7 @@ import pytest
 import calibrant as cal
 from calibrant.plot.power import miss_rates, power_curve
 from calibrant.simulate import power_world
-from calibrant.simulate.power import detections
+from calibrant.simulate.power import detection
 from calibrant.verbs.planning.plan import plan
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -34,7 +34,7 @@ def test_what_was_simulated_is_drawn_beside(options, ax):
 
 
 def test_miss_rates_are_drawn_over_rows_and_over_errors(ax):
-    rows = detections(["ece", "sweep"], [power_world(0.05), power_world(0.1)], [50, 100], replications=20)
+    rows = detection(["ece", "sweep"], [power_world(0.05), power_world(0.1)], [50, 100], replications=20)
     miss_rates(rows, ax=ax)
     assert len(ax.containers) == 4
     drawn = ax.containers[0].lines[0]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 
 import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.simulate import Bias, bias, bias_table, biases, calibrated_world, named_world, power_world
+from calibrant.methods import methods
+from calibrant.simulate import Bias, bias, bias_table, calibrated_world, named_world, power_world
 from calibrant.simulate.batch import Batch
-from calibrant.simulate.batched import BATCHED, together
+from calibrant.simulate.batched import batched
 from calibrant.simulate.measuring import measured
 from calibrant.simulate.recipes import named
 
@@ -47,11 +50,9 @@ def batches(rng):
 @pytest.mark.parametrize("estimator", FAMILY, ids=lambda e: named(e).name)
 def test_a_batch_is_the_same_as_one_by_one(rng, estimator):
     one = named(estimator)
-    of = together(one.function, one.options)
-    assert of is not None
-    for name, probs, happened in batches(rng):
-        outcomes = happened.astype(np.uint8)
-        values, low, high = of(Batch(probs, outcomes), one.options)
+    for name, probs, occurred in batches(rng):
+        outcomes = occurred.astype(np.uint8)
+        values, low, high = batched(one.function, one.options, Batch(probs, outcomes))
         plain = [one(y, p) for y, p in zip(outcomes, probs, strict=True)]
         assert values == pytest.approx([e.value for e in plain], abs=1e-7 if one.norm == 2 else 1e-12), name
         if plain[0].interval is not None:
@@ -59,11 +60,56 @@ def test_a_batch_is_the_same_as_one_by_one(rng, estimator):
             assert high == pytest.approx([e.interval.high for e in plain], abs=1e-7), name
 
 
-def test_what_a_batch_does_not_know_goes_one_by_one():
-    assert all(together(function, {}) for function in BATCHED)
-    assert together(cal.binned_error, {"view": "top"}) is None
-    assert together(cal.binned_error, {"bins": cal.EqualMass(5, ties="split")}) is None
-    assert together(cal.density_error, {}) is None
+def test_batched_forms_have_the_options_and_defaults_of_their_estimators():
+    forms = methods("batched").values()
+    assert {form.of for form in forms} >= {cal.binned_error, cal.ece, cal.label_binned_error, cal.sweep_error}
+    for form in forms:
+        known = signature(form.of).parameters
+        for name, parameter in list(signature(form.function).parameters.items())[1:]:
+            assert parameter.default == known[name].default, (form.name, name)
+
+
+def test_options_without_a_batched_form_are_computed_one_by_one():
+    batch = Batch(np.array([[0.2, 0.7]]), np.array([[0, 1]], dtype=np.uint8))
+    assert batched(cal.binned_error, {}, batch) is not None
+    assert batched(cal.binned_error, {"view": "top"}, batch) is None
+    assert batched(cal.density_error, {}, batch) is None
+    for bins in (cal.EqualMass(5, ties="split"), cal.Edges([0, 1], ends=False), Halves()):
+        assert batched(cal.binned_error, {"bins": bins}, batch) is None
+        assert batched(cal.label_binned_error, {"bins": bins}, batch) is None
+
+
+@dataclass(frozen=True)
+class Halves:
+    """A rule for bins of another package: it has what `Binning` asks for, and nothing else."""
+
+    mergeable = True
+
+    def collect(self, event):
+        return cal.EqualWidth(2).collect(event)
+
+    def collect_classes(self, predictions):
+        return cal.EqualWidth(2).collect_classes(predictions)
+
+    def index(self, event):
+        return cal.EqualWidth(2).index(event)
+
+    def describe(self):
+        return "two halves"
+
+
+@pytest.mark.parametrize("estimator", [cal.binned_error, cal.label_binned_error])
+def test_bins_of_another_package_have_a_bias(estimator):
+    world = power_world(0.05)
+    theirs, ours = (bias(partial(estimator, bins=bins), world, 50, 20) for bins in (Halves(), cal.EqualWidth(2)))
+    assert theirs.mean == pytest.approx(ours.mean, abs=1e-12)
+
+
+def test_an_edge_that_belongs_to_no_bin_is_left_out():
+    world, bins = calibrated_world([0.0, 0.4, 1.0]), cal.Edges([0, 0.5, 1], ends=False)
+    found = bias(partial(cal.binned_error, bins=bins), world, 20, 10)
+    values = [cal.binned_error(each, bins=bins).value for each in Batch(*world.draw(20, 10, (0, 20, 0))[:2]).data_sets]
+    assert found.mean == pytest.approx(np.mean(values), abs=1e-12)
 
 
 def test_the_workers_change_nothing():
@@ -77,16 +123,16 @@ def test_the_workers_change_nothing():
 def test_an_interrupted_run_goes_on(tmp_path):
     path = tmp_path / "parts.jsonl"
     call = partial(bias, cal.ece, power_world(0.05), 2000, 500, checkpoint=path)
-    whole = call()
+    complete = call()
     lines = path.read_text().splitlines()
     assert len(lines) > 4
     changed = json.loads(lines[0])
     changed["found"][0] = [[9.0] * len(changed["found"][0][0])]
     path.write_text("\n".join([json.dumps(changed), lines[1], lines[2][:40]]))  # killed while it wrote the third part
     again = call()
-    assert again.mean > whole.mean + 0.3  # the first part was read, not done again
+    assert again.mean > complete.mean + 0.3  # the first part was read, not done again
     path.unlink()
-    assert {**call().to_dict(), "seconds": 0} == {**whole.to_dict(), "seconds": 0}
+    assert {**call().to_dict(), "seconds": 0} == {**complete.to_dict(), "seconds": 0}
 
 
 def test_figures_are_those_of_the_values():
@@ -103,7 +149,7 @@ def test_figures_are_those_of_the_values():
 
 
 def test_errors_of_the_figures_are_honest(rng):
-    """Over many runs of a normal estimator the figures scatter as much as they say."""
+    """Over many runs of a normal estimator the figures scatter as much as stated."""
 
     def noise(predictions):  # an estimator that only adds noise to 0.05
         return 0.05 + 0.01 * rng.normal()
@@ -111,8 +157,8 @@ def test_errors_of_the_figures_are_honest(rng):
     runs = [bias(noise, power_world(0.05), 1, 200, truth=0.05) for _ in range(200)]
     for name in ("mean", "sd", "rmse", "mae"):
         values = np.array([getattr(run, name) for run in runs])
-        told = np.mean([getattr(run, f"{name}_error") for run in runs])
-        assert values.std(ddof=1) == pytest.approx(told, rel=5 / np.sqrt(2 * 200))
+        stated = np.mean([getattr(run, f"{name}_error") for run in runs])
+        assert values.std(ddof=1) == pytest.approx(stated, rel=5 / np.sqrt(2 * 200))
 
 
 def test_the_distribution_of_ece_on_a_calibrated_confident_world(rng):
@@ -140,12 +186,20 @@ def test_coverage_counts_the_intervals():
 
 
 def test_several_estimators_and_sizes_share_their_data():
-    rows = biases({"mine": cal.ece, "sweep": "sweep"}, power_world(0.1), [100, 300], 50)
+    rows = bias({"mine": cal.ece, "sweep": "sweep"}, power_world(0.1), [100, 300], 50)
     assert [(r.estimator, r.n) for r in rows] == [("mine", 100), ("sweep", 100), ("mine", 300), ("sweep", 300)]
     assert rows[0].mean == bias(cal.ece, power_world(0.1), 100, 50).mean
     table = bias_table(rows)
     assert len(table.rows) == 4
     assert "mine" in table.to_text()
+    assert [r.n for r in bias(cal.ece, power_world(0.1), [10, 20], 5)] == [10, 20]
+    assert [r.truth for r in bias(["ks", "kuiper"], power_world(0.1), 10, 5, truth=0.2)] == [0.2, 0.2]
+    assert rows[0].tables()[0].rows[0][0] == "mine"
+
+
+def test_no_estimator_is_refused():
+    with pytest.raises(cal.InputError, match="estimator must name at least one"):
+        bias([], power_world(0.1), 100, 10)
 
 
 def test_squares_are_compared_with_squares():

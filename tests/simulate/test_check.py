@@ -1,4 +1,4 @@
-"""The check tells a world that fits from one that does not."""
+"""The check distinguishes a world that fits from one that does not."""
 
 from __future__ import annotations
 

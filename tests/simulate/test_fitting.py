@@ -80,10 +80,10 @@ def test_the_view_of_several_classes(rng):
 def test_logits_and_their_probabilities_agree_where_nothing_rounds(rng):
     logits = rng.normal(size=(800, 3))
     labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-    said = Predictions.from_logits(labels, 1.5 * logits)
-    plain = Predictions(labels, said.probs)
+    predicted = Predictions.from_logits(labels, 1.5 * logits)
+    plain = Predictions(labels, predicted.probs)
     for view in ("top", "class 2"):
-        one, two = fit_world(said, view=view), fit_world(plain, view=view)
+        one, two = fit_world(predicted, view=view), fit_world(plain, view=view)
         assert (one.alpha, one.beta) == pytest.approx((two.alpha, two.beta), rel=1e-6)
         assert one.calibration.slope == pytest.approx(two.calibration.slope, rel=1e-6)
 
@@ -133,10 +133,10 @@ def test_soft_labels_are_shares(rng):
 @pytest.mark.parametrize(
     ("labels", "probs", "caution"),
     [
-        ([1, 1, 1], [0.7, 0.8, 0.9], "always happened"),
-        ([0, 0, 0], [0.7, 0.8, 0.9], "never happened"),
+        ([1, 1, 1], [0.7, 0.8, 0.9], "always occurred"),
+        ([0, 0, 0], [0.7, 0.8, 0.9], "never occurred"),
         ([1, 0, 1], [0.7, 0.7, 0.7], "all scores are equal"),
-        ([1], [0.7], "always happened"),
+        ([1], [0.7], "always occurred"),
         ([1, 1, 0], [1.0, 1.0, 1.0], "all scores are equal"),
     ],
 )

@@ -59,7 +59,7 @@ def test_quantiles_of_a_simulation_agree(world):
 @pytest.mark.parametrize("world", WORLDS[:2] + WORLDS[3:5], ids=lambda w: w.describe())
 def test_variances_of_a_simulation_agree(world):
     _, _, variance = world.data(400_000, 8)
-    distance = np.abs(world.said(variance) - variance)
+    distance = np.abs(world.predicted(variance) - variance)
     assert abs(distance.mean() - world.true_error(1, "variance")) < STANDARD_ERRORS * distance.std() / 632
     assert (
         abs((distance**2).mean() - world.true_error(2, "variance") ** 2) < STANDARD_ERRORS * (distance**2).std() / 632
@@ -97,7 +97,7 @@ def test_worlds_survive_json_and_seeds(world):
 
 def test_words_and_refusals():
     assert repr(FriedmanWorld()).endswith("perfectly calibrated")
-    assert GaussianWorld(2.0, 0.5).describe().endswith("said variance 2.0000·variance^0.5000")
+    assert GaussianWorld(2.0, 0.5).describe().endswith("predicted variance 2.0000·variance^0.5000")
     with pytest.raises(InputError, match="factor must be positive"):
         GaussianWorld(0.0)
     with pytest.raises(InputError, match="exponent must be 0 or positive"):

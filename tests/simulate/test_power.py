@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 from calibrant.simulate import ShapeWorld, calibrated_world, named_world, power, power_world
-from calibrant.simulate.power import Detection, alarm_rank, detection, detection_table, detections, missed
+from calibrant.simulate.power import Detection, alarm_rank, detection, detection_table, missed
 from tolerances import STANDARD_ERRORS
 
 PAPER = {
@@ -67,7 +67,7 @@ def test_several_share_their_draws_and_the_twin(monkeypatch):
     power_measured = power.measured
     monkeypatch.setattr(power, "measured", counted)
     worlds = [power_world(0.05), power_world(0.1)]
-    rows = detections({"mine": cal.ece, "sweep": "sweep"}, worlds, [100, 300], replications=100, rng=3)
+    rows = detection({"mine": cal.ece, "sweep": "sweep"}, worlds, [100, 300], replications=100, rng=3)
     assert len(seen) == 2 + 4  # a twin for each size, and every world at every size
     monkeypatch.undo()
     assert [(r.estimator, r.n) for r in rows[:4]] == [("mine", 100), ("sweep", 100), ("mine", 300), ("sweep", 300)]
@@ -78,7 +78,7 @@ def test_several_share_their_draws_and_the_twin(monkeypatch):
 
 
 def test_a_table_has_a_column_for_each_estimator():
-    rows = detections(["ece", "sweep"], [power_world(0.05), power_world(0.1)], [100, 300], replications=60)
+    rows = detection(["ece", "sweep"], [power_world(0.05), power_world(0.1)], [100, 300], replications=60)
     table = detection_table(rows)
     assert table.columns == ("true error", "RMS", "n", "ece", "sweep")
     assert len(table.rows) == 4
@@ -92,7 +92,7 @@ def test_a_table_has_a_column_for_each_estimator():
 def test_what_figure_5_says():
     """Roelofs et al., Figure 5: uniform scores, p^d, errors in the ℓ2 norm."""
     worlds = {error: power_world(error, norm=2) for error in (0.02, 0.05, 0.1)}
-    rows = detections(PAPER, list(worlds.values()), [200, 500, 1000, 10_000], replications=1000)
+    rows = detection(PAPER, list(worlds.values()), [200, 500, 1000, 10_000], replications=1000)
     rate = {(r.estimator, round(r.true_rms, 3), r.n): r.miss_rate for r in rows}
     slack = STANDARD_ERRORS * max(r.miss_error for r in rows)
     assert all(rate["sweep", e, n] <= rate["equal width", e, n] + slack for _, e, n in rate)
@@ -103,13 +103,13 @@ def test_what_figure_5_says():
 
 
 def test_the_paper_in_brief():
-    rows = detections(PAPER, power_world(0.05, norm=2), 1000, replications=300)
+    rows = detection(PAPER, power_world(0.05, norm=2), 1000, replications=300)
     plain, swept = rows
     assert plain.miss_rate - swept.miss_rate > STANDARD_ERRORS * np.hypot(plain.miss_error, swept.miss_error) / 2
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda: detection(cal.ece, ShapeWorld("square", 0.1), 100), "world must be a world of scores and a curve"),
         (lambda: detection(cal.ece, power_world(0.1), 100, replications=18), "replications must be at least 19"),
@@ -117,13 +117,13 @@ def test_the_paper_in_brief():
             lambda: detection(lambda _: np.inf, power_world(0.1), 100, replications=20),
             "estimator must give a finite number",
         ),
-        (lambda: detections([], power_world(0.1), 100), "estimators must name at least one"),
+        (lambda: detection([], power_world(0.1), 100), "estimator must name at least one"),
         (lambda: detection(cal.ece, power_world(0.1), 100, alarms=1.5), "level must lie between 0 and 1"),
         (lambda: detection(cal.ece, power_world(0.1), 100, rng=-1), "rng must be a whole number"),
     ],
 )
-def test_what_makes_no_test_is_refused(call, told):
-    with pytest.raises(cal.InputError, match=told):
+def test_what_makes_no_test_is_refused(call, message):
+    with pytest.raises(cal.InputError, match=message):
         call()
 
 

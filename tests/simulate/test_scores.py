@@ -44,9 +44,9 @@ def test_a_jump_gives_the_distribution_function(alpha, beta, cut):
     assert found == pytest.approx(betainc(alpha, beta, cut), abs=1e-10)
 
 
-def double_exponential(function, alpha, beta, step=2**-7, reach=6.5):
+def double_exponential(function, alpha, beta, step=2**-7, end=6.5):
     """∫ f p^(α−1) q^(β−1) dp / B by the rule of Takahasi and Mori, p and q each without cancellation."""
-    t = np.arange(-reach, reach + step / 2, step)
+    t = np.arange(-end, end + step / 2, step)
     e = np.pi * np.sinh(t)
     log_p, log_q = -np.logaddexp(0, -e), -np.logaddexp(0, e)
     inner = np.exp(alpha * log_p + beta * log_q) * np.pi * np.cosh(t)
@@ -119,10 +119,12 @@ def test_atoms_are_pooled_and_drawn_as_often_as_they_weigh(rng):
 @pytest.mark.parametrize("weights", [[1.0, 2.0, 5.0], [0.125, 0.25, 0.625]])
 def test_whole_and_other_weights_draw_the_same_distribution(weights, rng):
     scores = EmpiricalScores([0.1, 0.5, 1.0], weights)
-    said, rates = scores.draw_through((200, 250), rng, lambda p, q: (p, q**2))
-    np.testing.assert_allclose(rates, (1 - said) ** 2, atol=ROUNDING)
+    predicted, rates = scores.draw_through((200, 250), rng, lambda p, q: (p, q**2))
+    np.testing.assert_allclose(rates, (1 - predicted) ** 2, atol=ROUNDING)
     for value, share in ((0.1, 1 / 8), (0.5, 2 / 8), (1.0, 5 / 8)):
-        assert abs((said == value).mean() - share) < STANDARD_ERRORS * np.sqrt(share * (1 - share) / said.size)
+        assert abs((predicted == value).mean() - share) < STANDARD_ERRORS * np.sqrt(
+            share * (1 - share) / predicted.size
+        )
 
 
 @pytest.mark.parametrize(

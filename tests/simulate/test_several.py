@@ -65,9 +65,9 @@ def test_two_classes_are_one_event():
 def test_the_top_error_forgets_the_other_classes():
     """What matters given the top score is the mean over the rest: narrow bins of a plain simulation agree."""
     world = DirichletWorld([[4.0, 1.0, 1.0], [0.5, 0.5, 0.5]], power=0.5, shares=[1.0, 3.0])
-    said, rates = world.rows(400_000, 5)
-    at = said.argmax(axis=1)
-    p, r = said.max(axis=1), rates[np.arange(len(at)), at]
+    predicted, rates = world.rows(400_000, 5)
+    at = predicted.argmax(axis=1)
+    p, r = predicted.max(axis=1), rates[np.arange(len(at)), at]
     bins = (p * 100).astype(int)
     sums = np.bincount(bins, r - p)
     plain = np.abs(sums).sum() / len(p)
@@ -98,25 +98,25 @@ def test_calibrated_worlds_have_no_error(world, view):
 def test_labels_follow_the_true_distributions(world, rng):
     data = world.sample(20_000, 3)
     rates = world.rows(20_000, np.random.default_rng(3))[1]
-    happened = np.eye(world.n_classes)[data.labels]
+    occurred = np.eye(world.n_classes)[data.labels]
     for weight in (np.ones(20_000), rates[:, 0]):
-        gap = ((happened - rates) * weight[:, None]).mean(axis=0)
+        gap = ((occurred - rates) * weight[:, None]).mean(axis=0)
         error = np.sqrt((rates * (1 - rates) * weight[:, None] ** 2).mean(axis=0) / 20_000)
         assert (np.abs(gap) <= STANDARD_ERRORS * error).all()
 
 
 def test_the_simulated_network_of_100_classes_is_right_seven_times_in_eight():
-    said, rates = LogisticNormalWorld().rows(10_000, 1)
-    assert said.shape == (10_000, 100)
+    predicted, rates = LogisticNormalWorld().rows(10_000, 1)
+    assert predicted.shape == (10_000, 100)
     assert abs(rates.max(axis=1).mean() - 0.876) < 0.01
-    sure, _ = LogisticNormalWorld(temperature=0.5).rows(10_000, 1)
-    np.testing.assert_allclose(sure, rates**2 / (rates**2).sum(axis=1, keepdims=True), atol=1e-9)
+    sharp, _ = LogisticNormalWorld(temperature=0.5).rows(10_000, 1)
+    np.testing.assert_allclose(sharp, rates**2 / (rates**2).sum(axis=1, keepdims=True), atol=1e-9)
 
 
 def test_tiny_concentrations_put_all_on_one_class(rng):
-    said, _ = DirichletWorld([1e-5, 1e-5, 1e-5]).rows(2000, rng)
-    np.testing.assert_allclose(said.sum(axis=1), 1, atol=ROUNDING)
-    assert (said.max(axis=1) == 1).mean() > 0.9
+    predicted, _ = DirichletWorld([1e-5, 1e-5, 1e-5]).rows(2000, rng)
+    np.testing.assert_allclose(predicted.sum(axis=1), 1, atol=ROUNDING)
+    assert (predicted.max(axis=1) == 1).mean() > 0.9
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_words():
     assert (
         mixed == "2 classes from a mixture of 2 Dirichlet distributions, true power 0.5000, 0.25 of the labels random"
     )
-    assert "said at temperature 0.5000" in repr(LogisticNormalWorld(3, 0.5))
+    assert "predicted at temperature 0.5000" in repr(LogisticNormalWorld(3, 0.5))
 
 
 @pytest.mark.parametrize(

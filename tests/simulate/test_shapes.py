@@ -7,7 +7,7 @@ import pytest
 
 from calibrant import InputError
 from calibrant.simulate import ShapeWorld
-from calibrant.simulate.shapes import LEVELS, SHAPES, furthest, published_draw
+from calibrant.simulate.shapes import LEVELS, SHAPES, largest_level, published_draw
 from tolerances import ROUNDING
 
 C = np.linspace(0.001, 0.999, 301)
@@ -22,14 +22,14 @@ def test_every_published_level_is_reached(shape, level):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_shape_rises_from_0_to_1(shape):
     c = np.linspace(0, 1, 2001)
-    said = SHAPES[shape](c)
-    assert said[[0, -1]] == pytest.approx([0, 1], abs=ROUNDING)
-    assert (np.diff(said) >= -ROUNDING).all()
+    predicted = SHAPES[shape](c)
+    assert predicted[[0, -1]] == pytest.approx([0, 1], abs=ROUNDING)
+    assert (np.diff(predicted) >= -ROUNDING).all()
 
 
 def test_shapes_by_hand():
-    assert furthest("square") == pytest.approx(1 / 6, abs=1e-10)
-    assert furthest("sqrt") == pytest.approx(1 / 6, abs=1e-10)
+    assert largest_level("square") == pytest.approx(1 / 6, abs=1e-10)
+    assert largest_level("sqrt") == pytest.approx(1 / 6, abs=1e-10)
     assert float(SHAPES["beta1"](np.array(0.4))) == pytest.approx(0.5)
     assert float(SHAPES["beta2"](np.array(0.48))) == pytest.approx(0.5)
     a, b, c, x = 2, 2.2, 2.2 * np.log(0.52) - 2 * np.log(0.48), 0.3
@@ -47,8 +47,8 @@ def test_shapes_by_hand():
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_curve_undoes_what_is_said(shape):
     world = ShapeWorld(shape, 0.05)
-    np.testing.assert_allclose(world.curve(world.said(C)), C, atol=1e-9)  # stairs are almost flat in places
-    np.testing.assert_allclose(world.said(world.curve(C)), C, atol=ROUNDING)
+    np.testing.assert_allclose(world.curve(world.predicted(C)), C, atol=1e-9)  # stairs are almost flat in places
+    np.testing.assert_allclose(world.predicted(world.curve(C)), C, atol=ROUNDING)
 
 
 def test_labels_are_shared_between_derivates():
@@ -57,7 +57,7 @@ def test_labels_are_shared_between_derivates():
         probs, outcomes, rates = ShapeWorld(shape, 0.08).draw(50, 4, rng=3)
         np.testing.assert_array_equal(outcomes, first[1])
         np.testing.assert_array_equal(rates, first[2])
-        np.testing.assert_allclose(probs, ShapeWorld(shape, 0.08).said(rates), atol=ROUNDING)
+        np.testing.assert_allclose(probs, ShapeWorld(shape, 0.08).predicted(rates), atol=ROUNDING)
 
 
 def test_published_data_are_drawn_again():

@@ -10,7 +10,8 @@ from calibrant.estimate.regret import decision_regret
 from calibrant.estimate.sampled import sampled_error
 from calibrant.estimate.selective import selective_risk
 from calibrant.estimate.two_bin import averaged_two_bin_error
-from calibrant.verbs.answers import assess_answers, levels_tested
+from calibrant.verbs.answers import assess_answers
+from calibrant.verbs.confidence_levels import levels_tested
 from calibrant.verbs.where import where
 from tolerances import STANDARD_ERRORS
 

@@ -13,7 +13,8 @@ import calibrant as cal
 from calibrant import InputError, Predictions
 from calibrant.estimate.sampled import sampled_error
 from calibrant.estimate.selective import selective_risk
-from calibrant.verbs.answers import AnswerReport, ConfidenceLevels, assess_answers
+from calibrant.verbs.answers import AnswerReport, assess_answers
+from calibrant.verbs.confidence_levels import ConfidenceLevels
 from naive import answers as naive
 from tolerances import ROUNDING, STANDARD_ERRORS
 
@@ -23,9 +24,9 @@ def some_answers():
     return right, [0.9] * 100 + [0.7] * 50
 
 
-def test_levels_are_tested_exactly_and_adjusted_together():
-    right, said = some_answers()
-    report = assess_answers(right, said)
+def test_levels_are_tested_exactly_and_adjusted_jointly():
+    right, confidences = some_answers()
+    report = assess_answers(right, confidences)
     levels = report.levels
     assert levels.names() == ["0.7", "0.9"]
     assert levels.n.tolist() == [50, 100]
@@ -49,8 +50,8 @@ def test_levels_are_tested_exactly_and_adjusted_together():
 def test_adjusted_p_values_are_the_chance_that_any_is_as_small(rows):
     counted = [(p, n, min(hits, n)) for p, n, hits in rows]
     right = [int(i < hits) for _, n, hits in counted for i in range(n)]
-    said = [p for p, n, _ in counted for _ in range(n)]
-    report = assess_answers(right, said)
+    confidences = [p for p, n, _ in counted for _ in range(n)]
+    report = assess_answers(right, confidences)
     counted.sort()
     *levels, total = naive.adjusted(counted)
     assert report.levels.adjusted.tolist() == pytest.approx(levels, abs=2e-9)
@@ -69,18 +70,18 @@ def test_p_values_drawn_within_their_steps_have_exactly_the_promised_false_alarm
 
 
 def test_a_drawn_p_value_lies_in_its_step():
-    right, said = [1, 1, 0, 0, 1, 1], [0.7] * 6
-    counted = assess_answers(right, said).levels.p_value[0]
-    drawn = {float(assess_answers(right, said, ties="random", seed=s).levels.p_value[0]) for s in range(20)}
+    right, confidences = [1, 1, 0, 0, 1, 1], [0.7] * 6
+    counted = assess_answers(right, confidences).levels.p_value[0]
+    drawn = {float(assess_answers(right, confidences, ties="random", seed=s).levels.p_value[0]) for s in range(20)}
     assert len(drawn) == 20
     assert max(drawn) <= counted
     sure = assess_answers([1] * 5, [1.0] * 5, ties="random")
     assert sure.levels.p_value.tolist() == sure.levels.adjusted.tolist() == [1.0]
     with pytest.raises(InputError, match="ties"):
-        assess_answers(right, said, ties="toss")
+        assess_answers(right, confidences, ties="toss")
 
 
-def test_no_two_calibrated_levels_are_blamed_too_often():
+def test_two_calibrated_levels_are_not_rejected_too_often():
     """All outcomes of two levels, with their chances: any level or the total is called wrong at 0.3 in at most 0.3 of cases."""
     wrong = 0.0
     for few, many in itertools.product(range(5), range(7)):
@@ -92,9 +93,9 @@ def test_no_two_calibrated_levels_are_blamed_too_often():
 
 
 def test_with_questions_the_adjustment_is_holms(rng):
-    right, said, questions = rng.integers(0, 2, 200), rng.choice([0.4, 0.6, 0.7], 200), np.arange(200) // 2
-    report = assess_answers(right, said, groups=questions)
-    total = assess_answers(right, np.full(200, said.mean()), groups=questions)
+    right, confidences, questions = rng.integers(0, 2, 200), rng.choice([0.4, 0.6, 0.7], 200), np.arange(200) // 2
+    report = assess_answers(right, confidences, groups=questions)
+    total = assess_answers(right, np.full(200, confidences.mean()), groups=questions)
     assert total.levels.p_value[0] > 0
     each = report.levels.p_value
     smallest = min(*each)
@@ -103,23 +104,23 @@ def test_with_questions_the_adjustment_is_holms(rng):
 
 
 def test_the_estimates_are_those_of_their_functions():
-    right, said = some_answers()
-    report = assess_answers(right, said)
-    assert report["selective_risk"] == selective_risk(right, said)
-    assert report["binned_error"] == cal.ece(right, said, compat="hle")
-    assert report["mean_gap"].value == pytest.approx(cal.mean_gap(right, said).value, abs=ROUNDING)
+    right, confidences = some_answers()
+    report = assess_answers(right, confidences)
+    assert report["selective_risk"] == selective_risk(right, confidences)
+    assert report["binned_error"] == cal.ece(right, confidences, compat="hle")
+    assert report["mean_gap"].value == pytest.approx(cal.mean_gap(right, confidences).value, abs=ROUNDING)
     assert report["accuracy"].interval.method == "Wilson"
-    levels = cal.binned_error(right, said, bins=cal.Edges([0, 0.8, 1]), norm=2, debiased=True)
+    levels = cal.binned_error(right, confidences, bins=cal.Edges([0, 0.8, 1]), norm=2, debiased=True)
     assert report["level_error"].value == pytest.approx(levels.value, abs=ROUNDING)
     assert report["level_error"].interval == levels.interval
     with pytest.raises(KeyError, match="'no such'; there are accuracy, mean_gap, level_error"):
         report["no such"]
 
 
-def test_answers_that_are_as_sure_as_right_pass():
+def test_calibrated_answers_pass():
     report = assess_answers([1] * 8 + [0] * 2 + [1] * 5 + [0] * 5, [0.8] * 10 + [0.5] * 10)
     assert report.calibrated is None
-    assert report.verdict == "No miscalibration to be seen in 20 answers. Mean confidence 65.0 %, right 65.0 %."
+    assert report.verdict == "These 20 answers show no miscalibration. Mean confidence 65.0 %, right 65.0 %."
     assert report["level_error"].value == 0
 
 
@@ -129,35 +130,35 @@ def test_both_directions_are_named():
 
 
 def test_a_small_shift_everywhere_shows_in_the_total_alone(rng):
-    said = np.repeat(np.arange(1, 20) / 20, 40)
-    right = np.concatenate([np.arange(40) < round(40 * p) - 2 for p in said[::40]])
-    report = assess_answers(right, said)
+    confidences = np.repeat(np.arange(1, 20) / 20, 40)
+    right = np.concatenate([np.arange(40) < round(40 * p) - 2 for p in confidences[::40]])
+    report = assess_answers(right, confidences)
     assert (report.levels.adjusted > 0.05).all()
-    assert "over-confident on the whole, no level by itself" in report.verdict
+    assert "over-confident in total, no single level" in report.verdict
 
 
-def test_many_confidences_are_put_in_ranges(rng):
-    said = rng.random(300)
-    right = rng.random(300) < said
-    report = assess_answers(right, said)
+def test_many_confidences_are_binned(rng):
+    confidences = rng.random(300)
+    right = rng.random(300) < confidences
+    report = assess_answers(right, confidences)
     assert len(report.levels) == 10
     assert report.levels.n.tolist() == [30] * 10
-    first = said <= np.sort(said)[29]
-    expected = naive.two_sided(said[first], int(right[first].sum()))
+    first = confidences <= np.sort(confidences)[29]
+    expected = naive.two_sided(confidences[first], int(right[first].sum()))
     assert report.levels.p_value[0] == pytest.approx(expected, abs=ROUNDING)
 
 
-def test_answers_to_one_question_count_as_a_whole():
+def test_answers_to_one_question_are_a_cluster():
     """Sixty questions of which six were missed, each ten times: independent answers would be a catastrophe."""
     right = np.repeat([1] * 48 + [0] * 12, 10)
-    said, questions = np.full(600, 0.9), np.repeat(np.arange(60), 10)
-    alone, together = assess_answers(right, said), assess_answers(right, said, groups=questions)
+    confidences, questions = np.full(600, 0.9), np.repeat(np.arange(60), 10)
+    alone, clustered = assess_answers(right, confidences), assess_answers(right, confidences, groups=questions)
     assert alone.calibrated is False
-    assert together.calibrated is None
-    assert together.questions == 60
-    assert together["accuracy"].interval.method == "Student t, clusters"
-    assert together["level_error"].value < alone["level_error"].value
-    assert together["level_error"].interval is None
+    assert clustered.calibrated is None
+    assert clustered.questions == 60
+    assert clustered["accuracy"].interval.method == "Student t, clusters"
+    assert clustered["level_error"].value < alone["level_error"].value
+    assert clustered["level_error"].interval is None
 
 
 def test_few_questions_that_agree_are_no_proof():
@@ -169,12 +170,12 @@ def test_few_questions_that_agree_are_no_proof():
 
 
 def test_missing_confidences_are_refused_or_counted():
-    right, said = [1, 0, 1, 1], [0.9, np.nan, 0.6, 0.6]
+    right, confidences = [1, 0, 1, 1], [0.9, np.nan, 0.6, 0.6]
     with pytest.raises(
         InputError, match="probs must hold a confidence for every answer; 1 are missing, the first in row 1"
     ):
-        assess_answers(right, said)
-    for missing in (said, [0.9, None, 0.6, 0.6]):
+        assess_answers(right, confidences)
+    for missing in (confidences, [0.9, None, 0.6, 0.6]):
         report = assess_answers(right, missing, abstentions="count", groups=["a", "b", "c", "c"])
         assert (report.n, report.abstained, report.questions) == (3, 1, 2)
         assert report["accuracy"].value == 1
@@ -191,19 +192,19 @@ def test_the_unknown_label_of_an_abstention_does_not_matter():
 
 
 def test_sampled_confidences_join_the_report(rng):
-    said = rng.binomial(4, 0.7, 100) / 4
+    confidences = rng.binomial(4, 0.7, 100) / 4
     right = rng.random(100) < 0.7
-    report = assess_answers(right, said, samples=4)
-    assert report["sampled_error"] == sampled_error(right, said, samples=4)
+    report = assess_answers(right, confidences, samples=4)
+    assert report["sampled_error"] == sampled_error(right, confidences, samples=4)
 
 
 def test_it_prints_and_survives_as_json():
-    right, said = some_answers()
-    report = assess_answers(right, said, name="GPT-X", source="stated in words")
+    right, confidences = some_answers()
+    report = assess_answers(right, confidences, name="GPT-X", source="stated in words")
     text = repr(report)
     assert text.startswith("GPT-X: 150 answers, confidence: stated in words\nNot calibrated")
     assert "Level by level" in text
-    assert "If unsure answers are kept back" in text
+    assert "If uncertain answers are withheld" in text
     assert "<h4>GPT-X" in report._repr_html_()
     assert AnswerReport.from_json(report.to_json()) == report
     assert repr(report.levels) == "ConfidenceLevels(2 levels)"
@@ -233,21 +234,21 @@ def test_what_it_refuses():
 
 
 def test_the_order_of_answers_does_not_matter(rng):
-    said = rng.choice([0.6, 0.8, 0.9], 40)
-    right = (rng.random(40) < said).astype(int)
+    confidences = rng.choice([0.6, 0.8, 0.9], 40)
+    right = (rng.random(40) < confidences).astype(int)
     order = rng.permutation(40)
-    first, then = (assess_answers(right[at], said[at], ties="random") for at in (slice(None), order))
+    first, then = (assess_answers(right[at], confidences[at], ties="random") for at in (slice(None), order))
     np.testing.assert_array_equal(first.levels.adjusted, then.levels.adjusted)
 
 
-def test_what_was_said_to_be_impossible_counts_for_questions_too():
+def test_an_outcome_of_probability_zero_rejects_with_questions_too():
     right, groups = [1] * 48 + [0] * 2, np.arange(50)
     report = assess_answers(right, [1.0] * 50, groups=groups)
     assert report.calibrated is False
     assert report.levels.p_value.tolist() == [0.0]
 
 
-def test_shares_of_samples_are_told_to_be_noisy(rng):
+def test_shares_of_samples_have_a_warning_about_noise(rng):
     share = rng.beta(2, 1, 300)
     report = assess_answers(rng.random(300) < share, rng.binomial(4, share) / 4, samples=4)
     assert any("their noise alone makes high levels look over-confident" in each for each in report.cautions)

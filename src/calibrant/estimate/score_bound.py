@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from calibrant.forecasts import Forecasts
@@ -23,15 +24,32 @@ def upper_bound(
     level: float = 0.95,
     weights: Any = None,
 ) -> Estimate:
-    """How large can the score's calibration error be at most? U_S = mean score − smallest entropy, with its interval.
+    """How large can the score's calibration error be at most?
 
-    The estimate is unbiased whatever the size of the data, and needs no bins. It is close for an accurate model and loose for one
-    that is calibrated but unsure; a difference of two bounds is exact where the map between is injective: see `compare`. For the
-    Brier score the bound is the score itself, and `parts["root"]` is its root, the root Brier score, which bounds CE₂. A score
-    whose entropy has no smallest value has no bound (Gruber & Buettner 2022, Theorem 4.3).
+    U_S = mean score − smallest entropy, with its interval. For the Brier score the
+    bound is the score itself, and `parts["root"]` is its root, the root Brier score,
+    which bounds CE₂. A score whose entropy has no smallest value
+    has no bound (Gruber & Buettner 2022, Theorem 4.3): the Dawid–Sebastiani and the
+    Gaussian log score.
 
-    `labels` may be forecasts of a real number; their score is CRPS unless another is named. Dawid–Sebastiani and Gaussian log score
-    have no bound.
+    Parameters
+    ----------
+    labels, probs
+        Truth first; or one `Predictions`; or forecasts of a real number.
+    score
+        Name of a proper score, or a rule; `"auto"` is the Brier score, and CRPS for
+        forecasts.
+    view
+        `canonical` for all classes, or a yes/no question: `binary`, `top` or `class k`.
+    level
+        Confidence of the interval.
+    weights
+        One number per row.
+
+    When to trust it: the estimate is unbiased at every sample size and needs no bins.
+    It is close for an accurate model and loose for one that is calibrated but
+    uncertain; a difference of two bounds is exact where the map between them is
+    injective: see `compare`.
 
     Examples
     --------
@@ -40,40 +58,29 @@ def upper_bound(
     >>> round(found.value, 6), round(found.parts["root"].value, 6)
     (0.2, 0.447214)
     """
+    rule: Rule
     if isinstance(labels, Forecasts):
-        return _of_forecasts(labels, probs, score, level, weights)
-    rule, predictions = check_score("brier" if score == "auto" else score), admit(labels, probs, weights=weights)
-    _check_bounded(rule)
-    return _bound(rule, rule.score(predictions, view=view, level=level), level)
-
-
-def _of_forecasts(forecasts: Forecasts, probs: Any, score: str | Rule, level: float, weights: Any) -> Estimate:
-    if probs is not None or weights is not None:
-        raise InputError("labels", "are forecasts and carry their own data", advice="Pass them alone")
-    rule = check_forecast_score("crps" if score == "auto" else score, forecasts)
-    _check_bounded(rule)
-    return _bound(rule, rule.score(forecasts, level=level), level)
-
-
-def _check_bounded(rule: Rule) -> None:
+        if probs is not None or weights is not None:
+            raise InputError("labels", "are forecasts and carry their own data", advice="Pass them alone")
+        rule, options = check_forecast_score("crps" if score == "auto" else score, labels), {}
+    else:
+        rule, options = check_score("brier" if score == "auto" else score), {"view": view}
+        labels = admit(labels, probs, weights=weights)
     if not math.isfinite(rule.infimum):
         raise InputError(
             "score",
             "must have an entropy with a finite infimum",
             f"that of {rule.name} is {rule.infimum}: no model bounds its calibration error",
-            "Only differences mean something: use compare. Or set its infimum, if it has one",
+            "Only differences are meaningful: use compare. Or set its infimum, if it has one",
         )
-
-
-def _bound(rule: Rule, found: Estimate, level: float) -> Estimate:
-    """The mean score less the smallest entropy."""
+    found = rule.score(labels, level=level, **options)
     value, interval = found.value - rule.infimum, found.interval
     if interval is not None:
-        interval = Interval(interval.low - rule.infimum, interval.high - rule.infimum, level, interval.method)
-    described = {**found.settings, "infimum": rule.infimum}
+        interval = replace(interval, low=interval.low - rule.infimum, high=interval.high - rule.infimum)
+    settings = {**found.settings, "infimum": rule.infimum}
     parts = {"root": _root(value, interval, found, rule)} if rule.rooted else {}
     title = f"upper bound on the calibration error ({rule.title})"
-    return Estimate("upper_bound", title, value, found.n, interval, None, described, parts, found.cautions)
+    return Estimate("upper_bound", title, value, found.n, interval, None, settings, parts, found.cautions)
 
 
 def _root(value: float, interval: Interval | None, found: Estimate, rule: Rule) -> Estimate:

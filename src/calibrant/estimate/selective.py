@@ -1,4 +1,4 @@
-"""If the model may keep silent where it is unsure, how wrong is what it says?"""
+"""If the model may abstain where it is uncertain, how often are its answers wrong?"""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from calibrant.inputs import check_groups
-from calibrant.interval import cluster_mean, mean_with_interval
+from calibrant.interval import Limits, cluster_mean, mean_with_interval
 from calibrant.kernels.sums.risk_coverage import influences, risk_coverage
-from calibrant.predictions import admit
+from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval, Line
+from calibrant.types import Floats
 
 FEW_ERRORS = 10
 """Below this the spread of the area is hardly known."""
@@ -20,14 +21,29 @@ FEW_ERRORS = 10
 def selective_risk(
     labels: Any, probs: Any = None, *, groups: Any = None, view: Any = "auto", level: float = 0.95
 ) -> Estimate:
-    """How often is the model wrong if it answers only where it is confident? Area under the risk–coverage curve (AURC).
+    """How often is the model wrong if it answers only where it is confident?
 
-    `parts["curve"]` is the share of wrong answers among the most confident ones (y) against their share of all (x). The value is the mean
-    over all coverages: small if errors come with low confidence, the error rate itself (`parts["risk"]`) if confidence says nothing.
-    It judges the ranking of confidences, not their calibration. `parts["best"]` is the area if every error came last.
+    The area under the risk–coverage curve (AURC). `parts["curve"]` is the share of
+    wrong answers among the most confident ones (y) against their share of all (x). The
+    value is the mean over all coverages: small if errors come with low confidence, the
+    error rate itself (`parts["risk"]`) if confidence is uninformative. It judges the ranking of confidences, not their
+    calibration. `parts["best"]` is the area if every error came last. Answers of equal
+    confidence have no order: ties are averaged over.
 
-    Answers of equal confidence have no order, so ties are averaged over. The interval is that of a smooth function of means; with
-    `groups` (the question of each answer) rows of a group may depend on each other.
+    Parameters
+    ----------
+    labels, probs
+        Truth first; or one `Predictions`.
+    groups
+        The question of each answer: rows of a group may then depend on each other.
+    view
+        The yes/no question whose probability is the confidence: `binary`, `top` or
+        `class k`.
+    level
+        Confidence of the interval, which is that of a smooth function of means.
+
+    When to trust it: with fewer than ten wrong answers the interval is unreliable, and
+    a warning says so.
 
     Examples
     --------
@@ -36,43 +52,49 @@ def selective_risk(
     0.145833
     """
     predictions = admit(labels, probs)
-    event = predictions.event(view)
-    if predictions.weights is not None or not event.hard:
-        raise InputError("labels", "must be plain answers", "they have weights, or are soft", "Give one row an answer")
+    event = plain_event(predictions, view)
     clusters = predictions.groups if groups is None else check_groups(groups, predictions.n)
-    found = risk_coverage(event.groups)
-    wrong = 1.0 - event.outcomes
+    found, wrong = risk_coverage(event.groups), 1.0 - event.outcomes
+    n_wrong = int(wrong.sum())
     moves = influences(found, event.probs.astype(np.float64), wrong)
-    if clusters is None:
-        _, interval, cautions = mean_with_interval(moves, None, level)
-    else:
-        interval, cautions = cluster_mean(moves, None, clusters).interval(level)
-    risk = float(wrong.mean())
+    _, interval, cautions = clustered_mean(moves, clusters, level)
     if interval is not None:
         interval = _on_log_scale(found.area, interval)
-    if wrong.sum() < FEW_ERRORS:
-        cautions = (*cautions, f"{int(wrong.sum())} wrong answers are few: the interval is not to be trusted")
+    if n_wrong < FEW_ERRORS:
+        cautions = (*cautions, f"{n_wrong} wrong answers are few: the interval is unreliable")
+    last = np.arange(event.n - n_wrong + 1, event.n + 1)  # places of the wrong answers if all came last
     parts = {
         "curve": Line.thinned(found.coverage, found.risk),
         "thresholds": Line.thinned(found.coverage, found.order),
-        "risk": risk,
-        "best": _best(int(wrong.sum()), event.n),
+        "risk": float(wrong.mean()),
+        "best": float(((last - event.n + n_wrong) / last).sum() / event.n),
     }
-    described = {"view": predictions.view(view)}
-    title = "area under the risk–coverage curve"
-    return Estimate("selective_risk", title, found.area, event.n, interval, None, described, parts, cautions)
+    settings, title = {"view": predictions.view(view)}, "area under the risk–coverage curve"
+    return Estimate("selective_risk", title, found.area, event.n, interval, None, settings, parts, cautions)
+
+
+def plain_event(predictions: Predictions, view: Any) -> Event:
+    """The event of answers that are right or wrong, one row each."""
+    event = predictions.event(view)
+    if predictions.weights is not None or not event.hard:
+        raise InputError("labels", "must be plain answers", "they have weights, or are soft", "Pass one row per answer")
+    return event
+
+
+def clustered_mean(
+    values: Floats, clusters: Any, level: float, limits: Limits | None = None
+) -> tuple[float, Interval | None, tuple[str, ...]]:
+    """Mean, interval and warnings: within `limits` for independent rows, by Student's t on clusters otherwise."""
+    if clusters is None:
+        return mean_with_interval(values, None, level, limits)
+    found = cluster_mean(values, None, clusters)
+    return found.mean, *found.interval(level)
 
 
 def _on_log_scale(area: float, around_zero: Interval) -> Interval | None:
-    """The area times and over e^(half width / area): it cannot be below 0, and is skewed as areas are."""
+    """The area times and divided by e^(half width / area): it stays positive, and is skewed as areas are."""
     if area == 0:
         return None
     factor = float(np.exp(around_zero.high / area))
     method = f"{around_zero.method}, influence of each row, log scale"
     return Interval(area / factor, min(area * factor, 1.0), around_zero.level, method)
-
-
-def _best(wrong: int, n: int) -> float:
-    """The area if the wrong rows are the least confident ones: Σ_(i > n − w) (i − n + w)/i over n."""
-    places = np.arange(n - wrong + 1, n + 1)
-    return float(((places - n + wrong) / places).sum() / n) if wrong else 0.0

@@ -63,8 +63,8 @@ def bias_curves(
     Examples
     --------
     >>> import calibrant as cal
-    >>> from calibrant.simulate import biases, power_world
-    >>> rows = biases(["ece", "sweep"], power_world(0.05), [100, 400], replications=20)
+    >>> from calibrant.simulate import bias, power_world
+    >>> rows = bias(["ece", "sweep"], power_world(0.05), [100, 400], replications=20)
     >>> len(cal.plot.bias_curves(rows).lines) > 1
     True
     """

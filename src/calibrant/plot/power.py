@@ -70,8 +70,8 @@ def miss_rates(rows: Sequence[Detection], *, over: Literal["n", "true_error", "t
     --------
     >>> from calibrant.plot.power import miss_rates
     >>> from calibrant.simulate import power_world
-    >>> from calibrant.simulate.power import detections
-    >>> rows = detections(["ece", "sweep"], power_world(0.1), [50, 200], replications=100)
+    >>> from calibrant.simulate.power import detection
+    >>> rows = detection(["ece", "sweep"], power_world(0.1), [50, 200], replications=100)
     >>> len(miss_rates(rows).containers)
     2
     """

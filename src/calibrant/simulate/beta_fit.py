@@ -1,6 +1,8 @@
-"""Beta distribution by maximum likelihood, where scores stored as exactly 0 or 1 are known only to be that close.
+"""Beta distribution by maximum likelihood, where scores stored as exactly 0 or 1 are
+censored.
 
-Only five sums matter: the weight, Σ ln p and Σ ln q of the rows that are seen, and the weights at either end.
+Five sums suffice: the weight, Σ ln p and Σ ln q of the rows that are not censored, and
+the weights at either end.
 """
 
 from __future__ import annotations
@@ -8,12 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 LARGEST = 1e7
-"""Where α and β stop: scores closer together than this are as good as equal."""
+"""Largest α and β: scores closer together than this makes them are practically equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,9 @@ class BetaFit:
 
 
 def fit_beta(p: Floats, q: Floats, weight: Floats, limits: tuple[float, float]) -> BetaFit:
-    """Maximise Σ w·ln f(p) + w₀·ln P(p < limits[0]) + w₁·ln P(q < limits[1]) over α and β; some row must be seen."""
+    """Maximise Σ w·ln f(p) + w₀·ln P(p < limits[0]) + w₁·ln P(q < limits[1]) over α and
+    β; some row must be uncensored.
+    """
     from scipy.optimize import minimize
 
     at_zero, at_one = p < limits[0], q < limits[1]

@@ -18,7 +18,7 @@ from calibrant.simulate.world import EventWorld
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class WorldCheck(Record):
-    """An estimate on real data beside the same estimate on data of the world, of the same size."""
+    """An estimate on real data beside the same estimate on data sets of the world, of the same size."""
 
     real: float
     simulated: float
@@ -27,9 +27,9 @@ class WorldCheck(Record):
     """their standard deviation"""
     low: float
     high: float
-    """95 % of the replications lie between the two"""
+    """95 % of the replications lie between these two"""
     p_value: float
-    """share of replications as far out as the real data, on both sides together"""
+    """two-sided: share of replications as extreme as the real data"""
     replications: int
 
     @property
@@ -54,7 +54,22 @@ def check_world(
     view: Any = "auto",
     rng: Any = 0,
 ) -> WorldCheck:
-    """Does an estimator see the same on these data as on data of the world of the same size?
+    """Does an estimator give the same on these data as on data sets of the world?
+
+    Parameters
+    ----------
+    world
+        The world to check.
+    predictions
+        The real data.
+    estimator
+        A function of a `Predictions` that returns a number.
+    replications
+        Number of simulated data sets.
+    view
+        The yes/no question of the predictions that the world describes.
+    rng
+        A seed or a NumPy generator.
 
     Examples
     --------
@@ -71,6 +86,5 @@ def check_world(
     low, high = np.quantile(found, [0.025, 0.975])
     outer = min(np.sum(found <= real), np.sum(found >= real))
     p_value = min(1.0, 2 * (outer + 1) / (count + 1))
-    return WorldCheck(
-        real, float(found.mean()), float(found.std(ddof=1)), float(low), float(high), float(p_value), count
-    )
+    spread = float(found.std(ddof=1))
+    return WorldCheck(real, float(found.mean()), spread, float(low), float(high), float(p_value), count)

@@ -1,4 +1,4 @@
-"""The true calibration curve of a world: how often the event happens when p is said."""
+"""The true calibration curve of a world: the rate of the event where p is predicted."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_positive
 from calibrant.kernels.logits import sigmoid
 from calibrant.maps.calibration_map import CalibrationMap
 from calibrant.problems import InputError
 from calibrant.results import Record, kind, number
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 LINKS = ("logit", "log", "logflip")
 
@@ -27,7 +25,13 @@ class TrueCurve(Record, ABC):
 
     @abstractmethod
     def rates(self, p: Floats, q: Floats) -> Floats:
-        """How often the event happens."""
+        """The true rate of the event.
+
+        Parameters
+        ----------
+        p, q
+            Predicted probabilities and their complements.
+        """
 
     @abstractmethod
     def describe(self) -> str:
@@ -40,7 +44,7 @@ class TrueCurve(Record, ABC):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Calibrated(TrueCurve):
-    """What is said is what happens."""
+    """The true rate is the prediction."""
 
     def rates(self, p: Floats, q: Floats) -> Floats:  # noqa: ARG002
         """The score itself."""
@@ -57,9 +61,16 @@ CALIBRATED = Calibrated()
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearCurve(TrueCurve):
-    """g⁻¹(b0 + b1·t(p)): a generalised linear model with link g and transform t, each logit, log or logflip, ln(1 − p).
+    """g⁻¹(b0 + b1·t(p)), clipped to [0, 1], with link g and transform t.
 
-    Scores nearer to 0 or 1 than the two `limits` are read as that far away. Outside [0, 1] the curve is cut off.
+    Parameters
+    ----------
+    link, transform
+        `"logit"`, `"log"` or `"logflip"`, which is ln(1 − p).
+    intercept, slope
+        b0 and b1.
+    limits
+        Scores nearer to 0 and to 1 than these are taken to be that far away.
     """
 
     link: str = "logit"
@@ -94,7 +105,7 @@ class LinearCurve(TrueCurve):
 
 
 def transformed(transform: str, p: Floats, q: Floats, limits: tuple[float, float] = (0.0, 0.0)) -> Floats:
-    """logit p, ln p or ln(1 − p), without cancellation; ±∞ at the ends unless the limits keep away from them."""
+    """logit p, ln p or ln(1 − p), without cancellation; ±∞ at the ends unless the limits exclude them."""
     low, high = limits
     if low or high:
         p, q = np.clip(p, low, 1 - high), np.clip(q, high, 1 - low)
@@ -107,7 +118,7 @@ def transformed(transform: str, p: Floats, q: Floats, limits: tuple[float, float
 
 
 def linked(link: str, eta: Floats) -> Floats:
-    """The inverse of a link, kept within [0, 1]."""
+    """The inverse of a link, clipped to [0, 1]."""
     if link == "logit":
         return sigmoid(eta)
     below = np.minimum(eta, 0.0)
@@ -117,7 +128,7 @@ def linked(link: str, eta: Floats) -> Floats:
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class PowerCurve(TrueCurve):
-    """p^d: over-confident for d above 1, under-confident below (Roelofs et al., appendix C)."""
+    """p^exponent: over-confident above 1, under-confident below (Roelofs et al., appendix C)."""
 
     exponent: float = 1.0
 
@@ -156,7 +167,7 @@ class ScaledCurve(TrueCurve):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class MapCurve(TrueCurve):
-    """Any fitted map of a single event, taken for the truth."""
+    """Any fitted map of a single event, taken as the truth."""
 
     map: CalibrationMap
 
@@ -165,9 +176,8 @@ class MapCurve(TrueCurve):
             raise InputError("map", "must be a fitted map of a single event", f"it is {self.map!r}")
 
     def rates(self, p: Floats, q: Floats) -> Floats:  # noqa: ARG002
-        """What the map makes of the score."""
-        shape = np.shape(p)
-        return np.asarray(self.map.from_probs(np.ravel(p))).reshape(shape)
+        """The recalibrated score."""
+        return np.asarray(self.map.from_probs(np.ravel(p))).reshape(np.shape(p))
 
     def describe(self) -> str:
         """The map's method."""

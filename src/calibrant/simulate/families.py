@@ -1,4 +1,4 @@
-"""Worlds with a chosen true error: the same scores, and a curve bent until the error is as wanted."""
+"""Worlds with a chosen true error: given scores, and the curve of a family that has this error."""
 
 from __future__ import annotations
 
@@ -19,13 +19,20 @@ FAMILIES: dict[str, Callable[[float], TrueCurve]] = {
     "scaled": lambda t: ScaledCurve(1 - t),
     "tempered": lambda t: LinearCurve("logit", "logit", 0.0, 1 - t),
 }
-"""Curves by how far they are bent: 0 is calibrated, 1 is the end of the family."""
+"""Curves by a parameter: 0 is calibrated, 1 is the end of the family."""
 
-FURTHEST = 1 - 1e-9
+END = 1 - 1e-9
+"""Parameter of the largest error that is searched; 1 itself can be singular."""
 
 
 def calibrated_world(scores: Any) -> ScoreWorld:
-    """A perfectly calibrated world. `scores`: observed scores, a pair (α, β) of a Beta distribution, or a world whose scores to take.
+    """A perfectly calibrated world.
+
+    Parameters
+    ----------
+    scores
+        Observed scores, a pair (α, β) of a Beta distribution, or a world whose scores
+        to take.
 
     Examples
     --------
@@ -37,7 +44,16 @@ def calibrated_world(scores: Any) -> ScoreWorld:
 
 
 def power_world(error: float, scores: Any = (1.0, 1.0), *, norm: Norm = 1) -> ScoreWorld:
-    """The over-confident world in which p^d happens when p is said, with d such that the true error is `error`.
+    """The over-confident world of this error, with true rate p^d where p is predicted.
+
+    Parameters
+    ----------
+    error
+        The true error.
+    scores
+        As in `calibrated_world`; uniform by default.
+    norm
+        Of the error.
 
     Examples
     --------
@@ -52,8 +68,17 @@ def power_world(error: float, scores: Any = (1.0, 1.0), *, norm: Norm = 1) -> Sc
 def bent_world(error: float, scores: Any = (1.0, 1.0), *, family: Family = "power", norm: Norm = 1) -> ScoreWorld:
     """A world with the true error `error`, from a family of over-confident curves.
 
-    `power` is p^d with d above 1, `scaled` is k·p, `tempered` is a temperature above 1 in the log-odds: both ends move
-    towards ½. `scores` as in `calibrated_world`.
+    Parameters
+    ----------
+    error
+        The true error.
+    scores
+        As in `calibrated_world`; uniform by default.
+    family
+        `"power"` is p^d with d above 1, `"scaled"` is k·p, `"tempered"` is a
+        temperature above 1 in the log-odds: both ends move towards ½.
+    norm
+        Of the error.
 
     Examples
     --------
@@ -67,14 +92,14 @@ def bent_world(error: float, scores: Any = (1.0, 1.0), *, family: Family = "powe
     def at(t: float) -> ScoreWorld:
         return base.with_curve(FAMILIES[family](t))
 
-    most = at(FURTHEST).true_error(norm)
+    most = at(END).true_error(norm)
     if isinstance(error, bool) or not isinstance(error, float | int | np.number) or not 0 <= error < most:
         raise InputError("error", f"must lie in [0, {most:.4g}) for this family and these scores", f"it is {error!r}")
     if error == 0:
         return base
     from scipy.optimize import brentq
 
-    return at(brentq(lambda t: at(t).true_error(norm) - error, 0.0, FURTHEST, xtol=1e-15, rtol=1e-14))
+    return at(brentq(lambda t: at(t).true_error(norm) - error, 0.0, END, xtol=1e-15, rtol=1e-14))
 
 
 def with_curve(scores: Any, calibration: TrueCurve) -> ScoreWorld:

@@ -1,4 +1,4 @@
-"""A world fitted to data: scores like these, a curve like theirs, and a true error that is known."""
+"""A world fitted to data: similar scores, a similar curve, and a true error that is known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_positive
 from calibrant.kernels.logits import class_log_odds, sigmoid
@@ -18,27 +17,38 @@ from calibrant.simulate.beta_fit import LARGEST, BetaFit, fit_beta
 from calibrant.simulate.curves import LinearCurve, MapCurve, TrueCurve
 from calibrant.simulate.glm import LinearFit, fit_curves
 from calibrant.simulate.world import BetaWorld, EmpiricalWorld, WorldFit
-
-Floats = NDArray[np.float64]
+from calibrant.types import Array, Bools, Floats
 
 MANY_CENSORED = 0.25
-"""Share of saturated scores from which a fitted Beta distribution rests on its form more than on what was seen."""
+"""Share of saturated scores from which on a fitted Beta distribution rests on its form more than on the data."""
 
 FAR = 0.05
-"""Distance between the distribution functions of the data and of the Beta distribution that is worth a word."""
+"""Distance between the distribution functions of the data and of the Beta distribution that deserves a warning."""
 
 SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The scores of one event with their complements, what happened, weights, and how near to 0 and 1 a score could be seen."""
+    """Scores of one event with their complements, outcomes and weights; `limits`: how
+    near to 0 and 1 a score can be stored.
+    """
 
     p: Floats
     q: Floats
     outcomes: Floats
     weight: Floats
     limits: tuple[float, float]
+
+    @property
+    def uncensored(self) -> Bools:
+        """Which scores are not saturated?"""
+        return (self.p >= self.limits[0]) & (self.q >= self.limits[1])
+
+    @property
+    def constant(self) -> bool:
+        """Are all scores equal?"""
+        return bool((self.p == self.p[0]).all() and (self.q == self.q[0]).all())
 
 
 def fit_world(
@@ -51,21 +61,30 @@ def fit_world(
     resolution: float | None = None,
     weights: Any = None,
 ) -> BetaWorld | EmpiricalWorld:
-    """What would data like these be, if their truth were known? A world with such scores and such a calibration curve.
+    """A world with scores and a calibration curve like those of data.
 
     Parameters
     ----------
+    labels, probs
+        Truth first; or one `Predictions`.
     view
-        The yes/no question to fit: `binary`, `top` or `class k`. The world then speaks of that one event.
+        The yes/no question to fit: `binary`, `top` or `class k`. The world is one of
+        that event.
     scores
-        `"beta"`: a Beta distribution by maximum likelihood. `"empirical"`: these scores, drawn again.
+        `"beta"`: a Beta distribution by maximum likelihood. `"empirical"`: these
+        scores, resampled.
     curve
-        `"glm"`: the best by AIC of generalised linear models. `"isotonic"`, `"piecewise"`, `"spline"`, `"gaussian_process"`, or any
-        name or recipe of a map of a single event: the map fitted to these rows, taken for the truth. A map that follows the noise,
-        as isotonic regression does, makes a world with too large an error.
+        `"glm"`: the best by AIC of generalised linear models. `"isotonic"`,
+        `"piecewise"`, `"spline"`, `"gaussian_process"`, or any name or recipe of a map
+        of a single event: the map fitted to these rows, taken as the truth. A map that
+        follows the noise, as isotonic regression does, makes a world with too large an
+        error.
     resolution
-        The step at which scores were stored. Those stored as exactly 0 or 1 are taken as nearer to it than half a step. By default
-        the precision of the numbers, or their last decimal if they were rounded. With logits nothing is lost.
+        The step at which scores were stored. Those stored as exactly 0 or 1 are taken
+        to be nearer to it than half a step. By default the precision of the numbers, or
+        their last decimal if they were rounded. Logits are exact.
+    weights
+        One number per row.
 
     Examples
     --------
@@ -82,23 +101,14 @@ def fit_world(
     name = predictions.view(view)
     rows = _rows(predictions, name, resolution)
     calibration, table, cautions = _curve(rows, curve)
-    same = bool((rows.p == rows.p[0]).all() and (rows.q == rows.q[0]).all())
-    beta = None if scores == "empirical" or same or not _seen(rows).any() else fit_beta(*_columns(rows))
+    possible = scores == "beta" and not rows.constant and rows.uncensored.any()
+    beta = fit_beta(rows.p, rows.q, rows.weight, rows.limits) if possible else None
     if scores == "beta":
-        cautions += _beta_cautions(rows, beta, same)
+        cautions += _beta_cautions(rows, beta)
     fit = WorldFit(predictions.n, name, rows.limits, table, cautions)
     if beta is None:
         return EmpiricalWorld(rows.p, calibration, rows.weight, "", fit)
     return BetaWorld(beta.alpha, beta.beta, calibration, "", fit)
-
-
-def _columns(rows: Rows) -> tuple[Floats, Floats, Floats, tuple[float, float]]:
-    return rows.p, rows.q, rows.weight, rows.limits
-
-
-def _seen(rows: Rows) -> NDArray[np.bool_]:
-    """Which scores are not saturated?"""
-    return (rows.p >= rows.limits[0]) & (rows.q >= rows.limits[1])
 
 
 def _rows(predictions: Predictions, view: str, resolution: float | None) -> Rows:
@@ -115,7 +125,7 @@ def _rows(predictions: Predictions, view: str, resolution: float | None) -> Rows
 
 
 def _log_odds(predictions: Predictions, view: str) -> Floats:
-    """Log-odds of the event from the logits, where nothing has been rounded to 1."""
+    """Log-odds of the event from the logits, which are not rounded to 1."""
     assert predictions.logits is not None
     logits = predictions.logits.astype(np.float64)
     if predictions.is_binary:
@@ -127,7 +137,7 @@ def _log_odds(predictions: Predictions, view: str) -> Floats:
     return odds[:, 1 if view == "binary" else names.index(view)]
 
 
-def storage_limits(probs: NDArray[Any], resolution: float | None = None) -> tuple[float, float]:
+def storage_limits(probs: Array, resolution: float | None = None) -> tuple[float, float]:
     """How near a score must have been to 0 and to 1 to be stored as such: half a step at either end."""
     if resolution is not None:
         half = check_positive("resolution", resolution) / 2
@@ -143,75 +153,56 @@ def storage_limits(probs: NDArray[Any], resolution: float | None = None) -> tupl
 
 
 def _curve(rows: Rows, curve: Any) -> tuple[TrueCurve, Table | None, tuple[str, ...]]:
-    """The curve, the table of those tried, and what a user should know."""
+    """The curve, the table of those tried, and warnings."""
     hits = rows.weight * rows.outcomes
-    total, happened = float(rows.weight.sum()), float(hits.sum())
-    constant = bool((rows.p == rows.p[0]).all() and (rows.q == rows.q[0]).all())
-    told: list[str] = []
-    if happened in (0.0, total):
-        told.append(
-            f"the event {'always' if happened else 'never'} happened: the true rate is taken as the same everywhere"
-        )
-    elif constant:
-        told.append("all scores are equal: one rate is all that can be learned")
-    if told:
-        rate = (happened + 0.5) / (total + 1)
-        return LinearCurve("logit", "logit", float(np.log(rate) - np.log1p(-rate)), 0.0, rows.limits), None, tuple(told)
+    total, occurred = float(rows.weight.sum()), float(hits.sum())
+    if occurred in (0.0, total) or rows.constant:
+        why = "all scores are equal: one rate is all that can be learned"
+        if occurred in (0.0, total):
+            why = f"the event {'always' if occurred else 'never'} occurred: the true rate is taken to be the same everywhere"
+        rate = (occurred + 0.5) / (total + 1)
+        return LinearCurve("logit", "logit", float(np.log(rate) - np.log1p(-rate)), 0.0, rows.limits), None, (why,)
     if isinstance(curve, str) and curve == "glm":
-        found = fit_curves(rows.p, rows.q, hits, rows.weight, rows.limits)
-        if not found[0].converged:
-            told.append("the fit of the curve did not converge")
-        if _falls(found[0].curve):
-            told.append("the fitted curve falls: higher scores come true less often")
-        return found[0].curve, aic_table(found), tuple(told)
+        best, *others = fit_curves(rows.p, rows.q, hits, rows.weight, rows.limits)
+        low, high = best.curve.rates(np.array([0.25, 0.75]), np.array([0.75, 0.25]))
+        cautions = [] if best.converged else ["the fit of the curve did not converge"]
+        cautions += ["the fitted curve falls: higher scores have lower rates"] if high < low else []
+        return best.curve, aic_table([best, *others]), tuple(cautions)
     recipe = PiecewiseLinear(identity=False) if isinstance(curve, str) and curve == "piecewise" else recipe_of(curve)
     soft = not np.isin(rows.outcomes, (0.0, 1.0)).all()
-    data = Predictions(rows.outcomes, rows.p, weights=rows.weight, soft=soft)
-    fitted = recipe.fit(data)
+    fitted = recipe.fit(Predictions(rows.outcomes, rows.p, weights=rows.weight, soft=soft))
     return MapCurve(fitted), None, tuple(fitted.fit.cautions)
 
 
-def _falls(curve: LinearCurve) -> bool:
-    """Does the rate fall where the score rises?"""
-    low, high = curve.rates(np.array([0.25, 0.75]), np.array([0.75, 0.25]))
-    return bool(high < low)
-
-
-def aic_table(found: list[LinearFit]) -> Table:
+def aic_table(fits: list[LinearFit]) -> Table:
     """The curves tried, best first."""
-    rows = tuple((each.name, each.n_parameters, each.aic, each.curve.intercept, each.curve.slope) for each in found)
+    rows = tuple((each.name, each.n_parameters, each.aic, each.curve.intercept, each.curve.slope) for each in fits)
     return Table("Curves by AIC", ("link, transform", "parameters", "AIC", "b0", "b1"), rows)
 
 
-def _beta_cautions(rows: Rows, beta: BetaFit | None, same: bool) -> tuple[str, ...]:
+def _beta_cautions(rows: Rows, beta: BetaFit | None) -> tuple[str, ...]:
     if beta is None:
-        what = "all scores are equal" if same else "all scores are exactly 0 or 1"
-        return (f"{what}: no Beta distribution can be fitted, so the scores are drawn as they are",)
-    told = []
-    share = sum(beta.censored) / float(rows.weight.sum())
-    if share > MANY_CENSORED:
-        told.append(
-            f"{share:.0%} of the scores are stored as exactly 0 or 1: the Beta distribution there rests on its form"
-        )
-    if max(beta.alpha, beta.beta) > LARGEST / 2:
-        told.append("the scores are so close together that the Beta distribution is at the end of its range")
-    off = beta_distance(rows, beta)
-    if off > FAR:
-        told.append(
-            f"the Beta distribution is off by {off:.0%} of the rows somewhere: scores='empirical' follows the data"
-        )
-    return tuple(told)
+        what = "all scores are equal" if rows.constant else "all scores are exactly 0 or 1"
+        return (f"{what}: no Beta distribution can be fitted, so the scores are resampled",)
+    share, off = sum(beta.censored) / float(rows.weight.sum()), beta_distance(rows, beta)
+    saturated = f"{share:.0%} of the scores are stored as exactly 0 or 1: the Beta distribution there rests on its form"
+    narrow = "the scores are so close together that the Beta distribution is at the end of its range"
+    misfit = f"the Beta distribution is off by {off:.0%} of the rows somewhere: scores='empirical' follows the data"
+    found = (
+        (share > MANY_CENSORED, saturated),
+        (max(beta.alpha, beta.beta) > LARGEST / 2, narrow),
+        (off > FAR, misfit),
+    )
+    return tuple(text for applies, text in found if applies)
 
 
 def beta_distance(rows: Rows, beta: BetaFit) -> float:
-    """The largest distance between the distribution functions, where scores are seen."""
+    """The largest distance between the distribution functions at scores that are not saturated."""
     from scipy.special import betainc
 
     order = np.lexsort((rows.p, -rows.q))
     p, q, weight = rows.p[order], rows.q[order], rows.weight[order]
     below = np.cumsum(weight) / weight.sum()
-    ends = np.append((np.diff(p) > 0) | (np.diff(q) < 0), True)
-    seen = (p >= rows.limits[0]) & (q >= rows.limits[1])
     fitted = np.where(p < 0.5, betainc(beta.alpha, beta.beta, p), 1 - betainc(beta.beta, beta.alpha, q))
-    at = ends & seen
+    at = np.append((np.diff(p) > 0) | (np.diff(q) < 0), True) & rows.uncensored[order]
     return float(np.abs(below[at] - fitted[at]).max())

@@ -1,16 +1,16 @@
-"""Calibration curves as generalised linear models, fitted by Newton's method and compared by AIC (Roelofs et al. 2022, A.2)."""
+"""Calibration curves as generalised linear models, fitted by Newton's method and
+compared by AIC (Roelofs et al. 2022, A.2).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.fit.newton_logistic import fit_logistic
 from calibrant.simulate.curves import LinearCurve, transformed
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 PAIRS = (("logit", "logit"), ("logit", "logflip"), ("logflip", "logflip"), ("log", "log"))
 """Link and transform. The others of the nine give curves that leave [0, 1] or fall."""
@@ -18,14 +18,14 @@ PAIRS = (("logit", "logit"), ("logit", "logflip"), ("logflip", "logflip"), ("log
 MOST_STEPS = 200
 SMALL_STEP = 1e-10
 RIDGE = 1e-12
-"""Share of the curvature added to it, where t is the same in all rows."""
+"""Share of the curvature that is added to it, in case t is the same in all rows."""
 NEAREST = 1e-150
-"""How near to 0 a logarithm of a rate is taken to be: its square must not overflow."""
+"""Smallest distance from 0 of the logarithm of a rate: the inverse of its square must not overflow."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinearFit:
-    """A curve, how many parameters were free, its log-likelihood, and whether the search ended."""
+    """A curve, its number of free parameters, its log-likelihood, and whether the search converged."""
 
     curve: LinearCurve
     n_parameters: int
@@ -46,7 +46,7 @@ class LinearFit:
 
 
 def fit_curves(p: Floats, q: Floats, hits: Floats, weight: Floats, limits: tuple[float, float]) -> list[LinearFit]:
-    """Every member of the family, best AIC first. The event must have happened and not happened."""
+    """Every member of the family, best AIC first. Both outcomes must occur."""
     rate = float(hits.sum() / weight.sum())
     constant = LinearCurve("logit", "logit", float(np.log(rate) - np.log1p(-rate)), 0.0, limits)
     found = [LinearFit(constant, 1, _likelihood(constant, p, q, hits, weight), True)]
@@ -92,28 +92,26 @@ def log_complement(eta: Floats) -> Floats:
 
 
 def fit_log_linear(t: Floats, hits: Floats, weight: Floats, free_intercept: bool) -> tuple[float, float, bool]:
-    """ln c = b0 + b1·t for t ≤ 0, with b0 ≤ 0 ≤ b1, so that c is a probability everywhere: the pair and whether it settled.
+    """ln c = b0 + b1·t for t ≤ 0, with b0 ≤ 0 ≤ b1, so that c is a probability
+    everywhere: b0, b1 and whether it converged.
 
-    The likelihood is concave. Newton's steps are cut where they would leave the allowed corner; if the top lies on its edge
-    b0 = 0 or b1 = 0, the fit along that edge is the better one and is taken.
+    The likelihood is concave. Newton's steps are shortened where they would leave the
+    allowed quadrant; if the maximum lies on its edge b0 = 0 or b1 = 0, the fit along
+    that edge is at least as good and is taken.
     """
-    slope, settled = _newton(np.array([1.0]), t[:, None], hits, weight)
-    best = (0.0, float(slope[0]), settled)
+    slope, converged = _newton(np.array([1.0]), t[:, None], hits, weight)
+    edge = (0.0, float(slope[0]), converged)
     if not free_intercept:
-        return best
-    rate = float(hits.sum() / weight.sum())
+        return edge
+    flat = (float(np.log(hits.sum() / weight.sum())), 0.0, True)
     features = np.column_stack([np.ones(len(t)), t])
-    pair, settled = _newton(np.array([np.log(rate), 1e-3]), features, hits, weight)
-    inner = _log_linear_loss(pair, features, hits, weight)
-    edge = _log_linear_loss(np.array([0.0, best[1]]), features, hits, weight)
-    flat = _log_linear_loss(np.array([np.log(rate), 0.0]), features, hits, weight)
-    if inner < min(edge, flat):
-        return float(pair[0]), float(pair[1]), settled
-    return best if edge <= flat else (float(np.log(rate)), 0.0, True)
+    (b0, b1), converged = _newton(np.array([flat[0], 1e-3]), features, hits, weight)
+    inner = (float(b0), float(b1), converged)
+    return min((edge, flat, inner), key=lambda fit: _log_linear_loss(np.array(fit[:2]), features, hits, weight))
 
 
 SIGNS = {1: np.array([1.0]), 2: np.array([-1.0, 1.0])}
-"""On which side of 0 each parameter lies."""
+"""The sign of each parameter."""
 
 
 def _newton(beta: Floats, features: Floats, hits: Floats, weight: Floats) -> tuple[Floats, bool]:
@@ -132,7 +130,7 @@ def _newton(beta: Floats, features: Floats, hits: Floats, weight: Floats) -> tup
             size /= 2
             trial = _log_linear_loss(beta + size * step, features, hits, weight)
         if size <= 1e-12:
-            return beta, False  # at an edge
+            return beta, False  # on the edge
         beta, loss = beta + size * step, trial
         if np.abs(size * step).max() < SMALL_STEP * (1 + np.abs(beta).max()):
             return beta, True
@@ -141,5 +139,4 @@ def _newton(beta: Floats, features: Floats, hits: Floats, weight: Floats) -> tup
 
 def _log_linear_loss(beta: Floats, features: Floats, hits: Floats, weight: Floats) -> float:
     eta, misses = features @ beta, weight - hits
-    never = log_complement(eta)
-    return float(-(hits @ np.minimum(eta, 0.0)) - misses[misses > 0] @ never[misses > 0])
+    return float(-(hits @ np.minimum(eta, 0.0)) - misses[misses > 0] @ log_complement(eta)[misses > 0])

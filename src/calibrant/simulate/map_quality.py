@@ -1,4 +1,6 @@
-"""How close do maps come to the true curve, and do estimators rank models as the truth does? (Kängsepp et al. 2023, Tables 1 to 3)"""
+"""How close do maps come to the true curve, and do estimators rank models as the truth
+does? (Kängsepp et al. 2023, Tables 1 to 3)
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_count
 from calibrant.kernels.compiled import many_calls
@@ -16,19 +17,19 @@ from calibrant.maps import recipe_of
 from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
 from calibrant.simulate.measuring import measured
-from calibrant.simulate.recipes import named
+from calibrant.simulate.recipes import named_all
 from calibrant.simulate.world import EventWorld, Norm
 
-Floats = NDArray[np.float64]
-
 FRESH = 10_000
-"""Rows on which a map is compared with the truth, not those it was fitted on."""
+"""Rows on which a map is compared with the truth: not those it was fitted on."""
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class MapQuality(Record):
-    """How far a fitted map is from the true curve, and the error it measures from the true one; means with Monte-Carlo errors."""
+    """Distance of a fitted map from the true curve, and of its estimated error from the
+    true one; means with Monte-Carlo errors.
+    """
 
     map: str
     world: str
@@ -38,7 +39,7 @@ class MapQuality(Record):
     """mean of |ĉ(p) − c(p)| over fresh predictions"""
     map_error_error: float
     error_off: float
-    """mean of |ECE − CE|: what it measures on its own rows, against the error of those rows"""
+    """mean of |ECE − CE|: the error estimated on its own rows, against the true error of those rows"""
     error_off_error: float
     squared_error: float
     """mean of |ĉ(p) − c(p)|² over fresh predictions"""
@@ -52,7 +53,20 @@ class MapQuality(Record):
 
 
 def map_quality(maps: Any, world: EventWorld, n: int, replications: int = 100, rng: int = 0) -> tuple[MapQuality, ...]:
-    """How close do maps, fitted on `n` rows, come to the truth? `maps` is a list of recipes or names, or a mapping of names to them.
+    """How close do fitted maps come to the true curve?
+
+    Parameters
+    ----------
+    maps
+        A list of recipes or of their names, or a mapping of names to them.
+    world
+        A world of one event.
+    n
+        Rows that each map is fitted on.
+    replications
+        Number of data sets.
+    rng
+        Seed.
 
     Examples
     --------
@@ -75,25 +89,28 @@ def map_quality(maps: Any, world: EventWorld, n: int, replications: int = 100, r
             true = np.abs(p - c).mean()
             for k, recipe in enumerate(chosen.values()):
                 fitted = recipe.fit(y, p)
-                away = fitted.apply(fresh) - truth
-                found[k, :, r] = np.abs(away).mean(), abs(np.abs(fitted.moves(p)).mean() - true), (away**2).mean()
-    means, errors = found.mean(axis=2), found.std(axis=2, ddof=1) / math.sqrt(replications)
-    pairs = np.stack([means, errors], axis=2).reshape(len(chosen), 6)
-    rows = zip(chosen, pairs.tolist(), strict=True)
-    return tuple(MapQuality(name, world.describe(), n, replications, *figures) for name, figures in rows)
+                off = fitted.apply(fresh) - truth
+                found[k, :, r] = np.abs(off).mean(), abs(np.abs(fitted.moves(p)).mean() - true), (off**2).mean()
+    figures = np.stack([found.mean(axis=2), found.std(axis=2, ddof=1) / math.sqrt(replications)], axis=2)
+    rows = zip(chosen, figures.reshape(len(chosen), 6).tolist(), strict=True)
+    return tuple(MapQuality(name, world.describe(), n, replications, *each) for name, each in rows)
 
 
 def map_quality_table(rows: Sequence[MapQuality]) -> Table:
-    """Figures × 10³ side by side, closest first."""
-    ordered = sorted(rows, key=lambda row: (row.world, row.n, row.map_error))
+    """Figures × 10³ side by side, closest first.
+
+    Parameters
+    ----------
+    rows
+        What `map_quality` returned.
+    """
+
+    def cell(mean: float, error: float) -> str:
+        return f"{1e3 * mean:.2f} ± {1e3 * error:.2f}"
+
     body = tuple(
-        (
-            r.map,
-            r.n,
-            f"{1e3 * r.map_error:.2f} ± {1e3 * r.map_error_error:.2f}",
-            f"{1e3 * r.error_off:.2f} ± {1e3 * r.error_off_error:.2f}",
-        )
-        for r in ordered
+        (r.map, r.n, cell(r.map_error, r.map_error_error), cell(r.error_off, r.error_off_error))
+        for r in sorted(rows, key=lambda row: (row.world, row.n, row.map_error))
     )
     return Table("Maps against the true curve, × 10³", ("map", "n", "|ĉ − c|", "|ECE − CE|"), body)
 
@@ -101,9 +118,25 @@ def map_quality_table(rows: Sequence[MapQuality]) -> Table:
 def rank_correlation(
     estimators: Any, worlds: Sequence[EventWorld], n: int, replications: int = 20, rng: int = 0, norm: Norm = 1
 ) -> dict[str, tuple[float, float]]:
-    """Do estimators rank models as the truth does? Spearman's correlation over `worlds`, its mean and Monte-Carlo error.
+    """Do estimators rank models as the truth does?
 
-    The worlds are models of one data set where they share their labels, as the levels of a `ShapeWorld` do.
+    Mean and Monte-Carlo error of Spearman's correlation over worlds, per estimator.
+
+    Parameters
+    ----------
+    estimators
+        A list of estimators or of their names, or a mapping of names to them.
+    worlds
+        The models to rank, at least three. They are models of one data set where they
+        share their labels, as the levels of a `ShapeWorld` do.
+    n
+        Rows per data set.
+    replications
+        Number of data sets per world.
+    rng
+        Seed.
+    norm
+        Of the true error.
 
     Examples
     --------
@@ -118,8 +151,7 @@ def rank_correlation(
 
     if len(worlds) < 3:
         raise InputError("worlds", "must be at least three to be ranked", f"there are {len(worlds)}")
-    pairs = estimators.items() if isinstance(estimators, Mapping) else ((None, e) for e in estimators)
-    several = [named(e, name) for name, e in pairs]
+    several, _ = named_all(estimators)
     truths = [world.true_error(norm) for world in worlds]
     values = np.stack([measured(several, world, n, replications, rng).values for world in worlds])
     found = {}

@@ -1,4 +1,6 @@
-"""Ten worlds fitted to real networks (Roelofs et al. 2022, Tables 2 and 3): Beta top-label scores and the best curve by AIC."""
+"""Ten worlds fitted to real networks (Roelofs et al. 2022, Tables 2 and 3): Beta
+top-label scores and the best curve by AIC.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,14 @@ REAL_SIZES: dict[str, int] = {name: 25_000 if name.endswith("imgnet") else 10_00
 
 
 def named_world(name: str, *, calibrated: bool = False) -> BetaWorld:
-    """One of the ten worlds fitted to real networks; `calibrated=True` keeps its scores and makes the curve perfect.
+    """One of the ten worlds fitted to real networks.
+
+    Parameters
+    ----------
+    name
+        Of the world, a key of `NAMED_WORLDS`.
+    calibrated
+        Keep the scores and replace the curve by a perfectly calibrated one.
 
     Examples
     --------

@@ -7,33 +7,33 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count, check_positive
 from calibrant.problems import InputError
 from calibrant.results import Estimate, kind, number
 from calibrant.simulate.quadrature import Function, integral, panel_nodes, supremum
 from calibrant.simulate.world import NORMS, Norm, World, true_estimate
+from calibrant.types import Floats
 
 if TYPE_CHECKING:
     from calibrant.forecasts import GaussianForecasts
 
-Floats = NDArray[np.float64]
 
 NORMAL = np.linspace(-9.0, 9.0, 37)
-"""Points that cut the range of a normal variable; less than 1e-18 is left outside."""
+"""Points that divide the range of a normal variable into panels; less than 1e-18 of the mass lies outside."""
 
 
 def _normal_density(x: Floats) -> Floats:
-    result: Floats = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
-    return result
+    return np.asarray(np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi))
 
 
 class NumberWorld(World, ABC):
-    """A real number with a known mean and variance for each row; said are that mean and `factor` · variance^`exponent`.
+    """A real number with a known mean and variance for each row; predicted are that
+    mean and `factor` · variance^`exponent`.
 
-    Views: `quantile`, how far the share of labels below a said quantile is from its level, over all levels; `variance`, how far
-    the said variance is from the mean squared residual where it is said. `auto` is `quantile`.
+    Views: `quantile`, how far the share of labels below a predicted quantile is from
+    its level, over all levels; `variance`, how far the predicted variance is from the
+    mean squared residual where it is predicted. `auto` is `quantile`.
     """
 
     factor: float
@@ -41,21 +41,36 @@ class NumberWorld(World, ABC):
 
     @abstractmethod
     def data(self, n: int, rng: Any) -> tuple[Floats, Floats, Floats]:
-        """Features `(n, d)`, true means and true variances."""
+        """Features `(n, d)`, true means and true variances.
+
+        Parameters
+        ----------
+        n
+            Number of rows.
+        rng
+            A seed or a NumPy generator.
+        """
 
     @abstractmethod
     def _cause(self) -> tuple[Floats, Function, Function]:
-        """What decides the variance: points that cut its range, its density, and the variance as a function of it."""
+        """The variable that determines the variance: panel points, its density, and the
+        variance as a function of it.
+        """
 
     def _check_distortion(self) -> None:
         check_positive("factor", self.factor)
         if isinstance(self.exponent, bool) or not 0 <= self.exponent < np.inf:
             raise InputError("exponent", "must be 0 or positive, and finite", f"it is {self.exponent!r}")
 
-    def said(self, variance: Floats) -> Floats:
-        """The variance that is said where this one is true."""
-        result: Floats = self.factor * variance**self.exponent
-        return result
+    def predicted(self, variance: Floats) -> Floats:
+        """The predicted variance where this one is true.
+
+        Parameters
+        ----------
+        variance
+            True variances.
+        """
+        return np.asarray(self.factor * variance**self.exponent)
 
     def sample(self, n: int, rng: Any) -> GaussianForecasts:
         """Labels drawn from the true distributions, with the forecasts."""
@@ -64,7 +79,7 @@ class NumberWorld(World, ABC):
         generator = np.random.default_rng(rng)
         _, mean, variance = self.data(check_count(n, "n"), generator)
         labels = generator.normal(mean, np.sqrt(variance))
-        return GaussianForecasts(labels, mean, self.said(variance))
+        return GaussianForecasts(labels, mean, self.predicted(variance))
 
     def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
         """By quadrature to 1e-10."""
@@ -78,30 +93,37 @@ class NumberWorld(World, ABC):
         return true_estimate(power if norm == 1 else float(np.sqrt(power)), norm, name)
 
     def _distance(self, view: str) -> tuple[Floats, Function, Function]:
-        """What to integrate over: points, density and the distance from calibration."""
+        """The integral of an error: panel points, density and the distance from calibration."""
         from scipy.special import ndtr
 
         points, density, variance = self._cause()
         if view == "quantile":
             x, weights = panel_nodes(points)
-            ratio, share = np.sqrt(self.said(variance(x)) / variance(x)), weights * density(x)
+            ratio, share = np.sqrt(self.predicted(variance(x)) / variance(x)), weights * density(x)
             return NORMAL, _normal_density, lambda z: np.abs(ndtr(np.outer(z, ratio)) @ share - ndtr(z))
         if self.exponent > 0:
-            return points, density, lambda x: np.abs(self.said(variance(x)) - variance(x))
-        mean = integral(lambda x: variance(x) * density(x), points)  # all rows say the same
+            return points, density, lambda x: np.abs(self.predicted(variance(x)) - variance(x))
+        mean = integral(lambda x: variance(x) * density(x), points)  # all predictions are equal
         return points, density, lambda x: np.full(len(x), abs(self.factor - mean))
 
     def _distortion(self) -> str:
         if self.factor == self.exponent == 1:
             return "perfectly calibrated"
         raised = "" if self.exponent == 1 else f"^{number(self.exponent)}"
-        return f"said variance {number(self.factor)}·variance{raised}"
+        return f"predicted variance {number(self.factor)}·variance{raised}"
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class GaussianWorld(NumberWorld):
-    """Means from a standard normal distribution and log-normal variances around 1, `spread` their standard deviation in ln.
+    """Means from a standard normal distribution and log-normal variances around 1.
+
+    Parameters
+    ----------
+    factor, exponent
+        The predicted variance is `factor` · variance^`exponent`.
+    spread
+        Standard deviation of the logarithm of the variance.
 
     Examples
     --------
@@ -126,10 +148,9 @@ class GaussianWorld(NumberWorld):
         return features, features[:, 0].copy(), np.exp(self.spread * features[:, 1])
 
     def _cause(self) -> tuple[Floats, Function, Function]:
-        reach = NORMAL[-1] + 2 * self.spread * max(
-            1.0, self.exponent
-        )  # squares of variances have their mass further out
-        points = np.linspace(-reach, reach, int(4 * reach) + 1)
+        # Squares of variances have their mass further out than the variances.
+        end = NORMAL[-1] + 2 * self.spread * max(1.0, self.exponent)
+        points = np.linspace(-end, end, int(4 * end) + 1)
         return points, _normal_density, lambda x: np.exp(self.spread * x)
 
     def describe(self) -> str:
@@ -140,9 +161,15 @@ class GaussianWorld(NumberWorld):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class FriedmanWorld(NumberWorld):
-    """Friedman's first problem: ten uniform features, five in the mean, and noise of variance 0.5 + x₆ (Gruber & Buettner, G.5).
+    """Friedman's first problem: ten uniform features, five in the mean, and noise of
+    variance 0.5 + x₆ (Gruber & Buettner, G.5).
 
     `data` gives the features, for fitting a model of one's own.
+
+    Parameters
+    ----------
+    factor, exponent
+        The predicted variance is `factor` · variance^`exponent`.
 
     Examples
     --------

@@ -1,37 +1,35 @@
-"""How often does an estimator, taken as a test, miss a world that is not calibrated? (Roelofs et al. 2022, Figure 5.)"""
+"""How often does an estimator, used as a test, miss a world that is not calibrated? (Roelofs et al. 2022, Figure 5.)"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_count, check_level
 from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
 from calibrant.simulate.families import calibrated_world
 from calibrant.simulate.measuring import measured
-from calibrant.simulate.recipes import Named, named
+from calibrant.simulate.recipes import named_all
 from calibrant.simulate.world import ScoreWorld, World
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Detection(Record):
-    """How often an estimator misses a world that is not calibrated, when it may be wrong about a calibrated one so often."""
+    """How often an estimator misses a world that is not calibrated, at a given rate of false alarms."""
 
     estimator: str
     world: str
     n: int
     replications: int
     alarms: float
-    """false alarms allowed"""
+    """rate of false alarms allowed"""
     true_error: float
     """the world's expected absolute error"""
     true_rms: float
@@ -42,22 +40,38 @@ class Detection(Record):
     miss_error: float
     """its Monte-Carlo standard error: of the misses counted, and of the threshold"""
 
+    question: ClassVar[str] = "How often is the miscalibration missed?"
+
     @property
     def power(self) -> float:
-        """How often the world is found out."""
+        """How often the world is detected."""
         return 1 - self.miss_rate
 
-    def __repr__(self) -> str:
+    def sentence(self) -> str:
+        """The answer in words."""
         return (
             f"{self.estimator} on {self.n:,} rows of {self.world}: misses {self.miss_rate:.1%} ± {self.miss_error:.1%} "
             f"with {self.alarms:.0%} false alarms (true error {number(self.true_error)}, alarm above {number(self.threshold)})"
         )
 
+    def tables(self) -> tuple[Table, ...]:
+        """The miss rate."""
+        return (detection_table([self]),)
 
+    def __repr__(self) -> str:
+        return self.sentence()
+
+
+@overload
+def detection(estimator: str | Callable[..., Any], world: World, n: int, *args: Any, **options: Any) -> Detection: ...
+@overload
+def detection(
+    estimator: Any, world: World | Sequence[World], n: int | Sequence[int], *args: Any, **options: Any
+) -> tuple[Detection, ...]: ...
 def detection(
     estimator: Any,
-    world: World,
-    n: int,
+    world: World | Sequence[World],
+    n: int | Sequence[int],
     alarms: float = 0.05,
     replications: int = 1000,
     rng: int = 0,
@@ -65,77 +79,72 @@ def detection(
     workers: int | None = None,
     progress: bool = False,
     checkpoint: Any = None,
-) -> Detection:
-    """How often does an estimator fail to see that a world is not calibrated, on `n` rows with so many false alarms?
+) -> Detection | tuple[Detection, ...]:
+    """How often does an estimator fail to detect that a world is not calibrated?
 
-    The threshold comes from the world's calibrated twin, which says the same and is right: an alarm is an estimate that would
-    have a Monte-Carlo p-value of at most `alarms` among `replications` data sets of the twin. Estimators are as in `bias`; large
-    values are alarms.
+    The threshold comes from the world's calibrated twin, which makes the same
+    predictions and is right: an alarm is an estimate that would have a Monte-Carlo
+    p-value of at most `alarms` among `replications` data sets of the twin. Large values
+    are alarms. One estimator, world and size give one `Detection`; several of any give
+    a tuple, world by world and size by size. All estimators see the same data sets, and
+    worlds with the same scores share their twin.
+
+    Parameters
+    ----------
+    estimator
+        As in `bias`: a function, a partial or a name; or a list or mapping of these.
+    world
+        A world of scores and a curve, or a list of them.
+    n
+        Rows per data set; several sizes as a list.
+    alarms
+        Rate of false alarms allowed on the calibrated twin.
+    replications
+        Number of data sets of each world and of each twin.
+    rng
+        Seed. The same seed gives the same answer whatever the number of workers.
+    workers
+        Processes; by default one per core where there is much to compute.
+    progress
+        Show a progress bar on the terminal.
+    checkpoint
+        File that keeps finished parts: run the same call again to resume it.
 
     Examples
     --------
     >>> import calibrant as cal
-    >>> from calibrant.simulate import power_world
-    >>> from calibrant.simulate.power import detection
+    >>> from calibrant.simulate import detection, power_world
     >>> found = detection(cal.sweep_error, power_world(0.1), n=500, replications=200)
     >>> found.miss_rate < 0.05
     True
-    """
-    options = {"workers": workers, "progress": progress, "checkpoint": checkpoint}
-    return detections([estimator], [world], n, alarms, replications, rng, **options)[0]
-
-
-def detections(
-    estimators: Sequence[Any] | Mapping[str, Any],
-    worlds: World | Sequence[World],
-    sizes: int | Sequence[int],
-    alarms: float = 0.05,
-    replications: int = 1000,
-    rng: int = 0,
-    *,
-    workers: int | None = None,
-    progress: bool = False,
-    checkpoint: Any = None,
-) -> tuple[Detection, ...]:
-    """`detection` of several estimators in several worlds at several sizes; a mapping gives the estimators names.
-
-    All estimators see the same data sets, and worlds with the same scores share their calibrated twin.
-
-    Examples
-    --------
-    >>> from calibrant.simulate import power_world
-    >>> from calibrant.simulate.power import detections
-    >>> found = detections(["ece", "sweep"], [power_world(0.05), power_world(0.1)], [100, 400], replications=100)
-    >>> [(each.estimator, each.n) for each in found[:4]]
+    >>> rows = detection(["ece", "sweep"], power_world(0.1), n=[100, 400], replications=100)
+    >>> [(each.estimator, each.n) for each in rows]
     [('ece', 100), ('sweep', 100), ('ece', 400), ('sweep', 400)]
     """
-    several = (
-        [named(e, k) for k, e in estimators.items()] if isinstance(estimators, Mapping) else [*map(named, estimators)]
-    )
-    if not several:
-        raise InputError("estimators", "must name at least one estimator", "it is empty")
+    several, alone = named_all(estimator)
     count, rank = alarm_rank(alarms, replications)
     check_count(rng, "rng", 0)
     options: dict[str, Any] = {"workers": workers, "progress": progress, "checkpoint": checkpoint}
     nulls: dict[tuple[str, int], Floats] = {}
     rows = []
-    for world in [worlds] if isinstance(worlds, World) else worlds:
-        twin = twin_of(world)
-        errors = world.true_error(1), world.true_error(2)
-        for n in [sizes] if isinstance(sizes, int) else sizes:
-            key = twin.to_json(), check_count(n, "sizes")
+    for each in [world] if isinstance(world, World) else world:
+        twin = _calibrated_twin(each)
+        errors = each.true_error(1), each.true_error(2)
+        for size in np.atleast_1d(np.asarray(n, dtype=object)):
+            key = twin.to_json(), check_count(size, "n")
             if key not in nulls:
-                nulls[key] = measured(several, twin, n, count, 2 * rng, **options).values
-            values = measured(several, world, n, count, 2 * rng + 1, **options).values
-            rows += [
-                _detection(one, world, n, alarms, errors, nulls[key][k], values[k], rank)
-                for k, one in enumerate(several)
-            ]
-    return tuple(rows)
+                nulls[key] = measured(several, twin, key[1], count, 2 * rng, **options).values
+            values = measured(several, each, key[1], count, 2 * rng + 1, **options).values
+            for one, null, found in zip(several, nulls[key], values, strict=True):
+                if not (np.isfinite(null).all() and np.isfinite(found).all()):
+                    raise InputError("estimator", "must give a finite number on every data set", f"{one.name} does not")
+                described = (one.name, each.describe(), key[1], count, alarms, *errors)
+                rows.append(Detection(*described, *missed(null, found, rank)))
+    return rows[0] if alone and isinstance(world, World) and np.ndim(n) == 0 else tuple(rows)
 
 
 def alarm_rank(alarms: float, replications: int) -> tuple[int, int]:
-    """How many data sets, and the how-many-th largest of the calibrated ones is the threshold."""
+    """The number of data sets, and the rank among the calibrated ones, from the largest, that is the threshold."""
     count = check_count(replications, "replications", 2)
     rank = math.floor(check_level(alarms) * (count + 1) + 1e-9)
     if rank < 1:
@@ -144,8 +153,7 @@ def alarm_rank(alarms: float, replications: int) -> tuple[int, int]:
     return count, rank
 
 
-def twin_of(world: World) -> World:
-    """The world that says the same and is right."""
+def _calibrated_twin(world: World) -> World:
     if not isinstance(world, ScoreWorld):
         raise InputError(
             "world", "must be a world of scores and a curve, so that it has a calibrated twin", f"it is {world!r}"
@@ -153,50 +161,40 @@ def twin_of(world: World) -> World:
     return calibrated_world(world)
 
 
-def _detection(
-    one: Named,
-    world: World,
-    n: int,
-    alarms: float,
-    errors: tuple[float, float],
-    null: Floats,
-    values: Floats,
-    rank: int,
-) -> Detection:
-    if not (np.isfinite(null).all() and np.isfinite(values).all()):
-        raise InputError("estimator", "must give a finite number on every data set", f"{one.name} does not")
-    threshold, miss_rate, error = missed(null, values, rank)
-    return Detection(one.name, world.describe(), n, len(values), alarms, *errors, threshold, miss_rate, error)
-
-
 def missed(null: Floats, values: Floats, rank: int) -> tuple[float, float, float]:
-    """Threshold, share of values that do not exceed it, and the standard error of that share.
+    """Threshold, share of values that do not exceed it, and its standard error.
 
-    The number of null values above the true quantile scatters by √(R·α·(1−α)); moved that far up and down, the threshold tells
-    how much of the share is its own.
+    The number of null values above the true quantile has standard deviation
+    √(R·α·(1−α)); the threshold moved that far up and down shows how much it contributes
+    to the error of the share.
     """
     count = len(null)
     ordered = np.sort(null)[::-1]
     step = math.sqrt(rank * (1 - rank / (count + 1)))
     places = np.clip(np.round([rank - 1, rank - 1 - step, rank - 1 + step]), 0, count - 1).astype(int)
-    shares = [float((values <= ordered[place]).mean()) for place in places]
-    counted = max(shares[0] * (1 - shares[0]), 0.25 / len(values)) / len(values)
-    return float(ordered[rank - 1]), shares[0], math.hypot(math.sqrt(counted), (shares[1] - shares[2]) / 2)
+    share, up, down = (float((values <= ordered[place]).mean()) for place in places)
+    counted = max(share * (1 - share), 0.25 / len(values)) / len(values)
+    return float(ordered[rank - 1]), share, math.hypot(math.sqrt(counted), (up - down) / 2)
 
 
 def detection_table(rows: Sequence[Detection], title: str = "Miss rates") -> Table:
-    """Miss rates side by side, one column an estimator."""
+    """Miss rates side by side, one column per estimator.
+
+    Parameters
+    ----------
+    rows
+        What `detection` returned.
+    title
+        Of the table.
+    """
+    cells: dict[tuple[Any, ...], dict[str, str]] = {}
+    for row in rows:
+        place = cells.setdefault((row.world, row.true_error, row.true_rms, row.n), {})
+        place[row.estimator] = f"{row.miss_rate:.1%} ± {row.miss_error:.1%}"
     names = tuple(dict.fromkeys(row.estimator for row in rows))
-    found = {(row.world, row.true_error, row.true_rms, row.n, row.estimator): row for row in rows}
-    places = tuple(dict.fromkeys(key[:4] for key in found))
-
-    def cell(key: tuple[Any, ...]) -> str:
-        row = found.get(key)
-        return "–" if row is None else f"{row.miss_rate:.1%} ± {row.miss_error:.1%}"
-
     body = tuple(
-        (number(place[1]), number(place[2]), f"{place[3]:,}", *(cell((*place, name)) for name in names))
-        for place in places
+        (number(error), number(rms), f"{n:,}", *(found.get(name, "–") for name in names))
+        for (_, error, rms, n), found in cells.items()
     )
     alarms = ", ".join(dict.fromkeys(f"{row.alarms:.0%}" for row in rows))
     note = f"{alarms} false alarms; ± is one Monte-Carlo standard error."

@@ -1,4 +1,4 @@
-"""An estimator by any of its names: a function, a partial of one, or the word on the command line."""
+"""An estimator given as a function, as a partial of one, or by its name."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from calibrant.about import find
+from calibrant.about import find as find_about
 from calibrant.estimate import ESTIMATORS
+from calibrant.methods import find, method_of, methods
 from calibrant.problems import InputError
 
 
@@ -25,11 +26,10 @@ class Named:
         return self.function(*arguments, **{**self.options, **more})
 
     def option(self, name: str, default: Any) -> Any:
-        """An option as it is set, or as the function has it."""
-        if name in self.options:
-            return self.options[name]
+        """An option as it is set, or the function's default."""
         known = inspect.signature(self.function).parameters.get(name)
-        return default if known is None or known.default is inspect.Parameter.empty else known.default
+        unset = default if known is None or known.default is inspect.Parameter.empty else known.default
+        return self.options.get(name, unset)
 
     @property
     def norm(self) -> Any:
@@ -37,15 +37,10 @@ class Named:
         return self.option("norm", 1)
 
     @property
-    def root(self) -> bool:
-        """Is the root taken?"""
-        return bool(self.option("root", True))
-
-    @property
     def of_the_error(self) -> bool:
-        """Does it estimate the true error of its norm? Functions of the user's own are taken to do so."""
-        about = next((a for a in ESTIMATORS.values() if a.function is self.function), None)
-        return about is None or about.of_the_error
+        """Does it estimate the true error of its norm? Functions that are not registered are taken to do so."""
+        registered = _registered(self.function)
+        return registered is None or bool(registered.of_the_error)
 
 
 def named(estimator: Any, name: str | None = None) -> Named:
@@ -53,21 +48,41 @@ def named(estimator: Any, name: str | None = None) -> Named:
     if isinstance(estimator, Named):
         return estimator if name is None else Named(name, estimator.function, estimator.options)
     if isinstance(estimator, str):
-        about = find(ESTIMATORS, estimator)
-        if about is None:
-            raise InputError(
-                "estimator", f"must be one of {', '.join(ESTIMATORS)}, or a function", f"it is {estimator!r}"
-            )
-        return Named(name or about.name, about.function)
+        registered = _registered(estimator)
+        if registered is None:
+            names = ", ".join(methods("estimator") or ESTIMATORS)
+            raise InputError("estimator", f"must be one of {names}, or a function", f"it is {estimator!r}")
+        return Named(name or registered.name, registered.function)
     if isinstance(estimator, partial):
         if estimator.args:
             raise InputError("estimator", "must be a partial of keywords only", f"it fixes {estimator.args!r}")
         inner = named(estimator.func)
         options = {**inner.options, **estimator.keywords}
-        told = ", ".join(f"{key}={value!r}" for key, value in options.items())
-        return Named(name or f"{inner.function.__name__}({told})", inner.function, options)
+        shown = ", ".join(f"{key}={value!r}" for key, value in options.items())
+        return Named(name or f"{inner.function.__name__}({shown})", inner.function, options)
     if not callable(estimator):
         raise InputError(
             "estimator", "must be a function (labels, probs), a partial of one, or a name", f"it is {estimator!r}"
         )
     return Named(name or str(getattr(estimator, "__name__", repr(estimator))), estimator)
+
+
+def named_all(estimators: Any) -> tuple[list[Named], bool]:
+    """One estimator, a list of them, or a mapping of names to them; and whether it was one alone."""
+    if isinstance(estimators, Mapping):
+        return [named(each, name) for name, each in estimators.items()], False
+    if isinstance(estimators, list | tuple):
+        return [*map(named, estimators)], False
+    return [named(estimators)], True
+
+
+def _registered(estimator: Any) -> Any:
+    """What the register says of an estimator, given by name or as the function; None if nothing."""
+    found = find("estimator", estimator) if isinstance(estimator, str) else method_of(estimator)
+    return found or _before_the_register(estimator)
+
+
+def _before_the_register(estimator: Any) -> Any:  # to be removed when all estimators are registered
+    if isinstance(estimator, str):
+        return find_about(ESTIMATORS, estimator)
+    return next((each for each in ESTIMATORS.values() if each.function is estimator), None)

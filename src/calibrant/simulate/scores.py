@@ -1,8 +1,9 @@
-"""How often a world says what: distributions of the predicted probability.
+"""Distributions of the predicted probability.
 
-A score is handed on as the pair (p, q) with q = 1 − p, each in full relative precision. Networks that are very sure have mass
-so close to 1 that p itself rounds to 1 (a tenth of the rows of Beta(2.8, 0.05) are within 10⁻¹⁸ of it); q still tells them apart,
-and so does the true rate that a curve makes of it.
+A score is passed as the pair (p, q) with q = 1 − p, each in full relative precision.
+Very confident networks have mass so close to 1 that p itself rounds to 1 (a tenth of
+the rows of Beta(2.8, 0.05) are within 10⁻¹⁸ of it); q still distinguishes them, and so
+does the true rate that a curve computes from it.
 """
 
 from __future__ import annotations
@@ -13,19 +14,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_column, check_positive, check_probabilities, check_weights
 from calibrant.kernels.logits import sigmoid
 from calibrant.problems import InputError
 from calibrant.results import Record, kind, number
 from calibrant.simulate.quadrature import integral, supremum
+from calibrant.types import Floats, Indices
 
-Floats = NDArray[np.float64]
 OfScore = Callable[[Floats, Floats], Floats]
 """A function of p and q."""
-Saying = Callable[[Floats, Floats], tuple[Floats, Floats]]
-"""Two functions of p and q at once: what is said and how often it comes true."""
+PredictionAndRate = Callable[[Floats, Floats], tuple[Floats, Floats]]
+"""Two functions of p and q at once: the prediction and the true rate."""
 
 
 class Scores(Record, ABC):
@@ -37,9 +37,9 @@ class Scores(Record, ABC):
     def draw(self, size: Any, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Scores p and their complements q."""
 
-    def draw_through(self, size: Any, rng: np.random.Generator, saying: Saying) -> tuple[Floats, Floats]:
-        """What `saying` makes of drawn scores."""
-        return saying(*self.draw(size, rng))
+    def draw_through(self, size: Any, rng: np.random.Generator, of: PredictionAndRate) -> tuple[Floats, Floats]:
+        """Predictions and rates at drawn scores."""
+        return of(*self.draw(size, rng))
 
     @abstractmethod
     def mean(self, function: OfScore) -> float:
@@ -51,7 +51,7 @@ class Scores(Record, ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """A few words."""
+        """The distribution in a few words."""
 
     def __repr__(self) -> str:
         return self.describe()
@@ -66,17 +66,17 @@ class BetaScores(Scores):
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", check_positive("alpha", self.alpha))
-        object.__setattr__(self, "beta", check_positive("beta", self.beta))
+        check_positive("alpha", self.alpha)
+        check_positive("beta", self.beta)
 
     def draw(self, size: Any, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Two Gamma variables in proportion, so that neither tail is rounded away before p is."""
+        """The ratio of Gamma variables, so that neither tail is rounded away before p is."""
         if self.alpha == self.beta == 1:
             p = rng.random(size)
             return p, 1 - p
         p, q = rng.standard_gamma(self.alpha, size), rng.standard_gamma(self.beta, size)
         total = p + q
-        lost = total == 0  # both below the smallest float: one end or the other
+        lost = total == 0  # both underflow: one end or the other
         if lost.any():
             p[lost] = rng.random(int(lost.sum())) * (self.alpha + self.beta) < self.alpha
             q[lost] = 1 - p[lost]
@@ -92,8 +92,7 @@ class BetaScores(Scores):
         log_scale = betaln(self.alpha, self.beta)
 
         def density(x: Floats) -> Floats:
-            result: Floats = np.exp(-self.alpha * np.logaddexp(0, -x) - self.beta * np.logaddexp(0, x) - log_scale)
-            return result
+            return np.asarray(np.exp(-self.alpha * np.logaddexp(0, -x) - self.beta * np.logaddexp(0, x) - log_scale))
 
         points = self._points()
         total = integral(density, points)  # 1, but for the rounding of B(α, β) where they are large
@@ -104,7 +103,9 @@ class BetaScores(Scores):
         return supremum(lambda x: function(sigmoid(x), sigmoid(-x)), np.union1d(self._points(), [-ENDS, ENDS]))
 
     def _points(self) -> Floats:
-        """Log-odds that cut the first panels: quantiles, and steps that grow towards where only 1e-16 of the mass is left."""
+        """Log-odds that separate the first panels: quantiles, and growing steps to
+        where only 1e-16 of the mass is left.
+        """
         from scipy.special import betaincinv, betaln
 
         log_scale = betaln(self.alpha, self.beta)
@@ -123,10 +124,10 @@ class BetaScores(Scores):
 
 
 LARGEST_TABLE = 10_000_000
-"""Rows of a data set that are written out to draw from."""
+"""Total weight up to which scores with whole weights are repeated in a table to draw from."""
 
 REST = 1e-16
-"""Mass left out at either end."""
+"""Mass neglected at either end."""
 
 ENDS = 745.0
 """Log-odds beyond which p or q is 0 in float64."""
@@ -139,7 +140,7 @@ LEVELS = np.concatenate(
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class UniformScores(Scores):
-    """Every score between `low` and `high` equally often."""
+    """Uniform between `low` and `high`."""
 
     low: float = 0.0
     high: float = 1.0
@@ -170,12 +171,12 @@ class UniformScores(Scores):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class EmpiricalScores(Scores):
-    """The scores of a data set, drawn again: atoms, each as often as it was seen."""
+    """The scores of a data set, resampled: atoms, each as often as it occurred."""
 
     values: Floats = (0.5,)  # type: ignore[assignment]
     """distinct, rising"""
     weights: Floats = ()  # type: ignore[assignment]
-    """how often each was seen; equally often if not given"""
+    """how often each occurred; equally often if not given"""
 
     def __post_init__(self) -> None:
         values = check_column(self.values, "values")
@@ -188,23 +189,24 @@ class EmpiricalScores(Scores):
         self._hold("values", "weights")
 
     def draw(self, size: Any, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Atoms as often as they weigh."""
+        """Atoms in proportion to their weights."""
         p = self.values[self._drawn(size, rng)]
         return p, 1 - p
 
-    def draw_through(self, size: Any, rng: np.random.Generator, saying: Saying) -> tuple[Floats, Floats]:
-        """`saying` is asked once for each atom."""
+    def draw_through(self, size: Any, rng: np.random.Generator, of: PredictionAndRate) -> tuple[Floats, Floats]:
+        """Computed once per distinct score."""
         at = self._drawn(size, rng)
-        said, rates = saying(self.values, 1 - self.values)
-        return said[at], rates[at]
+        predicted, rates = of(self.values, 1 - self.values)
+        return predicted[at], rates[at]
 
-    def _drawn(self, size: Any, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Which atoms: rows of a table if all weights are whole, else the inverse of the cumulative weight."""
+    def _drawn(self, size: Any, rng: np.random.Generator) -> Indices:
+        """Indices of atoms: rows of a table if all weights are whole numbers, else by
+        inverting the cumulative weight.
+        """
         total = float(self.weights.sum())
         if total <= LARGEST_TABLE and (self.weights == np.floor(self.weights)).all():
-            return np.repeat(np.arange(len(self.weights)), self.weights.astype(np.intp))[
-                rng.integers(int(total), size=size)
-            ]
+            table = np.repeat(np.arange(len(self.weights)), self.weights.astype(np.intp))
+            return table[rng.integers(int(total), size=size)]
         found = np.searchsorted(np.cumsum(self.weights), rng.random(size) * total, side="right")
         return np.minimum(found, len(self.weights) - 1)
 

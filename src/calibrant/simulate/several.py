@@ -1,4 +1,6 @@
-"""Worlds of several classes: the true distribution of every row is known, and the errors follow by very many draws."""
+"""Worlds of several classes: the true distribution of every row is known; true errors
+are computed from very many draws.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count, check_positive, floats
 from calibrant.kernels.logits import probabilities
@@ -17,42 +18,51 @@ from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Record, kind, number
 from calibrant.simulate.world import Norm, World, true_estimate
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 ENTRIES = 40_000_000
-"""Probabilities drawn for a true error."""
+"""Number of probabilities drawn for a true error."""
 
 MOST_ROWS = 2_000_000
 N_BINS = 1000
-"""Equal-mass bins in which half of the draws tell the mean distance to the other half."""
+"""Equal-mass bins in which one half of the draws estimates the mean distance for the other half."""
 
 
 class ClassWorld(World, ABC):
-    """A world of several classes: what is said, `(n, K)`, and the true distribution of the label given all of it.
+    """A world of several classes: predictions `(n, K)`, and the true distribution of
+    the label given the whole prediction.
 
-    Views: `top`, `class k`, `classwise` (the mean over classes, root after the mean) and `canonical`. Norms: 1 and 2.
+    Views: `top`, `class k`, `classwise` (the mean over classes, root after the mean)
+    and `canonical`. Norms: 1 and 2.
     """
 
     @property
     @abstractmethod
     def n_classes(self) -> int:
-        """How many."""
+        """The number of classes."""
 
     @abstractmethod
     def rows(self, n: int, rng: Any) -> tuple[Floats, Floats]:
-        """What is said and the true distributions, each `(n, K)`."""
+        """Predictions and true distributions, each `(n, K)`.
+
+        Parameters
+        ----------
+        n
+            Number of rows.
+        rng
+            A seed or a NumPy generator.
+        """
 
     def sample(self, n: int, rng: Any) -> Predictions:
         """Labels drawn from the true distributions."""
         generator = np.random.default_rng(rng)
-        said, rates = self.rows(check_count(n, "n"), generator)
+        probs, rates = self.rows(check_count(n, "n"), generator)
         sums = np.cumsum(rates, axis=1)
         labels = (sums < generator.random((n, 1)) * sums[:, -1:]).sum(axis=1)
-        return Predictions(labels, said)
+        return Predictions(labels, probs)
 
     def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
-        """By very many draws, always the same ones, with the standard error. Kept, so that asking again is free."""
+        """From very many draws, always the same ones, with the standard error. Cached, so that asking again is free."""
         check_choice("norm", norm, (1, 2))
         name = self._view(view)
         value, error, n = _true_power(self.to_json(indent=None), int(norm), name)
@@ -75,12 +85,13 @@ class ClassWorld(World, ABC):
 def _true_power(text: str, norm: int, view: str) -> tuple[float, float, int]:
     """E|distance|^norm, its standard error, and the number of draws."""
     world: Any = Record.from_json(text)
-    n = min(MOST_ROWS, max(2 * N_BINS, ENTRIES // world.n_classes)) // 2
+    n = 2 * (min(MOST_ROWS, max(2 * N_BINS, ENTRIES // world.n_classes)) // 2)
     if view == "canonical":
-        powers = np.concatenate([(np.abs(said - rates) ** norm).sum(axis=1) for said, rates in _blocks(world, 2 * n)])
-        return float(powers.mean()), float(powers.std() / np.sqrt(len(powers))), len(powers)
-    values, errors = zip(*(_conditional(p, rates, norm) for p, rates in _pairs(world, 2 * n, view)), strict=True)
-    return float(np.mean(values)), float(np.sqrt(np.mean(np.square(errors)))), 2 * n  # classes share the draws
+        powers = np.concatenate([(np.abs(p - rates) ** norm).sum(axis=1) for p, rates in _blocks(world, n)])
+        return float(powers.mean()), float(powers.std() / np.sqrt(n)), n
+    p, rates = (np.concatenate(parts) for parts in zip(*(_columns(*b, view) for b in _blocks(world, n)), strict=True))
+    values, errors = zip(*(_conditional(*each, norm) for each in zip(p.T, rates.T, strict=True)), strict=True)
+    return float(np.mean(values)), float(np.sqrt(np.mean(np.square(errors)))), n  # classes share the draws
 
 
 BLOCK = 4_000_000
@@ -94,39 +105,30 @@ def _blocks(world: ClassWorld, n: int) -> Iterator[tuple[Floats, Floats]]:
         yield world.rows(min(step, n - start), rng)
 
 
-def _pairs(world: ClassWorld, n: int, view: str) -> Iterator[tuple[Floats, Floats]]:
-    """What is said of the event and its true rate; for `classwise` once for each class."""
-    blocks = []
-    for said, rates in _blocks(world, n):
-        if view == "classwise":
-            blocks.append((said, rates))
-            continue
-        at = said.argmax(axis=1) if view == "top" else np.full(len(said), int(view.removeprefix("class ")))
-        each = np.arange(len(said))
-        blocks.append((said[each, at], rates[each, at]))
-    said, rates = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+def _columns(probs: Floats, rates: Floats, view: str) -> tuple[Floats, Floats]:
+    """Prediction and true rate of the view's event, one column; for `classwise` one column per class."""
     if view == "classwise":
-        yield from zip(said.T, rates.T, strict=True)
-    else:
-        yield said, rates
+        return probs, rates
+    at = probs.argmax(axis=1) if view == "top" else np.full(len(probs), int(view.removeprefix("class ")))
+    return np.take_along_axis(probs, at[:, None], axis=1), np.take_along_axis(rates, at[:, None], axis=1)
 
 
 def _conditional(p: Floats, rates: Floats, norm: int) -> tuple[float, float]:
     """E|E[rate − p | p]|^norm and its standard error.
 
-    One half of the draws tells the mean distance in narrow bins, the other is judged by it: of the second order in the noise for
-    norm 1 (a sign is wrong only where the distance is near 0), without bias for norm 2.
+    One half of the draws estimates the mean distance in narrow bins, which is then
+    applied to the other half. The error is of second order in the noise for norm 1 (a
+    sign is wrong only where the distance is near 0); there is no bias for norm 2.
     """
     half = len(p) // 2
     parts = []
-    for known, judged in ((slice(half), slice(half, None)), (slice(half, None), slice(half))):
+    for known, fresh in ((slice(half), slice(half, None)), (slice(half, None), slice(half))):
         order = np.argsort(p[known])
         cuts = np.linspace(0, half, N_BINS + 1).astype(np.intp)[:-1]
         means = np.add.reduceat((rates[known] - p[known])[order], cuts) / np.diff(np.append(cuts, half))
         edges = p[known][order][cuts[1:]]
-        expected = means[np.searchsorted(edges, p[judged], side="right")]
-        distance = rates[judged] - p[judged]
-        parts.append((np.sign(expected) if norm == 1 else expected) * distance)
+        expected = means[np.searchsorted(edges, p[fresh], side="right")]
+        parts.append((np.sign(expected) if norm == 1 else expected) * (rates[fresh] - p[fresh]))
     both = np.concatenate(parts)
     return float(both.mean()), float(both.std() / np.sqrt(len(both)))
 
@@ -134,10 +136,22 @@ def _conditional(p: Floats, rates: Floats, norm: int) -> tuple[float, float]:
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class DirichletWorld(ClassWorld):
-    """Predictions from a Dirichlet distribution, or a mixture of several; what happens is a known function of what is said.
+    """Predictions from a Dirichlet distribution, or a mixture of several.
 
-    The true distribution is p^power, scaled to sum to 1, mixed with `random`, the share of labels drawn evenly. Below 1, `power` makes
-    the predictions over-confident, as `random` does; with 1 and 0 they are calibrated.
+    The true distribution is p^power, scaled to sum to 1, mixed with labels drawn uniformly. With power 1
+    and random 0 the predictions are calibrated.
+
+    Parameters
+    ----------
+    concentration
+        Parameters of the Dirichlet distribution, `(K,)`, or `(m, K)` for a mixture.
+    power
+        Below 1 it makes the predictions over-confident.
+    random
+        Share of labels drawn uniformly, which also makes the predictions
+        over-confident.
+    shares
+        Of the parts of a mixture; equal if not given.
 
     Examples
     --------
@@ -150,11 +164,9 @@ class DirichletWorld(ClassWorld):
     """
 
     concentration: Floats
-    """`(K,)`, or `(m, K)` for a mixture"""
     power: float = 1.0
     random: float = 0.0
     shares: Floats = ()  # type: ignore[assignment]
-    """of the parts of a mixture; equal if not given"""
 
     def __post_init__(self) -> None:
         table = np.atleast_2d(floats(np.asarray(self.concentration, dtype=np.float64), "concentration"))
@@ -175,44 +187,64 @@ class DirichletWorld(ClassWorld):
         return int(self.concentration.shape[1])
 
     def rows(self, n: int, rng: Any) -> tuple[Floats, Floats]:
-        """Predictions, then what follows them."""
-        generator = np.random.default_rng(rng)
-        part = (
-            generator.choice(len(self.shares), size=n, p=self.shares) if len(self.shares) > 1 else np.zeros(n, np.intp)
-        )
-        said = generator.standard_gamma(self.concentration[part])
-        total = said.sum(axis=1, keepdims=True)
-        lost = total[:, 0] == 0  # all below the smallest float: one class has it all
+        """Predictions, then their true distributions."""
+        generator, parts = np.random.default_rng(rng), len(self.shares)
+        part = generator.choice(parts, size=n, p=self.shares) if parts > 1 else np.zeros(n, np.intp)
+        probs = generator.standard_gamma(self.concentration[part])
+        total = probs.sum(axis=1, keepdims=True)
+        lost = total[:, 0] == 0  # all underflow: one class gets all
         if lost.any():
-            said[lost] = np.eye(self.n_classes)[generator.integers(self.n_classes, size=int(lost.sum()))]
+            probs[lost] = np.eye(self.n_classes)[generator.integers(self.n_classes, size=int(lost.sum()))]
             total[lost] = 1.0
-        said /= total
-        return said, self.rates(said)
+        probs /= total
+        return probs, self.rates(probs)
 
-    def rates(self, said: Floats) -> Floats:
-        """The true distributions for predictions."""
-        raised = said if self.power == 1 else said**self.power
+    def rates(self, probs: Floats) -> Floats:
+        """The true distributions for predictions.
+
+        Parameters
+        ----------
+        probs
+            Predictions `(n, K)`.
+        """
+        rates = probs
         if self.power != 1:
-            raised = raised / raised.sum(axis=1, keepdims=True)
-        return raised if self.random == 0 else (1 - self.random) * raised + self.random / self.n_classes
+            raised = probs**self.power
+            rates = raised / raised.sum(axis=1, keepdims=True)
+        return rates if self.random == 0 else (1 - self.random) * rates + self.random / self.n_classes
 
     def describe(self) -> str:
         """Classes and distortion."""
         parts = len(self.shares)
         what = "a Dirichlet distribution" if parts == 1 else f"a mixture of {parts} Dirichlet distributions"
-        told = [f"true power {number(self.power)}"] if self.power != 1 else []
-        told += [f"{self.random:.3g} of the labels random"] if self.random else []
-        return f"{self.n_classes} classes from {what}, " + (", ".join(told) or "perfectly calibrated")
+        distorted = [f"true power {number(self.power)}"] if self.power != 1 else []
+        distorted += [f"{self.random:.3g} of the labels random"] if self.random else []
+        return f"{self.n_classes} classes from {what}, " + (", ".join(distorted) or "perfectly calibrated")
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class LogisticNormalWorld(ClassWorld):
-    """Logits from a normal distribution whose covariance is inverse-Wishart; labels follow their softmax, said at a temperature.
+    """Normal logits with inverse-Wishart covariance; labels follow their softmax.
 
-    As Gruber & Buettner (2022, appendix G.1) simulate a network on 100 classes: scale matrix 100·I, labels drawn from the softmax
-    of the logits, and predictions the softmax of the logits divided by `temperature`. They do not print the degrees of
-    freedom: as many as classes gives their accuracy of about 88 % on average over covariances, and `seed` chooses one that does.
+    This is how Gruber & Buettner (2022, appendix G.1) simulate a network on 100
+    classes: scale matrix 100·I, labels drawn from the softmax of the logits,
+    predictions the softmax of the logits divided by `temperature`. They do not print
+    the degrees of freedom: as many as classes gives their accuracy of about 88 % on
+    average over covariances, and the default `seed` chooses a covariance that does.
+
+    Parameters
+    ----------
+    classes
+        Number of classes.
+    temperature
+        Of the predictions; 1 is calibrated, below 1 over-confident.
+    scale
+        Of the covariance.
+    degrees
+        Degrees of freedom of the Wishart distribution; as many as classes if None.
+    seed
+        Of the covariance.
 
     Examples
     --------
@@ -227,9 +259,7 @@ class LogisticNormalWorld(ClassWorld):
     temperature: float = 1.0
     scale: float = 100.0
     degrees: int | None = None
-    """of freedom; as many as classes if None"""
     seed: int = 24
-    """of the covariance"""
 
     def __post_init__(self) -> None:
         check_count(self.classes, "classes", 2)
@@ -247,11 +277,10 @@ class LogisticNormalWorld(ClassWorld):
     def covariance(self) -> Floats:
         """scale · W⁻¹, with W the cross-products of as many normal rows as degrees of freedom."""
         normal = np.random.default_rng(self.seed).normal(size=(self.degrees or self.classes, self.classes))
-        result: Floats = self.scale * np.asarray(np.linalg.inv(normal.T @ normal), dtype=np.float64)
-        return result
+        return np.asarray(self.scale * np.linalg.inv(normal.T @ normal), dtype=np.float64)
 
     def rows(self, n: int, rng: Any) -> tuple[Floats, Floats]:
-        """Softmax of the logits at the temperature, and as they are."""
+        """Softmax of the logits at the temperature, and at temperature 1."""
         root = np.linalg.cholesky(self.covariance)
         logits = np.random.default_rng(rng).normal(size=(n, self.classes)) @ root.T
         rates = probabilities(logits)
@@ -259,5 +288,7 @@ class LogisticNormalWorld(ClassWorld):
 
     def describe(self) -> str:
         """Classes and temperature."""
-        told = "perfectly calibrated" if self.temperature == 1 else f"said at temperature {number(self.temperature)}"
-        return f"{self.classes} classes, logistic-normal, {told}"
+        how = (
+            "perfectly calibrated" if self.temperature == 1 else f"predicted at temperature {number(self.temperature)}"
+        )
+        return f"{self.classes} classes, logistic-normal, {how}"

@@ -1,7 +1,9 @@
-"""Five shapes and their derivates (Kängsepp et al. 2023, appendix D.3): the truth is drawn first, and said bent.
+"""Five shapes and their derivates (Kängsepp et al. 2023, appendix D.3): true rates are
+drawn, predictions distort them.
 
-As the true rates and the labels come before what is said, the same seed gives the same rates and labels for every shape and
-every level: models of one data set, to be ranked.
+As the true rates and the labels are drawn before the predictions, the same seed gives
+the same rates and labels for every shape and every level: models of one data set, to be
+ranked.
 """
 
 from __future__ import annotations
@@ -16,19 +18,18 @@ import numpy as np
 from calibrant.inputs import check_choice
 from calibrant.problems import InputError
 from calibrant.results import kind, number
-from calibrant.simulate.scores import Floats, Scores, UniformScores
+from calibrant.simulate.scores import Scores, UniformScores
 from calibrant.simulate.world import EventWorld, probabilities_of
+from calibrant.types import Floats
 
 Shape = Literal["square", "sqrt", "beta1", "beta2", "stairs"]
 
 
 def _beta_shape(c: Floats, a: float, b: float, half: float) -> Floats:
-    """σ(k + a·ln c − b·ln(1−c)) with k such that `half` goes to ½."""
+    """σ(k + a·ln c − b·ln(1−c)) with k such that `half` is mapped to ½."""
     k = b * np.log1p(-half) - a * np.log(half)
     with np.errstate(divide="ignore"):
-        odds = np.exp(-(k + a * np.log(c) - b * np.log1p(-c)))
-    result: Floats = 1 / (1 + odds)
-    return result
+        return np.asarray(1 / (1 + np.exp(-(k + a * np.log(c) - b * np.log1p(-c)))))
 
 
 def _bent(x: Floats) -> Floats:
@@ -46,22 +47,29 @@ SHAPES: dict[str, Callable[[Floats], Floats]] = {
     "beta2": partial(_beta_shape, a=2.0, b=2.2, half=0.48),
     "stairs": lambda c: _stair(c + 1 / 3) - _stair(np.array(1 / 3)),
 }
-"""From the true rate to what is said."""
+"""From the true rate to the prediction."""
 
 LEVELS = tuple(round(0.005 * k, 3) for k in range(21))
 """Expected absolute errors of the published derivates."""
 
 
 @lru_cache
-def furthest(shape: str) -> float:
-    """The expected absolute error of a shape when it is said as it is."""
+def largest_level(shape: str) -> float:
+    """The expected absolute error of a shape that is predicted undiluted."""
     return UniformScores().mean(lambda c, _: np.abs(SHAPES[shape](c) - c))
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class ShapeWorld(EventWorld):
-    """True rates uniform on [0, 1]; what is said is a mixture of the rate and a shape of it, with expected absolute error `level`.
+    """Uniform true rates; the prediction is a mixture of the rate and a shape of it.
+
+    Parameters
+    ----------
+    shape
+        `"square"`, `"sqrt"`, `"beta1"`, `"beta2"` or `"stairs"`.
+    level
+        Expected absolute error; it fixes the weight of the shape in the mixture.
 
     Examples
     --------
@@ -79,7 +87,7 @@ class ShapeWorld(EventWorld):
 
     def __post_init__(self) -> None:
         check_choice("shape", self.shape, tuple(SHAPES))
-        most = furthest(self.shape)
+        most = largest_level(self.shape)
         if isinstance(self.level, bool) or not 0 <= self.level <= most:
             raise InputError("level", f"must lie in [0, {most:.4f}] for {self.shape!r}", f"it is {self.level!r}")
 
@@ -91,24 +99,36 @@ class ShapeWorld(EventWorld):
     @property
     def share(self) -> float:
         """The weight of the shape in the mixture."""
-        return self.level / furthest(self.shape)
+        return self.level / largest_level(self.shape)
 
-    def said(self, c: Any) -> Floats:
-        """What is said where the true rate is c."""
+    def predicted(self, c: Any) -> Floats:
+        """The prediction where the true rate is c.
+
+        Parameters
+        ----------
+        c
+            True rates.
+        """
         rates = probabilities_of(c)
-        return np.clip((1 - self.share) * rates + self.share * SHAPES[self.shape](rates), 0.0, 1.0)
+        return self.prediction_and_rate(rates, 1 - rates)[0]
 
-    def saying(self, p: Floats, q: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
-        """The rate was drawn; what is said follows."""
+    def prediction_and_rate(self, p: Floats, q: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002
+        """The rate was drawn; the prediction follows from it."""
         return np.clip((1 - self.share) * p + self.share * SHAPES[self.shape](p), 0.0, 1.0), p
 
     def curve(self, p: Any) -> Floats:
-        """The inverse of `said`, by bisection."""
+        """The inverse of `predicted`, by bisection.
+
+        Parameters
+        ----------
+        p
+            Predicted probabilities.
+        """
         target = probabilities_of(p)
         low, high = np.zeros(target.shape), np.ones(target.shape)
         for _ in range(60):
             middle = (low + high) / 2
-            below = self.said(middle) < target
+            below = self.predicted(middle) < target
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return (low + high) / 2
 
@@ -118,7 +138,9 @@ class ShapeWorld(EventWorld):
 
 
 def published_draw(n: int, seed: int) -> tuple[Floats, Any]:
-    """Sorted true rates and labels as the paper's code draws them: data set `seed` (0 to 4) of size `n` (1000, 3000, 10 000)."""
+    """Sorted true rates and labels as the paper's code draws them: data set `seed` (0
+    to 4) of size `n` (1000, 3000, 10 000).
+    """
     state = np.random.RandomState(seed + n)  # as the published data were drawn
     rates = np.sort(state.dirichlet((1, 1), n)[:, 0])
     return rates, state.binomial(1, rates)

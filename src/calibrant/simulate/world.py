@@ -9,11 +9,12 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inputs import check_choice, check_count, check_positive, check_probabilities, floats
+from calibrant.inputs import check_choice, check_count, check_probabilities, floats
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, Record, Table, kind
 from calibrant.simulate.curves import CALIBRATED, TrueCurve, as_curve
-from calibrant.simulate.scores import BetaScores, EmpiricalScores, Floats, Scores, UniformScores
+from calibrant.simulate.scores import BetaScores, EmpiricalScores, Scores, UniformScores
+from calibrant.types import Floats
 
 Norm = Literal[1, 2, "max"]
 NORMS = (1, 2, "max")
@@ -27,7 +28,7 @@ class WorldFit(Record):
     n: int
     view: str
     limits: tuple[float, float]
-    """scores nearer to 0 and to 1 than this could not be told from them, and were taken as censored"""
+    """scores nearer to 0 and to 1 than this could not be distinguished from them, and were taken as censored"""
     table: Table | None = None
     """the curves tried, best first"""
     cautions: tuple[str, ...] = ()
@@ -43,18 +44,41 @@ class World(Record, ABC):
 
     @abstractmethod
     def sample(self, n: int, rng: Any) -> Any:
-        """A data set of `n` rows; `rng` is a seed or a NumPy generator, and the same seed gives the same data."""
+        """A simulated data set.
+
+        Parameters
+        ----------
+        n
+            Number of rows.
+        rng
+            A seed or a NumPy generator; the same seed gives the same data.
+        """
 
     @abstractmethod
     def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
-        """The true error, with `parts["standard_error"]`: 0 where it is an integral."""
+        """The true error, with `parts["standard_error"]`: 0 where it is an integral.
+
+        Parameters
+        ----------
+        norm
+            1: expected absolute error; 2: root mean square; `"max"`: the largest
+            distance.
+        view
+            Which error of a world that has several; `"auto"` is the first of its views.
+        """
 
     @abstractmethod
     def describe(self) -> str:
         """What the world is like, in a line."""
 
     def true_error(self, norm: Norm = 1, view: str = "auto") -> float:
-        """(E|p − P(Y=1|p)|^norm)^(1/norm), or the largest distance for `"max"`."""
+        """(E|p − P(Y=1|p)|^norm)^(1/norm), or the largest distance for `"max"`.
+
+        Parameters
+        ----------
+        norm, view
+            As in `truth`.
+        """
         return self.truth(norm, view).value
 
     def __repr__(self) -> str:
@@ -62,35 +86,45 @@ class World(Record, ABC):
 
 
 class EventWorld(World, ABC):
-    """A world of one event. Its scores are drawn, then what is said and how often it comes true follow from them."""
+    """A world of one event. Its scores are drawn; predictions and true rates are functions of them."""
 
     @property
     @abstractmethod
     def scores(self) -> Scores:
-        """What is drawn first."""
+        """The distribution that is drawn from."""
 
     @abstractmethod
-    def saying(self, p: Floats, q: Floats) -> tuple[Floats, Floats]:
-        """What is said, and how often it comes true, where p was drawn (q = 1 − p)."""
+    def prediction_and_rate(self, p: Floats, q: Floats) -> tuple[Floats, Floats]:
+        """The predicted probability and the true rate of the event where the score p was drawn (q = 1 − p)."""
 
     @abstractmethod
     def curve(self, p: Any) -> Floats:
-        """P(Y = 1 | p is said)."""
+        """P(Y = 1 | p is predicted)."""
 
     def draw(self, n: int, replications: int, rng: Any) -> tuple[Floats, NDArray[np.uint8], Floats]:
-        """Many data sets at once: scores, outcomes and true rates, each `(replications, n)`.
+        """Many data sets at once: predictions, outcomes and true rates.
 
-        Scores so close to 0 or 1 that float64 cannot hold them are said as 0 or 1; their true rate is that of the exact score.
+        Each is `(replications, n)`. Scores so close to 0 or 1 that float64 cannot hold them are predicted as 0 or 1;
+        their true rate is that of the exact score.
+
+        Parameters
+        ----------
+        n
+            Rows per data set.
+        replications
+            Number of data sets.
+        rng
+            A seed or a NumPy generator.
         """
         size = (check_count(replications, "replications"), check_count(n, "n"))
         generator = np.random.default_rng(rng)
-        said, rates = self.scores.draw_through(size, generator, self.saying)
-        return said, (generator.random(size) < rates).view(np.uint8), rates
+        probs, rates = self.scores.draw_through(size, generator, self.prediction_and_rate)
+        return probs, (generator.random(size) < rates).view(np.uint8), rates
 
     def sample(self, n: int, rng: Any) -> Predictions:
         """A data set of one event."""
-        said, outcomes, _ = self.draw(n, 1, rng)
-        return Predictions(outcomes[0], said[0])
+        probs, outcomes, _ = self.draw(n, 1, rng)
+        return Predictions(outcomes[0], probs[0])
 
     def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
         """By quadrature to 1e-10."""
@@ -98,55 +132,69 @@ class EventWorld(World, ABC):
         check_choice("view", view, ("auto", "binary"))
 
         def distance(p: Floats, q: Floats) -> Floats:
-            said, rates = self.saying(p, q)
-            return np.abs(said - rates)
+            predicted, rates = self.prediction_and_rate(p, q)
+            return np.abs(predicted - rates)
 
         if norm == "max":
-            value = self.scores.largest(distance)
-        elif norm == 1:
-            value = self.scores.mean(distance)
-        else:
-            value = float(np.sqrt(self.scores.mean(lambda p, q: distance(p, q) ** 2)))
-        return true_estimate(value, norm, "binary")
+            return true_estimate(self.scores.largest(distance), norm, "binary")
+        power = self.scores.mean(lambda p, q: distance(p, q) ** norm)
+        return true_estimate(power ** (1 / norm), norm, "binary")
 
     @property
     def rate(self) -> float:
-        """How often the event happens."""
-        return self.scores.mean(lambda p, q: self.saying(p, q)[1])
+        """How often the event occurs."""
+        return self.scores.mean(lambda p, q: self.prediction_and_rate(p, q)[1])
 
 
 def true_estimate(value: float, norm: Norm, view: str, n: int = 0, standard_error: float = 0.0) -> Estimate:
     """A true error as an `Estimate`; `n` draws if it took any."""
     settings = {"view": view, "norm": norm, "method": "Monte Carlo" if n else "quadrature"}
     parts = {"standard_error": standard_error}
-    return Estimate("true_error", "true calibration error", value, n, None, None, settings, parts)
+    return Estimate("true_error", "true calibration error", value, n, settings=settings, parts=parts)
 
 
 def probabilities_of(p: Any) -> Floats:
-    """Checked probabilities of any shape up to two dimensions; a lone number too."""
+    """Checked probabilities of any shape up to two dimensions; a single number too."""
     array = floats(np.atleast_1d(p), "p").astype(np.float64)
     check_probabilities(array)
     return array.reshape(np.shape(p))
 
 
 class ScoreWorld(EventWorld, ABC):
-    """Scores of some distribution, and the true calibration curve over them."""
+    """Scores of some distribution, which are the predictions, and the true calibration curve over them."""
 
     calibration: TrueCurve
     name: str
     fit: WorldFit | None
 
-    def saying(self, p: Floats, q: Floats) -> tuple[Floats, Floats]:
-        """The score, and what the curve makes of it."""
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "calibration", as_curve(self.calibration))
+
+    def prediction_and_rate(self, p: Floats, q: Floats) -> tuple[Floats, Floats]:
+        """The score, and the curve at it."""
         return p, self.calibration.rates(p, q)
 
     def curve(self, p: Any) -> Floats:
-        """P(Y = 1 | p)."""
-        said = probabilities_of(p)
-        return self.calibration.rates(said, 1 - said)
+        """P(Y = 1 | p).
+
+        Parameters
+        ----------
+        p
+            Predicted probabilities.
+        """
+        predicted = probabilities_of(p)
+        return self.calibration.rates(predicted, 1 - predicted)
 
     def with_curve(self, calibration: Any, name: str = "") -> Self:
-        """The same scores with another curve."""
+        """The same scores with another curve.
+
+        Parameters
+        ----------
+        calibration
+            A `TrueCurve` or a fitted map of a single event.
+        name
+            Of the new world.
+        """
         return replace(self, calibration=as_curve(calibration), name=name, fit=None)  # type: ignore[call-arg]
 
     def describe(self) -> str:
@@ -158,7 +206,19 @@ class ScoreWorld(EventWorld, ABC):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class BetaWorld(ScoreWorld):
-    """Beta scores with any calibration curve: a `TrueCurve` or a fitted map of a single event.
+    """Beta scores with any calibration curve.
+
+    Parameters
+    ----------
+    alpha, beta
+        Of the Beta distribution of the scores.
+    calibration
+        A `TrueCurve` or a fitted map of a single event; perfectly calibrated if not
+        given.
+    name
+        Printed before the description.
+    fit
+        How the world was fitted, if it was.
 
     Examples
     --------
@@ -177,9 +237,8 @@ class BetaWorld(ScoreWorld):
     fit: WorldFit | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "calibration", as_curve(self.calibration))
-        object.__setattr__(self, "alpha", check_positive("alpha", self.alpha))
-        object.__setattr__(self, "beta", check_positive("beta", self.beta))
+        super().__post_init__()
+        BetaScores(self.alpha, self.beta)  # checks both
 
     @property
     def scores(self) -> BetaScores:
@@ -191,6 +250,13 @@ class BetaWorld(ScoreWorld):
 @dataclass(frozen=True, eq=False, repr=False)
 class UniformWorld(ScoreWorld):
     """Scores uniform between two ends, with any calibration curve.
+
+    Parameters
+    ----------
+    low, high
+        Ends of the scores.
+    calibration, name, fit
+        As in `BetaWorld`.
 
     Examples
     --------
@@ -206,19 +272,28 @@ class UniformWorld(ScoreWorld):
     fit: WorldFit | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "calibration", as_curve(self.calibration))
-        UniformScores(self.low, self.high)
+        super().__post_init__()
+        UniformScores(self.low, self.high)  # checks both
 
     @property
     def scores(self) -> UniformScores:
-        """Between the ends."""
+        """Uniform between the ends."""
         return UniformScores(self.low, self.high)
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class EmpiricalWorld(ScoreWorld):
-    """The scores of a data set, drawn again, with any calibration curve.
+    """The scores of a data set, resampled, with any calibration curve.
+
+    Parameters
+    ----------
+    values
+        The scores.
+    calibration, name, fit
+        As in `BetaWorld`.
+    weights
+        How often each value occurs; equally often if not given.
 
     Examples
     --------
@@ -230,17 +305,16 @@ class EmpiricalWorld(ScoreWorld):
     values: Floats
     calibration: TrueCurve = CALIBRATED
     weights: Floats = ()  # type: ignore[assignment]
-    """how often each value is said; equally often if not given"""
     name: str = ""
     fit: WorldFit | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         pooled = EmpiricalScores(self.values, self.weights)
-        object.__setattr__(self, "calibration", as_curve(self.calibration))
         object.__setattr__(self, "values", pooled.values)
         object.__setattr__(self, "weights", pooled.weights)
 
     @property
     def scores(self) -> EmpiricalScores:
-        """The atoms."""
+        """The distinct values with their weights."""
         return EmpiricalScores(self.values, self.weights)

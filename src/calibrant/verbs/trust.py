@@ -20,7 +20,7 @@ from calibrant.inputs import check_choice
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import Answer, Table, kind, number
-from calibrant.simulate.bias import Bias, biases
+from calibrant.simulate.bias import Bias, bias
 from calibrant.simulate.check import WorldCheck, check_world
 from calibrant.simulate.fitting import fit_world
 from calibrant.simulate.recipes import named
@@ -177,7 +177,7 @@ def trust(
         fitted_to(rows, rng) if world is None else (world, check_world(world, rows, replications=CHECKS, rng=rng))
     )
     n = rows.n if rows.weights is None else int(np.ceil(rows.weights.sum()))
-    found = biases(chosen, fitted, n, replications, rng, workers=workers, progress=progress)
+    found = bias(chosen, fitted, n, replications, rng, workers=workers, progress=progress)
     values = {name: float(one(rows)) for name, one in chosen.items()}
     cautions = () if getattr(fitted, "fit", None) is None else fitted.fit.cautions  # type: ignore[attr-defined]
     if not check.agrees:

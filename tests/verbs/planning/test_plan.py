@@ -21,22 +21,19 @@ from calibrant.simulate import (
     named_world,
     power_world,
 )
-from calibrant.verbs.planning import check as plan_check
-from calibrant.verbs.planning.check import PlanCheck
+from calibrant.verbs.planning.check import PlanCheck, crossing
 from calibrant.verbs.planning.plan import Plan, plan
-from calibrant.verbs.planning.sample_size import (
+from calibrant.verbs.planning.power_laws import (
     AbsoluteLaw,
     GapLaw,
     KuiperLaw,
-    MeanWidth,
-    RateWidth,
     SquaredLaw,
-    SquaredWidth,
     Variance,
     drifting_range,
     range_quantile,
-    seen_square,
 )
+from calibrant.verbs.planning.quantities import quantity_of
+from calibrant.verbs.planning.width_laws import MeanWidth, RateWidth, SquaredWidth, clipped_square
 from tolerances import STANDARD_ERRORS
 
 ROUGH = 0.05
@@ -57,7 +54,7 @@ def test_the_normal_law_has_the_published_figures():
 
 @pytest.mark.parametrize("error", [0.0, 0.03, 0.06])
 def test_the_squared_law_is_that_of_a_sum_of_squares(rng, error):
-    """One normal variable a bin, half of the bins with each variance, errors in proportion to √v; χ² has two of its moments."""
+    """One normal variable per bin, half of the bins with each variance, errors in proportion to √v; χ² has two of its moments."""
     n, draws, v = 1000, 40_000, np.repeat([0.05 * 0.95, 0.25], 5)
     noise = rng.normal(size=(2, draws, len(v))) * np.sqrt(v)
     shift = error * np.sqrt(v / v.mean() * n / len(v))
@@ -103,7 +100,7 @@ def test_the_range_is_a_probability_and_at_least_the_distance_to_the_end(r, drif
 def test_the_square_of_a_bin_is_seen_as_its_expectation(rng, error):
     noise = 0.3
     values = np.maximum((error + math.sqrt(noise) * rng.normal(size=200_000)) ** 2 - noise, 0)
-    found = seen_square(np.array([error]), np.array([noise]))[0]
+    found = clipped_square(np.array([error]), np.array([noise]))[0]
     assert abs(found - values.mean()) < STANDARD_ERRORS * values.std() / math.sqrt(len(values))
 
 
@@ -243,29 +240,29 @@ def test_a_plan_prints_and_travels():
     found = plan(error=0.05, mean_variance=0.2, check=True, replications=40)
     assert Plan.from_json(found.to_json()) == found
     assert isinstance(found.check, PlanCheck)
-    assert repr(found).startswith(f"{found.n:,} rows find an RMS calibration error of 0.0500 with power 80%")
+    assert repr(found).startswith(f"{found.n:,} rows detect an RMS calibration error of 0.0500 with power 80%")
     assert "simulated: power" in repr(found)
-    assert "power simulated" in found.table().to_text()
-    assert "rows find" in found._repr_html_()
-    assert len(found.check.table().rows) == 3
+    assert "power simulated" in found.tables()[0].to_text()
+    assert "rows detect" in found._repr_html_()
+    assert len(found.check.tables()[0].rows) == 3
     assert "by formula" in repr(found.check)
-    assert "One of 0.0500 is found" in repr(plan(n=100, error=0.05))
-    assert "find no mean gap" in repr(plan(n=2, statistic="mean_gap", power=0.999, level=0.001))
+    assert "One of 0.0500 is detected" in repr(plan(n=100, error=0.05))
+    assert "detect no mean gap" in repr(plan(n=2, statistic="mean_gap", power=0.999, level=0.001))
     assert "95% interval of the observed rate" in repr(plan(width=0.1, statistic="rate"))
-    assert ("confidence", "95%") in plan(width=0.1, statistic="rate").table().rows
+    assert ("confidence", "95%") in plan(width=0.1, statistic="rate").tables()[0].rows
     alone = plan(n=100, error=0.1, mean_variance=0.2, check=True, replications=40)
-    assert "rows by the simulation" not in alone.table().to_text()
+    assert "rows by the simulation" not in alone.tables()[0].to_text()
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({}, "error must be given, or width, or n"),
         ({"error": -0.1}, "error must be positive"),
-        ({"error": 0.0}, "no test can find"),
+        ({"error": 0.0}, "no test can detect"),
         ({"error": True}, "error must be positive"),
-        ({"world": calibrated_world((1, 1))}, "no test can find"),
-        ({"error": 1e-8}, "error must be reachable"),
+        ({"world": calibrated_world((1, 1))}, "no test can detect"),
+        ({"error": 1e-8}, "error must be attainable"),
         ({"width": 0.1, "n": 100}, "width and n cannot both be given"),
         ({"width": 0.1, "statistic": "smooth"}, "statistic must be one of"),
         ({"error": 0.1, "statistic": "nothing"}, "statistic must be one of"),
@@ -284,7 +281,7 @@ def test_a_plan_prints_and_travels():
         ({"error": 0.05, "mean_variance": 1e-300}, "mean_variance must be at least 1e-12"),
         ({"error": 1.5}, "error must be below 1; it is 1.5"),
         ({"width": 0.1, "error": 1.0, "statistic": "rate"}, "error must be below 1; it is 1"),
-        ({"error": 0.51}, "error must be at most 0.5, all that is possible here; it is 0.51"),
+        ({"error": 0.51}, "error must be at most 0.5, the largest possible here; it is 0.51"),
         ({"n": 100, "error": 0.51}, "error must be at most 0.5"),
         ({"width": 0.1, "error": 0.51}, "error must be at most 0.5"),
         ({"error": 0.51, "statistic": "mean_gap", "mean_variance": 0.1}, "error must be at most 0.5"),
@@ -295,14 +292,14 @@ def test_a_plan_prints_and_travels():
         ({"error": 0.1, "mean_variance": 0.2, "check": True, "replications": 1}, "replications must be"),
     ],
 )
-def test_what_cannot_be_planned_is_refused(options, told):
-    with pytest.raises(cal.InputError, match=told):
+def test_what_cannot_be_planned_is_refused(options, message):
+    with pytest.raises(cal.InputError, match=message):
         plan(**options)
 
 
 def test_an_error_that_is_not_possible_is_not_found_either():
-    assert plan(n=3).detectable == math.inf  # the formula says 0.8, where ½ is said
-    assert "3 rows find no RMS calibration error" in repr(plan(n=3))
+    assert plan(n=3).detectable == math.inf  # the formula gives 0.8, where ½ is predicted
+    assert "3 rows detect no RMS calibration error" in repr(plan(n=3))
     assert plan(n=3).curve.x[-1] == 0.5
     most = plan(error=0.5)
     assert most.detectable <= 0.5
@@ -315,7 +312,7 @@ def test_a_law_of_next_to_no_noise_does_not_overflow():
 
 def test_a_score_of_all_classes_is_not_simulated():
     _, test = cal.example()
-    with pytest.raises(cal.InputError, match="draws single events only"):
+    with pytest.raises(cal.InputError, match="simulates single events only"):
         plan(width=0.1, statistic="brier", predictions=test, check=True)
 
 
@@ -324,7 +321,7 @@ def test_an_infinite_score_has_no_width():
     with pytest.raises(cal.InputError, match="must be finite on these data"):
         plan(width=0.1, statistic="log", predictions=rows)
     with pytest.raises(cal.InputError, match="must be finite in the world"):
-        plan_check.interval_estimate(rows, "log", 2, 0.95, True)
+        quantity_of("log", 2).interval(rows, 0.95, "canonical")
 
 
 def test_a_score_is_as_wide_as_it_would_be():
@@ -346,7 +343,7 @@ def test_a_score_of_a_large_table_is_as_wide_as_it_would_be(monkeypatch):
 def test_a_rate_is_as_wide_as_it_would_be(rng):
     rows = cal.Predictions((rng.random(500) < 0.2).astype(int), np.full(500, 0.2))
     found = plan(n=500, statistic="rate", predictions=rows)
-    expected = plan_check.interval_estimate(rows, "rate", 2, 0.95, True).interval
+    expected = quantity_of("rate", 2).interval(rows, 0.95, "binary")
     assert found.reached == pytest.approx(expected.high - expected.low)
 
 
@@ -395,7 +392,7 @@ def test_the_width_is_near_the_simulated_one(options):
 
 
 def test_widths_of_errors_without_a_world():
-    """Rows that say ½ and happen half the time, or less."""
+    """Predictions of ½ with a rate of ½, or less."""
     assert 150 < plan(width=0.1, norm=1).n < 400  # its upper end lies some three standard deviations √(1/4n) away
     assert plan(width=0.1, norm=1, error=0.1).n > plan(width=0.1, norm=1).n
     assert plan(width=0.1, statistic="kuiper", error=0.1).n > plan(width=0.1, statistic="kuiper").n
@@ -425,9 +422,9 @@ def test_an_interval_with_no_error_is_even():
 
 def test_no_crossing_is_guessed_far_from_what_was_simulated():
     sizes, errors = (100, 141, 200), np.full(3, 0.1)
-    assert plan_check._crossing(sizes, np.array([1.0, 1.0, 1.0]), errors, 2.0) == (None, None)
-    assert plan_check._crossing(sizes, np.array([0.0, 0.1, 0.2]), errors, 5.0) == (None, None)
-    rows, error = plan_check._crossing(sizes, np.log(sizes), errors, math.log(150))
+    assert crossing(sizes, np.array([1.0, 1.0, 1.0]), errors, 2.0) == (None, None)
+    assert crossing(sizes, np.array([0.0, 0.1, 0.2]), errors, 5.0) == (None, None)
+    rows, error = crossing(sizes, np.log(sizes), errors, math.log(150))
     assert rows == pytest.approx(150)
     assert error == pytest.approx(150 * 0.1 / math.sqrt(3))
 

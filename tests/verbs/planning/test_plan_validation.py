@@ -53,7 +53,7 @@ def test_published_sizes_on_the_published_draws():
 def test_the_same_without_chance():
     found = plan_validation(**HEART_VALVES, log_odds=(-5, 2.5))
     assert sizes(found) == [906, 4554, 4252]
-    assert "the predicted risks are 0.0523 on average" in found.cautions[0]  # the example's own contradiction
+    assert "the mean predicted risk is 0.0523" in found.cautions[0]  # the example's own contradiction
 
 
 def test_a_beta_distribution_is_near_the_published_draws():
@@ -78,13 +78,13 @@ def test_without_a_distribution_prevalence_and_c_statistic_make_one(rng):
     assert not found.cautions
     sd = math.sqrt(2) * 0.6744897501960817  # c = Φ(sd/√2)
     n = 400_000
-    happened = rng.random(n) < 0.2
-    odds = math.log(0.2 / 0.8) + np.where(happened, 1, -1) * sd**2 / 2 + sd * rng.normal(size=n)
-    groups = cal.Predictions(happened, sigmoid(odds)).event().groups
+    events = rng.random(n) < 0.2
+    odds = math.log(0.2 / 0.8) + np.where(events, 1, -1) * sd**2 / 2 + sd * rng.normal(size=n)
+    groups = cal.Predictions(events, sigmoid(odds)).event().groups
     assert concordance(groups) == pytest.approx(0.75, abs=0.005)
     drawn = plan_validation(0.2, 0.75, scores=sigmoid(odds))
     assert sizes(drawn)[1] == pytest.approx(sizes(found)[1], rel=0.02)
-    residual = happened - sigmoid(odds)  # the log-odds are calibrated
+    residual = events - sigmoid(odds)  # the log-odds are calibrated
     assert abs(residual.mean()) < STANDARD_ERRORS * residual.std() / math.sqrt(n)
 
 
@@ -164,12 +164,12 @@ def test_a_plan_prints_and_travels():
     found = plan_validation(**HEART_VALVES, log_odds=(-5, 2.5), threshold=0.08)
     assert ValidationPlan.from_json(found.to_json()) == found
     assert repr(found).startswith(found.sentence())
-    assert "calibration slope" in found.table().to_text()
+    assert "calibration slope" in found.tables()[0].to_text()
     assert "rows with about" in found._repr_html_()
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({}, "prevalence must lie between 0 and 1"),
         ({"prevalence": 0.2}, "c_statistic must lie between 0.5 and 1"),
@@ -184,6 +184,6 @@ def test_a_plan_prints_and_travels():
         ({"predictions": cal.Predictions([0, 0], [0.1, 0.2])}, "prevalence must lie"),
     ],
 )
-def test_what_cannot_be_planned_is_refused(options, told):
-    with pytest.raises(cal.InputError, match=told):
+def test_what_cannot_be_planned_is_refused(options, message):
+    with pytest.raises(cal.InputError, match=message):
         plan_validation(**options)

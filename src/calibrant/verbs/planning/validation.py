@@ -5,45 +5,46 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_level, check_positive
 from calibrant.interval.mean import normal_quantile
 from calibrant.kernels.logits import sigmoid
-from calibrant.kernels.rows.pooling import Groups
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Answer, Record, Table, kind, number
 from calibrant.simulate.families import calibrated_world
 from calibrant.simulate.quadrature import integral
 from calibrant.simulate.scores import EmpiricalScores, Scores
-from calibrant.verbs.planning.sample_size import NORMAL, smallest
+from calibrant.types import Floats
+from calibrant.verbs.planning.power_laws import NORMAL, normal_density, smallest
 
-Floats = NDArray[np.float64]
 OfRisk = Callable[[Floats, Floats, Floats], Floats]
 """A function of p, q = 1 − p and ln(p/q)."""
+Risks = Callable[[OfRisk], float]
+"""A distribution of predicted risks, as the expectation of a function of the risk."""
 
 FAR_APART = 0.1
-"""Relative distance between the prevalence given and the mean predicted risk that is worth a word."""
+"""Relative distance between the given prevalence and the mean predicted risk that deserves a warning."""
 
 STEP = 1e-4
-"""In which the peer package looks for the standard error of ln(O/E), stopping at the first that is too wide."""
+"""Of the grid on which pmvalsampsize searches the standard error of ln(O/E), stopping at the first that is too wide."""
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Criterion(Record):
-    """One figure that is to be measured closely, and the rows that takes."""
+    """One figure that is to be estimated precisely, and the rows that takes."""
 
     name: str
     n: int
     value: float
     """expected"""
     width: float
-    """of its interval, as asked for"""
+    """wanted width of its interval"""
     error: float
     """standard error that gives this width, of ln(O/E) for O/E"""
 
@@ -51,7 +52,7 @@ class Criterion(Record):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class ValidationPlan(Answer):
-    """Rows and events that every criterion of an external validation asks for; the largest decides."""
+    """Rows and events that every criterion of an external validation requires; the largest decides."""
 
     prevalence: float
     c_statistic: float
@@ -76,9 +77,9 @@ class ValidationPlan(Answer):
     def sentence(self) -> str:
         """The answer in words."""
         decides = max(self.criteria, key=lambda each: each.n)
-        return f"{self.n:,} rows with about {self.events:,} events: the {decides.name} asks for the most."
+        return f"{self.n:,} rows with about {self.events:,} events: the {decides.name} requires the most."
 
-    def table(self) -> Table:
+    def tables(self) -> tuple[Table, ...]:
         """Criteria side by side."""
         rows = tuple(
             (each.name, f"{each.n:,}", f"{math.ceil(each.n * self.prevalence):,}", each.value, each.width, each.error)
@@ -86,50 +87,28 @@ class ValidationPlan(Answer):
         )
         columns = ("criterion", "rows", "events", "expected", "interval width", "standard error")
         note = f"Prevalence {number(self.prevalence)}; {self.described}; {1 - self.level:.0%} intervals."
-        return Table("Rows for an external validation", columns, rows, note)
-
-    def tables(self) -> tuple[Table, ...]:
-        """The criteria."""
-        return (self.table(),)
+        return (Table("Rows for an external validation", columns, rows, note),)
 
 
-@dataclass(frozen=True, slots=True)
-class NormalOdds:
-    """Log-odds of the predicted risk as a mixture of normal distributions: (share, mean, sd) each."""
+def normal_odds(mean: float, sd: float, function: OfRisk) -> float:
+    """The expectation over normal log-odds of the predicted risk."""
 
-    parts: tuple[tuple[float, float, float], ...]
+    def integrand(t: Floats) -> Floats:
+        odds = mean + sd * t
+        return function(sigmoid(odds), sigmoid(-odds), odds) * normal_density(t)
 
-    def mean(self, function: OfRisk) -> float:
-        """The expectation of a function of the risk."""
-
-        def of(mean: float, sd: float) -> float:
-            def density(t: Floats) -> Floats:
-                odds = mean + sd * t
-                found: Floats = (
-                    function(sigmoid(odds), sigmoid(-odds), odds) * np.exp(-(t**2) / 2) / math.sqrt(2 * math.pi)
-                )
-                return found
-
-            return integral(density, np.linspace(-12.0, 12.0, 49))
-
-        return sum(share * of(mean, sd) for share, mean, sd in self.parts)
+    return integral(integrand, np.linspace(-12.0, 12.0, 49))
 
 
-@dataclass(frozen=True, slots=True)
-class RiskScores:
-    """The same over scores; those of 0 and 1 carry no information."""
+def over_scores(scores: Scores, function: OfRisk) -> float:
+    """The expectation over a distribution of predicted risks; those of 0 and 1 carry no information."""
 
-    scores: Scores
+    def of(p: Floats, q: Floats) -> Floats:
+        inside = (p > 0) & (q > 0)
+        odds = np.log(np.where(inside, p, 0.5)) - np.log(np.where(inside, q, 0.5))
+        return function(p, q, odds)
 
-    def mean(self, function: OfRisk) -> float:
-        """The expectation of a function of the risk."""
-
-        def of(p: Floats, q: Floats) -> Floats:
-            inside = (p > 0) & (q > 0)
-            odds = np.log(np.where(inside, p, 0.5)) - np.log(np.where(inside, q, 0.5))
-            return function(p, q, odds)
-
-        return self.scores.mean(of)
+    return scores.mean(of)
 
 
 def plan_validation(
@@ -148,28 +127,45 @@ def plan_validation(
     level: float = 0.05,
     compat: Literal["pmvalsampsize"] | None = None,
 ) -> ValidationPlan:
-    """How many rows does an external validation need, so that O/E, slope and c-statistic are measured closely?
+    """How many rows does an external validation need to be precise?
 
     Each criterion is the width of an interval for a model that is calibrated:
 
-    - O/E, observed over expected events: n = (1 − φ)/(φ·SE²), with SE of ln(O/E) such that the interval has width `oe_width`;
-    - calibration slope: the Fisher information of intercept and slope in a logistic regression on the log-odds, at their distribution;
+    - O/E, observed over expected events: n = (1 − φ)/(φ·SE²), with SE of ln(O/E) such
+      that the interval has width `oe_width`;
+    - calibration slope: the Fisher information of intercept and slope in a logistic
+      regression on the log-odds;
     - c-statistic (AUC): Newcombe's standard error;
     - standardised net benefit at a `threshold`, if there is one, by the delta method.
 
     Parameters
     ----------
     prevalence, c_statistic
-        Expected in the validation data. With `predictions` they are those seen, unless given.
+        Expected in the validation data. With `predictions` they are those observed,
+        unless given.
     log_odds, scores, predictions
-        The predicted risks: mean and standard deviation of normal log-odds; a pair (α, β) of a Beta distribution, risks, or a world;
-        or data like those to come. Without any, log-odds are normal among events and among non-events, with one variance, as
-        prevalence and c-statistic demand.
+        The predicted risks: mean and standard deviation of normal log-odds; a pair (α,
+        β) of a Beta distribution, risks, or a world; or data like those to come.
+        Without any, log-odds are normal among events and among non-events, with one
+        variance, as prevalence and c-statistic imply.
+    view
+        The yes/no question of `predictions` with several classes.
+    oe_width, slope_width, c_width
+        Widths of the intervals of O/E, calibration slope and c-statistic.
+    threshold
+        Risk from which on one would act; None leaves the net benefit out.
+    benefit_width
+        Width of the interval of the standardised net benefit.
+    level
+        The intervals have confidence 1 − level.
     compat
-        `"pmvalsampsize"`: z = 1.96, and the SE of ln(O/E) rounded up to 0.0001, as that package has it; some rows fewer. The package draws
-        the log-odds at random, here their distribution is integrated: pass its draws as `scores` for the same slope.
+        `"pmvalsampsize"`: z = 1.96, and the SE of ln(O/E) rounded up to 0.0001, as in
+        that package; slightly fewer rows. The package draws the log-odds at random,
+        here their distribution is integrated: pass its draws as `scores` for the same
+        slope.
 
-    When to trust it: large samples and a calibrated model are assumed. A rule of 100 events is not enough in general.
+    When to trust it: large samples and a calibrated model are assumed. A rule of 100
+    events is not enough in general.
 
     Examples
     --------
@@ -180,70 +176,64 @@ def plan_validation(
     """
     if compat is not None:
         check_choice("compat", compat, ("pmvalsampsize",))
-    risks, described, seen = _risks(log_odds, scores, predictions, view)
-    prevalence, c = _checked(prevalence, c_statistic, seen)
+    risks, described, observed = _risks(log_odds, scores, predictions, view)
+    prevalence = _checked("prevalence", 0, observed[0] if prevalence is None else prevalence)
+    c = _checked("c_statistic", 0.5, observed[1] if c_statistic is None else c_statistic)
     if risks is None:
-        risks, described = (
-            _from_c(prevalence, c),
-            "normal log-odds among events and non-events that give the c-statistic",
-        )
+        risks = _from_c(prevalence, c)
+        described = "normal log-odds among events and non-events that give the c-statistic"
     z = 1.96 if compat else normal_quantile(1 - check_level(level))
     found = [
         _oe(prevalence, check_positive("oe_width", oe_width), z, STEP if compat else 0.0),
         _slope(risks, check_positive("slope_width", slope_width), z),
-        _c(prevalence, c, check_positive("c_width", c_width), z),
+        _c_statistic(prevalence, c, check_positive("c_width", c_width), z),
     ]
     if threshold is not None:
         found.append(_benefit(risks, prevalence, threshold, check_positive("benefit_width", benefit_width), z))
     return ValidationPlan(prevalence, c, level, tuple(found), described, _cautions(risks, prevalence))
 
 
-Risks = NormalOdds | RiskScores
-
-
 def _risks(
     log_odds: Any, scores: Any, predictions: Any, view: Any
 ) -> tuple[Risks | None, str, tuple[float | None, float | None]]:
-    """The distribution of the risks, in words too, and the prevalence and c-statistic seen."""
+    """The distribution of the risks, its description, and the prevalence and c-statistic observed."""
     if sum(x is not None for x in (log_odds, scores, predictions)) > 1:
         raise InputError("log_odds", "or scores or predictions: only one can be given", "there are several")
     if log_odds is not None:
         mean, sd = log_odds
         check_positive("log_odds[1]", sd)
-        return NormalOdds(((1.0, float(mean), float(sd)),)), f"log-odds normal({mean:g}, {sd:g})", (None, None)
+        return partial(normal_odds, float(mean), float(sd)), f"log-odds normal({mean:g}, {sd:g})", (None, None)
     if scores is not None:
         of = calibrated_world(scores).scores
-        return RiskScores(of), of.describe(), (None, None)
+        return partial(over_scores, of), of.describe(), (None, None)
     if predictions is not None:
-        groups = admit(predictions, None).event(view).groups
-        rate = float(groups.hits.sum()) / groups.total
-        seen = rate, concordance(groups) if 0 < rate < 1 else None
-        return RiskScores(EmpiricalScores(groups.values, groups.weight)), "risks of the predictions given", seen
+        pooled = admit(predictions, None).event(view).groups
+        rate = float(pooled.hits.sum()) / pooled.total
+        observed = rate, concordance(pooled) if 0 < rate < 1 else None
+        risks = partial(over_scores, EmpiricalScores(pooled.values, pooled.weight))
+        return risks, "risks of the predictions given", observed
     return None, "", (None, None)
 
 
-def _checked(prevalence: Any, c_statistic: Any, seen: tuple[float | None, float | None]) -> tuple[float, float]:
-    rate = seen[0] if prevalence is None else prevalence
-    c = seen[1] if c_statistic is None else c_statistic
-    if isinstance(rate, bool) or not isinstance(rate, float | int | np.floating) or not 0 < rate < 1:
-        raise InputError("prevalence", "must lie between 0 and 1", f"it is {rate!r}", "Or pass predictions=")
-    if isinstance(c, bool) or not isinstance(c, float | int | np.floating) or not 0.5 < c < 1:
-        raise InputError("c_statistic", "must lie between 0.5 and 1", f"it is {c!r}", "Or pass predictions=")
-    return float(rate), float(c)
+def _checked(argument: str, low: float, value: Any, advice: str = "Or pass predictions=") -> float:
+    if isinstance(value, bool) or not isinstance(value, float | int | np.floating) or not low < value < 1:
+        raise InputError(argument, f"must lie between {low} and 1", f"it is {value!r}", advice)
+    return float(value)
 
 
-def concordance(groups: Groups) -> float:
-    """The c-statistic: how often an event is given a higher risk than a non-event, ties by half."""
-    misses = groups.weight - groups.hits
+def concordance(pooled: Any) -> float:
+    """The c-statistic of pooled rows: how often an event has a higher risk than a non-event, ties by half."""
+    misses = pooled.weight - pooled.hits
     below = np.cumsum(misses) - misses / 2
-    return float((groups.hits * below).sum() / (groups.hits.sum() * misses.sum()))
+    return float((pooled.hits * below).sum() / (pooled.hits.sum() * misses.sum()))
 
 
-def _from_c(prevalence: float, c: float) -> NormalOdds:
-    """Two normal distributions whose log density ratio is the log-odds: means apart by the variance, c = Φ(sd/√2)."""
+def _from_c(prevalence: float, c: float) -> Risks:
+    """Two normal distributions whose log density ratio is the log-odds: means differ by the variance, c = Φ(sd/√2)."""
     sd = math.sqrt(2) * NORMAL.inv_cdf(c)
     centre = math.log(prevalence) - math.log1p(-prevalence)
-    return NormalOdds(((prevalence, centre + sd**2 / 2, sd), (1 - prevalence, centre - sd**2 / 2, sd)))
+    parts = ((prevalence, centre + sd**2 / 2), (1 - prevalence, centre - sd**2 / 2))
+    return lambda function: sum(share * normal_odds(mean, sd, function) for share, mean in parts)
 
 
 def _oe(prevalence: float, width: float, z: float, step: float) -> Criterion:
@@ -255,16 +245,16 @@ def _oe(prevalence: float, width: float, z: float, step: float) -> Criterion:
 
 
 def _slope(risks: Risks, width: float, z: float) -> Criterion:
-    """Variance of the slope: the inverse information, [a b; b c] with weights p(1 − p)."""
+    """Variance of the slope: from the inverse of the information [a b; b c] with weights p(1 − p)."""
     error = width / (2 * z)
-    a, b, c = (risks.mean(lambda p, q, odds, k=k: p * q * odds**k) for k in range(3))  # type: ignore[misc]
+    a, b, c = (risks(lambda p, q, odds, k=k: p * q * odds**k) for k in range(3))  # type: ignore[misc]
     determinant = a * c - b * b
     if not determinant > 1e-12 * a * c:
         raise InputError("scores", "must vary", "equal risks have no slope")
     return Criterion("calibration slope", math.ceil(a / (error**2 * determinant)), 1.0, width, error)
 
 
-def _c(prevalence: float, c: float, width: float, z: float) -> Criterion:
+def _c_statistic(prevalence: float, c: float, width: float, z: float) -> Criterion:
     error = width / (2 * z)
     rows = smallest(lambda n: newcombe(c, prevalence, n) <= error, "c_width")
     return Criterion("c-statistic", rows, c, width, error)
@@ -278,24 +268,21 @@ def newcombe(c: float, prevalence: float, n: int) -> float:
 
 
 def _benefit(risks: Risks, prevalence: float, threshold: Any, width: float, z: float) -> Criterion:
-    """(TP − FP·t/(1 − t)) / events: variance by the delta method, with sensitivity and specificity that the risks promise."""
-    if isinstance(threshold, bool) or not isinstance(threshold, float) or not 0 < threshold < 1:
-        raise InputError("threshold", "must lie between 0 and 1", f"it is {threshold!r}")
-    events, others = risks.mean(lambda p, q, odds: p), risks.mean(lambda p, q, odds: q)  # noqa: ARG005
-    found = risks.mean(lambda p, q, odds: p * (p >= threshold)) / events  # noqa: ARG005
-    false = risks.mean(lambda p, q, odds: q * (p >= threshold)) / others  # noqa: ARG005
-    weight = (1 - prevalence) / prevalence * threshold / (1 - threshold)
-    variance = found * (1 - found) / prevalence
-    variance += weight**2 * (false / (1 - prevalence) + false**2 / prevalence)
-    error = width / (2 * z)
-    name = f"standardised net benefit at {threshold:g}"
-    return Criterion(name, max(1, math.ceil(variance / error**2)), found - weight * false, width, error)
+    """(TP − FP·t/(1 − t)) / events: variance by the delta method, with the sensitivity
+    and specificity that the risks imply.
+    """
+    t = _checked("threshold", 0, threshold, "")
+    sensitivity = risks(lambda p, *_: p * (p >= t)) / risks(lambda p, *_: p)
+    false_alarms = risks(lambda p, q, _: q * (p >= t)) / risks(lambda p, q, _: q)  # noqa: ARG005
+    weight = (1 - prevalence) / prevalence * t / (1 - t)
+    variance = sensitivity * (1 - sensitivity) / prevalence
+    variance += weight**2 * (false_alarms / (1 - prevalence) + false_alarms**2 / prevalence)
+    rows, error = max(1, math.ceil(variance / (width / (2 * z)) ** 2)), width / (2 * z)
+    return Criterion(f"standardised net benefit at {t:g}", rows, sensitivity - weight * false_alarms, width, error)
 
 
 def _cautions(risks: Risks, prevalence: float) -> tuple[str, ...]:
-    promised = risks.mean(lambda p, q, odds: p)  # noqa: ARG005
-    if abs(promised - prevalence) <= FAR_APART * prevalence:
+    mean = risks(lambda p, *_: p)
+    if abs(mean - prevalence) <= FAR_APART * prevalence:
         return ()
-    return (
-        f"the predicted risks are {number(promised)} on average, the prevalence is {number(prevalence)}: they disagree",
-    )
+    return (f"the mean predicted risk is {number(mean)}, the prevalence is {number(prevalence)}: they disagree",)

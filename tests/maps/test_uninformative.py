@@ -1,4 +1,4 @@
-"""What each fooling repair does to each error."""
+"""What each uninformative map does to each error."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import CalibrationMap, InputError, MapError, Predictions
-from calibrant.simulate import LabelFrequencies, LabelFrequenciesMap, TopAccuracy, TopAccuracyMap
+from calibrant.maps.uninformative import LabelFrequencies, LabelFrequenciesMap, TopAccuracy, TopAccuracyMap
 from tolerances import ROUNDING
 
 
@@ -20,8 +20,8 @@ def made(rng):
     return Predictions(labels, p / p.sum(axis=1, keepdims=True))
 
 
-def accuracy(said):
-    return np.mean(said.probs.argmax(axis=1) == said.labels)
+def accuracy(predictions):
+    return np.mean(predictions.probs.argmax(axis=1) == predictions.labels)
 
 
 TOP_ERRORS = {"ece": cal.ece, "ks": cal.ks_error, "mmce": cal.mmce, "gap": cal.mean_gap}
@@ -30,52 +30,54 @@ TOP_ERRORS = {"ece": cal.ece, "ks": cal.ks_error, "mmce": cal.mmce, "gap": cal.m
 @pytest.mark.parametrize("rest", ["proportional", "even"])
 @pytest.mark.parametrize("error", TOP_ERRORS.values(), ids=TOP_ERRORS)
 def test_the_accuracy_for_every_top_class_hides_every_error_of_the_top_class(error, rest, made):
-    fooled = TopAccuracy(rest).fit(made).apply(made)
+    uninformative = TopAccuracy(rest).fit(made).apply(made)
     assert error(made).value > 0.02
-    assert abs(error(fooled).value) < 1e-7  # MMCE is a root
+    assert abs(error(uninformative).value) < 1e-7  # MMCE is a root
 
 
 @pytest.mark.parametrize("rest", ["proportional", "even"])
 def test_the_accuracy_stays_and_the_score_tells(rest, made):
     fitted = TopAccuracy(rest).fit(made)
-    fooled = fitted.apply(made)
-    assert accuracy(fooled) == accuracy(made)
+    uninformative = fitted.apply(made)
+    assert accuracy(uninformative) == accuracy(made)
     assert fitted.keeps_accuracy
     assert not fitted.injective
-    assert cal.brier_score(fooled).value > cal.brier_score(cal.Temperature().fit(made).apply(made)).value + 0.02
+    assert cal.brier_score(uninformative).value > cal.brier_score(cal.Temperature().fit(made).apply(made)).value + 0.02
 
 
 def test_but_the_canonical_error_is_not_fooled(made):
     few = slice(0, 600)
-    fooled = cal.canonical_error(TopAccuracy().fit(made).apply(made).rows(few)).value
+    uninformative = cal.canonical_error(TopAccuracy().fit(made).apply(made).rows(few)).value
     calibrated = cal.canonical_error(LabelFrequencies().fit(made).apply(made).rows(few)).value
-    assert fooled > 5 * max(calibrated, 0.01)
+    assert uninformative > 5 * max(calibrated, 0.01)
 
 
 def test_one_top_label_that_is_right_less_often_shows_class_by_class():
-    # top label 0 is right in 9 of 10 rows, top label 1 in 5 of 10: said 0.7 for both
+    # top label 0 is right in 9 of 10 rows, top label 1 in 5 of 10: predicted 0.7 for both
     labels = [0] * 9 + [1] + [1] * 5 + [0] * 5
-    said = Predictions(labels, np.repeat([[0.95, 0.05], [0.05, 0.95]], 10, axis=0))
-    fooled = TopAccuracy().fit(said).apply(said)
-    np.testing.assert_allclose(fooled.probs.max(axis=1), 0.7, atol=ROUNDING)
-    assert cal.ece(fooled).value == pytest.approx(0, abs=ROUNDING)
-    assert cal.classwise_error(fooled).value == pytest.approx(0.2 * np.sqrt(2), abs=ROUNDING)  # 0.2 in each class
+    predictions = Predictions(labels, np.repeat([[0.95, 0.05], [0.05, 0.95]], 10, axis=0))
+    uninformative = TopAccuracy().fit(predictions).apply(predictions)
+    np.testing.assert_allclose(uninformative.probs.max(axis=1), 0.7, atol=ROUNDING)
+    assert cal.ece(uninformative).value == pytest.approx(0, abs=ROUNDING)
+    assert cal.classwise_error(uninformative).value == pytest.approx(
+        0.2 * np.sqrt(2), abs=ROUNDING
+    )  # 0.2 in each class
     np.testing.assert_allclose(
-        LabelFrequencies().fit(said).apply(said).probs[[0, 10]], [[0.9, 0.1], [0.5, 0.5]], atol=ROUNDING
+        LabelFrequencies().fit(predictions).apply(predictions).probs[[0, 10]], [[0.9, 0.1], [0.5, 0.5]], atol=ROUNDING
     )
 
 
 def test_the_rest_is_shared_as_asked():
     probs = [[0.6, 0.3, 0.1], [1.0, 0.0, 0.0]]
-    said = Predictions([0, 1], probs)
+    predictions = Predictions([0, 1], probs)
     inner = TopAccuracyMap((0, 1, 2), False, accuracy=0.8)
     np.testing.assert_allclose(inner.apply(probs), [[0.8, 0.15, 0.05], [0.8, 0.1, 0.1]], atol=ROUNDING)
     even = TopAccuracyMap((0, 1, 2), False, accuracy=0.8, rest="even")
     np.testing.assert_allclose(even.apply(probs), [[0.8, 0.1, 0.1]] * 2, atol=ROUNDING)
-    assert TopAccuracy().fit(said).accuracy == 0.5
-    assert "so low" in TopAccuracy().fit(said).fit.cautions[0]
-    assert TopAccuracy("even").fit(said).keeps_accuracy
-    assert TopAccuracy().fit(said.labels, probs, weights=[3, 1]).accuracy == 0.75
+    assert TopAccuracy().fit(predictions).accuracy == 0.5
+    assert "so low" in TopAccuracy().fit(predictions).fit.cautions[0]
+    assert TopAccuracy("even").fit(predictions).keeps_accuracy
+    assert TopAccuracy().fit(predictions.labels, probs, weights=[3, 1]).accuracy == 0.75
 
 
 def test_frequencies_of_the_top_label_are_calibrated_and_blunt(made):
@@ -110,7 +112,7 @@ def test_a_single_event_has_two_rates():
 def test_a_class_never_on_top_keeps_the_overall_frequencies():
     fitted = LabelFrequencies().fit([0, 1, 2, 0], [[0.5, 0.3, 0.2]] * 3 + [[0.2, 0.6, 0.2]])
     np.testing.assert_allclose(fitted.table, [[1 / 3] * 3, [1, 0, 0], [0.5, 0.25, 0.25]], atol=ROUNDING)
-    assert fitted.fit.cautions == ("never on top: 2",)
+    assert fitted.fit.cautions == ("never the top class: 2",)
     assert not fitted.keeps_accuracy
 
 

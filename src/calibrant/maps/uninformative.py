@@ -1,15 +1,15 @@
-"""Repairs that please an error and help nobody (Gruber & Buettner 2022, appendices D.4 and E.1).
+"""Maps that reduce a calibration error by discarding information.
 
-They are maps like any other, kept to show what an error does not see. To read one back from JSON, import this package first.
+They are those of Gruber & Buettner (2022, appendices D.4 and E.1). They show what an error does not measure, and are not offered by `recalibrate`. To read
+one back from JSON, import this module first.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice
 from calibrant.kernels.logits import inside, probabilities
@@ -18,25 +18,44 @@ from calibrant.maps.order_preserving import class_shares
 from calibrant.maps.several import several_classes
 from calibrant.problems import MapError
 from calibrant.results import kind
-
-Floats = NDArray[np.float64]
+from calibrant.types import Array, Floats, Indices
 
 REST = ("proportional", "even")
 
 
+class UninformativeMap(CalibrationMap):
+    """A map that depends on little more than the top class of a row."""
+
+    @property
+    def injective(self) -> bool:
+        """Never: the confidence of the row is lost."""
+        return False
+
+    def from_logits(self, logits: Array) -> Array:
+        """Through the softmax."""
+        return self.from_probs(probabilities(logits))
+
+
 @dataclass(frozen=True, slots=True)
 class TopAccuracy:
-    """Say the model's accuracy for the top class of every row; the others share the `rest`, in proportion or evenly.
+    """Predict the model's accuracy for the top class of every row.
 
-    Every error of the top class becomes 0 (ECE, KS, MMCE), the accuracy stays, and the predictions are still not calibrated.
+    The other classes share the rest. Every error of the top class becomes 0 (ECE, KS, MMCE), the accuracy stays, and the
+    predictions are still not calibrated.
+
+    Parameters
+    ----------
+    rest
+        Do the other classes share the rest in proportion to their predictions
+        (`"proportional"`) or evenly (`"even"`)?
 
     Examples
     --------
     >>> import calibrant as cal
-    >>> from calibrant.simulate import TopAccuracy
+    >>> from calibrant.maps.uninformative import TopAccuracy
     >>> valid, test = cal.example()
-    >>> fooled = TopAccuracy().fit(test).apply(test)
-    >>> cal.ece(fooled).value < 1e-6 < cal.ece(test).value
+    >>> uninformative = TopAccuracy().fit(test).apply(test)
+    >>> cal.ece(uninformative).value < 1e-6 < cal.ece(test).value
     True
     """
 
@@ -46,20 +65,26 @@ class TopAccuracy:
         check_choice("rest", self.rest, REST)
 
     def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> TopAccuracyMap:
-        """The accuracy, and nothing else."""
+        """Estimate the accuracy.
+
+        Parameters
+        ----------
+        labels, probs, logits, weights
+            As in every map's `fit`.
+        """
         predictions = several_classes(admit_fit(labels, probs, logits, weights))
         accuracy = float(np.average(predictions.event("top").outcomes, weights=predictions.weights))
-        found = TopAccuracyMap(predictions.classes, False, Fit(predictions.n), accuracy, self.rest)
-        if found.keeps_accuracy:
-            return found
-        doubt = f"an accuracy of {accuracy:.3g} is so low that another class can become the top one"
-        return TopAccuracyMap(predictions.classes, False, Fit(predictions.n, cautions=(doubt,)), accuracy, self.rest)
+        fitted = TopAccuracyMap(predictions.classes, False, Fit(predictions.n), accuracy, self.rest)
+        if fitted.keeps_accuracy:
+            return fitted
+        low = f"an accuracy of {accuracy:.3g} is so low that another class can become the top one"
+        return replace(fitted, fit=Fit(predictions.n, cautions=(low,)))
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class TopAccuracyMap(CalibrationMap):
-    """The top probability becomes the accuracy; the others share what is left."""
+class TopAccuracyMap(UninformativeMap):
+    """The top probability becomes the accuracy; the others share the rest."""
 
     accuracy: float = 1.0
     rest: str = "proportional"
@@ -74,13 +99,8 @@ class TopAccuracyMap(CalibrationMap):
             raise MapError(f"rest must be 'proportional' or 'even'; it is {self.rest!r}")
 
     @property
-    def injective(self) -> bool:
-        """How sure the row was is lost."""
-        return False
-
-    @property
     def keeps_accuracy(self) -> bool:  # type: ignore[override]
-        """Is the accuracy more than any other class can get?"""
+        """Is the accuracy above what any other class can be given?"""
         return self.accuracy > (0.5 if self.rest == "proportional" else 1 / len(self.classes))
 
     @property
@@ -91,18 +111,14 @@ class TopAccuracyMap(CalibrationMap):
     def parameters(self) -> dict[str, Any]:
         return {"accuracy": self.accuracy}
 
-    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
-        """Through the softmax."""
-        return self.from_probs(probabilities(logits))
-
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
+    def from_probs(self, probs: Array) -> Array:
         """The accuracy for the top class, the rest for the others."""
         p = probs.astype(np.float64)
         rows, top = np.arange(len(p)), p.argmax(axis=1)
         p[rows, top] = 0.0
-        left = p.sum(axis=1, keepdims=True)
+        others = p.sum(axis=1, keepdims=True)
         even = np.full_like(p, 1 / (p.shape[1] - 1))
-        shares = even if self.rest == "even" else np.divide(p, left, out=even, where=left > 0)
+        shares = even if self.rest == "even" else np.divide(p, others, out=even, where=others > 0)
         p = (1 - self.accuracy) * shares
         p[rows, top] = self.accuracy
         return inside(p, probs.dtype)
@@ -110,41 +126,50 @@ class TopAccuracyMap(CalibrationMap):
 
 @dataclass(frozen=True, slots=True)
 class LabelFrequencies:
-    """Say, for every row, how often each class occurs among the rows with the same top class.
+    """Predict the class frequencies among the rows with the same top class.
 
-    That is calibrated and as accurate as before, wherever a top class is right more often than any other. All else that the
-    model knew is gone, as a proper score shows. For a single event the rows below ½ and the others say one rate each.
+    That is calibrated, and as accurate as before wherever a top class is right more
+    often than any other. All other information of the model is lost, as a proper score
+    shows. For a single event there is one rate below ½ and one above.
 
     Examples
     --------
     >>> import calibrant as cal
-    >>> from calibrant.simulate import LabelFrequencies
+    >>> from calibrant.maps.uninformative import LabelFrequencies
     >>> fitted = LabelFrequencies().fit([0, 0, 1, 1, 1], [0.1, 0.3, 0.2, 0.7, 0.9])
     >>> fitted.apply([0.05, 0.6]).round(3)
     array([0.333, 1.   ])
     """
 
     def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> LabelFrequenciesMap:
-        """A table of class frequencies by top class; a class that was never on top keeps the overall frequencies."""
+        """A table of class frequencies by top class.
+
+        A class that is never the top class gets the overall frequencies.
+
+        Parameters
+        ----------
+        labels, probs, logits, weights
+            As in every map's `fit`.
+        """
         predictions = admit_fit(labels, probs, logits, weights)
-        top, happened = tops(predictions.probs), class_shares(predictions)
-        weight = np.ones(predictions.n) if predictions.weights is None else predictions.weights
+        shares = class_shares(predictions)
+        if predictions.weights is not None:
+            shares = shares * predictions.weights[:, None]
         sums = np.zeros((predictions.n_classes, predictions.n_classes))
-        np.add.at(sums, top, happened * weight[:, None])
+        np.add.at(sums, top_class(predictions.probs), shares)
         size = sums.sum(axis=1, keepdims=True)
         overall = np.broadcast_to(sums.sum(axis=0) / size.sum(), sums.shape)
         table = np.divide(sums, size, out=overall.copy(), where=size > 0)
-        never = [str(c) for c, found in zip(predictions.classes, size[:, 0] > 0, strict=True) if not found]
-        cautions = (f"never on top: {', '.join(never[:3])}{' …' * (len(never) > 3)}",) if never else ()
-        return LabelFrequenciesMap(
-            predictions.classes, predictions.is_binary, Fit(predictions.n, None, True, cautions), table
-        )
+        never = [str(c) for c, rows in zip(predictions.classes, size[:, 0], strict=True) if not rows]
+        cautions = (f"never the top class: {', '.join(never[:3])}{' …' * (len(never) > 3)}",) if never else ()
+        fit = Fit(predictions.n, cautions=cautions)
+        return LabelFrequenciesMap(predictions.classes, predictions.is_binary, fit, table)
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelFrequenciesMap(CalibrationMap):
-    """The row of a table that the top class names."""
+class LabelFrequenciesMap(UninformativeMap):
+    """The row of a table that belongs to the top class."""
 
     table: Floats = ((1.0, 0.0), (0.0, 1.0))  # type: ignore[assignment]
     """class frequencies `(K, K)`, one row for each top class"""
@@ -160,11 +185,6 @@ class LabelFrequenciesMap(CalibrationMap):
             raise MapError(f"table must be {k} rows of {k} frequencies")
 
     @property
-    def injective(self) -> bool:
-        """Only the top class is left."""
-        return False
-
-    @property
     def keeps_accuracy(self) -> bool:  # type: ignore[override]
         """Is each top class the most frequent one of its rows?"""
         return bool((self.table.argmax(axis=1) == np.arange(len(self.classes))).all())
@@ -173,16 +193,12 @@ class LabelFrequenciesMap(CalibrationMap):
     def parameters(self) -> dict[str, Any]:
         return {"table": self.table}
 
-    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
-        """Through the softmax."""
-        return self.from_probs(probabilities(logits))
-
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
+    def from_probs(self, probs: Array) -> Array:
         """The frequencies that belong to the top class."""
-        found = self.table[tops(probs)]
-        return (found[:, 1] if probs.ndim == 1 else found).astype(probs.dtype)
+        rows = self.table[top_class(probs)]
+        return (rows[:, 1] if probs.ndim == 1 else rows).astype(probs.dtype)
 
 
-def tops(probs: NDArray[Any]) -> NDArray[np.intp]:
+def top_class(probs: Array) -> Indices:
     """The top class; of a single event the second from ½ on."""
     return (probs >= 0.5).astype(np.intp) if probs.ndim == 1 else probs.argmax(axis=1)

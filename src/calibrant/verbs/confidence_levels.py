@@ -1,0 +1,182 @@
+"""Tests of a model's confidences, level by level and in total, adjusted for their number."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from calibrant.bins import EqualMass
+from calibrant.inputs import check_choice, check_count
+from calibrant.interval import cluster_mean, two_sided
+from calibrant.kernels.draws.hit_law import ROUNDING, added_laws, hit_law
+from calibrant.kernels.draws.hit_law import two_sided as exact_two_sided
+from calibrant.predictions import Event
+from calibrant.resampling.draw import content_seed
+from calibrant.resampling.rank import Ties
+from calibrant.results import Record, kind
+from calibrant.types import Floats, Indices
+
+MAX_LEVELS = 21
+"""Distinct confidences up to which each is a level of its own: words, or percentages in steps of five."""
+RANGES = 10
+"""Levels into which more distinct confidences are binned."""
+MANY_ANSWERS, UNDECIDED = 10_000, 0.5
+"""From so many answers on, adjusted p-values above this are not computed exactly but bounded by a sum."""
+TINY = 1e-300
+SUBTRACTED = 1e-9
+"""From this on the probability of any small p-value is 1 − that of none; smaller ones
+would be lost in rounding, and are summed instead.
+"""
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class ConfidenceLevels(Record):
+    """Level by level: mean confidence, share of right answers, and p-values."""
+
+    low: Floats
+    high: Floats
+    """smallest and largest confidence of the level: the same if it is one value"""
+    n: Floats
+    mean_prob: Floats
+    label_rate: Floats
+    p_value: Floats
+    adjusted: Floats
+    """p-values adjusted for testing all levels and the total"""
+
+    def __post_init__(self) -> None:
+        self._hold(*(f.name for f in fields(self)))
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    def names(self) -> list[str]:
+        """Each level as a value or a range."""
+        ends = zip(self.low, self.high, strict=True)
+        return [f"{low:g}" if low == high else f"{low:.3g} – {high:.3g}" for low, high in ends]
+
+    def __repr__(self) -> str:
+        return f"ConfidenceLevels({len(self)} levels)"
+
+
+def level_of_each(event: Event) -> Indices:
+    """The level of each answer: its confidence, or one of ten ranges if there are many."""
+    values, at = np.unique(event.probs, return_inverse=True)
+    if len(values) > MAX_LEVELS:
+        at = np.unique(EqualMass(RANGES).index(event), return_inverse=True)[1]
+    return at.ravel()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Test:
+    """The p-value of a number of right answers."""
+
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ExactTest(_Test):
+    """The same with the p-value of each possible number of right answers, and the probabilities of these numbers."""
+
+    law: Floats
+    values: Floats
+    steps: Floats | None = None
+    """if ties are broken at random: how far below `values` the p-values may lie"""
+
+    @classmethod
+    def of(cls, p: Floats, right: Floats, uniform: float | None) -> _ExactTest:
+        law, count = hit_law(p), int(right.sum())
+        values, steps = exact_two_sided(law)
+        if uniform is None or steps[count] >= 1 - ROUNDING:  # only one number is possible: its p-value stays 1
+            return cls(float(values[count]), law, values)
+        return cls(max(float(values[count] - uniform * steps[count]), 0.0), law, values, np.maximum(steps, TINY))
+
+    def above(self, x: float) -> Floats:
+        """The share of each number's p-values that are larger than x."""
+        if self.steps is None:
+            return (self.values > x * (1 + ROUNDING)).astype(np.float64)
+        return np.clip((self.values - x) / self.steps, 0, 1)
+
+    def chance(self, at_most: float) -> float:
+        """The probability of such a small p-value under calibration."""
+        return min(float(self.law @ (1 - self.above(at_most))), 1.0)
+
+
+def levels_tested(
+    event: Event, clusters: Indices | None = None, ties: Ties = "count", seed: int = 0
+) -> tuple[ConfidenceLevels, float]:
+    """Every level with its test, and the adjusted p-value of the total.
+
+    Parameters
+    ----------
+    event
+        Confidences and whether each answer is right.
+    clusters
+        The question of each answer, numbered from 0.
+    ties
+        `"count"`: conservative p-values. `"random"`: drawn within their step, so that
+        the rate of false alarms is exact.
+    seed
+        Of these draws.
+    """
+    check_choice("ties", ties, ("count", "random"))
+    p, right, level = event.probs.astype(np.float64), event.outcomes.astype(np.float64), level_of_each(event)
+    n_levels = int(level.max()) + 1
+    order = np.lexsort((right, p))  # the seed must not depend on the order of the answers
+    made, _ = content_seed(check_count(seed, "seed", 0), p[order], right[order])
+    uniforms = [None] * (n_levels + 1) if ties == "count" else np.random.default_rng(made).random(n_levels + 1).tolist()
+    columns: list[tuple[float, ...]] = []
+    tests: list[_Test] = []
+    for rows, uniform in zip([*(level == k for k in range(n_levels)), np.full(len(p), True)], uniforms, strict=True):
+        tests.append(_tested(p[rows], right[rows], None if clusters is None else clusters[rows], uniform))
+        columns.append((p[rows].min(), p[rows].max(), rows.sum(), p[rows].mean(), right[rows].mean()))
+    *adjusted, overall = _adjusted(tests)
+    found = (*zip(*columns[:-1], strict=True), [test.p_value for test in tests[:-1]], adjusted)
+    return ConfidenceLevels(*(np.array(column, dtype=np.float64) for column in found)), overall
+
+
+def _tested(p: Floats, right: Floats, clusters: Indices | None, uniform: float | None) -> _Test:
+    """The number of right answers: exact for independent answers, by Student's test on questions otherwise."""
+    if clusters is None:
+        return _ExactTest.of(p, right, uniform)
+    if (((p == 0) & (right == 1)) | ((p == 1) & (right == 0))).any():
+        return _Test(0.0)  # an outcome of predicted probability 0 occurred
+    found = cluster_mean(right - p, None, clusters)
+    if found.error is None:
+        return _Test(1.0)  # one question has no spread
+    independent = float(np.sqrt((p * (1 - p)).sum())) / len(p)
+    return _Test(two_sided(found.mean, max(found.error, independent), found.degrees))
+
+
+def _adjusted(tests: list[_Test]) -> list[float]:
+    """Step-down: the probability that any test not yet rejected is as small. The last
+    test is the total, the others are levels.
+    """
+    if len(tests) == 2:
+        return [tests[0].p_value] * 2  # the total is the level
+    order = np.argsort([test.p_value for test in tests], kind="stable")
+    adjusted, highest = [0.0] * len(tests), 0.0
+    for i, k in enumerate(order):
+        highest = max(highest, min(_chance_of_any(tests, set(order[i:].tolist()), tests[k].p_value), 1.0))
+        adjusted[k] = highest
+    return adjusted
+
+
+def _chance_of_any(tests: list[_Test], left: set[int], x: float) -> float:
+    """That some of the tests left has a p-value as small as x: exact for independent answers, else at most the sum."""
+    exact = [test for test in tests if isinstance(test, _ExactTest)]
+    if len(exact) < len(tests):
+        return x * len(left)
+    *levels, total = exact
+    chances = [test.chance(x) for k, test in enumerate(levels) if k in left]
+    any_level = 1.0 if 1.0 in chances else -math.expm1(sum(math.log1p(-c) for c in chances))  # 1 − Π(1 − c)
+    if len(levels) not in left:
+        return any_level
+    bound = any_level + total.chance(x)
+    if bound < SUBTRACTED or (bound > UNDECIDED and len(total.law) > MANY_ANSWERS):
+        return bound
+    # Numbers of right answers per level that give no small p-value, summed to the law of the total.
+    quiet = [test.law * test.above(x) if k in left else test.law for k, test in enumerate(levels)]
+    return max(1 - float(added_laws(quiet) @ total.above(x)), any_level)
