@@ -15,7 +15,7 @@ from calibrant.kernels.compiled import COMPILE_FROM
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.kernels.sums.squared_distances import spread, weighted_spread
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.results import Interval
+from calibrant.results import Interval, Record, kind
 
 FEW_ROWS = 30
 """Below this a normal interval for a mean of skewed rows is known to be too short."""
@@ -23,7 +23,7 @@ FEW_ROWS = 30
 MANY = 20_000
 """Degrees of freedom from which Student's distribution and the normal one agree to four digits."""
 
-NOT_WHOLE = "weights are read as numbers of rows; they are not whole numbers, so check that they count rows"
+NOT_COUNTS = "weights are read as numbers of rows; they are not whole numbers, so check that they count rows"
 
 CACHED_ROWS = 1 << 16
 """Rows of a block: what is made of them stays in a core's cache."""
@@ -37,9 +37,10 @@ def normal_quantile(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
-@dataclass(frozen=True, slots=True)
-class Moments:
-    """All that a mean and its interval need to know of some rows; a weight of w counts as w rows."""
+@kind
+@dataclass(frozen=True, eq=False)
+class Moments(Record):
+    """All that a mean and Student's interval need to know of rows; a weight of w counts as w rows."""
 
     rows: int
     """of some weight"""
@@ -47,7 +48,7 @@ class Moments:
     mean: float
     squares: float
     """Σ w(x − mean)²"""
-    whole: bool = True
+    integral: bool = True
     """are all weights whole numbers?"""
 
     @property
@@ -74,8 +75,8 @@ class Moments:
         cautions = []
         if self.weight < FEW_ROWS:
             cautions.append(f"{self.weight:g} rows are few for an interval of a mean: it may be too short")
-        if not self.whole:
-            cautions.append(NOT_WHOLE)
+        if not self.integral:
+            cautions.append(NOT_COUNTS)
         return around(self.mean, error, self.degrees, level, "Student t", z), tuple(cautions)
 
     def of_rows(self, n: float) -> Moments:
@@ -120,7 +121,7 @@ def pooled(parts: Iterable[Moments]) -> Moments:
     )
     overall, total = float(np.average(mean, weights=weight)), float(weight.sum())
     spread = float(squares.sum() + inner(weight, (mean - overall) ** 2)) if np.isfinite(overall) else np.nan
-    return Moments(sum(p.rows for p in found), total, overall, spread, all(p.whole for p in found))
+    return Moments(sum(p.rows for p in found), total, overall, spread, all(p.integral for p in found))
 
 
 def moments_of(values: NDArray[Any], weights: NDArray[Any] | None) -> Moments:
