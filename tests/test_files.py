@@ -706,11 +706,11 @@ def test_values_of_samples_are_named_by_column_and_row(tmp_path):
     with pytest.raises(cal.InputError, match=r"column 'm2' must be finite; row 1 \(the first is 0\) is nan"):
         read_forecasts(path, samples="m*")
     path = save(tmp_path / "p.npz", {"y": [1.0, 2.0], "m1": [0.0, 1.0], "m2": [1.0, 2.0, 3.0]})
-    with pytest.raises(cal.InputError, match=r"column 'm2' must hold one number a row, 2 in all; its shape is \(3,\)"):
+    with pytest.raises(cal.InputError, match=r"column 'm2' must hold one number per row, 2 in all; its shape is \(3,\)"):
         read_forecasts(path, samples="m*")
     path = save(tmp_path / "q.npz", {"y": [1.0, 2.0], "q05": np.zeros((2, 3)), "q95": [1.0, 2.0]})
     with pytest.raises(
-        cal.InputError, match=r"column 'q05' must hold one number a row, 2 in all; its shape is \(2, 3\)"
+        cal.InputError, match=r"column 'q05' must hold one number per row, 2 in all; its shape is \(2, 3\)"
     ):
         read_forecasts(path)
 

@@ -181,7 +181,7 @@ def test_other_gaussians_of_the_same_rows(gaussian):
     made = gaussian.with_gaussian(gaussian.mean + 1, gaussian.variance, made_by="a map")
     assert made.source == (gaussian, "a map")
     assert made.labels is gaussian.labels
-    with pytest.raises(InputError, match=r"mean must hold one number a row, 50 in all"):
+    with pytest.raises(InputError, match=r"mean must hold one number per row, 50 in all"):
         gaussian.with_gaussian([1.0], [1.0])
 
 
@@ -198,7 +198,7 @@ WRONG = {
     "variance 0": (GaussianForecasts, ([1, 2], [1, 2], [1, 0]), r"variance must be positive; variance\[1\] is 0"),
     "NaN label": (GaussianForecasts, ([1, nan], [1, 2], [1, 1]), r"labels must be finite; labels\[1\] is nan"),
     "NaN mean": (GaussianForecasts, ([1, 2], [nan, 2], [1, 1]), r"mean must be finite; mean\[0\] is nan"),
-    "lengths": (GaussianForecasts, ([1, 2, 3], [1, 2], [1, 1]), r"labels must hold one number a row, 2 in all"),
+    "lengths": (GaussianForecasts, ([1, 2, 3], [1, 2], [1, 1]), r"labels must hold one number per row, 2 in all"),
     "empty": (GaussianForecasts, ([], [], []), r"mean must hold at least one row"),
     "words": (GaussianForecasts, (["a"], [1], [1]), r"labels must hold numbers"),
     "crossing": (
@@ -211,7 +211,7 @@ WRONG = {
     "columns": (
         QuantileForecasts,
         ([1], [0.1, 0.9], [[0, 1, 2]]),
-        r"values must have 2 columns, one a level; it has 3",
+        r"values must have 2 columns, one per level; it has 3",
     ),
     "NaN sample": (SampleForecasts, ([1], [[0, nan]]), r"samples must be finite; samples\[0, 1\] is nan"),
 }
@@ -227,9 +227,9 @@ def test_wrong_questions_are_refused(gaussian):
     for level in (0.0, 1.0, -1.0):
         with pytest.raises(InputError, match="level must lie between 0 and 1"):
             gaussian.quantile(level)
-    with pytest.raises(InputError, match="at must be a number, or one a row; it is 'far'"):
+    with pytest.raises(InputError, match="at must be a number, or one per row; it is 'far'"):
         gaussian.cdf("far")
-    with pytest.raises(InputError, match=r"at must hold one number a row, 50 in all"):
+    with pytest.raises(InputError, match=r"at must hold one number per row, 50 in all"):
         gaussian.cdf([1.0, 2.0])
     with pytest.raises(InputError, match=r"forecasts must be forecasts of a real number; it is a list.*from_gaussian"):
         admit_forecasts([1, 2])
@@ -239,6 +239,7 @@ class Uniform(Forecasts):
     """A kind of one's own: uniform around a centre."""
 
     kind = "uniform"
+    per_row = ("centre",)
 
     def __init__(self, labels, centre):
         self.centre = np.asarray(centre, dtype=float)
@@ -261,11 +262,6 @@ class Uniform(Forecasts):
 
     def quantile(self, level):
         return self.centre - 0.5 + self._levels(level)
-
-    def _take(self, chosen):
-        part = object.__new__(type(self))
-        part.centre = self.centre[chosen]
-        return part
 
 
 def test_everything_works_for_a_kind_of_ones_own(rng):
