@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,11 @@ def matched(
 
 def _numbers(classes: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Class names as numbers or truth values, or None if they are words."""
-    ways = {r"-?\d+": int, r"-?\d+\.\d*": float, "false|true": lambda name: name == "true"}
+    ways: dict[str, Callable[[str], Any]] = {
+        r"-?\d+": int,
+        r"-?\d+\.\d*": float,
+        "false|true": lambda name: name == "true",
+    }
     names = [str(c).lower() for c in classes]
     numbers = [next((way(n) for form, way in ways.items() if re.fullmatch(form, n)), None) for n in names]
     return None if None in numbers else tuple(numbers)

@@ -95,7 +95,8 @@ def simultaneous_band(
     check_level(level)
     rows = _counted(admit(labels, probs, weights=weights).event(view), "simultaneous bands")
     (below, *lower), (above, *upper) = _pools(rows, n_pools, n_digits)
-    low, high = lower_bound(*lower, _tail(level, len(below))), upper_bound(*upper, _tail(level, len(above)))
+    low = lower_bound(lower[0], lower[1], _tail(level, len(below)))
+    high = upper_bound(upper[0], upper[1], _tail(level, len(above)))
     x, low, high = _steps(below, low, above, high)
     share = np.bincount(np.minimum(np.searchsorted(x, rows.values), len(x) - 1), rows.weight, len(x)) / rows.total
     y = np.interp(x, rows.values, isotonic(rows.weight, rows.hits))

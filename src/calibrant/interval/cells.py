@@ -67,9 +67,12 @@ class CellMoments(Record):
 
         Parameters
         ----------
-        values : one number per row, such as scores
-        weights : one number per row, or None; a weight of w counts as w rows
-        limits : the range in which values are expected; the same for all parts
+        values
+            One number per row, such as scores.
+        weights
+            How often each row counts; once if None.
+        limits
+            The range in which values are expected; the same for all parts.
         """
         kept = slice(None) if weights is None else weights > 0
         x = np.asarray(values[kept], dtype=np.float64)
@@ -81,7 +84,9 @@ class CellMoments(Record):
         cell = np.where(x < limits.lower, 0, np.where(x > limits.upper, CELLS + 1, inside))
         away = x - _centres(limits)[cell]
         with np.errstate(invalid="ignore"):  # ∞ − ∞
-            sums = np.stack([np.bincount(cell, each, CELLS + 2) for each in (w, w * away, w * away**2)])
+            sums = np.array(
+                [np.bincount(cell, each, CELLS + 2) for each in (w, w * away, w * away**2)], dtype=np.float64
+            )
         return cls(limits, moments_of(x, None if weights is None else w), float(x.min()), float(x.max()), sums)
 
     def merge(self, other: CellMoments) -> CellMoments:
@@ -134,8 +139,10 @@ class CellMoments(Record):
 
         Parameters
         ----------
-        level : confidence of the interval
-        limits : narrower limits than the range of the cells, if they are known by now
+        level
+            Confidence of the interval.
+        limits
+            Narrower limits than the range of the cells, if they are known by now.
         """
         return self.within(limits).interval(level)
 

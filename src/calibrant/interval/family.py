@@ -12,7 +12,8 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
     Parameters
     ----------
-    p_values : the p-values of the tests, which may depend on each other in any way
+    p_values
+        The p-values of the tests, which may depend on each other in any way.
 
     Examples
     --------
