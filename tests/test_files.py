@@ -1,4 +1,4 @@
-"""Reading predictions from files, and writing repaired ones."""
+"""Reading predictions from files, and writing recalibrated ones."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ def test_an_arrow_stream_reads_as_an_arrow_file(tmp_path, labels, probs):
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "npz"])
 def test_single_precision_stays(tmp_path, labels, probs, ending):
-    said = family(np.log(probs).astype(np.float32), "logit_")
-    found = read(save(tmp_path / f"p.{ending}", {"label": labels, **said}))
+    predicted = family(np.log(probs).astype(np.float32), "logit_")
+    found = read(save(tmp_path / f"p.{ending}", {"label": labels, **predicted}))
     assert found.logits is not None
     assert found.logits.dtype == np.float32
 
@@ -144,9 +144,11 @@ def test_a_byte_order_mark_is_skipped(tmp_path):
 @pytest.mark.parametrize(
     "label", ["label", "labels", "y", "y_true", "Target", "TRUTH", "outcome", "class", "correct", " label"]
 )
-@pytest.mark.parametrize("said", ["p", "prob", "Probs", "probability", "y_prob", "conf", "Confidence", "prob_1", "p1"])
-def test_columns_are_found_by_name_whatever_the_case(label, said):
-    assert choose(["id", label, said], "f") == Columns((said,), label=label)
+@pytest.mark.parametrize(
+    "predicted", ["p", "prob", "Probs", "probability", "y_prob", "conf", "Confidence", "prob_1", "p1"]
+)
+def test_columns_are_found_by_name_whatever_the_case(label, predicted):
+    assert choose(["id", label, predicted], "f") == Columns((predicted,), label=label)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +190,7 @@ def test_weights_and_groups_are_found_and_can_be_refused():
 
 
 @pytest.mark.parametrize(
-    ("given", "said", "classes"),
+    ("given", "predicted", "classes"),
     [
         ("out_a", ("out_a",), None),
         ("OUT_A", ("out_a",), None),
@@ -203,10 +205,10 @@ def test_weights_and_groups_are_found_and_can_be_refused():
         ("prob_cat,prob_cow", ("prob_cat", "prob_cow"), ("cat", "cow")),
     ],
 )
-def test_columns_are_given_by_name_list_prefix_or_pattern(given, said, classes):
+def test_columns_are_given_by_name_list_prefix_or_pattern(given, predicted, classes):
     names = ["y", "out_a", "out_b", "cat", "dog", "z0", "z1", "prob_cat", "prob_cow"]
     found = choose(names, "f", probs=given)
-    assert (found.predicted, found.classes) == (said, classes)
+    assert (found.predicted, found.classes) == (predicted, classes)
 
 
 def test_declared_classes_put_named_columns_in_order(tmp_path):
@@ -230,17 +232,17 @@ def test_columns_describe_themselves():
 
 @pytest.mark.parametrize("labels", [["cat", "dog", "dog"], [0, 2, 2]])
 def test_labels_are_class_names_or_positions(tmp_path, labels):
-    said = family(np.array([[0.8, 0.1, 0.1], [0.1, 0.1, 0.8], [0.2, 0.2, 0.6]]))
-    found = read(save(tmp_path / "p.parquet", {"label": labels, **said}))
+    predicted = family(np.array([[0.8, 0.1, 0.1], [0.1, 0.1, 0.8], [0.2, 0.2, 0.6]]))
+    found = read(save(tmp_path / "p.parquet", {"label": labels, **predicted}))
     assert found.labels.tolist() == [0, 2, 2]
     assert found.classes == CLASSES
     assert found.event("class dog").outcomes.tolist() == [0, 1, 1]
 
 
 def test_numbered_classes_match_numbers_and_text(tmp_path):
-    said = {"prob_1": [0.8, 0.3], "prob_2": [0.2, 0.7]}
-    assert read(save(tmp_path / "a.parquet", {"label": [1, 2], **said})).classes == (1, 2)
-    assert read(save(tmp_path / "b.parquet", {"label": ["1", "2"], **said})).classes == ("1", "2")
+    predicted = {"prob_1": [0.8, 0.3], "prob_2": [0.2, 0.7]}
+    assert read(save(tmp_path / "a.parquet", {"label": [1, 2], **predicted})).classes == (1, 2)
+    assert read(save(tmp_path / "b.parquet", {"label": ["1", "2"], **predicted})).classes == ("1", "2")
     for name in ("a", "b"):
         assert read(tmp_path / f"{name}.parquet").labels.tolist() == [0, 1]
 
@@ -510,16 +512,16 @@ def quantiles(rng: np.random.Generator) -> NDArray[np.float64]:
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_quantiles_are_found_in_every_format(tmp_path, rng, quantiles, ending):
     labels, weights = rng.normal(size=40), rng.uniform(1, 2, 40)
-    said = {"q95": quantiles[:, 2], "q05": quantiles[:, 0], "q50": quantiles[:, 1]}
-    path = save(tmp_path / f"p.{ending}", {"y": labels, **said, "weight": weights, "group": ["a", "b"] * 20})
+    predicted = {"q95": quantiles[:, 2], "q05": quantiles[:, 0], "q50": quantiles[:, 1]}
+    path = save(tmp_path / f"p.{ending}", {"y": labels, **predicted, "weight": weights, "group": ["a", "b"] * 20})
     found, columns = read_forecasts(path)
     assert isinstance(found, cal.QuantileForecasts)
     assert found.levels.tolist() == list(LEVELS)
     for kept, meant in ((found.values, quantiles), (found.labels, labels), (found.weights, weights)):
         np.testing.assert_allclose(kept, meant, rtol=1e-15)
     assert found.groups.tolist() == ["a", "b"] * 20
-    said = "quantiles from 'q05' (0.05), 'q50' (0.5), 'q95' (0.95)"
-    assert str(columns) == f"labels from 'y', {said}, weights from 'weight', groups from 'group'"
+    predicted = "quantiles from 'q05' (0.05), 'q50' (0.5), 'q95' (0.95)"
+    assert str(columns) == f"labels from 'y', {predicted}, weights from 'weight', groups from 'group'"
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -531,8 +533,8 @@ def test_samples_are_read_from_every_format(tmp_path, rng, ending):
     assert isinstance(found, cal.SampleForecasts)
     np.testing.assert_allclose(found.samples, np.sort(drawn, axis=1), rtol=1e-15)
     assert columns.predicted == tuple(members)  # counted, and without the weights
-    said = "samples from 'sample_0' … 'sample_10' (11 columns)"
-    assert str(columns) == f"labels from 'y', {said}, weights from 'sample_weight'"
+    predicted = "samples from 'sample_0' … 'sample_10' (11 columns)"
+    assert str(columns) == f"labels from 'y', {predicted}, weights from 'sample_weight'"
 
 
 @pytest.mark.parametrize("ending", ["parquet", "npz"])
@@ -801,17 +803,17 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path, probs):
 
 def test_nothing_is_overwritten_unless_asked(tmp_path):
     path = text(tmp_path / "p.csv", "p", "0.5", "0.25")
-    said = read_predicted(path)
+    predicted = read_predicted(path)
     with pytest.raises(cal.FileError, match=r"p\.csv' exists already\. Choose another name, or pass overwrite=True\."):
-        write(path, said, np.array([0.6, 0.4]))
-    write(path, said, np.array([0.6, 0.4]), overwrite=True)
+        write(path, predicted, np.array([0.6, 0.4]))
+    write(path, predicted, np.array([0.6, 0.4]), overwrite=True)
     assert path.read_text() == "p\n0.6\n0.4\n"
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path):
-    said = read_predicted(text(tmp_path / "p.csv", "p", "0.5", "0.25"))
+    predicted = read_predicted(text(tmp_path / "p.csv", "p", "0.5", "0.25"))
     with pytest.raises(cal.FileError, match=r"cannot write '.*none/p\.csv': there is no such folder"):
-        write(tmp_path / "none" / "p.csv", said, np.array([0.6, 0.4]))
+        write(tmp_path / "none" / "p.csv", predicted, np.array([0.6, 0.4]))
 
 
 def test_importing_calibrant_loads_no_file_library():

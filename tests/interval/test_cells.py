@@ -162,7 +162,7 @@ def test_few_rows_infinite_rows_and_none(rng):
 def test_a_state_travels_as_json(rng):
     for values in (rng.random(30), np.array([0.1, np.inf])):
         state = CellMoments.collect(
-            values, rng.integers(1, 3, len(values)).astype(float), Limits(0.0, 1.0, 0.1, 0.2, ("told",))
+            values, rng.integers(1, 3, len(values)).astype(float), Limits(0.0, 1.0, 0.1, 0.2, ("a warning",))
         )
         back = CellMoments.from_json(state.to_json())
         assert back == state
