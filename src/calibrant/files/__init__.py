@@ -1,7 +1,5 @@
 """Predictions from files of every common format, and recalibrated probabilities back into them."""
 
-from calibrant.files.columns import NAMES as NAMES
-from calibrant.files.columns import NONE as NONE
 from calibrant.files.columns import Columns as Columns
 from calibrant.files.columns import UnknownColumn as UnknownColumn
 from calibrant.files.columns import choose as choose

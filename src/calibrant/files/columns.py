@@ -23,7 +23,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "variance": ("variance", "var", "sigma2", "y_var", "pred_var"),
     "std": ("std", "sd", "sigma", "y_std", "pred_std"),
 }
-"""The column names known for each role. `probs` and `logits` also know families: `prob_cat`, `logit_0`, `p1` and so on."""
+"""Known column names per role. `probs` and `logits` also have families: `prob_cat`, `logit_0`, `p1` and so on."""
 NONE = "none"
 """Given instead of a column's name: leave this role empty, whatever the columns are called."""
 
@@ -90,22 +90,23 @@ def choose(
     names: Sequence[str],
     file: str,
     *,
-    label: str | None = None,
     probs: Any = None,
     logits: Any = None,
     pred: str | None = None,
-    weights: str | None = None,
-    groups: str | None = None,
     classes: tuple[Any, ...] | None = None,
+    **columns: str | None,
 ) -> Columns:
-    """The role of each column, by its name or as the caller gives it; `file` is for error texts."""
+    """The role of each column, by its name or as the caller gives it; `columns` are those of `find_others`.
+
+    `file` is for error texts.
+    """
     if probs is not None and logits is not None:
         raise InputError("probs", "and logits cannot both be given", advice="Name the one to use")
     kind, predicted, suffixes = _find_predicted(names, file, probs, logits)
     if classes is not None and suffixes is not None and {str(c) for c in classes} == set(suffixes):
         predicted = tuple(predicted[suffixes.index(str(c))] for c in classes)
         suffixes = tuple(str(c) for c in classes)
-    others = find_others(names, file, label, weights, groups)
+    others = find_others(names, file, **columns)
     truth, confident = others["label"], kind == "confidence" or _key(predicted[0]) in NAMES["confidence"]
     if pred is None and (not confident or truth is None or _key(truth) == "correct"):
         pred = NONE
@@ -114,7 +115,7 @@ def choose(
 
 
 def find_others(
-    names: Sequence[str], file: str, label: str | None, weights: str | None, groups: str | None
+    names: Sequence[str], file: str, label: str | None = None, weights: str | None = None, groups: str | None = None
 ) -> dict[str, Any]:
     """The columns of labels, weights and groups; without labels none of them is needed."""
     truth = find_column("label", label, names, file)

@@ -103,7 +103,7 @@ def _gaussian(found: dict[str, NDArray[Any]], chosen: ForecastColumns) -> tuple[
 
 
 def holds_quantiles(path: str | Path) -> bool:
-    """Do several columns of a file state the levels of quantiles in their names, while none is named for probabilities?"""
+    """Do names of several columns state the levels of quantiles, while none is named for probabilities?"""
     names = open_store(Path(path)).names
     return not has_probabilities(names) and any(len(each) > 1 and is_clear(each) for each in quantile_sets(names))
 
@@ -111,7 +111,7 @@ def holds_quantiles(path: str | Path) -> bool:
 def read_gaussian(path: str | Path, **columns: str | None) -> Predicted:
     """The means and variances in a file that need not hold labels, `(n, 2)`; options as for `read_forecasts`."""
     store = open_store(Path(path))
-    chosen = choose_gaussian(store.names, str(path), {"label": NONE, "weights": None, "groups": None}, **columns)
+    chosen = choose_gaussian(store.names, str(path), {"label": NONE}, **columns)
     with worded(str(path), chosen):
         values = np.stack(_gaussian(load(store, chosen), chosen), axis=1)
         inputs.check_all_positive(values[:, 1], "variance")

@@ -147,7 +147,7 @@ def _as_percent(texts: list[str]) -> tuple[float, ...]:
 
 
 def _as_digits(texts: list[str]) -> tuple[float, ...]:
-    """025, 975: decimal digits, if trailing zeros make all numbers equally long or two digits long, or there are none."""
+    """025, 975: decimal digits, if all are equally long, or padded to two digits, or without trailing zeros."""
     alike = len(set(map(len, texts))) == 1
     to_two = all(len(text) == 2 or (len(text) > 2 and not text.endswith("0")) for text in texts)
     bare = not any(text.endswith("0") for text in texts)

@@ -125,7 +125,7 @@ def _split(classes: Any) -> tuple[Any, ...] | None:
 
 
 def read_features(path: str | Path, names: str | None, chosen: Columns) -> Any:
-    """The columns of a file to form segments from: those named, joined by commas, or all that the predictions do not use."""
+    """The columns of a file to form segments from: those named, or all that the predictions do not use."""
     store = open_store(Path(path))
     wanted = [name.strip() for name in names.split(",")] if names else [n for n in store.names if n not in chosen.used]
     unknown = [name for name in wanted if name not in store.names]

@@ -27,7 +27,7 @@ def load(store: Store, chosen: FileColumns) -> dict[str, NDArray[Any]]:
 
 
 def to_numpy(column: Any, name: str, per_row: int = 1) -> NDArray[Any]:
-    """An Arrow column as `(n,)`, or `(n, K)` if it holds lists, with `per_row` values per row; a NumPy array as it is."""
+    """An Arrow column as `(n,)`, or `(n, K)` if it holds lists; `per_row` values make a row. NumPy arrays stay."""
     if isinstance(column, np.ndarray):
         return column
     import pyarrow as pa

@@ -23,8 +23,8 @@ from calibrant.results import Estimate, Interval
 Floats = NDArray[np.float64]
 
 CAUTION = (
-    "a bootstrap interval of a calibration error: resampled rows show more error than the rows themselves, so it may miss the "
-    "truth far more often than its level says, always where the model is nearly calibrated"
+    "a bootstrap interval of a calibration error: resampled rows show more error than the rows themselves, so it "
+    "may miss the truth far more often than its level says, always where the model is nearly calibrated"
 )
 
 BOOTSTRAPS = {"bootstrap": "percentile bootstrap", "bca": "BCa bootstrap"}

@@ -359,9 +359,9 @@ def _cells(rows: Groups) -> Pools:
 
 
 def _envelope(curves: Floats, level: float) -> tuple[Floats, Floats]:
-    """The narrowest band between order statistics, the same at every point, that holds one more curve with probability `level`.
+    """The narrowest band between order statistics that holds one more curve with probability `level`.
 
-    One more curve has each rank among all with equal probability. So the largest k for
+    The order statistics are the same at every point. One more curve has each rank among all with equal probability. So the largest k for
     which enough of the drawn curves keep k others outside on either side, at every
     point, serves one more curve as well.
     """

@@ -21,7 +21,7 @@ FITTED_CELLS, FITTED_WIDTHS = 40, 20
 """The direction of the path is fitted on cells of equal mass, cut again at equal widths: rare predictions count too."""
 
 MAX_ATOMS, ROWS_PER_ATOM = 60, 10
-"""Predictions with so few distinct values, each so often on average, are bins by themselves with errors of their own."""
+"""So few distinct predictions, each so often on average, are bins by themselves, with errors of their own."""
 
 STEEPEST = 1e-3
 """p(1 − p) below which log-odds move no faster."""
@@ -93,7 +93,7 @@ class ErrorPath:
 
 
 def path_of(event: Event) -> ErrorPath:
-    """The path through the fitted curve of an event, over ⌈n^(1/3)⌉ bins of equal mass, or over few distinct predictions."""
+    """The path through an event's fitted curve, over ⌈n^(1/3)⌉ bins of equal mass, or over few distinct predictions."""
     if not event.hard:
         raise InputError("labels", "must be yes or no for this interval", "they are shares", "Pass hard labels")
     groups = event.groups

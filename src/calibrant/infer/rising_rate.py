@@ -1,9 +1,11 @@
-"""The interval of a rate that rises with the prediction, at one prediction: all values that a likelihood ratio test accepts.
+"""The interval of a rate that rises with the prediction: all values that a likelihood ratio test accepts.
 
-The best increasing curve is compared with the best one that takes the value θ at the point: isotonic regression of the rows
-before it, capped at θ, and of the rows after it, at least θ. Twice the log-ratio has one limit distribution for every smooth
-increasing curve (Banerjee & Wellner 2001), so nothing else has to be known of it. Where predictions are tied its distribution is
-closer to χ² with one degree of freedom, that of a rate by itself, which is wider and always safe.
+The best increasing curve is compared with the best one that takes the value θ at the
+point: isotonic regression of the rows before it, capped at θ, and of the rows after it,
+at least θ. Twice the log-ratio has one limit distribution for every smooth increasing
+curve (Banerjee & Wellner 2001), so nothing else has to be known of it. Where predictions
+are tied its distribution is closer to χ² with one degree of freedom, that of a rate by
+itself, which is wider and always safe.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ def _ends(n: Floats, hits: Floats, fit: float, i: int, least: float) -> tuple[fl
 
 
 def _edge(accepted: Callable[[float], bool], inside: float, outside: float) -> float:
-    """The first value between an accepted one and the end of the scale that is not accepted; the end itself if it is."""
+    """The first value between an accepted one and the end of the scale that is not; the end itself if it is."""
     if accepted(outside):
         return outside
     for _ in range(HALVINGS):

@@ -101,7 +101,8 @@ def squared_ends(state: BinSums, level: float) -> tuple[NDArray[np.float64], NDA
 def overall_interval(state: BinSums, level: float, root: bool, average: str) -> Interval:
     """The interval of one event's error, or of the mean or sum of those of several classes.
 
-    The classes share their rows, so their ends are added, each at the level that makes all of them hold at once.
+    The classes share their rows, so their ends are added, each at the level that makes
+    all of them hold at once.
     """
     each = class_intervals(state, level, root=False)
     ends = [float(end.sum() if average == "sum" else end.mean()) for end in each]

@@ -119,7 +119,8 @@ class CellMoments(Record):
         variance = second / weight - (first / weight) ** 2
         split = (variance > ONE_VALUE * (high - low) ** 2) & (low < mean) & (mean < high)
         m, v, w, low, high = (each[split] for each in (mean, variance, weight, low, high))
-        # m + up and m − down have the mean m and the variance up·down; one standard deviation each unless that leaves the cell
+        # m + up and m − down with weights as down to up have the mean m and the variance up·down. Both lie one
+        # standard deviation from m unless that leaves the cell; then one is at its end.
         sd = np.sqrt(v)
         up = np.where(sd > high - m, high - m, np.where(sd > m - low, v / (m - low), sd))
         down = v / up

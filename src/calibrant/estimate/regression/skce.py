@@ -108,8 +108,9 @@ def gaussian_skce(
 def _interval(value: float, variance: float, least: float, n: float, level: float) -> Interval:
     """All t with (value − t)² ≤ q²(least + variance·t/value), q Student's quantile.
 
-    The error of a square grows with the square: an interval with one error for both ends misses the truth above. `least` is the
-    variance of a calibrated model, `variance` the jackknife's; a value within its error is read as one error large.
+    The error of a square grows with the square: an interval with one error for both ends
+    misses the truth above. `least` is the variance of a calibrated model, `variance` the
+    jackknife's; a value smaller than its error is taken to be as large as its error.
     """
     q = around(0.0, 1.0, n - 1, level, "").high
     slope = variance / max(value, variance**0.5) if variance > 0 else 0.0
