@@ -14,13 +14,6 @@ from numpy.typing import NDArray
 
 from calibrant.problems import CalibrantError, FileError
 
-_FORMATS = {
-    "CSV": (".csv", ".tsv"),
-    "Parquet": (".parquet", ".pq"),
-    "Arrow": (".arrow", ".feather", ".ipc"),
-    "NPZ": (".npz",),
-    "JSON lines": (".jsonl", ".ndjson"),
-}
 _TEXT = ("CSV", "JSON lines")
 """The formats that may be compressed: `.gz` may follow their ending."""
 
@@ -49,7 +42,7 @@ def open_store(path: Path) -> Store:
     form = format_of(path)
     with file_errors("read", path):
         _check_first_bytes(path, form)
-        names, load = _OPENERS[form](path)
+        names, load = _FORMATS[form][0](path)
     return Store(path, form, names, load)
 
 
@@ -57,10 +50,10 @@ def format_of(path: Path) -> str:
     """The format by the ending of a name."""
     name = path.name.lower()
     bare = name.removesuffix(".gz")
-    for form, endings in _FORMATS.items():
+    for form, (_, endings) in _FORMATS.items():
         if bare.endswith(endings) and (bare == name or form in _TEXT):
             return form
-    known = ", ".join(ending for endings in _FORMATS.values() for ending in endings)
+    known = ", ".join(ending for _, endings in _FORMATS.values() for ending in endings)
     raise FileError(
         f"{str(path)!r} has no ending that tells its format. Use one of {known}; .gz may follow a text format."
     )
@@ -165,10 +158,11 @@ def _open_npz(path: Path) -> tuple[list[str], Any]:
         return list(stored.files), load
 
 
-_OPENERS: dict[str, Callable[[Path], tuple[list[str], Any]]] = {
-    "CSV": _open_csv,
-    "Parquet": _open_parquet,
-    "Arrow": _open_arrow,
-    "NPZ": _open_npz,
-    "JSON lines": _open_jsonl,
+_FORMATS: dict[str, tuple[Callable[[Path], tuple[list[str], Any]], tuple[str, ...]]] = {
+    "CSV": (_open_csv, (".csv", ".tsv")),
+    "Parquet": (_open_parquet, (".parquet", ".pq")),
+    "Arrow": (_open_arrow, (".arrow", ".feather", ".ipc")),
+    "NPZ": (_open_npz, (".npz",)),
+    "JSON lines": (_open_jsonl, (".jsonl", ".ndjson")),
 }
+"""How to open each format, and the endings of its files."""
