@@ -185,7 +185,7 @@ def test_a_map_applies_to_data_without_labels_and_keeps_other_columns(digits, tm
     lines = (tmp_path / "better.csv").read_text().splitlines()
     assert lines[0] == "id," + ",".join(f"prob_{k}" for k in range(10))
     assert lines[8].startswith("00007,")
-    expected = cal.load_map(digits / "map.json").apply(logits=files.read_said(digits / "new.csv").values)
+    expected = cal.load_map(digits / "map.json").apply(logits=files.read_predicted(digits / "new.csv").values)
     found = np.array([[float(cell) for cell in line.split(",")[1:]] for line in lines[1:]])
     assert np.array_equal(found, expected)
 

@@ -1,4 +1,4 @@
-"""Reading predictions from files, and writing repaired ones."""
+"""Reading predictions from files, and writing recalibrated ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyarrow import csv, feather, parquet
 
 import calibrant as cal
-from calibrant.files import Columns, choose, read, read_forecasts, read_said, read_with_columns, write
+from calibrant.files import Columns, choose, read, read_forecasts, read_predicted, read_with_columns, write
 from calibrant.files.formats import open_store
 from tolerances import ROUNDING
 
@@ -101,8 +101,8 @@ def test_an_arrow_stream_reads_as_an_arrow_file(tmp_path, labels, probs):
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "npz"])
 def test_single_precision_stays(tmp_path, labels, probs, ending):
-    said = family(np.log(probs).astype(np.float32), "logit_")
-    found = read(save(tmp_path / f"p.{ending}", {"label": labels, **said}))
+    predicted = family(np.log(probs).astype(np.float32), "logit_")
+    found = read(save(tmp_path / f"p.{ending}", {"label": labels, **predicted}))
     assert found.logits is not None
     assert found.logits.dtype == np.float32
 
@@ -144,9 +144,11 @@ def test_a_byte_order_mark_is_skipped(tmp_path):
 @pytest.mark.parametrize(
     "label", ["label", "labels", "y", "y_true", "Target", "TRUTH", "outcome", "class", "correct", " label"]
 )
-@pytest.mark.parametrize("said", ["p", "prob", "Probs", "probability", "y_prob", "conf", "Confidence", "prob_1", "p1"])
-def test_columns_are_found_by_name_whatever_the_case(label, said):
-    assert choose(["id", label, said], "f") == Columns((said,), label=label)
+@pytest.mark.parametrize(
+    "predicted", ["p", "prob", "Probs", "probability", "y_prob", "conf", "Confidence", "prob_1", "p1"]
+)
+def test_columns_are_found_by_name_whatever_the_case(label, predicted):
+    assert choose(["id", label, predicted], "f") == Columns((predicted,), label=label)
 
 
 @pytest.mark.parametrize(
@@ -168,16 +170,16 @@ def test_families_of_columns_name_their_classes(names, classes):
 def test_numbered_columns_are_taken_in_the_order_of_counting():
     names = [f"logit_{k}" for k in (0, 1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9)]
     found = choose([*names, "label"], "f")
-    assert found.said == tuple(f"logit_{k}" for k in range(12))
+    assert found.predicted == tuple(f"logit_{k}" for k in range(12))
     assert found.logits
 
 
 def test_words_that_begin_alike_are_no_family():
-    assert choose(["label", "problem", "p_value", "probs"], "f").said == ("probs",)
+    assert choose(["label", "problem", "p_value", "probs"], "f").predicted == ("probs",)
 
 
 def test_probabilities_are_preferred_to_logits_and_logits_to_confidences():
-    assert choose(["label", "logits", "probs", "conf"], "f").said == ("probs",)
+    assert choose(["label", "logits", "probs", "conf"], "f").predicted == ("probs",)
     assert choose(["label", "logits", "conf", "pred"], "f") == Columns(("logits",), logits=True, label="label")
 
 
@@ -188,7 +190,7 @@ def test_weights_and_groups_are_found_and_can_be_refused():
 
 
 @pytest.mark.parametrize(
-    ("given", "said", "classes"),
+    ("given", "predicted", "classes"),
     [
         ("out_a", ("out_a",), None),
         ("OUT_A", ("out_a",), None),
@@ -203,10 +205,10 @@ def test_weights_and_groups_are_found_and_can_be_refused():
         ("prob_cat,prob_cow", ("prob_cat", "prob_cow"), ("cat", "cow")),
     ],
 )
-def test_columns_are_given_by_name_list_prefix_or_pattern(given, said, classes):
+def test_columns_are_given_by_name_list_prefix_or_pattern(given, predicted, classes):
     names = ["y", "out_a", "out_b", "cat", "dog", "z0", "z1", "prob_cat", "prob_cow"]
     found = choose(names, "f", probs=given)
-    assert (found.said, found.classes) == (said, classes)
+    assert (found.predicted, found.classes) == (predicted, classes)
 
 
 def test_declared_classes_put_named_columns_in_order(tmp_path):
@@ -230,17 +232,17 @@ def test_columns_describe_themselves():
 
 @pytest.mark.parametrize("labels", [["cat", "dog", "dog"], [0, 2, 2]])
 def test_labels_are_class_names_or_positions(tmp_path, labels):
-    said = family(np.array([[0.8, 0.1, 0.1], [0.1, 0.1, 0.8], [0.2, 0.2, 0.6]]))
-    found = read(save(tmp_path / "p.parquet", {"label": labels, **said}))
+    predicted = family(np.array([[0.8, 0.1, 0.1], [0.1, 0.1, 0.8], [0.2, 0.2, 0.6]]))
+    found = read(save(tmp_path / "p.parquet", {"label": labels, **predicted}))
     assert found.labels.tolist() == [0, 2, 2]
     assert found.classes == CLASSES
     assert found.event("class dog").outcomes.tolist() == [0, 1, 1]
 
 
 def test_numbered_classes_match_numbers_and_text(tmp_path):
-    said = {"prob_1": [0.8, 0.3], "prob_2": [0.2, 0.7]}
-    assert read(save(tmp_path / "a.parquet", {"label": [1, 2], **said})).classes == (1, 2)
-    assert read(save(tmp_path / "b.parquet", {"label": ["1", "2"], **said})).classes == ("1", "2")
+    predicted = {"prob_1": [0.8, 0.3], "prob_2": [0.2, 0.7]}
+    assert read(save(tmp_path / "a.parquet", {"label": [1, 2], **predicted})).classes == (1, 2)
+    assert read(save(tmp_path / "b.parquet", {"label": ["1", "2"], **predicted})).classes == ("1", "2")
     for name in ("a", "b"):
         assert read(tmp_path / f"{name}.parquet").labels.tolist() == [0, 1]
 
@@ -307,7 +309,7 @@ def test_weights_and_groups_reach_the_predictions(tmp_path):
 def test_rows_are_normalised_only_when_asked(tmp_path):
     path = text(tmp_path / "p.csv", "label,prob_a,prob_b", "a,2e-1,2e-1", "b,0.1,0.4")
     assert read(path, normalize=True).probs.tolist() == [[0.5, 0.5], [0.2, 0.8]]
-    assert read_said(path, normalize=True).values.tolist() == [[0.5, 0.5], [0.2, 0.8]]
+    assert read_predicted(path, normalize=True).values.tolist() == [[0.5, 0.5], [0.2, 0.8]]
 
 
 # What can go wrong
@@ -510,16 +512,16 @@ def quantiles(rng: np.random.Generator) -> NDArray[np.float64]:
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_quantiles_are_found_in_every_format(tmp_path, rng, quantiles, ending):
     labels, weights = rng.normal(size=40), rng.uniform(1, 2, 40)
-    said = {"q95": quantiles[:, 2], "q05": quantiles[:, 0], "q50": quantiles[:, 1]}
-    path = save(tmp_path / f"p.{ending}", {"y": labels, **said, "weight": weights, "group": ["a", "b"] * 20})
+    predicted = {"q95": quantiles[:, 2], "q05": quantiles[:, 0], "q50": quantiles[:, 1]}
+    path = save(tmp_path / f"p.{ending}", {"y": labels, **predicted, "weight": weights, "group": ["a", "b"] * 20})
     found, columns = read_forecasts(path)
     assert isinstance(found, cal.QuantileForecasts)
     assert found.levels.tolist() == list(LEVELS)
     for kept, meant in ((found.values, quantiles), (found.labels, labels), (found.weights, weights)):
         np.testing.assert_allclose(kept, meant, rtol=1e-15)
     assert found.groups.tolist() == ["a", "b"] * 20
-    said = "quantiles from 'q05' (0.05), 'q50' (0.5), 'q95' (0.95)"
-    assert str(columns) == f"labels from 'y', {said}, weights from 'weight', groups from 'group'"
+    predicted = "quantiles from 'q05' (0.05), 'q50' (0.5), 'q95' (0.95)"
+    assert str(columns) == f"labels from 'y', {predicted}, weights from 'weight', groups from 'group'"
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -530,9 +532,9 @@ def test_samples_are_read_from_every_format(tmp_path, rng, ending):
     found, columns = read_forecasts(path, samples="sample_*")
     assert isinstance(found, cal.SampleForecasts)
     np.testing.assert_allclose(found.samples, np.sort(drawn, axis=1), rtol=1e-15)
-    assert columns.said == tuple(members)  # counted, and without the weights
-    said = "samples from 'sample_0' … 'sample_10' (11 columns)"
-    assert str(columns) == f"labels from 'y', {said}, weights from 'sample_weight'"
+    assert columns.predicted == tuple(members)  # counted, and without the weights
+    predicted = "samples from 'sample_0' … 'sample_10' (11 columns)"
+    assert str(columns) == f"labels from 'y', {predicted}, weights from 'sample_weight'"
 
 
 @pytest.mark.parametrize("ending", ["parquet", "npz"])
@@ -587,7 +589,7 @@ def test_levels_are_read_from_names_in_one_way_or_not_at_all(tmp_path, names):
         if STATED[names] is not None:
             found, columns = read_forecasts(path, **options)
             assert tuple(found.levels) == STATED[names]
-            assert columns.said == tuple(names.split())
+            assert columns.predicted == tuple(names.split())
         else:
             with pytest.raises(cal.InputError, match="must have names that state different levels between 0 and 1"):
                 read_forecasts(path, **options)
@@ -614,9 +616,9 @@ def test_a_pattern_reads_levels_after_any_beginning(tmp_path):
     path = text(tmp_path / "p.csv", "q_price,price_q90,price_q10,other_q50", "1,3,1,7", "2,4,2,7")
     for pattern in ("price_q*", "price_", "PRICE_q[19]0"):
         found, columns = read_forecasts(path, label="q_price", quantiles=pattern)
-        assert columns.said == ("price_q10", "price_q90")
+        assert columns.predicted == ("price_q10", "price_q90")
         assert found.levels.tolist() == [0.1, 0.9]
-    assert read_forecasts(path, label="q_price", quantiles="*q90")[1].said == ("price_q90",)
+    assert read_forecasts(path, label="q_price", quantiles="*q90")[1].predicted == ("price_q90",)
 
 
 def test_many_quantiles_are_shown_by_their_ends(tmp_path):
@@ -627,7 +629,7 @@ def test_many_quantiles_are_shown_by_their_ends(tmp_path):
 
 def test_a_mean_beside_quantiles_is_left(tmp_path):
     path = text(tmp_path / "p.csv", "y,mean,q05,q95", "1,1,0,2", "2,1,0,2")
-    assert read_forecasts(path)[1].said == ("q05", "q95")
+    assert read_forecasts(path)[1].predicted == ("q05", "q95")
 
 
 def test_unclear_columns_beside_a_mean_and_a_variance_are_left(tmp_path):
@@ -706,11 +708,13 @@ def test_values_of_samples_are_named_by_column_and_row(tmp_path):
     with pytest.raises(cal.InputError, match=r"column 'm2' must be finite; row 1 \(the first is 0\) is nan"):
         read_forecasts(path, samples="m*")
     path = save(tmp_path / "p.npz", {"y": [1.0, 2.0], "m1": [0.0, 1.0], "m2": [1.0, 2.0, 3.0]})
-    with pytest.raises(cal.InputError, match=r"column 'm2' must hold one number a row, 2 in all; its shape is \(3,\)"):
+    with pytest.raises(
+        cal.InputError, match=r"column 'm2' must hold one number per row, 2 in all; its shape is \(3,\)"
+    ):
         read_forecasts(path, samples="m*")
     path = save(tmp_path / "q.npz", {"y": [1.0, 2.0], "q05": np.zeros((2, 3)), "q95": [1.0, 2.0]})
     with pytest.raises(
-        cal.InputError, match=r"column 'q05' must hold one number a row, 2 in all; its shape is \(2, 3\)"
+        cal.InputError, match=r"column 'q05' must hold one number per row, 2 in all; its shape is \(2, 3\)"
     ):
         read_forecasts(path)
 
@@ -724,10 +728,10 @@ def test_repaired_files_keep_all_other_columns(tmp_path, probs, source, target):
     others = {"id": np.arange(120), "note": np.array(["a", "b, c"] * 60)}
     path = save(tmp_path / f"p.{source}", {**others, **family(probs), "label": np.zeros(120, int)})
     output = tmp_path / f"out.{target}"
-    write(output, read_said(path), probs[:, ::-1])
+    write(output, read_predicted(path), probs[:, ::-1])
     found, columns = read_with_columns(output, groups="note", weights="id")
     assert np.array_equal(found.probs, probs[:, ::-1])
-    assert columns.said == ("prob_cat", "prob_cow", "prob_dog")
+    assert columns.predicted == ("prob_cat", "prob_cow", "prob_dog")
     assert found.groups is not None
     assert found.groups.tolist() == ["a", "b, c"] * 60
     assert found.weights is not None
@@ -746,35 +750,35 @@ def test_repaired_files_keep_all_other_columns(tmp_path, probs, source, target):
 def test_columns_of_logits_become_columns_of_probabilities(tmp_path, probs, before, after):
     columns = {"id": range(120)} | {name: probs[:, k] for k, name in enumerate(before)} | {"last": range(120)}
     path = save(tmp_path / "p.parquet", columns)
-    write(tmp_path / "out.parquet", read_said(path, logits=",".join(before)), probs)
+    write(tmp_path / "out.parquet", read_predicted(path, logits=",".join(before)), probs)
     assert parquet.read_schema(tmp_path / "out.parquet").names == ["id", *after, "last"]
 
 
 @pytest.mark.parametrize(("before", "after"), [("logits", "probs"), ("logit", "prob"), ("z", "prob")])
 def test_one_column_of_logits_becomes_one_of_probabilities(tmp_path, before, after):
     path = save(tmp_path / "p.npz", {"x": [1, 2], before: [0.5, -0.5]})
-    write(tmp_path / "out.npz", read_said(path, logits=before), np.array([0.6, 0.4]))
+    write(tmp_path / "out.npz", read_predicted(path, logits=before), np.array([0.6, 0.4]))
     with np.load(tmp_path / "out.npz") as stored:
         assert {name: stored[name].tolist() for name in stored.files} == {"x": [1, 2], after: [0.6, 0.4]}
 
 
 def test_old_probabilities_beside_the_logits_are_replaced(tmp_path):
     path = save(tmp_path / "p.parquet", {"prob": [0.1, 0.2], "logit": [0.5, -0.5]})
-    write(tmp_path / "out.parquet", read_said(path, logits="logit"), np.array([0.6, 0.4]))
+    write(tmp_path / "out.parquet", read_predicted(path, logits="logit"), np.array([0.6, 0.4]))
     assert parquet.read_table(tmp_path / "out.parquet").to_pydict() == {"prob": [0.6, 0.4]}
 
 
 def test_lists_become_columns_in_csv(tmp_path, probs):
     path = save(tmp_path / "p.parquet", {"label": np.zeros(120, int), "probs": probs})
-    write(tmp_path / "out.csv", read_said(path, classes="cat,cow,dog"), probs)
+    write(tmp_path / "out.csv", read_predicted(path, classes="cat,cow,dog"), probs)
     found, columns = read_with_columns(tmp_path / "out.csv")
-    assert columns.said == ("probs_cat", "probs_cow", "probs_dog")
+    assert columns.predicted == ("probs_cat", "probs_cow", "probs_dog")
     assert np.array_equal(found.probs, probs)
 
 
 def test_text_that_looks_like_a_number_is_kept_from_csv_to_csv(tmp_path):
     path = text(tmp_path / "p.csv", "id,when,p,note", "007,2024-01-02,0.5,plain", '08,,0.25,"a, ""b"""')
-    write(tmp_path / "out.csv", read_said(path), np.array([0.6, 0.4]))
+    write(tmp_path / "out.csv", read_predicted(path), np.array([0.6, 0.4]))
     expected = ["id,when,p,note", "007,2024-01-02,0.6,plain", '08,,0.4,"a, ""b"""']
     assert (tmp_path / "out.csv").read_text().splitlines() == expected
 
@@ -784,32 +788,32 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path, probs):
     with pytest.raises(
         cal.InputError, match=r"column 'vector' holds lists, which CSV cannot\. Write \.parquet instead"
     ):
-        write(tmp_path / "out.csv", read_said(path), probs[:, 0])
+        write(tmp_path / "out.csv", read_predicted(path), probs[:, 0])
     parquet.write_table(pa.table({"p": [0.5, 0.5], "day": [{"a": 1}, {"a": 2}]}), tmp_path / "q.parquet")
     with pytest.raises(cal.InputError, match=r"column 'day' cannot be stored in NPZ\. Write \.parquet instead"):
-        write(tmp_path / "out.npz", read_said(tmp_path / "q.parquet"), np.array([0.5, 0.5]))
+        write(tmp_path / "out.npz", read_predicted(tmp_path / "q.parquet"), np.array([0.5, 0.5]))
     path = save(tmp_path / "p.npz", {"probs": probs, "cube": np.zeros((120, 2, 2))})
     with pytest.raises(cal.InputError, match=r"array 'cube' has no place in a table; its shape is \(120, 2, 2\)"):
-        write(tmp_path / "out.parquet", read_said(path), probs)
+        write(tmp_path / "out.parquet", read_predicted(path), probs)
     path = save(tmp_path / "r.parquet", {"p": [0.5, 0.5], "x": [1.0, np.nan]})
     with pytest.raises(cal.FileError, match=r"cannot write '.*out\.jsonl': Out of range float values"):
-        write(tmp_path / "out.jsonl", read_said(path), np.array([0.5, 0.5]))
+        write(tmp_path / "out.jsonl", read_predicted(path), np.array([0.5, 0.5]))
     assert not list(tmp_path.glob("*out*"))
 
 
 def test_nothing_is_overwritten_unless_asked(tmp_path):
     path = text(tmp_path / "p.csv", "p", "0.5", "0.25")
-    said = read_said(path)
+    predicted = read_predicted(path)
     with pytest.raises(cal.FileError, match=r"p\.csv' exists already\. Choose another name, or pass overwrite=True\."):
-        write(path, said, np.array([0.6, 0.4]))
-    write(path, said, np.array([0.6, 0.4]), overwrite=True)
+        write(path, predicted, np.array([0.6, 0.4]))
+    write(path, predicted, np.array([0.6, 0.4]), overwrite=True)
     assert path.read_text() == "p\n0.6\n0.4\n"
 
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path):
-    said = read_said(text(tmp_path / "p.csv", "p", "0.5", "0.25"))
+    predicted = read_predicted(text(tmp_path / "p.csv", "p", "0.5", "0.25"))
     with pytest.raises(cal.FileError, match=r"cannot write '.*none/p\.csv': there is no such folder"):
-        write(tmp_path / "none" / "p.csv", said, np.array([0.6, 0.4]))
+        write(tmp_path / "none" / "p.csv", predicted, np.array([0.6, 0.4]))
 
 
 def test_importing_calibrant_loads_no_file_library():

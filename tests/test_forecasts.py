@@ -47,25 +47,27 @@ def test_the_pit_of_a_right_model_is_uniform_and_of_a_narrow_one_is_not(kind, rn
 
 @pytest.mark.parametrize("kind", ["Gaussian", "bent", "quantile", "sample"])
 def test_quantile_and_cdf_undo_each_other(kind, rng):
-    said = every_kind(rng, 60)[kind]
+    forecasts = every_kind(rng, 60)[kind]
     for level in (0.06, 0.3, 0.5, 0.94):
-        at = said.quantile(level)
-        assert (said.cdf(at) >= level - ROUNDING).all()
-        assert (said.cdf_before(at) <= level + ROUNDING).all()
+        at = forecasts.quantile(level)
+        assert (forecasts.cdf(at) >= level - ROUNDING).all()
+        assert (forecasts.cdf_before(at) <= level + ROUNDING).all()
 
 
 @pytest.mark.parametrize("kind", ["Gaussian", "bent", "quantile", "sample"])
-def test_draws_and_nodes_have_the_mean_and_variance_that_are_said(kind, rng):
-    said = every_kind(rng, 30)[kind]
-    drawn = np.array([said.draw(rng) for _ in range(4000)])
-    error = np.sqrt(said.variance / 4000)
-    assert (np.abs(drawn.mean(axis=0) - said.mean) < STANDARD_ERRORS * error).all()
-    points, shares = said.nodes()
+def test_draws_and_nodes_have_the_mean_and_variance_of_the_forecast(kind, rng):
+    forecasts = every_kind(rng, 30)[kind]
+    drawn = np.array([forecasts.draw(rng) for _ in range(4000)])
+    error = np.sqrt(forecasts.variance / 4000)
+    assert (np.abs(drawn.mean(axis=0) - forecasts.mean) < STANDARD_ERRORS * error).all()
+    points, shares = forecasts.nodes()
     assert shares.sum() == pytest.approx(1, abs=ROUNDING)
     exact = kind in ("Gaussian", "sample")
-    np.testing.assert_allclose(points @ shares, said.mean, atol=1e-10 if exact else 1e-2)  # 200 equally likely points
-    spread = (points - said.mean[:, None]) ** 2 @ shares
-    np.testing.assert_allclose(spread, said.variance, rtol=1e-10 if exact else 0.05)
+    np.testing.assert_allclose(
+        points @ shares, forecasts.mean, atol=1e-10 if exact else 1e-2
+    )  # 200 equally likely points
+    spread = (points - forecasts.mean[:, None]) ** 2 @ shares
+    np.testing.assert_allclose(spread, forecasts.variance, rtol=1e-10 if exact else 0.05)
 
 
 def test_an_unbent_forecast_is_the_gaussian(gaussian):
@@ -89,75 +91,79 @@ def test_mean_and_variance_of_a_bent_forecast_are_integrals(gaussian):
 
 
 def test_quantiles_by_hand():
-    said = QuantileForecasts([0.0, 1.0, 2.5, 9.0], [0.2, 0.5, 0.8], [[1.0, 2.0, 4.0]] * 4)
-    assert said.cdf(1.5)[0] == pytest.approx(0.35)
-    assert (said.cdf(0.9)[0], said.cdf(1.0)[0], said.cdf_before(1.0)[0]) == (0.0, 0.2, 0.0)
-    assert (said.cdf_before(4.0)[0], said.cdf(4.0)[0], said.cdf(5.0)[0]) == (pytest.approx(0.8), 1.0, 1.0)
-    assert said.mean[0] == pytest.approx(0.2 * 1 + 0.3 * 1.5 + 0.3 * 3 + 0.2 * 4)
-    low, high = said.pit_range()
+    forecasts = QuantileForecasts([0.0, 1.0, 2.5, 9.0], [0.2, 0.5, 0.8], [[1.0, 2.0, 4.0]] * 4)
+    assert forecasts.cdf(1.5)[0] == pytest.approx(0.35)
+    assert (forecasts.cdf(0.9)[0], forecasts.cdf(1.0)[0], forecasts.cdf_before(1.0)[0]) == (0.0, 0.2, 0.0)
+    assert (forecasts.cdf_before(4.0)[0], forecasts.cdf(4.0)[0], forecasts.cdf(5.0)[0]) == (
+        pytest.approx(0.8),
+        1.0,
+        1.0,
+    )
+    assert forecasts.mean[0] == pytest.approx(0.2 * 1 + 0.3 * 1.5 + 0.3 * 3 + 0.2 * 4)
+    low, high = forecasts.pit_range()
     assert low.tolist() == [0, 0, 0.5, 0.8]
     assert high.tolist() == [0.2, 0.5, 0.8, 1]
-    np.testing.assert_allclose(said.quantile(0.65), 3.0)
+    np.testing.assert_allclose(forecasts.quantile(0.65), 3.0)
     with pytest.raises(InputError, match=r"level must lie between the outermost quantiles, 0.2 and 0.8; it is 0.1"):
-        said.quantile(0.1)
+        forecasts.quantile(0.1)
 
 
 def test_one_quantile_is_enough():
-    said = QuantileForecasts([0.0, 2.0], [0.5], [1.0, 1.0])
-    assert said.quantile(0.5).tolist() == [1.0, 1.0]
-    assert said.cdf(1.0).tolist() == [1.0, 1.0]
-    assert said.mean.tolist() == [1.0, 1.0]
-    assert said.variance.tolist() == [0.0, 0.0]
+    forecasts = QuantileForecasts([0.0, 2.0], [0.5], [1.0, 1.0])
+    assert forecasts.quantile(0.5).tolist() == [1.0, 1.0]
+    assert forecasts.cdf(1.0).tolist() == [1.0, 1.0]
+    assert forecasts.mean.tolist() == [1.0, 1.0]
+    assert forecasts.variance.tolist() == [0.0, 0.0]
 
 
 def test_equal_quantiles_are_a_jump():
-    said = QuantileForecasts([1.0], [0.2, 0.5, 0.8], [[1.0, 1.0, 2.0]])
-    low, high = said.pit_range()
+    forecasts = QuantileForecasts([1.0], [0.2, 0.5, 0.8], [[1.0, 1.0, 2.0]])
+    low, high = forecasts.pit_range()
     assert (low[0], high[0]) == (0.0, 0.8)
-    assert (said.cdf_before(1.0)[0], said.cdf(1.0)[0]) == (0.0, 0.5)
+    assert (forecasts.cdf_before(1.0)[0], forecasts.cdf(1.0)[0]) == (0.0, 0.5)
 
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=8), st.floats(-6, 6))
 def test_the_rank_of_a_label_among_samples(samples, label):
-    said = SampleForecasts([label], [samples])
-    low, high = said.pit_range()
+    forecasts = SampleForecasts([label], [samples])
+    low, high = forecasts.pit_range()
     m = len(samples)
     assert low[0] == sum(x < label for x in samples) / (m + 1)
     assert high[0] == (sum(x <= label for x in samples) + 1) / (m + 1)
-    assert low[0] <= said.pit(3)[0] <= high[0]
-    assert said.cdf(label)[0] == sum(x <= label for x in samples) / m
+    assert low[0] <= forecasts.pit(3)[0] <= high[0]
+    assert forecasts.cdf(label)[0] == sum(x <= label for x in samples) / m
     for level in (0.1, 0.3, 0.5, 1 / 3, 0.9):
         smallest = min(x for x in samples if sum(y <= x for y in samples) / m >= level - 1e-9)
-        assert said.quantile(level)[0] == smallest
+        assert forecasts.quantile(level)[0] == smallest
 
 
 def test_a_drawn_pit_is_the_same_for_the_same_seed(rng):
-    said = every_kind(rng)["sample"]
-    assert np.array_equal(said.pit(1), said.pit(1))
-    assert not np.array_equal(said.pit(1), said.pit(2))
+    forecasts = every_kind(rng)["sample"]
+    assert np.array_equal(forecasts.pit(1), forecasts.pit(1))
+    assert not np.array_equal(forecasts.pit(1), forecasts.pit(2))
 
 
 @pytest.mark.parametrize("kind", ["Gaussian", "bent", "quantile", "sample"])
 def test_some_rows(kind, rng):
-    said = every_kind(rng, 20)[kind]
+    forecasts = every_kind(rng, 20)[kind]
     for which in (slice(3, 9), np.arange(20) % 2 == 0, [5, 2]):
-        part = said.rows(which)
-        assert type(part) is type(said)
-        assert np.array_equal(part.labels, said.labels[which])
-        np.testing.assert_allclose(part.mean, said.mean[which])
-        np.testing.assert_allclose(part.cdf(part.labels), said.cdf(said.labels)[which])
+        part = forecasts.rows(which)
+        assert type(part) is type(forecasts)
+        assert np.array_equal(part.labels, forecasts.labels[which])
+        np.testing.assert_allclose(part.mean, forecasts.mean[which])
+        np.testing.assert_allclose(part.cdf(part.labels), forecasts.cdf(forecasts.labels)[which])
     with pytest.raises(InputError, match="which must choose at least one row"):
-        said.rows([])
+        forecasts.rows([])
 
 
 def test_weights_and_groups_travel_with_the_rows():
-    said = GaussianForecasts([1, 2, 3], [1, 2, 3], [1, 1, 1], weights=[1, 0, 2], groups=["a", "b", "b"])
-    part = said.rows([0, 2])
+    forecasts = GaussianForecasts([1, 2, 3], [1, 2, 3], [1, 1, 1], weights=[1, 0, 2], groups=["a", "b", "b"])
+    part = forecasts.rows([0, 2])
     assert part.weights.tolist() == [1, 2]
     assert part.groups.tolist() == ["a", "b"]
-    assert repr(said) == "GaussianForecasts(3 rows, weights, groups)"
+    assert repr(forecasts) == "GaussianForecasts(3 rows, weights, groups)"
     with pytest.raises(InputError, match="which must choose rows of some weight"):
-        said.rows([1])
+        forecasts.rows([1])
 
 
 def test_forecasts_show_what_they_are(gaussian):
@@ -181,7 +187,7 @@ def test_other_gaussians_of_the_same_rows(gaussian):
     made = gaussian.with_gaussian(gaussian.mean + 1, gaussian.variance, made_by="a map")
     assert made.source == (gaussian, "a map")
     assert made.labels is gaussian.labels
-    with pytest.raises(InputError, match=r"mean must hold one number a row, 50 in all"):
+    with pytest.raises(InputError, match=r"mean must hold one number per row, 50 in all"):
         gaussian.with_gaussian([1.0], [1.0])
 
 
@@ -198,7 +204,7 @@ WRONG = {
     "variance 0": (GaussianForecasts, ([1, 2], [1, 2], [1, 0]), r"variance must be positive; variance\[1\] is 0"),
     "NaN label": (GaussianForecasts, ([1, nan], [1, 2], [1, 1]), r"labels must be finite; labels\[1\] is nan"),
     "NaN mean": (GaussianForecasts, ([1, 2], [nan, 2], [1, 1]), r"mean must be finite; mean\[0\] is nan"),
-    "lengths": (GaussianForecasts, ([1, 2, 3], [1, 2], [1, 1]), r"labels must hold one number a row, 2 in all"),
+    "lengths": (GaussianForecasts, ([1, 2, 3], [1, 2], [1, 1]), r"labels must hold one number per row, 2 in all"),
     "empty": (GaussianForecasts, ([], [], []), r"mean must hold at least one row"),
     "words": (GaussianForecasts, (["a"], [1], [1]), r"labels must hold numbers"),
     "crossing": (
@@ -211,7 +217,7 @@ WRONG = {
     "columns": (
         QuantileForecasts,
         ([1], [0.1, 0.9], [[0, 1, 2]]),
-        r"values must have 2 columns, one a level; it has 3",
+        r"values must have 2 columns, one per level; it has 3",
     ),
     "NaN sample": (SampleForecasts, ([1], [[0, nan]]), r"samples must be finite; samples\[0, 1\] is nan"),
 }
@@ -227,9 +233,9 @@ def test_wrong_questions_are_refused(gaussian):
     for level in (0.0, 1.0, -1.0):
         with pytest.raises(InputError, match="level must lie between 0 and 1"):
             gaussian.quantile(level)
-    with pytest.raises(InputError, match="at must be a number, or one a row; it is 'far'"):
+    with pytest.raises(InputError, match="at must be a number, or one per row; it is 'far'"):
         gaussian.cdf("far")
-    with pytest.raises(InputError, match=r"at must hold one number a row, 50 in all"):
+    with pytest.raises(InputError, match=r"at must hold one number per row, 50 in all"):
         gaussian.cdf([1.0, 2.0])
     with pytest.raises(InputError, match=r"forecasts must be forecasts of a real number; it is a list.*from_gaussian"):
         admit_forecasts([1, 2])
@@ -239,6 +245,7 @@ class Uniform(Forecasts):
     """A kind of one's own: uniform around a centre."""
 
     kind = "uniform"
+    per_row = ("centre",)
 
     def __init__(self, labels, centre):
         self.centre = np.asarray(centre, dtype=float)
@@ -262,18 +269,13 @@ class Uniform(Forecasts):
     def quantile(self, level):
         return self.centre - 0.5 + self._levels(level)
 
-    def _take(self, chosen):
-        part = object.__new__(type(self))
-        part.centre = self.centre[chosen]
-        return part
-
 
 def test_everything_works_for_a_kind_of_ones_own(rng):
     centre = rng.normal(size=200)
-    said = Uniform(centre + rng.random(200) - 0.5, centre)
-    found = cal.diagnose(said)
+    forecasts = Uniform(centre + rng.random(200) - 0.5, centre)
+    found = cal.diagnose(forecasts)
     assert found.calibrated is None
-    apart = np.abs(said.labels - centre)
+    apart = np.abs(forecasts.labels - centre)
     exact = apart**2 + 1 / 12  # of a uniform number on [−½, ½], for a label inside
-    np.testing.assert_allclose(CRPS().rows(said), exact, atol=1e-4)  # 200 levels
-    assert cal.compare(said, Uniform(said.labels, centre + 0.3)).verdict == "worse"
+    np.testing.assert_allclose(CRPS().rows(forecasts), exact, atol=1e-4)  # 200 levels
+    assert cal.compare(forecasts, Uniform(forecasts.labels, centre + 0.3)).verdict == "worse"

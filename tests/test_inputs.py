@@ -93,19 +93,19 @@ LABEL_FORMS = {
 
 @pytest.mark.parametrize("container", VECTORS.values(), ids=VECTORS)
 def test_every_vector_container_means_the_same(container):
-    said = Predictions(LABELS, container(PROBS))
-    assert said.is_binary
-    assert said.probs.tolist() == PROBS
-    assert said.probs.dtype in (np.float32, np.float64)
-    assert said.probs.dtype.isnative
+    predictions = Predictions(LABELS, container(PROBS))
+    assert predictions.is_binary
+    assert predictions.probs.tolist() == PROBS
+    assert predictions.probs.dtype in (np.float32, np.float64)
+    assert predictions.probs.dtype.isnative
 
 
 @pytest.mark.parametrize("container", MATRICES.values(), ids=MATRICES)
 def test_every_matrix_container_means_the_same(container):
-    said = Predictions(CODES, container(MATRIX))
-    assert said.probs.tolist() == MATRIX
-    assert said.labels.tolist() == CODES
-    assert said.n_classes == 3
+    predictions = Predictions(CODES, container(MATRIX))
+    assert predictions.probs.tolist() == MATRIX
+    assert predictions.labels.tolist() == CODES
+    assert predictions.n_classes == 3
 
 
 @pytest.mark.parametrize("container", LABEL_FORMS.values(), ids=LABEL_FORMS)
@@ -153,9 +153,9 @@ def test_true_is_the_event(labels):
     ids=["list", "numpy", "objects", "pandas", "object series", "categorical", "polars", "arrow", "chunked", "dict"],
 )
 def test_class_names_follow_the_declared_order(names):
-    said = Predictions(names, MATRIX, classes=["c", "b", "a"])
-    assert said.labels.tolist() == [0, 2, 1]
-    assert said.classes == ("c", "b", "a")
+    predictions = Predictions(names, MATRIX, classes=["c", "b", "a"])
+    assert predictions.labels.tolist() == [0, 2, 1]
+    assert predictions.classes == ("c", "b", "a")
 
 
 @pytest.mark.parametrize(
@@ -168,24 +168,24 @@ def test_class_names_follow_the_declared_order(names):
     ids=["pandas", "polars", "arrow"],
 )
 def test_column_names_give_the_class_order(frame):
-    said = Predictions(list("cab"), frame)
-    assert said.classes == ("c", "b", "a")
-    assert said.labels.tolist() == [0, 2, 1]
+    predictions = Predictions(list("cab"), frame)
+    assert predictions.classes == ("c", "b", "a")
+    assert predictions.labels.tolist() == [0, 2, 1]
 
 
 def test_numbered_columns_give_the_class_order():
-    said = Predictions([30, 10], pd.DataFrame([[0.2, 0.3, 0.5]] * 2, columns=[30, 20, 10]))
-    assert said.labels.tolist() == [0, 2]
+    predictions = Predictions([30, 10], pd.DataFrame([[0.2, 0.3, 0.5]] * 2, columns=[30, 20, 10]))
+    assert predictions.labels.tolist() == [0, 2]
 
 
 def test_declared_classes_beat_column_names():
-    said = Predictions(["a", "b"], pd.DataFrame([[0.2, 0.8]] * 2, columns=["a", "b"]), classes=["b", "a"])
-    assert said.labels.tolist() == [1, 0]
+    predictions = Predictions(["a", "b"], pd.DataFrame([[0.2, 0.8]] * 2, columns=["a", "b"]), classes=["b", "a"])
+    assert predictions.labels.tolist() == [1, 0]
 
 
 def test_an_absent_class_is_fine():
-    said = Predictions(["a", "a"], [[0.2, 0.3, 0.5]] * 2, classes=["a", "b", "c"])
-    assert cal.binned_error(said, view="classwise").parts["classes"].n.tolist() == [2, 0, 0]
+    predictions = Predictions(["a", "a"], [[0.2, 0.3, 0.5]] * 2, classes=["a", "b", "c"])
+    assert cal.binned_error(predictions, view="classwise").parts["classes"].n.tolist() == [2, 0, 0]
 
 
 def test_a_binary_event_has_a_negative_and_a_positive_class():
@@ -291,11 +291,11 @@ REFUSED = {
     "infinite weight": (LABELS, PROBS, {"weights": [1, INF, 1]}, r"weights must be finite; weights\[1\] is inf"),
     "missing weight": (LABELS, PROBS, {"weights": [1, None, 1]}, r"weights must not hold missing values; weights\[1\] is None"),
     "zero weights": (LABELS, PROBS, {"weights": [0, 0, 0]}, r"weights must not all be zero"),
-    "few weights": (LABELS, PROBS, {"weights": [1, 2]}, r"weights must hold one number a row, 3 in all; its shape is \(2,\)"),
+    "few weights": (LABELS, PROBS, {"weights": [1, 2]}, r"weights must hold one number per row, 3 in all; its shape is \(2,\)"),
     "one weight": (LABELS, PROBS, {"weights": 1.0}, r"weights must "),
-    "weights in two columns": (LABELS, PROBS, {"weights": np.ones((3, 2))}, r"weights must hold one number a row, 3 in all; its shape is \(3, 2\)"),
+    "weights in two columns": (LABELS, PROBS, {"weights": np.ones((3, 2))}, r"weights must hold one number per row, 3 in all; its shape is \(3, 2\)"),
     "weights whose sum overflows": (LABELS, PROBS, {"weights": [1e308] * 3}, r"weights "),
-    "few groups": (LABELS, PROBS, {"groups": ["a", "b"]}, r"groups must hold one value a row, 3 in all; its shape is \(2,\)"),
+    "few groups": (LABELS, PROBS, {"groups": ["a", "b"]}, r"groups must hold one value per row, 3 in all; its shape is \(2,\)"),
     "a missing group": (LABELS, PROBS, {"groups": ["a", None, "b"]}, r"groups must not hold missing values; groups\[1\] is None. Drop such rows, or give each"),
     "NaN as a group": (LABELS, PROBS, {"groups": [1.0, 2.0, np.nan]}, r"groups must not hold missing values; groups\[2\] is nan"),
     "NaN among names of groups": (LABELS, PROBS, {"groups": pd.Series(["a", "b", np.nan])}, r"groups\[2\] is nan"),
@@ -303,7 +303,7 @@ REFUSED = {
     "NaT as a group": (LABELS, PROBS, {"groups": np.array([pd.NaT, 1, 2], dtype=object)}, r"groups\[0\] is NaT"),
     "groups of several kinds": (LABELS, PROBS, {"groups": np.array([1, "a", 2], dtype=object)}, r"groups must be of one kind; groups\[1\] is 'a' and groups\[0\] is 1. Pass strings or integers"),
     "groups without an order": (LABELS, PROBS, {"groups": np.array([{}, {}, {}])}, r"groups must be of one kind; groups\[0\] is {}"),
-    "groups in two columns": (LABELS, PROBS, {"groups": [["a", "b"]] * 3}, r"groups must hold one value a row, 3 in all; its shape is \(3, 2\)"),
+    "groups in two columns": (LABELS, PROBS, {"groups": [["a", "b"]] * 3}, r"groups must hold one value per row, 3 in all; its shape is \(3, 2\)"),
     "soft above one": ([0, 0.5, 1.5], PROBS, {"soft": True}, r"labels must lie in \[0, 1\]; labels\[2\] is 1\.5"),
     "soft NaN": ([0, NAN, 1], PROBS, {"soft": True}, r"labels must be finite; labels\[1\] is nan"),
     "soft vector for a matrix": ([0, 0.5, 1], MATRIX, {"soft": True}, r"labels must have 3 columns of shares if soft=True"),
@@ -365,8 +365,8 @@ def test_things_that_are_no_arrays_are_refused_in_our_words(what, as_labels):
 
 
 def test_normalize_divides_each_row_by_its_sum():
-    said = Predictions([0, 1], [[1, 0.5], [0.25, 0.75]], normalize=True)
-    assert said.probs.tolist() == [[2 / 3, 1 / 3], [0.25, 0.75]]
+    predictions = Predictions([0, 1], [[1, 0.5], [0.25, 0.75]], normalize=True)
+    assert predictions.probs.tolist() == [[2 / 3, 1 / 3], [0.25, 0.75]]
 
 
 def test_normalize_leaves_rows_that_sum_to_one_as_they_are():
@@ -375,12 +375,12 @@ def test_normalize_leaves_rows_that_sum_to_one_as_they_are():
 
 
 @given(some.matrices())
-def test_normalized_rows_sum_to_one(said):
-    scaled = said.probs * said.probs.dtype.type(0.5)
-    mended = Predictions(said.labels, scaled, normalize=True).probs
-    assert mended.dtype == said.probs.dtype
-    assert np.abs(mended.sum(axis=1, dtype=float) - 1).max() < 8 * np.finfo(mended.dtype).eps
-    assert mended.max() <= 1
+def test_normalized_rows_sum_to_one(predictions):
+    scaled = predictions.probs * predictions.probs.dtype.type(0.5)
+    normalised = Predictions(predictions.labels, scaled, normalize=True).probs
+    assert normalised.dtype == predictions.probs.dtype
+    assert np.abs(normalised.sum(axis=1, dtype=float) - 1).max() < 8 * np.finfo(normalised.dtype).eps
+    assert normalised.max() <= 1
 
 
 def test_row_sums_may_be_off_by_rounding():
@@ -405,9 +405,9 @@ def test_negative_zero_is_zero():
 def test_torch_tensors_come_in():
     torch = pytest.importorskip("torch")
     for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
-        said = Predictions(torch.tensor(CODES), torch.tensor(MATRIX, dtype=dtype, requires_grad=True))
-        assert said.probs.tolist() == MATRIX
-        assert said.labels.tolist() == CODES
+        predictions = Predictions(torch.tensor(CODES), torch.tensor(MATRIX, dtype=dtype, requires_grad=True))
+        assert predictions.probs.tolist() == MATRIX
+        assert predictions.labels.tolist() == CODES
     assert Predictions(torch.tensor([False, True]), torch.tensor([0.25, 0.5])).probs.dtype == np.float32
     assert cal.ece(torch.tensor([0, 1]), torch.tensor([0.25, 0.5]), weights=torch.tensor([1, 2])).n == 2
 

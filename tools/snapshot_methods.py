@@ -209,17 +209,17 @@ on(
     cumulative_interval_range=lambda d: name("cumulative_interval")(d, statistic="range", level=0.9),
     squared_interval=lambda d: name("squared_error_interval")(d),
     squared_interval_bins=lambda d: name("squared_error_interval")(d, bins=width(6), root=False),
-    interval_of=lambda d: name("interval_of")(name("ece"), d, draws=50),
-    interval_of_bootstrap=lambda d: name("interval_of")(name("ks_error"), d, method="bootstrap", draws=50),
+    interval_of=lambda d: name("interval_of")(name("ece"), d, n_draws=50),
+    interval_of_bootstrap=lambda d: name("interval_of")(name("ks_error"), d, method="bootstrap", n_draws=50),
     interval_of_bca=lambda d: name("interval_of")(
-        name("sweep_error"), d.rows(np.arange(120)), method="bca", draws=50, seed=3
+        name("sweep_error"), d.rows(np.arange(120)), method="bca", n_draws=50, seed=3
     ),
     confidence_band=lambda d: name("confidence_band")(d),
     confidence_band_bins=lambda d: name("confidence_band")(d, bins=mass(8), everywhere=True),
-    consistency_band=lambda d: name("consistency_band")(d, draws=99),
+    consistency_band=lambda d: name("consistency_band")(d, n_draws=99),
     consistency_band_bins=lambda d: name("consistency_band")(d, bins=mass(8), level=0.9),
-    simultaneous_band=lambda d: name("simultaneous_band")(d, groups=40),
-    simultaneous_digits=lambda d: name("simultaneous_band")(d, groups=None, digits=1),
+    simultaneous_band=lambda d: name("simultaneous_band")(d, n_pools=40),
+    simultaneous_digits=lambda d: name("simultaneous_band")(d, n_pools=None, n_digits=1),
     band_consistency=lambda d: name("band_of_bins")(name("binned_error")(d).parts["bins"], "consistency"),
     band_confidence=lambda d: name("band_of_bins")(name("binned_error")(d).parts["bins"], "confidence", 0.9, True),
     band_simultaneous=lambda d: name("band_of_bins")(name("binned_error")(d).parts["bins"], "simultaneous"),

@@ -1,4 +1,4 @@
-"""Any container to a NumPy array, without importing the container's library."""
+"""Arrays and columns of any library as NumPy arrays, without importing that library."""
 
 from __future__ import annotations
 
@@ -53,16 +53,13 @@ def _unwrap(values: Any) -> Any:
         return np.column_stack([_unwrap(column) for column in values.columns])
     if hasattr(values, "storage") and hasattr(values, "type"):  # Arrow extension array
         return _unwrap(values.storage)
-    if hasattr(
-        getattr(values, "type", None), "index_type"
-    ):  # Arrow dictionary: as it is, a null may come out as a category
+    if hasattr(getattr(values, "type", None), "index_type"):  # Arrow dictionary, where a null may become a category
         return _unwrap(values.cast(values.type.value_type))
     if hasattr(values, "to_numpy"):
         try:
-            array = values.to_numpy(zero_copy_only=False)  # Arrow
+            return values.to_numpy(zero_copy_only=False)  # Arrow
         except TypeError:
-            array = values.to_numpy()  # pandas and Polars
-        return array
+            return values.to_numpy()  # pandas and Polars
     if hasattr(values, "__cuda_array_interface__") and hasattr(values, "get"):  # CuPy
         return values.get()
     return values

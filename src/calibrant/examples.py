@@ -1,4 +1,4 @@
-"""A real, over-confident classifier to try everything on."""
+"""Predictions of a real, over-confident classifier for examples."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from calibrant.predictions import Predictions
 
 
 def example() -> tuple[Predictions, Predictions]:
-    """Predictions of a neural network for handwritten digits, none of which it was trained on: (validation, test).
+    """Predictions of a neural network for handwritten digits it was not trained on: (validation, test).
 
-    The data are scikit-learn's digits; `tools/make_example.py` made the predictions.
+    The data are scikit-learn's digits; `tools/make_example.py` computes the predictions.
 
     Examples
     --------
@@ -24,5 +24,5 @@ def example() -> tuple[Predictions, Predictions]:
     with files("calibrant.data").joinpath("digits.npz").open("rb") as file:
         stored = np.load(file, allow_pickle=False)
         labels, logits, valid = stored["labels"], stored["logits"], stored["valid"]
-    whole = Predictions.from_logits(labels, logits)
-    return whole.rows(valid), whole.rows(~valid)
+    predictions = Predictions.from_logits(labels, logits)
+    return predictions.rows(valid), predictions.rows(~valid)

@@ -1,4 +1,4 @@
-"""What can go wrong, as a tree.
+"""The errors that calibrant raises.
 
 CalibrantError
 ├── InputError (ValueError)        an argument is not what it should be
@@ -15,16 +15,25 @@ class CalibrantError(Exception):
 
 
 class InputError(CalibrantError, ValueError):
-    """An argument is not what it should be: the text says which, what arrived and what to do."""
+    """An argument is not what it should be: the text says which one, what arrived and what to do.
+
+    Parameters
+    ----------
+    argument
+        The name of the argument.
+    expected
+        What it must be, such as "must lie in [0, 1]".
+    found
+        What arrived instead.
+    advice
+        What to do about it.
+    """
 
     def __init__(self, argument: str, expected: str, found: str = "", advice: str = "") -> None:
         self.argument = argument
-        parts = [f"{argument} {expected}"]
-        if found:
-            parts[0] += f"; {found}"
-        super().__init__(
-            ". ".join([parts[0], *([advice] if advice else [])]) + ("" if advice.endswith(("?", ".")) else ".")
-        )
+        fact = f"{argument} {expected}" + (f"; {found}" if found else "")
+        text = f"{fact}. {advice}" if advice else fact
+        super().__init__(text if advice.endswith(("?", ".")) else f"{text}.")
 
 
 class FileError(CalibrantError, OSError):
@@ -36,7 +45,17 @@ class MapError(CalibrantError, ValueError):
 
 
 class MissingExtra(CalibrantError, ImportError):
-    """An optional library is needed: the text says how to install it."""
+    """An optional library is needed: the text says how to install it.
+
+    Parameters
+    ----------
+    library
+        Its name.
+    extra
+        The extra of calibrant that installs it.
+    purpose
+        What needs it.
+    """
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs {library}. Install it with: pip install 'calibrant[{extra}]'")

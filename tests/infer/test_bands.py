@@ -11,7 +11,7 @@ from scipy.stats import beta, binom
 import calibrant as cal
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from calibrant.infer import Band, band_of_bins, confidence_band, consistency_band, simultaneous_band
-from calibrant.infer.bands import _envelope, _round_down, _round_up
+from calibrant.infer.bands import _envelope, _rounded
 from calibrant.interval import wilson
 from tolerances import ROUNDING, STANDARD_ERRORS
 
@@ -66,16 +66,16 @@ def test_the_drawn_curve_is_the_band(rng):
     assert drawn.support.sum() == pytest.approx(1, abs=ROUNDING)
 
 
-@pytest.mark.parametrize("options", [{"groups": 10}, {"groups": 40}, {"digits": 1}, {"digits": 2}], ids=str)
+@pytest.mark.parametrize("options", [{"n_pools": 10}, {"n_pools": 40}, {"n_digits": 1}, {"n_digits": 2}], ids=str)
 def test_pooled_rows_are_counted_on_the_safe_side(rng, options):
-    """The rates of all rows above a bound and all below it must allow the bound: no pooled band may claim more than runs tell."""
+    """The rates of all rows above a bound and all below it must allow the bound: no pooled band may claim more than its runs allow."""
     y, p = sample(rng, 150)
     band = simultaneous_band(y, p, **options)
     order = np.argsort(p)
     p, hits = p[order], np.append(0, np.cumsum(y[order]))
     low, high = band.at(p)
-    groups = len(np.unique(_round_up(p, options["digits"]))) if "digits" in options else options["groups"]
-    best, chance = 0.0, 0.05 / (groups * (groups + 1))
+    n_pools = options.get("n_pools") or len(np.unique(_rounded(p, options["n_digits"], up=True)))
+    best, chance = 0.0, 0.05 / (n_pools * (n_pools + 1))
     for i in range(150):
         s, m = hits[i + 1] - hits[: i + 1], i + 1 - np.arange(i + 1)
         best = max(best, float(np.where(s > 0, beta.ppf(chance, np.maximum(s, 1), m - s + 1), 0).max()))
@@ -83,7 +83,7 @@ def test_pooled_rows_are_counted_on_the_safe_side(rng, options):
     assert (low <= high).all()
 
 
-def test_a_falling_rate_is_told():
+def test_a_falling_rate_gives_a_warning():
     band = simultaneous_band([1] * 400 + [0] * 400, [0.2] * 400 + [0.8] * 400)
     assert "does not rise" in band.cautions[0]
 
@@ -130,21 +130,21 @@ def test_an_envelope_holds_a_further_curve(rng):
 
 def test_a_band_everywhere_is_wider(rng):
     y, p = sample(rng)
-    point, whole = (consistency_band(y, p, everywhere=e, draws=200) for e in (False, True))
-    assert (whole.low <= point.low).all()
-    assert (whole.high >= point.high).all()
-    assert consistency_band(y, p, draws=200) == point  # the seed is fixed
+    point, everywhere = (consistency_band(y, p, everywhere=e, n_draws=200) for e in (False, True))
+    assert (everywhere.low <= point.low).all()
+    assert (everywhere.high >= point.high).all()
+    assert consistency_band(y, p, n_draws=200) == point  # the seed is fixed
 
 
 @given(st.floats(0, 1), st.integers(1, 4))
 def test_rounding_goes_one_way(value, digits):
     p = np.array([value])
-    up, down = _round_up(p, digits)[0], _round_down(p, digits)[0]
+    up, down = (_rounded(p, digits, up)[0] for up in (True, False))
     assert down - 1e-8 <= value <= up + 1e-8
     assert up - down <= 10.0**-digits + 1e-9
     grid = np.arange(10**digits + 1) / 10**digits
-    assert _round_up(grid, digits) == pytest.approx(grid, abs=ROUNDING)
-    assert _round_down(grid, digits) == pytest.approx(grid, abs=ROUNDING)
+    for up in (True, False):
+        assert _rounded(grid, digits, up) == pytest.approx(grid, abs=ROUNDING)
 
 
 def test_a_band_travels_as_json(rng):

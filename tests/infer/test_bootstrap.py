@@ -22,22 +22,22 @@ def sample(rng, n=300, power=1.5):
 
 def test_inversion_around_a_known_value(rng):
     data = sample(rng)
-    found = interval_of(cal.smooth_error, data, draws=60)
+    found = interval_of(cal.smooth_error, data, n_draws=60)
     assert found.interval.low < 0.1 < found.interval.high  # E(p − p^1.5) = 0.1, all of one sign
     assert found.value == cal.smooth_error(data).value
-    assert interval_of(cal.smooth_error, data, draws=60) == found  # the seed is fixed
+    assert interval_of(cal.smooth_error, data, n_draws=60) == found  # the seed is fixed
 
 
 def test_drawing_the_law_agrees_with_computing_it(rng):
     """The binned error on the bins of the closed form: both intervals differ only by 200 draws and by what is hidden in bins."""
     data = sample(rng, 343)
-    drawn = interval_of(partial(cal.binned_error, bins=cal.EqualMass(7)), data, draws=200).interval
+    drawn = interval_of(partial(cal.binned_error, bins=cal.EqualMass(7)), data, n_draws=200).interval
     computed = calibration_error_interval(data)
     assert (drawn.low, drawn.high) == pytest.approx((computed.low, computed.high), abs=0.015)
 
 
 def test_a_calibrated_model_gets_an_interval_from_zero(rng):
-    found = interval_of(cal.sweep_error, sample(rng, power=1.0), draws=60).interval
+    found = interval_of(cal.sweep_error, sample(rng, power=1.0), n_draws=60).interval
     assert found.low == pytest.approx(0, abs=1e-12)
     assert found.high > 0.01
 
@@ -61,10 +61,10 @@ def test_percentiles_and_bca_by_hand(rng):
 
 
 def test_the_bootstrap_carries_its_caution(rng):
-    found = interval_of(partial(cal.ece, n_bins=10), sample(rng), method="bootstrap", draws=50)
+    found = interval_of(partial(cal.ece, n_bins=10), sample(rng), method="bootstrap", n_draws=50)
     assert found.cautions[-1] == CAUTION
     assert found.interval.method == "percentile bootstrap"
-    assert CAUTION not in interval_of(cal.mean_gap, sample(rng), draws=50).cautions
+    assert CAUTION not in interval_of(cal.mean_gap, sample(rng), n_draws=50).cautions
 
 
 def test_what_cannot_be_done_is_refused(rng):
@@ -72,8 +72,8 @@ def test_what_cannot_be_done_is_refused(rng):
         interval_of(lambda rows: 0.1, sample(rng))
     with pytest.raises(InputError, match="one question"):
         interval_of(cal.static_error, [0, 1, 2], np.eye(3) / 2 + 1 / 6)
-    with pytest.raises(InputError, match="draws"):
-        interval_of(cal.ece, sample(rng), draws=3)
+    with pytest.raises(InputError, match="n_draws"):
+        interval_of(cal.ece, sample(rng), n_draws=3)
     with pytest.raises(InputError, match="weights"):
         interval_of(partial(cal.binned_error, bins=EqualWidth(3)), [0, 1], [0.5, 0.6], weights=[1, 2])
 
@@ -82,7 +82,7 @@ def test_an_estimate_of_the_error_also_takes_in_the_interval_of_the_error(rng):
     p = rng.random(200)
     data = cal.Predictions(rng.random(200) < p**1.5, p)
     for estimator, norm in ((cal.sweep_error, 1), (partial(cal.binned_error, norm=2, root=False), 2)):
-        found = interval_of(estimator, data, draws=50).interval
+        found = interval_of(estimator, data, n_draws=50).interval
         error = calibration_error_interval(data, norm=norm)
         assert found.low <= error.low**norm
         assert found.high >= error.high**norm

@@ -56,15 +56,15 @@ def test_the_path_begins_calibrated_and_the_error_grows(rng):
 
 def test_few_predictions_are_bins_and_err_each_in_its_own_way():
     """Neighbours of opposite error, as in confidences on a grid: bins of neighbours would hide both."""
-    said = np.repeat([0.5, 0.55, 0.6, 0.65], 400)
+    p = np.repeat([0.5, 0.55, 0.6, 0.65], 400)
     rates = np.repeat([0.6, 0.45, 0.7, 0.55], 400)
     y = np.arange(1600) % 400 < np.round(400 * rates)
-    path = path_of(Predictions(y, said).event())
+    path = path_of(Predictions(y, p).event())
     assert len(path.bins) == 4
     assert path.rough
     assert path.statistic(1) == pytest.approx(0.1, abs=ROUNDING)
     assert np.sign(path.away).tolist() == [1, -1, 1, -1]
-    found = calibration_error_interval(y, said)
+    found = calibration_error_interval(y, p)
     assert 0.05 < found.low < 0.1 < found.high < 0.15
 
 

@@ -81,7 +81,7 @@ def test_blocks_are_the_whole(rng, weighted):
     values = 1e6 + rng.normal(size=CACHED_ROWS * 2 + 7)
     w = rng.integers(0, 3, len(values)).astype(float) if weighted else None
     if w is not None:
-        w[:CACHED_ROWS] = 0  # a whole block is not there
+        w[:CACHED_ROWS] = 0  # all rows of a block have weight 0
     found = moments_of(values, w)
     kept = np.repeat(values, w.astype(int)) if weighted else values
     assert found.weight == len(kept)

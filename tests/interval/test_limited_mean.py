@@ -84,7 +84,7 @@ def test_where_all_rows_are_at_the_limit_nothing_lies_beyond():
     assert interval.low == pytest.approx(0.025 ** (1 / 50), abs=1e-3)
 
 
-def test_weights_that_count_no_rows_are_told(rng):
+def test_weights_that_are_no_counts_give_a_warning(rng):
     _, interval, cautions = mean_with_interval(rng.random(20), rng.random(20) + 0.5, 0.95, Limits(0.0, 1.0))
     assert interval is not None
     assert "not whole numbers" in cautions[0]
@@ -107,27 +107,27 @@ def test_what_lies_beyond_the_limits_widens_the_interval_and_weakens_the_claim(r
     (narrow, _), (wide, _) = plain.interval(0.9), wider.interval(0.9)
     assert (wide.low, wide.high) == pytest.approx((narrow.low - 0.1, narrow.high + 0.2))
     assert plain.p_value() < wider.p_value()
-    assert LimitedMean.of(np.full(50, -0.1), None, Limits(-0.1, -0.1, 0.0, 0.2, ("told",))).p_value() == 1.0
+    assert LimitedMean.of(np.full(50, -0.1), None, Limits(-0.1, -0.1, 0.0, 0.2, ("a warning",))).p_value() == 1.0
 
 
 @pytest.mark.parametrize("share", [0.0, 0.004, 0.3])
 def test_moments_alone_give_no_narrower_an_interval(rng, share):
-    """Zeros and ones are told by their moments; of anything else they tell less."""
+    """Moments determine zeros and ones exactly, and anything else less well."""
     x = (rng.random(3000) < share).astype(float)
     limits = Limits(0.0, 1.0)
-    (exact, _), (told, _) = (
+    (exact, _), (by_moments, _) = (
         found.interval(0.95)
         for found in (LimitedMean.of(x, None, limits), LimitedMean.of_moments(moments_of(x, None), limits))
     )
-    assert told.high == pytest.approx(exact.high, rel=2e-3)
-    assert told.low <= exact.low + 1e-9
+    assert by_moments.high == pytest.approx(exact.high, rel=2e-3)
+    assert by_moments.low <= exact.low + 1e-9
     y = x * rng.random(3000) * 0.5
-    (exact, _), (told, _) = (
+    (exact, _), (by_moments, _) = (
         found.interval(0.95)
         for found in (LimitedMean.of(y, None, limits), LimitedMean.of_moments(moments_of(y, None), limits))
     )
-    assert told.high >= exact.high - 1e-6
-    assert told.low <= exact.low + 1e-6
+    assert by_moments.high >= exact.high - 1e-6
+    assert by_moments.low <= exact.low + 1e-6
 
 
 def test_a_mean_beyond_its_limit_has_students_interval():

@@ -122,7 +122,7 @@ def test_a_log_score_lies_in_its_interval(rng, name, n):
 
 def test_the_percentile_bootstrap_of_a_calibrated_model_never_holds_the_truth(rng):
     sets = data_sets(WORLDS["calibrated"], 300, 30, rng)
-    assert not any(0.0 in interval_of(cal.ece, data, method="bootstrap", draws=100).interval for data, _ in sets)
+    assert not any(0.0 in interval_of(cal.ece, data, method="bootstrap", n_draws=100).interval for data, _ in sets)
 
 
 def test_an_estimators_own_value_lies_in_the_interval_by_inversion(rng):
@@ -130,7 +130,7 @@ def test_an_estimators_own_value_lies_in_the_interval_by_inversion(rng):
     large, _ = next(data_sets(power_world(0.05), 400_000, 1, rng))
     truth = cal.smooth_error(large).value
     sets = data_sets(power_world(0.05), 300, 40, rng)
-    assert_held([truth in interval_of(cal.smooth_error, data, draws=50).interval for data, _ in sets])
+    assert_held([truth in interval_of(cal.smooth_error, data, n_draws=50).interval for data, _ in sets])
 
 
 @pytest.mark.parametrize("estimator", [cal.sweep_error, cal.ece], ids=["sweep", "ECE"])
@@ -138,7 +138,7 @@ def test_an_estimators_own_value_lies_in_the_interval_by_inversion(rng):
 def test_bins_that_hide_an_error_do_not_hide_it_from_the_interval(rng, name, estimator):
     truth = WORLDS[name].true_error(1)
     sets = data_sets(WORLDS[name], 100, 40, rng)
-    assert_held([truth in interval_of(estimator, data, draws=50).interval for data, _ in sets])
+    assert_held([truth in interval_of(estimator, data, n_draws=50).interval for data, _ in sets])
 
 
 @pytest.mark.parametrize("options", [{}, {"groups": None}, {"groups": 20}, {"digits": 2}], ids=str)
@@ -156,7 +156,7 @@ def test_the_simultaneous_band_holds_the_whole_curve(rng, name, options):
 def test_a_calibrated_curve_stays_in_the_consistency_band(rng, name):
     points, whole, bins = [], [], []
     for k, (data, _) in enumerate(data_sets(WORLDS[name], 200, 150, rng)):
-        band = consistency_band(data, draws=200, seed=k)
+        band = consistency_band(data, n_draws=200, seed=k)
         points.append(((band.low <= band.y) & (band.y <= band.high)).mean())
         band = consistency_band(data, seed=k, everywhere=True)
         whole.append(((band.low <= band.y) & (band.y <= band.high)).all())

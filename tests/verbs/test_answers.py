@@ -227,7 +227,7 @@ def test_what_it_refuses():
         assess_answers([0, 1], [0.2, 0.7], abstentions="drop")
     with pytest.raises(InputError, match="labels must be plain answers"):
         assess_answers(Predictions([0, 1], [0.2, 0.7], weights=[1, 2]))
-    with pytest.raises(InputError, match="groups must hold one value a row"):
+    with pytest.raises(InputError, match="groups must hold one value per row"):
         assess_answers([0, 1], [0.2, 0.7], groups=[1])
     with pytest.raises(InputError, match="divide by 100"):
         assess_answers([0, 1], [20, 70])

@@ -263,12 +263,12 @@ def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any)
         forecasts.apply(found, file, told, output, force)
         return
     fitted = load_class_map(map_file)
-    said = files.read_said(file, **columns)
+    said = files.read_predicted(file, **columns)
     order = None if said.values.ndim == 1 or said.classes is None else order_of(fitted, said.classes)
     if order is not None:
-        said = files.read_said(file, **columns | {"classes": order})
+        said = files.read_predicted(file, **columns | {"classes": order})
     with files.worded(str(file), said.columns):
-        repaired = fitted.apply(**{"logits" if said.columns.logits else "probs": said.values})
+        repaired = fitted.apply(**{"logits" if "logits" in said.columns.described() else "probs": said.values})
     files.write(output, said, repaired, overwrite=force)
     click.echo(f"Wrote {output}: {len(said.values):,} rows repaired by {fitted.method}.")
 

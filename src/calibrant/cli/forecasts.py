@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +97,9 @@ def apply(fitted: RegressionMap, file: Path, columns: dict[str, Any], output: Pa
     """Repaired variances, or standard deviations, in place of those in a file."""
     if not isinstance(fitted, VarianceMap):
         raise InputError("MAP", "must change variances to be applied to a file", f"it is {fitted.method}")
-    said = files.read_said_forecasts(file, **{name: columns.get(name) for name in GAUSSIAN_OPTIONS})
-    variance = fitted.apply(said.mean, said.variance)[1]
-    spread = variance if said.columns.squared else np.sqrt(variance)
-    old = files.Said(said.path, Columns((said.columns.spread,)), spread, None)
-    files.write(output, old, spread, overwrite=force)
+    found = files.read_gaussian(file, **{name: columns.get(name) for name in GAUSSIAN_OPTIONS})
+    variance = fitted.apply(*found.values.T)[1]
+    spread = variance if "variance" in found.columns.described() else np.sqrt(variance)
+    spreads = replace(found, columns=Columns(found.columns.predicted[1:]))
+    files.write(output, spreads, spread, overwrite=force)
     click.echo(f"Wrote {output}: {len(spread):,} rows repaired by {fitted.method}.")

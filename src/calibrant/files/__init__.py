@@ -1,29 +1,16 @@
-"""Predictions from files of every common format, and repaired probabilities back into them."""
+"""Predictions from files of every common format, and recalibrated probabilities back into them."""
 
-from calibrant.files.columns import NAMES, NONE, Columns, UnknownColumn, choose
-from calibrant.files.forecast_columns import ForecastColumns, ManyColumns
-from calibrant.files.forecasts import SaidForecasts, holds_quantiles, read_forecasts, read_said_forecasts
-from calibrant.files.reading import Said, read, read_features, read_said, read_with_columns
-from calibrant.files.saving import write
-from calibrant.files.wording import worded
-
-__all__ = [
-    "NAMES",
-    "NONE",
-    "Columns",
-    "ForecastColumns",
-    "ManyColumns",
-    "Said",
-    "SaidForecasts",
-    "UnknownColumn",
-    "choose",
-    "holds_quantiles",
-    "read",
-    "read_features",
-    "read_forecasts",
-    "read_said",
-    "read_said_forecasts",
-    "read_with_columns",
-    "worded",
-    "write",
-]
+from calibrant.files.columns import Columns as Columns
+from calibrant.files.columns import UnknownColumn as UnknownColumn
+from calibrant.files.columns import choose as choose
+from calibrant.files.forecast_columns import ForecastColumns as ForecastColumns
+from calibrant.files.forecasts import holds_quantiles as holds_quantiles
+from calibrant.files.forecasts import read_forecasts as read_forecasts
+from calibrant.files.forecasts import read_gaussian as read_gaussian
+from calibrant.files.reading import Predicted as Predicted
+from calibrant.files.reading import read as read
+from calibrant.files.reading import read_features as read_features
+from calibrant.files.reading import read_predicted as read_predicted
+from calibrant.files.reading import read_with_columns as read_with_columns
+from calibrant.files.saving import write as write
+from calibrant.files.wording import worded as worded

@@ -1,4 +1,4 @@
-"""Which columns of a file play which role: found by name, whatever the case, or given."""
+"""The roles of a file's columns: found by name, ignoring case, or given."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ NAMES: dict[str, tuple[str, ...]] = {
     "variance": ("variance", "var", "sigma2", "y_var", "pred_var"),
     "std": ("std", "sd", "sigma", "y_std", "pred_std"),
 }
-"""The column names known for each role. `probs` and `logits` also know families: `prob_cat`, `logit_0`, `p1` and so on."""
+"""Known column names per role. `probs` and `logits` also have families: `prob_cat`, `logit_0`, `p1` and so on."""
 NONE = "none"
-"""Said instead of a column's name: leave this role empty, whatever the columns are called."""
+"""Given instead of a column's name: leave this role empty, whatever the columns are called."""
+
 _FAMILIES = {
     "probs": re.compile(r"(probs?|proba|probability|y_proba?|p(?=[_. -]?\d+$))(?:[_. -](.+)|(\d+))", re.IGNORECASE),
     "logits": re.compile(r"(logits?)(?:[_. -](.+)|(\d+))", re.IGNORECASE),
 }
 
-
-SAID = ("probs", "logits", "confidence")
-"""What a model says about classes; the first that a file has is used."""
+PREDICTED = ("probs", "logits", "confidence")
+"""What may be predicted of classes; the first that a file has is used."""
 
 
 class UnknownColumn(InputError):
@@ -41,72 +41,90 @@ class UnknownColumn(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
-    """Which columns of a file play which role."""
+class FileColumns:
+    """The columns of a file that are read, by their role."""
 
-    said: tuple[str, ...]
-    """the columns of probabilities or logits"""
-    logits: bool = False
-    classes: tuple[str, ...] | None = None
-    """the class that each of several columns is named after"""
+    predicted: tuple[str, ...]
+    """the columns of predictions"""
     label: str | None = None
-    pred: str | None = None
-    """the predicted class: the event is then that it equals the label"""
     weights: str | None = None
     groups: str | None = None
+    pred: str | None = None
+    """the predicted class: the event is then that it equals the label"""
 
     @property
     def used(self) -> tuple[str, ...]:
         """Every column to read, once."""
         others = (self.label, self.pred, self.weights, self.groups)
-        return tuple(dict.fromkeys([*self.said, *(name for name in others if name is not None)]))
+        return tuple(dict.fromkeys([*self.predicted, *filter(None, others)]))
 
     @property
-    def shown(self) -> str:
-        """The columns of probabilities or logits in a few words."""
-        return repr(self.said[0]) if len(self.said) == 1 else f"{self.said[0]!r} … {self.said[-1]!r}"
+    def ends(self) -> str:
+        """The first and the last column of predictions."""
+        return " … ".join(dict.fromkeys((repr(self.predicted[0]), repr(self.predicted[-1]))))
+
+    def described(self) -> dict[str, str]:
+        """What the predictions are, and in which columns."""
+        return {"predictions": self.ends}
 
     def __str__(self) -> str:
         truth = self.label and (f"{self.pred!r} = {self.label!r}" if self.pred else repr(self.label))
-        rest = {"weights": self.weights and repr(self.weights), "groups": self.groups and repr(self.groups)}
-        found = {"labels": truth, "logits" if self.logits else "probabilities": self.shown, **rest}
-        return ", ".join(f"{role} from {words}" for role, words in found.items() if words)
+        others = {role: name and repr(name) for role, name in (("weights", self.weights), ("groups", self.groups))}
+        found = {"labels": truth, **self.described(), **others}
+        return ", ".join(f"{role} from {columns}" for role, columns in found.items() if columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns(FileColumns):
+    """The columns of predicted classes."""
+
+    logits: bool = False
+    classes: tuple[str, ...] | None = None
+    """the class that each of several columns is named after"""
+
+    def described(self) -> dict[str, str]:
+        return {"logits" if self.logits else "probabilities": self.ends}
 
 
 def choose(
     names: Sequence[str],
     file: str,
     *,
-    label: str | None = None,
     probs: Any = None,
     logits: Any = None,
     pred: str | None = None,
-    weights: str | None = None,
-    groups: str | None = None,
     classes: tuple[Any, ...] | None = None,
+    **columns: str | None,
 ) -> Columns:
-    """The role of each column, from their names and what the caller says; `file` is for error texts."""
+    """The role of each column, by its name or as the caller gives it; `columns` are those of `find_others`.
+
+    `file` is for error texts.
+    """
     if probs is not None and logits is not None:
         raise InputError("probs", "and logits cannot both be given", advice="Name the one to use")
-    kind, said, suffixes = _find_said(names, file, probs, logits)
+    kind, predicted, suffixes = _find_predicted(names, file, probs, logits)
     if classes is not None and suffixes is not None and {str(c) for c in classes} == set(suffixes):
-        said = tuple(said[suffixes.index(str(c))] for c in classes)
+        predicted = tuple(predicted[suffixes.index(str(c))] for c in classes)
         suffixes = tuple(str(c) for c in classes)
-    truth = find_column("label", label, names, file)
-    if truth is None and label != NONE:
-        raise none_found(names, file, "for the labels", "label='NAME'")
-    confident = kind == "confidence" or _key(said[0]) in NAMES["confidence"]
+    others = find_others(names, file, **columns)
+    truth, confident = others["label"], kind == "confidence" or _key(predicted[0]) in NAMES["confidence"]
     if pred is None and (not confident or truth is None or _key(truth) == "correct"):
         pred = NONE
-    return Columns(
-        said,
-        kind == "logits",
-        suffixes,
-        truth,
-        find_column("pred", pred, names, file),
-        None if truth is None else find_column("weights", weights, names, file),
-        None if truth is None else find_column("groups", groups, names, file),
-    )
+    pred = find_column("pred", pred, names, file)
+    return Columns(predicted, **others, pred=pred, logits=kind == "logits", classes=suffixes)
+
+
+def find_others(
+    names: Sequence[str], file: str, label: str | None = None, weights: str | None = None, groups: str | None = None
+) -> dict[str, Any]:
+    """The columns of labels, weights and groups; without labels none of them is needed."""
+    truth = find_column("label", label, names, file)
+    if truth is None:
+        if label != NONE:
+            raise none_found(names, file, "for the labels", "label='NAME'")
+        weights = groups = NONE
+    found = {"weights": find_column("weights", weights, names, file)}
+    return {"label": truth, **found, "groups": find_column("groups", groups, names, file)}
 
 
 def find_column(role: str, given: str | None, names: Sequence[str], file: str) -> str | None:
@@ -123,22 +141,22 @@ def find_column(role: str, given: str | None, names: Sequence[str], file: str) -
 
 
 class Candidate(NamedTuple):
-    """Columns that may hold what the model said, and what tells their names apart."""
+    """Columns that may hold the predictions, and the parts in which their names differ."""
 
     kind: str
-    said: tuple[str, ...]
+    columns: tuple[str, ...]
     suffixes: tuple[str, ...] | None = None
 
 
-def _find_said(names: Sequence[str], file: str, probs: Any, logits: Any) -> Candidate:
+def _find_predicted(names: Sequence[str], file: str, probs: Any, logits: Any) -> Candidate:
     """The columns of probabilities; failing these, of logits; failing these, of confidences."""
     for kind, given in (("probs", probs), ("logits", logits)):
         if given is not None:
             return given_columns(kind, given, names, file)
-    for kind in SAID:
+    for kind in PREDICTED:
         found = _candidates(kind, names)
         if len(found) > 1:
-            raise _several("probs" if kind == "confidence" else kind, [c.said[0] for c in found], file)
+            raise _several("probs" if kind == "confidence" else kind, [c.columns[0] for c in found], file)
         if found:
             return found[0]
     raise none_found(names, file, "for probabilities or logits", "probs='NAME', probs='PREFIX_*' or logits=")
@@ -146,7 +164,7 @@ def _find_said(names: Sequence[str], file: str, probs: Any, logits: Any) -> Cand
 
 def has_probabilities(names: Sequence[str]) -> bool:
     """Is any column named for probabilities, logits or confidences?"""
-    return any(_candidates(kind, names) for kind in SAID)
+    return any(_candidates(kind, names) for kind in PREDICTED)
 
 
 def _candidates(kind: str, names: Sequence[str]) -> list[Candidate]:
@@ -155,7 +173,7 @@ def _candidates(kind: str, names: Sequence[str]) -> list[Candidate]:
 
 
 def _families(kind: str, names: Sequence[str]) -> list[Candidate]:
-    """Columns such as prob_cat and prob_dog, by what they begin with."""
+    """Columns such as prob_cat and prob_dog, by their common prefix."""
     members: dict[str, list[tuple[str, str]]] = {}
     for name in names:
         found = _FAMILIES[kind].fullmatch(name.strip())
@@ -165,7 +183,7 @@ def _families(kind: str, names: Sequence[str]) -> list[Candidate]:
 
 
 def _family(kind: str, pairs: list[tuple[str, str]], *, ordered: bool = False) -> Candidate:
-    """Names with their suffixes; numbers in the order of counting, unless the caller gave the order."""
+    """Names with their suffixes; numbers in increasing order, unless the caller gave the order."""
     if not ordered and all(suffix.isdecimal() for _, suffix in pairs):
         pairs = sorted(pairs, key=lambda pair: int(pair[1]))
     names, suffixes = zip(*pairs, strict=True)
@@ -173,7 +191,7 @@ def _family(kind: str, pairs: list[tuple[str, str]], *, ordered: bool = False) -
 
 
 def given_columns(kind: str, given: Any, names: Sequence[str], file: str) -> Candidate:
-    """The columns that a name, a list, a prefix or a pattern stands for."""
+    """The columns that a name, a list, a prefix or a pattern refers to."""
     if isinstance(given, str):
         name = named(given, names)
         if name is not None:
@@ -195,7 +213,7 @@ def given_columns(kind: str, given: Any, names: Sequence[str], file: str) -> Can
 
 
 def _suffixes(names: Sequence[str]) -> list[str]:
-    """What tells names apart, after the last separator they share: prob_cat and prob_cow are cat and cow."""
+    """The parts in which names differ, after the last separator they share: prob_cat and prob_cow are cat and cow."""
     first, last = min(names), max(names)
     same = next((k for k, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), 0)
     cut = max(first[:same].rfind(mark) for mark in "_. -") + 1
@@ -210,7 +228,7 @@ def named(given: str, names: Sequence[str]) -> str | None:
 
 
 def known_as(name: str, *roles: str) -> bool:
-    """Is a column called as those of a role are?"""
+    """Is a column named as those of one of the roles are?"""
     return any(_key(name) in NAMES[role] for role in roles)
 
 
@@ -223,12 +241,12 @@ def _several(role: str, found: Sequence[str], file: str) -> FileError:
 
 
 def unknown(kind: str, given: str, names: Sequence[str], file: str) -> UnknownColumn:
-    """What to say where a name or a pattern fits no column."""
+    """The error where a name or a pattern fits no column."""
     return UnknownColumn(kind, f"must name columns of {file}", f"{given!r} fits none of {listed(names)}")
 
 
 def none_found(names: Sequence[str], file: str, purpose: str, option: str) -> FileError:
-    """What to say where no column has a known name."""
+    """The error where no column has a known name."""
     text = f"{file} has no column that is named {purpose}; it has {listed(names)}."
     if all(re.fullmatch(r"[-+.\deE]+", name) for name in names):
         return FileError(f"{text} The first line seems to hold data: add a header such as label,prob.")

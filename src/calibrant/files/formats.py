@@ -1,4 +1,4 @@
-"""Opening a file in the format that its name tells, to read only the columns needed."""
+"""Files of several formats, opened by the ending of their names; only the columns needed are read."""
 
 from __future__ import annotations
 
@@ -14,15 +14,8 @@ from numpy.typing import NDArray
 
 from calibrant.problems import CalibrantError, FileError
 
-_FORMATS = {
-    "CSV": (".csv", ".tsv"),
-    "Parquet": (".parquet", ".pq"),
-    "Arrow": (".arrow", ".feather", ".ipc"),
-    "NPZ": (".npz",),
-    "JSON lines": (".jsonl", ".ndjson"),
-}
 _TEXT = ("CSV", "JSON lines")
-"""The formats whose ending `.gz` may follow."""
+"""The formats that may be compressed: `.gz` may follow their ending."""
 
 _FIRST_BYTES = {
     b"PAR1": "Parquet",
@@ -45,22 +38,22 @@ class Store(NamedTuple):
 
 
 def open_store(path: Path) -> Store:
-    """The file at a path, its format and the names of its columns known."""
+    """The file at a path, with its format and the names of its columns."""
     form = format_of(path)
-    with telling("read", path):
+    with file_errors("read", path):
         _check_first_bytes(path, form)
-        names, load = _OPENERS[form](path)
+        names, load = _FORMATS[form][0](path)
     return Store(path, form, names, load)
 
 
 def format_of(path: Path) -> str:
-    """The format that a name's ending tells."""
+    """The format by the ending of a name."""
     name = path.name.lower()
     bare = name.removesuffix(".gz")
-    for form, endings in _FORMATS.items():
+    for form, (_, endings) in _FORMATS.items():
         if bare.endswith(endings) and (bare == name or form in _TEXT):
             return form
-    known = ", ".join(ending for endings in _FORMATS.values() for ending in endings)
+    known = ", ".join(ending for _, endings in _FORMATS.values() for ending in endings)
     raise FileError(
         f"{str(path)!r} has no ending that tells its format. Use one of {known}; .gz may follow a text format."
     )
@@ -79,15 +72,15 @@ def _check_first_bytes(path: Path, form: str) -> None:
 
 
 def check_distinct(store: Store, wanted: Iterable[str]) -> None:
-    """Columns that are asked for by name have a name of their own."""
+    """Refuse columns that are asked for by a name that others have too."""
     for name in wanted:
         if store.names.count(name) > 1:
             raise FileError(f"{str(store.path)!r} has several columns called {name!r}. Rename all but one.")
 
 
 @contextmanager
-def telling(doing: str, path: Path) -> Iterator[None]:
-    """Whatever goes wrong with a file, in one line with its path."""
+def file_errors(doing: str, path: Path) -> Iterator[None]:
+    """Any error inside as a FileError of one line with the path."""
     try:
         yield
     except CalibrantError:
@@ -117,7 +110,7 @@ def _open_csv(path: Path) -> tuple[list[str], Any]:
 
 
 def delimiter_of(path: Path) -> str:
-    """What stands between the fields of a text table."""
+    """The character between the fields of a text table."""
     return "\t" if ".tsv" in path.name.lower() else ","
 
 
@@ -165,10 +158,11 @@ def _open_npz(path: Path) -> tuple[list[str], Any]:
         return list(stored.files), load
 
 
-_OPENERS: dict[str, Callable[[Path], tuple[list[str], Any]]] = {
-    "CSV": _open_csv,
-    "Parquet": _open_parquet,
-    "Arrow": _open_arrow,
-    "NPZ": _open_npz,
-    "JSON lines": _open_jsonl,
+_FORMATS: dict[str, tuple[Callable[[Path], tuple[list[str], Any]], tuple[str, ...]]] = {
+    "CSV": (_open_csv, (".csv", ".tsv")),
+    "Parquet": (_open_parquet, (".parquet", ".pq")),
+    "Arrow": (_open_arrow, (".arrow", ".feather", ".ipc")),
+    "NPZ": (_open_npz, (".npz",)),
+    "JSON lines": (_open_jsonl, (".jsonl", ".ndjson")),
 }
+"""How to open each format, and the endings of its files."""

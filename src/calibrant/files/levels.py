@@ -1,4 +1,4 @@
-"""Columns of quantiles: the level of each, as the caller says or as its name states."""
+"""Columns of quantiles: the level of each, as the caller gives it or as its name states it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from calibrant.inputs import listed
 from calibrant.problems import InputError
 
 _STATED = re.compile(r"(.*?)[_. -]??(?<!\d)(\d*\.\d+|\d{1,3})(%?)")
-"""A name that ends in a number: what stands before it, the number, and a percent sign."""
+"""A name that ends in a number: its prefix, the number, and a percent sign."""
 _PREFIXES = ("q", "quantile", "p", "pct", "percentile")
 _KNOWN = {before + prefix for before in ("", "y", "pred") for prefix in _PREFIXES}
-"""What may stand before the number where columns are not named by the caller: q05, p90, quantile_0.5, pred_q05."""
+"""Prefixes of columns that are found without being named: q05, p90, quantile_0.5, pred_q05."""
 
 Levels = dict[str, float]
 """Names of columns with their levels, from low to high."""
 
 
 def given_quantiles(given: Any, names: Sequence[str], file: str) -> Levels:
-    """The columns that a mapping, a list, `"q05=0.05,q95=0.95"`, a prefix or a pattern stands for, with their levels."""
+    """The columns that a mapping, a list, `"q05=0.05,q95=0.95"`, a prefix or a pattern refers to, with their levels."""
     pairs = _pairs(given, names, file)
     check_once("quantiles", [name for name, _ in pairs])
     silent = [name for name, level in pairs if level is None]
@@ -40,7 +40,7 @@ def check_once(argument: str, names: Sequence[str]) -> None:
 
 
 def quantile_sets(names: Sequence[str]) -> list[list[str]]:
-    """The columns whose names seem to state levels, those alike together; where some sets are clear only these."""
+    """The columns whose names seem to state levels, by prefix; only the unambiguous sets if there are any."""
     sets: dict[str, list[str]] = {}
     for name in names:
         found = _STATED.fullmatch(name.strip())
@@ -84,15 +84,15 @@ def _bare(before: str) -> str:
 def _pairs(given: Any, names: Sequence[str], file: str) -> list[tuple[str, Any]]:
     """Columns with the level that the caller gives, or None where the name must state it."""
     if isinstance(given, Mapping):
-        told = list(given.items())
+        pairs = list(given.items())
     elif isinstance(given, str) and (named(given, names) is not None or not re.search("[,=]", given)):
-        return [(name, None) for name in given_columns("quantiles", given, names, file).said]
+        return [(name, None) for name in given_columns("quantiles", given, names, file).columns]
     else:
-        told = [_told(part, names) for part in (given.split(",") if isinstance(given, str) else given)]
-    return [(_column(part, names, file), level) for part, level in told]
+        pairs = [_split(part, names) for part in (given.split(",") if isinstance(given, str) else given)]
+    return [(_column(part, names, file), level) for part, level in pairs]
 
 
-def _told(part: str, names: Sequence[str]) -> tuple[str, str | None]:
+def _split(part: str, names: Sequence[str]) -> tuple[str, str | None]:
     """A name, or a name and its level."""
     name, sign, level = part.rpartition("=")
     return (name, level) if sign and named(part, names) is None else (part, None)
@@ -126,14 +126,14 @@ def _rising(levels: Levels) -> Levels:
 
 
 def _readings(names: Sequence[str]) -> list[tuple[float, ...]]:
-    """The different ways to read the numbers in names as levels: shares, percent, digits after the point, or counts."""
+    """The different ways to read the numbers in names as levels: fractions, percent, decimal digits, or counts."""
     found = (_STATED.fullmatch(name.strip()) for name in names)
     texts = ["".join(each.groups()[1:]) for each in found if each]
-    ways = dict.fromkeys(way(texts) for way in (_as_shares, _as_percent, _as_digits, _as_counts))
+    ways = dict.fromkeys(way(texts) for way in (_as_fractions, _as_percent, _as_digits, _as_counts))
     return [levels for levels in ways if len(set(levels)) == len(names) and all(0 < level < 1 for level in levels)]
 
 
-def _as_shares(texts: list[str]) -> tuple[float, ...]:
+def _as_fractions(texts: list[str]) -> tuple[float, ...]:
     """0.05, .95."""
     return tuple(map(float, texts)) if all("." in text and not text.endswith("%") for text in texts) else ()
 
@@ -147,7 +147,7 @@ def _as_percent(texts: list[str]) -> tuple[float, ...]:
 
 
 def _as_digits(texts: list[str]) -> tuple[float, ...]:
-    """025, 975: zeros are appended to all numbers alike, to make two digits, or to none."""
+    """025, 975: decimal digits, if all are equally long, or padded to two digits, or without trailing zeros."""
     alike = len(set(map(len, texts))) == 1
     to_two = all(len(text) == 2 or (len(text) > 2 and not text.endswith("0")) for text in texts)
     bare = not any(text.endswith("0") for text in texts)

@@ -1,4 +1,4 @@
-"""Predictions from a file, or what a model said in one that holds no labels."""
+"""Predictions from a file, with or without labels."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import inputs
-from calibrant.files.columns import NONE, Columns, UnknownColumn, choose
-from calibrant.files.formats import check_distinct, open_store, telling
+from calibrant.files.columns import NONE, Columns, FileColumns, UnknownColumn, choose
+from calibrant.files.formats import check_distinct, file_errors, open_store
 from calibrant.files.values import load, matched, stacked, truth_of
 from calibrant.files.wording import worded
 from calibrant.predictions import Predictions
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a model said in a file, whatever happened later."""
+class Predicted:
+    """The predictions in a file that need not hold labels."""
 
     path: Path
-    columns: Columns
+    columns: FileColumns
     values: NDArray[Any]
-    classes: tuple[Any, ...] | None
+    classes: tuple[Any, ...] | None = None
     """the classes of the columns, if the file or the caller names them"""
 
 
@@ -46,19 +46,24 @@ def read(
 
     Parameters
     ----------
+    path
+        The file; its ending is its format.
     label
-        The column of what happened, if it is not called `label`, `y_true`, `target` or the like.
+        The column of labels, if it is not called `label`, `y_true`, `target` or the like.
     probs, logits
-        What the model said: one column (of numbers, or of lists with a number for each class), several in a list or joined
-        by commas, a prefix, or a pattern such as `"prob_*"`. If neither is given and both are found, probabilities are used.
+        The columns of predictions: one (of numbers, or of lists with a number per class),
+        several in a list or joined by commas, a prefix, or a pattern such as `"prob_*"`.
+        If neither is given and both are found, probabilities are used.
     pred
-        The predicted class beside a column of confidences: the event is that the prediction is right. Found beside `conf`
-        and `confidence`.
+        The predicted class beside a column of confidences: the event is that the
+        prediction is right. Found beside `conf` and `confidence`.
     weights, groups
-        As in `Predictions`. Columns called `weight` and `group` are used; `"none"` leaves them.
+        As in `Predictions`. Columns called `weight` and `group` are used; `"none"` leaves
+        them out.
     classes
-        The classes in the order of the columns; for one column `(negative, positive)`. Columns such as `prob_cat` name
-        their classes themselves. Labels that are numbers, where classes are names, are positions among the classes.
+        The classes in the order of the columns; for one column `(negative, positive)`.
+        Columns such as `prob_cat` name their classes themselves. Labels that are numbers,
+        where classes are names, are positions among the classes.
     normalize, soft
         As in `Predictions`.
 
@@ -83,28 +88,25 @@ def read_with_columns(
     chosen = choose(store.names, str(path), classes=order, **columns)
     with worded(str(path), chosen):
         found = load(store, chosen)
-        said = stacked(found, chosen)
-        labels = truth_of(found, chosen)
+        predicted = stacked(found, chosen)
         order = None if chosen.pred else order or chosen.classes
-        labels, declared = matched(labels, order, said, soft)
+        labels, declared = matched(truth_of(found, chosen), order, predicted, soft)
         options: dict[str, Any] = {"classes": declared, "soft": soft}
         options |= {role: found[name] for role in ("weights", "groups") if (name := getattr(chosen, role))}
         if chosen.logits:
-            predictions = Predictions.from_logits(labels, said, **options)
+            predictions = Predictions.from_logits(labels, predicted, **options)
         else:
-            predictions = Predictions(labels, said, normalize=normalize, **options)
+            predictions = Predictions(labels, predicted, normalize=normalize, **options)
     if order is not None and declared is None:
         predictions.classes = order  # labels are positions; these are the names
     return predictions, chosen
 
 
-def read_said(
-    path: str | Path, *, probs: Any = None, logits: Any = None, classes: Any = None, normalize: bool = False
-) -> Said:
-    """What the model said in a file that need not hold labels; options as for `read`."""
+def read_predicted(path: str | Path, *, classes: Any = None, normalize: bool = False, **columns: Any) -> Predicted:
+    """The predictions in a file that need not hold labels; options as for `read`."""
     store = open_store(Path(path))
     order = _split(classes)
-    chosen = choose(store.names, str(path), label=NONE, probs=probs, logits=logits, classes=order)
+    chosen = choose(store.names, str(path), label=NONE, classes=order, **columns)
     with worded(str(path), chosen):
         values = inputs.floats(stacked(load(store, chosen), chosen), "logits" if chosen.logits else "probs")
         if chosen.logits:
@@ -112,7 +114,7 @@ def read_said(
         else:
             inputs.check_probabilities(values)
             values = inputs.check_row_sums(values, normalize) if values.ndim == 2 else values
-    return Said(Path(path), chosen, values, order or chosen.classes)
+    return Predicted(Path(path), chosen, values, order or chosen.classes)
 
 
 def _split(classes: Any) -> tuple[Any, ...] | None:
@@ -123,17 +125,13 @@ def _split(classes: Any) -> tuple[Any, ...] | None:
 
 
 def read_features(path: str | Path, names: str | None, chosen: Columns) -> Any:
-    """The columns of a file to cut segments from: those named, joined by commas, or all that the predictions do not use."""
+    """The columns of a file to form segments from: those named, or all that the predictions do not use."""
     store = open_store(Path(path))
     wanted = [name.strip() for name in names.split(",")] if names else [n for n in store.names if n not in chosen.used]
     unknown = [name for name in wanted if name not in store.names]
     if unknown or not wanted:
-        found = (
-            f"{unknown[0]!r} is not among {inputs.listed(store.names)}"
-            if unknown
-            else "all are used by the predictions"
-        )
-        raise UnknownColumn("by", f"must name columns of {path}", found)
+        among = f"{unknown[0]!r} is not among {inputs.listed(store.names)}" if unknown else ""
+        raise UnknownColumn("by", f"must name columns of {path}", among or "all are used by the predictions")
     check_distinct(store, wanted)
-    with telling("read", store.path):
+    with file_errors("read", store.path):
         return store.load(wanted, [])

@@ -1,4 +1,4 @@
-"""Repaired probabilities back into a file, beside all its other columns."""
+"""Recalibrated probabilities back into a file, beside all its other columns."""
 
 from __future__ import annotations
 
@@ -13,53 +13,65 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.files.columns import Columns
-from calibrant.files.formats import check_distinct, delimiter_of, format_of, open_store, telling
-from calibrant.files.reading import Said
+from calibrant.files.columns import Columns, FileColumns
+from calibrant.files.formats import check_distinct, delimiter_of, file_errors, format_of, open_store
+from calibrant.files.reading import Predicted
 from calibrant.files.values import to_numpy
 from calibrant.problems import FileError, InputError
 
 _ROWS_AT_ONCE = 1 << 14
 
 
-def write(path: str | Path, said: Said, probs: NDArray[Any], *, overwrite: bool = False) -> None:
-    """The file that `said` came from, all its columns kept, with `probs` in place of what the model said.
+def write(path: str | Path, predicted: Predicted, probs: NDArray[Any], *, overwrite: bool = False) -> None:
+    """The file that predictions came from, all its columns kept, with other predictions in their place.
 
-    Columns of logits give way to columns of probabilities: `logit_cat` becomes `prob_cat`.
+    Columns of logits are replaced by columns of probabilities: `logit_cat` becomes
+    `prob_cat`.
+
+    Parameters
+    ----------
+    path
+        Where to write; the ending is the format, which may be another one.
+    predicted
+        The predictions as they were read.
+    probs
+        The new ones, of the same shape.
+    overwrite
+        May an existing file be replaced?
     """
     target = Path(path)
     form = format_of(target)
     if target.exists() and not overwrite:
         raise FileError(f"{str(path)!r} exists already. Choose another name, or pass overwrite=True.")
-    store = open_store(said.path)
+    store = open_store(predicted.path)
     check_distinct(store, store.names)
     keep_text = form == store.format == "CSV"  # so that 007 stays 007
-    with telling("read", said.path):
-        table = store.load(store.names, [n for n in store.names if n not in said.columns.said] if keep_text else [])
-    columns = _replaced(store.names, table, _new_columns(said, probs, expand=form == "CSV"))
-    with telling("write", target), _whole_or_nothing(target) as partial:
+    old = predicted.columns.predicted
+    with file_errors("read", predicted.path):
+        table = store.load(store.names, [n for n in store.names if n not in old] if keep_text else [])
+    columns = _replaced(store.names, table, _new_columns(predicted, probs, expand=form == "CSV"))
+    with file_errors("write", target), _all_or_nothing(target) as partial:
         if form == "NPZ":
             _save_npz(partial, columns)
         else:
             _save_table(partial, target, form, columns, getattr(table, "schema", None))
 
 
-def _new_columns(said: Said, probs: NDArray[Any], *, expand: bool) -> dict[str, dict[str, NDArray[Any]]]:
-    """For each column of what was said, the columns that take its place."""
-    columns = said.columns
-    if len(columns.said) > 1:
-        names = [_new_name(columns, k) for k in range(len(columns.said))]
-        return {old: {new: probs[:, k]} for k, (old, new) in enumerate(zip(columns.said, names, strict=True))}
-    name = _new_name(columns, 0)
+def _new_columns(predicted: Predicted, probs: NDArray[Any], *, expand: bool) -> dict[str, dict[str, NDArray[Any]]]:
+    """For each column of predictions, the columns that take its place."""
+    old = predicted.columns.predicted
+    names = [_new_name(predicted.columns, k) for k in range(len(old))]
+    if len(old) > 1:
+        return {name: {names[k]: probs[:, k]} for k, name in enumerate(old)}
     if probs.ndim == 1 or not expand:
-        return {columns.said[0]: {name: probs}}
-    classes = said.classes or range(probs.shape[1])
-    return {columns.said[0]: {f"{name}_{c}": probs[:, k] for k, c in enumerate(classes)}}
+        return {old[0]: {names[0]: probs}}
+    classes = predicted.classes or range(probs.shape[1])
+    return {old[0]: {f"{names[0]}_{c}": probs[:, k] for k, c in enumerate(classes)}}
 
 
-def _new_name(columns: Columns, k: int) -> str:
-    old = columns.said[k]
-    if not columns.logits:
+def _new_name(columns: FileColumns, k: int) -> str:
+    old = columns.predicted[k]
+    if not isinstance(columns, Columns) or not columns.logits:
         return old
     renamed = re.sub("logit", "prob", old, flags=re.IGNORECASE)
     if renamed != old:
@@ -68,7 +80,7 @@ def _new_name(columns: Columns, k: int) -> str:
 
 
 def _replaced(names: Sequence[str], table: Any, new: dict[str, dict[str, NDArray[Any]]]) -> dict[str, Any]:
-    """All columns in their old order, with the new ones in place of what was said."""
+    """All columns in their old order, with the new ones in place of the predictions."""
     fresh = {name for columns in new.values() for name in columns}
     result: dict[str, Any] = {}
     for name in names:
@@ -80,8 +92,8 @@ def _replaced(names: Sequence[str], table: Any, new: dict[str, dict[str, NDArray
 
 
 @contextmanager
-def _whole_or_nothing(target: Path) -> Iterator[Path]:
-    """A place to write beside the target, moved there once all is written."""
+def _all_or_nothing(target: Path) -> Iterator[Path]:
+    """A temporary file beside the target, moved there once all is written."""
     partial = target.with_name(f".{target.name}.partial")
     try:
         yield partial
@@ -130,7 +142,7 @@ def _arrow(column: Any, name: str) -> Any:
 
 
 def _save_csv(table: Any, sink: Any, delimiter: str) -> None:
-    """Arrow finds the shortest text of each number; Python's writer quotes only what needs quotes."""
+    """Numbers as Arrow writes them, in their shortest form; quotes only where needed, by Python's writer."""
     import csv
     import io
 

@@ -1,32 +1,33 @@
-"""From the columns of a file to arrays of what was said and what happened."""
+"""From the columns of a file to arrays of predictions and labels."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import inputs
-from calibrant.files.columns import Columns
-from calibrant.files.formats import Store, check_distinct, telling
+from calibrant.files.columns import Columns, FileColumns
+from calibrant.files.formats import Store, check_distinct, file_errors
 from calibrant.problems import FileError, InputError
 
 
-def load(store: Store, chosen: Columns) -> dict[str, NDArray[Any]]:
+def load(store: Store, chosen: FileColumns) -> dict[str, NDArray[Any]]:
     """The chosen columns as arrays, by name."""
     check_distinct(store, chosen.used)
-    with telling("read", store.path):
+    with file_errors("read", store.path):
         table = store.load(chosen.used, [])
         found = {name: to_numpy(table[name], name) for name in chosen.used}
-    if not len(found[chosen.said[0]]):
+    if not len(found[chosen.predicted[0]]):
         raise FileError(f"cannot read {str(store.path)!r}: it holds no rows.")
     return found
 
 
 def to_numpy(column: Any, name: str, per_row: int = 1) -> NDArray[Any]:
-    """An Arrow column as `(n,)`, or `(n, K)` if it holds lists, of which `per_row` make a row; a NumPy array as it is."""
+    """An Arrow column as `(n,)`, or `(n, K)` if it holds lists; `per_row` values make a row. NumPy arrays stay."""
     if isinstance(column, np.ndarray):
         return column
     import pyarrow as pa
@@ -38,12 +39,11 @@ def to_numpy(column: Any, name: str, per_row: int = 1) -> NDArray[Any]:
     _check_filled(array, name, per_row)
     if pa.types.is_list(array.type) or pa.types.is_large_list(array.type) or pa.types.is_fixed_size_list(array.type):
         return _rows_of_lists(array, name)
-    values: NDArray[Any] = array.to_numpy(zero_copy_only=False)
-    return values
+    return np.asarray(array.to_numpy(zero_copy_only=False))
 
 
 def _plain_type(found: Any) -> Any:
-    """Decimals as floats, the many ways to store text as one, categories as what they stand for."""
+    """Decimals as floats, all kinds of text as one, categories as their values."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(found):
@@ -60,7 +60,7 @@ def _check_filled(array: Any, name: str, per_row: int) -> None:
 
     blank = pc.is_null(array) if array.null_count else None
     if blank is None and array.type == pa.large_string():
-        blank = pc.equal(array, "")  # how CSV says that nothing is there
+        blank = pc.equal(array, "")  # a missing value in CSV
     row = -1 if blank is None else pc.index(blank, True).as_py() // per_row
     if row >= 0:
         raise InputError(
@@ -83,9 +83,9 @@ def _rows_of_lists(array: Any, name: str) -> NDArray[Any]:
 
 
 def stacked(found: dict[str, NDArray[Any]], chosen: Columns) -> NDArray[Any]:
-    """What the model said: `(n,)` or `(n, K)`."""
+    """The predictions: `(n,)` or `(n, K)`."""
     argument = "logits" if chosen.logits else "probs"
-    parts = [inputs.floats(found[name], argument) for name in chosen.said]
+    parts = [inputs.floats(found[name], argument) for name in chosen.predicted]
     if len({part.shape for part in parts}) > 1:
         raise InputError(argument, "must have as many rows in every column")
     return parts[0] if len(parts) == 1 else np.stack(parts, axis=-1)
@@ -96,23 +96,22 @@ def truth_of(found: dict[str, NDArray[Any]], chosen: Columns) -> NDArray[Any]:
     labels = found[chosen.label or ""]
     if chosen.pred is None:
         return labels
-    said = found[chosen.pred]
-    if (labels.dtype.kind in "OUS") != (said.dtype.kind in "OUS") or labels.shape != said.shape:
+    predicted = found[chosen.pred]
+    if (labels.dtype.kind in "OUS") != (predicted.dtype.kind in "OUS") or labels.shape != predicted.shape:
         raise InputError(
             "labels",
             f"must hold classes as column {chosen.pred!r} does",
-            f"one holds {labels.item(0)!r}, the other {said.item(0)!r}",
+            f"one holds {labels.item(0)!r}, the other {predicted.item(0)!r}",
             "Pass pred='none' if it is not the predicted class",
         )
-    right: NDArray[Any] = labels == said
-    return right
+    return np.asarray(labels == predicted)
 
 
 def matched(
-    labels: NDArray[Any], classes: tuple[Any, ...] | None, said: NDArray[Any], soft: bool
+    labels: NDArray[Any], classes: tuple[Any, ...] | None, predicted: NDArray[Any], soft: bool
 ) -> tuple[NDArray[Any], tuple[Any, ...] | None]:
     """Labels with the classes to declare for them; None if the labels are positions already."""
-    n_classes = said.shape[1] if said.ndim == 2 else 2
+    n_classes = predicted.shape[1] if predicted.ndim == 2 else 2
     if classes is None or soft or len(set(classes)) != n_classes:
         return labels, classes
     if labels.dtype.kind in "OUS" and labels.ndim == 1:
@@ -124,11 +123,11 @@ def matched(
 
 def _numbers(classes: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Class names as numbers or truth values, or None if they are words."""
-    values: dict[str, Any] = {"false": False, "true": True}
-    for name in map(str, classes):
-        if re.fullmatch(r"-?\d+", name):
-            values[name] = int(name)
-        elif re.fullmatch(r"-?\d+\.\d*", name):
-            values[name] = float(name)
-    numbers = [values.get(str(c).lower()) for c in classes]
+    ways: dict[str, Callable[[str], Any]] = {
+        r"-?\d+": int,
+        r"-?\d+\.\d*": float,
+        "false|true": lambda name: name == "true",
+    }
+    names = [str(c).lower() for c in classes]
+    numbers = [next((way(n) for form, way in ways.items() if re.fullmatch(form, n)), None) for n in names]
     return None if None in numbers else tuple(numbers)

@@ -1,4 +1,4 @@
-"""A band of a reliability diagram: for each prediction, between which rates something lies."""
+"""A band of a reliability diagram: a range of rates for each prediction."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ Floats = NDArray[np.float64]
 class Band(Record):
     """Rates between `low` and `high` at the predictions `x`, around a curve `y` or around the diagonal.
 
-    `about` says what lies in the band, and how surely. A band of `steps` holds between its points as well: the lower end stays
-    until the next point, the upper end is that of the next point.
+    `about` states what lies in the band. A band of `steps` holds between its points as
+    well: the lower end stays until the next point, the upper end is that of the next
+    point.
     """
 
     x: NDArray[np.float64]
@@ -35,7 +36,7 @@ class Band(Record):
     about: str
     steps: bool = False
     certified: float | None = None
-    """the smallest ε such that every prediction made is certified to be within ε of its true rate; None where nothing is"""
+    """the smallest ε for which every prediction is certified to be within ε of its true rate; None where none is"""
     cautions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -43,7 +44,15 @@ class Band(Record):
         object.__setattr__(self, "cautions", tuple(self.cautions))
 
     def at(self, probs: Any) -> tuple[Floats, Floats]:
-        """The band at any predictions; beyond its points all that is known is [0, 1] for steps, and the last end otherwise."""
+        """The lower and the upper end at any predictions.
+
+        Beyond its points a band of steps is [0, 1]; any other keeps its last ends.
+
+        Parameters
+        ----------
+        probs
+            Predictions, in any order.
+        """
         p = np.asarray(probs, dtype=np.float64)
         if not self.steps:
             return np.interp(p, self.x, self.low), np.interp(p, self.x, self.high)
@@ -52,10 +61,11 @@ class Band(Record):
         return low, high
 
     def excluded(self) -> tuple[tuple[float, float, str], ...]:
-        """Stretches of predictions where the band speaks against calibration: (from, to, "predicts too high" or "… too low").
+        """Ranges of predictions where the band excludes calibration: (from, to, "predicts too high" or "… too low").
 
-        A band around the diagonal is left by the curve there, any other by the diagonal. For a simultaneous band the model is
-        not calibrated there, surely at the band's level for all stretches together. One whose ends cross says nothing of stretches.
+        There the curve leaves a band around the diagonal, or the diagonal leaves any
+        other band. A simultaneous band holds for all ranges at once, at its level. A band
+        whose ends cross excludes nothing.
         """
         if (self.low > self.high).any():
             return ()
@@ -63,8 +73,8 @@ class Band(Record):
             side = np.where(self.y < self.low, 1, np.where(self.y > self.high, -1, 0))
         else:
             side = np.where(self.x > self.high, 1, np.where(self.x < self.low, -1, 0))
-        turns = np.flatnonzero(np.diff(side)) + 1
-        starts, ends = np.append(0, turns), np.append(turns, len(side)) - 1
+        changes = np.flatnonzero(np.diff(side)) + 1
+        starts, ends = np.append(0, changes), np.append(changes, len(side)) - 1
         words = {1: "predicts too high", -1: "predicts too low"}
         found = zip(starts.tolist(), ends.tolist(), strict=True)
         return tuple((float(self.x[a]), float(self.x[b]), words[int(side[a])]) for a, b in found if side[a])

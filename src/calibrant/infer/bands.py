@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -20,24 +21,26 @@ from calibrant.problems import InputError
 from calibrant.results import BinTable, number
 
 Floats = NDArray[np.float64]
+Pools = tuple[Floats, Floats, Floats]
+"""The prediction that each pool of rows counts as, its number of rows, and its hits."""
 
-MOST_GROUPS = 200
-"""Groups of equal mass that a simultaneous band is made of, unless fewer predictions differ."""
+MAX_POOLS = 200
+"""Pools of equal mass that a simultaneous band is made of, unless fewer predictions differ."""
 
-MOST_CELLS = 1000
+MAX_CELLS = 1000
 """Cells of equal mass that labels are drawn for."""
 
 SHOWN = 200
 """Points of a drawn band."""
 
 ON_GRID = 1e-9
+"""How far a prediction may be from a rounded one, relative to the step, and still be equal to it."""
 
 ABOUT = {
     "consistency": "what a calibrated model's curve would show, point by point",
     "confidence": "the true rate, point by point",
     "simultaneous": "the true rate everywhere at once, if it rises with the prediction",
 }
-EVERYWHERE = "what a calibrated model's curve would show, everywhere at once"
 
 
 def simultaneous_band(
@@ -45,23 +48,40 @@ def simultaneous_band(
     probs: Any = None,
     *,
     level: float = 0.95,
-    groups: int | None = MOST_GROUPS,
-    digits: int | None = None,
+    n_pools: int | None = MAX_POOLS,
+    n_digits: int | None = None,
     view: Any = "auto",
     weights: Any = None,
 ) -> Band:
     """Between which rates does the true curve lie, everywhere at once? Exact for every n, if the true rate rises.
 
-    The claim is the reverse of a test's: `certified` is the ε for which the data prove that every prediction is within ±ε of
-    its true rate, and `excluded()` tells where the model is proven wrong. Each run of neighbouring predictions has its exact
-    binomial limits, at a level that holds for all runs at once (Dimitriadis et al. 2023).
+    The claim is the reverse of a test's: `certified` is the ε for which the data prove
+    that every prediction is within ±ε of its true rate, and `excluded()` tells where the
+    model is proven wrong. Each run of neighbouring predictions has its exact binomial
+    limits, at a level that holds for all runs at once (Dimitriadis et al. 2023). The
+    band stays exact if predictions are pooled, as the lower end counts a pool at its
+    largest prediction and the upper end at its smallest.
 
-    Predictions are pooled to at most `groups` groups of equal mass (None: not at all), or rounded to `digits`: fewer runs, a
-    narrower band. The band stays exact, as the lower end counts a group at its largest prediction and the upper end at its
-    smallest.
+    When to trust it: rows must be independent, labels yes or no, weights whole numbers
+    of rows. Where the true rate falls, the band does not hold; a lower end above the
+    upper end is proof of that, and gives a warning. Nothing is certified or excluded
+    then.
 
-    When to trust it: rows must be independent, labels yes or no, weights whole numbers of rows. Where the true rate falls, the
-    band does not hold; a lower end above the upper end is proof of that, and is told. Nothing is certified or excluded then.
+    Parameters
+    ----------
+    labels, probs
+        Labels and predicted probabilities, or a `Predictions` alone.
+    level
+        Confidence of the band.
+    n_pools
+        Predictions are pooled to at most so many pools of equal mass: fewer runs, a
+        narrower band. None: not at all.
+    n_digits
+        Round predictions to so many decimal digits instead.
+    view
+        The event to ask about: "auto", "binary", "top" or "class k".
+    weights
+        How often each row counts; once if None.
 
     Examples
     --------
@@ -73,23 +93,19 @@ def simultaneous_band(
     0.228
     """
     check_level(level)
-    event = admit(labels, probs, weights=weights).event(view)
-    rows = _counted(event, "simultaneous bands")
-    to_last, from_first = _cuts(rows, groups, digits)
-    below, above = rows.values[to_last[1:] - 1], rows.values[from_first[:-1]]
-    if digits is not None:
-        below, above = _round_up(below, digits), _round_down(above, digits)
-    low = lower_bound(*_pooled(rows, to_last), _chance(level, len(below)))
-    high = upper_bound(*_pooled(rows, from_first), _chance(level, len(above)))
+    rows = _counted(admit(labels, probs, weights=weights).event(view), "simultaneous bands")
+    (below, *lower), (above, *upper) = _pools(rows, n_pools, n_digits)
+    low = lower_bound(lower[0], lower[1], _tail(level, len(below)))
+    high = upper_bound(upper[0], upper[1], _tail(level, len(above)))
     x, low, high = _steps(below, low, above, high)
     share = np.bincount(np.minimum(np.searchsorted(x, rows.values), len(x) - 1), rows.weight, len(x)) / rows.total
     y = np.interp(x, rows.values, isotonic(rows.weight, rows.hits))
     band = Band(x, y, low, high, share, float(level), "simultaneous", ABOUT["simultaneous"], steps=True)
     ends = band.at(rows.values)
-    falls = float(max((low - high).max(), (ends[0] - ends[1]).max()))
-    if falls > 0:
-        doubt = f"the true rate does not rise everywhere, as the ends cross by {number(falls)}: this band tells nothing else"
-        return replace(band, cautions=(doubt,))
+    crossed = float(max((low - high).max(), (ends[0] - ends[1]).max()))
+    if crossed > 0:
+        fact = f"the true rate does not rise everywhere, as the ends cross by {number(crossed)}"
+        return replace(band, cautions=(f"{fact}: this band tells nothing else",))
     return replace(band, certified=float(np.maximum(ends[1] - rows.values, rows.values - ends[0]).max()))
 
 
@@ -100,17 +116,35 @@ def consistency_band(
     bins: Binning | None = None,
     level: float = 0.95,
     everywhere: bool = False,
-    draws: int = 2000,
+    n_draws: int = 2000,
     seed: Any = 0,
     view: Any = "auto",
     weights: Any = None,
 ) -> Band:
     """What would a calibrated model's diagram look like? A band around the diagonal; a curve that leaves it is news.
 
-    Labels are drawn from the predictions, which stay as they are: that is calibration, exactly. The curve is isotonic
-    regression, drawn anew for every set of labels; with `bins`, the rate of each bin has its exact binomial range and nothing
-    is drawn. The band holds at each point with probability `level`; `everywhere=True` widens it so that a whole curve stays
-    inside with that probability.
+    Labels are drawn from the predictions, which stay as they are: that is calibration,
+    exactly. The curve is isotonic regression, fitted anew to every set of labels.
+
+    Parameters
+    ----------
+    labels, probs
+        Labels and predicted probabilities, or a `Predictions` alone.
+    bins
+        Bins instead of isotonic regression: the rate of each bin has its exact binomial
+        range, and nothing is drawn.
+    level
+        Probability that a calibrated model's curve lies in the band.
+    everywhere
+        Should that hold for the curve as a whole, rather than at each point?
+    n_draws
+        Number of sets of labels drawn.
+    seed
+        An integer, or a generator to draw from.
+    view
+        The event to ask about: "auto", "binary", "top" or "class k".
+    weights
+        How often each row counts; once if None. Whole numbers, unless there are bins.
 
     Examples
     --------
@@ -125,14 +159,14 @@ def consistency_band(
     event = admit(labels, probs, weights=weights).event(view)
     if bins is not None:
         return band_of_bins(_table(bins, event), "consistency", level, everywhere)
-    rows = _counted(event, "consistency bands")
-    p, n, hits = _cells(rows)
-    curves = _drawn_curves(n, p, check_count(draws, "draws", 20), seed)
-    low, high = _envelope(curves, level) if everywhere else _quantiles(curves, level)
-    about = EVERYWHERE if everywhere else ABOUT["consistency"]
-    kept = _spread(len(p))
-    share = np.add.reduceat(n, kept) / n.sum()
-    return Band(p[kept], isotonic(n, hits)[kept], low[kept], high[kept], share, float(level), "consistency", about)
+    p, n, hits = _cells(_counted(event, "consistency bands"))
+    drawn = np.random.default_rng(seed).binomial(
+        n.astype(np.int64), np.clip(p, 0, 1), (check_count(n_draws, "n_draws", 20), len(n))
+    )
+    curves = np.stack([isotonic(n, row) for row in drawn.astype(np.float64)])
+    low, high = _envelope(curves, level) if everywhere else np.quantile(curves, _tails(level), axis=0)
+    at = _shown(len(p))
+    return _isotonic_band("consistency", (p, n, hits), at, low[at], high[at], level, everywhere)
 
 
 def confidence_band(
@@ -147,9 +181,25 @@ def confidence_band(
 ) -> Band:
     """Between which rates does the true curve lie? A band around the estimate, point by point.
 
-    The curve is isotonic regression, and the band all rates that a likelihood ratio does not refuse, if the true rate rises
-    (Banerjee & Wellner 2001); the bootstrap fails for step functions. With `bins`, Wilson's interval of each rate;
-    `everywhere=True` makes all of them hold at once. For a band that holds everywhere without bins see `simultaneous_band`.
+    The curve is isotonic regression, and the band all rates that a likelihood ratio test
+    does not reject, if the true rate rises (Banerjee & Wellner 2001); the bootstrap fails
+    for step functions. For a band that holds everywhere without bins see
+    `simultaneous_band`.
+
+    Parameters
+    ----------
+    labels, probs
+        Labels and predicted probabilities, or a `Predictions` alone.
+    bins
+        Bins instead of isotonic regression, with Wilson's interval of each rate.
+    level
+        Confidence of the band.
+    everywhere
+        Should the intervals of all bins hold at once? Needs `bins`.
+    view
+        The event to ask about: "auto", "binary", "top" or "class k".
+    weights
+        How often each row counts; once if None. Whole numbers, unless there are bins.
 
     Examples
     --------
@@ -168,10 +218,9 @@ def confidence_band(
         raise InputError("everywhere", "needs bins here", "bins is None", "Pass bins=, or use simultaneous_band")
     rows = _counted(event, "confidence bands")
     p, n, hits = _cells(rows)
-    kept = _spread(len(p))
-    low, high = rising_intervals(n, hits, kept, level, tied=2 * len(rows.values) < rows.total)
-    share = np.add.reduceat(n, kept) / n.sum()
-    return Band(p[kept], isotonic(n, hits)[kept], low, high, share, float(level), "confidence", ABOUT["confidence"])
+    at = _shown(len(p))
+    low, high = rising_intervals(n, hits, at, level, tied=2 * len(rows.values) < rows.total)
+    return _isotonic_band("confidence", (p, n, hits), at, low, high, level)
 
 
 def band_of_bins(
@@ -180,10 +229,21 @@ def band_of_bins(
     level: float = 0.95,
     everywhere: bool = False,
 ) -> Band:
-    """A band from the bins alone: what a diagram of bins can show of rows it does not have.
+    """A band from bins alone, where the rows are not at hand.
 
-    `consistency` takes each bin as binomial with its mean prediction, which is no narrower than the truth. `simultaneous`
-    counts a bin at its upper end from below and at its lower end from above.
+    Parameters
+    ----------
+    bins
+        The bins of an estimate, `parts["bins"]`.
+    method
+        "consistency" takes each bin as binomial with its mean prediction, which is no
+        narrower than the truth. "confidence" is Wilson's interval of each rate.
+        "simultaneous" counts a bin at its upper end for the lower bound and at its lower
+        end for the upper bound.
+    level
+        Confidence of the band.
+    everywhere
+        Should the band hold for all bins at once? A simultaneous one always does.
 
     Examples
     --------
@@ -197,7 +257,7 @@ def band_of_bins(
     n, share = bins.weight, bins.weight / bins.weight.sum()
     each = level ** (1 / len(n)) if everywhere else level
     if method == "simultaneous":
-        low, high = (f(n, n * bins.label_rate, _chance(level, len(n))) for f in (lower_bound, upper_bound))
+        low, high = (f(n, n * bins.label_rate, _tail(level, len(n))) for f in (lower_bound, upper_bound))
         x, low, high = _steps(bins.high, low, bins.low, high)
         y, support = np.interp(x, bins.mean_prob, bins.label_rate), np.zeros(len(x))
         support[np.searchsorted(x, bins.high)] = share
@@ -207,18 +267,35 @@ def band_of_bins(
     else:
         from scipy.stats import binom
 
-        law = binom(np.maximum(np.round(n), 1), bins.mean_prob)
-        ends = law.ppf((1 - each) / 2) / n, law.isf((1 - each) / 2) / n
-    about = ABOUT[method].replace("point by point", "everywhere at once") if everywhere else ABOUT[method]
-    return Band(bins.mean_prob, bins.label_rate, *ends, share, float(level), method, about)
+        null = binom(np.maximum(np.round(n), 1), bins.mean_prob)
+        ends = null.ppf((1 - each) / 2) / n, null.isf((1 - each) / 2) / n
+    return Band(bins.mean_prob, bins.label_rate, *ends, share, float(level), method, _about(method, everywhere))
+
+
+def _about(method: str, everywhere: bool) -> str:
+    return ABOUT[method].replace("point by point", "everywhere at once") if everywhere else ABOUT[method]
+
+
+def _isotonic_band(
+    method: str, cells: Pools, at: NDArray[np.intp], low: Floats, high: Floats, level: float, everywhere: bool = False
+) -> Band:
+    """The band of an isotonic curve with its ends at some of the cells."""
+    p, n, hits = cells
+    share, curve = np.add.reduceat(n, at) / n.sum(), isotonic(n, hits)[at]
+    return Band(p[at], curve, low, high, share, float(level), method, _about(method, everywhere))
+
+
+def _shown(count: int) -> NDArray[np.intp]:
+    """At most `SHOWN` of the cells, the first and the last among them."""
+    return np.unique(np.linspace(0, count - 1, min(count, SHOWN)).astype(np.intp))
 
 
 def _steps(below: Floats, low: Floats, above: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
     """Lower ends that hold from `below` on, and upper ends that hold up to `above`, at all of these places."""
     x = np.unique(np.concatenate([below, above]))
-    at = np.append(0.0, low)[np.searchsorted(below, x, side="right")]
-    up_to = np.append(high, 1.0)[np.searchsorted(above, x, side="left")]
-    return x, at, up_to
+    lower = np.append(0.0, low)[np.searchsorted(below, x, side="right")]
+    upper = np.append(high, 1.0)[np.searchsorted(above, x, side="left")]
+    return x, lower, upper
 
 
 def _table(bins: Binning, event: Event) -> BinTable:
@@ -228,7 +305,7 @@ def _table(bins: Binning, event: Event) -> BinTable:
 
 
 def _counted(event: Event, what: str) -> Groups:
-    """Rows pooled by equal prediction, each of which happened or not."""
+    """Rows pooled by equal prediction, of which hits can be counted."""
     if not event.hard:
         raise InputError("labels", f"must be yes or no for {what}", "they are shares", "Use bins, or hard labels")
     if not event.groups.integral:
@@ -236,79 +313,63 @@ def _counted(event: Event, what: str) -> Groups:
     return event.groups
 
 
-def _chance(level: float, groups: int) -> float:
-    """Of each limit: N(N + 1)/2 runs of groups with two limits each."""
-    return (1 - level) / (groups * (groups + 1))
+def _tail(level: float, n_pools: int) -> float:
+    """The probability outside each limit: N pools make N(N + 1)/2 runs with two limits each."""
+    return (1 - level) / (n_pools * (n_pools + 1))
 
 
-def _cuts(rows: Groups, groups: int | None, digits: int | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where groups begin and end, for the lower end of the band and for the upper end."""
-    count = len(rows.values)
-    if digits is not None:
-        check_count(digits, "digits")
-        return tuple(_changes(f(rows.values, digits)) for f in (_round_up, _round_down))  # type: ignore[return-value]
-    if groups is None or check_count(groups, "groups") >= count:
-        every = np.arange(count + 1)
-        return every, every
-    cuts = np.unique(mass_cuts(rows.below(), groups, rows.allowance))
-    return cuts, cuts
+def _tails(level: float) -> list[float]:
+    return [(1 - level) / 2, (1 + level) / 2]
 
 
-def _changes(values: Floats) -> NDArray[np.intp]:
-    return np.concatenate([[0], np.flatnonzero(np.diff(values)) + 1, [len(values)]])
-
-
-def _round_up(values: Floats, digits: int) -> Floats:
-    """To the next multiple; rounding of the last bits does not make a value leave its own."""
-    return np.ceil(values * 10.0**digits - ON_GRID) / 10.0**digits
-
-
-def _round_down(values: Floats, digits: int) -> Floats:
-    return np.floor(values * 10.0**digits + ON_GRID) / 10.0**digits
-
-
-def _pooled(rows: Groups, cuts: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    return np.add.reduceat(rows.weight, cuts[:-1]), np.add.reduceat(rows.hits, cuts[:-1])
-
-
-def _cells(rows: Groups) -> tuple[Floats, Floats, Floats]:
-    """Mean prediction, rows and hits of at most so many cells."""
-    if len(rows.values) <= MOST_CELLS:
-        return rows.values, rows.weight, rows.hits
-    cuts = np.unique(mass_cuts(rows.below(), MOST_CELLS, rows.allowance))
-    n, hits = _pooled(rows, cuts)
-    return np.add.reduceat(rows.weight * rows.values, cuts[:-1]) / n, n, hits
-
-
-def _drawn_curves(n: Floats, rate: Floats, draws: int, seed: Any) -> Floats:
-    """(draws, cells): isotonic fits of labels drawn at given rates."""
-    hits = np.random.default_rng(seed).binomial(n.astype(np.int64), np.clip(rate, 0, 1), (draws, len(n)))
-    return np.stack([isotonic(n, row) for row in hits.astype(np.float64)])
-
-
-def _quantiles(curves: Floats, level: float) -> tuple[Floats, Floats]:
-    low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
+def _pools(rows: Groups, n_pools: int | None, n_digits: int | None) -> tuple[Pools, Pools]:
+    """Pools of rows for the lower end of the band, each at its largest prediction, and for the upper end."""
+    if n_digits is not None:
+        check_count(n_digits, "n_digits")
+        rounded = [_rounded(rows.values, n_digits, up) for up in (True, False)]
+        cuts = [np.concatenate([[0], np.flatnonzero(np.diff(v)) + 1, [len(v)]]) for v in rounded]
+        places = [v[cut[:-1]] for v, cut in zip(rounded, cuts, strict=True)]
+    else:
+        count = len(rows.values)
+        most = count if n_pools is None else check_count(n_pools, "n_pools")
+        cut = np.arange(count + 1) if most >= count else np.unique(mass_cuts(rows.below(), most, rows.allowance))
+        cuts, places = [cut, cut], [rows.values[cut[1:] - 1], rows.values[cut[:-1]]]
+    low, high = ((at, *_sums(rows, cut)) for at, cut in zip(places, cuts, strict=True))
     return low, high
 
 
+def _rounded(values: Floats, n_digits: int, up: bool) -> Floats:
+    """The next multiple of 10^−digits in one direction; a multiple but for rounding error stays where it is."""
+    scaled = values * 10.0**n_digits
+    return (np.ceil(scaled - ON_GRID) if up else np.floor(scaled + ON_GRID)) / 10.0**n_digits
+
+
+def _sums(rows: Groups, cuts: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Number of rows and hits between cuts."""
+    return np.add.reduceat(rows.weight, cuts[:-1]), np.add.reduceat(rows.hits, cuts[:-1])
+
+
+def _cells(rows: Groups) -> Pools:
+    """Mean prediction, rows and hits of at most `MAX_CELLS` cells."""
+    if len(rows.values) <= MAX_CELLS:
+        return rows.values, rows.weight, rows.hits
+    cuts = np.unique(mass_cuts(rows.below(), MAX_CELLS, rows.allowance))
+    n, hits = _sums(rows, cuts)
+    return np.add.reduceat(rows.weight * rows.values, cuts[:-1]) / n, n, hits
+
+
 def _envelope(curves: Floats, level: float) -> tuple[Floats, Floats]:
-    """The narrowest band between order statistics, the same at every point, that holds a further curve with the given chance.
+    """The narrowest band between order statistics that holds one more curve with probability `level`.
 
-    A further curve is one more of its kind: it has each rank among all as likely as the others. So the last k for which enough
-    of the drawn curves keep k others outside on either side, at every point, serves a further curve as well.
+    The order statistics are the same at every point. One more curve has each rank among all with equal probability. So the largest k for
+    which enough of the drawn curves keep k others outside on either side, at every
+    point, serves one more curve as well.
     """
-    from bisect import bisect_left
+    ordered, n_draws = np.sort(curves, axis=0), len(curves)
 
-    ordered, draws = np.sort(curves, axis=0), len(curves)
+    def too_narrow(k: int) -> bool:
+        inside = ((curves >= ordered[k]) & (curves <= ordered[n_draws - 1 - k])).all(axis=1)
+        return bool(inside.sum() < level * (n_draws + 1))
 
-    def too_tight(k: int) -> bool:
-        inside = ((curves >= ordered[k]) & (curves <= ordered[draws - 1 - k])).all(axis=1)
-        return bool(inside.sum() < level * (draws + 1))
-
-    k = bisect_left(range(1, draws // 2), True, key=too_tight)  # of the drawn curves, k lie beyond; itself makes one
-    return ordered[max(k - 1, 0)], ordered[min(draws - k, draws - 1)]
-
-
-def _spread(count: int) -> NDArray[np.intp]:
-    """At most so many of the cells, the first and the last among them."""
-    return np.unique(np.linspace(0, count - 1, min(count, SHOWN)).astype(np.intp))
+    k = bisect_left(range(1, n_draws // 2), True, key=too_narrow)  # k of the drawn curves lie beyond, itself included
+    return ordered[max(k - 1, 0)], ordered[min(n_draws - k, n_draws - 1)]

@@ -15,7 +15,9 @@ from calibrant.results import ClassTable, Interval
 METHOD = "test inversion along the fitted curve"
 
 KEPT = 0.6
-"""Share of 1 − level that the tests may use; the rest is for the path, which is fitted and not known."""
+"""Share of 1 − level that the tests may use; the rest allows for the path, which is fitted and not known."""
+
+ROUNDING = 1e-12
 
 
 def calibration_error_interval(
@@ -29,15 +31,31 @@ def calibration_error_interval(
 ) -> Interval:
     """Where does the true calibration error lie, (E|P(Y=1|p) − p|^α)^(1/α) with α = `norm`? Not that of any bins.
 
-    A smooth calibration curve is fitted; scaled down and up it makes a path of worlds from "calibrated" to far beyond. In each
-    world the law of a binned error is known, bias and all, so a test can ask whether the one seen is too large or too small for
-    that world. The interval is the true error of every world that is not refused. It starts at 0 where calibration itself is
-    not refused. Nothing is drawn at random.
+    A smooth calibration curve is fitted; scaled down and up it makes a path of curves
+    from "calibrated" to far beyond. Under each curve the distribution of a binned error
+    is known, including its bias, so a test can ask whether the observed one is too large
+    or too small for that curve. The interval is the true error of every curve that is
+    not rejected. It starts at 0 where calibration itself is not rejected. Nothing is
+    drawn at random.
 
-    When to trust it: where the true curve is about as smooth as those a fit can find, or predictions take few values. Over the worlds
-    in `studies/results/coverage.md`, true errors from 0 to 0.2 and 100 to 10 000 rows, 97 to 98 % of the 95 % intervals held the
-    truth on average and about 95 % in the worst worlds; the percentile bootstrap of the ECE may never hold it. Rows must be
-    independent; weights are read as numbers of rows.
+    When to trust it: where the true curve is about as smooth as those a fit can find, or
+    predictions take few values. In the simulations of `studies/results/coverage.md`,
+    with true errors from 0 to 0.2 and 100 to 10 000 rows, the 95 % intervals held the
+    truth in 97 to 98 % of cases on average and in about 95 % at worst; the percentile
+    bootstrap of the ECE may never hold it. Rows must be independent.
+
+    Parameters
+    ----------
+    labels, probs
+        Labels and predicted probabilities, or a `Predictions` alone.
+    norm
+        α: 1 for the mean absolute error, 2 for the root mean square.
+    level
+        Confidence of the interval.
+    view
+        The event to ask about: "auto", "binary", "top" or "class k".
+    weights
+        How often each row counts; once if None.
 
     Examples
     --------
@@ -59,9 +77,22 @@ def calibration_error_interval(
 def classwise_intervals(
     labels: Any, probs: Any = None, *, norm: Literal[1, 2] = 1, level: float = 0.95, weights: Any = None
 ) -> ClassTable:
-    """The same class by class, so that all intervals hold at once: each at level 1 − (1 − level)/K (Bonferroni).
+    """Where does the true calibration error of each class lie, all intervals holding at once?
 
-    A class's value is the error of the curve for which the data are neither high nor low, with no bias to speak of.
+    Each interval is that of `calibration_error_interval` at level 1 − (1 − level)/K
+    (Bonferroni). A class's value is the error of the curve under which the observed
+    error is the median, so that noise hardly biases it.
+
+    Parameters
+    ----------
+    labels, probs
+        Labels and predicted probabilities, or a `Predictions` alone.
+    norm
+        1 for the mean absolute error, 2 for the root mean square.
+    level
+        Confidence of all intervals at once.
+    weights
+        How often each row counts; once if None.
 
     Examples
     --------
@@ -69,7 +100,7 @@ def classwise_intervals(
     >>> from calibrant.infer import classwise_intervals
     >>> valid, test = cal.example()
     >>> table = classwise_intervals(test)
-    >>> int((table.low > 0).sum())  # of ten digits, surely wrong, all claims together
+    >>> int((table.low > 0).sum())  # of ten digits, miscalibrated at 95 % confidence
     8
     """
     check_choice("norm", norm, (1, 2))
@@ -84,27 +115,24 @@ def classwise_intervals(
 
 
 def error_between(path: ErrorPath, norm: int) -> float:
-    """The error of the curve under which the statistic is as likely to be higher as lower; 0 if it is low for any."""
-    seen = path.statistic(norm)
-    return path.error(crossing(lambda t: 0.5 - path.law(t, norm).at_most(seen)), norm)
+    """The error of the curve under which the observed statistic is the median; 0 if it is below every median."""
+    observed = path.statistic(norm)
+    return path.error(crossing(lambda t: 0.5 - path.law(t, norm).at_most(observed)), norm)
 
 
-def error_ends(path: ErrorPath, norm: int, level: float, seen: float | None = None) -> tuple[float, float]:
-    """The errors of the first and the last curve on the path that the data do not refuse; `seen` is their statistic."""
-    seen, chance = path.statistic(norm) if seen is None else seen, KEPT * (1 - level) / 2
+def error_ends(path: ErrorPath, norm: int, level: float, observed: float | None = None) -> tuple[float, float]:
+    """The errors of the first and the last curve on the path that the data, with this statistic, do not reject."""
+    observed, tail = path.statistic(norm) if observed is None else observed, KEPT * (1 - level) / 2
     usual = path.law(0.0, norm).mean
-    unlucky = max(seen, usual)  # less noise than on average does not prove an error small
+    cautious = max(observed, usual)  # less noise than on average does not prove an error small
 
     def ends(path: ErrorPath) -> tuple[float, float]:
         low, high = inverted(
-            lambda t: 1 - path.law(t, norm).at_most(seen), lambda t: path.law(t, norm).at_most(unlucky), chance
+            lambda t: 1 - path.law(t, norm).at_most(observed), lambda t: path.law(t, norm).at_most(cautious), tail
         )
         return path.error(low, norm), path.error(high, norm)
 
     low, high = ends(path)
-    if seen <= usual * (1 + ROUNDING):
+    if observed <= usual * (1 + ROUNDING):
         low = 0.0  # no more than a calibrated model shows on average, however certain its rows are
     return low, max(high, ends(path.level())[1]) if path.rough else high
-
-
-ROUNDING = 1e-12

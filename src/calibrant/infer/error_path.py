@@ -1,4 +1,4 @@
-"""Calibration curves between "calibrated" and beyond what the data show, and the predictions they are curves of."""
+"""A path of calibration curves from "calibrated" to beyond what the data show, over cells of predictions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ Floats = NDArray[np.float64]
 FITTED_CELLS, FITTED_WIDTHS = 40, 20
 """The direction of the path is fitted on cells of equal mass, cut again at equal widths: rare predictions count too."""
 
-MOST_ATOMS, ROWS_OF_AN_ATOM = 60, 10
-"""Predictions that take so few values, each so often on average, are bins by themselves, and each may err in its own way."""
+MAX_ATOMS, ROWS_PER_ATOM = 60, 10
+"""So few distinct predictions, each so often on average, are bins by themselves, with errors of their own."""
 
 STEEPEST = 1e-3
 """p(1 − p) below which log-odds move no faster."""
+
+SAME = 1e-9
+"""Rates this close to their predictions are equal to them."""
 
 KEPT_CELLS = 1000
 """Cells that the error of a curve is summed over; fewer predictions than these are taken one by one."""
@@ -37,23 +40,24 @@ class ErrorPath:
     prob: Floats
     """mean prediction of each cell"""
     share: Floats
-    """of the rows"""
+    """share of the rows in each cell"""
     logit: Floats
     away: Floats
-    """d"""
+    """d at each cell"""
     rows: float
     bins: NDArray[np.intp]
     """cell at which each bin begins"""
     hits: Floats
-    """of each bin"""
+    """hits of each bin"""
     rough: bool = False
-    """does each prediction err in its own way?"""
+    """does each prediction have an error of its own, unrelated to its neighbours'?"""
 
     def level(self) -> ErrorPath:
-        """The path with the same signs along which all predictions err by about as much, in probability.
+        """The path with the same signs along which all predictions have about the same error, in probability.
 
-        Errors known to be rough are known with noise: some look larger than they are, and a path through them shows more than
-        it should. This one shows the least for a given error.
+        Rough errors are estimated with noise: some look larger than they are, and a path
+        through them shows more than it should. This path shows the least for a given
+        error.
         """
         slope = np.maximum(self.prob * (1 - self.prob), STEEPEST)
         return replace(self, away=np.sign(self.away) * slope.min() / slope)
@@ -68,12 +72,12 @@ class ErrorPath:
         return power ** (1 / norm)
 
     def statistic(self, norm: int) -> float:
-        """The binned error of the data, no root taken."""
+        """The binned error of the data, without a root."""
         n, prob, _ = self._binned(self.prob)
         return float((n / n.sum()) @ np.abs(self.hits / n - prob) ** norm)
 
     def law(self, t: float, norm: int) -> Law:
-        """Of that statistic if the truth were c_t, and the predictions a sample of others like them."""
+        """The distribution of that statistic if c_t were the true curve, and the predictions themselves a sample."""
         size = np.abs(self.rate(t) - self.prob) ** norm
         size = size - self.share @ size
         square = self.share * size**2
@@ -89,7 +93,7 @@ class ErrorPath:
 
 
 def path_of(event: Event) -> ErrorPath:
-    """The path through what an event's rows show, over ⌈n^(1/3)⌉ bins of equal mass, or over the predictions if few differ."""
+    """The path through an event's fitted curve, over ⌈n^(1/3)⌉ bins of equal mass, or over few distinct predictions."""
     if not event.hard:
         raise InputError("labels", "must be yes or no for this interval", "they are shares", "Pass hard labels")
     groups = event.groups
@@ -105,38 +109,35 @@ def path_of(event: Event) -> ErrorPath:
 
 
 def true_path(groups: Groups, rows: float) -> ErrorPath:
-    """The path through rates that are known, the hits of some predictions, for so many rows like them.
+    """The path through known rates, the hits of some predictions, for `rows` rows of the same distribution.
 
-    Where predictions are all right, it is a shift of the log-odds.
+    If all predictions equal their rates, the path is a shift of the log-odds.
     """
     few, bins, cells = _cut(groups, rows)
     n, prob, hits = _pooled(groups, cells)
     logit, rate = bounded_log_odds(prob), hits / n
-    right = np.allclose(rate, prob, rtol=0, atol=SAME)
-    away = np.ones(len(cells)) if right else bounded_log_odds(rate) - logit
+    calibrated = np.allclose(rate, prob, rtol=0, atol=SAME)
+    away = np.ones(len(cells)) if calibrated else bounded_log_odds(rate) - logit
     of_bins = np.add.reduceat(groups.hits, bins) * (rows / groups.total)
     return ErrorPath(prob, n / n.sum(), logit, away, rows, np.searchsorted(cells, bins), of_bins, few)
 
 
-SAME = 1e-9
-
-
 def _cut(groups: Groups, rows: float) -> tuple[bool, NDArray[np.intp], NDArray[np.intp]]:
-    """Are the predictions few enough to be bins by themselves? Where bins begin, and cells."""
-    few = len(groups.values) <= min(MOST_ATOMS, rows / ROWS_OF_AN_ATOM)
+    """Are the distinct predictions few enough to be bins by themselves? Also the starts of bins and of cells."""
+    few = len(groups.values) <= min(MAX_ATOMS, rows / ROWS_PER_ATOM)
     bins = _starts(groups, len(groups.values) if few else cube_root(int(np.ceil(rows))))
     return few, bins, np.union1d(bins, _starts(groups, KEPT_CELLS))
 
 
 def _starts(groups: Groups, count: int) -> NDArray[np.intp]:
-    """Where so many parts of equal mass begin; equal predictions are never split."""
+    """The starts of `count` parts of equal mass; equal predictions are never split."""
     if count >= len(groups.values):
         return np.arange(len(groups.values))
     return np.unique(mass_cuts(groups.below(), count, groups.allowance)[:-1])
 
 
 def _pooled(groups: Groups, starts: NDArray[np.intp], values: Floats | None = None) -> tuple[Floats, Floats, Floats]:
-    """Rows, mean value and hits of the parts."""
+    """Rows, mean value and hits of each part."""
     values = groups.values if values is None else values
     n, sums, hits = (np.add.reduceat(v, starts) for v in (groups.weight, groups.weight * values, groups.hits))
     return n, sums / n, hits

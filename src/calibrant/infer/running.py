@@ -1,4 +1,4 @@
-"""The interval of the cumulative errors: KS and Kuiper."""
+"""The interval of the cumulative errors, KS and Kuiper."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from calibrant.results import Interval
 
 METHOD = "Brownian motion"
 
+TERMS = 200
+"""Terms of the series below; their sums are exact to rounding over the range searched."""
+
 
 def cumulative_interval(
     labels: Any,
@@ -23,13 +26,28 @@ def cumulative_interval(
     view: Any = "auto",
     weights: Any = None,
 ) -> Interval:
-    """Where does the true KS calibration error lie, or the Kuiper one (`range`)?
+    """Where does the true KS calibration error lie, or the Kuiper one?
 
-    The running sum of errors differs from the true one by no more than a Brownian motion, everywhere at once; its largest size, or
-    its range, can differ by no more than that of the motion. So the interval is the value ± q·√(Σ(p − y)²)/n, with q the
-    quantile of the largest size, or of the range, of a Brownian motion on [0, 1]. Each end takes the variance that an error
-    there would have, as Wilson's interval of a rate does: the lower one at least that of a calibrated model. It holds for every
-    calibration curve, smooth or not.
+    The cumulative sum of errors differs from the true one by no more than a Brownian
+    motion, everywhere at once; so its maximum, or its range, differs by no more than that
+    of the motion. The interval is the value ± q·√(Σ(p − y)²)/n, with q the quantile of
+    the maximum, or of the range, of a Brownian motion on [0, 1]. Each end takes the
+    variance that an error of that size would have, as Wilson's interval of a rate does:
+    the lower one at least that of a calibrated model. It holds for every calibration
+    curve, smooth or not, if rows are independent.
+
+    Parameters
+    ----------
+    labels, probs
+        Labels and predicted probabilities, or a `Predictions` alone.
+    statistic
+        "max" for the KS error, "range" for the Kuiper error.
+    level
+        Confidence of the interval.
+    view
+        The event to ask about: "auto", "binary", "top" or "class k".
+    weights
+        How often each row counts; once if None.
 
     Examples
     --------
@@ -57,11 +75,11 @@ def cumulative_interval(
 
 
 def brownian_quantile(statistic: str, level: float) -> float:
-    """Of the largest distance from 0 (`max`), or the range, of a Brownian motion on [0, 1]."""
+    """The quantile of the largest distance from 0 (`max`), or of the range, of a Brownian motion on [0, 1]."""
     from scipy.optimize import brentq
 
-    chance = at_most_max if statistic == "max" else at_most_range
-    return float(brentq(lambda x: chance(x) - level, 0.2, 40.0, xtol=1e-12))
+    distribution = at_most_max if statistic == "max" else at_most_range
+    return float(brentq(lambda x: distribution(x) - level, 0.2, 40.0, xtol=1e-12))
 
 
 def at_most_max(x: float) -> float:
@@ -75,6 +93,3 @@ def at_most_range(x: float) -> float:
     """P(max W − min W ≤ x) = Σ_k (8/x² + 2/((k + ½)²π²))·exp(−2(k + ½)²π²/x²)."""
     square = ((np.arange(TERMS) + 0.5) * np.pi) ** 2
     return float(((8 / x**2 + 2 / square) * np.exp(-2 * square / x**2)).sum())
-
-
-TERMS = 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from calibrant.results import Interval
 METHOD = "debiased square, two regimes"
 
 ADDED = 1.0
-"""Hits and misses added to each bin before its variance is taken: a bin that saw no miss is not known to have none."""
+"""Hits and misses added to each bin before its variance is taken: a bin without misses may yet have some."""
 
 
 def squared_error_interval(
@@ -31,20 +32,36 @@ def squared_error_interval(
 ) -> Interval:
     """Where does the RMS calibration error over bins lie? Closed form, one pass after the bins.
 
-    The debiased square T = Σ n_b/n · [(p̄_b − ȳ_b)² − ȳ_b(1−ȳ_b)/(n_b−1)] moves by about 1/n where the model is calibrated and by
-    about 1/√n where it is not; one variance holds both parts. The upper end takes the variance that such an error would have,
-    not the one seen, as Wilson's interval of a rate does. `bins` are ⌈n^(1/3)⌉ of equal mass unless given; `root=False` keeps
-    squares.
+    The debiased square T = Σ n_b/n · [(p̄_b − ȳ_b)² − ȳ_b(1−ȳ_b)/(n_b−1)] varies by about
+    1/n where the model is calibrated and by about 1/√n where it is not; one variance
+    holds both parts. The upper end takes the variance that an error of that size would
+    have, not the observed one, as Wilson's interval of a rate does.
 
-    When to trust it: it holds the error *of these bins*. Errors of opposite sign inside a bin are not seen; for the error of
-    the predictions themselves see `calibration_error_interval`.
+    When to trust it: it holds the error *of these bins*. Errors of opposite sign inside a
+    bin are not seen; for the error of the predictions themselves see
+    `calibration_error_interval`.
+
+    Parameters
+    ----------
+    labels, probs
+        Labels and predicted probabilities, or a `Predictions` alone.
+    bins
+        ⌈n^(1/3)⌉ bins of equal mass if None.
+    level
+        Confidence of the interval.
+    root
+        Take the root, for an error in units of probability? False keeps squares.
+    view
+        The event to ask about: "auto", "binary", "top" or "class k".
+    weights
+        How often each row counts; once if None.
 
     Examples
     --------
     >>> from calibrant.infer import squared_error_interval
     >>> squared_error_interval([0, 1] * 200, [0.5] * 400).low
     0.0
-    >>> far = squared_error_interval([1] * 300 + [0] * 100, [0.5] * 400)  # says 50 %, happens 75 %
+    >>> far = squared_error_interval([1] * 300 + [0] * 100, [0.5] * 400)  # predicts 50 %, observed 75 %
     >>> 0.25 in far
     True
     """
@@ -63,7 +80,7 @@ def cube_root(n: int) -> int:
 
 
 def squared_ends(state: BinSums, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Ends of the squared error of every event of a state, (C,) each; both within [0, 1]."""
+    """Lower and upper ends of the squared error of each event of a state, `(C,)` each, within [0, 1]."""
     z2 = normal_quantile(level) ** 2
     n, rate, share = state.weight, state.label_rate, state.weight / state.total[:, None]
     free = np.maximum(n - 1, 1.0)
@@ -76,7 +93,7 @@ def squared_ends(state: BinSums, level: float) -> tuple[NDArray[np.float64], NDA
     far = (share * (4 * square * variance + (square - (share * square).sum(axis=-1, keepdims=True)) ** 2)).sum(axis=-1)
     near = 2 * (n / free * variance**2).sum(axis=-1)
     spread = far / total + near / total**2
-    half = 2 * z2 * variance.max(axis=-1) / total  # an error x larger than seen moves by 4·v·x/n more
+    half = 2 * z2 * variance.max(axis=-1) / total  # an error larger by x has a variance larger by 4·v·x/n
     low, high = value - np.sqrt(z2 * spread), value + half + np.sqrt(half**2 + z2 * spread)
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
@@ -84,18 +101,16 @@ def squared_ends(state: BinSums, level: float) -> tuple[NDArray[np.float64], NDA
 def overall_interval(state: BinSums, level: float, root: bool, average: str) -> Interval:
     """The interval of one event's error, or of the mean or sum of those of several classes.
 
-    The classes share their rows, so their ends are added, each at the level that makes all of them hold at once.
+    The classes share their rows, so their ends are added, each at the level that makes
+    all of them hold at once.
     """
-    low, high = class_intervals(state, level, root=False)
-    ends = (low.sum(), high.sum()) if average == "sum" else (low.mean(), high.mean())
-    return Interval(*_in_units(*ends, root), level, METHOD + (", all classes" if len(low) > 1 else ""))
+    each = class_intervals(state, level, root=False)
+    ends = [float(end.sum() if average == "sum" else end.mean()) for end in each]
+    low, high = map(math.sqrt, ends) if root else ends
+    return Interval(low, high, level, METHOD + (", all classes" if len(each[0]) > 1 else ""))
 
 
 def class_intervals(state: BinSums, level: float, root: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Ends of every class's error that hold for all classes at once, by Bonferroni: level 1 − (1 − level)/C each."""
+    """Ends of each class's error that hold for all classes at once, by Bonferroni: level 1 − (1 − level)/C each."""
     low, high = squared_ends(state, 1 - (1 - level) / len(state.weight))
     return (np.sqrt(low), np.sqrt(high)) if root else (low, high)
-
-
-def _in_units(low: float, high: float, root: bool) -> tuple[float, float]:
-    return (float(np.sqrt(low)), float(np.sqrt(high))) if root else (float(low), float(high))

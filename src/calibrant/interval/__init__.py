@@ -1,24 +1,17 @@
 """Uncertainty of means and rates."""
 
-from calibrant.interval.clusters import ClusterMean, cluster_mean, clusters_of
-from calibrant.interval.family import holm
-from calibrant.interval.limited_mean import LimitedMean, Limits, gap_limits, mean_with_interval
-from calibrant.interval.mean import Moments, around, moments_of, normal_quantile, two_sided
-from calibrant.interval.proportion import wilson
-
-__all__ = [
-    "ClusterMean",
-    "LimitedMean",
-    "Limits",
-    "Moments",
-    "around",
-    "cluster_mean",
-    "clusters_of",
-    "gap_limits",
-    "holm",
-    "mean_with_interval",
-    "moments_of",
-    "normal_quantile",
-    "two_sided",
-    "wilson",
-]
+from calibrant.interval.cells import CellMoments as CellMoments
+from calibrant.interval.clusters import ClusterMean as ClusterMean
+from calibrant.interval.clusters import cluster_mean as cluster_mean
+from calibrant.interval.clusters import clusters_of as clusters_of
+from calibrant.interval.family import holm as holm
+from calibrant.interval.limited_mean import LimitedMean as LimitedMean
+from calibrant.interval.limited_mean import Limits as Limits
+from calibrant.interval.limited_mean import gap_limits as gap_limits
+from calibrant.interval.limited_mean import mean_with_interval as mean_with_interval
+from calibrant.interval.mean import Moments as Moments
+from calibrant.interval.mean import around as around
+from calibrant.interval.mean import moments_of as moments_of
+from calibrant.interval.mean import normal_quantile as normal_quantile
+from calibrant.interval.mean import two_sided as two_sided
+from calibrant.interval.proportion import wilson as wilson

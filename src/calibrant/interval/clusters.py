@@ -1,4 +1,4 @@
-"""The interval of a mean of rows that come in clusters, such as several images of a patient."""
+"""The interval of a mean of rows that come in clusters, such as several images per patient."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from calibrant.results import Interval
 
 @dataclass(frozen=True, slots=True)
 class ClusterMean:
-    """A mean whose error is that of the clusters' sums: rows of a cluster may depend on each other in any way."""
+    """A mean with the standard error of the clusters' sums: rows of a cluster may depend on each other in any way."""
 
     mean: float
     clusters: int
     squares: float
-    """Σ over clusters of (Σ w(x − mean))², divided by the square of the whole weight"""
+    """Σ over clusters of (Σ w(x − mean))², divided by the squared total weight"""
 
     @property
     def error(self) -> float | None:
@@ -34,11 +34,11 @@ class ClusterMean:
         return self.clusters - 1.0
 
     def p_value(self) -> float | None:
-        """Student's, of the claim that the true mean is 0."""
+        """Student's two-sided p-value of a true mean of 0."""
         return None if self.error is None else two_sided(self.mean, self.error, self.degrees)
 
     def interval(self, level: float) -> tuple[Interval | None, tuple[str, ...]]:
-        """Student's interval with one degree of freedom less than there are clusters, and cautions."""
+        """Student's interval with one degree of freedom less than there are clusters, and warnings."""
         error = self.error
         if error is None:
             return None, ("one cluster has no interval",)
@@ -48,7 +48,7 @@ class ClusterMean:
 
 
 def cluster_mean(values: NDArray[Any], weights: NDArray[Any] | None, clusters: NDArray[Any]) -> ClusterMean:
-    """The weighted mean of rows in clusters. With one row a cluster this is the ordinary mean and its error."""
+    """The weighted mean of rows in clusters. With one row per cluster this is the ordinary mean with its error."""
     if weights is not None:
         kept = weights > 0
         values, weights, clusters = values[kept], weights[kept], clusters[kept]
@@ -61,7 +61,7 @@ def cluster_mean(values: NDArray[Any], weights: NDArray[Any] | None, clusters: N
 
 
 def clusters_of(predictions: Predictions) -> NDArray[Any]:
-    """The group of each row, which must be known."""
+    """The group of each row; an error where predictions have none."""
     if predictions.groups is None:
         raise InputError("cluster", "needs groups", "these predictions have none", "Pass Predictions(..., groups=...)")
     return predictions.groups

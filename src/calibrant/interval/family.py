@@ -1,4 +1,4 @@
-"""Several claims at once."""
+"""P-values of several tests at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ import numpy as np
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Holm's adjusted p-values: whoever acts on those up to α errs at all with a probability of at most α.
+    """Holm's adjusted p-values: rejecting those up to α gives any false rejection with probability at most α.
+
+    Parameters
+    ----------
+    p_values
+        The p-values of the tests, which may depend on each other in any way.
 
     Examples
     --------

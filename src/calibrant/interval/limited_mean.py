@@ -9,27 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_level
-from calibrant.interval.mean import NOT_WHOLE, Moments, moments_of, normal_quantile
+from calibrant.interval.mean import NOT_COUNTS, Moments, moments_of, normal_quantile
 from calibrant.kernels.sums.weighted_means import tail_beyond, value_beyond
-from calibrant.results import Interval
+from calibrant.results import Interval, Record, kind
 
 Floats = NDArray[np.float64]
 
 METHOD = "random weights, one more row at the limit"
 
 CELLS = 1024
-"""Cells of equal width that more values than these are pooled in, each at the mean of its own."""
+"""Cells of equal width in which more values than these are pooled, each cell at its mean."""
 
 ENOUGH = 200
-"""Rows at the limit that the squares of the values amount to, from which Student's interval is as good."""
+"""Squared deviations from the mean worth this many rows at the limit: from here on Student's interval is as good."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Between which values rows lie, and by how much what lies beyond may move their mean."""
+@kind
+@dataclass(frozen=True, eq=False)
+class Limits(Record):
+    """The range in which rows lie, and by how much values beyond it may move their mean."""
 
-    least: float
-    most: float
+    lower: float
+    upper: float
     below: float = 0.0
     above: float = 0.0
     cautions: tuple[str, ...] = ()
@@ -37,107 +38,117 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LimitedMean:
-    """A mean of rows none of which can lie outside its limits.
+    """A mean of rows none of which can lie outside known limits.
 
-    Weights of the rows are drawn from a flat Dirichlet law, as in the Bayesian bootstrap, with one more row at the limit that the data
-    may have missed: at `most` for the upper end, at `least` for the lower one (Gaffke 2005). For zeros and ones these are Clopper and
-    Pearson's ends. With many rows the interval is Student's, which has no idea of losses not seen yet.
+    The weights of the rows are drawn from a flat Dirichlet distribution, as in the
+    Bayesian bootstrap, with one more row at the limit that the data may have missed:
+    at the upper limit for the upper end, at the lower limit for the lower end (Gaffke
+    2005). For zeros and ones these are the ends of Clopper and Pearson. With many rows
+    the interval is Student's, which knows nothing of losses not seen yet.
     """
 
-    seen: Moments
+    moments: Moments
     below: tuple[Floats, Floats]
-    """values and weights that the lower end is made of"""
+    """values and weights that determine the lower end"""
     above: tuple[Floats, Floats]
-    """and the upper one"""
+    """values and weights that determine the upper end"""
     limits: Limits
 
     @classmethod
-    def of(
-        cls, values: NDArray[Any], weights: NDArray[Any] | None, limits: Limits, seen: Moments | None = None
-    ) -> LimitedMean | Moments:
-        """Student's moments where there are enough rows, or none to speak of."""
-        seen = moments_of(values, weights) if seen is None else seen
-        reach = max(limits.most - seen.mean, seen.mean - limits.least)
-        if seen.error is None or not np.isfinite(reach) or (enough(seen, reach) and not limits.cautions):
-            return seen
+    def of(cls, values: NDArray[Any], weights: NDArray[Any] | None, limits: Limits) -> LimitedMean | Moments:
+        """The mean of rows; plain moments where Student's interval is as good, or no limit is known."""
+        moments = moments_of(values, weights)
+        if is_students(moments, limits):
+            return moments
         kept = slice(None) if weights is None else weights > 0
         x = np.asarray(values[kept], dtype=np.float64)
         w = np.ones(len(x)) if weights is None else np.asarray(weights[kept], dtype=np.float64)
-        ends = min(limits.least, float(x.min())), max(limits.most, float(x.max()))
-        cells = _pooled(x, w)
-        return cls(seen, cells, cells, replace(limits, least=ends[0], most=ends[1]))
+        return cls.of_points(moments, _pooled(x, w), limits, float(x.min()), float(x.max()))
 
     @classmethod
-    def of_moments(cls, seen: Moments, limits: Limits) -> LimitedMean | Moments:
-        """The same where the rows are not at hand: as if all that varies came from rows at the limit, which is the worst case."""
-        reach = max(limits.most - seen.mean, seen.mean - limits.least)
-        if seen.error is None or not np.isfinite(reach) or enough(seen, reach):
-            return seen
-        if not limits.least <= seen.mean <= limits.most:
-            return seen  # rows lie beyond what was thought possible
-        return cls(seen, _two_values(seen, limits.least), _two_values(seen, limits.most), limits)
+    def of_points(
+        cls, moments: Moments, points: tuple[Floats, Floats], limits: Limits, low: float, high: float
+    ) -> LimitedMean:
+        """The mean of values and weights whose extremes are `low` and `high`; limits that these exceed give way."""
+        wider = replace(limits, lower=min(limits.lower, low), upper=max(limits.upper, high))
+        return cls(moments, points, points, wider)
+
+    @classmethod
+    def of_moments(cls, moments: Moments, limits: Limits) -> LimitedMean | Moments:
+        """The mean where only moments are known: as if all variation came from rows at the limit, the worst case."""
+        if is_students(moments, limits) or not limits.lower <= moments.mean <= limits.upper:
+            return moments
+        return cls(moments, _two_values(moments, limits.lower), _two_values(moments, limits.upper), limits)
 
     @property
     def mean(self) -> float:
-        return self.seen.mean
+        return self.moments.mean
 
     @property
     def error(self) -> float | None:
-        return self.seen.error
+        return self.moments.error
 
     @property
     def degrees(self) -> float:
-        return self.seen.degrees
+        return self.moments.degrees
 
     def interval(self, level: float) -> tuple[Interval, tuple[str, ...]]:
-        """The interval and cautions."""
+        """The interval and warnings."""
         z, limits = normal_quantile(check_level(level)), self.limits
         (fewer, low_weights), (more, high_weights) = self.below, self.above
-        low = 0.0 - value_beyond(-fewer, low_weights, -limits.least, z) - limits.below
-        high = value_beyond(more, high_weights, limits.most, z) + limits.above
-        cautions = limits.cautions if self.seen.whole else (*limits.cautions, NOT_WHOLE)
+        low = 0.0 - value_beyond(-fewer, low_weights, -limits.lower, z) - limits.below
+        high = value_beyond(more, high_weights, limits.upper, z) + limits.above
+        cautions = limits.cautions if self.moments.integral else (*limits.cautions, NOT_COUNTS)
         return Interval(min(low, self.mean), max(high, self.mean), level, METHOD), cautions
 
     def p_value(self) -> float:
-        """Of the claim that the true mean is 0, two-sided: small just where 0 lies outside the interval."""
+        """Two-sided p-value of a true mean of 0: below α just where the interval at 1 − α leaves 0 out."""
         if self.mean == 0:
             return 1.0
         limits = self.limits
         if self.mean > 0:
-            return min(1.0, 2 * tail_beyond(-self.below[0], self.below[1], -limits.least, -limits.below))
-        return min(1.0, 2 * tail_beyond(*self.above, limits.most, -limits.above))
+            return min(1.0, 2 * tail_beyond(-self.below[0], self.below[1], -limits.lower, -limits.below))
+        return min(1.0, 2 * tail_beyond(*self.above, limits.upper, -limits.above))
 
 
 def gap_limits(probs: NDArray[Any], weights: NDArray[Any] | None = None) -> Limits:
-    """Of p − y: an event happens, or it does not."""
-    said = probs if weights is None else probs[weights > 0]
-    return Limits(float(said.min()) - 1.0, float(said.max()))
+    """The limits of p − y, where y is 0 or 1."""
+    counted = probs if weights is None else probs[weights > 0]
+    return Limits(float(counted.min()) - 1.0, float(counted.max()))
 
 
-def enough(seen: Moments, reach: float) -> bool:
-    """Are there so many rows that one more, as far away as it can be, matters little?"""
-    return reach**2 * ENOUGH <= seen.squares
+def enough(moments: Moments, distance: float) -> bool:
+    """Are there so many rows that one more at this distance from the mean matters little?"""
+    return distance**2 * ENOUGH <= moments.squares
+
+
+def is_students(moments: Moments, limits: Limits) -> bool:
+    """Is Student's interval as good as the limited one, or the only one there is?"""
+    distance = max(limits.upper - moments.mean, moments.mean - limits.lower)
+    if moments.error is None or not np.isfinite(distance):
+        return True
+    return enough(moments, distance) and not limits.cautions
 
 
 def mean_with_interval(
     values: NDArray[Any], weights: NDArray[Any] | None, level: float, limits: Limits | None = None
 ) -> tuple[float, Interval | None, tuple[str, ...]]:
-    """Weighted mean, its interval and cautions; Student's unless no row can lie outside of `limits`. A weight of w counts as w rows."""
+    """Weighted mean, its interval and warnings; Student's unless `limits` are known. A weight of w counts as w rows."""
     found = moments_of(values, weights) if limits is None else LimitedMean.of(values, weights, limits)
     return (found.mean, *found.interval(level))
 
 
-def _two_values(seen: Moments, limit: float) -> tuple[Floats, Floats]:
-    """One at the limit and another one, with the mean and the spread of what was seen."""
-    variance, away = seen.squares / seen.weight, limit - seen.mean
+def _two_values(moments: Moments, limit: float) -> tuple[Floats, Floats]:
+    """One value at the limit and another one, with the mean and the variance of the rows."""
+    variance, away = moments.squares / moments.weight, limit - moments.mean
     if variance == 0 or away == 0:
-        return np.array([seen.mean]), np.array([seen.weight])
+        return np.array([moments.mean]), np.array([moments.weight])
     share = variance / (variance + away**2)
-    return np.array([seen.mean - variance / away, limit]), seen.weight * np.array([1 - share, share])
+    return np.array([moments.mean - variance / away, limit]), moments.weight * np.array([1 - share, share])
 
 
 def _pooled(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Many values as few, with the same mean; a weight of two is two values."""
+    """Many values as few with the same mean; a weight of two is two values."""
     if weights.sum() <= CELLS:
         return values, weights
     low, high = float(values.min()), float(values.max())

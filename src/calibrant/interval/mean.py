@@ -1,4 +1,4 @@
-"""The interval of a mean of independent rows, or of independent clusters of rows."""
+"""Student's interval of a mean of independent rows."""
 
 from __future__ import annotations
 
@@ -15,39 +15,40 @@ from calibrant.kernels.compiled import COMPILE_FROM
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.kernels.sums.squared_distances import spread, weighted_spread
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.results import Interval
+from calibrant.results import Interval, Record, kind
 
 FEW_ROWS = 30
-"""Below this a normal interval for a mean of skewed rows is known to be too short."""
+"""Rows below which an interval for the mean of skewed rows is known to be too short."""
 
 MANY = 20_000
 """Degrees of freedom from which Student's distribution and the normal one agree to four digits."""
 
-NOT_WHOLE = "weights are read as numbers of rows; they are not whole numbers, so check that they count rows"
+NOT_COUNTS = "weights are read as numbers of rows; they are not whole numbers, so check that they count rows"
 
 CACHED_ROWS = 1 << 16
-"""Rows of a block: what is made of them stays in a core's cache."""
+"""Rows per block: all that is computed of a block stays in a core's cache."""
 
 
 def normal_quantile(level: float) -> float:
-    """z such that a standard normal lies within ±z with the given probability."""
+    """The z for which a standard normal variable lies within ±z with the given probability."""
     level = check_level(level)
     from statistics import NormalDist
 
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
-@dataclass(frozen=True, slots=True)
-class Moments:
-    """All that a mean and its interval need to know of some rows; a weight of w counts as w rows."""
+@kind
+@dataclass(frozen=True, eq=False)
+class Moments(Record):
+    """All that a mean and Student's interval need to know of rows; a weight of w counts as w rows."""
 
     rows: int
-    """of some weight"""
+    """number of rows with a positive weight"""
     weight: float
     mean: float
     squares: float
     """Σ w(x − mean)²"""
-    whole: bool = True
+    integral: bool = True
     """are all weights whole numbers?"""
 
     @property
@@ -62,11 +63,9 @@ class Moments:
         return self.weight - 1
 
     def interval(self, level: float) -> tuple[Interval | None, tuple[str, ...]]:
-        """Student's interval and cautions.
-
-        Student's t, not the normal: at n = 10 the difference is a sixth of the width.
-        """
-        z, error = normal_quantile(level), self.error
+        """Student's interval and warnings. At n = 10 a normal interval would be shorter by a sixth."""
+        check_level(level)
+        error = self.error
         if error is None:
             few = f"weights sum to {self.weight:g}, read as rows: too few for an interval"
             few = "one row has no interval" if self.rows == 1 else few
@@ -74,44 +73,44 @@ class Moments:
         cautions = []
         if self.weight < FEW_ROWS:
             cautions.append(f"{self.weight:g} rows are few for an interval of a mean: it may be too short")
-        if not self.whole:
-            cautions.append(NOT_WHOLE)
-        return around(self.mean, error, self.degrees, level, "Student t", z), tuple(cautions)
+        if not self.integral:
+            cautions.append(NOT_COUNTS)
+        return around(self.mean, error, self.degrees, level, "Student t"), tuple(cautions)
 
     def of_rows(self, n: float) -> Moments:
-        """Of n rows like these."""
+        """The moments of n rows with the same mean and variance."""
         return replace(self, weight=float(n), squares=self.squares * n / self.weight)
 
     def p_value(self) -> float | None:
-        """Student's, of the claim that the true mean is 0."""
+        """Student's two-sided p-value of a true mean of 0."""
         return None if self.error is None else two_sided(self.mean, self.error, self.degrees)
 
 
 def moments(values: NDArray[Any], weights: NDArray[Any] | None) -> Moments:
-    """Of one block of rows."""
+    """The moments of one block of rows."""
     if weights is None:
         mean = float(values.mean())
         if not np.isfinite(mean):
             return Moments(len(values), float(len(values)), mean, np.nan)
         centred = values - mean
         return Moments(len(values), float(len(values)), mean, inner(centred, centred))
-    values, weights = values[weights > 0], weights[weights > 0]  # a row of no weight is not there
+    values, weights = values[weights > 0], weights[weights > 0]  # rows of weight 0 do not count
     if not len(values):
         return Moments(0, 0.0, 0.0, 0.0)
-    mean, whole = float(np.average(values, weights=weights)), bool((weights == np.floor(weights)).all())
+    mean, integral = float(np.average(values, weights=weights)), bool((weights == np.floor(weights)).all())
     squares = inner(weights, (values - mean) ** 2) if np.isfinite(mean) else np.nan
-    return Moments(len(values), float(weights.sum()), mean, squares, whole)
+    return Moments(len(values), float(weights.sum()), mean, squares, integral)
 
 
 def quick_moments(values: NDArray[np.float64], weights: NDArray[Any] | None) -> Moments:
-    """The same by a compiled loop, for a block of many."""
+    """The same by a compiled loop, for a large block."""
     if weights is None:
         return Moments(len(values), float(len(values)), *spread(values))
     return Moments(*weighted_spread(values, weights))
 
 
 def pooled(parts: Iterable[Moments]) -> Moments:
-    """Of all blocks together."""
+    """The moments of all parts, by the formula of Chan, Golub and LeVeque."""
     found = [part for part in parts if part.rows]
     if len(found) == 1:
         return found[0]
@@ -120,12 +119,11 @@ def pooled(parts: Iterable[Moments]) -> Moments:
     )
     overall, total = float(np.average(mean, weights=weight)), float(weight.sum())
     spread = float(squares.sum() + inner(weight, (mean - overall) ** 2)) if np.isfinite(overall) else np.nan
-    return Moments(sum(p.rows for p in found), total, overall, spread, all(p.whole for p in found))
+    return Moments(sum(p.rows for p in found), total, overall, spread, all(p.integral for p in found))
 
 
 def moments_of(values: NDArray[Any], weights: NDArray[Any] | None) -> Moments:
-    """Of any number of rows, block by block, so that nothing as long as the data has to be made."""
-
+    """The moments of any number of rows, block by block, so that no temporary array is as long as the data."""
     of_block = quick_moments if len(values) >= COMPILE_FROM else moments
 
     def part(block: slice) -> Moments:
@@ -134,25 +132,18 @@ def moments_of(values: NDArray[Any], weights: NDArray[Any] | None) -> Moments:
     return pooled(over_blocks(len(values), part, CACHED_ROWS))
 
 
-def around(
-    value: float, error: float, degrees: float, level: float, method: str, normal: float | None = None
-) -> Interval:
-    """value ± Student's quantile · error."""
-    margin = _student(level, degrees, normal_quantile(level) if normal is None else normal) * error
-    return Interval(value - margin, value + margin, level, method)
+def around(value: float, error: float, degrees: float, level: float, method: str) -> Interval:
+    """value ± Student's quantile · error; the normal quantile where both agree, which spares importing SciPy."""
+    quantile = normal_quantile(level)
+    if degrees <= MANY:
+        from scipy.special import stdtrit
 
-
-def _student(level: float, degrees: float, normal: float) -> float:
-    """Student's quantile; the normal one where they agree, which spares importing SciPy."""
-    if degrees > MANY:
-        return normal
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, (1 + level) / 2))
+        quantile = float(stdtrit(degrees, (1 + level) / 2))
+    return Interval(value - quantile * error, value + quantile * error, level, method)
 
 
 def two_sided(value: float, error: float, degrees: float) -> float:
-    """Student's p-value of the claim that the truth is 0."""
+    """Student's two-sided p-value of a true value of 0."""
     if error == 0:
         return float(value == 0)
     if degrees > MANY:

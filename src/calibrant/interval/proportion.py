@@ -11,7 +11,7 @@ from calibrant.interval.mean import normal_quantile
 def wilson(
     rate: NDArray[np.float64], count: NDArray[np.float64], level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Wilson's score interval for observed rates in `count` trials: sensible at 0 and 1, where ±z·se is not."""
+    """Wilson's score interval of observed rates in `count` trials each: sensible at 0 and 1, where ±z·se is not."""
     z2 = normal_quantile(level) ** 2
     centre = (rate + z2 / (2 * count)) / (1 + z2 / count)
     margin = np.sqrt(z2 * (rate * (1 - rate) / count + z2 / (4 * count**2))) / (1 + z2 / count)

@@ -16,7 +16,7 @@ from calibrant.results import Curve, Estimate
 Floats = NDArray[np.float64]
 
 LEVELS = np.arange(1, 20) / 20
-"""Where coverage is looked at unless levels are given, or the forecasts have their own."""
+"""The levels unless some are given, or the forecasts have their own."""
 
 FINE = (np.arange(1000) + 0.5) / 1000
 """Levels over which expected deviations are averaged."""
@@ -27,17 +27,31 @@ def coverage_error(
 ) -> Estimate:
     """Do labels stay below each quantile as often as they should? Root mean square of coverage − level over the levels.
 
-    Its square is the error of Kuleshov et al. (2018). `levels` are 5 %, 10 %, …, 95 %, or those of quantile forecasts. Noise alone makes
-    it positive: `noise_floor` is the root of its expected square for a calibrated model, Σ τ(1−τ)/n over the levels, exact.
-    `debiased` takes τ̂(1−τ̂)/(n−1) off each square; the value is never below 0. `parts["curve"]` holds the coverage of each level with
+    Its square is the error of Kuleshov et al. (2018). Noise alone makes it positive:
+    `noise_floor` is the root of its expected square for a calibrated model, the mean of
+    τ(1−τ)/n over the levels, exact. `parts["curve"]` holds the coverage at each level with
     Wilson's interval.
+
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number, such as `Predictions.from_gaussian(...)`.
+    levels
+        Levels of the quantiles: 5 %, 10 %, …, 95 % if None, or those of quantile
+        forecasts.
+    debiased
+        Subtract τ̂(1−τ̂)/(n−1) from each square; the value is never below 0.
+    level
+        Confidence of each interval of the curve.
+    seed
+        For labels at a jump of F, or between quantiles, F(y) is drawn with this seed.
 
     Examples
     --------
     >>> import calibrant as cal
     >>> from calibrant.estimate.regression.coverage import coverage_error
-    >>> said = cal.Predictions.from_quantiles([0.0, 5.0, 6.0, 7.0], [0.25, 0.75], [[1.0, 4.0]] * 4)
-    >>> found = coverage_error(said)
+    >>> forecasts = cal.Predictions.from_quantiles([0.0, 5.0, 6.0, 7.0], [0.25, 0.75], [[1.0, 4.0]] * 4)
+    >>> found = coverage_error(forecasts)
     >>> found.parts["curve"].y, round(found.value, 4)  # 1 of 4 below both, where 1 and 3 should be
     (array([0.25, 0.25]), 0.3536)
     """
@@ -64,14 +78,21 @@ def coverage_error(
 def miscalibration_area(forecasts: Any, *, seed: int = 0) -> Estimate:
     """How far is coverage from its level, on average over all levels? The area between coverage and diagonal, exactly.
 
-    `noise_floor` is what a calibrated model shows, close to 0.31/√n.
+    `noise_floor` is the expected value for a calibrated model, close to 0.31/√n.
+
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number, such as `Predictions.from_gaussian(...)`.
+    seed
+        For labels at a jump of F, or between quantiles, F(y) is drawn with this seed.
 
     Examples
     --------
     >>> import calibrant as cal
     >>> from calibrant.estimate.regression.coverage import miscalibration_area
-    >>> said = cal.Predictions.from_gaussian([0.0], mean=[0.0], variance=[1.0])
-    >>> miscalibration_area(said).value  # two triangles of ½·½·½
+    >>> forecasts = cal.Predictions.from_gaussian([0.0], mean=[0.0], variance=[1.0])
+    >>> miscalibration_area(forecasts).value  # two triangles of ½·½·½
     0.25
     """
     said = admit_forecasts(forecasts)

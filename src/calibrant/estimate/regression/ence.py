@@ -1,4 +1,4 @@
-"""Expected normalised calibration error: are errors as large as was said, where little and where much was said?"""
+"""Expected normalised calibration error: are errors as large as predicted, where small and where large ones are?"""
 
 from __future__ import annotations
 
@@ -17,42 +17,53 @@ Floats = NDArray[np.float64]
 
 
 LEFT = 2 - 2**0.5
-"""What debiasing leaves of pure noise: two folded normals of one variance less one of the double variance."""
+"""The share of pure noise that debiasing leaves: two folded normals of one variance less one of twice the variance."""
 
 
 def ence(forecasts: Any, *, n_bins: int = 15, debiased: bool = False, level: float = 0.95) -> Estimate:
-    """Are errors as large as was said, bin by bin of σ? The mean over bins of |RMV − RMSE| / RMV.
+    """Are errors as large as predicted, per bin of σ? The mean over bins of |RMV − RMSE| / RMV.
 
-    RMV is the root of a bin's mean predicted variance, RMSE that of its mean squared error; bins hold equally many rows. Noise alone
-    makes it positive: `noise_floor` is what a calibrated model with normal errors shows, exact where the variances of a bin are
-    equal. `debiased` takes away what the noise of each bin adds to it (normal errors assumed), and is never below 0. Of pure noise 0.59
-    is left, where a gap and the noise added to it are of the same size; of clear gaps nothing.
-    `parts["curve"]` holds RMV and RMSE of each bin with intervals of `level`.
+    RMV is the root of a bin's mean predicted variance, RMSE that of its mean squared
+    error. Noise alone makes it positive: `noise_floor` is the expected value for a
+    calibrated model with normal errors, exact where the variances of a bin are equal.
+    `parts["curve"]` holds RMV and RMSE of each bin with intervals.
+
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number, such as `Predictions.from_gaussian(...)`.
+    n_bins
+        Number of bins of σ with equally many rows.
+    debiased
+        Subtract what the noise of each bin adds, normal errors assumed; never below 0.
+        A share of 0.59 of pure noise is left, and nothing where gaps are clear.
+    level
+        Confidence of each bin's interval.
 
     Examples
     --------
     >>> import calibrant as cal
     >>> from calibrant.estimate.regression.ence import ence
-    >>> said = cal.Predictions.from_gaussian([2.0, -2.0, 3.0, -3.0], mean=[0.0] * 4, variance=[1.0, 1.0, 9.0, 9.0])
-    >>> ence(said, n_bins=2).value  # RMSE of 2 and 3 where 1 and 3 were said
+    >>> forecasts = cal.Predictions.from_gaussian([2.0, -2.0, 3.0, -3.0], mean=[0.0] * 4, variance=[1.0, 1.0, 9.0, 9.0])
+    >>> ence(forecasts, n_bins=2).value  # RMSE of 2 and 3 where 1 and 3 are predicted
     0.5
     """
-    said = admit_forecasts(forecasts)
+    data = admit_forecasts(forecasts)
     normal_quantile(level)
-    bins = variance_bins(said, n_bins)
+    bins = variance_bins(data, n_bins)
     ratio = np.sqrt(bins.square / bins.variance)
     plain = float(np.abs(1 - ratio).mean())
     floor = float(noise(bins.degrees).mean())
     if debiased:
         expected = folded(1 - ratio, ratio / np.sqrt(2 * bins.degrees))
         plain, floor = max(2 * plain - float(expected.mean()), 0.0), LEFT * floor
-    described = {"bins": f"{len(ratio)} equal-mass bins of σ", "forecasts": said.kind, "debiased": debiased}
+    described = {"bins": f"{len(ratio)} equal-mass bins of σ", "forecasts": data.kind, "debiased": debiased}
     title = "debiased ENCE" if debiased else "ENCE"
-    return Estimate("ence", title, plain, said.n, None, floor, described, {"curve": bins.curve(level)})
+    return Estimate("ence", title, plain, data.n, None, floor, described, {"curve": bins.curve(level)})
 
 
 def noise(degrees: Floats) -> Floats:
-    """E|1 − χ_ν/√ν|: the part of a bin of ν normal errors whose size is as predicted."""
+    """E|1 − χ_ν/√ν|: the expected gap of a bin with ν normal errors of the predicted variance."""
     from scipy.special import gammainc, gammaln
 
     half = degrees / 2

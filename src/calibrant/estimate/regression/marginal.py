@@ -1,4 +1,4 @@
-"""Marginal calibration: taken together, do the forecasts have the distribution of what came?"""
+"""Marginal calibration: does the average forecast distribution equal that of the labels?"""
 
 from __future__ import annotations
 
@@ -19,12 +19,25 @@ Floats = NDArray[np.float64]
 def marginal_error(
     forecasts: Any, *, points: int = 50, n_simulations: int = 199, level: float = 0.95, seed: int = 0
 ) -> Estimate:
-    """Taken together, do the forecasts have the distribution of the labels? The largest gap mean F(x) − share(y ≤ x).
+    """Does the average forecast distribution equal that of the labels? The largest gap mean F(x) − share(y ≤ x).
 
-    The gap is taken at `points` values of x, spread as numbers drawn from the forecasts are. `parts["curve"]` is the gap over x, with
-    the band that holds all of it at once with probability `level` if labels come from the forecasts, drawn `n_simulations` times;
-    `parts["p_value"]` says how often such labels show as large a gap, exactly; `noise_floor` is its mean. A model can be right
-    in the mean over rows and wrong in every row: this is a necessary condition only.
+    `parts["curve"]` is the gap over x, with a band that holds all of it at once if labels
+    come from the forecasts; `parts["p_value"]` is the exact p-value of the largest gap
+    for such labels, and `noise_floor` their mean gap. A model can be right on average
+    over rows and wrong in every row: this is a necessary condition only.
+
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number, such as `Predictions.from_gaussian(...)`.
+    points
+        Number of values of x, placed at quantiles of numbers drawn from the forecasts.
+    n_simulations
+        Number of sets of labels drawn from the forecasts.
+    level
+        Probability that a calibrated model's gap lies in the band.
+    seed
+        An integer, or a generator to draw from.
 
     Examples
     --------
@@ -35,41 +48,43 @@ def marginal_error(
     >>> found.value > 0.8, found.parts["p_value"]
     (True, 0.005)
     """
-    said = admit_forecasts(forecasts)
+    data = admit_forecasts(forecasts)
     check_count(points, "points", 2)
     check_count(n_simulations, "n_simulations")
     normal_quantile(level)
     rng = np.random.default_rng(seed)
-    source, scale = _source(said)
+    source, scale = _source(data)
     shares = (np.arange(points) + 0.5) / points
-    x = np.unique(np.quantile(source.draw(rng), shares, weights=said.weights, method="inverted_cdf"))
-    expected = np.array([np.average(source.cdf(at), weights=said.weights) for at in x])
-    gap = scale * (expected - _below(said.labels, x, said))
+    x = np.unique(np.quantile(source.draw(rng), shares, weights=data.weights, method="inverted_cdf"))
+    expected = np.array([np.average(source.cdf(at), weights=data.weights) for at in x])
+    gap = scale * (expected - _below(data.labels, x, data))
     draws = (source.draw(rng) for _ in range(n_simulations))
-    drawn = scale * np.array([np.abs(expected - _below(labels, x, said)).max() for labels in draws])
+    drawn = scale * np.array([np.abs(expected - _below(labels, x, data)).max() for labels in draws])
     value = float(np.abs(gap).max())
     p = (1 + int((drawn >= value).sum())) / (1 + n_simulations)
-    reach = float(np.quantile(drawn, level, method="higher"))
-    curve = Curve(x, gap, np.full(len(x), -reach), np.full(len(x), reach), np.full(len(x), 1 / len(x)), level)
-    described = {"forecasts": said.kind, "points": len(x), "n_simulations": n_simulations, "seed": seed}
+    margin = np.full(len(x), np.quantile(drawn, level, method="higher"))
+    curve = Curve(x, gap, -margin, margin, np.full(len(x), 1 / len(x)), level)
+    described = {"forecasts": data.kind, "points": len(x), "n_simulations": n_simulations, "seed": seed}
     parts = {"curve": curve, "p_value": p}
-    return Estimate("marginal_error", "marginal error", value, said.n, None, float(drawn.mean()), described, parts)
+    return Estimate("marginal_error", "marginal error", value, data.n, None, float(drawn.mean()), described, parts)
 
 
-def _source(said: Forecasts) -> tuple[Forecasts, float]:
-    """What labels are drawn from: the forecasts. Of m samples and the label any may be the label, and F is that of the others.
+def _source(data: Forecasts) -> tuple[Forecasts, float]:
+    """The forecasts from which labels are drawn, and a factor for the gaps.
 
-    With P the share among all m + 1, F(x) − [y ≤ x] is (m+1)/m times P(x) − [y ≤ x].
+    Under calibration any of m samples and the label may be the label, and F is that of
+    the others. With P the share among all m + 1, F(x) − [y ≤ x] is (m+1)/m times
+    P(x) − [y ≤ x].
     """
-    if not isinstance(said, SampleForecasts):
-        return said, 1.0
-    pool = np.concatenate([said.samples, said.labels[:, None]], axis=1)
-    return SampleForecasts(said.labels, pool), (said.n_samples + 1) / said.n_samples
+    if not isinstance(data, SampleForecasts):
+        return data, 1.0
+    pool = np.concatenate([data.samples, data.labels[:, None]], axis=1)
+    return SampleForecasts(data.labels, pool), (data.n_samples + 1) / data.n_samples
 
 
-def _below(labels: Floats, x: Floats, said: Forecasts) -> Floats:
+def _below(labels: Floats, x: Floats, data: Forecasts) -> Floats:
     """The share of labels at or below each x."""
-    counts = np.bincount(np.searchsorted(x, labels), said.weights, len(x) + 1)
+    counts = np.bincount(np.searchsorted(x, labels), data.weights, len(x) + 1)
     return np.cumsum(counts[:-1]) / counts.sum()
 
 

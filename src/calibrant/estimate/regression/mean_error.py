@@ -1,4 +1,4 @@
-"""Are the forecast means too high or too low on the whole?"""
+"""The mean error: are the forecast means too high or too low on average?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from calibrant.results import Estimate
 
 
 def mean_error(forecasts: Any, *, level: float = 0.95) -> Estimate:
-    """Are the means too high or too low on the whole? The mean of μ − y with its interval; 0 if calibrated.
+    """Are the means too high or too low on average? The mean of μ − y with its interval; 0 if calibrated.
+
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number, such as `Predictions.from_gaussian(...)`.
+    level
+        Confidence of the interval.
 
     Examples
     --------

@@ -18,26 +18,39 @@ Floats = NDArray[np.float64]
 
 
 def pit_error(forecasts: Any, *, n_bins: int = 10, level: float = 0.95, seed: int = 0) -> Estimate:
-    """Does every tenth of the forecast distributions hold a tenth of the labels? The share of rows in too full a bin.
+    """Does every tenth of the forecast distributions hold a tenth of the labels? The share of rows in excess of that.
 
-    The histogram of u = F(y) over `n_bins` equal bins is flat if the forecasts are calibrated: high at both ends, the distributions are
-    too narrow; high in the middle, too wide; sloping, shifted. The value is ½Σ|share − 1/bins|, and `noise_floor` what chance
-    alone shows (exact). `parts["curve"]` has a point for each bin: its share relative to a flat histogram, and the band in which
-    all of them lie at once with probability `level` or more if calibrated (binomial, Bonferroni). A flat histogram is not
-    enough: the forecast that is the same for all rows can have one.
+    The histogram of u = F(y) over equal bins is flat if the forecasts are calibrated:
+    high at both ends, the distributions are too narrow; high in the middle, too wide;
+    sloping, shifted. The value is ½Σ|share − 1/bins|, and `noise_floor` its expected value
+    under calibration (exact). `parts["curve"]` has a point per bin: its share relative to
+    a flat histogram, with a band that holds all of them at once if calibrated (binomial,
+    Bonferroni). A flat histogram is not enough: a forecast that is the same for all rows
+    can have one.
+
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number, such as `Predictions.from_gaussian(...)`.
+    n_bins
+        Number of bins of F(y).
+    level
+        Probability, at least, that a calibrated model's histogram lies in the band.
+    seed
+        For labels at a jump of F, or between quantiles, F(y) is drawn with this seed.
 
     Examples
     --------
     >>> import calibrant as cal
     >>> from calibrant.estimate.regression.pit import pit_error
-    >>> said = cal.Predictions.from_gaussian([3.0, -3.0, 2.0, 0.1], mean=[0.0] * 4, variance=[1.0] * 4)
-    >>> pit_error(said, n_bins=4).value  # 1, 0, 1 and 2 of four rows
+    >>> forecasts = cal.Predictions.from_gaussian([3.0, -3.0, 2.0, 0.1], mean=[0.0] * 4, variance=[1.0] * 4)
+    >>> pit_error(forecasts, n_bins=4).value  # 1, 0, 1 and 2 of four rows
     0.25
     """
-    said = admit_forecasts(forecasts)
+    data = admit_forecasts(forecasts)
     check_count(n_bins)
     normal_quantile(level)
-    u, w = said.pit(seed), said.weights
+    u, w = data.pit(seed), data.weights
     counts = np.bincount(np.minimum((u * n_bins).astype(np.intp), n_bins - 1), w, n_bins).astype(np.float64)
     n = float(counts.sum())
     value = float(np.maximum(counts / n - 1 / n_bins, 0).sum())
@@ -48,18 +61,18 @@ def pit_error(forecasts: Any, *, n_bins: int = 10, level: float = 0.95, seed: in
     curve = Curve(
         centres, counts * scale, np.full(n_bins, low * scale), np.full(n_bins, high * scale), counts / n, level
     )
-    described = {"bins": f"{n_bins} bins of F(y)", "forecasts": said.kind, "seed": seed}
-    return Estimate("pit_error", "PIT error", value, said.n, None, floor, described, {"curve": curve})
+    described = {"bins": f"{n_bins} bins of F(y)", "forecasts": data.kind, "seed": seed}
+    return Estimate("pit_error", "PIT error", value, data.n, None, floor, described, {"curve": curve})
 
 
 def band(n: int, n_bins: int, level: float) -> tuple[float, float]:
-    """The central counts of a bin that have at least probability `level`, exactly."""
+    """The central range of a bin's count, with probability at least `level`, exactly."""
     tail = (1 - level) / 2
     return _count(tail, n, 1 / n_bins), _count(1 - tail, n, 1 / n_bins)
 
 
 def _count(share: float, n: int, p: float) -> float:
-    """The smallest count that a binomial number does not exceed with probability `share` or more."""
+    """The smallest count that a binomial variable does not exceed with probability `share` or more."""
     from scipy.special import bdtr, bdtrik
 
     found = math.ceil(bdtrik(share, n, p))

@@ -1,4 +1,4 @@
-"""Squared kernel calibration error of Gaussian forecasts: is the whole distribution right, wherever it was said?"""
+"""Squared kernel calibration error of Gaussian forecasts: is the predicted distribution right, whatever it is?"""
 
 from __future__ import annotations
 
@@ -37,23 +37,39 @@ def gaussian_skce(
     level: float = 0.95,
     seed: int = 0,
 ) -> Estimate:
-    """Are Gaussian forecasts calibrated as whole distributions? The mean over pairs of rows of a kernel of their surprise.
+    """Are the distributions of Gaussian forecasts calibrated? The mean over pairs of rows of a kernel of their errors.
 
-    h = κ·(k(y, y') − E k(Z, y') − E k(y, Z') + E k(Z, Z')), where Z is drawn from the forecast, κ = exp(−W/ν) with W the Wasserstein
-    distance of two forecasts, √((μ−μ')² + (σ−σ')²), and k = exp(−(y−y')²/(2γ²)). Its expectation is 0 for a calibrated model and for no
-    other. ν is `bandwidth`, or the median W over pairs (exact up to 1500 rows, else from pairs drawn with `seed`); γ is
-    `label_bandwidth`, or the median σ. Neither looks at the labels.
+    h = κ·(k(y, y') − E k(Z, y') − E k(y, Z') + E k(Z, Z')), where Z is drawn from the
+    forecast, κ = exp(−W/ν) with W the Wasserstein distance of two forecasts,
+    √((μ−μ')² + (σ−σ')²), and k = exp(−(y−y')²/(2γ²)). Its expectation is 0 for a calibrated
+    model and for no other.
 
-    `unbiased` averages over pairs of different rows and may be negative: that is correct, the truth near 0. Its interval
-    is the jackknife's with an error that grows with the value, as that of a square does. `biased` takes all pairs. `block` averages the
-    unbiased value over consecutive blocks of `block_size` rows, at the cost of O(n).
+    Parameters
+    ----------
+    forecasts
+        Gaussian forecasts, `Predictions.from_gaussian(...)`.
+    estimator
+        "unbiased" averages over pairs of different rows and may be negative where the
+        truth is near 0; its interval is the jackknife's with an error that grows with
+        the value, as that of a square does. "biased" takes all pairs. "block" averages
+        the unbiased value over consecutive blocks, in time O(n).
+    bandwidth
+        ν; the median W over pairs if None, exact up to 1500 rows.
+    label_bandwidth
+        γ; the median σ if None. Neither depends on the labels.
+    block_size
+        Rows per block.
+    level
+        Confidence of the interval.
+    seed
+        For the pairs drawn to find the median W of many rows.
 
     Examples
     --------
     >>> import calibrant as cal
     >>> from calibrant.estimate.regression.skce import gaussian_skce
-    >>> said = cal.Predictions.from_gaussian([3.0, -3.0, 2.5, -2.0], mean=[0.0] * 4, variance=[1.0] * 4)
-    >>> round(gaussian_skce(said, bandwidth=1.0).value, 6)
+    >>> forecasts = cal.Predictions.from_gaussian([3.0, -3.0, 2.5, -2.0], mean=[0.0] * 4, variance=[1.0] * 4)
+    >>> round(gaussian_skce(forecasts, bandwidth=1.0).value, 6)
     0.546827
     """
     said = _gaussian(forecasts)
@@ -92,8 +108,9 @@ def gaussian_skce(
 def _interval(value: float, variance: float, least: float, n: float, level: float) -> Interval:
     """All t with (value − t)² ≤ q²(least + variance·t/value), q Student's quantile.
 
-    The error of a square grows with the square: an interval with one error for both ends misses the truth above. `least` is the
-    variance of a calibrated model, `variance` the jackknife's; a value within its error is read as one error large.
+    The error of a square grows with the square: an interval with one error for both ends
+    misses the truth above. `least` is the variance of a calibrated model, `variance` the
+    jackknife's; a value smaller than its error is taken to be as large as its error.
     """
     q = around(0.0, 1.0, n - 1, level, "").high
     slope = variance / max(value, variance**0.5) if variance > 0 else 0.0

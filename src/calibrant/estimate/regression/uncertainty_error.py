@@ -1,4 +1,4 @@
-"""Uncertainty calibration error: the gap between mean squared error and predicted variance, in the label's unit squared."""
+"""Uncertainty calibration error: the gap between mean squared error and predicted variance, in squared units."""
 
 from __future__ import annotations
 
@@ -16,29 +16,36 @@ Floats = NDArray[np.float64]
 
 
 def uncertainty_error(forecasts: Any, *, n_bins: int = 15) -> Estimate:
-    """How far are squared errors from the variances said, bin by bin of σ? Weighted mean of |MSE − mean variance|.
+    """How far are squared errors from the predicted variances, per bin of σ? Weighted mean of |MSE − mean variance|.
 
-    Noise alone makes it positive: `noise_floor` is what a calibrated model with normal errors shows, exact where the variances of
-    a bin are equal.
+    Noise alone makes it positive: `noise_floor` is the expected value for a calibrated
+    model with normal errors, exact where the variances of a bin are equal.
+
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number, such as `Predictions.from_gaussian(...)`.
+    n_bins
+        Number of bins of σ with equally many rows.
 
     Examples
     --------
     >>> import calibrant as cal
     >>> from calibrant.estimate.regression.uncertainty_error import uncertainty_error
-    >>> said = cal.Predictions.from_gaussian([2.0, -2.0, 3.0, -3.0], mean=[0.0] * 4, variance=[1.0, 1.0, 9.0, 9.0])
-    >>> uncertainty_error(said, n_bins=2).value  # half of 4 − 1
+    >>> forecasts = cal.Predictions.from_gaussian([2.0, -2.0, 3.0, -3.0], mean=[0.0] * 4, variance=[1.0, 1.0, 9.0, 9.0])
+    >>> uncertainty_error(forecasts, n_bins=2).value  # half of 4 − 1
     1.5
     """
-    said = admit_forecasts(forecasts)
-    bins = variance_bins(said, n_bins)
+    data = admit_forecasts(forecasts)
+    bins = variance_bins(data, n_bins)
     value = float(bins.shares @ np.abs(bins.square - bins.variance))
     floor = float(bins.shares @ (bins.variance * noise(bins.degrees)))
-    described = {"bins": f"{len(bins.weight)} equal-mass bins of σ", "forecasts": said.kind}
-    return Estimate("uncertainty_error", "UCE", value, said.n, None, floor, described)
+    described = {"bins": f"{len(bins.weight)} equal-mass bins of σ", "forecasts": data.kind}
+    return Estimate("uncertainty_error", "UCE", value, data.n, None, floor, described)
 
 
 def noise(degrees: Floats) -> Floats:
-    """E|χ²_ν/ν − 1|."""
+    """E|χ²_ν/ν − 1|: the expected relative gap of a bin with ν normal errors of the predicted variance."""
     from scipy.special import gammaln, xlogy
 
     half = degrees / 2

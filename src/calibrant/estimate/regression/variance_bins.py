@@ -1,4 +1,4 @@
-"""Rows gathered by the variance that was predicted: what was said there, and how large the errors were."""
+"""Bins of rows by predicted variance: the mean variance and the mean squared error of each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class VarianceBins:
     ratio: Floats
     """mean of (y−μ)²/σ²"""
     degrees: Floats
-    """such that, for normal errors of the predicted variances, square/variance has mean 1 and variance 2/degrees"""
+    """the ν for which square/variance has variance 2/ν if errors are normal with the predicted variances"""
 
     @property
     def shares(self) -> Floats:
@@ -39,13 +39,13 @@ class VarianceBins:
         from scipy.special import chdtri
 
         tail = (1 - level) / 2
-        said, came = np.sqrt(self.variance), np.sqrt(self.square)
-        low, high = (came * np.sqrt(self.degrees / chdtri(self.degrees, at)) for at in (tail, 1 - tail))
-        return Curve(said, came, low, high, self.shares, level)
+        predicted, observed = np.sqrt(self.variance), np.sqrt(self.square)
+        low, high = (observed * np.sqrt(self.degrees / chdtri(self.degrees, at)) for at in (tail, 1 - tail))
+        return Curve(predicted, observed, low, high, self.shares, level)
 
 
 def variance_bins(forecasts: Forecasts, n_bins: Any) -> VarianceBins:
-    """Rows gathered by σ; fewer bins where variances are equal."""
+    """Bins of rows by σ; fewer of them where variances are equal."""
     check_count(n_bins)
     variance = positive_variance(forecasts)
     square = (forecasts.labels - forecasts.mean) ** 2

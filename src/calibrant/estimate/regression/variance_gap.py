@@ -13,9 +13,18 @@ from calibrant.results import Estimate
 def variance_gap(forecasts: Any, *, level: float = 0.95) -> Estimate:
     """Is the average predicted variance as large as the mean squared error? Their difference, with a paired interval.
 
-    Negative: the model is surer than its errors allow. `parts` holds both, `average_variance` and `mse`, each with its interval. It can be
-    0 while large variances are too large and small ones too small: see `ence`. The mean and the variance of m samples are not
-    those of what they were drawn from: `noise_floor` is then −2/(m−1) of the average variance.
+    Negative for an over-confident model. `parts` holds both, `average_variance` and
+    `mse`, each with its interval. The value can be 0 while large variances are too large
+    and small ones too small: see `ence`. The mean and the variance of m samples are not
+    those of the distribution they come from: `noise_floor` is then −2/(m−1) times the
+    average variance.
+
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number, such as `Predictions.from_gaussian(...)`.
+    level
+        Confidence of the interval.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Row by row, how large are squared errors beside the variances that were predicted for them?"""
+"""The ratio of squared errors to predicted variances, row by row."""
 
 from __future__ import annotations
 
@@ -12,11 +12,19 @@ from calibrant.score.forecast_score import positive_variance
 
 
 def variance_ratio(forecasts: Any, *, level: float = 0.95) -> Estimate:
-    """How large are squared errors beside the predicted variances? The mean of (y−μ)²/σ²; 1 if calibrated.
+    """How large are squared errors relative to the predicted variances? The mean of (y−μ)²/σ²; 1 if calibrated.
 
-    10 means that errors are ten times as large, squared, as the model said: over-confident. A few rows with a very small variance can
-    carry the mean, and then its interval is wide. Where forecasts are m samples, a calibrated model shows (m+1)/(m−3) rather than 1 (normal
-    errors): that is the `noise_floor`.
+    A value of 10 means that squared errors are ten times as large as predicted:
+    over-confident. A few rows with a very small variance can dominate the mean, and then
+    its interval is wide. Where forecasts are m samples, a calibrated model shows
+    (m+1)/(m−3) rather than 1 (normal errors): that is the `noise_floor`.
+
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number, such as `Predictions.from_gaussian(...)`.
+    level
+        Confidence of the interval.
 
     Examples
     --------
@@ -25,19 +33,19 @@ def variance_ratio(forecasts: Any, *, level: float = 0.95) -> Estimate:
     >>> variance_ratio(cal.Predictions.from_gaussian([1.0, -4.0], mean=[0.0, 0.0], variance=[1.0, 2.0])).value
     4.5
     """
-    said = admit_forecasts(forecasts)
-    ratio = (said.labels - said.mean) ** 2 / positive_variance(said)
-    value, interval, cautions = mean_with_interval(ratio, said.weights, level)
-    described = {"forecasts": said.kind}
-    floor = expected_ratio(said)
-    return Estimate("variance_ratio", "SE/variance ratio", value, said.n, interval, floor, described, {}, cautions)
+    data = admit_forecasts(forecasts)
+    ratio = (data.labels - data.mean) ** 2 / positive_variance(data)
+    value, interval, cautions = mean_with_interval(ratio, data.weights, level)
+    described = {"forecasts": data.kind}
+    floor = expected_ratio(data)
+    return Estimate("variance_ratio", "SE/variance ratio", value, data.n, interval, floor, described, {}, cautions)
 
 
-def expected_ratio(said: Forecasts) -> float | None:
-    """1; of m samples (m+1)/(m−3), as their mean and variance are not those of the distribution they were drawn from."""
-    if not isinstance(said, SampleForecasts):
+def expected_ratio(data: Forecasts) -> float | None:
+    """1; for m samples (m+1)/(m−3), as their mean and variance are not those of the distribution they come from."""
+    if not isinstance(data, SampleForecasts):
         return 1.0
-    m = said.n_samples
+    m = data.n_samples
     return (m + 1) / (m - 3) if m > 3 else None
 
 

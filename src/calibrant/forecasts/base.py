@@ -1,0 +1,200 @@
+"""What all kinds of forecasts have in common: labels, weights, groups, and questions that quantiles can answer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from copy import copy
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant import inputs
+from calibrant.predictions import chosen_rows
+from calibrant.problems import InputError
+
+Floats = NDArray[np.float64]
+Seed = int | np.random.Generator
+
+NODES = 200
+"""Equally likely points that represent a distribution where there is no closed form."""
+
+
+class Forecasts(ABC):
+    """A distribution for each of `n` real numbers, and the numbers observed: `labels`, `(n,)`.
+
+    A new kind defines `said`, `mean`, `variance`, `cdf`, `quantile` and
+    `per_row`, and calls `_fill` once its own fields are set. Whatever has no closed form
+    for it is computed from its quantiles.
+    """
+
+    kind: ClassVar[str] = "forecasts"
+    per_row: ClassVar[tuple[str, ...]] = ()
+    """names of the fields with one entry per row, apart from labels, weights and groups"""
+    labels: Floats
+    weights: Floats | None
+    groups: NDArray[Any] | None
+    source: tuple[Forecasts, Any] | None
+    """the forecasts and the map that these are the output of"""
+
+    def _fill(self, labels: Any, n: int, weights: Any, groups: Any) -> None:
+        """Check and keep what every kind has."""
+        self.labels = read_only(inputs.check_column(labels, "labels", n))
+        self.weights = None if weights is None else read_only(inputs.check_weights(weights, n))
+        self.groups = None if groups is None else read_only(inputs.check_groups(groups, n))
+        self.source = None
+
+    @property
+    def n(self) -> int:
+        return len(self.labels)
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __repr__(self) -> str:
+        extras = [name for name in ("weights", "groups") if getattr(self, name) is not None]
+        return f"{type(self).__name__}({', '.join([counted(self.n, 'row'), *self._facts(), *extras])})"
+
+    def _facts(self) -> list[str]:
+        """Further facts to print."""
+        return []
+
+    @property
+    @abstractmethod
+    def said(self) -> Floats:
+        """The numbers predicted, which define the distributions, `(n, k)`: equal rows are equal forecasts."""
+
+    @property
+    @abstractmethod
+    def mean(self) -> Floats:
+        """The mean of each distribution."""
+
+    @property
+    @abstractmethod
+    def variance(self) -> Floats:
+        """The variance of each distribution."""
+
+    @abstractmethod
+    def cdf(self, at: Any) -> Floats:
+        """P(Y_i ≤ at_i); `at` is one number, or one per row."""
+
+    @abstractmethod
+    def quantile(self, level: Any) -> Floats:
+        """The quantile of each distribution at `level`, one number in (0, 1) or one per row."""
+
+    def cdf_before(self, at: Any) -> Floats:
+        """P(Y_i < at_i): less than `cdf` where a distribution jumps."""
+        return self.cdf(at)
+
+    def pit_range(self) -> tuple[Floats, Floats]:
+        """The cumulative probabilities between which each label lies; equal for a continuous distribution."""
+        return self.cdf_before(self.labels), self.cdf(self.labels)
+
+    def pit(self, seed: Seed = 0) -> Floats:
+        """The probability integral transform F_i(y_i), uniform on [0, 1] for a calibrated model.
+
+        Parameters
+        ----------
+        seed
+            Where the distribution jumps at the label, or leaves its place open, a point
+            of the range is drawn with this seed.
+        """
+        low, high = self.pit_range()
+        if np.array_equal(low, high):
+            return high
+        return np.asarray(low + np.random.default_rng(seed).random(self.n) * (high - low))
+
+    def draw(self, seed: Seed) -> Floats:
+        """One number from each distribution: labels as they would be if the forecasts were right.
+
+        Parameters
+        ----------
+        seed
+            An integer, or a generator to draw from.
+        """
+        return self.quantile(np.clip(np.random.default_rng(seed).random(self.n), *self._level_range))
+
+    def nodes(self) -> tuple[Floats, Floats]:
+        """Points `(n, k)` and their probabilities `(k,)`, which represent the distributions in sums."""
+        levels = np.clip((np.arange(NODES) + 0.5) / NODES, *self._level_range)
+        return np.stack([self.quantile(level) for level in levels], axis=1), np.full(NODES, 1 / NODES)
+
+    @property
+    def _level_range(self) -> tuple[float, float]:
+        """The levels between which quantiles are known."""
+        return float(np.finfo(float).tiny), 1 - 2**-53
+
+    def rows(self, which: Any) -> Self:
+        """The forecasts of some rows.
+
+        Parameters
+        ----------
+        which
+            A mask, a slice or indices.
+
+        Examples
+        --------
+        >>> from calibrant.forecasts import GaussianForecasts
+        >>> GaussianForecasts([0.1, 0.9, 2.0], [0, 1, 2], [1, 1, 4]).rows(slice(1, 3)).mean
+        array([1., 2.])
+        """
+        chosen, part = chosen_rows(which, self.labels, self.weights), copy(self)
+        for name in ("labels", "weights", "groups", *self.per_row):
+            column = getattr(self, name)
+            setattr(part, name, None if column is None else read_only(column[chosen]))
+        part.source = None
+        return part
+
+    def _column(self, values: Any, argument: str) -> Floats:
+        """One number, or one per row, as one float64 number per row."""
+        if np.ndim(values) == 0:
+            if isinstance(values, bool) or not isinstance(values, float | int | np.number) or np.isnan(values):
+                raise InputError(argument, "must be a number, or one per row", f"it is {values!r}")
+            return np.full(self.n, float(values))
+        return inputs.check_column(values, argument, self.n)
+
+    def _levels(self, level: Any) -> Floats:
+        """One level per row, strictly between 0 and 1."""
+        levels = self._column(level, "level")
+        outside = ~((levels > 0) & (levels < 1))
+        if outside.any():
+            raise InputError("level", "must lie between 0 and 1", f"it is {levels[int(np.argmax(outside))]}")
+        return levels
+
+
+def admit_forecasts(forecasts: Any) -> Forecasts:
+    """Forecasts as they are: how every function of them takes its data."""
+    if isinstance(forecasts, Forecasts):
+        return forecasts
+    raise InputError(
+        "forecasts",
+        "must be forecasts of a real number",
+        f"it is a {type(forecasts).__name__}",
+        "Use Predictions.from_gaussian, from_quantiles or from_samples",
+    )
+
+
+def checked_levels(levels: Any) -> Floats:
+    """Increasing levels strictly between 0 and 1."""
+    found = inputs.check_column(levels, "levels")
+    if (found <= 0).any() or (found >= 1).any() or (np.diff(found) <= 0).any():
+        raise InputError("levels", "must rise, strictly between 0 and 1", f"they are {inputs.listed(found.tolist())}")
+    return found
+
+
+def checked_matrix(values: Any, argument: str) -> Floats:
+    """Finite float64 numbers, `(n, k)`; one column may come as `(n,)`."""
+    array = inputs.floats(values, argument).astype(np.float64)
+    inputs.check_finite(array, argument)
+    return array.reshape(len(array), -1)
+
+
+def read_only(array: Any) -> Any:
+    """The array itself, which cannot be written to any more."""
+    array.flags.writeable = False
+    return array
+
+
+def counted(count: int, noun: str) -> str:
+    """'1 row', '1,000 rows'."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"

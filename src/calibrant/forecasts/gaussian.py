@@ -1,0 +1,108 @@
+"""Gaussian forecasts: a mean and a variance per row."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, ClassVar
+
+import numpy as np
+
+from calibrant import inputs
+from calibrant.forecasts.base import Floats, Forecasts, Seed, read_only
+
+HERMITE = 64
+"""Points that represent a Gaussian; exact for polynomials up to degree 127."""
+
+
+class GaussianForecasts(Forecasts):
+    """A mean and a variance per row.
+
+    Parameters
+    ----------
+    labels
+        The numbers observed, `(n,)`.
+    mean, variance
+        The mean and the variance of each forecast, `(n,)`; variances are positive.
+    weights
+        How often each row counts; once if None.
+    groups
+        The cluster of each row, if rows depend on each other.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import GaussianForecasts
+    >>> forecasts = GaussianForecasts([1.0, 0.0], mean=[0.0, 0.0], variance=[1.0, 4.0])
+    >>> forecasts.pit().round(4), forecasts.quantile(0.5)
+    (array([0.8413, 0.5   ]), array([0., 0.]))
+    """
+
+    kind: ClassVar[str] = "Gaussian"
+    per_row: ClassVar[tuple[str, ...]] = ("_mean", "_variance")
+
+    def __init__(self, labels: Any, mean: Any, variance: Any, *, weights: Any = None, groups: Any = None) -> None:
+        self._set(inputs.check_column(mean, "mean"), variance)
+        self._fill(labels, len(self._mean), weights, groups)
+
+    def _set(self, mean: Floats, variance: Any) -> None:
+        checked = inputs.check_column(variance, "variance", len(mean))
+        inputs.check_all_positive(checked, "variance")
+        self._mean, self._variance = read_only(mean), read_only(checked)
+
+    @property
+    def said(self) -> Floats:
+        return np.stack([self._mean, self._variance], axis=1)
+
+    @property
+    def mean(self) -> Floats:
+        return self._mean
+
+    @property
+    def variance(self) -> Floats:
+        return self._variance
+
+    @property
+    def z(self) -> Floats:
+        """Standardised residuals (y − μ)/σ."""
+        return self.standardised(self.labels)
+
+    def standardised(self, values: Floats) -> Floats:
+        """(x − μ)/σ for one value x per row."""
+        with np.errstate(over="ignore"):
+            return np.asarray((values - self._mean) / np.sqrt(self._variance))
+
+    def _at(self, z: Any) -> Floats:
+        """μ + zσ."""
+        return np.asarray(self._mean + np.sqrt(self._variance) * z)
+
+    def cdf(self, at: Any) -> Floats:
+        from scipy.special import ndtr
+
+        return np.asarray(ndtr(self.standardised(self._column(at, "at"))))
+
+    def quantile(self, level: Any) -> Floats:
+        from scipy.special import ndtri
+
+        return self._at(ndtri(self._levels(level)))
+
+    def draw(self, seed: Seed) -> Floats:
+        return self._at(np.random.default_rng(seed).standard_normal(self.n))
+
+    def nodes(self) -> tuple[Floats, Floats]:
+        """The nodes of Gauss–Hermite quadrature."""
+        x, w = np.polynomial.hermite_e.hermegauss(HERMITE)
+        return self._mean[:, None] + np.sqrt(self._variance)[:, None] * x, w / w.sum()
+
+    def with_gaussian(self, mean: Any, variance: Any, *, made_by: Any = None) -> GaussianForecasts:
+        """The same rows with other means and variances, such as the output of a map.
+
+        Parameters
+        ----------
+        mean, variance
+            One number per row each.
+        made_by
+            The map that computed them, which `source` then names.
+        """
+        changed = copy(self)
+        changed._set(inputs.check_column(mean, "mean", self.n), variance)
+        changed.source = None if made_by is None else (self, made_by)
+        return changed

@@ -1,0 +1,89 @@
+"""Sample forecasts: draws from each distribution, or the members of an ensemble."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from calibrant.forecasts.base import Floats, Forecasts, Seed, checked_matrix, counted, read_only
+
+ROUNDING = 1e-9
+"""0.3·10 is 3, although floating point makes it a little more."""
+
+
+class SampleForecasts(Forecasts):
+    """Draws for each row: a posterior predictive sample, or an ensemble. Kept in increasing order.
+
+    The distribution is that of the m samples, each with probability 1/m; `variance`
+    divides by m. The PIT is the rank of the label among samples and label,
+    (rank − 1 + U)/(m + 1): exactly uniform if the label is one more draw from the same
+    distribution.
+
+    Parameters
+    ----------
+    labels
+        The numbers observed, `(n,)`.
+    samples
+        The draws, `(n, m)`.
+    weights
+        How often each row counts; once if None.
+    groups
+        The cluster of each row, if rows depend on each other.
+
+    Examples
+    --------
+    >>> from calibrant.forecasts import SampleForecasts
+    >>> forecasts = SampleForecasts([1.5, 9.0], [[3, 1, 2, 0], [3, 1, 2, 0]])
+    >>> forecasts.cdf(1.5), forecasts.mean, forecasts.quantile(0.5)
+    (array([0.5, 0.5]), array([1.5, 1.5]), array([1., 1.]))
+    """
+
+    kind: ClassVar[str] = "sample"
+    per_row: ClassVar[tuple[str, ...]] = ("samples",)
+
+    def __init__(self, labels: Any, samples: Any, *, weights: Any = None, groups: Any = None) -> None:
+        self.samples: Floats = read_only(np.sort(checked_matrix(samples, "samples"), axis=1))
+        self._fill(labels, len(self.samples), weights, groups)
+
+    @property
+    def n_samples(self) -> int:
+        return self.samples.shape[1]
+
+    def _facts(self) -> list[str]:
+        return [counted(self.n_samples, "sample")]
+
+    @property
+    def said(self) -> Floats:
+        return self.samples
+
+    @property
+    def mean(self) -> Floats:
+        return np.asarray(self.samples.mean(axis=1))
+
+    @property
+    def variance(self) -> Floats:
+        return np.asarray(self.samples.var(axis=1))
+
+    def cdf(self, at: Any) -> Floats:
+        return np.asarray((self.samples <= self._column(at, "at")[:, None]).mean(axis=1))
+
+    def cdf_before(self, at: Any) -> Floats:
+        return np.asarray((self.samples < self._column(at, "at")[:, None]).mean(axis=1))
+
+    def pit_range(self) -> tuple[Floats, Floats]:
+        y, places = self.labels[:, None], self.n_samples + 1
+        return (self.samples < y).sum(axis=1) / places, ((self.samples <= y).sum(axis=1) + 1) / places
+
+    def quantile(self, level: Any) -> Floats:
+        """The smallest sample with at least a share of `level` of the samples at or below it."""
+        place = np.ceil(self._levels(level) * self.n_samples - ROUNDING).astype(np.intp) - 1
+        return np.take_along_axis(self.samples, np.maximum(place, 0)[:, None], axis=1)[:, 0]
+
+    def draw(self, seed: Seed) -> Floats:
+        chosen = np.random.default_rng(seed).integers(0, self.n_samples, self.n)
+        return np.take_along_axis(self.samples, chosen[:, None], axis=1)[:, 0]
+
+    def nodes(self) -> tuple[Floats, Floats]:
+        """The samples, equally likely."""
+        return self.samples, np.full(self.n_samples, 1 / self.n_samples)
