@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 import calibrant as cal
 import strategies as some
 from calibrant import EqualMass, EqualWidth, InputError, Predictions, TestResult
-from calibrant.detect import calibration_test
+from calibrant.detect.calibration import calibration_test
 from calibrant.estimate import ESTIMATORS
+from calibrant.resampling.exact import Exact
 from detect.enumeration import class_labellings, labellings, tail
 from tolerances import ROUNDING, STANDARD_ERRORS
 
@@ -78,7 +79,7 @@ def test_every_estimator_is_a_test(rng, about):
     assert calibration_test(rng.integers(0, 2, 25), probs, about.function, n_draws=19).name == about.name
 
 
-@pytest.mark.parametrize("name", ["spiegelhalter", "cox", "kuiper", "hosmer_lemeshow", "scan", "atb"])
+@pytest.mark.parametrize("name", ["spiegelhalter", "cox", "kuiper", "hosmer_lemeshow", "scan", "atb", "two_part"])
 def test_statistics_by_name(name):
     assert calibration_test(LABELS, PROBS, name, n_draws=99).name == name
 
@@ -254,7 +255,7 @@ def test_soft_labels_are_refused():
 
 
 def test_unknown_statistics_and_options_are_refused():
-    with pytest.raises(InputError, match=r"statistic must be one of 'spiegelhalter', .* it is 'nonsense'"):
+    with pytest.raises(InputError, match=r"statistic must be one of .*'spiegelhalter', .* it is 'nonsense'"):
         calibration_test(LABELS, PROBS, "nonsense")
     with pytest.raises(InputError, match=r"statistic must be a name or a function of \(labels, probs\); it is 3"):
         calibration_test(LABELS, PROBS, 3)
@@ -277,10 +278,30 @@ def test_impossible_labels_are_told():
     )
 
 
-def test_the_short_name_is_not_collected_as_a_test():
-    from calibrant import detect
+def test_it_is_not_collected_as_a_test():
+    assert calibration_test.__test__ is False
 
-    assert detect.test is calibration_test
-    assert detect.test.__test__ is False
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        detect.nothing  # noqa: B018
+
+def test_a_plan_takes_the_place_of_its_fields():
+    plan = Exact(n_draws=99, ties="count", seed=3)
+    for statistic in ("kuiper", cal.sweep_error):
+        found = calibration_test(LABELS, PROBS, statistic, n_draws=99, ties="count", seed=3)
+        assert calibration_test(LABELS, PROBS, statistic, method=plan) == found
+    with pytest.raises(InputError, match="method is an Exact, which holds n_draws, ties and seed"):
+        calibration_test(LABELS, PROBS, method=plan, seed=1)
+
+
+def test_registered_statistics_are_known_by_name_and_fast_forms_by_estimator(monkeypatch):
+    from calibrant import methods
+    from calibrant.resampling import statistics
+
+    monkeypatch.setattr(methods, "_REGISTER", {kind: dict(each) for kind, each in methods._REGISTER.items()})
+    methods.method("statistic", name="their_gap")(lambda atoms: statistics.mean_gap(atoms))
+    ours = calibration_test(LABELS, PROBS, "mean_gap", n_draws=99)
+    assert calibration_test(LABELS, PROBS, "their_gap", n_draws=99).p_value == ours.p_value
+
+    def theirs(labels, probs):
+        raise AssertionError("the fast form is used")
+
+    methods.method("statistic", name="theirs", of=theirs)(lambda atoms: statistics.mean_gap(atoms))
+    assert calibration_test(LABELS, PROBS, theirs, n_draws=99).p_value == ours.p_value

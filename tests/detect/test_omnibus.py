@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 import strategies as some
 from calibrant import InputError, Predictions, TestResult
-from calibrant.detect import is_calibrated
+from calibrant.detect.omnibus import is_calibrated
 
 COMPONENTS = ["mean_gap", "cox", "spiegelhalter", "kuiper", "atb", "coarse bins", "fine bins", "scan"]
 WHOLE = ["temperature", "brier", "classes", "class bins", "top spiegelhalter", "top kuiper", "top bins"]

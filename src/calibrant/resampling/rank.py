@@ -1,4 +1,4 @@
-"""p-values from draws: the rank of what was observed among what chance shows."""
+"""p-values from null draws: the rank of what was observed among what chance shows."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ CLOSE = 1e-9
 
 
 def rank_p_value(values: Floats, ties: Ties, coin: float) -> float:
-    """(1 + #{drawn ≥ observed}) / (M + 1); with `random`, the observed value takes a place drawn among its ties.
+    """(1 + #{drawn ≥ observed}) / (M + 1); with `random`, the observed value takes a place drawn among its ties by `coin`.
 
-    Under the null all places are equally likely. Counting every tie against the model (`count`) is safe too, but says too little
-    where ties are many.
+    Under the null all places are equally likely. Counting every tie against the model (`count`) is valid too, but has less
+    power where ties are many.
     """
     margin = CLOSE * (_usual_size(np.sort(values)) + abs(float(values[0])))
     above = int(np.count_nonzero(values[1:] > values[0] + margin))
@@ -28,28 +28,28 @@ def rank_p_value(values: Floats, ties: Ties, coin: float) -> float:
 
 
 def _usual_size(ordered: Floats) -> float:
-    """The larger of the two quartiles, without their signs."""
+    """The larger of the two quartiles, in absolute value."""
     quarter = len(ordered) // 4
     return max(abs(float(ordered[quarter])), abs(float(ordered[-1 - quarter])))
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
-    """Several statistics judged at once, by their own null."""
+class JointRank:
+    """Several statistics ranked jointly, by their joint null distribution."""
 
     p_value: float
     smallest: float
-    """of the p-values of the statistics alone"""
+    """smallest p-value of any statistic alone"""
     each: tuple[float, ...]
     """p-value of each statistic alone"""
     adjusted: tuple[float, ...]
-    """for all statistics at once: whoever acts on those up to α errs at all with a probability of at most α"""
+    """p-values adjusted for all statistics: acting on those up to α makes any mistake with probability at most α"""
 
 
-def together(values: Floats, ties: Ties, coin: float) -> Together:
+def joint_rank(values: Floats, ties: Ties, coin: float) -> JointRank:
     """One exact p-value for the columns of `(1 + M, S)`: every draw is ranked as if it had been observed.
 
-    What is ranked is the harmonic mean of a draw's p-values. It is ruled by the smallest ones, as their minimum is, but several
+    What is ranked is the harmonic mean of a draw's p-values. Like their minimum it is ruled by the smallest ones, but several
     statistics that agree count for more than one alone. The adjusted p-values are those of the minimum.
     """
     total = len(values)
@@ -57,7 +57,7 @@ def together(values: Floats, ties: Ties, coin: float) -> Together:
     p_value = rank_p_value((1 / ranks).sum(axis=1), ties, coin)
     adjusted = np.searchsorted(np.sort(ranks.min(axis=1)), ranks[0], side="right") / total
     each = ranks[0] / total
-    return Together(p_value, float(each.min()), tuple(each.tolist()), tuple(adjusted.tolist()))
+    return JointRank(p_value, float(each.min()), tuple(each.tolist()), tuple(adjusted.tolist()))
 
 
 def counted_ranks(values: Floats) -> Floats:

@@ -24,7 +24,7 @@ from calibrant.forecasts import Forecasts
 from calibrant.interval import wilson
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
-from calibrant.resampling.null import UNSAID
+from calibrant.resampling.null import ASSUMED_INDEPENDENT
 from calibrant.resampling.rows import cluster_kind
 from calibrant.results import BinTable, Curve, Estimate, Record, Table, TestResult, kind, number
 from calibrant.score import brier_score, log_score
@@ -277,8 +277,8 @@ def _cautions(predictions: Predictions, estimates: list[Estimate], test: TestRes
         for caution in estimate.cautions:
             first.setdefault(caution, estimate.title)
     found = [f"{title}: {caution}" for caution, title in first.items()]
-    if test is not None and UNSAID in test.cautions:
-        found.insert(0, UNSAID)
+    if test is not None and ASSUMED_INDEPENDENT in test.cautions:
+        found.insert(0, ASSUMED_INDEPENDENT)
     if test is not None and "cluster" in test.settings:
         found.insert(0, "cluster is for the test: intervals of calibration errors take rows as independent")
     if predictions.n < FEW_ROWS:
