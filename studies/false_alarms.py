@@ -36,7 +36,7 @@ from calibrant.resampling.formulas import (
     normal_p_value,
 )
 from calibrant.resampling.null import hypothesis_of
-from calibrant.resampling.rank import counted_ranks, rank_p_value, joint_rank
+from calibrant.resampling.rank import counted_ranks, joint_rank, rank_p_value
 from calibrant.resampling.rows import atoms_of
 from calibrant.verbs.answers import levels_tested
 

@@ -296,12 +296,12 @@ def test_registered_statistics_are_known_by_name_and_fast_forms_by_estimator(mon
     from calibrant.resampling import statistics
 
     monkeypatch.setattr(methods, "_REGISTER", {kind: dict(each) for kind, each in methods._REGISTER.items()})
-    methods.method("statistic", name="their_gap")(lambda atoms: statistics.mean_gap(atoms))
+    methods.method("statistic", name="their_gap")(statistics.mean_gap)
     ours = calibration_test(LABELS, PROBS, "mean_gap", n_draws=99)
     assert calibration_test(LABELS, PROBS, "their_gap", n_draws=99).p_value == ours.p_value
 
     def theirs(labels, probs):
         raise AssertionError("the fast form is used")
 
-    methods.method("statistic", name="theirs", of=theirs)(lambda atoms: statistics.mean_gap(atoms))
+    methods.method("statistic", name="theirs", of=theirs)(statistics.mean_gap)
     assert calibration_test(LABELS, PROBS, theirs, n_draws=99).p_value == ours.p_value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -65,3 +66,43 @@ def counted_ranks(values: Floats) -> Floats:
     ordered = np.sort(values)
     below = values - CLOSE * (_usual_size(ordered) + np.abs(values))
     return (len(values) - np.searchsorted(ordered, below, side="left")).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepDown:
+    """Adjusted p-values, and the score from which each hypothesis is rejected once those with larger scores are."""
+
+    adjusted: Floats
+    needed: Floats
+    critical: float
+    """largest score, exceeded under the null with probability 1 − `level`"""
+
+
+def step_down(scores: Floats, level: float) -> StepDown:
+    """The columns of `(1 + M, S)`, row 0 observed, adjusted for each other (Westfall and Young 1993).
+
+    A score is compared with the largest one of itself and of those with a smaller observed score: once the largest is rejected,
+    it no longer stands in the way of the next. Acting on p-values up to α makes any mistake with probability at most α,
+    whichever hypotheses are really false.
+    """
+    order = np.argsort(-scores[0], kind="stable")
+    largest = np.full(len(scores), -np.inf)
+    adjusted, needed = np.empty(len(order)), np.empty(len(order))
+    place = _critical_place(len(scores), level)
+    for s in order[::-1]:
+        largest = np.maximum(largest, scores[:, s])
+        adjusted[s] = (largest >= scores[0, s] * (1 - CLOSE)).mean()
+        needed[s] = np.partition(largest, place)[place]
+    adjusted[order] = np.maximum.accumulate(adjusted[order])
+    return StepDown(adjusted, needed, float(needed[order[0]]))
+
+
+def critical_score(scores: Floats, level: float) -> float:
+    """The score that the largest of the columns exceeds with probability 1 − `level`, counted among draws and observed."""
+    place = _critical_place(len(scores), level)
+    return float(np.partition(scores.max(axis=1), place)[place])
+
+
+def _critical_place(total: int, level: float) -> int:
+    """Where it lies in the order of `total` scores."""
+    return min(math.ceil((level - CLOSE) * total), total - 1)
