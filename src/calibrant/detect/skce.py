@@ -21,14 +21,7 @@ from calibrant.resampling.draw import Statistic
 from calibrant.resampling.exact import Exact, exact_result
 from calibrant.resampling.named import method_name, refuse_cluster
 from calibrant.resampling.null import ASSUMED_INDEPENDENT, IMPOSSIBLE, Hypothesis, SignFlips, hypothesis_of
-from calibrant.resampling.rows import (
-    Atoms,
-    assumes_independence,
-    atoms_of,
-    cluster_kind,
-    refuse_many,
-    refuse_soft,
-)
+from calibrant.resampling.rows import Atoms, assumes_independence, atoms_of, cluster_kind, refuse_many, refuse_soft
 from calibrant.resampling.statistics import laplace_pairs
 from calibrant.results import TestResult
 
@@ -107,7 +100,7 @@ def skce_test(
     kind = cluster_kind(predictions, cluster)
     if way != "exact":
         refuse_cluster(kind, way)
-    options = {"estimator": estimator, "kernel": kernel, "bandwidth": bandwidth}
+    options: dict[str, Any] = {"estimator": estimator, "kernel": kernel, "bandwidth": bandwidth}
     found = skce(predictions, **options, view=view, seed=exact.seed)
     options["bandwidth"] = found.settings["bandwidth"]
     if way == "bound":
@@ -165,7 +158,9 @@ def _repeated(atoms: Atoms) -> Atoms:
     return Atoms(np.repeat(atoms.p, atoms.count), ones, ones.astype(np.int64), hits, None, atoms.view, atoms.n)
 
 
-def _flipped(hypothesis: Hypothesis, observed: Floats, content: tuple[NDArray[Any], ...], chance: float) -> Hypothesis:
+def _flipped(
+    hypothesis: Hypothesis, observed: Floats, content: tuple[NDArray[Any] | None, ...], chance: float
+) -> Hypothesis:
     """The same rows under sign flips, with a warning where predictions are so sure that few rows can err."""
     few = f"predictions leave little to chance (Σp(1 − p) = {chance:.1f}): sign flips are rough. Use method='exact'"
     return replace(
