@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.about import About, find
+from calibrant.about import find
 from calibrant.estimate.mean_gap import mean_gap
 from calibrant.estimate.table import ESTIMATORS
 from calibrant.inputs import listed
@@ -16,10 +16,10 @@ from calibrant.methods import EVERY_VIEW, method, methods
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.classes import class_rows
-from calibrant.resampling.draw import Floats, Statistic
+from calibrant.resampling.draw import Statistic
 from calibrant.resampling.exact import Exact, exact_result
 from calibrant.resampling.null import hypothesis_of
-from calibrant.resampling.rows import Atoms, atoms_of
+from calibrant.resampling.rows import Atoms, Floats, atoms_of
 from calibrant.results import TestResult
 
 
@@ -92,60 +92,56 @@ calibration_test.__test__ = False  # type: ignore[attr-defined]  # not a test ca
 
 
 def statistic_test(
-    predictions: Predictions,
-    statistic: Any,
-    exact: Exact,
-    view: Any,
-    cluster: Any,
-    weighting: Any,
-    options: dict[str, Any],
+    predictions: Predictions, named: Any, exact: Exact, view: Any, cluster: Any, weighting: Any, options: dict[str, Any]
 ) -> TestResult:
-    """The exact test of a statistic by name or function."""
-    name, make, function = resolved(statistic)
+    """The exact test of a statistic, given by name or as a function."""
+    name, make, function = resolved(named)
     settings = {"statistic": name} | options
-    if function is None:
+    if make is not None:
         atoms = atoms_of(predictions, view, cluster, weighting)
         return exact_result(hypothesis_of(atoms), make(atoms, **options), exact, name, settings=settings)
-    view = _own_view(function, view)
-    takes_view = {"view": view} if "view" in inspect.signature(function).parameters else {}
-    title = function(predictions, **takes_view, **options).title if estimator_of(function) else name
+    about, parameters = estimator_of(function), inspect.signature(function).parameters
+    if view == "auto" and about is not None:
+        own = parameters.get("view")
+        view = about.views[0] if len(about.views) == 1 else view if own is None else own.default
+    takes_view = {"view": view} if "view" in parameters else {}
+    title = name if about is None else function(predictions, **takes_view, **options).title
     if view in ("canonical", "classwise") and not predictions.is_binary:
-        rows, value = class_rows(predictions, cluster), _valued(function, name, takes_view | options)
-        called = _called(name, value, lambda labels: Predictions(labels, rows.probs))
+        rows = class_rows(predictions, cluster)
+        called = _called(name, function, takes_view | options, lambda labels: Predictions(labels, rows.probs))
         return exact_result(rows.hypothesis, called, exact, name, title, {"view": view} | settings)
     atoms = atoms_of(predictions, "auto" if view == "canonical" else view, cluster, weighting)
-    fast = _fast_form(function, atoms, options)
-    if fast is None and atoms.dependence == "any":
-        raise InputError(
-            "cluster",
-            "'any' needs a statistic that is computed from errors",
-            f"{name} is computed from labels",
-            "Use cluster='same', or a binned error, KS, Kuiper or is_calibrated",
-        )
-    weighted = predictions.weights is not None
-    called = fast or _called(
-        name, _valued(function, name, options), lambda errors: with_errors(atoms, errors, weighted)
-    )
-    return exact_result(hypothesis_of(atoms), called, exact, name, title, settings)
+    statistic = _fast_form(function, atoms, options)
+    if statistic is None:
+        if atoms.dependence == "any":
+            raise InputError(
+                "cluster",
+                "'any' needs a statistic that is computed from errors",
+                f"{name} is computed from labels",
+                "Use cluster='same', or a binned error, KS, Kuiper or is_calibrated",
+            )
+        weighted = predictions.weights is not None
+        statistic = _called(name, function, options, lambda errors: with_errors(atoms, errors, weighted))
+    return exact_result(hypothesis_of(atoms), statistic, exact, name, title, settings)
 
 
-def estimators() -> Mapping[str, About]:
+def estimators() -> Mapping[str, Any]:
     """Every estimator by name."""
     return ESTIMATORS
 
 
-def estimator_of(function: Callable[..., Any]) -> About | None:
+def estimator_of(function: Any) -> Any:
     """What an estimator says about itself; None for other functions."""
-    return next((about for about in estimators().values() if about.function is function), None)
+    return next((each for each in estimators().values() if each.function is function), None)
 
 
-def resolved(statistic: Any) -> tuple[str, Callable[..., Statistic], Callable[..., Any] | None]:
-    """Name, statistic of atoms and function of predictions; no function for statistics that are no estimators."""
-    if not isinstance(statistic, str):
-        if not callable(statistic):
-            raise InputError("statistic", "must be a name or a function of (labels, probs)", f"it is {statistic!r}")
+def resolved(statistic: Any) -> tuple[str, Callable[..., Statistic] | None, Any]:
+    """Name, and the maker of a registered statistic or a function of predictions."""
+    if callable(statistic):
         about = estimator_of(statistic)
-        return about.name if about else getattr(statistic, "__name__", "statistic"), statistic, statistic
+        return about.name if about else getattr(statistic, "__name__", "statistic"), None, statistic
+    if not isinstance(statistic, str):
+        raise InputError("statistic", "must be a name or a function of (labels, probs)", f"it is {statistic!r}")
     named = {name: each.function for name, each in methods("statistic").items() if each.of is None}
     if statistic.lower() in named:
         return statistic.lower(), named[statistic.lower()], None
@@ -153,34 +149,23 @@ def resolved(statistic: Any) -> tuple[str, Callable[..., Statistic], Callable[..
     if about is None:
         known = listed(sorted({*named, *estimators()}), 40)
         raise InputError("statistic", f"must be one of {known} or a function", f"it is {statistic!r}")
-    return about.name, about.function, about.function
-
-
-def _own_view(function: Callable[..., Any], view: Any) -> Any:
-    """The view that was asked for, or the function's own."""
-    about = estimator_of(function)
-    if view != "auto" or about is None:
-        return view
-    if len(about.views) == 1:
-        return about.views[0]
-    own = inspect.signature(function).parameters.get("view")
-    return view if own is None else own.default
+    return about.name, None, about.function
 
 
 def _fast_form(function: Callable[..., Any], atoms: Atoms, options: dict[str, Any]) -> Statistic | None:
-    """The statistic of an estimator computed for all draws at once, where there is one that takes the options."""
-    forms = [each.function for each in methods("statistic").values() if each.of is function]
-    for form in forms:
-        parameters = inspect.signature(form).parameters
-        open_ended = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
-        if open_ended or set(options) <= set(parameters):
-            found: Statistic | None = form(atoms, **options)
-            return found
-    return None
+    """The statistic of an estimator computed for all draws at once, where one is registered that takes the options."""
+    form = next((each.function for each in methods("statistic").values() if each.of is function), None)
+    parameters = {} if form is None else inspect.signature(form).parameters
+    found: Statistic | None = None
+    if form is not None and ("options" in parameters or options.keys() <= parameters.keys()):
+        found = form(atoms, **options)
+    return found
 
 
-def _valued(function: Callable[..., Any], name: str, options: dict[str, Any]) -> Callable[[Predictions], float]:
-    """The statistic as a number, without its sign if it has one; functions that are no estimators take (labels, probs)."""
+def _called(
+    name: str, function: Callable[..., Any], options: dict[str, Any], data: Callable[[Any], Predictions]
+) -> Statistic:
+    """A function called on one draw after the other, as it may use all cores itself; others than estimators take (labels, probs)."""
     ours = estimator_of(function) is not None
 
     def value(drawn: Predictions) -> float:
@@ -189,26 +174,14 @@ def _valued(function: Callable[..., Any], name: str, options: dict[str, Any]) ->
             raise InputError("statistic", "must give a finite number on every draw", f"{name} gave {found}")
         return abs(found) if function is mean_gap else found
 
-    return value
-
-
-def _called(name: str, value: Callable[[Predictions], float], data: Callable[[Any], Predictions]) -> Statistic:
-    """A function called on one draw after the other: it may use all cores itself."""
-
-    def collect(draws: Any) -> Floats:
-        return np.array([[value(data(draw))] for draw in draws])
-
-    return Statistic(name, name, collect, serial=True)
+    return Statistic(name, name, lambda draws: np.array([[value(data(each))] for each in draws]), serial=True)
 
 
 def with_errors(atoms: Atoms, errors: Floats, weighted: bool) -> Predictions:
     """Predictions that have these errors: single rows, or rows with weights where weights were given."""
     hits = np.round(atoms.count * atoms.p - errors / atoms.unit)
     if not weighted:
-        place = np.arange(int(atoms.count.sum())) - np.repeat(np.cumsum(atoms.count) - atoms.count, atoms.count)
-        labels = (place < np.repeat(hits, atoms.count)).astype(np.uint8)
-        return Predictions(labels, np.repeat(atoms.p, atoms.count))
+        return Predictions(atoms.labels(hits), np.repeat(atoms.p, atoms.count))
     weights = np.concatenate([atoms.unit * hits, atoms.unit * (atoms.count - hits)])
-    labels = np.repeat(np.array([1, 0], np.uint8), len(atoms.p))
-    kept = weights > 0
+    labels, kept = np.repeat(np.array([1, 0], np.uint8), len(atoms.p)), weights > 0
     return Predictions(labels[kept], np.tile(atoms.p, 2)[kept], weights=weights[kept])

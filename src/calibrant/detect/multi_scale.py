@@ -72,12 +72,8 @@ def multi_scale_test(
     method_name(method, ("exact",))
     atoms = atoms_of(admit(labels, probs, weights=weights), view, cluster)
     if atoms.dependence == "any":
-        raise InputError(
-            "cluster",
-            "must be 'same' or False for this test",
-            "it is 'any', which flips signs, and squared errors are not kept",
-            "Use is_calibrated",
-        )
+        # flipped errors do not tell the squared errors of single rows
+        raise InputError("cluster", "must be 'same' or False for this test", "it is 'any'", "Use is_calibrated")
     levels = scales(atoms)
     hypothesis, exact = hypothesis_of(atoms), Exact.asked(method, n_draws, seed).sized(len(atoms.p) * len(levels))
     values, _, rank = ranked_jointly(hypothesis, statistics.multi_scale(atoms, levels), exact)

@@ -152,10 +152,9 @@ def _one_event(atoms: Atoms, way: str, options: dict[str, Any], exact: Exact) ->
 
 def _repeated(atoms: Atoms) -> Atoms:
     """Every row an atom of its own."""
-    place = np.arange(int(atoms.count.sum())) - np.repeat(np.cumsum(atoms.count) - atoms.count, atoms.count)
-    hits = (place < np.repeat(atoms.hits, atoms.count)).astype(np.float64)
-    ones = np.ones(len(hits))
-    return Atoms(np.repeat(atoms.p, atoms.count), ones, ones.astype(np.int64), hits, None, atoms.view, atoms.n)
+    hits = atoms.labels(atoms.hits).astype(np.float64)
+    ones, p = np.ones(len(hits)), np.repeat(atoms.p, atoms.count)
+    return Atoms(p, ones, ones.astype(np.int64), hits, None, atoms.view, atoms.n)
 
 
 def _flipped(

@@ -17,10 +17,9 @@ from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
 from calibrant.resampling.draw import Statistic
 from calibrant.resampling.null import ASSUMED_INDEPENDENT, IMPOSSIBLE, Hypothesis
-from calibrant.resampling.rows import Atoms, assumes_independence, cluster_kind, refuse_many, refuse_soft
+from calibrant.resampling.rows import Atoms, Floats, assumes_independence, cluster_kind, refuse_many, refuse_soft
 from calibrant.resampling.statistics import extremes
 
-Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
 
 CLASS_BINS = 10
@@ -93,24 +92,25 @@ def class_rows(predictions: Predictions, cluster: Any) -> ClassRows:
 
 def class_scores(rows: ClassRows) -> list[Statistic]:
     """Temperature and Brier score: Σ(t(y) − E t) for t = log p and for t = p, over the root of its variance."""
-    found = []
     with np.errstate(divide="ignore"):
         logs = np.where(rows.probs > 0, np.log(rows.probs), 0.0)
-    for name, title, table in (("temperature", "temperature score", logs), ("brier", "Brier score's z", rows.probs)):
-        mean = np.einsum("ij,ij->i", rows.probs, table)
-        centred = table - mean[:, None]
-        variance = float(np.einsum("ij,ij->", rows.probs, centred**2))
-        found.append(_score(name, title, -centred / np.sqrt(variance) if variance > 0 else 0 * centred))
-    return found
+    return [
+        _score(rows, "temperature", "temperature score", logs),
+        _score(rows, "brier", "Brier score's z", rows.probs),
+    ]
 
 
-def _score(name: str, title: str, table: Floats) -> Statistic:
+def _score(rows: ClassRows, name: str, title: str, table: Floats) -> Statistic:
+    centred = table - np.einsum("ij,ij->i", rows.probs, table)[:, None]
+    variance = float(np.einsum("ij,ij->", rows.probs, centred**2))
+    scaled = -centred / np.sqrt(variance) if variance > 0 else 0 * centred
+
     def collect(labels: Labels) -> Floats:
         sums = np.empty((len(labels), 1))
-        picked_sums(labels, table, sums[:, 0])
+        picked_sums(labels, scaled, sums[:, 0])
         return sums
 
-    return Statistic(name, title, collect, lambda states: np.abs(states[:, 0]), lambda state: extremes(float(state[0])))
+    return Statistic(name, title, collect, lambda states: np.abs(states[:, 0]), lambda state: extremes(state[0]))
 
 
 def class_bins(rows: ClassRows, n_bins: int, classes: tuple[Any, ...]) -> Statistic:
@@ -134,9 +134,9 @@ def class_bins(rows: ClassRows, n_bins: int, classes: tuple[Any, ...]) -> Statis
         direction, where = "high" if state[worst] > 0 else "low", "on average" if n_bins == 1 else "for some values"
         return f"predictions of class {classes[worst // n_bins]} are too {direction} {where}"
 
-    name, title = (
-        ("classes", "class frequencies χ²") if n_bins == 1 else ("class bins", "class-wise Hosmer–Lemeshow χ²")
-    )
+    name, title = "class bins", "class-wise Hosmer–Lemeshow χ²"
+    if n_bins == 1:
+        name, title = "classes", "class frequencies χ²"
     return Statistic(name, title, collect, lambda states: (states**2 * scale).sum(axis=1), words)
 
 
@@ -150,10 +150,10 @@ def of_top(rows: ClassRows, make: Callable[[Atoms], Statistic]) -> Statistic:
     atoms = Atoms(p, ones, ones.astype(np.int64), (first == rows.labels[order]) * 1.0, None, "top", rows.n)
     made = make(atoms)
 
-    def collect(labels: Labels) -> Floats:
-        return made.collect(p - (labels[:, order] == first))
-
-    def words(state: Floats) -> str:
-        return made.words(state).replace("predictions", "top predictions")
-
-    return Statistic(f"top {made.name}", f"top class: {made.title}", collect, made.finish, words)
+    return Statistic(
+        f"top {made.name}",
+        f"top class: {made.title}",
+        lambda labels: made.collect(p - (labels[:, order] == first)),
+        made.finish,
+        lambda state: made.words(state).replace("predictions", "top predictions"),
+    )

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from calibrant.kernels.draws.null_draws import replicate_seeds
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.resampling.null import Null
-
-Floats = NDArray[np.float64]
+from calibrant.resampling.rows import Floats
 
 BLOCK_ERRORS = 1 << 16
 """Errors drawn at a time: half a megabyte, which stays in a core's cache."""

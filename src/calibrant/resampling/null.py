@@ -9,16 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.draws.null_draws import (
-    STEP,
-    Seeds,
-    Tables,
-    binomial_tables,
-    draw_pooled,
-    draw_shared,
-    draw_single,
-    flip_signs,
-)
+from calibrant.kernels.draws import null_draws as kernels
+from calibrant.kernels.draws.null_draws import Seeds, Tables
 from calibrant.resampling.rows import Atoms, Floats
 
 ALL_ROWS = slice(None)
@@ -56,7 +48,6 @@ class LabelDraws:
 
     atoms: Atoms
     tables: Tables
-    shared: bool = False
 
     @property
     def observed(self) -> Floats:
@@ -68,15 +59,15 @@ class LabelDraws:
         errors = np.empty((len(seeds), stop - start))
         p, unit = atoms.p[rows], atoms.unit[rows]
         # row i takes number i of its draw's stream, so later rows start further on
-        shifted = seeds + np.uint64(start * int(STEP) % 2**64)
-        if self.shared:
+        shifted = seeds + np.uint64(start * int(kernels.STEP) % 2**64)
+        if atoms.dependence == "same":
             assert atoms.cluster is not None
-            draw_shared(p, unit, tables.thresholds[rows], atoms.cluster[rows], seeds, errors)
+            kernels.draw_shared(p, unit, tables.thresholds[rows], atoms.cluster[rows], seeds, errors)
         elif atoms.plain:
-            draw_single(p, tables.thresholds[rows], shifted, errors)
+            kernels.draw_single(p, tables.thresholds[rows], shifted, errors)
         else:
             starts, lowest = tables.starts[start : stop + 1], tables.lowest[rows]
-            draw_pooled(atoms.count[rows] * p, unit, starts, lowest, tables.thresholds, shifted, errors)
+            kernels.draw_pooled(atoms.count[rows] * p, unit, starts, lowest, tables.thresholds, shifted, errors)
         return errors
 
 
@@ -94,7 +85,7 @@ class SignFlips:
     def draws(self, seeds: Seeds, rows: slice = ALL_ROWS) -> Floats:
         observed = self.observed[rows]
         errors = np.empty((len(seeds), len(observed)))
-        flip_signs(observed, self.cluster[rows], seeds, errors)
+        kernels.flip_signs(observed, self.cluster[rows], seeds, errors)
         return errors
 
 
@@ -132,7 +123,7 @@ def nulls_of(atoms: Atoms) -> list[LabelDraws | SignFlips]:
 
     Sign flips need many clusters with errors. Independent rows need none, but ignore dependence.
     """
-    labels = LabelDraws(atoms, binomial_tables(atoms.p, atoms.count), atoms.dependence == "same")
+    labels = LabelDraws(atoms, kernels.binomial_tables(atoms.p, atoms.count))
     if atoms.dependence != "any":
         return [labels]
     assert atoms.cluster is not None

@@ -43,13 +43,11 @@ class Atoms:
     @cached_property
     def errors(self) -> Floats:
         """Σ w(p − y) of each atom."""
-        errors: Floats = self.unit * (self.count * self.p - self.hits)
-        return errors
+        return np.asarray(self.unit * (self.count * self.p - self.hits))
 
     @cached_property
     def weight(self) -> Floats:
-        weight: Floats = self.unit * self.count
-        return weight
+        return np.asarray(self.unit * self.count)
 
     @cached_property
     def total(self) -> float:
@@ -58,8 +56,7 @@ class Atoms:
     @cached_property
     def variance(self) -> Floats:
         """Variance of each error, if the model is calibrated and rows are independent."""
-        variance: Floats = self.unit**2 * self.count * self.p * (1 - self.p)
-        return variance
+        return np.asarray(self.unit**2 * self.count * self.p * (1 - self.p))
 
     @cached_property
     def gaps(self) -> Floats:
@@ -91,6 +88,11 @@ class Atoms:
         """How clusters and weights were read, where there are any that matter."""
         cluster = {} if self.dependence is None else {"cluster": self.dependence}
         return cluster | ({"weighting": "fixed"} if self.fixed else {})
+
+    def labels(self, hits: Floats) -> NDArray[np.uint8]:
+        """One label per single row, of which the first `hits` of each atom are 1."""
+        place = np.arange(int(self.count.sum())) - np.repeat(np.cumsum(self.count) - self.count, self.count)
+        return (place < np.repeat(hits, self.count)).astype(np.uint8)
 
     def event(self) -> Event:
         """The same as an event, for rules that cut it into bins."""
@@ -136,7 +138,7 @@ def refuse_soft(predictions: Predictions) -> None:
         raise InputError(
             "labels",
             "must be classes for a test of calibration",
-            "they are shares (soft labels), whose distribution does not follow from the predictions",
+            "they are shares (soft labels), whose distribution is unknown",
             "Use hard labels, or an estimator with its interval",
         )
 

@@ -22,10 +22,9 @@ from calibrant.methods import method
 from calibrant.problems import InputError
 from calibrant.resampling.draw import Statistic
 from calibrant.resampling.formulas import kolmogorov_p_value, normal_p_value
-from calibrant.resampling.rows import Atoms
+from calibrant.resampling.rows import Atoms, Floats
 from calibrant.results import number
 
-Floats = NDArray[np.float64]
 Cuts = NDArray[np.intp]
 Collect = Callable[[Floats], Floats]
 
@@ -92,13 +91,8 @@ def cox(atoms: Atoms, sums: Collect | None = None) -> Statistic:
 @method("statistic", name="spiegelhalter")
 def spiegelhalter(atoms: Atoms, sums: Collect | None = None) -> Statistic:
     """|Z| with Z = Σ(y − p)(1 − 2p) / √Σ(1 − 2p)²p(1 − p): is the Brier score as expected?"""
-    return Statistic(
-        "spiegelhalter",
-        "Spiegelhalter's z",
-        sums or scores(atoms),
-        lambda states: np.abs(states[:, 2]),
-        lambda state: extremes(state[2]),
-    )
+    name, title, collect = "spiegelhalter", "Spiegelhalter's z", sums or scores(atoms)
+    return Statistic(name, title, collect, lambda states: np.abs(states[:, 2]), lambda state: extremes(state[2]))
 
 
 def shift(state: Floats) -> str:
@@ -129,8 +123,7 @@ def cumulative(atoms: Atoms, statistic: str = "max", along: Collect | None = Non
 
     def finish(states: Floats) -> Floats:
         high, low = states[:, 0], states[:, 1]
-        found: Floats = (high - low if kuiper else np.maximum(high, -low)) / total
-        return found
+        return np.asarray((high - low if kuiper else np.maximum(high, -low)) / total)
 
     name, title = ("kuiper", "Kuiper's range") if kuiper else ("ks", "KS maximum")
     return Statistic(name, title, along or running(atoms), finish, lambda _: stretch_words(atoms))
@@ -168,8 +161,7 @@ def two_part(atoms: Atoms) -> Statistic:
         # far out both p-values are 0 in floating point; the largest logarithm then decides
         tiny = np.finfo(np.float64).tiny
         first, second = erfc(np.abs(states[:, 0]) / np.sqrt(2)), kolmogorov(states[:, 1])
-        found: Floats = -2 * (np.log(np.maximum(first, tiny)) + np.log(np.maximum(second, tiny)))
-        return found
+        return np.asarray(-2 * (np.log(np.maximum(first, tiny)) + np.log(np.maximum(second, tiny))))
 
     def words(state: Floats) -> str:
         return shift(state) if normal_p_value(state[0]) < kolmogorov_p_value(state[1]) else stretch_words(atoms)
@@ -190,8 +182,7 @@ def averaged_two_bin(atoms: Atoms, along: Collect | None = None) -> Statistic:
     def finish(states: Floats) -> Floats:
         last, first, second = states[:, 2], states[:, 3], states[:, 4]
         # C is 0 below the first prediction, and the lengths of all stretches add up to 1
-        found: Floats = (2 * second - 2 * last * first + last**2) / total**2
-        return found
+        return np.asarray((2 * second - 2 * last * first + last**2) / total**2)
 
     return Statistic("atb", "averaged two-bin error", along or running(atoms), finish, lambda _: stretch_words(atoms))
 
@@ -210,8 +201,7 @@ def between(cuts: Cuts) -> Collect:
 
 def bin_variances(atoms: Atoms, cuts: Cuts) -> Floats:
     """Variance of each bin's sum of errors under calibration."""
-    sums: Floats = np.add.reduceat(np.append(atoms.variance, 0.0), cuts)[:-1] * (cuts[1:] > cuts[:-1])
-    return sums
+    return np.asarray(np.add.reduceat(np.append(atoms.variance, 0.0), cuts)[:-1] * (cuts[1:] > cuts[:-1]))
 
 
 @method("statistic", name="hosmer_lemeshow")
@@ -251,8 +241,7 @@ def scan(atoms: Atoms, bins: Binning = EqualMass(30), sums: Collect | None = Non
 
 def runs(states: Floats, variance: Floats, start: int) -> Floats:
     """E² / V of the runs that begin at a bin."""
-    found: Floats = per(np.cumsum(states[:, start:], axis=1) ** 2, np.cumsum(variance[start:]))
-    return found
+    return np.asarray(per(np.cumsum(states[:, start:], axis=1) ** 2, np.cumsum(variance[start:])))
 
 
 def clearest_run(state: Floats, variance: Floats) -> tuple[int, int]:
@@ -299,8 +288,8 @@ def binned(atoms: Atoms, bins: Binning, **options: Any) -> Statistic:
         sums[:, :, 3] = sums[:, :, 1] - states
         low, high = (np.broadcast_to(end, (len(states), end.shape[1])) for end in (state.low, state.high))
         every = BinSums(sums, low, high, atoms.n, bins, state.outside)
-        found: Floats = finish_binned(every, "classwise", tuple(range(len(states))), **options).parts["classes"].values
-        return found
+        by_class = finish_binned(every, "classwise", tuple(range(len(states))), **options).parts["classes"]
+        return np.asarray(by_class.values)
 
     return Statistic("binned", "binned calibration error", between(cuts), finish)
 

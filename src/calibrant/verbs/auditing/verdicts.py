@@ -36,8 +36,8 @@ class Scored:
     sums: Floats
     """Σ(p − y)"""
     ranges: Floats | None
-    gap_scores: Floats
-    range_scores: Floats | None
+    fired: list[Literal["gap", "range"]]
+    """the statistic with the larger score"""
     scores: Floats
     alone: Floats
     """p-value of each segment as if there were no other"""
@@ -49,15 +49,16 @@ class Scored:
 def scored(family: Family, statistic: str, level: float, n_draws: int, seed: int) -> Scored:
     """Draw, score and rank all segments."""
     laws, found = laws_of(family), segment_draws(family, n_draws, seed, statistic != "gap")
-    gaps = laws.gap_scores(found.sums)
-    scores, ranges, observed = gaps, None, None
+    gaps, observed = laws.gap_scores(found.sums), None
+    scores, by_gap = gaps, np.ones(family.n_segments, bool)
     if found.ranges is not None:
-        range_scores = laws.range_scores(found.ranges)
-        scores = range_scores if statistic == "range" else np.maximum(gaps, range_scores)
-        ranges, observed = range_scores[0], found.ranges[0]
+        ranges, observed = laws.range_scores(found.ranges), found.ranges[0]
+        scores = ranges if statistic == "range" else np.maximum(gaps, ranges)
+        by_gap = (gaps[0] >= ranges[0]) & (statistic == "both")
+    fired: list[Literal["gap", "range"]] = ["gap" if each else "range" for each in by_gap]
     alone = (scores >= scores[0] * (1 - CLOSE)).mean(axis=0)
     steps, interval_scores = step_down(scores, level), joint_scores(gaps, laws.uninformative, level)
-    return Scored(laws, found.sums[0], observed, gaps[0], ranges, scores[0], alone, steps, interval_scores)
+    return Scored(laws, found.sums[0], observed, fired, scores[0], alone, steps, interval_scores)
 
 
 def joint_scores(scores: Floats, uninformative: NDArray[np.bool_], level: float) -> Floats:
@@ -98,7 +99,7 @@ class Verdicts:
                 float(-found.sums[s] / sigma[s]),
                 None if found.ranges is None else float(found.ranges[s] / sigma[s]),
                 float(found.scores[s]),
-                self.fired(s),
+                found.fired[s],
                 float(self.alone[s]),
                 float(self.adjusted[s]),
                 float(detectable[s]) if np.isfinite(detectable[s]) else None,
@@ -107,11 +108,6 @@ class Verdicts:
             )
             for s in order.tolist()
         )
-
-    def fired(self, s: int) -> Literal["gap", "range"]:
-        """The statistic with the larger score."""
-        gap, ranged = self.found.gap_scores, self.found.range_scores
-        return "gap" if ranged is None or (self.statistic == "both" and gap[s] >= ranged[s]) else "range"
 
     def ends(self) -> tuple[Floats, Floats]:
         """Gaps that the observed sum does not refute, if it varied about them as the errors show, or as errors of such a model would."""
