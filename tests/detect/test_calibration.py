@@ -195,7 +195,7 @@ def test_counts_must_be_whole():
 # Clusters.
 
 
-def test_clusters_of_one_row_that_share_a_fate_are_independent_rows():
+def test_clusters_of_one_row_are_independent_rows():
     said = Predictions(LABELS, PROBS, groups=np.arange(8))
     every, chance = labellings(PROBS)
     values = np.array([cal.ks_error(labels, PROBS).value for labels in every])
@@ -213,15 +213,15 @@ def test_a_question_asked_several_times_counts_once():
     close(slow.p_value, truth, 999)
 
 
-def test_turned_signs_are_all_sign_patterns_of_the_clusters():
+def test_sign_flips_are_all_sign_patterns_of_the_clusters():
     groups = np.array([0, 0, 1, 1, 2, 2, 3, 4])
     said = Predictions(LABELS, PROBS, groups=groups)
     sums = np.bincount(groups, PROBS - LABELS)
     signs, chance = labellings(np.full(5, 0.5))
-    turned = tail(np.abs((2 * signs - 1) @ sums) / 8, chance, abs(sums.sum()) / 8)
+    flipped = tail(np.abs((2 * signs - 1) @ sums) / 8, chance, abs(sums.sum()) / 8)
     alone = calibration_test(LABELS, PROBS, "mean_gap", n_draws=DRAWS, ties="count").p_value
     found = calibration_test(said, statistic="mean_gap", cluster=True, n_draws=DRAWS, ties="count")
-    close(found.p_value, max(turned, alone))
+    close(found.p_value, max(flipped, alone))
     assert found.settings["cluster"] == "any"
     few = (sums**2).sum() ** 2 / (sums**4).sum()
     assert found.cautions == (f"few clusters err (as many as {few:.1f} equal ones): the p-value is rough",)
@@ -271,10 +271,10 @@ def test_unknown_statistics_and_options_are_refused():
         calibration_test(LABELS, PROBS, "binned", bins=EqualMass(3, ties="split"))
 
 
-def test_impossible_labels_are_told():
+def test_labels_of_probability_0_are_warned_of():
     found = calibration_test([1, 0, 1], [0.0, 0.4, 0.7], n_draws=19)
     assert found.cautions == (
-        "labels happened that were given probability 0: the predictions are refuted whatever the p-value",
+        "some labels had predicted probability 0: the predictions are refuted whatever the p-value",
     )
 
 

@@ -118,7 +118,7 @@ def test_cumulative_values_are_those_of_the_estimator(rng):
 def test_two_parts_see_a_shift_and_a_bend(many):
     labels, probs = many
     shift = two_part_test(labels, probs, method="asymptotic")
-    assert shift.parts["z"] > 0  # more happens than is said
+    assert shift.parts["z"] > 0  # more labels than predicted
     assert shift.parts["p_mean"] < 0.01
     rng = np.random.default_rng(0)
     bent = two_part_test(rng.random(20_000) < probs + 0.03 * np.sign(0.5 - probs), probs, method="asymptotic")
@@ -185,7 +185,7 @@ def clustered():
 
 
 @pytest.mark.parametrize("named", NAMED, ids=lambda test: test.__name__)
-def test_rows_of_a_group_are_told_or_taken_together(named):
+def test_rows_of_a_group_are_warned_of_or_drawn_together(named):
     said = clustered()
     alone = named(said, n_draws=99)
     assert alone.cautions[0].startswith("rows of a group are taken as independent")

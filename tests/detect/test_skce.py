@@ -109,10 +109,10 @@ def test_what_cannot_be_had_is_refused(rng):
 
 
 @pytest.mark.parametrize("method", ["exact", "asymptotic", "bound"])
-def test_what_was_given_probability_0_and_happened_is_told(method):
+def test_labels_of_probability_0_are_warned_of(method):
     probs = np.array([[1.0, 0.0, 0.0]] + [[0.3, 0.3, 0.4]] * 40)
     told = skce_test([1] + [0] * 40, probs, method=method, n_draws=19).cautions
-    assert told[0].startswith("labels happened that were given probability 0")
+    assert told[0].startswith("some labels had predicted probability 0")
     event = skce_test([1] + [0, 1] * 60, [0.0] + [0.5] * 120, method=method, n_draws=19).cautions
-    assert event[0].startswith("labels happened that were given probability 0")
+    assert event[0].startswith("some labels had predicted probability 0")
     assert skce_test([0] + [0, 1] * 60, [0.0] + [0.5] * 120, method=method, n_draws=19).cautions == ()

@@ -50,28 +50,29 @@ def calibration_test(
 ) -> TestResult:
     """How often would a calibrated model show a calibration error as large as this? Exact at every sample size.
 
-    If the model is calibrated, labels are draws from its predictions. So labels are drawn
-    `n_draws` times, with the predictions held fixed, and the p-value is
-    (1 + #{drawn ≥ observed}) / (n_draws + 1). No approximation, whatever the statistic.
+    If the model is calibrated, labels are draws from its predictions. So labels are
+    drawn `n_draws` times, with the predictions held fixed, and the p-value is (1 +
+    #{drawn ≥ observed}) / (n_draws + 1). No approximation, whatever the statistic.
 
     Parameters
     ----------
     labels, probs, weights
         The data, or a `Predictions` as the only argument.
     statistic
-        An estimator or its name (`"binned"`, `"ks"`, `"smooth"`, `cal.sweep_error`, …), a
-        registered statistic (`"spiegelhalter"`, `"cox"`, `"kuiper"`, `"hosmer_lemeshow"`,
-        `"two_part"`, `"scan"`, `"atb"`), or any function of (labels, probs) that grows with
-        miscalibration. Registered ones, binned errors, KS and mean gap are computed for all
-        draws at once; others are called on each draw.
+        An estimator or its name (`"binned"`, `"ks"`, `"smooth"`, `cal.sweep_error`, …),
+        a registered statistic (`"spiegelhalter"`, `"cox"`, `"kuiper"`,
+        `"hosmer_lemeshow"`, `"two_part"`, `"scan"`, `"atb"`), or any function of
+        (labels, probs) that grows with miscalibration. Registered ones, binned errors,
+        KS and mean gap are computed for all draws at once; others are called on each
+        draw.
     view
-        `"auto"` is the estimator's own. With `"canonical"` and `"classwise"`, classes are
-        drawn from the predicted distributions.
+        `"auto"` is the estimator's own. With `"canonical"` and `"classwise"`, classes
+        are drawn from the predicted distributions.
     n_draws, ties, cluster, weighting, seed
         As in `is_calibrated`.
     **options
-        Passed on to the statistic, such as `bins=`; `method=Exact(...)` takes the place of
-        `n_draws`, `ties` and `seed`.
+        Passed on to the statistic, such as `bins=`; `method=Exact(...)` takes the place
+        of `n_draws`, `ties` and `seed`.
 
     Examples
     --------

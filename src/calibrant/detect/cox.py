@@ -42,8 +42,8 @@ def cox_test(
 ) -> TestResult:
     """Are the predictions shifted, too extreme or not extreme enough?
 
-    A regression of the labels on the log-odds has intercept 0 and slope 1 if the model is
-    calibrated. Predictions of 0 and 1 have no log-odds and are left out of the fit.
+    A regression of the labels on the log-odds has intercept 0 and slope 1 if the model
+    is calibrated. Predictions of 0 and 1 have no log-odds and are left out of the fit.
 
     Parameters
     ----------
@@ -51,10 +51,10 @@ def cox_test(
         The data, or a `Predictions` as the only argument.
     method
         `"exact"` ranks the score statistic among null draws; `Exact(...)` says how.
-        `"score"` takes it as χ² with 2 degrees of freedom. `"likelihood"` fits intercept
-        and slope and takes twice the gain in log-likelihood as χ² with 2 degrees of
-        freedom: Cox's recalibration test. The fit is in `parts`; a slope below 1 is
-        over-confident. The last two need many rows.
+        `"score"` takes it as χ² with 2 degrees of freedom. `"likelihood"` fits
+        intercept and slope and takes twice the gain in log-likelihood as χ² with 2
+        degrees of freedom: Cox's recalibration test. The fit is in `parts`; a slope
+        below 1 is over-confident. The last two need many rows.
     view, n_draws, cluster, seed
         As in `is_calibrated`; clusters need an exact p-value.
 

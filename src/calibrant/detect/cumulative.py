@@ -50,9 +50,10 @@ def cumulative_test(
         Of the running sum of errors: `"range"` (Kuiper, ECCE-R) or `"max"`, its largest
         absolute value (Kolmogorov–Smirnov, ECCE-MAD).
     method
-        `"exact"` ranks it among null draws; `Exact(...)` says how. `"brownian"` takes the
-        running sum as a Brownian motion, which it is for many rows without ties; with ties
-        or few rows the p-value is too large. `parts["sigma"]` is then √Σp(1 − p) / n.
+        `"exact"` ranks it among null draws; `Exact(...)` says how. `"brownian"` takes
+        the running sum as a Brownian motion, which it is for many rows without ties;
+        with ties or few rows the p-value is too large. `parts["sigma"]` is then √Σp(1 −
+        p) / n.
     view, n_draws, cluster, seed
         As in `is_calibrated`; clusters need an exact p-value.
 

@@ -43,9 +43,9 @@ def gaussian_skce_test(
 ) -> TestResult:
     """Could a calibrated model show such an SKCE? The unbiased SKCE among those of labels drawn from the forecasts.
 
-    Given the forecasts, calibration fixes the distribution of every label, so the p-value
-    is exact at every sample size: (1 + #{drawn ≥ observed}) / (1 + `n_simulations`). Rows
-    must be independent.
+    Given the forecasts, calibration fixes the distribution of every label, so the
+    p-value is exact at every sample size: (1 + #{drawn ≥ observed}) / (1 +
+    `n_simulations`). Rows must be independent.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def gaussian_skce_test(
     bandwidth, label_bandwidth
         As in `gaussian_skce`.
     block_size
-        The statistic is averaged over consecutive blocks of this many rows; by default as
-        many as give about 125 000 pairs in all.
+        The statistic is averaged over consecutive blocks of this many rows; by default
+        as many as give about 125 000 pairs in all.
     n_simulations
         Number of null draws.
     seed

@@ -41,9 +41,9 @@ def hosmer_lemeshow_test(
 ) -> TestResult:
     """Are there bins in which the model is off by more than chance?
 
-    The statistic is Σ (Σ(p − y))² / Σp(1 − p) over bins. The model was not fitted on these
-    rows, so with B bins it has B degrees of freedom, not B − 2. The variance of a bin is
-    Σp(1 − p), not n·p̄(1 − p̄), which is larger.
+    The statistic is Σ (Σ(p − y))² / Σp(1 − p) over bins. The model was not fitted on
+    these rows, so with B bins it has B degrees of freedom, not B − 2. The variance of a
+    bin is Σp(1 − p), not n·p̄(1 − p̄), which is larger.
 
     Parameters
     ----------

@@ -44,10 +44,11 @@ def multi_scale_test(
 ) -> TestResult:
     """Is there miscalibration at any scale? T-Cal: the unbiased squared error in 2, 4, 8, … bins.
 
-    At each scale, Σ over bins of (Σr)² − Σr² divided by the rows of the bin, over n, where
-    r = p − y. Scales go on until no two rows share a bin, at most to n² / log n bins. The
-    paper compares each scale with a Bonferroni quantile; here all scales are ranked jointly
-    among the same null draws, which is exact. `parts` has each scale's p-value.
+    At each scale, Σ over bins of (Σr)² − Σr² divided by the rows of the bin, over n,
+    where r = p − y. Scales go on until no two rows share a bin, at most to n² / log n
+    bins. The paper compares each scale with a Bonferroni quantile; here all scales are
+    ranked jointly among the same null draws, which is exact. `parts` has each scale's
+    p-value.
 
     Parameters
     ----------

@@ -57,12 +57,12 @@ def is_calibrated(
     No single statistic has power against every fault, so several are computed: mean gap
     and Cox's score test (too high, too low, too extreme), Spiegelhalter's z (the Brier
     score), Kuiper's range and the averaged two-bin error (errors that add up along the
-    predictions), Hosmer–Lemeshow's χ² on a coarse and on a fine grid of bins (wiggles), and
-    a scan for the range of predictions that is most clearly wrong. Labels are drawn from
-    the predictions, which are held fixed; every draw gets the p-values that it would have
-    had, and the observed ones are ranked among them by their harmonic mean. `parts` holds
-    every statistic's own p-value and the one adjusted for all of them; `finding` says what
-    is wrong.
+    predictions), Hosmer–Lemeshow's χ² on a coarse and on a fine grid of bins (wiggles),
+    and a scan for the range of predictions that is most clearly wrong. Labels are drawn
+    from the predictions, which are held fixed; every draw gets the p-values that it
+    would have had, and the observed ones are ranked among them by their harmonic mean.
+    `parts` holds every statistic's own p-value and the one adjusted for all of them;
+    `finding` says what is wrong.
 
     Parameters
     ----------
@@ -77,17 +77,17 @@ def is_calibrated(
     n_draws, ties, seed
         Number of null draws, treatment of ties and choice of draws: see `Exact`.
     cluster
-        For `Predictions` with groups. `"any"` (or True): rows of a group may depend on each
-        other in any way. The signs of their errors are flipped together, which needs many
-        groups that err; labels are drawn for independent rows as well, and the larger
-        p-value counts. `"same"`: rows of a group share one outcome, as one question asked
-        several times; exact. False: rows are independent; None assumes that, with a
-        warning.
+        For `Predictions` with groups. `"any"` (or True): rows of a group may depend on
+        each other in any way. The signs of their errors are flipped together, which
+        needs many groups that err; labels are drawn for independent rows as well, and
+        the larger p-value counts. `"same"`: rows of a group share one outcome, as one
+        question asked several times; exact. False: rows are independent; None assumes
+        that, with a warning.
     weights
         One number per row: repeated rows, or the importance of each row.
     weighting
-        `"counts"`: a weight of 2 is the row twice, with two labels. `"fixed"`: a row has
-        one label and keeps its weight. `"auto"` takes whole numbers as counts.
+        `"counts"`: a weight of 2 is the row twice, with two labels. `"fixed"`: a row
+        has one label and keeps its weight. `"auto"` takes whole numbers as counts.
 
     Examples
     --------
@@ -150,22 +150,11 @@ def _joint_result(
     """Each statistic as a result of its own in `parts`, and all of them as one."""
     values, states, rank = ranked_jointly(hypothesis, statistics, exact)
     words = [statistic.words(state) for statistic, state in zip(statistics, states, strict=True)]
-    alone = "p-value of this statistic alone"
-    parts: dict[str, Any] = {
-        one.name: TestResult(
-            one.name,
-            one.title,
-            value,
-            p,
-            hypothesis.n,
-            alone,
-            parts={"adjusted": adjusted},
-            finding=said * (p <= LEVEL),
-        )
-        for one, value, p, adjusted, said in zip(
-            statistics, values.tolist(), rank.each, rank.adjusted, words, strict=True
-        )
-    }
+    parts: dict[str, Any] = {}
+    for one, value, p, adjusted, text in zip(statistics, values, rank.each, rank.adjusted, words, strict=True):
+        null, finding = "p-value of this statistic alone", text if p <= LEVEL else ""
+        own = {"adjusted": adjusted}
+        parts[one.name] = TestResult(one.name, one.title, float(value), p, hypothesis.n, null, {}, own, (), finding)
     parts["adjusted"] = dict(zip(parts, rank.adjusted, strict=True))
     p_value = 0.0 if hypothesis.impossible else rank.p_value
     outcome = ("is_calibrated", f"smallest of {len(statistics)} p-values", rank.smallest, p_value)
@@ -175,7 +164,7 @@ def _joint_result(
 def _finding(hypothesis: Hypothesis, rank: JointRank, words: Sequence[str]) -> str:
     """What the statistics that are significant after adjustment say, clearest first."""
     if hypothesis.impossible:
-        return "something happened that was given probability 0"
+        return "some labels had predicted probability 0"
     if rank.p_value > LEVEL:
         return "no sign of miscalibration"
     order = np.argsort(rank.adjusted, kind="stable")

@@ -34,9 +34,9 @@ def pit_test(forecasts: Any, *, statistic: Literal["kuiper", "ks"] = "kuiper", s
         Gaussian, quantile or sample forecasts with their labels, such as
         `Predictions.from_gaussian(...)`.
     statistic
-        `"kuiper"` adds the largest distances above and below the uniform distribution, so
-        it has power against a wrong width as well as a shift; its p-value is Stephens'
-        approximation. `"ks"` takes the larger one; its p-value is exact.
+        `"kuiper"` adds the largest distances above and below the uniform distribution,
+        so it has power against a wrong width as well as a shift; its p-value is
+        Stephens' approximation. `"ks"` takes the larger one; its p-value is exact.
     seed
         Chooses F(y) at random where the forecast distribution jumps.
 

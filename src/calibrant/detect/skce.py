@@ -72,10 +72,11 @@ def skce_test(
     labels, probs, weights
         The data, or a `Predictions` as the only argument.
     method
-        `"exact"` draws classes from the predictions; `Exact(...)` says how. `"asymptotic"`
-        flips the signs of the rows' errors at random, which gives the distribution of the
-        statistic for many rows whose labels are uncertain. `"bound"` is Hoeffding's: a
-        p-value that is never too small, and far too large in practice.
+        `"exact"` draws classes from the predictions; `Exact(...)` says how.
+        `"asymptotic"` flips the signs of the rows' errors at random, which gives the
+        distribution of the statistic for many rows whose labels are uncertain.
+        `"bound"` is Hoeffding's: a p-value that is never too small, and far too large
+        in practice.
     estimator, kernel, bandwidth
         As in `cal.skce`.
     view

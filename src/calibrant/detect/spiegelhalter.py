@@ -35,17 +35,17 @@ def spiegelhalter_test(
 ) -> TestResult:
     """Is the Brier score what a calibrated model would get?
 
-    The statistic is |Z|, Z = Σ(y − p)(1 − 2p) / √Σ(1 − 2p)²p(1 − p). It has power against
-    predictions that are too extreme, or not extreme enough, and none against a shift of
-    all predictions around 0.5.
+    The statistic is |Z|, Z = Σ(y − p)(1 − 2p) / √Σ(1 − 2p)²p(1 − p). It has power
+    against predictions that are too extreme, or not extreme enough, and none against a
+    shift of all predictions around 0.5.
 
     Parameters
     ----------
     labels, probs, weights
         The data, or a `Predictions` as the only argument.
     method
-        `"exact"` ranks |Z| among null draws; `Exact(...)` says how. `"normal"` takes Z as
-        normal, which needs many rows whose labels are uncertain.
+        `"exact"` ranks |Z| among null draws; `Exact(...)` says how. `"normal"` takes Z
+        as normal, which needs many rows whose labels are uncertain.
     view, n_draws, cluster, seed
         As in `is_calibrated`; clusters need an exact p-value.
 

@@ -37,11 +37,11 @@ def two_part_test(
 ) -> TestResult:
     """Is the model right on average, and right along the predictions apart from that?
 
-    The running sum of errors, in units of its standard deviation and against its share of
-    the variance, is a Brownian motion for many rows. Its last value is a normal Z; without
-    the line to it, a Brownian bridge is left, independent of Z, whose largest distance from
-    0 is Kolmogorov's. Their p-values are combined by Fisher's method: −2 ln(p₁p₂) is χ²
-    with 4 degrees of freedom. `parts` has both.
+    The running sum of errors, in units of its standard deviation and against its share
+    of the variance, is a Brownian motion for many rows. Its last value is a normal Z;
+    without the line to it, a Brownian bridge is left, independent of Z, whose largest
+    distance from 0 is Kolmogorov's. Their p-values are combined by Fisher's method: −2
+    ln(p₁p₂) is χ² with 4 degrees of freedom. `parts` has both.
 
     Parameters
     ----------

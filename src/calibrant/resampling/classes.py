@@ -33,7 +33,8 @@ MAX_HELD = 1e8
 class ClassRows:
     """Rows in an order of their own, so that the given order does not matter; rows of weight 2 are repeated.
 
-    As a null, it draws the class of every row from its vector of probabilities, rows independent.
+    As a null, it draws the class of every row from its vector of probabilities, rows
+    independent.
     """
 
     probs: Floats

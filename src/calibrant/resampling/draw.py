@@ -1,7 +1,8 @@
 """Statistics on many null draws: small states collected in parallel, then finished all at once.
 
-A statistic is two functions. `collect` turns a block of draws, `(R, rows)`, into a few numbers per draw, `(R, J)`; `finish` turns
-these into one. Statistics that share a `collect` share its work. The observed errors go through the same functions as the drawn
+A statistic is two functions. `collect` turns a block of draws, `(R, rows)`, into a few
+numbers per draw, `(R, J)`; `finish` turns these into one. Statistics that share a
+`collect` share its work. The observed errors go through the same functions as the drawn
 ones: row 0.
 """
 
@@ -36,8 +37,9 @@ class Statistic:
     name, title
         The names in settings and beside the number.
     collect
-        `(R, rows)` errors, p − y summed over the labels of each row, to `(R, J)` numbers per draw; for a test of all classes
-        it is given labels. It runs in threads, so it must not share state.
+        `(R, rows)` errors, p − y summed over the labels of each row, to `(R, J)`
+        numbers per draw; for a test of all classes it is given labels. It runs in
+        threads, so it must not share state.
     finish
         These numbers to the statistic, `(R,)`.
     words

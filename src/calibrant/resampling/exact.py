@@ -34,13 +34,16 @@ class Exact:
     Parameters
     ----------
     n_draws
-        Number of null draws, at least 19. By default 9999 where that takes seconds, else 999.
+        Number of null draws, at least 19. By default 9999 where that takes seconds,
+        else 999.
     ties
-        A statistic may take few values. `"random"` gives the observed one a random place among its equals, drawn by a number
-        made of the data: false alarms come as often as they should. `"count"` counts every tie against the model: false
-        alarms are rarer.
+        A statistic may take few values. `"random"` gives the observed one a random
+        place among its equals, drawn by a number made of the data: false alarms come as
+        often as they should. `"count"` counts every tie against the model: false alarms
+        are rarer.
     seed
-        Chooses the draws, together with the data: the same data and seed give the same p-value.
+        Chooses the draws, together with the data: the same data and seed give the same
+        p-value.
 
     Examples
     --------

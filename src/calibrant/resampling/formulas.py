@@ -25,7 +25,8 @@ def chi_square_p_value(value: float, degrees: float) -> float:
 def brownian_max_p_value(x: float) -> float:
     """P(max|B| ≥ x) for a Brownian motion on [0, 1]: 1 − (4/π) Σ (−1)^k / (2k+1) · exp(−(2k+1)²π² / (8x²)).
 
-    For large x the same by reflection: 2 Σ (−1)^k erfc((2k+1)x / √2), where the first term is nearly all.
+    For large x the same by reflection: 2 Σ (−1)^k erfc((2k+1)x / √2), where the first
+    term is nearly all.
     """
     if x <= 0:
         return 1.0
@@ -42,7 +43,8 @@ def brownian_max_p_value(x: float) -> float:
 def brownian_range_p_value(x: float) -> float:
     """P(max B − min B ≥ x): 1 − Σ (8/x² + 2/((k+½)²π²)) exp(−2(k+½)²π²/x²).
 
-    For large x by the density of the range (Feller 1951), integrated: 4 Σ (−1)^(k−1) k · erfc(kx / √2).
+    For large x by the density of the range (Feller 1951), integrated: 4 Σ (−1)^(k−1) k
+    · erfc(kx / √2).
     """
     if x <= 0:
         return 1.0

@@ -18,7 +18,7 @@ ALL_ROWS = slice(None)
 FEW_CLUSTERS = 20
 """Effective number of erring clusters below which a warning calls sign flips rough; see studies/results/false_alarms.md."""
 
-IMPOSSIBLE = "labels happened that were given probability 0: the predictions are refuted whatever the p-value"
+IMPOSSIBLE = "some labels had predicted probability 0: the predictions are refuted whatever the p-value"
 
 ASSUMED_INDEPENDENT = (
     "rows of a group are taken as independent: pass cluster='same' or cluster='any' if they depend on each other, "
@@ -41,9 +41,10 @@ class Null(Protocol):
 class LabelDraws:
     """Every label is drawn from its prediction, the predictions held fixed.
 
-    With `atoms.dependence == "same"`, rows of a cluster share one uniform number, and a row has label 1 if the number lies
-    below its prediction: the strongest dependence that labels can have, exact where a cluster is one question asked
-    several times with one answer.
+    With `atoms.dependence == "same"`, rows of a cluster share one uniform number, and a
+    row has label 1 if the number lies below its prediction: the strongest dependence
+    that labels can have, exact where a cluster is one question asked several times with
+    one answer.
     """
 
     atoms: Atoms
@@ -75,8 +76,9 @@ class LabelDraws:
 class SignFlips:
     """The observed errors, those of a cluster all kept or all with their sign flipped: rows of a cluster may depend in any way.
 
-    Errors have mean 0 under calibration and clusters are independent, so flipped errors vary as the true ones do. Exact for
-    symmetric errors, otherwise close where many clusters err.
+    Errors have mean 0 under calibration and clusters are independent, so flipped errors
+    vary as the true ones do. Exact for symmetric errors, otherwise close where many
+    clusters err.
     """
 
     observed: Floats
@@ -121,7 +123,8 @@ def hypothesis_of(atoms: Atoms) -> Hypothesis:
 def nulls_of(atoms: Atoms) -> list[LabelDraws | SignFlips]:
     """One null, or for clusters that depend in any way two to refute: the larger of two p-values is valid where either is.
 
-    Sign flips need many clusters with errors. Independent rows need none, but ignore dependence.
+    Sign flips need many clusters with errors. Independent rows need none, but ignore
+    dependence.
     """
     labels = LabelDraws(atoms, kernels.binomial_tables(atoms.p, atoms.count))
     if atoms.dependence != "any":

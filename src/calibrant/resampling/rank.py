@@ -19,8 +19,8 @@ CLOSE = 1e-9
 def rank_p_value(values: Floats, ties: Ties, coin: float) -> float:
     """(1 + #{drawn ≥ observed}) / (M + 1); with `random`, the observed value takes a place drawn among its ties by `coin`.
 
-    Under the null all places are equally likely. Counting every tie against the model (`count`) is valid too, but has less
-    power where ties are many.
+    Under the null all places are equally likely. Counting every tie against the model
+    (`count`) is valid too, but has less power where ties are many.
     """
     margin = CLOSE * (_usual_size(np.sort(values)) + abs(float(values[0])))
     above = int(np.count_nonzero(values[1:] > values[0] + margin))
@@ -50,8 +50,9 @@ class JointRank:
 def joint_rank(values: Floats, ties: Ties, coin: float) -> JointRank:
     """One exact p-value for the columns of `(1 + M, S)`: every draw is ranked as if it had been observed.
 
-    What is ranked is the harmonic mean of a draw's p-values. Like their minimum it is ruled by the smallest ones, but several
-    statistics that agree count for more than one alone. The adjusted p-values are those of the minimum.
+    What is ranked is the harmonic mean of a draw's p-values. Like their minimum it is
+    ruled by the smallest ones, but several statistics that agree count for more than
+    one alone. The adjusted p-values are those of the minimum.
     """
     total = len(values)
     ranks = np.stack([counted_ranks(column) for column in values.T], axis=1)
@@ -81,8 +82,9 @@ class StepDown:
 def step_down(scores: Floats, level: float) -> StepDown:
     """The columns of `(1 + M, S)`, row 0 observed, adjusted for each other (Westfall and Young 1993).
 
-    A score is compared with the largest one of itself and of those with a smaller observed score: once the largest is rejected,
-    it no longer stands in the way of the next. Acting on p-values up to α makes any mistake with probability at most α,
+    A score is compared with the largest one of itself and of those with a smaller
+    observed score: once the largest is rejected, it no longer stands in the way of the
+    next. Acting on p-values up to α makes any mistake with probability at most α,
     whichever hypotheses are really false.
     """
     order = np.argsort(-scores[0], kind="stable")

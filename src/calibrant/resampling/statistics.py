@@ -1,6 +1,7 @@
 """The statistics of one event, each with its own alternative; all are functions of the errors, sorted by prediction.
 
-Those registered without `of` are known to `calibration_test` by name; those with `of` compute that estimator for all draws at once.
+Those registered without `of` are known to `calibration_test` by name; those with `of`
+compute that estimator for all draws at once.
 """
 
 from __future__ import annotations
@@ -55,8 +56,9 @@ def per(values: Any, scale: Any) -> Any:
 def scores(atoms: Atoms) -> Collect:
     """Three standardised sums: of the errors, of errors along the log-odds (orthogonal to the first), and Spiegelhalter's.
 
-    The first two are the scores of intercept and slope in a logistic regression on log-odds. Positive values mean predictions
-    that are too high, too extreme, too extreme.
+    The first two are the scores of intercept and slope in a logistic regression on
+    log-odds. Positive values mean predictions that are too high, too extreme, too
+    extreme.
     """
     variance, odds, tilt = atoms.variance, bounded_log_odds(atoms.p), 2 * atoms.p - 1
     total = float(variance.sum())
@@ -337,7 +339,8 @@ def squared_error(atoms: Atoms) -> tuple[Floats, Floats]:
 def laplace_pairs(atoms: Atoms, bandwidth: float, estimator: str, flipped: bool = False) -> Statistic:
     """SKCE of one event with a Laplace kernel: 2 Σ e e' exp(−|p − p'|/ν) over pairs, or over pairs of different rows.
 
-    `flipped` is for errors whose signs are flipped, which leaves their squares as they are.
+    `flipped` is for errors whose signs are flipped, which leaves their squares as they
+    are.
     """
     fades = np.exp(-np.diff(atoms.p, prepend=atoms.p[:1]) / bandwidth)
     constant, factor = (atoms.errors**2, 0 * atoms.p) if flipped else squared_error(atoms)

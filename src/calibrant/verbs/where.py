@@ -127,27 +127,29 @@ def where(
 ) -> Where:
     """Over which stretch of predictions do errors of one sign add up most? No bins, no tuning.
 
-    The stretch lies between the lowest and the highest point of the running sum of errors
-    (the range of `ks_error`). It is the interval I with the largest
-    Δ = |mean of (p − y)·[p ∈ I]|, the cutoff calibration error. Deciding by a cut at t, with
-    costs t of a false alarm and 1 − t of a miss, loses at most Δ per row against the best
-    other cut: 2Δ in mistakes, for t = ½.
+    The stretch lies between the lowest and the highest point of the running sum of
+    errors (the range of `ks_error`). It is the interval I with the largest Δ = |mean of
+    (p − y)·[p ∈ I]|, the cutoff calibration error. Deciding by a cut at t, with costs t
+    of a false alarm and 1 − t of a miss, loses at most Δ per row against the best other
+    cut: 2Δ in mistakes, for t = ½.
 
-    Rows beside the error that happen to err in the same direction are part of the stretch.
-    `core` is the part of it that is most clearly wrong: the largest sum of errors over the
-    root of its variance, among parts with at least a fiftieth of all variance.
+    Rows beside the error that happen to err in the same direction are part of the
+    stretch. `core` is the part of it that is most clearly wrong: the largest sum of
+    errors over the root of its variance, among parts with at least a fiftieth of all
+    variance.
 
-    The stretch is the worst of all, so its gap is overstated. `test` allows for that: it
-    redraws the labels from the predictions and searches again each time, which makes its
-    p-value exact. So does `held_out`: it finds the stretch on one half of the rows and
-    measures the gap on the other.
+    The stretch is the worst of all, so its gap is overstated. `test` allows for that:
+    it redraws the labels from the predictions and searches again each time, which makes
+    its p-value exact. So does `held_out`: it finds the stretch on one half of the rows
+    and measures the gap on the other.
 
     Parameters
     ----------
     labels, probs, weights
         The data, or a `Predictions` as the only argument.
     view
-        Which event: `"binary"`, `"top"` or `"class k"`; `"auto"` is the first that fits.
+        Which event: `"binary"`, `"top"` or `"class k"`; `"auto"` is the first that
+        fits.
     n_draws
         Number of null draws of the test; 0 for no test.
     cluster

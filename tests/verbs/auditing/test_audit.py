@@ -39,7 +39,7 @@ def people(rng):
 
 @pytest.fixture
 def said(rng, people):
-    """Old women are told too high."""
+    """Too high for old women."""
     p = rng.random(3000)
     bad = (people["sex"] == "f") & (people["age"] > 72)
     return cal.Predictions(rng.random(3000) < np.where(bad, p**3, p), p)
@@ -515,7 +515,7 @@ def test_clusters_need_other_segments_and_widen_the_interval(rng):
 
 
 def test_clusters_are_called_wrong_only_if_independent_rows_would_be(rng):
-    """One row a cluster, rare events: turned signs alone take the skewness of the errors for a fault."""
+    """One row per cluster, rare events: sign flips alone take the skewness of the errors for a fault."""
     p = np.full(600, 0.02)
     y, sex = rng.random(600) < p, rng.choice(["f", "m"], 600)
     said = cal.Predictions(y, p, groups=np.arange(600))

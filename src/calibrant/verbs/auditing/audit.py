@@ -53,12 +53,12 @@ def audit(
     """In which segments is the model wrong, allowing for how many segments are looked at?
 
     Under calibration the labels are draws from the predictions. So they are drawn many
-    times, every segment is scored on the same draws, and a segment is called wrong only if
-    it stands out against the worst segment of a draw (Westfall and Young's step-down). The
-    probability that any segment is called wrong by mistake is at most 1 − `level`: at every
-    sample size, however segments overlap, and whichever others are really wrong. "Wrong"
-    means that not all rows of the segment are calibrated, so that a larger segment that
-    holds a wrong one is wrong too.
+    times, every segment is scored on the same draws, and a segment is called wrong only
+    if it stands out against the worst segment of a draw (Westfall and Young's
+    step-down). The probability that any segment is called wrong by mistake is at most 1
+    − `level`: at every sample size, however segments overlap, and whichever others are
+    really wrong. "Wrong" means that not all rows of the segment are calibrated, so that
+    a larger segment that holds a wrong one is wrong too.
 
     Parameters
     ----------
@@ -66,20 +66,20 @@ def audit(
         A `Predictions` with hard labels.
     features
         Columns to cut segments from: a dict, a pandas, Polars or Arrow table, or a
-        structured array. Categories give their values, quantities quantile bins, missing
-        values a level of their own.
+        structured array. Categories give their values, quantities quantile bins,
+        missing values a level of their own.
     groups
-        One value per row: each is a segment. By default `predictions.groups`, if neither
-        features nor segments are given.
+        One value per row: each is a segment. By default `predictions.groups`, if
+        neither features nor segments are given.
     segments
         Segments of your own: a dict of names and masks. A warning names those below
         `min_size`.
     view
-        Which event is audited: `"binary"`, `"top"` or `"class k"`; `"auto"` is the first
-        that fits.
+        Which event is audited: `"binary"`, `"top"` or `"class k"`; `"auto"` is the
+        first that fits.
     statistic
-        `"gap"` is Σ(y − p), which has power against predictions that are too high or too
-        low in the segment. `"range"` is that of the running sum of errors along the
+        `"gap"` is Σ(y − p), which has power against predictions that are too high or
+        too low in the segment. `"range"` is that of the running sum of errors along the
         predictions (Kuiper, ECCE-R), which has power against errors that cancel, too.
         `"both"` takes the larger score.
     depth
@@ -87,18 +87,18 @@ def audit(
     n_bins
         Quantile bins per quantity.
     min_size, max_segments
-        Segments with fewer rows are left out. So are automatic ones beyond the number, small
-        ones with many conditions first. Segments with the same rows are one.
+        Segments with fewer rows are left out. So are automatic ones beyond the number,
+        small ones with many conditions first. Segments with the same rows are one.
     level
         Confidence of the intervals, all at once; 1 − level is the false-alarm rate.
     margin
-        The error that matters to you: segments without a finding in which it could be missed
-        get the verdict "too few rows".
+        The error that matters to you: segments without a finding in which it could be
+        missed get the verdict "too few rows".
     cluster
-        Rows of the same of `predictions.groups` may depend on each other in any way. Two
-        nulls must then agree to call a segment wrong: signs of the errors flipped cluster by
-        cluster, which is exact for symmetric errors and close where many clusters err; and
-        labels drawn as for independent rows.
+        Rows of the same of `predictions.groups` may depend on each other in any way.
+        Two nulls must then agree to call a segment wrong: signs of the errors flipped
+        cluster by cluster, which is exact for symmetric errors and close where many
+        clusters err; and labels drawn as for independent rows.
     n_draws
         Number of null draws; by default 9999, 999 or 399, as time allows.
     seed

@@ -119,7 +119,8 @@ class Laws:
     def detectable(self, critical: Floats, z: float, upward: bool) -> Floats:
         """The mean of Σ(y − p) above 0 (or below) from which it exceeds the critical value with probability Φ(z); ∞ if none does.
 
-        Clusters are judged by the errors that they show: their critical value is in units of these.
+        Clusters are judged by the errors that they show: their critical value is in
+        units of these.
         """
         needed = np.maximum(critical, self.half_a_row)
 

@@ -1,7 +1,8 @@
 """Segments of rows: named ones, groups, and all that a few conditions on features describe.
 
-Every column becomes a level for each row. Rows that agree in all columns form a cell; a segment is a union of cells, so candidates are
-counted and compared cell by cell. Labels play no part in any of this: a segment chosen by the labels could not be judged by them.
+Every column becomes a level for each row. Rows that agree in all columns form a cell; a
+segment is a union of cells, so candidates are counted and compared cell by cell. Labels
+play no part in any of this: a segment chosen by the labels could not be judged by them.
 """
 
 from __future__ import annotations
@@ -113,7 +114,8 @@ def segments_of(
 ) -> Segments:
     """All rows, every named segment, and up to `most` others of up to `depth` conditions on the columns.
 
-    Those with few conditions come first, then those with many rows; where there are too many, more conditions are not tried.
+    Those with few conditions come first, then those with many rows; where there are too
+    many, more conditions are not tried.
     """
     every = (*columns, *named)
     cells, firsts = _cells(every, len(counts))
@@ -158,7 +160,8 @@ def _candidates(
 ) -> tuple[list[tuple[tuple[int, ...], int]], list[tuple[tuple[float, ...], Segment]]]:
     """The levels of the crossings that are too small; and the others, large ones first, each with a key that only the same rows share.
 
-    Keys are sums of random integers, exact in floats; two of them make a collision all but impossible.
+    Keys are sums of random integers, exact in floats; two of them make a collision all
+    but impossible.
     """
     few: list[tuple[tuple[int, ...], int]] = []
     found = []
