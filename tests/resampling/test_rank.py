@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant.resampling.rank import counted_ranks, rank_p_value, joint_rank
+from calibrant.resampling.rank import counted_ranks, joint_rank, rank_p_value
 
 
 def test_the_p_value_counts_the_observed_among_the_draws():

@@ -1,1 +1,4 @@
-"""Tests of calibration, one per file: how often would a calibrated model show as much? `calibrant.methods` lists them all."""
+"""Tests of calibration, one per file.
+
+How often would a calibrated model show as much? `calibrant.methods` lists them all.
+"""

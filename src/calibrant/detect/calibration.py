@@ -166,7 +166,10 @@ def _fast_form(function: Callable[..., Any], atoms: Atoms, options: dict[str, An
 def _called(
     name: str, function: Callable[..., Any], options: dict[str, Any], data: Callable[[Any], Predictions]
 ) -> Statistic:
-    """A function called on one draw after the other, as it may use all cores itself; others than estimators take (labels, probs)."""
+    """A function called on one draw after the other, as it may use all cores itself.
+
+    Functions that are no estimators are given (labels, probs).
+    """
     ours = estimator_of(function) is not None
 
     def value(drawn: Predictions) -> float:

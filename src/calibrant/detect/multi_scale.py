@@ -90,7 +90,10 @@ def multi_scale_test(
 
 
 def scales(atoms: Atoms) -> range:
-    """Levels 1, 2, … up to ⌊2 log₂(n / √log n)⌋, or to where bins hold equal predictions only, and none if all differ."""
+    """Levels 1, 2, … up to ⌊2 log₂(n / √log n)⌋, or to where a bin holds equal predictions only.
+
+    If no two predictions are equal, that last level is left out: no two rows share a bin.
+    """
     n = max(atoms.n, 3)
     most = max(1, min(FINEST, int(2 * np.log2(n / np.sqrt(np.log(n))))))
     distinct = len(np.unique(atoms.p))

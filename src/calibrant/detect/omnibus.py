@@ -32,11 +32,11 @@ MAX_FINDINGS = 3
     "test",
     name="is_calibrated",
     title="is it calibrated?",
-    quantity="shifts, over- and under-confidence, local errors and wiggles; somewhat less of each than the best single test",
+    quantity="shifts, over- and under-confidence, local errors, wiggles; each somewhat less than the best single test",
     views=(*ONE_EVENT, "canonical"),
     ways=("exact",),
     cost="rows times draws: 3 s for 10⁵ rows and 10 000 draws",
-    source="min-p of Westfall & Young 1993 over the tests of Cox 1958, Spiegelhalter 1986, Hosmer & Lemeshow 1980, Kuiper 1960",
+    source="Westfall & Young 1993 over the tests of Cox 1958, Spiegelhalter 1986, Hosmer & Lemeshow 1980, Kuiper 1960",
     also_called=("omnibus",),
 )
 def is_calibrated(

@@ -117,7 +117,11 @@ def skce_test(
 
 
 def _bound(predictions: Predictions, value: float, options: dict[str, Any], cluster: Any) -> TestResult:
-    """h lies in [−2, 2]: exp(−⌊n/2⌋(t/2)²/2) for the mean over pairs, exp(−max(√(nt/2) − 1, 0)²/2) for the mean over all."""
+    """Hoeffding's bound on P(SKCE ≥ t), as h lies in [−2, 2].
+
+    exp(−⌊n/2⌋(t/2)²/2) for the mean over pairs of different rows, exp(−max(√(nt/2) − 1, 0)²/2)
+    for the mean over all pairs.
+    """
     n = predictions.n if predictions.weights is None else int(predictions.weights.sum())
     if predictions.weights is not None and (predictions.weights != np.floor(predictions.weights)).any():
         raise InputError("weights", "must be whole numbers for a bound on rows")

@@ -1,1 +1,4 @@
-"""The one machine behind exact p-values: rows under a null, null draws, statistics, ranks; used by tests, `where` and `audit`."""
+"""The one machine behind exact p-values: rows under a null, null draws, statistics, ranks.
+
+Used by tests, `where` and `audit`.
+"""

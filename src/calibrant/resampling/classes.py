@@ -1,4 +1,4 @@
-"""All classes at once: labels drawn from each row's vector of probabilities, and statistics that look at every class."""
+"""All classes at once: labels drawn from each row's probabilities, and statistics of every class."""
 
 from __future__ import annotations
 

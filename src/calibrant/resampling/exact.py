@@ -84,7 +84,7 @@ class Exact:
 
 
 def drawn_values(hypothesis: Hypothesis, statistics: Sequence[Statistic], exact: Exact) -> tuple[list[Drawn], float]:
-    """Values of the statistics, observed and drawn, under each null of the hypothesis; and a uniform number for ties."""
+    """Observed and drawn values of the statistics under each null, and a uniform number for ties."""
     assert exact.n_draws is not None
     seed, coin = content_seed(exact.seed, *hypothesis.content)
     return [drawn(null, statistics, exact.n_draws, seed) for null in hypothesis.nulls], coin

@@ -16,7 +16,8 @@ from calibrant.resampling.rows import Atoms, Floats
 ALL_ROWS = slice(None)
 
 FEW_CLUSTERS = 20
-"""Effective number of erring clusters below which a warning calls sign flips rough; see studies/results/false_alarms.md."""
+"""Effective number of erring clusters below which a warning calls sign flips rough; see
+studies/results/false_alarms.md."""
 
 IMPOSSIBLE = "some labels had predicted probability 0: the predictions are refuted whatever the p-value"
 
@@ -74,7 +75,9 @@ class LabelDraws:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignFlips:
-    """The observed errors, those of a cluster all kept or all with their sign flipped: rows of a cluster may depend in any way.
+    """The observed errors, those of a cluster all kept or all with their sign flipped.
+
+    Rows of a cluster may depend in any way.
 
     Errors have mean 0 under calibration and clusters are independent, so flipped errors
     vary as the true ones do. Exact for symmetric errors, otherwise close where many
@@ -93,7 +96,10 @@ class SignFlips:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hypothesis:
-    """What an exact p-value refutes: one null or more, of which the largest p-value counts; and what its reader should know."""
+    """What an exact p-value refutes, and what its reader should know.
+
+    With several nulls, the largest p-value counts.
+    """
 
     nulls: Sequence[Null]
     text: str
@@ -121,7 +127,9 @@ def hypothesis_of(atoms: Atoms) -> Hypothesis:
 
 
 def nulls_of(atoms: Atoms) -> list[LabelDraws | SignFlips]:
-    """One null, or for clusters that depend in any way two to refute: the larger of two p-values is valid where either is.
+    """One null, or for clusters that depend in any way two to refute.
+
+    The larger of two p-values is valid where either is.
 
     Sign flips need many clusters with errors. Independent rows need none, but ignore
     dependence.

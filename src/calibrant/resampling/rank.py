@@ -17,7 +17,9 @@ CLOSE = 1e-9
 
 
 def rank_p_value(values: Floats, ties: Ties, coin: float) -> float:
-    """(1 + #{drawn ≥ observed}) / (M + 1); with `random`, the observed value takes a place drawn among its ties by `coin`.
+    """(1 + #{drawn ≥ observed}) / (M + 1), where `values` holds the observed value and M drawn ones.
+
+    With `random`, the observed value takes a place drawn among its ties by `coin`.
 
     Under the null all places are equally likely. Counting every tie against the model
     (`count`) is valid too, but has less power where ties are many.
@@ -100,7 +102,7 @@ def step_down(scores: Floats, level: float) -> StepDown:
 
 
 def critical_score(scores: Floats, level: float) -> float:
-    """The score that the largest of the columns exceeds with probability 1 − `level`, counted among draws and observed."""
+    """The score that the largest column exceeds with probability 1 − `level`, counted over all rows."""
     place = _critical_place(len(scores), level)
     return float(np.partition(scores.max(axis=1), place)[place])
 

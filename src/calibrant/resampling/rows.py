@@ -1,4 +1,4 @@
-"""The rows of one event as a test sees them: sorted by prediction, with all that calibration implies about their labels."""
+"""The rows of one event as a test sees them: sorted by prediction, pooled where they are equal."""
 
 from __future__ import annotations
 
@@ -123,7 +123,10 @@ def single_rows(
     assumed: bool = False,
     cells: NDArray[np.int64] | None = None,
 ) -> tuple[Atoms, NDArray[np.intp]]:
-    """Every row an atom of its own, and the order of the rows: by prediction, then by all else, so that the given order does not matter."""
+    """Every row an atom of its own, and the order in which they were sorted.
+
+    They are sorted by prediction, then by all else, so that the given order does not matter.
+    """
     p, y = event.probs[kept].astype(np.float64), event.outcomes[kept].astype(np.float64)
     w = np.ones(len(p)) if event.weights is None else event.weights[kept]
     keys = [key for key in (y, w, codes, cells, p) if key is not None]

@@ -54,7 +54,7 @@ def per(values: Any, scale: Any) -> Any:
 
 
 def scores(atoms: Atoms) -> Collect:
-    """Three standardised sums: of the errors, of errors along the log-odds (orthogonal to the first), and Spiegelhalter's.
+    """Three standardised sums: of errors, of errors times centred log-odds, and Spiegelhalter's.
 
     The first two are the scores of intercept and slope in a logistic regression on
     log-odds. Positive values mean predictions that are too high, too extreme, too
@@ -138,7 +138,10 @@ def kuiper(atoms: Atoms, along: Collect | None = None) -> Statistic:
 
 
 def stretch(sums: Floats) -> tuple[int, int, int]:
-    """Steps first … last − 1 between the extremes of a running sum that begins with 0; 1 where it rises, −1 where it falls."""
+    """First and last step between the extremes of a running sum that begins with 0, and its direction.
+
+    The steps are first … last − 1; the direction is 1 where the sum rises, −1 where it falls.
+    """
     high, low = int(np.argmax(sums)), int(np.argmin(sums))
     return min(high, low), max(high, low), int(np.sign(high - low))
 
@@ -282,7 +285,10 @@ def filled_bins(atoms: Atoms, bins: Binning) -> int:
 
 
 def binned(atoms: Atoms, bins: Binning, **options: Any) -> Statistic:
-    """A binned calibration error of any norm, debiased or not: the estimator's own `finish`, with draws in place of classes."""
+    """A binned calibration error of any norm, debiased or not.
+
+    The estimator's own `finish`, with draws in place of classes.
+    """
     cuts, state = cuts_of(atoms, bins), bins.collect(atoms.event())
 
     def finish(states: Floats) -> Floats:

@@ -146,8 +146,8 @@ class Audit(Record):
             "segment", "rows", "mean", "observed", "gap", interval, "score", "adjusted p", "detectable", "verdict",
         )  # fmt: skip
         note = (
-            f"gap = mean prediction − rate. By chance some segment exceeds a score of {self.critical:.2f} with probability "
-            f"{1 - self.level:.0%}. detectable: the gap detected with 80 % power."
+            f"gap = mean prediction − rate. By chance some segment exceeds a score of {self.critical:.2f} with "
+            f"probability {1 - self.level:.0%}. detectable: the gap detected with 80 % power."
         )
         return self._table(columns, note, most, lambda s: (
             s.name, f"{s.n:,}", s.mean_prob, s.label_rate, s.gap, _ends(s, 4), f"{s.score:.2f} ({s.fired})",

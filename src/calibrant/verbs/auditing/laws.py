@@ -1,4 +1,7 @@
-"""The distribution of each segment's sum of errors: its scale, intervals and detectable errors, from moments of the rows."""
+"""The distribution of each segment's sum of errors.
+
+Its scale, intervals and detectable errors, from moments of the rows.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +41,11 @@ class Laws:
     step: Floats
     """between neighbouring values of the sum, 0 where they lie close"""
     spread: Floats
-    """standard deviation of the sum as estimated from the errors, its own or, relative to σ, those of all rows; σ at least"""
+    """standard deviation of the sum as estimated from the errors, its own or, relative
+    to σ, those of all rows; σ at least"""
     effective: Floats | None
-    """(ΣE²)² / ΣE⁴ over the clusters' sums of errors: the number of equal clusters that would vary as much; None without clusters"""
+    """(ΣE²)² / ΣE⁴ over the clusters' sums of errors: the number of equal clusters that
+    would vary as much; None without clusters"""
     cubes: Floats
     """Σ w³p(1 − p)"""
     powers: Floats
@@ -55,7 +60,10 @@ class Laws:
         return self._certain(ranges, range_scores(ranges, self._sigma, self.skew))
 
     def direction_scores(self, sums: Floats) -> Floats:
-        """|z| of Σ(p − y) if it varies as the errors themselves show: for claims about the gap rather than about calibration."""
+        """|z| of Σ(p − y) if it varies as the errors themselves show.
+
+        For claims about the gap rather than about calibration.
+        """
         return self.gap_scores(sums / self.inflation)
 
     @property
@@ -90,7 +98,10 @@ class Laws:
         return self.weight - self.predicted if upward else self.predicted
 
     def wrong(self, share: Floats, upward: bool) -> Laws:
-        """The same segments of a model whose gap is `share` of the largest: every label is certain with that probability."""
+        """The same segments of a model whose gap is `share` of the largest.
+
+        Every label is certain with that probability.
+        """
         left, (squares, cubes) = 1 - share, self.powers[int(upward)]
         variance = left**2 * self.sigma**2 + share * left * squares
         if self.effective is not None:
@@ -102,9 +113,9 @@ class Laws:
         return replace(self, sigma=np.sqrt(variance), skew=skew)
 
     def farthest(self, sums: Floats, z: Floats, upward: bool) -> Floats:
-        """The largest mean above 0 (or below) that Σ(y − p) = `sums` does not refute, if it varied as one of that size does.
+        """The largest mean above 0 (or below) that Σ(y − p) = `sums` does not refute.
 
-        Where sums refute every such mean, −∞.
+        The sum is taken to vary as one with that mean does. −∞ where every such mean is refuted.
         """
         side = 1 if upward else -1
 
@@ -117,7 +128,9 @@ class Laws:
         return np.where(excess(share) > 0, -np.inf, self.largest(upward) * share)
 
     def detectable(self, critical: Floats, z: float, upward: bool) -> Floats:
-        """The mean of Σ(y − p) above 0 (or below) from which it exceeds the critical value with probability Φ(z); ∞ if none does.
+        """The smallest mean of Σ(y − p) above 0 (or below) that is found with probability Φ(z).
+
+        Found means that the sum exceeds the critical value; ∞ if that holds for no mean.
 
         Clusters are judged by the errors that they show: their critical value is in
         units of these.
@@ -147,7 +160,10 @@ def _some(variance: Floats, weight: Floats) -> NDArray[np.bool_]:
 
 
 def last_below(function: Callable[[Floats], Floats], n: int) -> Floats:
-    """The largest shares in [0, 1] up to which functions are at most 0, 0 where they are above; to a factor 2 first, then by halving."""
+    """The largest shares in [0, 1] up to which functions are at most 0; 0 where they are above.
+
+    They are found to a factor of 2 first, then by halving.
+    """
     low = np.zeros(n)
     for share in 2.0 ** np.arange(-HALVINGS, 1):
         low = np.where(function(np.full(n, share)) <= 0, share, low)

@@ -81,7 +81,7 @@ class Segments:
     """number of conditions at which `max_segments` was reached; None if it was not"""
 
     def members(self, cells: Codes) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Positions of each segment's members among rows with these cells, one segment after the other, and where each starts."""
+        """Positions of the segments' members among rows with these cells, and where each segment starts."""
         parts: list[NDArray[np.int32]] = [np.empty(0, np.int32)] * len(self.found)
         crossings: dict[tuple[int, ...], list[int]] = {}
         for s, segment in enumerate(self.found):
@@ -158,7 +158,9 @@ def _candidates(
     marks: Floats,
     least: float,
 ) -> tuple[list[tuple[tuple[int, ...], int]], list[tuple[tuple[float, ...], Segment]]]:
-    """The levels of the crossings that are too small; and the others, large ones first, each with a key that only the same rows share.
+    """The levels of the crossings that are too small; and the others, large ones first.
+
+    Each of these comes with a key that only a segment of the same rows has.
 
     Keys are sums of random integers, exact in floats; two of them make a collision all
     but impossible.

@@ -62,7 +62,11 @@ def scored(family: Family, statistic: str, level: float, n_draws: int, seed: int
 
 
 def joint_scores(scores: Floats, uninformative: NDArray[np.bool_], level: float) -> Floats:
-    """How far gaps may vary: as the draws show, and where they cannot, with an equal share of the allowed errors (Bonferroni)."""
+    """Scores up to which gaps may vary, so that all do with probability `level`.
+
+    They follow from the draws, and where these say nothing, from an equal share of the
+    allowed errors (Bonferroni).
+    """
     alone = normal_quantile(1 - (1 - level) / len(uninformative))
     if uninformative.all():
         return np.full(len(uninformative), alone)
@@ -72,7 +76,10 @@ def joint_scores(scores: Floats, uninformative: NDArray[np.bool_], level: float)
 
 
 class Verdicts:
-    """Scores turned into verdicts, intervals and detectable errors; those under a second null must agree to call a segment wrong."""
+    """Scores turned into verdicts, intervals and detectable errors.
+
+    Those under a second null must agree to call a segment wrong.
+    """
 
     def __init__(self, nulls: list[Scored], statistic: str, level: float, margin: float) -> None:
         self.found, self.laws = nulls[0], nulls[0].laws
@@ -110,7 +117,10 @@ class Verdicts:
         )
 
     def ends(self) -> tuple[Floats, Floats]:
-        """Gaps that the observed sum does not refute, if it varied about them as the errors show, or as errors of such a model would."""
+        """Ends of the intervals: gaps that the observed sum does not refute.
+
+        It is taken to vary as the errors show, or as those of a model with that gap would.
+        """
         laws, sums, z = self.laws, self.found.sums, self.found.interval_scores
         shown = replace(laws, sigma=laws.spread, skew=laws.skew / laws.inflation)
         most, least = laws.farthest(-sums, z, upward=False), -laws.farthest(-sums, z, upward=True)
@@ -120,7 +130,10 @@ class Verdicts:
         return np.clip(low, mean - 1, mean), np.clip(high, mean - 1, mean)
 
     def detectable(self) -> Floats:
-        """Smallest gap, of either sign, that scores above the critical value with 80 % power; ∞ if no possible gap does."""
+        """Smallest gap, of either sign, that scores above the critical value with 80 % power.
+
+        ∞ if no possible gap does.
+        """
         laws, z = self.laws, NormalDist().inv_cdf(POWER)
         critical = max(self.found.steps.critical, normal_quantile(self.level))
         scale = laws if laws.effective is None else replace(laws, sigma=np.ones_like(laws.sigma))
@@ -134,7 +147,7 @@ class Verdicts:
         return np.where(np.isinf(least).all(axis=0), np.inf, missed)
 
     def verdict(self, s: int, directed: bool, detectable: float) -> Verdict:
-        """In words. A direction needs a gap that would have been enough by itself, given the observed spread of errors."""
+        """The verdict in words; a direction needs a gap that is significant by the observed spread of errors."""
         if self.adjusted[s] > 1 - self.level + CLOSE:
             return "too few rows" if detectable > self.margin else "no error seen"
         if not directed:
