@@ -149,17 +149,11 @@ def _one_event(atoms: Atoms, way: str, options: dict[str, Any], exact: Exact) ->
     if way == "exact":
         return exact_result(hypothesis_of(atoms), laplace_pairs(atoms, width, estimator), exact, "skce", "", options)
     refuse_many(atoms.total, MAX_HELD)
-    rows = _repeated(atoms)
+    p, hits = np.repeat(atoms.p, atoms.count), atoms.labels(atoms.hits).astype(np.float64)
+    rows = Atoms.single(p, hits, atoms.view, atoms.n)
     hypothesis = _flipped(hypothesis_of(atoms), rows.errors, (rows.p, rows.hits), float(rows.variance.sum()))
     statistic = laplace_pairs(rows, width, estimator, flipped=True)
     return exact_result(hypothesis, statistic, exact, "skce", "", {"method": way} | options)
-
-
-def _repeated(atoms: Atoms) -> Atoms:
-    """Every row an atom of its own."""
-    hits = atoms.labels(atoms.hits).astype(np.float64)
-    ones, p = np.ones(len(hits)), np.repeat(atoms.p, atoms.count)
-    return Atoms(p, ones, ones.astype(np.int64), hits, None, atoms.view, atoms.n)
 
 
 def _flipped(
@@ -190,7 +184,8 @@ def _all_classes(rows: ClassRows, way: str, options: dict[str, Any], exact: Exac
     if way != "exact":
         chance = float((1 - np.einsum("ik,ik->i", rows.probs, rows.probs)).sum()) / 2
         hypothesis, make = _flipped(hypothesis, np.ones(n), hypothesis.content, chance), _of_signs
-    statistic = Statistic("skce", "SKCE", make(rows, kappa, options["estimator"]))
+    unbiased = options["estimator"] == "unbiased"
+    statistic = Statistic("skce", "SKCE", make(rows, kappa, unbiased, n * (n - 1) if unbiased else n * n))
     # rows² steps per draw: few draws unless asked for more
     return exact_result(hypothesis, statistic, exact, "skce", "", {"method": way} | options, math.inf)
 
@@ -204,17 +199,13 @@ def kernel_matrix(probs: Floats, kernel: str, bandwidth: float) -> Floats:
     return np.asarray(chosen.of(bandwidth, apart), dtype=np.float64)
 
 
-def _n_pairs(n: int, estimator: str) -> int:
-    return n * (n - 1) if estimator == "unbiased" else n * n
-
-
-def _of_labels(rows: ClassRows, kappa: Floats, estimator: str) -> Any:
+def _of_labels(rows: ClassRows, kappa: Floats, unbiased: bool, pairs: int) -> Any:
     """Σκ⟨e_y − p, e_y' − p'⟩ = Σκ1{y = y'} − 2Σκp'_y + Σκ⟨p, p'⟩ of each draw's labels."""
     p, n = rows.probs, len(rows.probs)
     mixed = np.einsum("ij,jk->ik", kappa, p, optimize=True)
     constant = float(np.einsum("ik,ik->", mixed, p)) + n  # κ is 1 on the diagonal
-    own = 1 + np.einsum("ik,ik->i", p, p)[:, None] - 2 * p if estimator == "unbiased" else np.zeros_like(p)
-    table, pairs = -2 * mixed - own, _n_pairs(n, estimator)
+    own = 1 + np.einsum("ik,ik->i", p, p)[:, None] - 2 * p if unbiased else np.zeros_like(p)
+    table = -2 * mixed - own
 
     def collect(labels: Any) -> Floats:
         same, single = np.empty(len(labels)), np.empty(len(labels))
@@ -225,13 +216,13 @@ def _of_labels(rows: ClassRows, kappa: Floats, estimator: str) -> Any:
     return collect
 
 
-def _of_signs(rows: ClassRows, kappa: Floats, estimator: str) -> Any:
+def _of_signs(rows: ClassRows, kappa: Floats, unbiased: bool, pairs: int) -> Any:
     """The mean of h over pairs of rows, their errors multiplied by each draw's signs."""
     n = len(rows.probs)
     error = -rows.probs
     error[np.arange(n), rows.labels] += 1
     h = kappa * np.einsum("ik,jk->ij", error, error, optimize=True)
-    diagonal, pairs = 0.0 if estimator == "unbiased" else float(np.trace(h)), _n_pairs(n, estimator)
+    diagonal = 0.0 if unbiased else float(np.trace(h))
 
     def collect(signs: Floats) -> Floats:
         found = np.empty(len(signs))

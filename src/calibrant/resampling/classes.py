@@ -147,9 +147,7 @@ def of_top(rows: ClassRows, make: Callable[[Atoms], Statistic]) -> Statistic:
     confidence = rows.probs[np.arange(len(top)), top]
     order = np.argsort(confidence, kind="stable")
     p, first = confidence[order], top[order]
-    ones = np.ones(len(p))
-    atoms = Atoms(p, ones, ones.astype(np.int64), (first == rows.labels[order]) * 1.0, None, "top", rows.n)
-    made = make(atoms)
+    made = make(Atoms.single(p, (first == rows.labels[order]) * 1.0, "top", rows.n))
 
     return Statistic(
         f"top {made.name}",

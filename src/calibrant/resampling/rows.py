@@ -40,6 +40,11 @@ class Atoms:
     assumed_independent: bool = False
     """there are groups of several rows, and the user did not say whether these rows depend on each other"""
 
+    @classmethod
+    def single(cls, p: Floats, hits: Floats, view: str, n: int) -> Atoms:
+        """Independent single rows of weight 1, sorted by p."""
+        return cls(p, np.ones(len(p)), np.ones(len(p), np.int64), hits, None, view, n)
+
     @cached_property
     def errors(self) -> Floats:
         """Σ w(p − y) of each atom."""
