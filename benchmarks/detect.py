@@ -12,7 +12,11 @@ import numpy as np
 
 import calibrant as cal
 from benchmarks.harness import Report
-from calibrant.detect import calibration_test, cumulative_test, is_calibrated, multi_scale_test, skce_test
+from calibrant.detect.calibration import calibration_test
+from calibrant.detect.cumulative import cumulative_test
+from calibrant.detect.multi_scale import multi_scale_test
+from calibrant.detect.omnibus import is_calibrated
+from calibrant.detect.skce import skce_test
 
 DRAWS = 9999
 

@@ -18,8 +18,10 @@ from scipy.special import expit, logit, ndtr
 
 import calibrant as cal
 from calibrant.interval import holm
+from calibrant.resampling.rank import step_down
 from calibrant.verbs.auditing.audit import audit
-from calibrant.verbs.auditing.draws import drawn, family_of, laws_of, step_down
+from calibrant.verbs.auditing.family import family_of, segment_draws
+from calibrant.verbs.auditing.laws import laws_of
 from calibrant.verbs.auditing.segments import feature_columns, segments_of
 
 RESULTS = Path(__file__).parent / "results"
@@ -43,7 +45,7 @@ def judged(labels, probs, columns, seed):
     said, counts, every = cal.Predictions(labels, probs), np.ones(len(probs)), slice(None)
     cut = segments_of(feature_columns(columns, every, counts, len(probs), 4), [], counts, 3, 1, 10**6)
     family = family_of(said.event("auto"), said, cut, every, False)
-    laws, found = laws_of(family), drawn(family, DRAWS, seed, True)
+    laws, found = laws_of(family), segment_draws(family, DRAWS, seed, True)
     gap, course = laws.gap_scores(found.sums), laws.range_scores(found.ranges)
     scores = {"gap": gap, "range": course, "both": np.maximum(gap, course)}
     return [segment.conditions for segment in cut.found], laws, found.sums[0], scores

@@ -21,21 +21,22 @@ from scipy.special import expit, logit, ndtr
 
 import calibrant as cal
 from calibrant.bins import EqualMass
-from calibrant.detect import calibration_test, is_calibrated, skce_test
+from calibrant.detect.calibration import calibration_test
 from calibrant.detect.cumulative import walk_sd
 from calibrant.detect.multi_scale import scales
-from calibrant.detect.omnibus import components
-from calibrant.detect.two_part import two_parts
+from calibrant.detect.omnibus import components, is_calibrated
+from calibrant.detect.skce import skce_test
 from calibrant.kernels.rows import blocks
 from calibrant.resampling import statistics
-from calibrant.resampling.exact import Plan, exactly
+from calibrant.resampling.exact import Exact, drawn_values
 from calibrant.resampling.formulas import (
     brownian_max_p_value,
     brownian_range_p_value,
     chi_square_p_value,
     normal_p_value,
 )
-from calibrant.resampling.rank import counted_ranks, rank_p_value, together
+from calibrant.resampling.null import hypothesis_of
+from calibrant.resampling.rank import counted_ranks, joint_rank, rank_p_value
 from calibrant.resampling.rows import atoms_of
 from calibrant.verbs.confidence_levels import levels_tested
 
@@ -66,20 +67,20 @@ def all_tests(labels: np.ndarray, probs: np.ndarray, n_draws: int) -> dict[str, 
     asked = components(atoms)
     others = {
         "KS maximum": statistics.cumulative(atoms, "max"),
-        "two-part cumulative": two_parts(atoms),
+        "two-part cumulative": statistics.two_part(atoms),
         "binned error, 15 equal-mass": statistics.binned(atoms, EqualMass(15)),
         "SKCE, unbiased": statistics.laplace_pairs(atoms, 0.25, "unbiased"),
     }
     levels = statistics.multi_scale(atoms, scales(atoms))
-    (found,), coin = exactly(atoms, [*asked, *others.values(), *levels], Plan(n_draws, "random", 0))
+    (found,), coin = drawn_values(hypothesis_of(atoms), [*asked, *others.values(), *levels], Exact(n_draws))
     values, names = found.values, [*(NAMES[each.name] for each in asked), *others]
-    p = {"is_calibrated": together(values[:, : len(asked)], "random", coin).p_value}
+    p = {"is_calibrated": joint_rank(values[:, : len(asked)], "random", coin).p_value}
     for j, name in enumerate(names):
         p[name] = rank_p_value(values[:, j], "random", coin)
-    p["T-Cal"] = together(values[:, len(names) :], "random", coin).p_value
+    p["T-Cal"] = joint_rank(values[:, len(names) :], "random", coin).p_value
     for j, name in enumerate(names):
         p[f"{name} | ties counted"] = rank_p_value(values[:, j], "count", coin)
-    p["is_calibrated | ties counted"] = together(values[:, : len(asked)], "count", coin).p_value
+    p["is_calibrated | ties counted"] = joint_rank(values[:, : len(asked)], "count", coin).p_value
     ranks = np.stack([counted_ranks(column) for column in values[:, : len(asked)].T], axis=1)
     p["by the smallest p-value instead"] = rank_p_value(-ranks.min(axis=1), "random", coin)
     return p | formulas(dict(zip(names, values[0].tolist(), strict=False)), atoms)

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 import calibrant as cal
 import strategies as some
 from calibrant import EqualMass, EqualWidth, InputError, Predictions, TestResult
-from calibrant.detect import calibration_test
+from calibrant.detect.calibration import calibration_test
 from calibrant.estimate import ESTIMATORS
+from calibrant.resampling.exact import Exact
 from detect.enumeration import class_labellings, labellings, tail
 from tolerances import ROUNDING, STANDARD_ERRORS
 
@@ -78,7 +79,7 @@ def test_every_estimator_is_a_test(rng, about):
     assert calibration_test(rng.integers(0, 2, 25), probs, about.function, n_draws=19).name == about.name
 
 
-@pytest.mark.parametrize("name", ["spiegelhalter", "cox", "kuiper", "hosmer_lemeshow", "scan", "atb"])
+@pytest.mark.parametrize("name", ["spiegelhalter", "cox", "kuiper", "hosmer_lemeshow", "scan", "atb", "two_part"])
 def test_statistics_by_name(name):
     assert calibration_test(LABELS, PROBS, name, n_draws=99).name == name
 
@@ -194,7 +195,7 @@ def test_counts_must_be_whole():
 # Clusters.
 
 
-def test_clusters_of_one_row_that_share_a_fate_are_independent_rows():
+def test_clusters_of_one_row_are_independent_rows():
     said = Predictions(LABELS, PROBS, groups=np.arange(8))
     every, chance = labellings(PROBS)
     values = np.array([cal.ks_error(labels, PROBS).value for labels in every])
@@ -212,15 +213,15 @@ def test_a_question_asked_several_times_counts_once():
     close(slow.p_value, truth, 999)
 
 
-def test_turned_signs_are_all_sign_patterns_of_the_clusters():
+def test_sign_flips_are_all_sign_patterns_of_the_clusters():
     groups = np.array([0, 0, 1, 1, 2, 2, 3, 4])
     said = Predictions(LABELS, PROBS, groups=groups)
     sums = np.bincount(groups, PROBS - LABELS)
     signs, chance = labellings(np.full(5, 0.5))
-    turned = tail(np.abs((2 * signs - 1) @ sums) / 8, chance, abs(sums.sum()) / 8)
+    flipped = tail(np.abs((2 * signs - 1) @ sums) / 8, chance, abs(sums.sum()) / 8)
     alone = calibration_test(LABELS, PROBS, "mean_gap", n_draws=DRAWS, ties="count").p_value
     found = calibration_test(said, statistic="mean_gap", cluster=True, n_draws=DRAWS, ties="count")
-    close(found.p_value, max(turned, alone))
+    close(found.p_value, max(flipped, alone))
     assert found.settings["cluster"] == "any"
     few = (sums**2).sum() ** 2 / (sums**4).sum()
     assert found.cautions == (f"few clusters err (as many as {few:.1f} equal ones): the p-value is rough",)
@@ -254,7 +255,7 @@ def test_soft_labels_are_refused():
 
 
 def test_unknown_statistics_and_options_are_refused():
-    with pytest.raises(InputError, match=r"statistic must be one of 'spiegelhalter', .* it is 'nonsense'"):
+    with pytest.raises(InputError, match=r"statistic must be one of .*'spiegelhalter', .* it is 'nonsense'"):
         calibration_test(LABELS, PROBS, "nonsense")
     with pytest.raises(InputError, match=r"statistic must be a name or a function of \(labels, probs\); it is 3"):
         calibration_test(LABELS, PROBS, 3)
@@ -270,17 +271,37 @@ def test_unknown_statistics_and_options_are_refused():
         calibration_test(LABELS, PROBS, "binned", bins=EqualMass(3, ties="split"))
 
 
-def test_impossible_labels_are_told():
+def test_labels_of_probability_0_are_warned_of():
     found = calibration_test([1, 0, 1], [0.0, 0.4, 0.7], n_draws=19)
     assert found.cautions == (
-        "labels happened that were given probability 0: the predictions are refuted whatever the p-value",
+        "some labels had predicted probability 0: the predictions are refuted whatever the p-value",
     )
 
 
-def test_the_short_name_is_not_collected_as_a_test():
-    from calibrant import detect
+def test_it_is_not_collected_as_a_test():
+    assert calibration_test.__test__ is False
 
-    assert detect.test is calibration_test
-    assert detect.test.__test__ is False
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        detect.nothing  # noqa: B018
+
+def test_a_plan_takes_the_place_of_its_fields():
+    plan = Exact(n_draws=99, ties="count", seed=3)
+    for statistic in ("kuiper", cal.sweep_error):
+        found = calibration_test(LABELS, PROBS, statistic, n_draws=99, ties="count", seed=3)
+        assert calibration_test(LABELS, PROBS, statistic, method=plan) == found
+    with pytest.raises(InputError, match="method is an Exact, which holds n_draws, ties and seed"):
+        calibration_test(LABELS, PROBS, method=plan, seed=1)
+
+
+def test_registered_statistics_are_known_by_name_and_fast_forms_by_estimator(monkeypatch):
+    from calibrant import methods
+    from calibrant.resampling import statistics
+
+    monkeypatch.setattr(methods, "_REGISTER", {kind: dict(each) for kind, each in methods._REGISTER.items()})
+    methods.method("statistic", name="their_gap")(statistics.mean_gap)
+    ours = calibration_test(LABELS, PROBS, "mean_gap", n_draws=99)
+    assert calibration_test(LABELS, PROBS, "their_gap", n_draws=99).p_value == ours.p_value
+
+    def theirs(labels, probs):
+        raise AssertionError("the fast form is used")
+
+    methods.method("statistic", name="theirs", of=theirs)(statistics.mean_gap)
+    assert calibration_test(LABELS, PROBS, theirs, n_draws=99).p_value == ours.p_value

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 import strategies as some
 from calibrant import InputError, Predictions, TestResult
-from calibrant.detect import is_calibrated
+from calibrant.detect.omnibus import is_calibrated
 
 COMPONENTS = ["mean_gap", "cox", "spiegelhalter", "kuiper", "atb", "coarse bins", "fine bins", "scan"]
 WHOLE = ["temperature", "brier", "classes", "class bins", "top spiegelhalter", "top kuiper", "top bins"]
@@ -69,12 +69,12 @@ def test_every_statistic_is_a_result_of_its_own(rng):
     assert TestResult.from_json(found.to_json()) == found
 
 
-def test_what_was_called_impossible_refutes(rng):
+def test_labels_of_probability_0_refute(rng):
     labels, probs = sample(rng, lambda p: p, 200)
     probs[17], labels[17] = 0.0, 1
     found = is_calibrated(labels, probs, n_draws=99)
     assert found.p_value == 0
-    assert found.finding == "something happened that was given probability 0"
+    assert found.finding == "some labels had predicted probability 0"
 
 
 @settings(max_examples=40)
@@ -155,7 +155,7 @@ def test_soft_labels_are_refused():
         is_calibrated(Predictions([[0.2, 0.8]], [[0.3, 0.7]], soft=True), view="canonical")
 
 
-SAID_NOTHING = "rows of a group are taken as independent: pass cluster='same'"
+ASSUMED = "rows of a group are taken as independent: pass cluster='same'"
 
 
 def shared_fates(rng, repeat=25):
@@ -164,17 +164,17 @@ def shared_fates(rng, repeat=25):
     return Predictions((rng.random(40) < q)[groups], q[groups], groups=groups)
 
 
-def test_groups_that_nothing_is_said_of_are_told(rng):
+def test_groups_without_a_word_on_dependence_are_warned_of(rng):
     said = shared_fates(rng)
     (caution,) = is_calibrated(said, n_draws=99).cautions
-    assert caution.startswith(SAID_NOTHING)
+    assert caution.startswith(ASSUMED)
     assert caution.endswith("cluster=False if they do not")
     for cluster in (False, "same"):
         assert is_calibrated(said, cluster=cluster, n_draws=99).cautions == ()
     assert is_calibrated(shared_fates(rng, 1), n_draws=99).cautions == ()  # each row a group of its own
     probs = np.stack([1 - said.probs, said.probs / 2, said.probs / 2], axis=1)
     whole = Predictions(said.labels, probs, groups=said.groups)
-    assert is_calibrated(whole, view="canonical", n_draws=99).cautions[0].startswith(SAID_NOTHING)
+    assert is_calibrated(whole, view="canonical", n_draws=99).cautions[0].startswith(ASSUMED)
     assert is_calibrated(whole, view="canonical", cluster=False, n_draws=99).cautions == ()
 
 

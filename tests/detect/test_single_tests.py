@@ -9,16 +9,15 @@ from scipy.stats import chi2, norm
 
 import calibrant as cal
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
-from calibrant.detect import (
-    TESTS,
-    cox_test,
-    cumulative_test,
-    hosmer_lemeshow_test,
-    multi_scale_test,
-    skce_test,
-    spiegelhalter_test,
-    two_part_test,
-)
+from calibrant.detect.cox import cox_test
+from calibrant.detect.cumulative import cumulative_test
+from calibrant.detect.hosmer_lemeshow import hosmer_lemeshow_test
+from calibrant.detect.multi_scale import multi_scale_test
+from calibrant.detect.skce import skce_test
+from calibrant.detect.spiegelhalter import spiegelhalter_test
+from calibrant.detect.two_part import two_part_test
+from calibrant.methods import methods
+from calibrant.resampling.exact import Exact
 
 FORMULAS = [
     (spiegelhalter_test, "normal", {}),
@@ -119,7 +118,7 @@ def test_cumulative_values_are_those_of_the_estimator(rng):
 def test_two_parts_see_a_shift_and_a_bend(many):
     labels, probs = many
     shift = two_part_test(labels, probs, method="asymptotic")
-    assert shift.parts["z"] > 0  # more happens than is said
+    assert shift.parts["z"] > 0  # more labels than predicted
     assert shift.parts["p_mean"] < 0.01
     rng = np.random.default_rng(0)
     bent = two_part_test(rng.random(20_000) < probs + 0.03 * np.sign(0.5 - probs), probs, method="asymptotic")
@@ -175,7 +174,7 @@ def test_soft_labels_are_refused(test):
         test(Predictions([0.2, 0.9], [0.3, 0.6], soft=True))
 
 
-NAMED = [about.function for name, about in TESTS.items() if name not in ("is_calibrated", "calibration_test")]
+NAMED = [about.function for name, about in methods("test").items() if name not in ("is_calibrated", "calibration_test")]
 
 
 def clustered():
@@ -186,7 +185,7 @@ def clustered():
 
 
 @pytest.mark.parametrize("named", NAMED, ids=lambda test: test.__name__)
-def test_rows_of_a_group_are_told_or_taken_together(named):
+def test_rows_of_a_group_are_warned_of_or_drawn_together(named):
     said = clustered()
     alone = named(said, n_draws=99)
     assert alone.cautions[0].startswith("rows of a group are taken as independent")
@@ -208,6 +207,17 @@ def test_formulas_are_for_independent_rows(test, method, options):
         test(said, method=method, cluster="same", **options)
 
 
-def test_scales_cannot_be_turned_round():
+@pytest.mark.parametrize("named", NAMED, ids=lambda test: test.__name__)
+def test_a_plan_takes_the_place_of_its_fields(named):
+    data = [0, 1, 1, 0, 1, 0], [0.2, 0.4, 0.5, 0.6, 0.7, 0.8]
+    assert named(*data, method=Exact(n_draws=49, seed=2)) == named(*data, n_draws=49, seed=2)
+    counted = named(*data, method=Exact(n_draws=49, ties="count"))
+    assert counted.settings["ties"] == "count"
+    assert counted.p_value >= named(*data, n_draws=49).p_value
+    with pytest.raises(InputError, match="method is an Exact, which holds n_draws, ties and seed"):
+        named(*data, method=Exact(), n_draws=49)
+
+
+def test_scales_cannot_be_flipped():
     with pytest.raises(InputError, match="cluster must be 'same' or False for this test; it is 'any'"):
         multi_scale_test(clustered(), cluster="any")

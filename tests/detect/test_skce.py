@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError, Predictions
-from calibrant.detect import skce_test
+from calibrant.detect.skce import skce_test
 from detect.enumeration import class_labellings, labellings, tail
 from tolerances import ROUNDING, STANDARD_ERRORS
 
@@ -36,7 +36,7 @@ def test_draws_are_those_of_the_null_written_out(data, every, kernel, estimator)
 
 
 @pytest.mark.parametrize("estimator", ["unbiased", "biased"])
-def test_signs_turned_round_written_out(estimator):
+def test_sign_flips_written_out(estimator):
     signs, chance = labellings(np.full(5, 0.5))
     labels, probs = CLASSES
     error = np.eye(3)[labels] - probs
@@ -60,9 +60,9 @@ def test_one_event_and_its_two_classes_agree(rng, estimator):
         assert one.p_value == pytest.approx(two.p_value, abs=STANDARD_ERRORS * np.sqrt(0.5 / 1999))
 
 
-def test_turned_signs_are_said_to_be_rough_where_little_is_left_to_chance(rng):
+def test_sign_flips_are_called_rough_where_little_is_left_to_chance(rng):
     sure, unsure = np.full(60, 0.99), np.full(200, 0.5)
-    words = "predictions leave little to chance (Σp(1 − p) = 0.6): turned signs are rough. Use method='exact'"
+    words = "predictions leave little to chance (Σp(1 − p) = 0.6): sign flips are rough. Use method='exact'"
     for probs in (sure, np.stack([1 - sure, sure], axis=1)):
         found = skce_test(np.ones(60, int), probs, method="asymptotic", bandwidth=0.3, n_draws=19)
         assert found.cautions == (words,)
@@ -109,10 +109,10 @@ def test_what_cannot_be_had_is_refused(rng):
 
 
 @pytest.mark.parametrize("method", ["exact", "asymptotic", "bound"])
-def test_what_was_given_probability_0_and_happened_is_told(method):
+def test_labels_of_probability_0_are_warned_of(method):
     probs = np.array([[1.0, 0.0, 0.0]] + [[0.3, 0.3, 0.4]] * 40)
     told = skce_test([1] + [0] * 40, probs, method=method, n_draws=19).cautions
-    assert told[0].startswith("labels happened that were given probability 0")
+    assert told[0].startswith("some labels had predicted probability 0")
     event = skce_test([1] + [0, 1] * 60, [0.0] + [0.5] * 120, method=method, n_draws=19).cautions
-    assert event[0].startswith("labels happened that were given probability 0")
+    assert event[0].startswith("some labels had predicted probability 0")
     assert skce_test([0] + [0, 1] * 60, [0.0] + [0.5] * 120, method=method, n_draws=19).cautions == ()

@@ -129,9 +129,9 @@ def test_signs_are_turned_cluster_by_cluster(rng):
 
 def test_classes_are_drawn_from_their_vector():
     probs = np.array([[0.2, 0.0, 0.5, 0.3], [0.0, 1.0, 0.0, 0.0], [0.1, 0.6, 0.3, 0.0]])
-    from calibrant.resampling.vectors import WholeRows
+    from calibrant.resampling.classes import ClassRows
 
-    below = WholeRows(probs, np.zeros(3, np.int32), 3).below()
+    below = ClassRows(probs, np.zeros(3, np.int32), 3).below
     labels = np.empty((20_000, 3), np.int32)
     draw_classes(below, replicate_seeds(9, 20_000), labels)
     for i in range(3):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant.resampling.rank import counted_ranks, rank_p_value, together
+from calibrant.resampling.rank import counted_ranks, joint_rank, rank_p_value
 
 
 def test_the_p_value_counts_the_observed_among_the_draws():
@@ -32,7 +32,7 @@ def test_ranks_count_what_is_at_least_as_large():
 
 def test_one_statistic_together_is_that_statistic(rng):
     values = rng.normal(size=(100, 1))
-    found = together(values, "random", 0.5)
+    found = joint_rank(values, "random", 0.5)
     assert found.p_value == rank_p_value(values[:, 0], "random", 0.5)
     assert found.each == found.adjusted == (found.p_value,)
 
@@ -41,7 +41,7 @@ def test_statistics_judged_together_written_out(rng):
     values = rng.normal(size=(60, 3))
     each = np.array([[(column >= column[m]).sum() / 60 for column in values.T] for m in range(60)])
     harmonic, least = (1 / each).sum(axis=1), each.min(axis=1)
-    found = together(values, "count", 0.0)
+    found = joint_rank(values, "count", 0.0)
     assert found.p_value == pytest.approx((harmonic >= harmonic[0] - 1e-9).mean())
     assert found.each == pytest.approx(each[0])
     assert found.adjusted == pytest.approx([(least <= p).mean() for p in each[0]])
@@ -49,10 +49,10 @@ def test_statistics_judged_together_written_out(rng):
 
 
 def test_judging_together_keeps_its_size(rng):
-    p = [together(rng.normal(size=(100, 4)), "random", rng.random()).p_value for _ in range(4000)]
+    p = [joint_rank(rng.normal(size=(100, 4)), "random", rng.random()).p_value for _ in range(4000)]
     assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=5 * np.sqrt(0.05 * 0.95 / 4000))
 
 
 def test_adjusted_p_values_err_at_all_in_five_percent(rng):
-    least = [min(together(rng.normal(size=(100, 4)), "random", 0.0).adjusted) for _ in range(4000)]
+    least = [min(joint_rank(rng.normal(size=(100, 4)), "random", 0.0).adjusted) for _ in range(4000)]
     assert np.mean(np.array(least) <= 0.05) <= 0.05 + 5 * np.sqrt(0.05 * 0.95 / 4000)

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from calibrant import Predictions
-from calibrant.detect import is_calibrated, skce_test
 from calibrant.detect.multi_scale import scales
-from calibrant.detect.omnibus import components
-from calibrant.detect.two_part import two_parts
-from calibrant.resampling.exact import Plan, exactly
-from calibrant.resampling.rank import rank_p_value, together
+from calibrant.detect.omnibus import components, is_calibrated
+from calibrant.detect.skce import skce_test
+from calibrant.resampling.exact import Exact, drawn_values
+from calibrant.resampling.null import hypothesis_of
+from calibrant.resampling.rank import joint_rank, rank_p_value
 from calibrant.resampling.rows import atoms_of
-from calibrant.resampling.statistics import laplace_pairs, multi_scale
+from calibrant.resampling.statistics import laplace_pairs, multi_scale, two_part
 from tolerances import STANDARD_ERRORS
 
 pytestmark = pytest.mark.slow
@@ -44,13 +44,13 @@ def assert_size(rejected, level=0.05):
 def p_values(labels, probs, n_draws):
     """Of is_calibrated, T-Cal and every statistic."""
     atoms = atoms_of(Predictions(labels, probs), "auto")
-    single = [*components(atoms), two_parts(atoms), laplace_pairs(atoms, 0.25, "unbiased")]
+    single = [*components(atoms), two_part(atoms), laplace_pairs(atoms, 0.25, "unbiased")]
     several = multi_scale(atoms, scales(atoms))
-    (found,), coin = exactly(atoms, [*single, *several], Plan(n_draws, "random", 0))
+    (found,), coin = drawn_values(hypothesis_of(atoms), [*single, *several], Exact(n_draws))
     values = found.values
     return [
-        together(values[:, : len(components(atoms))], "random", coin).p_value,
-        together(values[:, len(single) :], "random", coin).p_value,
+        joint_rank(values[:, : len(components(atoms))], "random", coin).p_value,
+        joint_rank(values[:, len(single) :], "random", coin).p_value,
         *(rank_p_value(values[:, j], "random", coin) for j in range(len(single))),
     ]
 

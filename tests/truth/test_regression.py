@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.estimate.regression.pit import pit_test
-from calibrant.estimate.regression.skce import gaussian_skce, gaussian_skce_test
-from calibrant.estimate.regression.spread import spread_test
+from calibrant.detect.gaussian_skce import gaussian_skce_test
+from calibrant.detect.pit import pit_test
+from calibrant.detect.spread import spread_test
+from calibrant.estimate.regression.skce import gaussian_skce
 from calibrant.forecasts import GaussianForecasts
 from calibrant.score import FORECAST_SCORES
 from tolerances import STANDARD_ERRORS

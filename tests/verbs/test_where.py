@@ -143,7 +143,7 @@ def test_top_confidence_is_over_or_under(rng):
     probs = rng.dirichlet(np.ones(3) / 3, 400)
     found = where(rng.integers(0, 3, 400), probs)
     assert found.direction == "is over-confident"
-    assert "is over-confident: it says" in repr(found)
+    assert "is over-confident: predicted" in repr(found)
     assert found.tables()[0].rows[-1][0] == "p-value, search included"
 
 
@@ -170,8 +170,8 @@ def test_chance_is_not_called_an_error(rng):
     found = where(rng.random(500) < p, p, n_draws=199)
     assert found.p_value > 0.05
     first, second = found.sentence().splitlines()
-    assert first == f"Nowhere more than chance shows, p = {found.p_value:.4f}."
-    assert second.startswith(f"The worst lies between {found.low:.4f} and {found.high:.4f}: it says ")
+    assert first == f"Nowhere more than chance explains, p = {found.p_value:.4f}."
+    assert second.startswith(f"The worst stretch lies between {found.low:.4f} and {found.high:.4f}: predicted ")
     clear = where(rng.random(500) < p / 2, p, n_draws=199).sentence()
     assert "the model predicts too high" in clear
     assert "Most clearly between" in clear

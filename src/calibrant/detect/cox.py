@@ -2,114 +2,108 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant.detect.about import AboutTest
-from calibrant.inputs import check_choice
 from calibrant.kernels.fit.newton_logistic import fit_logistic
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.predictions import admit
+from calibrant.methods import ONE_EVENT, method
 from calibrant.problems import InputError
 from calibrant.resampling import statistics
-from calibrant.resampling.exact import LEVEL, exact_result, planned, weighting_settings
-from calibrant.resampling.formulas import asymptotic_result, chi_square_p_value
-from calibrant.resampling.null import null_cautions
-from calibrant.resampling.rows import Atoms, atoms_of, cluster_kind, refuse_cluster
+from calibrant.resampling.exact import Exact
+from calibrant.resampling.formulas import chi_square_p_value
+from calibrant.resampling.named import Formula, named_test
+from calibrant.resampling.rows import Atoms, Floats
 from calibrant.results import TestResult
 
-Floats = NDArray[np.float64]
 
-METHODS = ("exact", "likelihood", "score")
-
-
+@method(
+    "test",
+    name="cox",
+    title="Cox's χ²",
+    quantity="shifts, and predictions that are too extreme or not extreme enough",
+    views=ONE_EVENT,
+    ways=("exact", "likelihood", "score"),
+    cost="one sort; rows times draws if exact",
+    source="Cox 1958",
+    also_called=("calibration slope", "recalibration test"),
+)
 def cox_test(
     labels: Any,
     probs: Any = None,
     *,
-    method: Literal["exact", "likelihood", "score"] = "exact",
+    method: Literal["exact", "likelihood", "score"] | Exact = "exact",
     view: Any = "auto",
     n_draws: int | None = None,
     cluster: Any = None,
     weights: Any = None,
     seed: int = 0,
 ) -> TestResult:
-    """Are the predictions shifted, too extreme or not extreme enough? Intercept 0 and slope 1 in a regression on log-odds.
+    """Are the predictions shifted, too extreme or not extreme enough?
 
-    `exact` draws from the null of the score statistic; `score` takes it as χ² with 2 degrees of freedom. `likelihood` fits the
-    intercept and the slope and takes twice the gain in log-likelihood as χ² with 2 degrees of freedom: Cox's recalibration test.
-    The fit is in `parts`: slope below 1 is over-confident. Predictions of 0 and 1 have no log-odds and are left out of the fit.
+    A regression of the labels on the log-odds has intercept 0 and slope 1 if the model
+    is calibrated. Predictions of 0 and 1 have no log-odds and are left out of the fit.
 
-    `cluster`: as in `is_calibrated`, for `exact`.
+    Parameters
+    ----------
+    labels, probs, weights
+        The data, or a `Predictions` as the only argument.
+    method
+        `"exact"` ranks the score statistic among null draws; `Exact(...)` says how.
+        `"score"` takes it as χ² with 2 degrees of freedom. `"likelihood"` fits
+        intercept and slope and takes twice the gain in log-likelihood as χ² with 2
+        degrees of freedom: Cox's recalibration test. The fit is in `parts`; a slope
+        below 1 is over-confident. The last two need many rows.
+    view, n_draws, cluster, seed
+        As in `is_calibrated`; clusters need an exact p-value.
 
     Examples
     --------
-    >>> from calibrant.detect import cox_test
+    >>> import calibrant as cal
     >>> labels, probs = [0] * 4 + [1] * 6 + [0] * 6 + [1] * 4, [0.8] * 10 + [0.2] * 10
-    >>> found = cox_test(labels, probs, method="likelihood")
+    >>> found = cal.cox_test(labels, probs, method="likelihood")
     >>> round(found.parts["slope"], 4), round(found.statistic, 3), round(found.p_value, 4)
     (0.2925, 4.186, 0.1233)
     """
-    check_choice("method", method, METHODS)
-    predictions = admit(labels, probs, weights=weights)
-    kind, atoms = cluster_kind(predictions, cluster), atoms_of(predictions, view, cluster)
-    statistic = statistics.cox(atoms)
-    if method == "exact":
-        plan = planned(n_draws, "random", seed, kind, len(atoms.p))
-        return exact_result(atoms, statistic, plan, "cox", statistic.title, {})
-    refuse_cluster(kind, method)
-    degrees = 1 if len(np.unique(atoms.p[atoms.variance > 0])) == 1 else 2
-    if method == "score":
-        law = partial(chi_square_p_value, degrees=degrees)
-        return asymptotic_result(atoms, statistic, "cox", "score", law, {"degrees": degrees})
-    return _likelihood(atoms, degrees)
+    return named_test(
+        "cox", statistics.cox, (labels, probs, weights), {"likelihood": _likelihood, "score": _score},
+        method=method, view=view, n_draws=n_draws, cluster=cluster, seed=seed,
+    )  # fmt: skip
 
 
-def _likelihood(atoms: Atoms, degrees: int) -> TestResult:
+def _degrees(atoms: Atoms) -> int:
+    """Degrees of freedom: one prediction has no slope."""
+    return 1 if len(np.unique(atoms.p[atoms.variance > 0])) == 1 else 2
+
+
+def _score(atoms: Atoms, value: float, _: Floats) -> Formula:
+    degrees = _degrees(atoms)
+    return Formula(chi_square_p_value(value, degrees), {"degrees": degrees})
+
+
+def _likelihood(atoms: Atoms, _: float, __: Floats) -> Formula:
+    """The likelihood ratio of the fitted line against intercept 0 and slope 1."""
     if atoms.fixed:
         raise InputError("weights", "must be whole numbers for a likelihood ratio", advice="Use method='exact'")
     kept = (atoms.p > 0) & (atoms.p < 1)
     odds, weight, hits = statistics.bounded_log_odds(atoms.p)[kept], atoms.weight[kept], atoms.hits[kept]
     if not len(odds):
         raise InputError("probs", "must not all be 0 or 1", advice="Use method='exact'")
-    columns = [np.ones(len(odds)), odds]
-    fit = fit_logistic(np.stack(columns[:degrees], axis=1), weight, hits)
-    alone = np.array([fit.coefficients[0] - odds[0], 1.0])  # the intercept, against the log-odds said
-    fitted = alone if degrees == 1 else fit.coefficients
+    degrees = _degrees(atoms)
+    fit = fit_logistic(np.stack([np.ones(len(odds)), odds][:degrees], axis=1), weight, hits)
+    # with one prediction only the intercept is fitted, relative to its log-odds
+    shift, slope = fit.coefficients if degrees == 2 else (fit.coefficients[0] - odds[0], 1.0)
 
     def loss(eta: Floats) -> float:
         return inner(weight, np.logaddexp(0.0, eta)) - inner(hits, eta)
 
-    value = max(0.0, 2 * (loss(odds) - loss(fitted[0] + fitted[1] * odds)))
-    p_value = chi_square_p_value(value, degrees)
-    shift, slope = float(fitted[0]), float(fitted[1])
-    state = statistics.scores(atoms)(atoms.errors[None])[0]
-    separated = () if fit.converged else ("labels are separated by the predictions: the fit has no end",)
-    return TestResult(
-        "cox",
-        "Cox's likelihood ratio χ²",
+    value = max(0.0, 2 * (loss(odds) - loss(shift + slope * odds)))
+    return Formula(
+        chi_square_p_value(value, degrees),
+        {"intercept": float(shift), "slope": float(slope), "degrees": degrees},
         value,
-        p_value,
-        atoms.n,
-        f"rows independent; χ² with {degrees} degrees of freedom, for many rows",
-        {"view": atoms.view, "method": "likelihood"} | weighting_settings(atoms),
-        {"intercept": shift, "slope": slope, "degrees": degrees},
-        null_cautions(atoms) + separated,
-        statistics.cox(atoms).words(state) if p_value <= LEVEL else "",
+        "Cox's likelihood ratio χ²",
+        f"χ² with {degrees} degrees of freedom",
+        () if fit.converged else ("labels are separated by the predictions: the fit does not converge",),
     )
-
-
-ABOUT = AboutTest(
-    name="cox",
-    title="Cox's χ²",
-    function=cox_test,
-    sees="shifts, and predictions that are too extreme or not extreme enough",
-    views=("binary", "top", "class k"),
-    methods=METHODS,
-    cost="one sort; rows times draws if exact",
-    source="Cox 1958",
-    also_called=("calibration slope", "recalibration test"),
-)

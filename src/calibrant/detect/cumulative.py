@@ -2,75 +2,83 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.detect.about import AboutTest
 from calibrant.inputs import check_choice
-from calibrant.predictions import admit
+from calibrant.methods import ONE_EVENT, method
 from calibrant.resampling import statistics
-from calibrant.resampling.exact import exact_result, planned
-from calibrant.resampling.formulas import asymptotic_result, brownian_max_p_value, brownian_range_p_value
-from calibrant.resampling.rows import Atoms, atoms_of, cluster_kind, refuse_cluster
+from calibrant.resampling.exact import Exact
+from calibrant.resampling.formulas import brownian_max_p_value, brownian_range_p_value
+from calibrant.resampling.named import Formula, named_test
+from calibrant.resampling.rows import Atoms, Floats
 from calibrant.results import TestResult
 
 
+@method(
+    "test",
+    name="cumulative",
+    title="Kuiper's range",
+    quantity="errors of one sign over a stretch of predictions, and shifts",
+    views=ONE_EVENT,
+    ways=("exact", "brownian"),
+    cost="one sort; rows times draws if exact",
+    source="Arrieta-Ibarra et al. 2022; Kuiper 1960",
+    also_called=("kuiper", "ks", "ECCE-R", "ECCE-MAD"),
+)
 def cumulative_test(
     labels: Any,
     probs: Any = None,
     *,
     statistic: Literal["range", "max"] = "range",
-    method: Literal["exact", "brownian"] = "exact",
+    method: Literal["exact", "brownian"] | Exact = "exact",
     view: Any = "auto",
     n_draws: int | None = None,
     cluster: Any = None,
     weights: Any = None,
     seed: int = 0,
 ) -> TestResult:
-    """Do errors pile up along the predictions? Kuiper's range (ECCE-R) or the KS maximum (ECCE-MAD) of the running sum.
+    """Do errors of one sign add up along the predictions? No bins, no tuning.
 
-    No bins, no tuning. `brownian` takes the running sum as a Brownian motion, which it is for many rows without ties; with ties or
-    few rows the p-value is too large. `parts` holds the statistic in units of σ = √Σp(1 − p) / n.
-
-    `cluster`: as in `is_calibrated`, for `exact`.
+    Parameters
+    ----------
+    labels, probs, weights
+        The data, or a `Predictions` as the only argument.
+    statistic
+        Of the running sum of errors: `"range"` (Kuiper, ECCE-R) or `"max"`, its largest
+        absolute value (Kolmogorov–Smirnov, ECCE-MAD).
+    method
+        `"exact"` ranks it among null draws; `Exact(...)` says how. `"brownian"` takes
+        the running sum as a Brownian motion, which it is for many rows without ties;
+        with ties or few rows the p-value is too large. `parts["sigma"]` is then √Σp(1 −
+        p) / n.
+    view, n_draws, cluster, seed
+        As in `is_calibrated`; clusters need an exact p-value.
 
     Examples
     --------
-    >>> from calibrant.detect import cumulative_test
-    >>> found = cumulative_test([0, 1, 1], [0.2, 0.5, 0.6], statistic="max", method="brownian")
+    >>> import calibrant as cal
+    >>> data = [0, 1, 1], [0.2, 0.5, 0.6]
+    >>> found = cal.cumulative_test(*data, statistic="max", method="brownian")
     >>> round(found.statistic, 6)
     0.233333
     """
     check_choice("statistic", statistic, ("range", "max"))
-    check_choice("method", method, ("exact", "brownian"))
-    predictions = admit(labels, probs, weights=weights)
-    kind, atoms = cluster_kind(predictions, cluster), atoms_of(predictions, view, cluster)
-    chosen = statistics.cumulative(atoms, statistic)
-    if method == "exact":
-        plan = planned(n_draws, "random", seed, kind, len(atoms.p))
-        return exact_result(atoms, chosen, plan, "cumulative", chosen.title, {"statistic": statistic})
-    refuse_cluster(kind, method)
-    sigma = walk_sd(atoms)
     law = brownian_range_p_value if statistic == "range" else brownian_max_p_value
-    return asymptotic_result(
-        atoms, chosen, "cumulative", "brownian", lambda value: law(value / sigma) if sigma else 1.0, {"sigma": sigma}
-    )
+
+    def brownian(atoms: Atoms, value: float, _: Floats) -> Formula:
+        sigma = walk_sd(atoms)
+        return Formula(law(value / sigma) if sigma else 1.0, {"sigma": sigma})
+
+    return named_test(
+        "cumulative", partial(statistics.cumulative, statistic=statistic), (labels, probs, weights),
+        {"brownian": brownian}, method=method, view=view, n_draws=n_draws, cluster=cluster, seed=seed,
+        settings={"statistic": statistic},
+    )  # fmt: skip
 
 
 def walk_sd(atoms: Atoms) -> float:
     """√Σw²p(1 − p) / Σw: the standard deviation of the last running sum."""
     return float(np.sqrt(atoms.variance.sum())) / atoms.total
-
-
-ABOUT = AboutTest(
-    name="cumulative",
-    title="Kuiper's range",
-    function=cumulative_test,
-    sees="errors of one sign over a stretch of predictions, and shifts",
-    views=("binary", "top", "class k"),
-    methods=("exact", "brownian"),
-    cost="one sort; rows times draws if exact",
-    source="Arrieta-Ibarra et al. 2022; Kuiper 1960",
-    also_called=("kuiper", "ks", "ECCE-R", "ECCE-MAD"),
-)

@@ -6,68 +6,73 @@ from functools import partial
 from typing import Any, Literal
 
 from calibrant.bins import Binning, EqualMass
-from calibrant.detect.about import AboutTest
-from calibrant.inputs import check_choice
-from calibrant.predictions import admit
+from calibrant.methods import ONE_EVENT, method
 from calibrant.problems import InputError
 from calibrant.resampling import statistics
-from calibrant.resampling.exact import exact_result, planned
-from calibrant.resampling.formulas import asymptotic_result, chi_square_p_value
-from calibrant.resampling.rows import atoms_of, cluster_kind, refuse_cluster
+from calibrant.resampling.exact import Exact
+from calibrant.resampling.formulas import chi_square_p_value
+from calibrant.resampling.named import Formula, named_test
+from calibrant.resampling.rows import Atoms, Floats
 from calibrant.results import TestResult
 
 
+@method(
+    "test",
+    name="hosmer_lemeshow",
+    title="Hosmer–Lemeshow χ²",
+    quantity="errors of any shape that are not much narrower than a bin",
+    views=ONE_EVENT,
+    ways=("exact", "chi2"),
+    cost="one sort; rows times draws if exact",
+    source="Hosmer & Lemeshow 1980",
+    also_called=("HL", "Hosmer-Lemeshow"),
+)
 def hosmer_lemeshow_test(
     labels: Any,
     probs: Any = None,
     *,
     bins: Binning = EqualMass(10),  # noqa: B008  (frozen)
-    method: Literal["exact", "chi2"] = "exact",
+    method: Literal["exact", "chi2"] | Exact = "exact",
     view: Any = "auto",
     n_draws: int | None = None,
     cluster: Any = None,
     weights: Any = None,
     seed: int = 0,
 ) -> TestResult:
-    """Are there bins in which the model is off by more than chance? Σ (Σ(p − y))² / Σp(1 − p) over bins.
+    """Are there bins in which the model is off by more than chance?
 
-    The model was not fitted on these rows, so with B bins the statistic has B degrees of freedom, not B − 2. The variance of a bin
-    is Σp(1 − p), not n·p̄(1 − p̄), which is larger. `chi2` needs several expected hits and misses a bin; `exact` needs nothing.
+    The statistic is Σ (Σ(p − y))² / Σp(1 − p) over bins. The model was not fitted on
+    these rows, so with B bins it has B degrees of freedom, not B − 2. The variance of a
+    bin is Σp(1 − p), not n·p̄(1 − p̄), which is larger.
 
-    `cluster`: as in `is_calibrated`, for `exact`.
+    Parameters
+    ----------
+    labels, probs, weights
+        The data, or a `Predictions` as the only argument.
+    bins
+        `EqualWidth(m)`, `EqualMass(m)` or `Edges([...])`.
+    method
+        `"exact"` ranks the statistic among null draws; `Exact(...)` says how. `"chi2"`
+        needs several expected labels of either kind per bin.
+    view, n_draws, cluster, seed
+        As in `is_calibrated`; clusters need an exact p-value.
 
     Examples
     --------
     >>> import calibrant as cal
-    >>> from calibrant.detect import hosmer_lemeshow_test
     >>> labels, probs = [0] * 4 + [1] * 6 + [0] * 6 + [1] * 4, [0.8] * 10 + [0.2] * 10
-    >>> found = hosmer_lemeshow_test(labels, probs, bins=cal.EqualWidth(2), method="chi2")
+    >>> found = cal.hosmer_lemeshow_test(labels, probs, bins=cal.EqualWidth(2), method="chi2")
     >>> found.statistic, found.parts["degrees"], round(found.p_value, 4)
     (5.0, 2, 0.0821)
     """
-    check_choice("method", method, ("exact", "chi2"))
     if isinstance(bins, type) or not isinstance(bins, Binning):
         raise InputError("bins", "must be EqualWidth(m), EqualMass(m) or Edges([...])", f"it is {bins!r}")
-    predictions = admit(labels, probs, weights=weights)
-    kind, atoms = cluster_kind(predictions, cluster), atoms_of(predictions, view, cluster)
-    statistic = statistics.hosmer_lemeshow(atoms, bins)
-    if method == "exact":
-        plan = planned(n_draws, "random", seed, kind, len(atoms.p))
-        return exact_result(atoms, statistic, plan, "hosmer_lemeshow", statistic.title, {"bins": bins.describe()})
-    refuse_cluster(kind, method)
-    degrees = statistics.filled_bins(atoms, bins)
-    law = partial(chi_square_p_value, degrees=degrees)
-    return asymptotic_result(atoms, statistic, "hosmer_lemeshow", "chi2", law, {"degrees": degrees})
 
+    def chi2(atoms: Atoms, value: float, _: Floats) -> Formula:
+        degrees = statistics.filled_bins(atoms, bins)
+        return Formula(chi_square_p_value(value, degrees), {"degrees": degrees})
 
-ABOUT = AboutTest(
-    name="hosmer_lemeshow",
-    title="Hosmer–Lemeshow χ²",
-    function=hosmer_lemeshow_test,
-    sees="errors of any shape that are not much narrower than a bin",
-    views=("binary", "top", "class k"),
-    methods=("exact", "chi2"),
-    cost="one sort; rows times draws if exact",
-    source="Hosmer & Lemeshow 1980",
-    also_called=("HL", "Hosmer-Lemeshow"),
-)
+    return named_test(
+        "hosmer_lemeshow", partial(statistics.hosmer_lemeshow, bins=bins), (labels, probs, weights), {"chi2": chi2},
+        method=method, view=view, n_draws=n_draws, cluster=cluster, seed=seed, settings={"bins": bins.describe()},
+    )  # fmt: skip

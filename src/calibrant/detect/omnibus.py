@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
 
 from calibrant.bins import EqualMass
-from calibrant.detect.about import AboutTest
-from calibrant.detect.canonical_omnibus import is_calibrated_as_a_whole
-from calibrant.predictions import admit
+from calibrant.methods import ONE_EVENT, method
+from calibrant.predictions import Predictions, admit
+from calibrant.resampling import statistics as of
+from calibrant.resampling.classes import CLASS_BINS, ClassRows, class_bins, class_rows, class_scores, of_top
 from calibrant.resampling.draw import Statistic
-from calibrant.resampling.exact import exactly, null_words, planned, weighting_settings
-from calibrant.resampling.null import null_cautions
-from calibrant.resampling.rank import together
-from calibrant.resampling.rows import Atoms, atoms_of, cluster_kind
-from calibrant.resampling.statistics import (
-    averaged_two_bin,
-    between,
-    clearest,
-    course,
-    cox,
-    cumulative,
-    cuts_of,
-    hosmer_lemeshow,
-    mean_gap,
-    scan,
-    scores,
-    spiegelhalter,
-)
-from calibrant.resampling.wording import component_parts, finding
+from calibrant.resampling.exact import LEVEL, Exact, as_result, ranked_jointly
+from calibrant.resampling.named import method_name
+from calibrant.resampling.null import Hypothesis, hypothesis_of
+from calibrant.resampling.rank import JointRank
+from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
 
 COARSE, FINE = 10, 30
 """Bins of the two Hosmer–Lemeshow statistics."""
 
+MAX_FINDINGS = 3
+"""Findings put into words."""
 
+
+@method(
+    "test",
+    name="is_calibrated",
+    title="is it calibrated?",
+    quantity="shifts, over- and under-confidence, local errors, wiggles; each somewhat less than the best single test",
+    views=(*ONE_EVENT, "canonical"),
+    ways=("exact",),
+    cost="rows times draws: 3 s for 10⁵ rows and 10 000 draws",
+    source="Westfall & Young 1993 over the tests of Cox 1958, Spiegelhalter 1986, Hosmer & Lemeshow 1980, Kuiper 1960",
+    also_called=("omnibus",),
+)
 def is_calibrated(
     labels: Any,
     probs: Any = None,
     *,
+    method: Literal["exact"] | Exact = "exact",
     view: Any = "auto",
     n_draws: int | None = None,
     ties: str = "random",
@@ -48,95 +54,119 @@ def is_calibrated(
 ) -> TestResult:
     """Could a calibrated model have made these predictions? One p-value, exact at every sample size.
 
-    No single statistic sees every fault, so several are asked: mean gap and Cox's score test (too high, too low, too extreme),
-    Spiegelhalter's z (the Brier score), Kuiper's range and the averaged two-bin error (errors that pile up along the predictions),
-    Hosmer–Lemeshow's χ² on a coarse and on a fine grid of bins (wiggles), and a scan for the stretch that is most clearly wrong.
-    Labels are drawn anew from the predictions, which are held fixed; every draw gets the p-values that it would have had, and
-    the observed ones are ranked among them by their harmonic mean. `parts` holds every statistic's own p-value and the one
-    adjusted for all of them; `finding` says what is wrong.
+    No single statistic has power against every fault, so several are computed: mean gap
+    and Cox's score test (too high, too low, too extreme), Spiegelhalter's z (the Brier
+    score), Kuiper's range and the averaged two-bin error (errors that add up along the
+    predictions), Hosmer–Lemeshow's χ² on a coarse and on a fine grid of bins (wiggles),
+    and a scan for the range of predictions that is most clearly wrong. Labels are drawn
+    from the predictions, which are held fixed; every draw gets the p-values that it
+    would have had, and the observed ones are ranked among them by their harmonic mean.
+    `parts` holds every statistic's own p-value and the one adjusted for all of them;
+    `finding` says what is wrong.
 
     Parameters
     ----------
+    labels, probs
+        Outcomes and predictions, or a `Predictions` as the only argument.
+    method
+        `"exact"`, or `Exact(...)`, which holds `n_draws`, `ties` and `seed`.
     view
-        `binary`, `top`, `class k`: labels of one event are drawn from its probability. `canonical`: classes are drawn from the
-        whole vector.
-    n_draws
-        Labels are redrawn so often; 9999 where that takes seconds, else 999.
-    ties
-        A statistic may take few values. `random` gives the observed one a place drawn among its equals, by a coin made of the
-        data: false alarms come as often as they should. `count` counts every equal against: false alarms come more rarely.
+        `"binary"`, `"top"`, `"class k"`: labels of one event are drawn from its
+        probability; `"auto"` is the first of them that fits. `"canonical"`: classes are
+        drawn from the predicted distributions.
+    n_draws, ties, seed
+        Number of null draws, treatment of ties and choice of draws: see `Exact`.
     cluster
-        For `Predictions` with groups. `"any"` (or True): rows of a group may depend in any way. The signs of their errors are
-        turned round together, which needs many groups that err; labels are drawn for independent rows as well, and the larger
-        p-value counts. `"same"`: rows of a group share one fate, as one question asked several times; exact. False: they do not
-        depend on each other; None takes that for granted, with a caution.
+        For `Predictions` with groups. `"any"` (or True): rows of a group may depend on
+        each other in any way. The signs of their errors are flipped together, which
+        needs many groups that err; labels are drawn for independent rows as well, and
+        the larger p-value counts. `"same"`: rows of a group share one outcome, as one
+        question asked several times; exact. False: rows are independent; None assumes
+        that, with a warning.
+    weights
+        One number per row: repeated rows, or the importance of each row.
     weighting
-        `counts`: a weight of 2 is the row twice, with two labels. `fixed`: a row has one label and keeps its weight. `auto` takes
-        whole numbers as counts.
+        `"counts"`: a weight of 2 is the row twice, with two labels. `"fixed"`: a row
+        has one label and keeps its weight. `"auto"` takes whole numbers as counts.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from calibrant.detect import is_calibrated
+    >>> import numpy as np, calibrant as cal
     >>> rng = np.random.default_rng(0)
     >>> probs = rng.random(500)
-    >>> is_calibrated(rng.random(500) < probs, probs).rejects()
+    >>> cal.is_calibrated(rng.random(500) < probs, probs).rejects()
     False
-    >>> is_calibrated(rng.random(500) < 0.25 + probs / 2, probs).finding.split(";")[0]
+    >>> cal.is_calibrated(rng.random(500) < 0.25 + probs / 2, probs).finding.split(";")[0]
     'predictions are too extreme (over-confident)'
     """
-    predictions = admit(labels, probs, weights=weights)
-    kind = cluster_kind(predictions, cluster)
+    method_name(method, ("exact",))
+    exact, predictions = Exact.asked(method, n_draws, seed, ties), admit(labels, probs, weights=weights)
     if view == "canonical" and not predictions.is_binary:
-        return is_calibrated_as_a_whole(predictions, cluster, n_draws, ties, seed)
+        return _of_all_classes(predictions, cluster, exact)
     atoms = atoms_of(predictions, "auto" if view == "canonical" else view, cluster, weighting)
-    plan = planned(n_draws, ties, seed, kind, len(atoms.p))
-    statistics = components(atoms)
-    every, coin = exactly(atoms, statistics, plan)
-    found, judged = max(
-        ((each, together(each.values, plan.ties, coin)) for each in every), key=lambda pair: pair[1].p_value
-    )
-    words = [statistic.words(state) for statistic, state in zip(statistics, found.states, strict=True)]
-    return TestResult(
-        "is_calibrated",
-        f"smallest of {len(statistics)} p-values",
-        judged.smallest,
-        0.0 if atoms.impossible else judged.p_value,
-        atoms.n,
-        null_words(atoms, plan),
-        {"view": atoms.view, "method": "exact"} | plan.settings | weighting_settings(atoms),
-        component_parts(statistics, found.values[0], judged, words, atoms.n)
-        | {"where": clearest(atoms, EqualMass(FINE))},
-        null_cautions(atoms, plan.kind),
-        finding(judged, words, atoms.impossible),
+    parts = {"where": of.clearest(atoms, EqualMass(FINE))}
+    return _joint_result(hypothesis_of(atoms), components(atoms), exact.sized(len(atoms.p)), parts)
+
+
+def _of_all_classes(predictions: Predictions, cluster: Any, exact: Exact) -> TestResult:
+    """The same question about the predicted distributions over all classes."""
+    rows = class_rows(predictions, cluster)
+    # every class of every row is looked at: fewer draws from 20 000 rows on
+    return _joint_result(
+        rows.hypothesis, class_components(rows, predictions.classes), exact.sized(10 * len(rows.probs))
     )
 
 
 def components(atoms: Atoms) -> list[Statistic]:
-    """The statistics that are asked."""
-    sums, along, fine = scores(atoms), course(atoms), between(cuts_of(atoms, EqualMass(FINE)))
+    """The statistics of one event."""
+    sums, along, fine = of.scores(atoms), of.running(atoms), of.between(of.cuts_of(atoms, EqualMass(FINE)))
     return [
-        mean_gap(atoms, sums),
-        cox(atoms, sums),
-        spiegelhalter(atoms, sums),
-        cumulative(atoms, "range", along),
-        averaged_two_bin(atoms, along),
-        hosmer_lemeshow(atoms, EqualMass(COARSE), "coarse bins"),
-        hosmer_lemeshow(atoms, EqualMass(FINE), "fine bins", fine),
-        scan(atoms, EqualMass(FINE), fine),
+        of.mean_gap(atoms, sums),
+        of.cox(atoms, sums),
+        of.spiegelhalter(atoms, sums),
+        of.kuiper(atoms, along),
+        of.averaged_two_bin(atoms, along),
+        of.hosmer_lemeshow(atoms, EqualMass(COARSE), "coarse bins"),
+        of.hosmer_lemeshow(atoms, EqualMass(FINE), "fine bins", fine),
+        of.scan(atoms, EqualMass(FINE), fine),
     ]
 
 
-ABOUT = AboutTest(
-    name="is_calibrated",
-    title="is it calibrated?",
-    function=is_calibrated,
-    sees="shifts, over- and under-confidence, local errors and wiggles; somewhat less of each than the best single test",
-    views=("binary", "top", "class k", "canonical"),
-    methods=("exact",),
-    cost="rows times draws: 3 s for 10⁵ rows and 10 000 draws",
-    source="min-p of Westfall & Young 1993 over the tests of Cox 1958, Spiegelhalter 1986, Hosmer & Lemeshow 1980, Kuiper 1960",
-    also_called=("omnibus",),
-)
+def class_components(rows: ClassRows, classes: tuple[Any, ...]) -> list[Statistic]:
+    """The statistics of all classes, and three of the top class."""
+    return [
+        *class_scores(rows),
+        class_bins(rows, 1, classes),
+        class_bins(rows, CLASS_BINS, classes),
+        of_top(rows, of.spiegelhalter),
+        of_top(rows, of.kuiper),
+        of_top(rows, partial(of.hosmer_lemeshow, bins=EqualMass(COARSE), name="bins")),
+    ]
 
-__all__ = ["is_calibrated"]
+
+def _joint_result(
+    hypothesis: Hypothesis, statistics: Sequence[Statistic], exact: Exact, more: dict[str, Any] | None = None
+) -> TestResult:
+    """Each statistic as a result of its own in `parts`, and all of them as one."""
+    values, states, rank = ranked_jointly(hypothesis, statistics, exact)
+    words = [statistic.words(state) for statistic, state in zip(statistics, states, strict=True)]
+    parts: dict[str, Any] = {}
+    for one, value, p, adjusted, text in zip(statistics, values, rank.each, rank.adjusted, words, strict=True):
+        null, finding = "p-value of this statistic alone", text if p <= LEVEL else ""
+        own = {"adjusted": adjusted}
+        parts[one.name] = TestResult(one.name, one.title, float(value), p, hypothesis.n, null, {}, own, (), finding)
+    parts["adjusted"] = dict(zip(parts, rank.adjusted, strict=True))
+    p_value = 0.0 if hypothesis.impossible else rank.p_value
+    outcome = ("is_calibrated", f"smallest of {len(statistics)} p-values", rank.smallest, p_value)
+    return as_result(hypothesis, exact, outcome, parts | (more or {}), _finding(hypothesis, rank, words))
+
+
+def _finding(hypothesis: Hypothesis, rank: JointRank, words: Sequence[str]) -> str:
+    """What the statistics that are significant after adjustment say, clearest first."""
+    if hypothesis.impossible:
+        return "some labels had predicted probability 0"
+    if rank.p_value > LEVEL:
+        return "no sign of miscalibration"
+    order = np.argsort(rank.adjusted, kind="stable")
+    fired = [words[j] for j in order if rank.adjusted[j] <= LEVEL] or [words[int(order[0])]]
+    return "; ".join(list(dict.fromkeys(filter(None, fired)))[:MAX_FINDINGS])

@@ -1,1 +1,4 @@
-"""The machinery of exact tests: rows under a null, draws from it, statistics, ranks."""
+"""The one machine behind exact p-values: rows under a null, null draws, statistics, ranks.
+
+Used by tests, `where` and `audit`.
+"""

@@ -1,7 +1,9 @@
-"""Statistics on many draws from a null: small states collected in parallel, then finished all at once.
+"""Statistics on many null draws: small states collected in parallel, then finished all at once.
 
-A statistic is two functions. `collect` turns a block of errors, `(R, A)`, into a few numbers a draw, `(R, J)`; `finish` turns these
-into one. Statistics that share a `collect` share its work. The observed errors take the same road as the drawn ones: row 0.
+A statistic is two functions. `collect` turns a block of draws, `(R, rows)`, into a few
+numbers per draw, `(R, J)`; `finish` turns these into one. Statistics that share a
+`collect` share its work. The observed errors go through the same functions as the drawn
+ones: row 0.
 """
 
 from __future__ import annotations
@@ -17,12 +19,10 @@ from numpy.typing import NDArray
 from calibrant.kernels.draws.null_draws import replicate_seeds
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.resampling.null import Null
-
-Floats = NDArray[np.float64]
+from calibrant.resampling.rows import Floats
 
 BLOCK_ERRORS = 1 << 16
 """Errors drawn at a time: half a megabyte, which stays in a core's cache."""
-
 
 LARGEST = 1e300
 """Statistics beyond this count as this."""
@@ -30,43 +30,65 @@ LARGEST = 1e300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statistic:
-    """A number that is large where a model is not calibrated."""
+    """A number that is large where a model is not calibrated.
+
+    Parameters
+    ----------
+    name, title
+        The names in settings and beside the number.
+    collect
+        `(R, rows)` errors, p − y summed over the labels of each row, to `(R, J)`
+        numbers per draw; for a test of all classes it is given labels. It runs in
+        threads, so it must not share state.
+    finish
+        These numbers to the statistic, `(R,)`.
+    words
+        What the observed numbers, `(J,)`, say about the model.
+    parts
+        The observed numbers under names, for the result's `parts`.
+    serial
+        True if `collect` must not run in several threads at once.
+    """
 
     name: str
     title: str
-    collect: Callable[[Floats], Floats]
-    finish: Callable[[Floats], Floats]
+    collect: Callable[[Any], Floats]
+    finish: Callable[[Floats], Floats] = lambda states: states[:, 0]
     words: Callable[[Floats], str] = lambda state: ""  # noqa: ARG005
-    """what the observed state says about the model"""
+    parts: Callable[[Floats], dict[str, Any]] = lambda state: {}  # noqa: ARG005
+    serial: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """Values of the statistics, `(1 + M, S)`, and the observed state of each; row 0 is what was observed."""
+    """Values of the statistics, `(1 + M, S)`, and the observed state of each; row 0 is observed."""
 
     values: Floats
     states: tuple[Floats, ...]
 
 
 def drawn(null: Null, statistics: Sequence[Statistic], n_draws: int, seed: int) -> Drawn:
-    """The observed values and those of `n_draws` draws."""
+    """The observed values and those of `n_draws` null draws."""
     collects = list(dict.fromkeys(statistic.collect for statistic in statistics))
-    seeds = replicate_seeds(seed, n_draws)
-    rows = max(1, BLOCK_ERRORS // len(null.atoms.p))
+    seeds, observed = replicate_seeds(seed, n_draws), null.observed
 
     def part(block: slice) -> list[Floats]:
         errors = null.draws(seeds[block])
         return [collect(errors) for collect in collects]
 
-    parts = [[collect(null.atoms.errors[None]) for collect in collects], *over_blocks(n_draws, part, rows)]
+    serial = any(statistic.serial for statistic in statistics)
+    rows = max(1, BLOCK_ERRORS // len(observed))
+    blocks = [slice(start, start + rows) for start in range(0, n_draws, rows)]
+    later = map(part, blocks) if serial else over_blocks(n_draws, part, rows)
+    parts = [[collect(observed[None]) for collect in collects], *later]
     states = {c: np.concatenate([part[i] for part in parts]) for i, c in enumerate(collects)}
-    with np.errstate(over="ignore"):  # an error where next to none was possible
+    with np.errstate(over="ignore"):  # an error where almost none was possible
         values = np.stack([statistic.finish(states[statistic.collect]) for statistic in statistics], axis=1)
     return Drawn(np.minimum(values, LARGEST), tuple(states[statistic.collect][0] for statistic in statistics))
 
 
 def content_seed(seed: int, *arrays: NDArray[Any] | None) -> tuple[int, float]:
-    """A seed and a coin in [0, 1) made of the data and the user's seed: the same data give the same answer."""
+    """A seed and a uniform number made of the data and the user's seed: the same data give the same answer."""
     digest = hashlib.blake2b(str(seed).encode(), digest_size=16)
     for array in arrays:
         if array is not None:

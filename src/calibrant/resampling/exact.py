@@ -1,102 +1,140 @@
-"""The exact p-value of statistics of one event, and what goes with it."""
+"""Exact p-values: how a null is drawn from, and the results of one statistic and of several."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from calibrant.inputs import check_choice, check_count
+from calibrant.problems import InputError
 from calibrant.resampling.draw import Drawn, Statistic, content_seed, drawn
-from calibrant.resampling.null import null_cautions, null_text, nulls_of
-from calibrant.resampling.rank import Floats, Ties, rank_p_value
-from calibrant.resampling.rows import Atoms, Cluster
+from calibrant.resampling.null import Hypothesis
+from calibrant.resampling.rank import Floats, JointRank, Ties, joint_rank, rank_p_value
 from calibrant.results import TestResult
 
 LEVEL = 0.05
-"""Up to this p-value a result says what the errors look like."""
+"""Up to this p-value a result describes what is wrong."""
 
 MANY_DRAWS, FEW_DRAWS = 9999, 999
-MOST_WORK = 2e9
-"""Labels drawn without being asked: some seconds."""
+MAX_WORK = 2e9
+"""Labels drawn by default: a few seconds."""
+
+MIN_DRAWS = 19
+"""With fewer, no p-value could reach 5 %."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """How a null is drawn from."""
+class Exact:
+    """How an exact p-value is computed: `method=Exact(...)` of every test that has an exact p-value.
 
-    n_draws: int
-    ties: Ties
-    seed: int
-    kind: Cluster | None = None
+    Parameters
+    ----------
+    n_draws
+        Number of null draws, at least 19. By default 9999 where that takes seconds,
+        else 999.
+    ties
+        A statistic may take few values. `"random"` gives the observed one a random
+        place among its equals, drawn by a number made of the data: false alarms come as
+        often as they should. `"count"` counts every tie against the model: false alarms
+        are rarer.
+    seed
+        Chooses the draws, together with the data: the same data and seed give the same
+        p-value.
+
+    Examples
+    --------
+    >>> from calibrant.detect.cox import cox_test
+    >>> from calibrant.resampling.exact import Exact
+    >>> cox_test([0, 1, 1], [0.2, 0.6, 0.9], method=Exact(n_draws=99, ties="count")).settings["n_draws"]
+    99
+    """
+
+    n_draws: int | None = None
+    ties: Ties = "random"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_choice("ties", self.ties, ("random", "count"))
+        object.__setattr__(self, "seed", int(check_count(self.seed, "seed", 0)))
+        if self.n_draws is not None:
+            object.__setattr__(self, "n_draws", check_count(self.n_draws, "n_draws", MIN_DRAWS))
+
+    @classmethod
+    def asked(cls, method: Any, n_draws: Any = None, seed: Any = 0, ties: Any = "random") -> Self:
+        """The plan that a test's keywords describe: `method` if it is one, else the others."""
+        if not isinstance(method, cls):
+            return cls(n_draws, ties, seed)
+        if (n_draws, seed, ties) != (None, 0, "random"):
+            raise InputError("method", "is an Exact, which holds n_draws, ties and seed", advice="Give them there")
+        return method
+
+    def sized(self, work: float) -> Self:
+        """The same with a number of draws: unless given, many where drawing so many labels each time takes seconds."""
+        default = MANY_DRAWS if work * MANY_DRAWS <= MAX_WORK else FEW_DRAWS
+        return replace(self, n_draws=default) if self.n_draws is None else self
 
     @property
     def settings(self) -> dict[str, Any]:
-        cluster = {} if self.kind is None else {"cluster": self.kind}
-        return {"n_draws": self.n_draws, "ties": self.ties, "seed": self.seed} | cluster
+        """As results record it."""
+        return {"n_draws": self.n_draws, "ties": self.ties, "seed": self.seed}
 
 
-def planned(n_draws: Any, ties: Any, seed: Any, kind: Cluster | None, rows: int, fast: bool = True) -> Plan:
-    """A plan with its choices checked; draws are many where they cost little, unless told."""
-    check_choice("ties", ties, ("random", "count"))
-    check_count(seed, "seed", 0)
-    if n_draws is None:
-        n_draws = MANY_DRAWS if fast and rows * MANY_DRAWS <= MOST_WORK else FEW_DRAWS
-    return Plan(check_count(n_draws, "n_draws", 19), ties, int(seed), kind)
-
-
-def exactly(atoms: Atoms, statistics: Sequence[Statistic], plan: Plan) -> tuple[list[Drawn], float]:
-    """Values of the statistics on what was observed and on draws, under each null that has to be refuted; and a coin for ties."""
-    seed, coin = content_seed(plan.seed, atoms.p, atoms.unit, atoms.count, atoms.hits, atoms.cluster)
-    return [drawn(null, statistics, plan.n_draws, seed) for null in nulls_of(atoms, plan.kind)], coin
+def drawn_values(hypothesis: Hypothesis, statistics: Sequence[Statistic], exact: Exact) -> tuple[list[Drawn], float]:
+    """Observed and drawn values of the statistics under each null, and a uniform number for ties."""
+    assert exact.n_draws is not None
+    seed, coin = content_seed(exact.seed, *hypothesis.content)
+    return [drawn(null, statistics, exact.n_draws, seed) for null in hypothesis.nulls], coin
 
 
 def exact_result(
-    atoms: Atoms,
+    hypothesis: Hypothesis,
     statistic: Statistic,
-    plan: Plan,
+    exact: Exact,
     name: str,
-    title: str,
-    described: dict[str, Any],
-    parts: dict[str, Any] | None = None,
+    title: str = "",
+    settings: dict[str, Any] | None = None,
+    work: float | None = None,
 ) -> TestResult:
-    """The answer of one statistic."""
-    found, coin = exactly(atoms, [statistic], plan)
-    p_values = [rank_p_value(each.values[:, 0], plan.ties, coin) for each in found]
-    worst = int(np.argmax(p_values))
-    values, p_value = found[worst].values[:, 0], p_values[worst]
-    settings = {"view": atoms.view, "method": "exact"} | described | plan.settings | weighting_settings(atoms)
-    return TestResult(
-        name,
-        title,
-        values[0],
-        p_value,
-        atoms.n,
-        null_words(atoms, plan),
-        settings,
-        null_parts(values, coin) | (parts or {}),
-        null_cautions(atoms, plan.kind),
-        statistic.words(found[0].states[0]) if p_value <= LEVEL else "",
-    )
-
-
-def null_words(atoms: Atoms, plan: Plan) -> str:
-    """The null in a line."""
-    return f"{null_text(plan.kind, atoms.fixed)}; {plan.n_draws:,} draws"
-
-
-def null_parts(values: Floats, coin: float) -> dict[str, float]:
-    """What the statistic shows if the model is calibrated, and the p-value that counts every tie against it."""
+    """The result of one statistic; by the null with the largest p-value, where there are several."""
+    exact = exact.sized(work or (math.inf if statistic.serial else hypothesis.rows))
+    found, coin = drawn_values(hypothesis, [statistic], exact)
+    p_values = [rank_p_value(each.values[:, 0], exact.ties, coin) for each in found]
+    p_value, state = max(p_values), found[0].states[0]
+    values = found[p_values.index(p_value)].values[:, 0]
     chance = values[1:]
-    return {
+    parts = {
         "p_counting_ties": rank_p_value(values, "count", coin),
         "null_mean": float(chance.mean()),
         "null_95": float(np.quantile(chance, 0.95)),
     }
+    finding = statistic.words(state) if p_value <= LEVEL else ""
+    outcome = (name, title or statistic.title, values[0], p_value)
+    return as_result(hypothesis, exact, outcome, parts | statistic.parts(state), finding, settings)
 
 
-def weighting_settings(atoms: Atoms) -> dict[str, Any]:
-    """How weights were read, where there are any that matter."""
-    return {"weighting": "fixed"} if atoms.fixed else {}
+def ranked_jointly(
+    hypothesis: Hypothesis, statistics: Sequence[Statistic], exact: Exact
+) -> tuple[Floats, tuple[Floats, ...], JointRank]:
+    """Observed values and states of several statistics, and their joint rank by the null with the largest p-value."""
+    found, coin = drawn_values(hypothesis, statistics, exact)
+    ranks = [joint_rank(each.values, exact.ties, coin) for each in found]
+    worst = max(ranks, key=lambda rank: rank.p_value)
+    return found[0].values[0], found[0].states, worst
+
+
+def as_result(
+    hypothesis: Hypothesis,
+    exact: Exact,
+    outcome: tuple[str, str, float, float],
+    parts: dict[str, Any],
+    finding: str,
+    settings: dict[str, Any] | None = None,
+) -> TestResult:
+    """A result with what every exact one has in common; `outcome` is name, title, statistic and p-value."""
+    described = {"method": "exact"} | hypothesis.settings | (settings or {}) | exact.settings
+    null = f"{hypothesis.text}; {exact.n_draws:,} draws"
+    return TestResult(*outcome, hypothesis.n, null, described, parts, hypothesis.warnings, finding)

@@ -1,51 +1,13 @@
-"""p-values by formula, for many rows."""
+"""Distributions of statistics under calibration for many rows, as p-values."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant.resampling.draw import LARGEST, Statistic
-from calibrant.resampling.exact import LEVEL, weighting_settings
-from calibrant.resampling.null import null_cautions
-from calibrant.resampling.rows import Atoms
-from calibrant.results import TestResult
-
-Floats = NDArray[np.float64]
-
-MOST_TERMS = 1000
-"""Of a series; far fewer matter."""
-
-
-def asymptotic_result(
-    atoms: Atoms,
-    statistic: Statistic,
-    name: str,
-    method: str,
-    law: Callable[[float], float],
-    parts: dict[str, Any] | None = None,
-) -> TestResult:
-    """The answer of one statistic whose law under calibration is known for many rows."""
-    state = statistic.collect(atoms.errors[None])
-    with np.errstate(over="ignore"):
-        value = min(float(statistic.finish(state)[0]), LARGEST)
-    p_value = law(value)
-    return TestResult(
-        name,
-        statistic.title,
-        value,
-        p_value,
-        atoms.n,
-        f"rows independent; {method} law, for many rows",
-        {"view": atoms.view, "method": method} | weighting_settings(atoms),
-        parts or {},
-        null_cautions(atoms),
-        statistic.words(state[0]) if p_value <= LEVEL else "",
-    )
+N_TERMS = 1000
+"""Terms of a series; far fewer matter."""
 
 
 def normal_p_value(z: float) -> float:
@@ -63,11 +25,12 @@ def chi_square_p_value(value: float, degrees: float) -> float:
 def brownian_max_p_value(x: float) -> float:
     """P(max|B| ≥ x) for a Brownian motion on [0, 1]: 1 − (4/π) Σ (−1)^k / (2k+1) · exp(−(2k+1)²π² / (8x²)).
 
-    For large x the same by reflection: 2 Σ (−1)^k erfc((2k+1)x / √2), where the first term is nearly all.
+    For large x the same by reflection: 2 Σ (−1)^k erfc((2k+1)x / √2), where the first
+    term is nearly all.
     """
     if x <= 0:
         return 1.0
-    k = np.arange(MOST_TERMS)
+    k = np.arange(N_TERMS)
     odd = 2 * k + 1
     if x < 1:
         terms = np.exp(-(odd**2) * np.pi**2 / (8 * x * x)) / odd
@@ -80,11 +43,12 @@ def brownian_max_p_value(x: float) -> float:
 def brownian_range_p_value(x: float) -> float:
     """P(max B − min B ≥ x): 1 − Σ (8/x² + 2/((k+½)²π²)) exp(−2(k+½)²π²/x²).
 
-    For large x by the density of the range (Feller 1951), integrated: 4 Σ (−1)^(k−1) k · erfc(kx / √2).
+    For large x by the density of the range (Feller 1951), integrated: 4 Σ (−1)^(k−1) k
+    · erfc(kx / √2).
     """
     if x <= 0:
         return 1.0
-    k = np.arange(MOST_TERMS)
+    k = np.arange(N_TERMS)
     if x < 2:
         half = (k + 0.5) ** 2 * np.pi**2
         return float(min(1.0, 1 - ((8 / x**2 + 2 / half) * np.exp(-2 * half / x**2)).sum()))

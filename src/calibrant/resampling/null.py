@@ -1,142 +1,168 @@
-"""What calibration says about the errors of the rows: three null hypotheses, each able to draw from itself."""
+"""Null hypotheses of calibration, each able to draw from itself, and what a p-value that refutes them says."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.draws.null_draws import (
-    Seeds,
-    Tables,
-    binomial_tables,
-    draw_pooled,
-    draw_shared,
-    draw_single,
-    flip_signs,
-)
-from calibrant.resampling.rows import Atoms, Cluster
+from calibrant.kernels.draws import null_draws as kernels
+from calibrant.kernels.draws.null_draws import Seeds, Tables
+from calibrant.resampling.rows import Atoms, Floats
 
-Floats = NDArray[np.float64]
+ALL_ROWS = slice(None)
 
 FEW_CLUSTERS = 20
-"""Below this many that err equally, turning signs round is told to be rough; see studies/results/false_alarms.md."""
+"""Effective number of erring clusters below which a warning calls sign flips rough; see
+studies/results/false_alarms.md."""
 
-IMPOSSIBLE = "labels happened that were given probability 0: the predictions are refuted whatever the p-value"
+IMPOSSIBLE = "some labels had predicted probability 0: the predictions are refuted whatever the p-value"
 
-UNSAID = (
+ASSUMED_INDEPENDENT = (
     "rows of a group are taken as independent: pass cluster='same' or cluster='any' if they depend on each other, "
     "cluster=False if they do not"
 )
 
 
 class Null(Protocol):
-    """Draws of the errors under calibration."""
+    """Draws of the rows' errors, signs or classes under a null hypothesis."""
 
     @property
-    def atoms(self) -> Atoms: ...
+    def observed(self) -> NDArray[Any]:
+        """What was observed, one value per row."""
 
-    def draws(self, seeds: Seeds) -> Floats:
-        """(R, A): errors of each atom, one row a seed."""
+    def draws(self, seeds: Seeds) -> NDArray[Any]:
+        """(R, rows): the same for one draw per seed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IndependentRows:
-    """Every label is drawn from its prediction, the predictions held fixed."""
+class LabelDraws:
+    """Every label is drawn from its prediction, the predictions held fixed.
+
+    With `atoms.dependence == "same"`, rows of a cluster share one uniform number, and a
+    row has label 1 if the number lies below its prediction: the strongest dependence
+    that labels can have, exact where a cluster is one question asked several times with
+    one answer.
+    """
 
     atoms: Atoms
     tables: Tables
-    plain: bool
-    """is every atom one row that weighs 1?"""
 
-    def draws(self, seeds: Seeds) -> Floats:
+    @property
+    def observed(self) -> Floats:
+        return self.atoms.errors
+
+    def draws(self, seeds: Seeds, rows: slice = ALL_ROWS) -> Floats:
         atoms, tables = self.atoms, self.tables
-        errors = np.empty((len(seeds), len(atoms.p)))
-        if self.plain:
-            draw_single(atoms.p, tables.thresholds, seeds, errors)
+        start, stop, _ = rows.indices(len(atoms.p))
+        errors = np.empty((len(seeds), stop - start))
+        p, unit = atoms.p[rows], atoms.unit[rows]
+        # row i takes number i of its draw's stream, so later rows start further on
+        shifted = seeds + np.uint64(start * int(kernels.STEP) % 2**64)
+        if atoms.dependence == "same":
+            assert atoms.cluster is not None
+            kernels.draw_shared(p, unit, tables.thresholds[rows], atoms.cluster[rows], seeds, errors)
+        elif atoms.plain:
+            kernels.draw_single(p, tables.thresholds[rows], shifted, errors)
         else:
-            expected = atoms.count * atoms.p
-            draw_pooled(expected, atoms.unit, tables.starts, tables.lowest, tables.thresholds, seeds, errors)
+            starts, lowest = tables.starts[start : stop + 1], tables.lowest[rows]
+            kernels.draw_pooled(atoms.count[rows] * p, unit, starts, lowest, tables.thresholds, shifted, errors)
         return errors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SharedFate:
-    """Rows of a cluster share one uniform number and happen if it lies below their prediction: the closest that labels can be tied.
+class SignFlips:
+    """The observed errors, those of a cluster all kept or all with their sign flipped.
 
-    Exact where a cluster is one question asked several times with one answer.
+    Rows of a cluster may depend in any way.
+
+    Errors have mean 0 under calibration and clusters are independent, so flipped errors
+    vary as the true ones do. Exact for symmetric errors, otherwise close where many
+    clusters err.
     """
 
-    atoms: Atoms
-    tables: Tables
+    observed: Floats
+    cluster: NDArray[np.int64]
 
-    def draws(self, seeds: Seeds) -> Floats:
-        atoms = self.atoms
-        assert atoms.cluster is not None
-        errors = np.empty((len(seeds), len(atoms.p)))
-        draw_shared(atoms.p, atoms.unit, self.tables.thresholds, atoms.cluster, seeds, errors)
-        return errors
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TurnedSigns:
-    """The errors of a cluster, all kept or all turned round by a coin: rows of a cluster may depend in any way.
-
-    Errors have mean 0 under calibration and clusters are independent, so the turned errors vary as the true ones do. Exact for
-    symmetric errors, otherwise close where many clusters err.
-    """
-
-    atoms: Atoms
-
-    def draws(self, seeds: Seeds) -> Floats:
-        observed = self.atoms.errors
-        assert self.atoms.cluster is not None
+    def draws(self, seeds: Seeds, rows: slice = ALL_ROWS) -> Floats:
+        observed = self.observed[rows]
         errors = np.empty((len(seeds), len(observed)))
-        flip_signs(observed, self.atoms.cluster, seeds, errors)
+        kernels.flip_signs(observed, self.cluster[rows], seeds, errors)
         return errors
 
 
-def nulls_of(atoms: Atoms, kind: Cluster | None) -> list[Null]:
-    """Independent rows; clusters that share a fate (`same`); or, for clusters that depend in any way (`any`), two to refute.
+@dataclass(frozen=True, slots=True, eq=False)
+class Hypothesis:
+    """What an exact p-value refutes, and what its reader should know.
 
-    Turned signs need many clusters with errors. Independent rows need none, but know of no dependence. The larger of the two
-    p-values is valid where either is.
+    With several nulls, the largest p-value counts.
     """
-    tables = binomial_tables(atoms.p, atoms.count)
-    independent = IndependentRows(atoms, tables, atoms.plain)
-    if kind is None:
-        return [independent]
-    return [SharedFate(atoms, tables)] if kind == "same" else [TurnedSigns(atoms), independent]
+
+    nulls: Sequence[Null]
+    text: str
+    """the null in words"""
+    content: tuple[NDArray[Any] | None, ...]
+    """the data, from which the seed of the draws is made"""
+    n: int
+    settings: dict[str, Any]
+    warnings: tuple[str, ...]
+    impossible: bool = False
+    """some labels had predicted probability 0"""
+
+    @property
+    def rows(self) -> int:
+        """Rows of each null draw."""
+        return len(self.nulls[0].observed)
 
 
-def null_text(kind: Cluster | None, fixed: bool) -> str:
-    """The same in a line."""
-    if kind == "same":
+def hypothesis_of(atoms: Atoms) -> Hypothesis:
+    """That the labels of an event follow its predictions."""
+    text, settings = null_text(atoms), {"view": atoms.view} | atoms.settings
+    return Hypothesis(
+        nulls_of(atoms), text, atoms.content, atoms.n, settings, null_warnings(atoms), bool(atoms.impossible)
+    )
+
+
+def nulls_of(atoms: Atoms) -> list[LabelDraws | SignFlips]:
+    """One null, or for clusters that depend in any way two to refute.
+
+    The larger of two p-values is valid where either is.
+
+    Sign flips need many clusters with errors. Independent rows need none, but ignore
+    dependence.
+    """
+    labels = LabelDraws(atoms, kernels.binomial_tables(atoms.p, atoms.count))
+    if atoms.dependence != "any":
+        return [labels]
+    assert atoms.cluster is not None
+    return [SignFlips(atoms.errors, atoms.cluster), labels]
+
+
+def null_text(atoms: Atoms) -> str:
+    """The null in words."""
+    if atoms.dependence == "same":
         return "labels drawn from the predictions, one number for all rows of a cluster"
-    rows = "labels drawn from the predictions, rows independent" + (", weights held fixed" if fixed else "")
-    return rows if kind is None else f"signs of the errors turned round cluster by cluster, and {rows}"
+    rows = "labels drawn from the predictions, rows independent" + (", weights held fixed" if atoms.fixed else "")
+    return rows if atoms.dependence is None else f"signs of the errors flipped cluster by cluster, and {rows}"
 
 
-def null_cautions(atoms: Atoms, kind: Cluster | None = None) -> tuple[str, ...]:
+def null_warnings(atoms: Atoms) -> tuple[str, ...]:
     """What a reader of the p-value should know."""
-    found = []
-    if atoms.impossible:
-        found.append(IMPOSSIBLE)
-    if atoms.unsaid:
-        found.append(UNSAID)
-    if kind == "any" and atoms.cluster is not None:
+    found = [IMPOSSIBLE] * bool(atoms.impossible) + [ASSUMED_INDEPENDENT] * atoms.assumed_independent
+    if atoms.dependence == "any":
         effective = erring_clusters(atoms)
         if effective < FEW_CLUSTERS:
             found.append(f"few clusters err (as many as {effective:.1f} equal ones): the p-value is rough")
-    elif atoms.fixed and kind is None:
+    elif atoms.fixed and atoms.dependence is None:
         found.append("weights are held fixed: a row has one label, however much it weighs")
     return tuple(found)
 
 
 def erring_clusters(atoms: Atoms) -> float:
-    """(ΣE²)² / ΣE⁴ over the sums of the clusters' errors: how many equal ones would vary as they do."""
+    """(ΣE²)² / ΣE⁴ over the clusters' sums of errors: the number of equal clusters that would vary as much."""
     squares = np.bincount(np.asarray(atoms.cluster), atoms.errors) ** 2
     fourth = float((squares**2).sum())
     return float(squares.sum()) ** 2 / fourth if fourth > 0 else 0.0

@@ -1,8 +1,9 @@
-"""The rows of one event as a test sees them: in order of the prediction, with all that calibration says about their labels."""
+"""The rows of one event as a test sees them: sorted by prediction, pooled where they are equal."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -14,17 +15,16 @@ from calibrant.problems import InputError
 
 Floats = NDArray[np.float64]
 Cluster = Literal["any", "same"]
-Weighting = Literal["auto", "counts", "fixed"]
 
 WEIGHTINGS = ("auto", "counts", "fixed")
 
-MOST_COUNTED = 1e15
-"""Rows that weights may stand for: above, float64 does not tell one more from none."""
+MAX_COUNTED = 1e15
+"""Rows that weights may stand for: above this, float64 cannot resolve one more row."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Atoms:
-    """`count` independent rows that say `p` and weigh `unit` each, `hits` of which happened; in order of p."""
+    """Pooled rows: `count` rows of prediction `p` and weight `unit` each, `hits` of which have label 1; sorted by p."""
 
     p: Floats
     unit: Floats
@@ -35,85 +35,118 @@ class Atoms:
     view: str
     n: int
     """rows given"""
-    unsaid: bool = False
-    """have the rows groups, and did no one say whether rows of a group depend on each other?"""
+    dependence: Cluster | None = None
+    """how rows of a cluster may depend on each other; None for independent rows"""
+    assumed_independent: bool = False
+    """there are groups of several rows, and the user did not say whether these rows depend on each other"""
 
-    @property
+    @classmethod
+    def single(cls, p: Floats, hits: Floats, view: str, n: int) -> Atoms:
+        """Independent single rows of weight 1, sorted by p."""
+        return cls(p, np.ones(len(p)), np.ones(len(p), np.int64), hits, None, view, n)
+
+    @cached_property
     def errors(self) -> Floats:
         """Σ w(p − y) of each atom."""
-        errors: Floats = self.unit * (self.count * self.p - self.hits)
-        return errors
+        return np.asarray(self.unit * (self.count * self.p - self.hits))
 
-    @property
+    @cached_property
     def weight(self) -> Floats:
-        weight: Floats = self.unit * self.count
-        return weight
+        return np.asarray(self.unit * self.count)
 
-    @property
+    @cached_property
     def total(self) -> float:
         return float(self.weight.sum())
 
-    @property
+    @cached_property
     def variance(self) -> Floats:
-        """Of each error, if the labels follow the predictions and rows are independent."""
-        variance: Floats = self.unit**2 * self.count * self.p * (1 - self.p)
-        return variance
+        """Variance of each error, if the model is calibrated and rows are independent."""
+        return np.asarray(self.unit**2 * self.count * self.p * (1 - self.p))
 
-    @property
+    @cached_property
     def gaps(self) -> Floats:
         """Distance to the next prediction, that of the last to 1; 0 inside a tie."""
         return np.diff(self.p, append=1.0)
 
-    @property
+    @cached_property
     def impossible(self) -> int:
-        """Atoms whose labels cannot happen if the predictions are right."""
+        """Atoms with labels to which the predictions give probability 0."""
         return int((((self.p == 0) & (self.hits > 0)) | ((self.p == 1) & (self.hits < self.count))).sum())
 
-    @property
+    @cached_property
     def fixed(self) -> bool:
         """Are weights properties of rows rather than numbers of rows?"""
         return bool((self.unit != 1).any())
 
+    @cached_property
+    def plain(self) -> bool:
+        """Is every atom one row of weight 1?"""
+        return not self.fixed and bool((self.count == 1).all())
+
+    @property
+    def content(self) -> tuple[NDArray[Any] | None, ...]:
+        """The data, from which the seed of the null draws is made."""
+        return self.p, self.unit, self.count, self.hits, self.cluster
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How clusters and weights were read, where there are any that matter."""
+        cluster = {} if self.dependence is None else {"cluster": self.dependence}
+        return cluster | ({"weighting": "fixed"} if self.fixed else {})
+
+    def labels(self, hits: Floats) -> NDArray[np.uint8]:
+        """One label per single row, of which the first `hits` of each atom are 1."""
+        place = np.arange(int(self.count.sum())) - np.repeat(np.cumsum(self.count) - self.count, self.count)
+        return (place < np.repeat(hits, self.count)).astype(np.uint8)
+
     def event(self) -> Event:
         """The same as an event, for rules that cut it into bins."""
         return Event(self.p, np.zeros(len(self.p), np.uint8), None if self.plain else self.weight, self.view)
-
-    @property
-    def plain(self) -> bool:
-        """Is every atom one row that weighs 1?"""
-        return not self.fixed and bool((self.count == 1).all())
 
 
 def atoms_of(predictions: Predictions, view: Any, cluster: Any = None, weighting: Any = "auto") -> Atoms:
     """The event of a view as atoms. Equal rows are pooled unless weights or clusters keep them apart."""
     refuse_soft(predictions)
     check_choice("weighting", weighting, WEIGHTINGS)
-    event, kind, unsaid = (
-        predictions.event(view),
-        cluster_kind(predictions, cluster),
-        unsaid_groups(predictions, cluster),
-    )
+    event, kind = predictions.event(view), cluster_kind(predictions, cluster)
+    assumed = assumes_independence(predictions, cluster)
     if kind is None and counts_rows(event.weights, weighting):
         groups = event.groups
-        refuse_many(float(groups.weight.sum()), MOST_COUNTED)
+        refuse_many(float(groups.weight.sum()), MAX_COUNTED)
         counts = np.round(groups.weight).astype(np.int64)
-        return Atoms(groups.values, np.ones(len(counts)), counts, groups.hits, None, event.name, event.n, unsaid)
-    weights = np.ones(event.n) if event.weights is None else event.weights
-    kept = weights > 0
-    p, y, w = event.probs[kept].astype(np.float64), event.outcomes[kept].astype(np.float64), weights[kept]
-    of = cluster_codes(predictions)[kept] if kind else np.zeros(len(p), np.int64)
-    order = np.lexsort((y, w, of, p))
-    ones = np.ones(len(p), np.int64)
-    return Atoms(p[order], w[order], ones, y[order], of[order] if kind else None, event.name, event.n, unsaid)
+        return Atoms(groups.values, np.ones(len(counts)), counts, groups.hits, None, event.name, event.n, None, assumed)
+    kept = slice(None) if event.weights is None else event.weights > 0
+    codes = cluster_codes(predictions)[kept] if kind else None
+    return single_rows(event, kept, kind, codes, assumed)[0]
+
+
+def single_rows(
+    event: Event,
+    kept: Any,
+    kind: Cluster | None,
+    codes: NDArray[np.int64] | None,
+    assumed: bool = False,
+    cells: NDArray[np.int64] | None = None,
+) -> tuple[Atoms, NDArray[np.intp]]:
+    """Every row an atom of its own, and the order in which they were sorted.
+
+    They are sorted by prediction, then by all else, so that the given order does not matter.
+    """
+    p, y = event.probs[kept].astype(np.float64), event.outcomes[kept].astype(np.float64)
+    w = np.ones(len(p)) if event.weights is None else event.weights[kept]
+    keys = [key for key in (y, w, codes, cells, p) if key is not None]
+    order = np.lexsort(keys)
+    ones, cluster = np.ones(len(p), np.int64), None if codes is None else codes[order]
+    return Atoms(p[order], w[order], ones, y[order], cluster, event.name, event.n, kind, assumed), order
 
 
 def refuse_soft(predictions: Predictions) -> None:
-    """Shares have no distribution that the predictions would fix."""
+    """Soft labels have no distribution that the predictions would fix."""
     if predictions.soft:
         raise InputError(
             "labels",
             "must be classes for a test of calibration",
-            "they are shares (soft labels), whose distribution the predictions do not tell",
+            "they are shares (soft labels), whose distribution is unknown",
             "Use hard labels, or an estimator with its interval",
         )
 
@@ -122,20 +155,20 @@ def counts_rows(weights: Floats | None, weighting: str) -> bool:
     """Does a weight of w stand for w rows, each with a label of its own?"""
     if weights is None:
         return True
-    whole = bool((weights == np.floor(weights)).all())
-    if weighting == "counts" and not whole:
-        where = int(np.argmax(weights != np.floor(weights)))
+    broken = weights != np.floor(weights)
+    if weighting == "counts" and broken.any():
+        where = int(np.argmax(broken))
         raise InputError(
             "weighting",
             "'counts' needs weights that are whole numbers",
             f"weights[{where}] is {weights[where]:g}",
             "Use weighting='fixed': a row has one label, and its weight belongs to it",
         )
-    return whole and weighting != "fixed"
+    return weighting != "fixed" and not broken.any()
 
 
 def refuse_many(rows: float, most: float) -> None:
-    """Weights that stand for more rows than can be counted, or held."""
+    """Refuse weights that stand for more rows than can be counted, or held in memory."""
     if rows > most:
         raise InputError(
             "weights",
@@ -145,25 +178,21 @@ def refuse_many(rows: float, most: float) -> None:
         )
 
 
-def cluster_kind(predictions: Predictions, cluster: Any) -> Cluster | None:
-    """How rows of a cluster may depend on each other; None for independent rows."""
+def cluster_kind(
+    predictions: Predictions, cluster: Any, kinds: tuple[Cluster, ...] = ("any", "same")
+) -> Cluster | None:
+    """The user's `cluster=`, checked: how rows of a group may depend on each other; None for independent rows."""
     if cluster is False or cluster is None:
         return None
-    kind: Cluster = "any" if cluster is True else check_choice("cluster", cluster, ("any", "same"))
+    kind: Cluster = "any" if cluster is True else check_choice("cluster", cluster, kinds)
     if predictions.groups is None:
         raise InputError("cluster", "needs groups", "the predictions have none", "Pass Predictions(..., groups=...)")
     return kind
 
 
-def unsaid_groups(predictions: Predictions, cluster: Any) -> bool:
-    """Do groups hold several rows, with nothing said about how these depend on each other?"""
+def assumes_independence(predictions: Predictions, cluster: Any) -> bool:
+    """Are there groups of several rows, and did the user not say how these depend on each other?"""
     return cluster is None and repeats_groups(predictions)
-
-
-def refuse_cluster(kind: Cluster | None, method: str) -> None:
-    """Formulas are for independent rows."""
-    if kind is not None:
-        raise InputError("cluster", "needs method='exact'", f"method is {method!r}")
 
 
 def cluster_codes(predictions: Predictions) -> NDArray[np.int64]:

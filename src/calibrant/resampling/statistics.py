@@ -1,50 +1,64 @@
-"""The statistics of one event, each with its own alternative; all are functions of the errors in order of the predictions."""
+"""The statistics of one event, each with its own alternative; all are functions of the errors, sorted by prediction.
+
+Those registered without `of` are known to `calibration_test` by name; those with `of`
+compute that estimator for all draws at once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.bins import Binning, BinSums
+from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth
+from calibrant.estimate import mean_gap as mean_gap_estimator
+from calibrant.estimate.binned import binned_error, ece
 from calibrant.estimate.binned import finish as finish_binned
-from calibrant.kernels.draws.null_sums import courses, fading_pairs, pairs_between, sums_between, weighed_sums
+from calibrant.estimate.cumulative import ks_error
+from calibrant.kernels.draws.null_sums import bridges, courses, fading_pairs, pairs_between, sums_between, weighed_sums
 from calibrant.kernels.logits import log_odds
+from calibrant.methods import method
+from calibrant.problems import InputError
 from calibrant.resampling.draw import Statistic
-from calibrant.resampling.rows import Atoms
+from calibrant.resampling.formulas import kolmogorov_p_value, normal_p_value
+from calibrant.resampling.rows import Atoms, Floats
 from calibrant.results import number
 
-Floats = NDArray[np.float64]
+Cuts = NDArray[np.intp]
 Collect = Callable[[Floats], Floats]
 
 
-def linear(*factors: Floats) -> Collect:
-    """Σ factor·e, one number a factor."""
-    table = np.stack(factors)
+def collected(kernel: Callable[..., None], width: int, *arguments: Any) -> Collect:
+    """A `collect` that has a kernel fill `width` numbers per draw from (errors, *arguments)."""
 
     def collect(errors: Floats) -> Floats:
-        found = np.empty((len(errors), len(table)))
-        weighed_sums(errors, table, found)
+        found = np.empty((len(errors), width))
+        kernel(errors, *arguments, found)
         return found
 
     return collect
 
 
+def linear(*factors: Floats) -> Collect:
+    """Σ factor·e, one number per factor."""
+    return collected(weighed_sums, len(factors), np.stack(factors))
+
+
 def per(values: Any, scale: Any) -> Any:
-    """values / scale, and 0 where the scale is 0: nothing can vary there."""
+    """values / scale, and 0 where the scale is 0: nothing varies there."""
     out = np.zeros(np.broadcast(values, scale).shape)
-    with np.errstate(over="ignore"):  # an error where next to none was possible
+    with np.errstate(over="ignore"):  # an error where almost none was possible
         return np.divide(values, scale, out=out, where=np.asarray(scale) > 0)
 
 
 def scores(atoms: Atoms) -> Collect:
-    """Three standardised sums: of the errors, of errors along the log-odds (made independent of the first), of Spiegelhalter.
+    """Three standardised sums: of errors, of errors times centred log-odds, and Spiegelhalter's.
 
-    The first two are the scores of intercept and slope in a logistic regression on log-odds. Positive: too high, too extreme,
-    too extreme.
+    The first two are the scores of intercept and slope in a logistic regression on
+    log-odds. Positive values mean predictions that are too high, too extreme, too
+    extreme.
     """
     variance, odds, tilt = atoms.variance, bounded_log_odds(atoms.p), 2 * atoms.p - 1
     total = float(variance.sum())
@@ -57,6 +71,7 @@ def scores(atoms: Atoms) -> Collect:
     return linear(level, per(centred, np.sqrt(spread)), per(tilt, np.sqrt(brier)))
 
 
+@method("statistic", name="mean_gap", of=mean_gap_estimator.mean_gap)
 def mean_gap(atoms: Atoms, sums: Collect | None = None) -> Statistic:
     """|Σe| / n: too high or too low on average."""
     total = atoms.total
@@ -65,6 +80,7 @@ def mean_gap(atoms: Atoms, sums: Collect | None = None) -> Statistic:
     return Statistic("mean_gap", "mean gap", collect, lambda states: scale * np.abs(states[:, 0]), shift)
 
 
+@method("statistic", name="cox")
 def cox(atoms: Atoms, sums: Collect | None = None) -> Statistic:
     """Score test of intercept 0 and slope 1 in a logistic regression on log-odds: χ² with 2 degrees of freedom."""
 
@@ -74,73 +90,96 @@ def cox(atoms: Atoms, sums: Collect | None = None) -> Statistic:
     return Statistic("cox", "Cox's χ²", sums or scores(atoms), lambda states: (states[:, :2] ** 2).sum(axis=1), words)
 
 
+@method("statistic", name="spiegelhalter")
 def spiegelhalter(atoms: Atoms, sums: Collect | None = None) -> Statistic:
-    """|Z| with Z = Σ(y − p)(1 − 2p) / √Σ(1 − 2p)²p(1 − p): is the Brier score what the predictions promise?"""
-    return Statistic(
-        "spiegelhalter",
-        "Spiegelhalter's z",
-        sums or scores(atoms),
-        lambda states: np.abs(states[:, 2]),
-        lambda state: extremes(state[2]),
-    )
+    """|Z| with Z = Σ(y − p)(1 − 2p) / √Σ(1 − 2p)²p(1 − p): is the Brier score as expected?"""
+    name, title, collect = "spiegelhalter", "Spiegelhalter's z", sums or scores(atoms)
+    return Statistic(name, title, collect, lambda states: np.abs(states[:, 2]), lambda state: extremes(state[2]))
 
 
 def shift(state: Floats) -> str:
-    """What the sum of the errors says."""
+    """The sign of the summed errors in words."""
     return f"predictions are too {'high' if state[0] > 0 else 'low'} on average"
 
 
 def extremes(score: float) -> str:
-    """What a score that grows with over-confidence says."""
+    """The sign of a score that grows with over-confidence in words."""
     return f"predictions are {'too extreme (over-confident)' if score > 0 else 'not extreme enough (under-confident)'}"
 
 
 def bounded_log_odds(p: Floats) -> Floats:
-    """Log-odds, and 0 for predictions of 0 and 1, whose labels are certain."""
+    """Log-odds, and 0 for predictions of 0 and 1, which leave nothing to chance."""
     odds = log_odds(p)
     return np.where(np.isfinite(odds), odds, 0.0)
 
 
-def course(atoms: Atoms) -> Collect:
+def running(atoms: Atoms) -> Collect:
     """Highest, lowest and last running sum, and the two sums that ATB needs."""
-    gaps = atoms.gaps
-
-    def collect(errors: Floats) -> Floats:
-        found = np.empty((len(errors), 5))
-        courses(errors, gaps, found)
-        return found
-
-    return collect
+    return collected(courses, 5, atoms.gaps)
 
 
-def cumulative(atoms: Atoms, statistic: str, along: Collect | None = None) -> Statistic:
-    """`range`: max C − min C (Kuiper); `max`: max|C| (KS)."""
-    total = atoms.total
+@method("statistic", name="ks", of=ks_error)
+def cumulative(atoms: Atoms, statistic: str = "max", along: Collect | None = None) -> Statistic:
+    """`range`: max C − min C (Kuiper); `max`: max|C| (KS); of the running sum C."""
+    total, kuiper = atoms.total, statistic == "range"
 
     def finish(states: Floats) -> Floats:
         high, low = states[:, 0], states[:, 1]
-        found: Floats = (high - low if statistic == "range" else np.maximum(high, -low)) / total
-        return found
+        return np.asarray((high - low if kuiper else np.maximum(high, -low)) / total)
 
-    title = "Kuiper's range" if statistic == "range" else "KS maximum"
-    name = "kuiper" if statistic == "range" else "ks"
-    return Statistic(name, title, along or course(atoms), finish, lambda _: stretch_words(atoms))
+    name, title = ("kuiper", "Kuiper's range") if kuiper else ("ks", "KS maximum")
+    return Statistic(name, title, along or running(atoms), finish, lambda _: stretch_words(atoms))
 
 
-def stretch(atoms: Atoms) -> tuple[int, int, float]:
-    """Where errors pile up: from and to before which atom, and the sum of the errors there."""
-    ends = np.append(np.flatnonzero(atoms.gaps[:-1] > 0), len(atoms.p) - 1) + 1
-    sums = np.concatenate([[0.0], np.cumsum(atoms.errors)[ends - 1]])
-    first, last = sorted((int(np.argmax(sums)), int(np.argmin(sums))))
-    cuts = np.concatenate([[0], ends])
-    return int(cuts[first]), int(cuts[last]), float(sums[last] - sums[first])
+@method("statistic", name="kuiper")
+def kuiper(atoms: Atoms, along: Collect | None = None) -> Statistic:
+    """Kuiper's range of the running sum of errors."""
+    return cumulative(atoms, "range", along)
+
+
+def stretch(sums: Floats) -> tuple[int, int, int]:
+    """First and last step between the extremes of a running sum that begins with 0, and its direction.
+
+    The steps are first … last − 1; the direction is 1 where the sum rises, −1 where it falls.
+    """
+    high, low = int(np.argmax(sums)), int(np.argmin(sums))
+    return min(high, low), max(high, low), int(np.sign(high - low))
 
 
 def stretch_words(atoms: Atoms) -> str:
-    """The same in words."""
-    return between_words(atoms, *stretch(atoms))
+    """The stretch over which errors add up most in words; equal predictions are not separated."""
+    cuts = np.concatenate([[-1], np.flatnonzero(atoms.gaps[:-1] > 0), [len(atoms.p) - 1]]) + 1
+    sums = np.concatenate([[0.0], np.cumsum(atoms.errors)[cuts[1:] - 1]])
+    first, last, _ = stretch(sums)
+    return between_words(atoms, int(cuts[first]), int(cuts[last]), float(sums[last] - sums[first]))
 
 
+@method("statistic", name="two_part")
+def two_part(atoms: Atoms) -> Statistic:
+    """−2 ln(p₁p₂) of the last value and of the bridge that is left when the line to it is taken away."""
+    scale = float(np.sqrt(atoms.variance.sum()))
+    sums = collected(bridges, 2, atoms.gaps, np.cumsum(per(atoms.variance, scale**2)))
+
+    def finish(states: Floats) -> Floats:
+        from scipy.special import erfc, kolmogorov
+
+        # far out both p-values are 0 in floating point; the largest logarithm then decides
+        tiny = np.finfo(np.float64).tiny
+        first, second = erfc(np.abs(states[:, 0]) / np.sqrt(2)), kolmogorov(states[:, 1])
+        return np.asarray(-2 * (np.log(np.maximum(first, tiny)) + np.log(np.maximum(second, tiny))))
+
+    def words(state: Floats) -> str:
+        return shift(state) if normal_p_value(state[0]) < kolmogorov_p_value(state[1]) else stretch_words(atoms)
+
+    def parts(state: Floats) -> dict[str, float]:
+        return {"z": -float(state[0]), "bridge": float(state[1])}  # observed minus expected, as the authors have it
+
+    return Statistic(
+        "two_part", "two-part cumulative χ²", lambda errors: np.asarray(per(sums(errors), scale)), finish, words, parts
+    )
+
+
+@method("statistic", name="atb")
 def averaged_two_bin(atoms: Atoms, along: Collect | None = None) -> Statistic:
     """ATB = ∫ (C(q)² + (C(1) − C(q))²) dq: squared errors below and above a threshold, averaged over thresholds."""
     total = atoms.total
@@ -148,40 +187,36 @@ def averaged_two_bin(atoms: Atoms, along: Collect | None = None) -> Statistic:
     def finish(states: Floats) -> Floats:
         last, first, second = states[:, 2], states[:, 3], states[:, 4]
         # C is 0 below the first prediction, and the lengths of all stretches add up to 1
-        found: Floats = (2 * second - 2 * last * first + last**2) / total**2
-        return found
+        return np.asarray((2 * second - 2 * last * first + last**2) / total**2)
 
-    return Statistic("atb", "averaged two-bin error", along or course(atoms), finish, lambda _: stretch_words(atoms))
+    return Statistic("atb", "averaged two-bin error", along or running(atoms), finish, lambda _: stretch_words(atoms))
 
 
-def cuts_of(atoms: Atoms, bins: Binning) -> NDArray[np.intp]:
+def cuts_of(atoms: Atoms, bins: Binning) -> Cuts:
     """Where bins begin among the atoms; rows outside every bin lie before the first cut or after the last."""
     index = bins.index(atoms.event())
     n_bins = bins.collect(atoms.event()).sums.shape[1]
     return np.searchsorted(index, np.arange(n_bins + 1)).astype(np.intp)
 
 
-def between(cuts: NDArray[np.intp]) -> Collect:
-    """Sums of errors in each bin."""
-
-    def collect(errors: Floats) -> Floats:
-        sums = np.empty((len(errors), len(cuts) - 1))
-        sums_between(errors, cuts, sums)
-        return sums
-
-    return collect
+def between(cuts: Cuts) -> Collect:
+    """Per-bin sums of errors."""
+    return collected(sums_between, len(cuts) - 1, cuts)
 
 
-def bin_variances(atoms: Atoms, cuts: NDArray[np.intp]) -> Floats:
-    """Variance of the sum of errors in each bin, as the predictions promise it."""
-    sums: Floats = np.add.reduceat(np.append(atoms.variance, 0.0), cuts)[:-1] * (cuts[1:] > cuts[:-1])
-    return sums
+def bin_variances(atoms: Atoms, cuts: Cuts) -> Floats:
+    """Variance of each bin's sum of errors under calibration."""
+    return np.asarray(np.add.reduceat(np.append(atoms.variance, 0.0), cuts)[:-1] * (cuts[1:] > cuts[:-1]))
 
 
+@method("statistic", name="hosmer_lemeshow")
 def hosmer_lemeshow(
-    atoms: Atoms, bins: Binning, name: str = "hosmer_lemeshow", sums: Collect | None = None
+    atoms: Atoms,
+    bins: Binning = EqualMass(10),  # noqa: B008  (frozen)
+    name: str = "hosmer_lemeshow",
+    sums: Collect | None = None,
 ) -> Statistic:
-    """Σ_b E_b² / V_b over bins, V_b the variance that the predictions promise: χ² with as many degrees of freedom as bins."""
+    """Σ_b E_b² / V_b over bins, V_b the variance under calibration: χ² with as many degrees of freedom as bins."""
     cuts = cuts_of(atoms, bins)
     variance = bin_variances(atoms, cuts)
 
@@ -193,7 +228,8 @@ def hosmer_lemeshow(
     return Statistic(name, title, sums or between(cuts), lambda states: per(states**2, variance).sum(axis=1), words)
 
 
-def scan(atoms: Atoms, bins: Binning, sums: Collect | None = None) -> Statistic:
+@method("statistic", name="scan")
+def scan(atoms: Atoms, bins: Binning = EqualMass(30), sums: Collect | None = None) -> Statistic:  # noqa: B008
     """The largest E² / V over all runs of neighbouring bins: where is the model most clearly wrong?"""
     cuts = cuts_of(atoms, bins)
     variance = bin_variances(atoms, cuts)
@@ -210,8 +246,7 @@ def scan(atoms: Atoms, bins: Binning, sums: Collect | None = None) -> Statistic:
 
 def runs(states: Floats, variance: Floats, start: int) -> Floats:
     """E² / V of the runs that begin at a bin."""
-    found: Floats = per(np.cumsum(states[:, start:], axis=1) ** 2, np.cumsum(variance[start:]))
-    return found
+    return np.asarray(per(np.cumsum(states[:, start:], axis=1) ** 2, np.cumsum(variance[start:])))
 
 
 def clearest_run(state: Floats, variance: Floats) -> tuple[int, int]:
@@ -222,7 +257,7 @@ def clearest_run(state: Floats, variance: Floats) -> tuple[int, int]:
 
 
 def clearest(atoms: Atoms, bins: Binning) -> dict[str, float]:
-    """The stretch of predictions that the scan finds, and the mean error there."""
+    """The range of predictions that the scan finds, and the mean error there."""
     cuts = cuts_of(atoms, bins)
     state = between(cuts)(atoms.errors[None])[0]
     first, last = clearest_run(state, bin_variances(atoms, cuts))
@@ -250,7 +285,10 @@ def filled_bins(atoms: Atoms, bins: Binning) -> int:
 
 
 def binned(atoms: Atoms, bins: Binning, **options: Any) -> Statistic:
-    """A binned calibration error with any norm, debiased or not: the estimator's own `finish`, one draw in the place of a class."""
+    """A binned calibration error of any norm, debiased or not.
+
+    The estimator's own `finish`, with draws in place of classes.
+    """
     cuts, state = cuts_of(atoms, bins), bins.collect(atoms.event())
 
     def finish(states: Floats) -> Floats:
@@ -258,10 +296,26 @@ def binned(atoms: Atoms, bins: Binning, **options: Any) -> Statistic:
         sums[:, :, 3] = sums[:, :, 1] - states
         low, high = (np.broadcast_to(end, (len(states), end.shape[1])) for end in (state.low, state.high))
         every = BinSums(sums, low, high, atoms.n, bins, state.outside)
-        found: Floats = finish_binned(every, "classwise", tuple(range(len(states))), **options).parts["classes"].values
-        return found
+        by_class = finish_binned(every, "classwise", tuple(range(len(states))), **options).parts["classes"]
+        return np.asarray(by_class.values)
 
     return Statistic("binned", "binned calibration error", between(cuts), finish)
+
+
+@method("statistic", name="binned", of=binned_error)
+def fast_binned(atoms: Atoms, bins: Binning = EqualMass(15), **options: Any) -> Statistic | None:  # noqa: B008
+    """`binned_error` of all draws at once; None where it needs rates, which errors with flipped signs do not give."""
+    if options.get("debiased") and atoms.cluster is not None:
+        return None
+    if isinstance(bins, EqualMass) and bins.ties == "split":
+        raise InputError("bins", "must keep ties together in a test", "ties='split' depends on the order of rows")
+    return binned(atoms, bins, **options)
+
+
+@method("statistic", name="ece", of=ece)
+def fast_ece(atoms: Atoms, n_bins: int = 15) -> Statistic:
+    """`ece` of all draws at once."""
+    return binned(atoms, EqualWidth(n_bins))
 
 
 def multi_scale(atoms: Atoms, levels: range) -> list[Statistic]:
@@ -273,25 +327,30 @@ def _one_scale(atoms: Atoms, level: int) -> Statistic:
     cell = np.minimum(np.floor(atoms.p * 2.0**level), 2.0**level - 1)
     cuts = np.concatenate([[0], np.flatnonzero(np.diff(cell)) + 1, [len(cell)]]).astype(np.intp)
     scale = 1 / np.add.reduceat(atoms.weight, cuts[:-1]) / atoms.total
-    collect = partial(_pairs, atoms.variance, -atoms.unit * (1 - 2 * atoms.p), cuts, scale)
-    return Statistic(f"2^{level} bins", f"{2**level} bins", collect, lambda states: states[:, 0])
+    constant, factor = squared_error(atoms)
+
+    def collect(errors: Floats) -> Floats:
+        found = np.empty((len(errors), 1))
+        pairs_between(errors, constant, factor, cuts, scale, found[:, 0])
+        return found
+
+    return Statistic(f"2^{level} bins", f"{2**level} bins", collect)
 
 
-def _pairs(constant: Floats, factor: Floats, cuts: NDArray[np.intp], scale: Floats, errors: Floats) -> Floats:
-    """A row's squared error is w²p(1−p) − w(1−2p)·e."""
-    found = np.empty((len(errors), 1))
-    pairs_between(errors, constant, factor, cuts, scale, found[:, 0])
-    return found
+def squared_error(atoms: Atoms) -> tuple[Floats, Floats]:
+    """Constant and factor c, f such that c + f·e is the sum of the rows' squared errors: w²p(1−p) − w(1−2p)·e."""
+    return atoms.variance, -atoms.unit * (1 - 2 * atoms.p)
 
 
-def laplace_pairs(atoms: Atoms, bandwidth: float, estimator: str, turned: bool = False) -> Statistic:
+def laplace_pairs(atoms: Atoms, bandwidth: float, estimator: str, flipped: bool = False) -> Statistic:
     """SKCE of one event with a Laplace kernel: 2 Σ e e' exp(−|p − p'|/ν) over pairs, or over pairs of different rows.
 
-    `turned` is for errors whose signs are turned round: their squares stay what they are.
+    `flipped` is for errors whose signs are flipped, which leaves their squares as they
+    are.
     """
     fades = np.exp(-np.diff(atoms.p, prepend=atoms.p[:1]) / bandwidth)
-    own = float((atoms.errors**2).sum() if turned else atoms.variance.sum())
-    slope, total = linear(0 * atoms.p if turned else -atoms.unit * (1 - 2 * atoms.p)), atoms.total
+    constant, factor = (atoms.errors**2, 0 * atoms.p) if flipped else squared_error(atoms)
+    own, slope, total = float(constant.sum()), linear(factor), atoms.total
     pairs = total * (total - 1) if estimator == "unbiased" else total**2
 
     def collect(errors: Floats) -> Floats:

@@ -24,7 +24,7 @@ from calibrant.forecasts import Forecasts
 from calibrant.interval import wilson
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
-from calibrant.resampling.null import UNSAID
+from calibrant.resampling.null import ASSUMED_INDEPENDENT
 from calibrant.resampling.rows import cluster_kind
 from calibrant.results import (
     Answer,
@@ -330,8 +330,8 @@ def _cautions(predictions: Predictions, estimates: list[Estimate], test: TestRes
         found.append(f"{predictions.n} rows are few: an error of a few points cannot be distinguished from noise")
     if test is not None and "cluster" in test.settings:
         found.append("cluster is for the test: intervals of calibration errors take rows as independent")
-    if test is not None and UNSAID in test.cautions:
-        found.append(UNSAID)
+    if test is not None and ASSUMED_INDEPENDENT in test.cautions:
+        found.append(ASSUMED_INDEPENDENT)
     return (*found, *cautions_of(estimates))
 
 

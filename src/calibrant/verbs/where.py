@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.detect.calibration import calibration_test
+from calibrant.detect.calibration import statistic_test
 from calibrant.estimate.cumulative import EXPECTED
 from calibrant.inputs import check_count
 from calibrant.interval import Limits, cluster_mean, mean_with_interval
@@ -16,19 +16,20 @@ from calibrant.kernels.rows.pooling import Groups
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.folds import held_out, n_units, unit_rows
 from calibrant.predictions import Event, Predictions, admit
-from calibrant.resampling.exact import LEVEL
+from calibrant.resampling.exact import LEVEL, Exact
+from calibrant.resampling.statistics import stretch
 from calibrant.results import Answer, Estimate, Line, Table, TestResult, kind, number
 
 Floats = NDArray[np.float64]
 
-PLACES, LEAST = 201, 0.02
-"""Of the ends of the core, and the share of all variance that it holds at least."""
+N_PLACES, MIN_VARIANCE = 201, 0.02
+"""Candidate ends of the core, and the share of all variance that it holds at least."""
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Where(Answer):
-    """The stretch of predictions where errors pile up most, which way, and how sure that is."""
+    """The stretch of predictions over which errors of one sign add up most, their direction, and how sure that is."""
 
     n: int
     view: str
@@ -45,11 +46,11 @@ class Where(Answer):
     core_mean_prob: float
     core_label_rate: float
     value: float
-    """Kuiper calibration error, Δ: how much the error of the stretch adds to the mean of all rows, in absolute value"""
+    """Kuiper calibration error, Δ: what the stretch contributes to the mean error of all rows, in absolute value"""
     noise_floor: float
-    """what Δ would be on average if the model were calibrated"""
+    """mean of Δ for a calibrated model"""
     test: TestResult | None
-    """how often a calibrated model has a stretch as bad as this one; the search is part of it"""
+    """test of Kuiper's range, which allows for the search over all stretches"""
     held_out: Estimate | None
     """the gap on rows that were not used to find the stretch; positive confirms the direction"""
     curve: Line
@@ -65,18 +66,18 @@ class Where(Answer):
 
     @property
     def gap(self) -> float:
-        """Mean prediction minus rate in the stretch: overstated, as the stretch was chosen for it."""
+        """Mean prediction minus observed rate in the stretch: overstated, as the stretch was chosen for it."""
         return self.mean_prob - self.label_rate
 
     @property
     def loss_bound(self) -> float:
-        """2Δ: at most so many mistakes a row can another cut on these predictions save, compared with the cut at ½."""
+        """2Δ: the most mistakes per row that another cut on these predictions can save, compared with the cut at ½."""
         return 2 * self.value
 
     def tables(self) -> tuple[Table, ...]:
         """What the terminal, the notebook and the report show."""
-        told = self.held_out
-        interval = None if told is None else told.interval
+        apart = self.held_out
+        interval = None if apart is None else apart.interval
         rows = (
             ("predictions", f"{number(self.low)} … {number(self.high)}"),
             ("rows", f"{self.rows:,.6g} of {self.n:,}"),
@@ -85,7 +86,7 @@ class Where(Answer):
             ("gap, chosen as the worst", number(self.gap)),
             ("most clearly wrong", f"{number(self.core[0])} … {number(self.core[1])}"),
             ("mean prediction and rate there", f"{number(self.core_mean_prob)}, {number(self.core_label_rate)}"),
-            ("gap, held out", "–" if told is None else number(told.value)),
+            ("gap, held out", "–" if apart is None else number(apart.value)),
             ("95% interval of that", "–" if interval is None else f"{number(interval.low)} … {number(interval.high)}"),
             ("Δ, if calibrated", f"{number(self.value)}, {number(self.noise_floor)}"),
             ("p-value, search included", number(self.p_value)),
@@ -97,18 +98,18 @@ class Where(Answer):
         if not self.value:
             return "Nowhere: errors do not add up over any stretch of predictions."
         chance = "" if self.p_value is None else f", p = {number(self.p_value)}"
+        low, high = number(self.low), number(self.high)
+        rates = _rates_text(self.mean_prob, self.label_rate)
         if self.p_value is not None and self.p_value > LEVEL:
-            worst = f"The worst lies between {number(self.low)} and {number(self.high)}"
-            said = _against(self.mean_prob, self.label_rate)
-            return f"Nowhere more than chance shows{chance}.\n{worst}: {said} ({self.rows:,.6g} rows)."
-        stretch = f"Between {number(self.low)} and {number(self.high)} the model {self.direction}"
-        said, core_said = _against(self.mean_prob, self.label_rate), _against(self.core_mean_prob, self.core_label_rate)
-        core = f"Most clearly between {number(self.core[0])} and {number(self.core[1])}: {core_said}."
-        return f"{stretch}: {said} ({self.rows:,.6g} rows{chance}).\n{core}"
+            worst = f"The worst stretch lies between {low} and {high}: {rates} ({self.rows:,.6g} rows)."
+            return f"Nowhere more than chance explains{chance}.\n{worst}"
+        first = f"Between {low} and {high} the model {self.direction}: {rates} ({self.rows:,.6g} rows{chance})."
+        core = _rates_text(self.core_mean_prob, self.core_label_rate)
+        return f"{first}\nMost clearly between {number(self.core[0])} and {number(self.core[1])}: {core}."
 
 
-def _against(said: float, happened: float) -> str:
-    return f"it says {said:.1%}, {happened:.1%} happen".replace("%", " %")
+def _rates_text(predicted: float, observed: float) -> str:
+    return f"predicted {predicted:.1%}, observed {observed:.1%}".replace("%", " %")
 
 
 def where(
@@ -124,88 +125,100 @@ def where(
 ) -> Where:
     """Over which stretch of predictions do errors of one sign add up most? No bins, no tuning.
 
-    The stretch lies between the lowest and the highest point of the running sum of errors (the range of `ks_error`). It is the
-    interval I with the largest Δ = |mean of (p − y)·[p ∈ I]|, the cutoff calibration error. Whoever decides by a cut at t, with costs t
-    of a false alarm and 1 − t of a miss, loses at most Δ a row against the best other cut: 2Δ in mistakes, for t = ½.
+    The stretch lies between the lowest and the highest point of the running sum of
+    errors (the range of `ks_error`). It is the interval I with the largest Δ = |mean of
+    (p − y)·[p ∈ I]|, the cutoff calibration error. Deciding by a cut at t, with costs t
+    of a false alarm and 1 − t of a miss, loses at most Δ per row against the best other
+    cut: 2Δ in mistakes, for t = ½.
 
-    Rows beside the error that happen to err in the same direction are part of the stretch. `core` is the part of it that is most clearly
-    wrong: the largest sum of errors over the root of its variance, among parts with at least a fiftieth of all variance.
+    Rows beside the error that happen to err in the same direction are part of the
+    stretch. `core` is the part of it that is most clearly wrong: the largest sum of
+    errors over the root of its variance, among parts with at least a fiftieth of all
+    variance.
 
-    The stretch is the worst of all, so its gap is overstated. Two remedies: `test` redraws the labels from the predictions
-    `n_draws` times and searches again each time, which makes its p-value exact (`cluster`: as in `is_calibrated`); `held_out` finds the stretch on one half of the rows and
-    measures the gap on the other.
+    The stretch is the worst of all, so its gap is overstated. `test` allows for that:
+    it redraws the labels from the predictions and searches again each time, which makes
+    its p-value exact. So does `held_out`: it finds the stretch on one half of the rows
+    and measures the gap on the other.
+
+    Parameters
+    ----------
+    labels, probs, weights
+        The data, or a `Predictions` as the only argument.
+    view
+        Which event: `"binary"`, `"top"` or `"class k"`; `"auto"` is the first that
+        fits.
+    n_draws
+        Number of null draws of the test; 0 for no test.
+    cluster
+        How rows of a group depend on each other, as in `is_calibrated`.
+    seed
+        Chooses the draws, together with the data.
+    level
+        Confidence of the held-out gap's interval.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from calibrant.verbs.where import where
+    >>> import numpy as np, calibrant as cal
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(4000)
     >>> truth = np.where((p > 0.6) & (p < 0.8), p - 0.15, p)
-    >>> where(rng.random(4000) < truth, p)
-    Between 0.5716 and 0.8857 the model predicts too high: it says 73.1 %, 61.3 % happen (1,254 rows, p = 0.0010).
-    Most clearly between 0.6067 and 0.8047: it says 70.8 %, 52.8 % happen.
+    >>> found = cal.where(rng.random(4000) < truth, p)
+    >>> print(found.sentence().splitlines()[1])
+    Most clearly between 0.6067 and 0.8047: predicted 70.8 %, observed 52.8 %.
     """
     predictions = admit(labels, probs, weights=weights)
-    chosen = predictions.view(view)
-    event = predictions.event(chosen)
+    event = predictions.event(view)
     groups = event.groups
-    steps = np.concatenate([[0.0], np.cumsum(groups.residual)]) / groups.total
+    values, steps = groups.values, np.concatenate([[0.0], np.cumsum(groups.residual)]) / groups.total
     first, last, sign = stretch(steps)
     inside = slice(first, max(last, first + 1))
-    rows, mean_prob, label_rate = _rates(groups, inside)
     core = _core(groups, inside, sign)
-    _, core_prob, core_rate = _rates(groups, core)
-    spread = inner(groups.weight, groups.values * (1 - groups.values))
-    test, cautions = _tested(predictions, chosen, n_draws, cluster, seed)
+    rows, mean_prob, label_rate = _rates(groups, inside)
+    _, core_mean_prob, core_label_rate = _rates(groups, core)
+    variance = inner(groups.weight, values * (1 - values))
+    test, warnings = _tested(predictions, event.name, n_draws, cluster, seed)
     return Where(
         n=predictions.n,
-        view=chosen,
-        low=float(groups.values[inside][0]),
-        high=float(groups.values[inside][-1]),
-        direction=_direction(sign, chosen),
+        view=event.name,
+        low=float(values[inside][0]),
+        high=float(values[inside][-1]),
+        direction=_direction(sign, event.name),
         rows=rows,
         mean_prob=mean_prob,
         label_rate=label_rate,
-        core=(float(groups.values[core][0]), float(groups.values[core][-1])),
-        core_mean_prob=core_prob,
-        core_label_rate=core_rate,
+        core=(float(values[core][0]), float(values[core][-1])),
+        core_mean_prob=core_mean_prob,
+        core_label_rate=core_label_rate,
         value=float(np.ptp(steps)),
-        noise_floor=EXPECTED["range"] * float(np.sqrt(spread)) / groups.total,
+        noise_floor=EXPECTED["range"] * float(np.sqrt(variance)) / groups.total,
         test=test,
         held_out=_held_out_gap(predictions, event, level),
-        curve=Line.thinned(groups.values, steps[1:]),
-        cautions=cautions,
+        curve=Line.thinned(values, steps[1:]),
+        cautions=warnings,
     )
 
 
-def stretch(steps: Floats) -> tuple[int, int, int]:
-    """Groups first … last − 1 between the extremes of a running sum that begins with 0; 1 where it rises, −1 where it falls."""
-    high, low = int(np.argmax(steps)), int(np.argmin(steps))
-    return min(high, low), max(high, low), int(np.sign(high - low))
-
-
 def _rates(groups: Groups, inside: slice) -> tuple[float, float, float]:
-    """Rows, mean prediction and rate of some groups."""
+    """Rows, mean prediction and observed rate of some predictions."""
     weight = groups.weight[inside]
     rows = float(weight.sum())
     return rows, inner(weight, groups.values[inside]) / rows, float(groups.hits[inside].sum()) / rows
 
 
 def _core(groups: Groups, inside: slice, sign: int) -> slice:
-    """The part with the largest sum of errors for its variance; its ends are looked for at places of equal variance between."""
+    """The part with the largest sum of errors for its variance; its ends are searched at steps of equal variance."""
     v = groups.weight * groups.values * (1 - groups.values)
     variance = np.concatenate([[0.0], np.cumsum(v[inside])])
     if not sign or not variance[-1]:
         return inside
     errors = sign * np.concatenate([[0.0], np.cumsum(groups.residual[inside])])
-    places = np.searchsorted(variance, np.linspace(0, variance[-1], PLACES))
+    places = np.searchsorted(variance, np.linspace(0, variance[-1], N_PLACES))
     cuts = np.unique(np.append(np.minimum(places, len(errors) - 1), len(errors) - 1))
-    long = variance[cuts][None] - variance[cuts][:, None]
-    enough = (long > 0) & (long >= min(LEAST * float(v.sum()), variance[-1]))
-    scores = np.where(enough, errors[cuts][None] - errors[cuts][:, None], -np.inf) / np.sqrt(
-        np.where(enough, long, 1.0)
-    )
+    held = variance[cuts][None] - variance[cuts][:, None]
+    enough = (held > 0) & (held >= min(MIN_VARIANCE * float(v.sum()), variance[-1]))
+    sums = np.where(enough, errors[cuts][None] - errors[cuts][:, None], -np.inf)
+    scores = sums / np.sqrt(np.where(enough, held, 1.0))
     start, stop = np.unravel_index(int(np.argmax(scores)), scores.shape)
     return slice(inside.start + int(cuts[start]), inside.start + int(cuts[stop]))
 
@@ -220,13 +233,12 @@ def _direction(sign: int, view: str) -> str:
 def _tested(
     predictions: Predictions, view: str, n_draws: int, cluster: Any, seed: int
 ) -> tuple[TestResult | None, tuple[str, ...]]:
+    """The test of Kuiper's range and its warnings; None where labels cannot be redrawn or no draws are wanted."""
     if check_count(n_draws, "n_draws", 0) == 0:
         return None, ()
     if predictions.soft:
         return None, ("soft labels cannot be redrawn: there is no p-value",)
-    found = calibration_test(
-        predictions, statistic="kuiper", view=view, n_draws=n_draws, ties="count", cluster=cluster, seed=seed
-    )
+    found = statistic_test(predictions, "kuiper", Exact(n_draws, "count", seed), view, cluster, "auto", {})
     return found, found.cautions
 
 
@@ -250,9 +262,9 @@ def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estim
         return None
     w = None if units.weights is None else units.weights[used]
     if units.groups is None:
-        value, interval, cautions = mean_with_interval(gaps[used], w, level, Limits(-1.0, 1.0))
+        value, interval, warnings = mean_with_interval(gaps[used], w, level, Limits(-1.0, 1.0))
     else:
         clusters = cluster_mean(gaps[used], w, units.groups[used])
-        value, (interval, cautions) = clusters.mean, clusters.interval(level)
-    described = {"view": event.name, "level": level}
-    return Estimate("held_out_gap", "gap, held out", value, int(used.sum()), interval, None, described, {}, cautions)
+        value, (interval, warnings) = clusters.mean, clusters.interval(level)
+    settings = {"view": event.name, "level": level}
+    return Estimate("held_out_gap", "gap, held out", value, int(used.sum()), interval, None, settings, {}, warnings)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy.stats import t
 
 from calibrant import InputError
+from calibrant.detect.gaussian_skce import gaussian_skce_test
 from calibrant.estimate.regression import skce as module
-from calibrant.estimate.regression.skce import gaussian_skce, gaussian_skce_test, median_distance, weighted_median
+from calibrant.estimate.regression.skce import gaussian_skce, median_distance, weighted_median
 from calibrant.forecasts import GaussianForecasts, SampleForecasts
 from calibrant.kernels.pairs import gaussian_pairs
 from naive import forecasts as naive

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, ttest_1samp
 
 from calibrant import InputError
+from calibrant.detect.spread import spread_test
 from calibrant.estimate.regression.ence import ence, folded
 from calibrant.estimate.regression.ence import noise as ence_noise
 from calibrant.estimate.regression.mean_error import mean_error
-from calibrant.estimate.regression.spread import spread_test
 from calibrant.estimate.regression.uncertainty_error import noise as uce_noise
 from calibrant.estimate.regression.uncertainty_error import uncertainty_error
 from calibrant.estimate.regression.variance_bins import variance_bins
@@ -154,7 +154,7 @@ def test_an_error_of_opposite_signs_is_seen_by_bins_alone(rng):
 def test_wrong_calls_are_refused(rng):
     with pytest.raises(InputError, match="n_bins must be a whole number, at least 1; it is 0"):
         ence(drawn(rng, 10), n_bins=0)
-    with pytest.raises(InputError, match="must be Gaussian for this test; they are SampleForecasts"):
+    with pytest.raises(InputError, match="must be Gaussian; they are SampleForecasts"):
         spread_test(SampleForecasts([1.0], [[0.0, 1.0]]))
     with pytest.raises(InputError, match="must have positive variances for this score; row 0 has none"):
         ence(SampleForecasts([1.0], [[1.0, 1.0]]))

@@ -14,10 +14,13 @@ from calibrant.kernels.rows import blocks
 from calibrant.problems import InputError
 from calibrant.resampling.draw import content_seed
 from calibrant.resampling.null import nulls_of
-from calibrant.verbs.auditing import draws as segment_draws
+from calibrant.resampling.rank import critical_score, step_down
+from calibrant.verbs.auditing import family as family_module
 from calibrant.verbs.auditing.audit import Audit, audit
-from calibrant.verbs.auditing.draws import critical_score, drawn, family_of, joint_scores, laws_of, step_down
+from calibrant.verbs.auditing.family import family_of, segment_draws
+from calibrant.verbs.auditing.laws import laws_of
 from calibrant.verbs.auditing.segments import feature_column, feature_columns, segments_of
+from calibrant.verbs.auditing.verdicts import joint_scores
 from naive.audit import adjusted_p_values, course, every_segment
 from tolerances import ROUNDING, STANDARD_ERRORS
 
@@ -36,7 +39,7 @@ def people(rng):
 
 @pytest.fixture
 def said(rng, people):
-    """Old women are told too high."""
+    """Too high for old women."""
     p = rng.random(3000)
     bad = (people["sex"] == "f") & (people["age"] > 72)
     return cal.Predictions(rng.random(3000) < np.where(bad, p**3, p), p)
@@ -125,7 +128,7 @@ def test_beyond_the_number_small_ones_with_many_conditions_go(said, people):
     assert len(found) == 11  # all rows are always there
     assert all(len(s.conditions) == 1 for s in found.segments if s.name != "all rows")
     wanted = (
-        "more than max_segments were found: small ones of 2 conditions, and those of more conditions were not looked at"
+        "more than max_segments were found: small ones of 2 conditions, and those of more conditions were not audited"
     )
     assert audit(said, people, max_segments=12, n_draws=19).cautions == (wanted,)
     named = audit(said, people, segments={"m": people["sex"] == "m"}, max_segments=1, n_draws=19)
@@ -143,7 +146,7 @@ def test_too_small_segments_are_left_out(said, people):
     assert min(s.n for s in audit(said, people, min_size=200, n_draws=19).segments) >= 200
     alone = audit(said, {"sex": people["sex"]}, min_size=2500, n_draws=19)
     assert [s.name for s in alone.segments] == ["all rows"]
-    assert alone.cautions == ("all 2 segments are smaller than min_size: only all rows together were looked at",)
+    assert alone.cautions == ("all 2 segments are smaller than min_size: only all rows were audited",)
 
 
 def test_own_segments_that_are_too_small_are_named(said):
@@ -151,7 +154,7 @@ def test_own_segments_that_are_too_small_are_named(said):
     wards = {"ward 7": rows < 49, "big": rows < 600, "nobody": rows < 0}
     (caution,) = audit(said, segments=wards, n_draws=19).cautions
     assert caution == (
-        "2 of your own segments or groups are smaller than min_size and were not looked at: 'ward 7', 'nobody'"
+        "2 of your own segments or groups are smaller than min_size and were not audited: 'ward 7', 'nobody'"
     )
     (caution,) = audit(said, groups=np.maximum(rows - said.n + 10, 0), n_draws=19).cautions
     assert caution.startswith("9 of your own segments or groups are")
@@ -189,20 +192,20 @@ def families(rng, how):
 
 @pytest.mark.parametrize("how", ["plain", "tied", "counts", "fixed", "clusters"])
 def test_sums_and_ranges_are_those_of_walking_each_segment(rng, monkeypatch, how):
-    monkeypatch.setattr(segment_draws, "TILE", 7)
-    monkeypatch.setattr(segment_draws, "DRAWS_AT_ONCE", 4)
+    monkeypatch.setattr(family_module, "TILE", 7)
+    monkeypatch.setattr(family_module, "DRAWS_AT_ONCE", 4)
     family, _, _ = families(rng, how)
     atoms = family.atoms
-    found = drawn(family, 10, 3, True)
+    found = segment_draws(family, 10, 3, True)
     seed = content_seed(3, atoms.p, atoms.unit, atoms.count, atoms.hits, atoms.cluster, family.cells)[0]
-    errors = nulls_of(atoms, "any" if how == "clusters" else None)[0].draws(replicate_seeds(seed, 10))
+    errors = nulls_of(atoms)[0].draws(replicate_seeds(seed, 10))
     for m, row in enumerate([atoms.errors, *errors]):
         for s in range(family.n_segments):
             inside = family.members[family.starts[s] : family.starts[s + 1]]
             total, width = course(row[inside], atoms.p[inside])
             assert found.sums[m, s] == pytest.approx(total, abs=ROUNDING)
             assert found.ranges[m, s] == pytest.approx(width, abs=ROUNDING)
-    np.testing.assert_array_equal(drawn(family, 10, 3, False).sums, found.sums)
+    np.testing.assert_array_equal(segment_draws(family, 10, 3, False).sums, found.sums)
 
 
 def test_laws_are_moments_of_the_rows(rng):
@@ -235,7 +238,7 @@ def test_clusters_give_their_own_standard_error(rng):
     laws = laws_of(family)
     everywhere = int(np.argmax(laws.weight))
     assert laws.sigma[everywhere] == pytest.approx(np.sqrt((sums**2).sum()))
-    assert laws.erring[everywhere] == pytest.approx((sums**2).sum() ** 2 / (sums**4).sum())
+    assert laws.effective[everywhere] == pytest.approx((sums**2).sum() ** 2 / (sums**4).sum())
 
 
 @given(st.data())
@@ -482,7 +485,7 @@ def test_the_law_of_a_wrong_model_has_the_moments_of_its_rows(share, upward, see
     variance, third = (w**2 * rate * (1 - rate)).sum(), (w**3 * rate * (1 - rate) * (1 - 2 * rate)).sum()
     assert wrong.sigma[0] ** 2 == pytest.approx(variance, rel=1e-9, abs=1e-12)
     assert wrong.skew[0] * wrong.sigma[0] ** 3 == pytest.approx(third, rel=1e-9, abs=1e-9)
-    assert laws.reach(upward)[0] * share == pytest.approx(abs((w * (rate - p)).sum()), abs=1e-9)
+    assert laws.largest(upward)[0] * share == pytest.approx(abs((w * (rate - p)).sum()), abs=1e-9)
 
 
 def test_what_was_given_probability_0_is_seen(rng):
@@ -512,7 +515,7 @@ def test_clusters_need_other_segments_and_widen_the_interval(rng):
 
 
 def test_clusters_are_called_wrong_only_if_independent_rows_would_be(rng):
-    """One row a cluster, rare events: turned signs alone take the skewness of the errors for a fault."""
+    """One row per cluster, rare events: sign flips alone take the skewness of the errors for a fault."""
     p = np.full(600, 0.02)
     y, sex = rng.random(600) < p, rng.choice(["f", "m"], 600)
     said = cal.Predictions(y, p, groups=np.arange(600))
@@ -557,13 +560,13 @@ def test_parts_stand_below_their_whole(said, people):
     [
         ({}, "features or groups or segments must be given; there are none"),
         ({"features": [1, 2, 3]}, "features must be a dict of columns, a table or a structured array; it is a list"),
-        ({"features": {"x": [1, 2]}}, r"features\['x'\] must hold one value a row, 3 in all; its shape is \(2,\)"),
+        ({"features": {"x": [1, 2]}}, r"features\['x'\] must hold one value per row, 3 in all; its shape is \(2,\)"),
         ({"features": {}}, "features must hold at least one column; it is empty"),
         ({"features": pd.DataFrame()}, "features must hold at least one column; it is empty"),
         ({"segments": {}}, "segments must hold at least one name and mask; it is empty"),
         ({"segments": [True]}, "segments must be a dict of names and masks; it is a list"),
         ({"segments": {"a": [1, 0, 1]}}, r"segments\['a'\] must be a mask, true for its rows; its dtype is int64"),
-        ({"groups": [1, 2]}, "groups must hold one value a row, 3 in all"),
+        ({"groups": [1, 2]}, "groups must hold one value per row, 3 in all"),
         ({"groups": [1, 2, 3], "depth": 4}, "depth must be one of 1, 2, 3; it is 4"),
         ({"groups": [1, 2, 3], "statistic": "max"}, "statistic must be one of 'both', 'gap', 'range'; it is 'max'"),
         ({"groups": [1, 2, 3], "min_size": 0}, "min_size must be a whole number, at least 1"),

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.about import About
-from calibrant.forecasts import Forecasts, admit_forecasts
-from calibrant.inputs import check_choice, check_count
+from calibrant.forecasts import admit_forecasts
+from calibrant.inputs import check_count
 from calibrant.interval import normal_quantile
-from calibrant.results import Curve, Estimate, TestResult
+from calibrant.results import Curve, Estimate
 
 Floats = NDArray[np.float64]
 
@@ -88,59 +88,6 @@ def mean_deviation(n: float, share: Floats) -> Floats:
     found: Floats = 2 / n * np.exp(ways + xlogy(m + 1, share) + xlog1py(n - m, -share))
     return found
 
-
-def pit_test(forecasts: Any, *, statistic: Literal["kuiper", "ks"] = "kuiper", seed: int = 0) -> TestResult:
-    """Are the values F(y) uniform? Kuiper's or Kolmogorov and Smirnov's test, for independent rows.
-
-    `kuiper` adds the largest distances above and below, and so sees a wrong width as well as a shift. `ks` takes the larger one;
-    its p-value is exact, that of `kuiper` Stephens' approximation.
-
-    Examples
-    --------
-    >>> import calibrant as cal
-    >>> from calibrant.estimate.regression.pit import pit_test
-    >>> said = cal.Predictions.from_gaussian([3.0, -3.0, 2.0, -2.5], mean=[0.0] * 4, variance=[1.0] * 4)
-    >>> round(pit_test(said).statistic, 4)
-    0.971
-    """
-    said = admit_forecasts(forecasts)
-    check_choice("statistic", statistic, ("kuiper", "ks"))
-    above, below, n = distances(said, seed)
-    if statistic == "ks":
-        from scipy.stats import kstwo
-
-        value = max(above, below)
-        p, how = float(kstwo.sf(value, round(n))), "Kolmogorov–Smirnov, exact"
-    else:
-        value = above + below
-        p, how = kuiper_tail(value, n), "Kuiper, Stephens' approximation"
-    described = {"statistic": statistic, "forecasts": said.kind, "seed": seed}
-    title = "Kuiper test of the PIT" if statistic == "kuiper" else "KS test of the PIT"
-    return TestResult("pit", title, value, p, said.n, f"F(y) uniform ({how})", described)
-
-
-def distances(said: Forecasts, seed: int) -> tuple[float, float, float]:
-    """How far the distribution of F(y) rises above the diagonal and falls below it, and the number of rows."""
-    u = said.pit(seed)
-    order = np.argsort(u, kind="stable")
-    w = np.ones(said.n) if said.weights is None else said.weights[order]
-    reached = np.cumsum(w)
-    total = float(reached[-1])
-    after, before = reached / total - u[order], u[order] - (reached - w) / total
-    return max(float(after.max()), 0.0), max(float(before.max()), 0.0), total
-
-
-def kuiper_tail(value: float, n: float) -> float:
-    """P(V ≥ value) for n uniform numbers: the limit law with the correction of Stephens (1970)."""
-    x = value * (n**0.5 + 0.155 + 0.24 / n**0.5)
-    if x < SURE:
-        return 1.0
-    j = np.arange(1, 101)
-    return float(np.clip(2 * ((4 * j**2 * x**2 - 1) * np.exp(-2 * j**2 * x**2)).sum(), 0, 1))
-
-
-SURE = 0.4
-"""Below this Kuiper's tail is 1 to seven digits, and its series converges slowly."""
 
 ABOUT = About(
     name="pit_error",

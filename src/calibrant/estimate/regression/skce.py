@@ -11,10 +11,10 @@ from calibrant.about import About
 from calibrant.forecasts import Forecasts, GaussianForecasts, admit_forecasts
 from calibrant.inputs import check_choice, check_count, check_positive
 from calibrant.interval import around, mean_with_interval, normal_quantile
-from calibrant.kernels.pairs.gaussian_pairs import Rows, both_drawn, nearness, pair_sums, pair_values, with_labels
+from calibrant.kernels.pairs.gaussian_pairs import Rows, pair_sums, pair_values
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.problems import InputError
-from calibrant.results import Estimate, Interval, TestResult
+from calibrant.results import Estimate, Interval
 
 Floats = NDArray[np.float64]
 Kind = Literal["unbiased", "biased", "block"]
@@ -22,9 +22,6 @@ Kind = Literal["unbiased", "biased", "block"]
 EXACT_MEDIAN_ROWS = 1500
 """Up to this many rows the median distance is exact; above, from sampled pairs."""
 SAMPLED_PAIRS = 200_000
-
-TESTED_PAIRS = 125_000
-"""Pairs of rows that a test looks at in every simulation: 500 rows at once, or more rows in smaller blocks."""
 
 
 def gaussian_skce(
@@ -72,10 +69,10 @@ def gaussian_skce(
     >>> round(gaussian_skce(forecasts, bandwidth=1.0).value, 6)
     0.546827
     """
-    said = _gaussian(forecasts)
+    said = gaussian_forecasts(forecasts)
     check_choice("estimator", estimator, ("unbiased", "biased", "block"))
     normal_quantile(level)
-    rows, width, described, cautions = _prepared(said, bandwidth, label_bandwidth, seed)
+    rows, width, described, cautions = prepared(said, bandwidth, label_bandwidth, seed)
     described |= {"estimator": estimator}
     title = f"SKCE of Gaussians ({estimator})"
     if estimator == "block":
@@ -83,7 +80,9 @@ def gaussian_skce(
             raise InputError(
                 "weights", "cannot be used with estimator='block'", advice="Use 'unbiased', or repeat rows"
             )
-        value, interval, few = mean_with_interval(block_means(rows, width, _size(block_size, said.n)), None, level)
+        value, interval, few = mean_with_interval(
+            block_means(rows, width, checked_size(block_size, said.n)), None, level
+        )
         described |= {"block_size": block_size}
         left = said.n % block_size
         few += (f"{left} rows do not fill a block and are not used",) if left else ()
@@ -119,65 +118,9 @@ def _interval(value: float, variance: float, least: float, n: float, level: floa
     return Interval(middle - reach, middle + reach, level, "jackknife, error growing with the value")
 
 
-def gaussian_skce_test(
-    forecasts: Any,
-    *,
-    bandwidth: float | None = None,
-    label_bandwidth: float | None = None,
-    block_size: int | None = None,
-    n_simulations: int = 199,
-    seed: int = 0,
-) -> TestResult:
-    """Could a calibrated model show such an SKCE? The unbiased SKCE beside that of labels drawn from the forecasts.
-
-    Given the forecasts, calibration says which distribution every label comes from, so the p-value is exact whatever the size of
-    the data: (1 + simulations at least as large) / (1 + simulations). Rows must be independent. Many rows are taken in
-    consecutive blocks of `block_size`, about 125 000 pairs in all, and their values averaged.
-
-    Examples
-    --------
-    >>> import calibrant as cal
-    >>> from calibrant.estimate.regression.skce import gaussian_skce_test
-    >>> said = cal.Predictions.from_gaussian([3.0, -3.0, 2.5, -2.0], mean=[0.0] * 4, variance=[1.0] * 4)
-    >>> gaussian_skce_test(said).p_value < 0.05
-    True
-    """
-    said = _gaussian(forecasts)
-    check_count(n_simulations, "n_simulations")
-    if said.weights is not None:
-        raise InputError("weights", "cannot be used in this test", advice="Repeat rows")
-    rows, width, described, cautions = _prepared(said, bandwidth, label_bandwidth, seed)
-    size = _size(min(said.n, max(2, 2 * TESTED_PAIRS // said.n)) if block_size is None else block_size, said.n)
-    rng = np.random.default_rng(seed)
-    found, drawn = _statistics(rows, width, size, n_simulations, rng)
-    p = (1 + int((drawn >= found).sum())) / (1 + n_simulations)
-    described |= {"block_size": size, "n_simulations": n_simulations, "seed": seed}
-    null = f"labels drawn from the forecasts {n_simulations} times; exact"
-    parts = {"null_mean": float(drawn.mean()), "null_sd": float(drawn.std())}
-    return TestResult("gaussian_skce", "SKCE test", found, p, said.n, null, described, parts, cautions)
-
-
-def _statistics(
-    rows: Rows, width: float, size: int, n_simulations: int, rng: np.random.Generator
-) -> tuple[float, Floats]:
-    """The mean over blocks of the unbiased value, of the labels that came and of drawn ones."""
-    blocks = _blocks(rows, size)
-    i, j = np.triu_indices(size, 1)
-    first, second = blocks.at((slice(None), i)), blocks.at((slice(None), j))
-    near = nearness(first, second, width)
-    fixed = float((near * both_drawn(first, second)).sum())
-
-    def value(labels: Floats) -> float:
-        moving = with_labels(first._replace(label=labels[:, i]), second._replace(label=labels[:, j]))
-        return (float((near * moving).sum()) + fixed) / near.size
-
-    draws = (blocks.mean + blocks.sd * rng.standard_normal(blocks.mean.shape) for _ in range(n_simulations))
-    return value(blocks.label), np.array([value(labels) for labels in draws])
-
-
 def block_means(rows: Rows, width: float, size: int) -> Floats:
     """The unbiased value of each block of consecutive rows."""
-    blocks = _blocks(rows, size)
+    blocks = in_blocks(rows, size)
     total = np.zeros(len(blocks.mean))
     for i in range(size):
         for j in range(i + 1, size):
@@ -185,13 +128,14 @@ def block_means(rows: Rows, width: float, size: int) -> Floats:
     return total * 2 / (size * (size - 1))
 
 
-def _blocks(rows: Rows, size: int) -> Rows:
+def in_blocks(rows: Rows, size: int) -> Rows:
     """`(blocks, size)`; rows that do not fill a block are left out."""
     whole = len(rows.mean) // size * size
     return Rows(*(x[:whole].reshape(-1, size) for x in rows))
 
 
-def _gaussian(forecasts: Any) -> GaussianForecasts:
+def gaussian_forecasts(forecasts: Any) -> GaussianForecasts:
+    """Gaussian forecasts; others are refused."""
     said = admit_forecasts(forecasts)
     if not isinstance(said, GaussianForecasts):
         raise InputError(
@@ -200,14 +144,15 @@ def _gaussian(forecasts: Any) -> GaussianForecasts:
     return said
 
 
-def _size(block_size: Any, n: int) -> int:
+def checked_size(block_size: Any, n: int) -> int:
+    """The rows of a block, checked."""
     size = check_count(block_size, "block_size", 2)
     if size > n:
         raise InputError("block_size", "must be at most the number of rows", f"it is {size}, of {n} rows")
     return size
 
 
-def _prepared(
+def prepared(
     said: GaussianForecasts, bandwidth: float | None, label_bandwidth: float | None, seed: int
 ) -> tuple[Rows, float, dict[str, Any], tuple[str, ...]]:
     """Rows in units of γ, ν in the same units, the settings and cautions."""

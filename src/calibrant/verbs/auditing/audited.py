@@ -1,8 +1,8 @@
-"""What `audit` hands back."""
+"""What `audit` returns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -17,7 +17,7 @@ SHOWN = 15
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class AuditedSegment(Record):
-    """One segment: what was said there, what happened, and how sure the difference is among all segments."""
+    """One segment: mean prediction and observed rate, and how sure the difference is among all segments."""
 
     name: str
     conditions: tuple[str, ...]
@@ -26,23 +26,23 @@ class AuditedSegment(Record):
     mean_prob: float
     label_rate: float
     gap: float
-    """mean prediction − rate: positive where it predicts too high"""
+    """mean prediction − observed rate: positive where predictions are too high"""
     interval: Interval
     """of the gap; holds for all segments at once"""
     standard_gap: float
-    """Σ(y − p) / √Σp(1 − p): positive where it predicts too low"""
+    """Σ(y − p) / √Σp(1 − p): positive where predictions are too low"""
     standard_range: float | None
-    """range of the running sum of errors over √Σp(1 − p); None where it was not asked for"""
+    """range of the running sum of errors over √Σp(1 − p); None for `statistic="gap"`"""
     score: float
-    """what segments are compared by: as unlikely as a normal variable beyond ± this"""
+    """common scale of all segments: as unlikely as a standard normal variable beyond ± this"""
     fired: Literal["gap", "range"]
-    """which statistic the score is that of"""
+    """the statistic with the larger score"""
     p_value: float
-    """as if this segment alone had been looked at"""
+    """as if this were the only segment"""
     adjusted: float
-    """p-value that allows for all segments"""
+    """p-value adjusted for all segments"""
     detectable: float | None
-    """gap from which on all that are possible, either way, would be seen with 80 % probability; None where none would be"""
+    """smallest gap, of either sign, detected with 80 % power; None if no possible gap would be"""
     verdict: Verdict
     same: tuple[str, ...] = ()
     """other descriptions of the same rows"""
@@ -54,17 +54,21 @@ class AuditedSegment(Record):
 
     def sentence(self) -> str:
         """The finding in words."""
-        facts = f"says {self.mean_prob:.1%}, {self.label_rate:.1%} happen ({self.n:,} rows".replace("%", " %")
+        facts = f"predicted {self.mean_prob:.1%}, observed {self.label_rate:.1%} ({self.n:,} rows".replace("%", " %")
         return f"{self.name}: {self.verdict}; {facts}, adjusted p = {number(self.adjusted)})."
 
     def __repr__(self) -> str:
         return self.sentence()
 
 
+def _ends(segment: AuditedSegment, digits: int) -> str:
+    return f"{number(segment.interval.low, digits)} … {number(segment.interval.high, digits)}"
+
+
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit(Answer):
-    """Every segment, worst first, with verdicts that hold together."""
+    """Every segment, worst first, with verdicts that hold for all segments at once."""
 
     segments: tuple[AuditedSegment, ...]
     n: int
@@ -72,9 +76,9 @@ class Audit(Answer):
     statistic: str
     level: float
     margin: float
-    """the error that matters: a segment where it could be missed is told apart from one where none was seen"""
+    """the error that matters: a segment where it could be missed gets the verdict "too few rows" """
     critical: float
-    """score that no segment of a calibrated model reaches, with probability `level`"""
+    """score that some segment of a calibrated model exceeds with probability 1 − `level`"""
     null: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()
@@ -102,7 +106,13 @@ class Audit(Answer):
         return min(segment.adjusted for segment in self.segments)
 
     def could_be_missed(self, error: float | None = None) -> float:
-        """Share of the segments in which an error of this size (by default the margin) would be missed more often than one time in five."""
+        """Share of the segments in which an error of some size would be missed more than one time in five.
+
+        Parameters
+        ----------
+        error
+            The size of the gap; by default the margin.
+        """
         size = self.margin if error is None else error
         missed = [s.detectable is None or s.detectable > size for s in self.segments]
         return sum(missed) / len(missed)
@@ -112,60 +122,58 @@ class Audit(Answer):
         many = f"{len(self.segments):,} segment{'s' * (len(self.segments) != 1)}"
         worst = self.segments[0]
         first = f"{len(self.found):,} of {many} called wrong" if self.found else f"None of {many} called wrong"
-        told = f"; worst: {worst.sentence()}" if self.found else f" (smallest adjusted p = {number(self.p_value)})."
+        more = f"; worst: {worst.sentence()}" if self.found else f" (smallest adjusted p = {number(self.p_value)})."
         share = f"{self.could_be_missed():.0%}".replace("%", " %")
-        return f"{first}{told} An error of {number(self.margin, 2)} could have been missed in {share} of them."
+        return f"{first}{more} An error of {number(self.margin, 2)} could have been missed in {share} of them."
 
     def table(self, most: int | None = None) -> Table:
-        """The segments, worst first."""
-        rows = tuple(
-            (
-                s.name,
-                f"{s.n:,}",
-                s.mean_prob,
-                s.label_rate,
-                s.gap,
-                f"{number(s.interval.low)} … {number(s.interval.high)}",
-                f"{s.score:.2f} ({s.fired})",
-                number(s.adjusted),
-                number(s.detectable),
-                s.verdict,
-            )
-            for s in self.segments[:most]
-        )
+        """The segments, worst first.
+
+        Parameters
+        ----------
+        most
+            How many of them; by default all.
+        """
+        interval = f"{self.level:.0%} interval, all at once"
         columns = (
-            "segment", "rows", "mean", "observed", "gap", f"{self.level:.0%} interval, all at once", "score", "adjusted p",
-            "detectable", "verdict",
+            "segment", "rows", "mean", "observed", "gap", interval, "score", "adjusted p", "detectable", "verdict",
         )  # fmt: skip
-        more = len(self.segments) - len(rows)
-        note = (f"… and {more:,} more segments. " if more else "") + (
-            f"gap = mean prediction − rate. A score of {self.critical:.2f} is reached by chance in some segment with probability "
-            f"{1 - self.level:.0%}. detectable: the gap seen with 80 % probability."
+        note = (
+            f"gap = mean prediction − rate. By chance some segment exceeds a score of {self.critical:.2f} with "
+            f"probability {1 - self.level:.0%}. detectable: the gap detected with 80 % power."
         )
-        return Table("Where is it wrong?", columns, rows, note)
+        return self._table(columns, note, most, lambda s: (
+            s.name, f"{s.n:,}", s.mean_prob, s.label_rate, s.gap, _ends(s, 4), f"{s.score:.2f} ({s.fired})",
+            number(s.adjusted), number(s.detectable), s.verdict,
+        ))  # fmt: skip
 
     def brief(self, most: int | None = None) -> Table:
-        """The same in fewer columns."""
-        rows = tuple(
-            (
-                s.name,
-                f"{s.n:,}",
-                number(s.gap, 3),
-                f"{number(s.interval.low, 3)} … {number(s.interval.high, 3)}",
-                number(s.adjusted),
-                s.verdict,
-            )
-            for s in self.segments[:most]
-        )
-        more = len(self.segments) - len(rows)
-        note = (f"… and {more:,} more segments. " if more else "") + (
-            "gap: mean prediction − rate; intervals and p-values hold for all segments at once."
-        )
+        """The same in fewer columns.
+
+        Parameters
+        ----------
+        most
+            How many segments; by default all.
+        """
         columns = ("segment", "rows", "gap", f"{self.level:.0%} interval", "adjusted p", "verdict")
+        note = "gap: mean prediction − rate; intervals and p-values hold for all segments at once."
+        return self._table(
+            columns,
+            note,
+            most,
+            lambda s: (s.name, f"{s.n:,}", number(s.gap, 3), _ends(s, 3), number(s.adjusted), s.verdict),
+        )
+
+    def _table(
+        self, columns: tuple[str, ...], note: str, most: int | None, row: Callable[[AuditedSegment], tuple[Any, ...]]
+    ) -> Table:
+        rows = tuple(map(row, self.segments[:most]))
+        more = len(self.segments) - len(rows)
+        note = f"… and {more:,} more segments. {note}" if more else note
         return Table("Where is it wrong?", columns, rows, note)
 
     def nested(self) -> Table:
-        """The segments called wrong, each below the larger one that holds it."""
+        """The segments called wrong, each below the larger one that contains it."""
         rows: list[tuple[Any, ...]] = []
         waiting = list(self.found)
 
@@ -182,7 +190,7 @@ class Audit(Answer):
         while waiting:
             add(min(waiting, key=lambda s: len(s.conditions)), 0)
         columns = ("segment", "rows", "gap", "adjusted p", "verdict")
-        return Table("Called wrong, the part below the whole", columns, tuple(rows))
+        return Table("Called wrong, parts below the segments that contain them", columns, tuple(rows))
 
     def tables(self) -> tuple[Table, ...]:
         """What the terminal, the notebook and the report show."""

@@ -1,7 +1,8 @@
 """Segments of rows: named ones, groups, and all that a few conditions on features describe.
 
-Every column becomes a level for each row. Rows that agree in all columns form a cell; a segment is a union of cells, so candidates are
-counted and compared cell by cell. Labels play no part in any of this: a segment chosen by the labels could not be judged by them.
+Every column becomes a level for each row. Rows that agree in all columns form a cell; a
+segment is a union of cells, so candidates are counted and compared cell by cell. Labels
+play no part in any of this: a segment chosen by the labels could not be judged by them.
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ ALL = "all rows"
 MISSING = "missing"
 
 FEW_VALUES = 10
-"""Whole numbers with at most this many values are categories, not quantities."""
+"""Integers with at most this many values are categories, not quantities."""
 
-MOST_LEVELS = 20
-"""Levels of a category that are told apart, the most frequent ones; the others are one level together."""
+MAX_LEVELS = 20
+"""Levels of a category that are kept apart, the most frequent ones; the others are one level."""
 
-MOST_KEYS = 1 << 62
-"""Levels of columns are put into one integer up to here."""
+MAX_KEYS = 1 << 62
+"""Levels of several columns are combined in one integer up to here."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """A level for each row, −1 for none, and what each level is called."""
+    """A level per row, −1 for none, and the names of the levels."""
 
     codes: NDArray[Any]
-    """as small integers as hold them: there may be a thousand columns"""
+    """in small integers: there may be a thousand columns"""
     levels: tuple[str, ...]
 
 
@@ -52,7 +53,7 @@ class Segment:
     columns: tuple[int, ...]
     """whose levels it fixes"""
     level: int
-    """which of the levels of these columns together"""
+    """the combined level of these columns"""
     size: float
     """weight of its rows"""
     same: list[str] = field(default_factory=list)
@@ -71,22 +72,22 @@ class Segments:
     cells: Codes
     """of each row"""
     firsts: NDArray[np.intp]
-    """a row of each cell"""
+    """one row of each cell"""
     columns: tuple[Column, ...]
     too_small: int
     own_too_small: tuple[str, ...]
-    """those among them that were asked for by name or by group"""
+    """those among them that the user gave by name or by group"""
     stopped: int | None
-    """conditions of the segments of which there were more than asked for; None if there were not"""
+    """number of conditions at which `max_segments` was reached; None if it was not"""
 
     def members(self, cells: Codes) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Places of the members of each segment among rows with these cells, in their order, one segment after the other; and starts."""
+        """Positions of the segments' members among rows with these cells, and where each segment starts."""
         parts: list[NDArray[np.int32]] = [np.empty(0, np.int32)] * len(self.found)
-        together: dict[tuple[int, ...], list[int]] = {}
+        crossings: dict[tuple[int, ...], list[int]] = {}
         for s, segment in enumerate(self.found):
-            together.setdefault(segment.columns, []).append(s)
+            crossings.setdefault(segment.columns, []).append(s)
         rows = self.firsts[cells]
-        for chosen, places in together.items():
+        for chosen, places in crossings.items():
             if len(places) == 1:
                 inside = _crossed(self.columns, rows, chosen)[0] == self.found[places[0]].level
                 parts[places[0]] = np.flatnonzero(inside).astype(np.int32)
@@ -111,9 +112,10 @@ def segments_of(
     least: float,
     most: int,
 ) -> Segments:
-    """All rows, every named segment, and `most` others of up to `depth` conditions on the columns.
+    """All rows, every named segment, and up to `most` others of up to `depth` conditions on the columns.
 
-    Those with few conditions go first, then those with many rows; where there are too many, more conditions are not tried.
+    Those with few conditions come first, then those with many rows; where there are too
+    many, more conditions are not tried.
     """
     every = (*columns, *named)
     cells, firsts = _cells(every, len(counts))
@@ -156,9 +158,12 @@ def _candidates(
     marks: Floats,
     least: float,
 ) -> tuple[list[tuple[tuple[int, ...], int]], list[tuple[tuple[float, ...], Segment]]]:
-    """The levels of the crossings that are too small; and the others, large ones first, each with a mark that only the same rows share.
+    """The levels of the crossings that are too small; and the others, large ones first.
 
-    Marks are sums of random whole numbers, exact in floats; two of them leave no room for chance.
+    Each of these comes with a key that only a segment of the same rows has.
+
+    Keys are sums of random integers, exact in floats; two of them make a collision all
+    but impossible.
     """
     few: list[tuple[tuple[int, ...], int]] = []
     found = []
@@ -170,8 +175,8 @@ def _candidates(
             np.bincount(levels, each[inside], n_levels) if n_levels > 1 else np.array([each[inside].sum()])
             for each in (size, *marks)
         ]
-        there = (sums[0] > 0) | (n_levels == 1)  # a mask may be empty
-        few += [(chosen, level) for level in np.flatnonzero(there & (sums[0] < least)).tolist()]
+        present = (sums[0] > 0) | (n_levels == 1)  # a mask may be empty
+        few += [(chosen, level) for level in np.flatnonzero(present & (sums[0] < least)).tolist()]
         for level in np.flatnonzero((sums[0] >= least) & (sums[0] > 0)).tolist():
             segment = Segment(_conditions(columns, chosen, level), chosen, level, float(sums[0][level]))
             found.append((tuple(float(each[level]) for each in sums), segment))
@@ -179,7 +184,7 @@ def _candidates(
 
 
 def _crossed(columns: Sequence[Column], firsts: NDArray[np.intp], chosen: tuple[int, ...]) -> tuple[NDArray[Any], int]:
-    """The levels of several columns as one number for each cell, −1 where one has none; and how many there can be."""
+    """The combined level of several columns per cell, −1 where one has none; and how many there can be."""
     if not chosen:
         return np.zeros(len(firsts), np.int8), 1
     levels, n_levels = columns[chosen[0]].codes[firsts], len(columns[chosen[0]].levels)
@@ -203,11 +208,11 @@ def _conditions(columns: Sequence[Column], chosen: tuple[int, ...], level: int) 
 
 
 def _cells(columns: Sequence[Column], n: int) -> tuple[Codes, NDArray[np.intp]]:
-    """The cell of each row, numbered by their levels so that the order of rows does not matter, and a row of each."""
+    """The cell of each row, numbered by levels so that the order of rows does not matter, and one row of each."""
     key, range_ = np.zeros(n, np.int64), 1
     for column in columns:
         levels = len(column.levels) + 1
-        if range_ * levels >= MOST_KEYS:
+        if range_ * levels >= MAX_KEYS:
             values, places = np.unique(key, return_inverse=True)
             key, range_ = places.ravel().astype(np.int64), len(values)
         key *= levels
@@ -219,7 +224,7 @@ def _cells(columns: Sequence[Column], n: int) -> tuple[Codes, NDArray[np.intp]]:
 
 
 def feature_columns(features: Any, kept: Any, counts: Floats, n: int, n_bins: int) -> list[Column]:
-    """A column for each feature of a dict, a table or a structured array."""
+    """One column per feature of a dict, a table or a structured array."""
     return [
         feature_column(name, _of_rows(values, f"features[{name!r}]", n)[kept], counts, n_bins)
         for name, values in _named_columns(features)
@@ -249,53 +254,50 @@ def mask_columns(segments: Any, kept: Any, n: int) -> list[Column]:
 
 
 def feature_column(name: Any, values: NDArray[Any], counts: Floats, n_bins: int) -> Column:
-    """Quantile bins of a quantity; the values of a category, whole numbers with few values among them."""
+    """Quantile bins of a quantity; the values of a category, which integers with few values are, too."""
     if values.dtype.kind == "O":
         values = _plain(values)
     if values.dtype.kind not in "iuf":
         return _categories(name, values, counts)
     numbers = values.astype(np.float64)
-    there = ~np.isnan(numbers)
-    distinct = np.unique(numbers[there])
-    whole = len(distinct) <= FEW_VALUES and bool((distinct == np.floor(distinct)).all())
-    if whole or len(distinct) <= n_bins:
-        codes = np.where(there, np.searchsorted(distinct, numbers), -1)
-        return _with_missing(name, codes, tuple(f"{name} = {told}" for told in _told(distinct, "g")), there)
-    inner = np.quantile(numbers[there], np.arange(1, n_bins) / n_bins, weights=counts[there], method="inverted_cdf")
-    edges = np.unique(inner[inner < distinct[-1]])
-    codes = np.where(there, np.searchsorted(edges, numbers, side="left"), -1)
-    return _with_missing(name, codes, _bin_names(name, edges), there)
+    missing = np.isnan(numbers)
+    known = numbers[~missing]
+    distinct = np.unique(known)
+    integers = len(distinct) <= FEW_VALUES and bool((distinct == np.floor(distinct)).all())
+    if integers or len(distinct) <= n_bins:
+        codes, levels = np.searchsorted(distinct, numbers), [f"{name} = {text}" for text in _texts(distinct, "g")]
+    else:
+        inner = np.quantile(known, np.arange(1, n_bins) / n_bins, weights=counts[~missing], method="inverted_cdf")
+        edges = np.unique(inner[inner < distinct[-1]])
+        codes, levels = np.searchsorted(edges, numbers, side="left"), _bin_names(name, edges)
+    if missing.any():
+        codes, levels = np.where(missing, len(levels), codes), [*levels, f"{name} {MISSING}"]
+    return Column(codes.astype(np.int32), tuple(levels))
 
 
-def _told(values: Floats, form: str) -> list[str]:
+def _texts(values: Floats, form: str) -> list[str]:
     """Numbers in few digits, or in all if different ones would look the same."""
-    told = [format(value, form) for value in values]
-    return told if len(set(told)) == len(told) else [repr(float(value)).removesuffix(".0") for value in values]
+    short = [format(value, form) for value in values]
+    return short if len(set(short)) == len(short) else [repr(float(value)).removesuffix(".0") for value in values]
 
 
-def _bin_names(name: Any, edges: Floats) -> tuple[str, ...]:
-    told = _told(edges, ".6g")
-    between = [f"{low} < {name} ≤ {high}" for low, high in pairwise(told)]
-    return (f"{name} ≤ {told[0]}", *between, f"{name} > {told[-1]}")
-
-
-def _with_missing(name: Any, codes: Codes, levels: tuple[str, ...], there: NDArray[np.bool_]) -> Column:
-    if there.all():
-        return Column(codes.astype(np.int32), levels)
-    return Column(np.where(there, codes, len(levels)).astype(np.int32), (*levels, f"{name} {MISSING}"))
+def _bin_names(name: Any, edges: Floats) -> list[str]:
+    texts = _texts(edges, ".6g")
+    between = [f"{low} < {name} ≤ {high}" for low, high in pairwise(texts)]
+    return [f"{name} ≤ {texts[0]}", *between, f"{name} > {texts[-1]}"]
 
 
 def _categories(name: Any, values: NDArray[Any], counts: Floats | None) -> Column:
-    """The values themselves; with `counts`, the rarer ones beyond MOST_LEVELS in one level."""
+    """The values themselves; with `counts`, the rarer ones beyond MAX_LEVELS in one level."""
     if values.dtype.kind == "O":
         values = _plain(values).astype(str)
     distinct, codes = np.unique(values, return_inverse=True)
     codes = codes.ravel().astype(np.int32)
     levels = tuple(f"{name} = {value}" for value in distinct.tolist())
-    if counts is None or len(levels) <= MOST_LEVELS:
+    if counts is None or len(levels) <= MAX_LEVELS:
         return Column(codes, levels)
     order = np.argsort(-np.bincount(codes, counts, len(levels)), kind="stable")
-    frequent = np.sort(order[: MOST_LEVELS - 1])
+    frequent = np.sort(order[: MAX_LEVELS - 1])
     place = np.full(len(levels), len(frequent), np.int32)
     place[frequent] = np.arange(len(frequent))
     others = f"{name}: {len(levels) - len(frequent)} rarer values"
@@ -303,14 +305,12 @@ def _categories(name: Any, values: NDArray[Any], counts: Floats | None) -> Colum
 
 
 def _plain(values: NDArray[Any]) -> NDArray[Any]:
-    """Objects as numbers if all that are there are numbers, else as texts."""
-    there = [None if _is_missing(value) else value for value in values.tolist()]
-    if all(
-        value is None or (isinstance(value, int | float | np.number | Decimal) and not isinstance(value, bool))
-        for value in there
-    ):
-        return np.array([np.nan if value is None else float(value) for value in there])
-    return np.array([MISSING if value is None else str(value) for value in there], dtype=str)
+    """Objects as numbers if all that are not missing are numbers, else as texts."""
+    known = [None if _is_missing(value) else value for value in values.tolist()]
+    types = {type(value) for value in known if value is not None}
+    if all(issubclass(each, int | float | np.number | Decimal) and each is not bool for each in types):
+        return np.array([np.nan if value is None else float(value) for value in known])
+    return np.array([MISSING if value is None else str(value) for value in known], dtype=str)
 
 
 def _is_missing(value: Any) -> bool:
@@ -330,7 +330,7 @@ def _named_columns(features: Any) -> Iterator[tuple[Any, Any]]:
             "features",
             "must be a dict of columns, a table or a structured array",
             f"it is a {type(features).__name__}",
-            "Pass groups= for one value a row",
+            "Pass groups= for one value per row",
         )
     for name in names:
         yield name, features[name]
@@ -343,5 +343,5 @@ def _of_rows(values: Any, argument: str, n: int) -> NDArray[Any]:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.shape != (n,):
-        raise InputError(argument, f"must hold one value a row, {n} in all", f"its shape is {array.shape}")
+        raise InputError(argument, f"must hold one value per row, {n} in all", f"its shape is {array.shape}")
     return array

@@ -1,0 +1,85 @@
+"""Is the probability integral transform F(y) uniform, as it is for calibrated forecasts?"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrant.forecasts import Forecasts, admit_forecasts
+from calibrant.inputs import check_choice
+from calibrant.methods import method
+from calibrant.results import TestResult
+
+CERTAIN = 0.4
+"""Below this Kuiper's tail is 1 to seven digits, and its series converges slowly."""
+
+
+@method(
+    "forecast test",
+    name="pit",
+    title="Kuiper test of the PIT",
+    quantity="forecast distributions that are shifted, too narrow or too wide",
+    views=("Gaussian", "quantile", "sample"),
+    ways=("formula",),
+    cost="one sort",
+    source="Dawid 1984; Kuiper 1960; Stephens 1970",
+)
+def pit_test(forecasts: Any, *, statistic: Literal["kuiper", "ks"] = "kuiper", seed: int = 0) -> TestResult:
+    """Are the values F(y) uniform? Kuiper's or Kolmogorov and Smirnov's test, for independent rows.
+
+    Parameters
+    ----------
+    forecasts
+        Gaussian, quantile or sample forecasts with their labels, such as
+        `Predictions.from_gaussian(...)`.
+    statistic
+        `"kuiper"` adds the largest distances above and below the uniform distribution,
+        so it has power against a wrong width as well as a shift; its p-value is
+        Stephens' approximation. `"ks"` takes the larger one; its p-value is exact.
+    seed
+        Chooses F(y) at random where the forecast distribution jumps.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant.detect.pit import pit_test
+    >>> labels = [3.0, -3.0, 2.0, -2.5]
+    >>> forecasts = cal.Predictions.from_gaussian(labels, mean=[0.0] * 4, variance=[1.0] * 4)
+    >>> round(pit_test(forecasts).statistic, 4)
+    0.971
+    """
+    admitted = admit_forecasts(forecasts)
+    check_choice("statistic", statistic, ("kuiper", "ks"))
+    above, below, n = distances(admitted, seed)
+    if statistic == "ks":
+        from scipy.stats import kstwo
+
+        value = max(above, below)
+        p, how = float(kstwo.sf(value, round(n))), "Kolmogorov–Smirnov, exact"
+    else:
+        value = above + below
+        p, how = kuiper_tail(value, n), "Kuiper, Stephens' approximation"
+    settings = {"statistic": statistic, "forecasts": admitted.kind, "seed": seed}
+    title = "Kuiper test of the PIT" if statistic == "kuiper" else "KS test of the PIT"
+    return TestResult("pit", title, value, p, admitted.n, f"F(y) uniform ({how})", settings)
+
+
+def distances(forecasts: Forecasts, seed: int) -> tuple[float, float, float]:
+    """How far the distribution of F(y) rises above the diagonal and falls below it, and the number of rows."""
+    u = forecasts.pit(seed)
+    order = np.argsort(u, kind="stable")
+    w = np.ones(forecasts.n) if forecasts.weights is None else forecasts.weights[order]
+    sums = np.cumsum(w)
+    total = float(sums[-1])
+    after, before = sums / total - u[order], u[order] - (sums - w) / total
+    return max(float(after.max()), 0.0), max(float(before.max()), 0.0), total
+
+
+def kuiper_tail(value: float, n: float) -> float:
+    """P(V ≥ value) for n uniform numbers: the limit distribution with the correction of Stephens (1970)."""
+    x = value * (n**0.5 + 0.155 + 0.24 / n**0.5)
+    if x < CERTAIN:
+        return 1.0
+    j = np.arange(1, 101)
+    return float(np.clip(2 * ((4 * j**2 * x**2 - 1) * np.exp(-2 * j**2 * x**2)).sum(), 0, 1))

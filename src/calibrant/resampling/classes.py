@@ -1,0 +1,158 @@
+"""All classes at once: labels drawn from each row's probabilities, and statistics of every class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.bins import EqualMass
+from calibrant.kernels.draws.null_draws import Seeds, draw_classes
+from calibrant.kernels.draws.null_sums import class_hits, picked_sums
+from calibrant.predictions import Event, Predictions
+from calibrant.problems import InputError
+from calibrant.resampling.draw import Statistic
+from calibrant.resampling.null import ASSUMED_INDEPENDENT, IMPOSSIBLE, Hypothesis
+from calibrant.resampling.rows import Atoms, Floats, assumes_independence, cluster_kind, refuse_many, refuse_soft
+from calibrant.resampling.statistics import extremes
+
+Labels = NDArray[np.int32]
+
+CLASS_BINS = 10
+"""Bins per class in the class-wise χ²."""
+
+MAX_HELD = 1e8
+"""Probabilities of rows that are repeated as often as they weigh: 800 MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRows:
+    """Rows in an order of their own, so that the given order does not matter; rows of weight 2 are repeated.
+
+    As a null, it draws the class of every row from its vector of probabilities, rows
+    independent.
+    """
+
+    probs: Floats
+    labels: Labels
+    n: int
+    assumed_independent: bool = False
+    """as in `Atoms`"""
+
+    @property
+    def observed(self) -> Labels:
+        return self.labels
+
+    def draws(self, seeds: Seeds) -> Labels:
+        """(R, n) labels."""
+        labels = np.empty((len(seeds), len(self.below)), np.int32)
+        draw_classes(self.below, seeds, labels)
+        return labels
+
+    @cached_property
+    def below(self) -> NDArray[np.uint64]:
+        """(n, K − 1): 2⁶³ times the cumulative probability of the classes up to each."""
+        sums = np.cumsum(self.probs, axis=1)
+        shares = sums[:, :-1] / sums[:, -1:]
+        # a class of probability 0 after the last one that is not must not catch what rounding leaves
+        shares[self.probs[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:] == 0] = 1.0
+        return (np.clip(shares, 0.0, 1.0) * 2.0**63).astype(np.uint64)
+
+    @property
+    def hypothesis(self) -> Hypothesis:
+        """That classes follow the predicted distributions."""
+        impossible = bool((self.probs[np.arange(len(self.probs)), self.labels] == 0).any())
+        warnings = (IMPOSSIBLE,) * impossible + (ASSUMED_INDEPENDENT,) * self.assumed_independent
+        text = "classes drawn from the predicted distributions, rows independent"
+        return Hypothesis([self], text, (self.probs, self.labels), self.n, {"view": "canonical"}, warnings, impossible)
+
+
+def class_rows(predictions: Predictions, cluster: Any) -> ClassRows:
+    """The rows of several classes, refused where the null would not be known."""
+    refuse_soft(predictions)
+    if cluster_kind(predictions, cluster) is not None:
+        raise InputError("cluster", "needs one event", "the view is of all classes", "Use view='top' or view='class k'")
+    probs, labels = predictions.probs.astype(np.float64), predictions.labels.astype(np.int32)
+    if predictions.weights is not None:
+        weights = predictions.weights
+        if (weights != np.floor(weights)).any():
+            raise InputError(
+                "weights", "must be whole numbers for a test of all classes", advice="Use view='top' or view='class k'"
+            )
+        refuse_many(float(weights.sum()), MAX_HELD / probs.shape[1])
+        times = weights.astype(np.int64)
+        probs, labels = np.repeat(probs, times, axis=0), np.repeat(labels, times)
+    mark = np.random.default_rng(0).random(probs.shape[1])  # different rows get different marks
+    order = np.lexsort((labels, np.einsum("ij,j->i", probs, mark)))
+    return ClassRows(probs[order], labels[order], predictions.n, assumes_independence(predictions, cluster))
+
+
+def class_scores(rows: ClassRows) -> list[Statistic]:
+    """Temperature and Brier score: Σ(t(y) − E t) for t = log p and for t = p, over the root of its variance."""
+    with np.errstate(divide="ignore"):
+        logs = np.where(rows.probs > 0, np.log(rows.probs), 0.0)
+    return [
+        _score(rows, "temperature", "temperature score", logs),
+        _score(rows, "brier", "Brier score's z", rows.probs),
+    ]
+
+
+def _score(rows: ClassRows, name: str, title: str, table: Floats) -> Statistic:
+    centred = table - np.einsum("ij,ij->i", rows.probs, table)[:, None]
+    variance = float(np.einsum("ij,ij->", rows.probs, centred**2))
+    scaled = -centred / np.sqrt(variance) if variance > 0 else 0 * centred
+
+    def collect(labels: Labels) -> Floats:
+        sums = np.empty((len(labels), 1))
+        picked_sums(labels, scaled, sums[:, 0])
+        return sums
+
+    return Statistic(name, title, collect, lambda states: np.abs(states[:, 0]), lambda state: extremes(state[0]))
+
+
+def class_bins(rows: ClassRows, n_bins: int, classes: tuple[Any, ...]) -> Statistic:
+    """Σ over classes and bins of (expected − observed)² / variance; with one bin per class, the class frequencies."""
+    n, k = rows.probs.shape
+    slots, expected, variance = np.empty((n, k), np.int64), np.zeros(k * n_bins), np.zeros(k * n_bins)
+    for c in range(k):
+        p = np.ascontiguousarray(rows.probs[:, c])
+        slots[:, c] = c * n_bins + EqualMass(n_bins).index(Event(p, np.zeros(n, np.uint8), None, "class"))
+        expected += np.bincount(slots[:, c], p, k * n_bins)
+        variance += np.bincount(slots[:, c], p * (1 - p), k * n_bins)
+    scale = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
+
+    def collect(labels: Labels) -> Floats:
+        hits = np.zeros((len(labels), k * n_bins))
+        class_hits(labels, slots, hits)
+        return expected - hits
+
+    def words(state: Floats) -> str:
+        worst = int(np.argmax(state**2 * scale))
+        direction, where = "high" if state[worst] > 0 else "low", "on average" if n_bins == 1 else "for some values"
+        return f"predictions of class {classes[worst // n_bins]} are too {direction} {where}"
+
+    name, title = "class bins", "class-wise Hosmer–Lemeshow χ²"
+    if n_bins == 1:
+        name, title = "classes", "class frequencies χ²"
+    return Statistic(name, title, collect, lambda states: (states**2 * scale).sum(axis=1), words)
+
+
+def of_top(rows: ClassRows, make: Callable[[Atoms], Statistic]) -> Statistic:
+    """A statistic of the event "the top class is right"."""
+    top = rows.probs.argmax(axis=1)
+    confidence = rows.probs[np.arange(len(top)), top]
+    order = np.argsort(confidence, kind="stable")
+    p, first = confidence[order], top[order]
+    made = make(Atoms.single(p, (first == rows.labels[order]) * 1.0, "top", rows.n))
+
+    return Statistic(
+        f"top {made.name}",
+        f"top class: {made.title}",
+        lambda labels: made.collect(p - (labels[:, order] == first)),
+        made.finish,
+        lambda state: made.words(state).replace("predictions", "top predictions"),
+    )
