@@ -13,7 +13,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cal
@@ -183,7 +183,6 @@ def number_or_reason(made):
 
 
 @pytest.mark.parametrize("about", ABOUTS, ids=lambda about: about.name)
-@settings(max_examples=30)
 @given(data=st.data())
 def test_any_data_give_a_number_that_survives_as_json(about, data):
     said = data.draw(some.predictions(weighted=about.weights))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cal
@@ -105,7 +105,6 @@ def test_fast_and_slow_paths_agree():
 # What must not matter.
 
 
-@settings(max_examples=40)
 @given(said=some.events(weighted=False), data=st.data())
 def test_the_order_of_rows_does_not_matter(said, data):
     order = np.array(data.draw(st.permutations(range(said.n))))
@@ -114,7 +113,6 @@ def test_the_order_of_rows_does_not_matter(said, data):
         assert calibration_test(said.labels[order], said.probs[order], statistic, n_draws=19).p_value == found.p_value
 
 
-@settings(max_examples=40)
 @given(said=some.events(), data=st.data())
 def test_any_event_gives_a_p_value(said, data):
     statistic = data.draw(st.sampled_from(["ece", "binned", "ks", "cox", "spiegelhalter", "scan", "atb", "mean_gap"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import calibrant as cal
 from calibrant import Estimate, InputError, Predictions
@@ -19,7 +19,6 @@ def naive_regret(p, c, t, w):
     return np.average(np.abs(c - t) * between, weights=w)
 
 
-@settings(max_examples=30)
 @given(data.events(most=20))
 def test_the_formula_and_the_gain_at_every_threshold(said):
     rng = np.random.default_rng(said.n)

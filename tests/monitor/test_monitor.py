@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies as some
@@ -28,7 +28,6 @@ def watched(labels, probs, **options):
 # The definition.
 
 
-@settings(max_examples=40)
 @given(some.events(most=12, weighted=False))
 def test_it_is_the_mixture_over_bets_and_beginnings(said):
     values, detector = naive.path(said.probs, said.labels)

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cal
@@ -37,7 +37,6 @@ def test_levels_are_tested_exactly_and_adjusted_together():
     assert report.verdict == "Not calibrated: over-confident at 0.9. Mean confidence 83.3 %, right 63.3 %."
 
 
-@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(st.sampled_from([0.2, 0.5, 0.9, 1.0]), st.integers(1, 5), st.integers(0, 5)),
