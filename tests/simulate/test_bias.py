@@ -102,6 +102,7 @@ def test_figures_are_those_of_the_values():
     assert Bias.from_json(found.to_json()) == found
 
 
+@pytest.mark.slow
 def test_errors_of_the_figures_are_honest(rng):
     """Over many runs of a normal estimator the figures scatter as much as they say."""
 
@@ -115,6 +116,7 @@ def test_errors_of_the_figures_are_honest(rng):
         assert values.std(ddof=1) == pytest.approx(told, rel=5 / np.sqrt(2 * 200))
 
 
+@pytest.mark.slow
 def test_the_distribution_of_ece_on_a_calibrated_confident_world(rng):
     """Roelofs et al., Fig. 1: ResNet-110 on CIFAR-10 made perfectly calibrated, n = 200, 15 equal-width bins."""
     world = calibrated_world(named_world("resnet110_c10"))
@@ -132,6 +134,7 @@ def test_the_distribution_of_ece_on_a_calibrated_confident_world(rng):
     assert abs(found.sd - np.std(direct)) < 4 * np.sqrt(2) * found.sd_error
 
 
+@pytest.mark.slow
 def test_coverage_counts_the_intervals():
     found = bias(partial(cal.binned_error, norm=2, debiased=True), calibrated_world((1, 1)), 500, 400)
     assert found.coverage > 0.9

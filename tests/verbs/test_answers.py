@@ -56,6 +56,7 @@ def test_adjusted_p_values_are_the_chance_that_any_is_as_small(rows):
     assert report.overall_p == pytest.approx(total, abs=2e-9)
 
 
+@pytest.mark.slow
 def test_p_values_drawn_within_their_steps_have_exactly_the_promised_false_alarms():
     """All outcomes of two levels, with their chances; the coin is moved by the seed."""
     wrong, n_seeds = 0.0, 60

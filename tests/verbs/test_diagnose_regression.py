@@ -93,6 +93,7 @@ def test_few_samples_are_told(rng):
     assert any("8 samples a row" in caution for caution in cal.diagnose(said).cautions)
 
 
+@pytest.mark.slow
 def test_false_alarms_are_no_more_than_said(rng):
     alarms = [cal.diagnose(every_kind(rng, 30)["Gaussian"]).calibrated is False for _ in range(150)]
     assert np.mean(alarms) <= 0.05 + STANDARD_ERRORS * math.sqrt(0.05 * 0.95 / 150)

@@ -26,6 +26,7 @@ def test_rows_are_the_biases_on_the_world_smallest_error_first():
     assert cal.Trust.from_json(found.to_json()) == found
 
 
+@pytest.mark.slow
 def test_it_says_how_much_too_high_ece_is_on_calibrated_data():
     data = calibrated_world((1, 1)).sample(500, rng=0)
     found = cal.trust(data, estimators=FEW, replications=100, world=calibrated_world((1, 1)))

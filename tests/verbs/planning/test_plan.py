@@ -81,6 +81,7 @@ def test_the_range_without_drift_is_the_known_one():
     assert brownian_range_p_value(range_quantile(0.05)) == pytest.approx(0.05, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drift", [0.5, 2.0, 3.5])
 def test_the_range_with_drift_is_that_of_a_random_walk(rng, drift):
     steps, draws, r = 2000, 4000, 2.5
@@ -361,6 +362,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", CASES.values(), ids=CASES)
 def test_the_formula_is_near_the_simulation(options):
     found = plan(**options, world=calibrated_world((2.0, 1.0)), check=True, replications=1000)
@@ -383,6 +385,7 @@ WIDTHS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", WIDTHS.values(), ids=WIDTHS)
 def test_the_width_is_near_the_simulated_one(options):
     found = plan(**options, world=calibrated_world((2.0, 1.0)), check=True, replications=300)
