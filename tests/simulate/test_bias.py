@@ -68,10 +68,10 @@ def test_what_a_batch_does_not_know_goes_one_by_one():
 
 def test_the_workers_change_nothing():
     world, several = power_world(0.05), [named("ece"), named("density")]
-    alone = measured(several, world, 900, 700, rng=3, workers=1)
-    shared = measured(several, world, 900, 700, rng=3, workers=2)
+    alone = measured(several, world, 200, 100, rng=3, workers=1)  # more than one part for each worker
+    shared = measured(several, world, 200, 100, rng=3, workers=2)
     assert np.array_equal(alone.values, shared.values)
-    assert not np.array_equal(alone.values, measured(several, world, 900, 700, rng=4, workers=1).values)
+    assert not np.array_equal(alone.values, measured(several, world, 200, 100, rng=4, workers=1).values)
 
 
 def test_an_interrupted_run_goes_on(tmp_path):

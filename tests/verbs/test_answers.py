@@ -24,15 +24,15 @@ def some_answers():
 
 
 def test_levels_are_tested_exactly_and_adjusted_together():
-    right, said = some_answers()
+    right, said = [1] * 12 + [0] * 8 + [1] * 7 + [0] * 3, [0.9] * 20 + [0.7] * 10
     report = assess_answers(right, said)
     levels = report.levels
     assert levels.names() == ["0.7", "0.9"]
-    assert levels.n.tolist() == [50, 100]
+    assert levels.n.tolist() == [10, 20]
     assert levels.label_rate.tolist() == [0.7, 0.6]
-    each = [naive.two_sided([0.7] * 50, 35), naive.two_sided([0.9] * 100, 60)]
+    each = [naive.two_sided([0.7] * 10, 7), naive.two_sided([0.9] * 20, 12)]
     assert levels.p_value.tolist() == pytest.approx(each, rel=1e-9)
-    assert levels.adjusted.tolist() == pytest.approx(naive.adjusted([(0.7, 50, 35), (0.9, 100, 60)])[:2], rel=1e-9)
+    assert levels.adjusted.tolist() == pytest.approx(naive.adjusted([(0.7, 10, 7), (0.9, 20, 12)])[:2], rel=1e-9)
     assert report.calibrated is False
     assert report.verdict == "Not calibrated: over-confident at 0.9. Mean confidence 83.3 %, right 63.3 %."
 

@@ -400,11 +400,15 @@ def test_the_width_is_near_the_simulated_one(options):
 def test_widths_of_errors_without_a_world():
     """Rows that say ½ and happen half the time, or less."""
     assert 150 < plan(width=0.1, norm=1).n < 400  # its upper end lies some three standard deviations √(1/4n) away
-    assert plan(width=0.1, norm=1, error=0.1).n > plan(width=0.1, norm=1).n
-    assert plan(width=0.1, statistic="kuiper", error=0.1).n > plan(width=0.1, statistic="kuiper").n
     with_rows = plan(width=0.05, norm=1, error=0.03, mean_variance=0.1)
     assert with_rows.reached <= 0.05
     assert "mean absolute calibration error" in repr(with_rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{"norm": 1}, {"statistic": "kuiper"}], ids=str)
+def test_an_error_widens_its_interval_without_a_world_too(options):
+    assert plan(width=0.1, error=0.1, **options).n > plan(width=0.1, **options).n
 
 
 def test_checks_on_predictions_and_on_given_rows(rng):
