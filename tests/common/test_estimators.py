@@ -6,6 +6,7 @@ import inspect
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -28,13 +29,29 @@ WEIGHTED = [about for about in ABOUTS if about.weights]
 SOFT = [about for about in ABOUTS if about.soft_labels]
 
 
-def cases(abouts, shape):
+def fitting(abouts, shape):
     """(about, view) for every view that the shape has."""
     fits = {"event": ("binary", "class k", "canonical"), "matrix": ("top", "class k", "classwise", "canonical")}[shape]
-    found = [
+    return [
         (about, "class 1" if view == "class k" else view) for about in abouts for view in about.views if view in fits
     ]
-    return pytest.mark.parametrize(("about", "view"), found, ids=[f"{about.name}-{view}" for about, view in found])
+
+
+def quick_and_slow(found):
+    """Decision regret chooses among all maps, which takes long; its quick cases have one map."""
+    params = []
+    for about, *where in found:
+        name, slow = "-".join([about.name, *where]), about.function is cal.decision_regret
+        if slow:
+            with_one = replace(about, function=partial(about.function, map="beta"))
+            params.append(pytest.param(with_one, *where, id=f"{name}-beta"))
+        params.append(pytest.param(about, *where, id=name, marks=pytest.mark.slow if slow else ()))
+    return params
+
+
+def cases(abouts, shape):
+    """(about, view) of one shape."""
+    return pytest.mark.parametrize(("about", "view"), quick_and_slow(fitting(abouts, shape)))
 
 
 def call(about, *data, view, **options):
@@ -70,12 +87,8 @@ ROWS = {"event": event_rows, "matrix": matrix_rows}
 
 def every(abouts):
     """(about, view, shape) over both shapes."""
-    found = []
-    for shape in ROWS:
-        found += [(*case, shape) for case in cases(abouts, shape).args[1]]
-    return pytest.mark.parametrize(
-        ("about", "view", "shape"), found, ids=[f"{about.name}-{view}-{shape}" for about, view, shape in found]
-    )
+    found = [(*case, shape) for shape in ROWS for case in fitting(abouts, shape)]
+    return pytest.mark.parametrize(("about", "view", "shape"), quick_and_slow(found))
 
 
 @every(ABOUTS)
@@ -187,7 +200,7 @@ def number_or_reason(made):
 def test_any_data_give_a_number_that_survives_as_json(about, data):
     said = data.draw(some.predictions(weighted=about.weights))
     shape = "event" if said.probs.ndim == 1 else "matrix"
-    views = [case[1] for case in cases([about], shape).args[1]]
+    views = [view for _, view in fitting([about], shape)]
     if not views:
         return
     found = number_or_reason(partial(estimate, about, said, data.draw(st.sampled_from(views))))

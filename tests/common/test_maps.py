@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -31,12 +33,19 @@ def matrix_rows(rng, n=200):
 shapes = pytest.mark.parametrize("make", [event_rows, matrix_rows], ids=["event", "matrix"])
 
 
+@cache
+def fitted_rows(method, make):
+    """The same rows and their map for all tests that only look at them."""
+    said = make(np.random.default_rng(20261115))
+    return said, method().fit(said.labels, said.probs)
+
+
 @each
 @shapes
 def test_the_order_of_the_rows_does_not_matter(method, make, rng):
-    said = make(rng)
+    said, fitted = fitted_rows(method, make)
     order = rng.permutation(said.n)
-    there = method().fit(said.labels, said.probs).apply(said.probs)
+    there = fitted.apply(said.probs)
     back = method().fit(said.labels[order], said.probs[order]).apply(said.probs)
     np.testing.assert_allclose(there, back, atol=FITTED)
 
@@ -53,18 +62,17 @@ def test_weight_two_is_the_row_twice(method, make, rng):
 
 @each
 @shapes
-def test_float32_is_close_to_float64(method, make, rng):
-    said = make(rng)
+def test_float32_is_close_to_float64(method, make):
+    said, fitted = fitted_rows(method, make)
     narrow = method().fit(said.labels, said.probs.astype(np.float32)).apply(said.probs.astype(np.float32))
     assert narrow.dtype == np.float32
-    np.testing.assert_allclose(narrow, method().fit(said.labels, said.probs).apply(said.probs), atol=1e-5)
+    np.testing.assert_allclose(narrow, fitted.apply(said.probs), atol=1e-5)
 
 
 @each
 @shapes
-def test_the_map_survives_as_json_bit_for_bit(method, make, rng):
-    said = make(rng)
-    fitted = method().fit(said.labels, said.probs)
+def test_the_map_survives_as_json_bit_for_bit(method, make):
+    said, fitted = fitted_rows(method, make)
     again = CalibrationMap.from_json(fitted.to_json())
     assert again == fitted
     assert np.array_equal(again.apply(said.probs), fitted.apply(said.probs))
@@ -72,9 +80,9 @@ def test_the_map_survives_as_json_bit_for_bit(method, make, rng):
 
 @each
 @shapes
-def test_what_is_mended_are_probabilities(method, make, rng):
-    said = make(rng)
-    mended = method().fit(said.labels, said.probs).apply(said.probs)
+def test_what_is_mended_are_probabilities(method, make):
+    said, fitted = fitted_rows(method, make)
+    mended = fitted.apply(said.probs)
     assert mended.shape == said.probs.shape
     assert ((mended >= 0) & (mended <= 1)).all()
     if mended.ndim == 2:
@@ -83,18 +91,17 @@ def test_what_is_mended_are_probabilities(method, make, rng):
 
 @each
 @shapes
-def test_probabilities_and_logits_are_mended_alike(method, make, rng):
-    said = make(rng)
+def test_probabilities_and_logits_are_mended_alike(method, make):
+    said, by_probs = fitted_rows(method, make)
     logits = np.log(said.probs) if said.probs.ndim == 2 else np.log(said.probs) - np.log1p(-said.probs)
-    by_probs, by_logits = method().fit(said.labels, said.probs), method().fit(said.labels, logits=logits)
+    by_logits = method().fit(said.labels, logits=logits)
     np.testing.assert_allclose(by_probs.apply(said.probs), by_logits.apply(logits=logits), atol=FITTED)
 
 
 @each
 @shapes
-def test_what_it_says_of_itself_is_true(method, make, rng):
-    said = make(rng)
-    fitted = method().fit(said.labels, said.probs)
+def test_what_it_says_of_itself_is_true(method, make):
+    said, fitted = fitted_rows(method, make)
     mended = fitted.apply(said.probs)
     if fitted.injective:
         assert len(np.unique(mended, axis=0)) == len(np.unique(said.probs, axis=0))

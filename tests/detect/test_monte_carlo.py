@@ -67,15 +67,25 @@ def test_classes_are_drawn_from_the_whole_vector(name):
     close(found.p_value, tail(values, chance, function(labels, probs).value), 999)
 
 
-@pytest.mark.parametrize("about", ESTIMATORS.values(), ids=lambda about: about.name)
-def test_every_estimator_is_a_test(rng, about):
+@pytest.mark.parametrize(
+    ("about", "options"),
+    [
+        *(
+            pytest.param(about, {}, id=name, marks=pytest.mark.slow if name == "regret" else ())
+            for name, about in ESTIMATORS.items()
+        ),
+        pytest.param(ESTIMATORS["regret"], {"map": "beta"}, id="regret of one map"),
+    ],
+)
+def test_every_estimator_is_a_test(rng, about, options):
     shape = (25,) if {"binary", "class k"} & set(about.views) else (25, 3)
     probs = rng.random(25) if shape == (25,) else rng.dirichlet(np.ones(3), 25)
-    found = calibration_test(rng.integers(0, 2, 25), probs, about.name, n_draws=19)
+    found = calibration_test(rng.integers(0, 2, 25), probs, about.name, n_draws=19, **options)
     assert 1 / 20 <= found.p_value <= 1
     assert found.n == 25
     assert TestResult.from_json(found.to_json()) == found
-    assert calibration_test(rng.integers(0, 2, 25), probs, about.function, n_draws=19).name == about.name
+    by_function = calibration_test(rng.integers(0, 2, 25), probs, about.function, n_draws=19, **options)
+    assert by_function.name == about.name
 
 
 @pytest.mark.parametrize("name", ["spiegelhalter", "cox", "kuiper", "hosmer_lemeshow", "scan", "atb"])
