@@ -2,7 +2,8 @@
 VENV   ?= .venv
 PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 python,$(if $(shell $(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo yes),$(p))))
 BIN    := $(VENV)/bin
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --dist worksteal
+# Bytecode and compiled kernels are kept in __pycache__, for all workers and the next run, whatever the environment says.
+PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --dist worksteal
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help demo test coverage slow peers check format scoreboard bench bench-estimators bench-maps bench-tests bench-scores clean

@@ -72,12 +72,12 @@ def same(a, b, tolerance=ROUNDING):
     assert a.value == pytest.approx(b.value, abs=tolerance) or a.value**2 == pytest.approx(b.value**2, abs=tolerance)
 
 
-def event_rows(rng, n=120):
+def event_rows(rng, n=60):
     p = rng.beta(1.5, 1, n)
     return some.Rows((rng.random(n) < p**1.5).astype(int), p)
 
 
-def matrix_rows(rng, n=120, n_classes=4):
+def matrix_rows(rng, n=60, n_classes=4):
     probs = rng.dirichlet(np.ones(n_classes), n)
     return some.Rows(np.array([rng.choice(n_classes, p=row) for row in probs]), probs)
 
@@ -287,7 +287,7 @@ def test_soft_labels_of_zero_and_one_are_hard_labels(rng, about, view, shape):
 def test_halves_merged_equal_the_whole(rng, about, view, shape, options):
     said = ROWS[shape](rng)
     whole = Predictions(said.labels, said.probs, weights=rng.integers(1, 4, said.n))
-    states = [binned.collect(whole.rows(rows), EqualWidth(15), view) for rows in (slice(0, 50), slice(50, None))]
+    states = [binned.collect(whole.rows(rows), EqualWidth(15), view) for rows in (slice(0, 25), slice(25, None))]
     found = binned.finish(states[0].merge(states[1]), whole.view(view), whole.classes, **options)
     expected = cal.binned_error(whole, bins=EqualWidth(15), view=view, **options)
     assert found.value == pytest.approx(expected.value, abs=ROUNDING)
@@ -363,17 +363,14 @@ def test_every_function_refuses_what_the_door_refuses(about):
 
 
 HEAVY_ROWS = """
-import sys, warnings, inspect, calibrant as cal
+import sys
 from calibrant.estimate import ESTIMATORS
-about = ESTIMATORS[sys.argv[1]]
-probs = [0.1, 0.2, 0.3]
-if "classwise" in about.views and len(about.views) == 1:
-    probs = [[1 - p, p] for p in probs]
-about.function([0, 1, 0], probs, weights=[1e9, 1, 1])
+for name in sys.argv[1:]:
+    ESTIMATORS[name].function([0, 1, 0], [0.1, 0.2, 0.3], weights=[1e9, 1, 1])
 """
 
 
-@pytest.mark.parametrize("name", ["sweep", "crossvalidated"])
-def test_one_row_of_great_weight_takes_no_longer_than_many_rows(name):
+def test_one_row_of_great_weight_takes_no_longer_than_many_rows():
     """In a process of its own: compiled code that hangs cannot be interrupted."""
-    subprocess.run([sys.executable, "-c", HEAVY_ROWS, name], check=True, timeout=10, capture_output=True)
+    command = [sys.executable, "-c", HEAVY_ROWS, "sweep", "crossvalidated"]
+    subprocess.run(command, check=True, timeout=20, capture_output=True)

@@ -25,7 +25,7 @@ def event_rows(rng, n=200):
 
 
 def matrix_rows(rng, n=200):
-    z = rng.normal(size=(n, 4)) * 2
+    z = rng.normal(size=(n, 3)) * 2
     labels = (z / 2 + rng.gumbel(size=z.shape)).argmax(axis=1)
     return some.Rows(labels, np.exp(z) / np.exp(z).sum(axis=1, keepdims=True))
 
@@ -145,7 +145,14 @@ def test_any_data_can_be_fitted_and_mended(method, data):
     assert len(repr(fitted)) < 600
 
 
-@each
+LONG = ("matrix", "dirichlet")
+"""Penalties chosen by cross-validation, for ten classes"""
+
+
+@pytest.mark.parametrize(
+    "method",
+    [pytest.param(m, id=name, marks=pytest.mark.slow if name in LONG else ()) for name, m in METHODS.items()],
+)
 def test_the_repair_does_not_hurt_the_data_it_was_fitted_on(method):
     valid, _ = cal.example()
     fitted = method().fit(valid)

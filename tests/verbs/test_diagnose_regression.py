@@ -30,7 +30,7 @@ def test_a_right_model_passes_and_a_narrow_one_does_not(kind, rng):
 
 
 def test_directions(rng):
-    said = every_kind(rng, 500)["Gaussian"]
+    said = every_kind(rng, 300)["Gaussian"]
     wide = cal.diagnose(said.with_gaussian(said.mean, 4 * said.variance))
     high = cal.diagnose(said.with_gaussian(said.mean + 0.5, said.variance))
     assert ": too cautious." in wide.verdict
