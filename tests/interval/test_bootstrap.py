@@ -22,10 +22,10 @@ def sample(rng, n=300, power=1.5):
 
 def test_inversion_around_a_known_value(rng):
     data = sample(rng)
-    found = interval_of(cal.smooth_error, data, draws=30)
+    found = interval_of(cal.smooth_error, data, draws=50)
     assert found.interval.low < 0.1 < found.interval.high  # E(p − p^1.5) = 0.1, all of one sign
     assert found.value == cal.smooth_error(data).value
-    assert interval_of(cal.smooth_error, data, draws=30) == found  # the seed is fixed
+    assert interval_of(cal.smooth_error, data, draws=50) == found  # the seed is fixed
 
 
 def test_drawing_the_law_agrees_with_computing_it(rng):
@@ -82,7 +82,7 @@ def test_an_estimate_of_the_error_also_takes_in_the_interval_of_the_error(rng):
     p = rng.random(200)
     data = cal.Predictions(rng.random(200) < p**1.5, p)
     for estimator, norm in ((cal.sweep_error, 1), (partial(cal.binned_error, norm=2, root=False), 2)):
-        found = interval_of(estimator, data, draws=25).interval
+        found = interval_of(estimator, data, draws=50).interval
         error = calibration_error_interval(data, norm=norm)
         assert found.low <= error.low**norm
         assert found.high >= error.high**norm
