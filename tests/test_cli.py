@@ -449,6 +449,7 @@ def test_colour_is_for_terminals_that_want_it(monkeypatch):
         assert ("\x1b[1;32m" in captured.get()) == coloured
 
 
+@pytest.mark.slow
 def test_json_and_help_do_not_load_the_terminal_library(animals):
     calls = (["--help"], ["diagnose", str(animals), "--json"])
     run_all = f"for each in {calls!r}: main(each, standalone_mode=False)"

@@ -55,8 +55,7 @@ MODELS = {
     "one against the rest": CalibratedModel(method="isotonic"),
     "matrix": CalibratedModel(method=cal.Dirichlet(strength=0.01, intercept=0.01), cv=3),
 }
-QUICK = ("plain", "decision_function")
-CHECKED = [pytest.param(m, id=k, marks=() if k in QUICK else pytest.mark.slow) for k, m in MODELS.items()]
+CHECKED = [pytest.param(m, id=k, marks=() if k == "plain" else pytest.mark.slow) for k, m in MODELS.items()]
 
 
 @can_expect

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -14,7 +14,15 @@ import strategies as some
 from calibrant import CalibrationMap, Predictions
 from calibrant.maps import METHODS
 
-each = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+GIVEN = {name: partial(METHODS[name], strength=0.01, intercept=0.01) for name in ("matrix", "dirichlet")}
+"""Choosing these penalties by cross-validation takes long."""
+each = pytest.mark.parametrize(
+    "method",
+    [
+        *(pytest.param(m, id=name, marks=pytest.mark.slow if name in GIVEN else ()) for name, m in METHODS.items()),
+        *(pytest.param(m, id=f"{name} of given penalties") for name, m in GIVEN.items()),
+    ],
+)
 FITTED = 1e-6
 """Fits agree to the optimiser's tolerance"""
 
@@ -110,7 +118,7 @@ def test_what_it_says_of_itself_is_true(method, make):
     if mended.ndim == 2 and fitted.keeps_ranking:
         assert np.array_equal(np.argsort(mended, axis=1), np.argsort(said.probs, axis=1))
     assert fitted.n_parameters == sum(np.size(value) for value in fitted.parameters.values())
-    assert METHODS[fitted.method] is method
+    assert METHODS[fitted.method] is getattr(method, "func", method)
 
 
 @each
@@ -145,14 +153,7 @@ def test_any_data_can_be_fitted_and_mended(method, data):
     assert len(repr(fitted)) < 600
 
 
-LONG = ("matrix", "dirichlet")
-"""Penalties chosen by cross-validation, for ten classes"""
-
-
-@pytest.mark.parametrize(
-    "method",
-    [pytest.param(m, id=name, marks=pytest.mark.slow if name in LONG else ()) for name, m in METHODS.items()],
-)
+@each
 def test_the_repair_does_not_hurt_the_data_it_was_fitted_on(method):
     valid, _ = cal.example()
     fitted = method().fit(valid)

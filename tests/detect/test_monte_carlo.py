@@ -71,7 +71,7 @@ def test_classes_are_drawn_from_the_whole_vector(name):
     ("about", "options"),
     [
         *(
-            pytest.param(about, {}, id=name, marks=pytest.mark.slow if name == "regret" else ())
+            pytest.param(about, {}, id=name, marks=pytest.mark.slow if name in ("posterior", "regret") else ())
             for name, about in ESTIMATORS.items()
         ),
         pytest.param(ESTIMATORS["regret"], {"map": "beta"}, id="regret of one map"),

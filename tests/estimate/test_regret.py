@@ -63,10 +63,11 @@ def test_net_benefit_is_that_of_decision_curves(rng):
     np.testing.assert_allclose(gained, decision_regret(y, p, map="isotonic").parts["curve"].y, rtol=0, atol=ROUNDING)
 
 
+@pytest.mark.slow
 def test_a_bad_model_has_regret_and_redraws_tell_it_from_noise(rng):
-    p = rng.random(600)
-    bad = decision_regret(rng.random(600) < p**2, p, map="beta", n_draws=19)
-    good = decision_regret(rng.random(600) < p, p, map="beta", n_draws=19)
+    p = rng.random(1500)
+    bad = decision_regret(rng.random(1500) < p**2, p, map="beta", n_draws=19)
+    good = decision_regret(rng.random(1500) < p, p, map="beta", n_draws=19)
     assert bad.interval.low > 0
     assert bad.parts["p_value"] == 1 / 20
     assert good.parts["p_value"] > 1 / 20
