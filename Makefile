@@ -2,10 +2,11 @@
 VENV   ?= .venv
 PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 python,$(if $(shell $(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo yes),$(p))))
 BIN    := $(VENV)/bin
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical
+# Bytecode and compiled kernels are kept in __pycache__, for all workers and the next run, whatever the environment says.
+PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --dist worksteal
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test slow peers check format scoreboard bench bench-estimators bench-maps bench-tests bench-scores clean
+.PHONY: help demo test coverage slow peers check format scoreboard bench bench-estimators bench-maps bench-tests bench-scores clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -13,11 +14,14 @@ help: ## this list
 demo: $(VENV)/.run ## diagnose, repair and compare the embedded example; writes report.html
 	$(BIN)/calibrant demo --output report.html
 
-test: $(VENV)/.test ## all tests, with coverage
+test: $(VENV)/.test ## all tests but the slow ones
+	$(PYTEST) $(ARGS)
+
+coverage: $(VENV)/.test ## the same, and which lines they run
 	$(PYTEST) --cov --cov-report=term $(ARGS)
 
-slow: $(VENV)/.test ## the statistical claims, on simulated data with a known truth
-	$(PYTEST) --slow tests/truth $(ARGS)
+slow: $(VENV)/.test ## simulations with a known truth, and properties on 200 examples
+	$(PYTEST) --slow -m "slow or hypothesis" tests $(ARGS)
 
 peers: $(VENV)/.peers ## agreement with other packages; torch tensors, torch modules and ONNX models
 	$(PYTEST) tests/peers tests/adapt src/calibrant/adapt tests/estimate/test_compat.py tests/test_inputs.py $(ARGS)

@@ -7,21 +7,29 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "calibrant", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("calibrant")
+for profile, examples in {"default": 15, "slow": 200}.items():
+    settings.register_profile(
+        f"calibrant, {profile}",
+        deadline=None,
+        derandomize=True,
+        max_examples=examples,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--slow", action="store_true", help="also run the statistical claims")
+    parser.addoption("--slow", action="store_true", help="also run the slow tests, and properties on 200 examples")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile(f"calibrant, {'slow' if config.getoption('--slow') else 'default'}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.getoption("--slow"):
         for item in items:
             if "slow" in item.keywords:
-                item.add_marker(pytest.mark.skip(reason="statistical claim: pass --slow"))
+                item.add_marker(pytest.mark.skip(reason="slow: pass --slow"))
 
 
 @pytest.fixture

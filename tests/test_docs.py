@@ -15,7 +15,10 @@ def load_tool():
     return module
 
 
-@pytest.mark.parametrize("page", load_tool().PAGES)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=pytest.mark.slow if p == "maps.md" else ()) for p in load_tool().PAGES],  # fits all maps
+)
 def test_a_made_page_is_up_to_date(page):
     assert (ROOT / "docs" / page).read_text(encoding="utf-8") == load_tool().PAGES[page]()
 

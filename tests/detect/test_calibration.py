@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cal
@@ -68,15 +68,25 @@ def test_classes_are_drawn_from_the_whole_vector(name):
     close(found.p_value, tail(values, chance, function(labels, probs).value), 999)
 
 
-@pytest.mark.parametrize("about", ESTIMATORS.values(), ids=lambda about: about.name)
-def test_every_estimator_is_a_test(rng, about):
+@pytest.mark.parametrize(
+    ("about", "options"),
+    [
+        *(
+            pytest.param(about, {}, id=name, marks=pytest.mark.slow if name in ("posterior", "regret") else ())
+            for name, about in ESTIMATORS.items()
+        ),
+        pytest.param(ESTIMATORS["regret"], {"map": "beta"}, id="regret of one map"),
+    ],
+)
+def test_every_estimator_is_a_test(rng, about, options):
     shape = (25,) if {"binary", "class k"} & set(about.views) else (25, 3)
     probs = rng.random(25) if shape == (25,) else rng.dirichlet(np.ones(3), 25)
-    found = calibration_test(rng.integers(0, 2, 25), probs, about.name, n_draws=19)
+    found = calibration_test(rng.integers(0, 2, 25), probs, about.name, n_draws=19, **options)
     assert 1 / 20 <= found.p_value <= 1
     assert found.n == 25
     assert TestResult.from_json(found.to_json()) == found
-    assert calibration_test(rng.integers(0, 2, 25), probs, about.function, n_draws=19).name == about.name
+    by_function = calibration_test(rng.integers(0, 2, 25), probs, about.function, n_draws=19, **options)
+    assert by_function.name == about.name
 
 
 @pytest.mark.parametrize("name", ["spiegelhalter", "cox", "kuiper", "hosmer_lemeshow", "scan", "atb", "two_part"])
@@ -106,7 +116,6 @@ def test_fast_and_slow_paths_agree():
 # What must not matter.
 
 
-@settings(max_examples=40)
 @given(said=some.events(weighted=False), data=st.data())
 def test_the_order_of_rows_does_not_matter(said, data):
     order = np.array(data.draw(st.permutations(range(said.n))))
@@ -115,7 +124,6 @@ def test_the_order_of_rows_does_not_matter(said, data):
         assert calibration_test(said.labels[order], said.probs[order], statistic, n_draws=19).p_value == found.p_value
 
 
-@settings(max_examples=40)
 @given(said=some.events(), data=st.data())
 def test_any_event_gives_a_p_value(said, data):
     statistic = data.draw(st.sampled_from(["ece", "binned", "ks", "cox", "spiegelhalter", "scan", "atb", "mean_gap"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import strategies as some
 from calibrant import InputError, Predictions, TestResult
@@ -77,7 +77,6 @@ def test_labels_of_probability_0_refute(rng):
     assert found.finding == "some labels had predicted probability 0"
 
 
-@settings(max_examples=40)
 @given(said=some.predictions())
 def test_any_data_give_an_answer(said):
     found = is_calibrated(said.labels, said.probs, weights=said.weights, n_draws=19)
@@ -85,7 +84,6 @@ def test_any_data_give_an_answer(said):
     assert TestResult.from_json(found.to_json()) == found
 
 
-@settings(max_examples=30)
 @given(said=some.matrices(weighted=False))
 def test_any_classes_give_an_answer_as_a_whole(said):
     found = is_calibrated(said.labels, said.probs, view="canonical", n_draws=19)

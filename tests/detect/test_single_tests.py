@@ -37,6 +37,7 @@ def many():
     return (rng.random(20_000) < p + 0.012).astype(int), p
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("test", "method", "options"), FORMULAS, ids=lambda case: getattr(case, "__name__", str(case)))
 def test_formula_and_draws_agree_for_many_rows(many, test, method, options):
     formula, exact = test(*many, method=method, **options), test(*many, n_draws=1999, **options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cal
@@ -37,7 +37,6 @@ def test_two_folds_by_hand():
     assert found[0] == pytest.approx((first + second) / 4, abs=ROUNDING)
 
 
-@settings(max_examples=30)
 @given(data.events(most=12).map(counted), st.sampled_from([2, 3, 10]), st.integers(0, 3), st.sampled_from([*RULES]))
 def test_held_out_losses_are_those_of_plain_loops(said, folds, seed, rule):
     event = Predictions(said.labels, said.probs, weights=said.weights).event()

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
@@ -67,7 +67,6 @@ def test_any_bandwidth_is_that_of_plain_loops(said, h):
     assert found.value == pytest.approx(naive.pointwise(p, y, h, 1), abs=SUMS)
 
 
-@settings(max_examples=25)
 @given(data.events(most=8).map(counted), st.sampled_from([0.02, 0.3, 1.0]), st.sampled_from([1, 2]))
 def test_integrated_is_the_trapezoid_rule_of_plain_loops(said, h, norm):
     made = Predictions(said.labels, said.probs, weights=said.weights)

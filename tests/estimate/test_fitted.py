@@ -27,9 +27,9 @@ def bent(rng, n=400, power=1.6, dtype=float):
 def test_it_is_the_mean_distance_that_the_map_moves_the_rows(rng, method):
     labels, p = bent(rng, 150)
     w = rng.integers(1, 4, 150)
+    fitted = METHODS[method]().fit(labels, p, weights=w)
     for norm in (1, 2):
         found = fitted_error(labels, p, map=method, norm=norm, root=False, weights=w)
-        fitted = METHODS[method]().fit(labels, p, weights=w)
         expected = np.average(np.abs(fitted.apply(p) - p) ** norm, weights=w)
         if method in ("unit_slope_bins", "spline"):  # measured before they are kept within [0, 1]
             expected = np.average(np.abs(fitted.shift(p)) ** norm, weights=w)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import calibrant as cal
 from calibrant import Estimate, InputError, Predictions
@@ -19,7 +19,6 @@ def naive_regret(p, c, t, w):
     return np.average(np.abs(c - t) * between, weights=w)
 
 
-@settings(max_examples=30)
 @given(data.events(most=20))
 def test_the_formula_and_the_gain_at_every_threshold(said):
     rng = np.random.default_rng(said.n)
@@ -64,6 +63,7 @@ def test_net_benefit_is_that_of_decision_curves(rng):
     np.testing.assert_allclose(gained, decision_regret(y, p, map="isotonic").parts["curve"].y, rtol=0, atol=ROUNDING)
 
 
+@pytest.mark.slow
 def test_a_bad_model_has_regret_and_redraws_tell_it_from_noise(rng):
     p = rng.random(1500)
     bad = decision_regret(rng.random(1500) < p**2, p, map="beta", n_draws=19)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cal
@@ -33,7 +33,6 @@ def test_two_opposite_errors_cancel_only_when_smoothed():
     assert cal.smooth_error(labels, probs, sigma=100.0).value == pytest.approx(0, abs=1e-9)
 
 
-@settings(max_examples=30)
 @given(data.events(most=12).map(counted), st.sampled_from([0.01, 0.05, 0.3, 1.0]))
 def test_the_cosine_transform_is_the_sum_of_mirrored_gaussians(said, sigma):
     y, p = written_out(said.labels, said.probs, said.weights)
@@ -49,7 +48,6 @@ def test_errors_at_the_ends_stay_there(ends):
         assert found == pytest.approx(naive.on_grid(ends, labels, sigma, smooth.cells_for(sigma)), abs=ROUNDING)
 
 
-@settings(max_examples=30)
 @given(data.events(most=12).map(counted), st.sampled_from([0.01, 0.05, 0.3]))
 def test_it_is_the_integral_within_the_error_of_the_grid(said, sigma):
     y, p = written_out(said.labels, said.probs, said.weights)
@@ -98,7 +96,6 @@ def test_it_is_at_most_the_error_of_a_bin_for_each_prediction(said):
     assert cal.smooth_error(made).value <= np.abs(groups.residual).sum() / groups.total + ROUNDING
 
 
-@settings(max_examples=20)
 @given(data.matrices(most=10))
 def test_the_top_view_is_that_of_its_event(said):
     p, y = binned.top(said.labels, said.probs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
@@ -85,7 +85,6 @@ def test_class_by_class_each_class_has_its_own_number_of_bins(said, rule):
     assert found.value == pytest.approx(np.mean([one.value for one in each]), abs=ROUNDING)
 
 
-@settings(max_examples=40)
 @given(data.events(most=14).map(counted), st.sampled_from([*RULES]), st.sampled_from([1, 2, 5]))
 def test_the_long_sweep_is_that_of_plain_loops(said, rule, switch):
     y, p = written_out(said.labels, said.probs, said.weights)

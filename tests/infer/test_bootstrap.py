@@ -22,10 +22,10 @@ def sample(rng, n=300, power=1.5):
 
 def test_inversion_around_a_known_value(rng):
     data = sample(rng)
-    found = interval_of(cal.smooth_error, data, n_draws=60)
+    found = interval_of(cal.smooth_error, data, n_draws=50)
     assert found.interval.low < 0.1 < found.interval.high  # E(p − p^1.5) = 0.1, all of one sign
     assert found.value == cal.smooth_error(data).value
-    assert interval_of(cal.smooth_error, data, n_draws=60) == found  # the seed is fixed
+    assert interval_of(cal.smooth_error, data, n_draws=50) == found  # the seed is fixed
 
 
 def test_drawing_the_law_agrees_with_computing_it(rng):

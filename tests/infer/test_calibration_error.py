@@ -26,7 +26,7 @@ def test_the_ends_are_where_the_test_changes_its_mind(rng):
         found = calibration_error_interval(y, p, norm=norm, level=0.9)
         path, chance = path_of(Predictions(y, p).event()), KEPT * 0.05
         seen = path.statistic(norm)
-        grid = np.linspace(0, 8, 4001)
+        grid = np.linspace(0, 8, 1001)
         errors = np.array([path.error(t, norm) for t in grid])
         below = np.array([path.law(t, norm).at_most(seen) for t in grid])
         kept = errors[(1 - below > chance) & (below > chance)]

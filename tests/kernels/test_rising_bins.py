@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from calibrant.kernels.rows.pooling import grouped, mass_cuts, width_cuts
 from calibrant.kernels.sums import rising_bins as sweep
@@ -27,7 +27,6 @@ def counts(groups, first, most, slack=0.0):
         yield name, "width", kernel(groups.values, 1.0, 0.0, *rest)
 
 
-@settings(max_examples=50)
 @given(data.events(most=14).map(counted))
 def test_the_long_sweep_is_that_of_plain_loops(said):
     groups = grouped(said.probs, said.labels.astype(np.uint8), said.weights)

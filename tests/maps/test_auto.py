@@ -29,6 +29,7 @@ def test_a_clear_repair_is_found(rng):
     assert fitted.temperature == pytest.approx(2.5, rel=0.15)
 
 
+@pytest.mark.slow
 def test_what_needs_no_repair_is_left_alone(rng):
     chosen = [cal.recalibrate(calibrated(rng, 300), Auto(nested=False)).method for _ in range(20)]
     assert chosen.count("identity") >= 14  # a rival must win by more than one standard error

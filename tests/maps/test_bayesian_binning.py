@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import calibrant as cal
 from calibrant import InputError
@@ -14,7 +14,6 @@ from tolerances import ROUNDING
 AT = np.linspace(0, 1, 13)
 
 
-@settings(max_examples=40)
 @given(data.events(most=14).map(counted))
 def test_it_is_that_of_plain_loops(said):
     labels, probs = written_out(said.labels, said.probs, said.weights)

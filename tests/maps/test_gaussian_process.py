@@ -110,6 +110,7 @@ def test_calibrated_data_are_left_nearly_alone(rng):
     assert np.abs(cal.GaussianProcessMap().fit(labels, said).apply(grid) - grid).mean() < 0.01
 
 
+@pytest.mark.slow
 def test_over_maps_drawn_from_the_priors_the_band_holds_as_often_as_it_says(rng):
     """What a posterior promises, whatever the approximation of Laplace and the cells take away."""
     held = []

@@ -110,6 +110,7 @@ def standard_errors(x, p, diagonal):
 TRUE_WEIGHT, TRUE_BIAS = np.array([[0.9, 0.2, 0.0], [-0.3, 0.7, 0.1], [0.0, 0.1, 1.2]]), np.array([0.4, -0.2, -0.2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("recipe", "weight"),
     [(VectorScaling(), np.diag(TRUE_WEIGHT)), (MatrixScaling(penalty=None), TRUE_WEIGHT), (Dirichlet(penalty=None), TRUE_WEIGHT)],
@@ -132,6 +133,7 @@ def test_its_own_parameters_are_recovered(rng, recipe, weight):
     assert np.abs(shift).max() < 5 * standard_error
 
 
+@pytest.mark.slow
 def test_cross_validation_chooses_little_penalty_where_it_is_not_needed_and_much_where_it_is(rng):
     p = softmax(rng.normal(size=(30_000, 3)) * 1.5)
     labels = drawn(rng, softmax(np.log(p) @ TRUE_WEIGHT.T + TRUE_BIAS))

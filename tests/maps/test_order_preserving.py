@@ -191,7 +191,7 @@ def test_it_is_what_the_definition_says(kind, k, rng):
 
 @kinds
 def test_it_is_the_minimum_of_a_convex_loss(kind, rng):
-    labels, logits = bent(rng, 400, 4)
+    labels, logits = bent(rng, 200, 4)
     fitted = OrderPreserving(kind, penalty=2.0).fit(labels, logits=logits)
     start = 1 / Temperature().fit(labels, logits=logits).temperature
     free = [fitted.slopes, fitted.rates, fitted.above, fitted.below]
@@ -205,11 +205,11 @@ def test_it_is_the_minimum_of_a_convex_loss(kind, rng):
             fitted.classes, False, family=kind, cuts=fitted.cuts, slopes=c[0], knots=fitted.knots,
             rates=c[1].reshape(fitted.rates.shape), above=c[2], below=c[3],
         )  # fmt: skip
-        return cal.log_score(labels, other.apply(logits=logits)).value + 2.0 / 400 * ((theta - 1) ** 2).sum()
+        return cal.log_score(labels, other.apply(logits=logits)).value + 2.0 / 200 * ((theta - 1) ** 2).sum()
 
     best = np.concatenate([v.ravel() for v in free]) / unit
     least = value(best)
-    for start_at in (1.0, 0.7, 1.5):
+    for start_at in (0.7, 1.5):
         found = minimize(value, np.full(len(unit), start_at), method="L-BFGS-B", bounds=[(1e-3, None)] * len(unit))
         assert least <= found.fun + OPTIMISER
         np.testing.assert_allclose(found.x, best, atol=0.05)  # differences without slopes end early

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
@@ -112,7 +112,6 @@ def explained(cells, w, s, fitted, knots, which):
     return right @ np.linalg.solve(hats.T @ (omega[:, None] * hats) + RIDGE * np.eye(len(knots)), right)
 
 
-@settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1), logit=st.booleans(), brier=st.booleans(), inner=st.integers(0, 3))
 def test_the_knot_search_is_greedy_insertion_and_one_sweep(seed, logit, brier, inner):
     rng = np.random.default_rng(seed)

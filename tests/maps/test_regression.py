@@ -189,7 +189,10 @@ WRONG = {
     "negative variance": (([1, 2], [1, 2], [-2.0, 1.0]), r"variance must be positive; variance\[0\] is -2\.0"),
     "NaN": (([1, 2], [1, float("nan")], [1, 1]), r"mean must be finite; mean\[1\] is nan"),
     "lengths": (([1, 2, 3], [1, 2], [1, 1]), r"labels must hold one number per row, 2 in all; its shape is \(3,\)"),
-    "variances missing": (([1, 2], [1, 2], [1]), r"variance must hold one number per row, 2 in all; its shape is \(1,\)"),
+    "variances missing": (
+        ([1, 2], [1, 2], [1]),
+        r"variance must hold one number per row, 2 in all; its shape is \(1,\)",
+    ),
     "matrix": (([1, 2], [[1, 2], [3, 4]], [1, 1]), r"mean must hold one number per row; its shape is \(2, 2\)"),
     "weights": (([1, 2], [1, 2], [1, 1], [1, -1]), r"weights must not be negative"),
     "words": ((["a", "b"], [1, 2], [1, 1]), r"labels must hold numbers"),

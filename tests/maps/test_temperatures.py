@@ -34,6 +34,7 @@ def test_no_other_weights_are_better(rng):
             assert loss((1 - share) * fitted.weights + share * other) >= fitted.fit.loss - 1e-12
 
 
+@pytest.mark.slow
 def test_a_mixture_is_recovered(rng):
     z = rng.normal(size=(400_000, 4)) * 3
     truth = 0.7 * softmax(z) + 0.3 / 4

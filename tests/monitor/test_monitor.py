@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import strategies as some
@@ -29,7 +29,6 @@ def watched(labels, probs, **options):
 # The definition.
 
 
-@settings(max_examples=40)
 @given(some.events(most=12, weighted=False))
 def test_it_is_the_mixture_over_bets_and_beginnings(data):
     values, detector = naive.path(data.probs, data.labels)

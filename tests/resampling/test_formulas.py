@@ -28,6 +28,7 @@ def test_the_two_series_of_a_law_meet(law, at):
     assert law(np.nextafter(at, 0)) == pytest.approx(law(at), abs=10 * ROUNDING)
 
 
+@pytest.mark.slow
 def test_brownian_laws_by_simulation(rng):
     walks = np.cumsum(rng.normal(size=(4000, 4000), scale=4000**-0.5), axis=1)
     largest = np.abs(walks).max(axis=1)

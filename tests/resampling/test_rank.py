@@ -48,11 +48,13 @@ def test_statistics_judged_together_written_out(rng):
     assert found.smallest == least[0]
 
 
+@pytest.mark.slow
 def test_judging_together_keeps_its_size(rng):
     p = [joint_rank(rng.normal(size=(100, 4)), "random", rng.random()).p_value for _ in range(4000)]
     assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=5 * np.sqrt(0.05 * 0.95 / 4000))
 
 
+@pytest.mark.slow
 def test_adjusted_p_values_err_at_all_in_five_percent(rng):
     least = [min(joint_rank(rng.normal(size=(100, 4)), "random", 0.0).adjusted) for _ in range(4000)]
     assert np.mean(np.array(least) <= 0.05) <= 0.05 + 5 * np.sqrt(0.05 * 0.95 / 4000)

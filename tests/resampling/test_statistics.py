@@ -69,6 +69,7 @@ def test_the_averaged_two_bin_error_is_its_integral(said):
     assert value(of.averaged_two_bin(found), found) == pytest.approx(expected, abs=ROUNDING * 10)
 
 
+@pytest.mark.slow
 def test_the_averaged_two_bin_error_prefers_the_truth(rng):
     # truthful and constant reports, 50 rows: published means 0.0033 and 0.0051, as measured for the design
     honest, constant = [], []

@@ -114,10 +114,10 @@ def test_an_edge_that_belongs_to_no_bin_is_left_out():
 
 def test_the_workers_change_nothing():
     world, several = power_world(0.05), [named("ece"), named("density")]
-    alone = measured(several, world, 900, 700, rng=3, workers=1)
-    shared = measured(several, world, 900, 700, rng=3, workers=2)
+    alone = measured(several, world, 200, 100, rng=3, workers=1)  # more than one part for each worker
+    shared = measured(several, world, 200, 100, rng=3, workers=2)
     assert np.array_equal(alone.values, shared.values)
-    assert not np.array_equal(alone.values, measured(several, world, 900, 700, rng=4, workers=1).values)
+    assert not np.array_equal(alone.values, measured(several, world, 200, 100, rng=4, workers=1).values)
 
 
 def test_an_interrupted_run_goes_on(tmp_path):
@@ -148,6 +148,7 @@ def test_figures_are_those_of_the_values():
     assert Bias.from_json(found.to_json()) == found
 
 
+@pytest.mark.slow
 def test_errors_of_the_figures_are_honest(rng):
     """Over many runs of a normal estimator the figures scatter as much as stated."""
 
@@ -161,6 +162,7 @@ def test_errors_of_the_figures_are_honest(rng):
         assert values.std(ddof=1) == pytest.approx(stated, rel=5 / np.sqrt(2 * 200))
 
 
+@pytest.mark.slow
 def test_the_distribution_of_ece_on_a_calibrated_confident_world(rng):
     """Roelofs et al., Fig. 1: ResNet-110 on CIFAR-10 made perfectly calibrated, n = 200, 15 equal-width bins."""
     world = calibrated_world(named_world("resnet110_c10"))
@@ -178,6 +180,7 @@ def test_the_distribution_of_ece_on_a_calibrated_confident_world(rng):
     assert abs(found.sd - np.std(direct)) < 4 * np.sqrt(2) * found.sd_error
 
 
+@pytest.mark.slow
 def test_coverage_counts_the_intervals():
     found = bias(partial(cal.binned_error, norm=2, debiased=True), calibrated_world((1, 1)), 500, 400)
     assert found.coverage > 0.9

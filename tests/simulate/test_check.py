@@ -39,6 +39,7 @@ def test_the_figures_are_those_of_a_loop(world, rng):
     assert Record.from_json(found.to_json()) == found
 
 
+@pytest.mark.slow
 def test_p_values_are_uniform_when_the_world_is_right(world):
     found = [check_world(world, world.sample(100, s), replications=39, rng=1000 + s).p_value for s in range(60)]
     assert np.mean(np.array(found) <= 0.1) < 0.1 + 3 * np.sqrt(0.09 / 60)

@@ -38,6 +38,7 @@ def agree(found, truth):
     return abs(found.mean() - truth) < STANDARD_ERRORS * found.std(ddof=1) / np.sqrt(len(found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["resnet110_c10", "densenet40_c100", "densenet161_imgnet"])
 def test_the_world_is_found_again(name):
     world = named_world(name)
@@ -53,6 +54,7 @@ def test_the_world_is_found_again(name):
     assert found[0].fit.cautions == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_storage_does_not_move_the_fit(dtype):
     world = named_world("resnet110_c10")

@@ -56,6 +56,7 @@ def test_no_other_parameters_are_likelier(link, transform, rng):
             assert found.likelihood >= -best.fun - 1e-6  # where Nelder and Mead stop
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "truth",
     [

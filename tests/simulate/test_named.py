@@ -24,6 +24,7 @@ def equal_width_ece(probs, outcomes, m=15):
     return np.sqrt((sums[1] ** 2 / np.maximum(sums[0], 1)).sum(axis=1) / n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMED_WORLDS)
 def test_the_mean_ece_at_the_real_size_is_the_recorded_one(name):
     n, replications = REAL_SIZES[name], 60

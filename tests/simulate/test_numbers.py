@@ -44,6 +44,7 @@ def test_one_variance_for_all_is_calibrated_on_average():
     assert world.true_error(1, "quantile") > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS, ids=lambda w: w.describe())
 def test_quantiles_of_a_simulation_agree(world):
     forecasts = world.sample(400_000, 8)

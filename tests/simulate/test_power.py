@@ -35,6 +35,7 @@ def test_an_alarm_is_a_small_monte_carlo_p_value(null, values, alarms):
     assert error > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scores", [(1.0, 1.0), (2.7752, 0.0478)])
 def test_a_calibrated_world_is_an_alarm_as_often_as_allowed(scores):
     found = detection(cal.sweep_error, calibrated_world(scores), 200, 0.1, 2000)
@@ -102,6 +103,7 @@ def test_what_figure_5_says():
     assert rate["equal width", 0.02, 10_000] > 0.05  # 2 % takes more than 10 000
 
 
+@pytest.mark.slow
 def test_the_paper_in_brief():
     rows = detection(PAPER, power_world(0.05, norm=2), 1000, replications=300)
     plain, swept = rows

@@ -22,6 +22,7 @@ def near(truth, exact):
     return abs(truth.value - exact) <= STANDARD_ERRORS * truth.parts["standard_error"] + ROUNDING
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concentration", [[0.5, 0.5, 0.5], [2.0, 1.0, 0.5], [0.3, 0.1]])
 def test_random_labels_have_errors_in_closed_form(concentration):
     """The truth is p + u (1/K − p): L2 by the moments of the Dirichlet distribution."""
@@ -77,6 +78,7 @@ def test_the_top_error_forgets_the_other_classes():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [DirichletWorld([1.0, 0.5, 0.2], power=0.6), LogisticNormalWorld(6, 0.5, 20.0)])
 @pytest.mark.parametrize("norm", [1, 2])
 def test_errors_bound_each_other(world, norm):

@@ -60,6 +60,7 @@ def test_worked_by_hand():
     assert atoms.true_error("max") == 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_draws_agree_with_the_integrals(name):
     world = WORLDS[name]

@@ -30,7 +30,7 @@ def test_a_right_model_passes_and_a_narrow_one_does_not(kind, rng):
 
 
 def test_directions(rng):
-    forecasts = every_kind(rng, 500)["Gaussian"]
+    forecasts = every_kind(rng, 300)["Gaussian"]
     wide = cal.diagnose(forecasts.with_gaussian(forecasts.mean, 4 * forecasts.variance))
     high = cal.diagnose(forecasts.with_gaussian(forecasts.mean + 0.5, forecasts.variance))
     assert ": too cautious." in wide.verdict
@@ -95,6 +95,7 @@ def test_few_samples_are_warned_of(rng):
     assert any("8 samples per row" in caution for caution in cal.diagnose(forecasts).cautions)
 
 
+@pytest.mark.slow
 def test_false_alarms_are_no_more_than_stated(rng):
     alarms = [cal.diagnose(every_kind(rng, 30)["Gaussian"]).calibrated is False for _ in range(150)]
     assert np.mean(alarms) <= 0.05 + STANDARD_ERRORS * math.sqrt(0.05 * 0.95 / 150)

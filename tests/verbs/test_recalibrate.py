@@ -13,9 +13,11 @@ VALID, TEST = cal.example()
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_methods_go_by_name(method):
-    assert recalibrate(VALID, method).method == method
-    assert recalibrate(VALID, METHODS[method]()) == recalibrate(VALID, method)
+def test_methods_go_by_name(rng, method):
+    few = cal.Predictions(rng.integers(0, 3, 60), rng.dirichlet(np.ones(3), 60))
+    by_name = recalibrate(few, method)
+    assert by_name.method == method
+    assert recalibrate(few, METHODS[method]()) == by_name
 
 
 def test_the_default_is_temperature():

@@ -13,11 +13,11 @@ FEW = {"ECE, equal width": cal.ece, "sweep": cal.sweep_error, "posterior": cal.p
 
 
 def test_rows_are_the_biases_on_the_world_smallest_error_first():
-    data = named_world("resnet110_c100").sample(600, rng=1)
-    found = cal.trust(data, estimators=FEW, replications=40)
+    data = named_world("resnet110_c100").sample(300, rng=1)
+    found = cal.trust(data, estimators=FEW, replications=10)
     assert [r.rmse for r in found.rows] == sorted(r.rmse for r in found.rows)
     for row in found.rows:
-        again = bias(FEW[row.estimator], found.world, 600, 40)
+        again = bias(FEW[row.estimator], found.world, 300, 10)
         assert row.mean == pytest.approx(again.mean, abs=1e-12)
         assert row.truth == found.world.true_error()
     assert found.values["ECE, equal width"] == cal.ece(data).value
@@ -26,6 +26,7 @@ def test_rows_are_the_biases_on_the_world_smallest_error_first():
     assert cal.Trust.from_json(found.to_json()) == found
 
 
+@pytest.mark.slow
 def test_it_says_how_much_too_high_ece_is_on_calibrated_data():
     data = calibrated_world((1, 1)).sample(500, rng=0)
     found = cal.trust(data, estimators=FEW, replications=100, world=calibrated_world((1, 1)))

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import calibrant as cal
 from calibrant import InputError, Predictions
@@ -25,7 +25,6 @@ def every_interval(labels, probs, weights):
         yield abs((w * (p - y))[inside].sum()) / w.sum(), low, high
 
 
-@settings(max_examples=40)
 @given(data.events(most=15))
 def test_no_interval_is_worse(said):
     found = where(said.labels, said.probs, weights=said.weights, n_draws=0)
@@ -43,7 +42,6 @@ def test_no_interval_is_worse(said):
     assert Where.from_json(found.to_json()) == found
 
 
-@settings(max_examples=40)
 @given(data.events(most=12, weighted=False))
 def test_no_other_cut_beats_the_one_at_the_cost_by_more(said):
     """Costs t of a false alarm and 1 − t of a miss: deciding at t loses at most Δ against any cut; at ½, 2Δ in mistakes."""

@@ -50,6 +50,7 @@ def test_the_mean_deviation_is_a_sum(n, share):
     assert mean_deviation(float(n), np.array([share]))[0] == pytest.approx(expected, abs=1e-11)
 
 
+@pytest.mark.slow
 @kinds
 @pytest.mark.parametrize("measure", [pit_error, miscalibration_area, marginal_error])
 def test_the_noise_floor_is_the_mean_of_a_calibrated_model(kind, measure, rng):
@@ -59,6 +60,7 @@ def test_the_noise_floor_is_the_mean_of_a_calibrated_model(kind, measure, rng):
     assert abs(np.mean(gaps)) < STANDARD_ERRORS * np.std(gaps) / math.sqrt(many)
 
 
+@pytest.mark.slow
 @kinds
 def test_the_noise_floor_of_coverage_is_its_root_mean_square(kind, rng):
     found = [coverage_error(every_kind(rng, 60)[kind], seed=k) for k in range(300)]
@@ -66,6 +68,7 @@ def test_the_noise_floor_of_coverage_is_its_root_mean_square(kind, rng):
     assert abs(squares.mean() - found[0].noise_floor ** 2) < STANDARD_ERRORS * squares.std() / math.sqrt(300)
 
 
+@pytest.mark.slow
 def test_all_bars_lie_in_the_band_as_often_as_said(rng):
     inside = []
     for _ in range(600):
@@ -113,6 +116,7 @@ def test_coverage_by_hand():
     assert debiased.value == 0  # 0.0225 − 0.1875/3 and −0.25/3
 
 
+@pytest.mark.slow
 def test_the_debiased_coverage_error_is_unbiased_in_the_square(rng):
     squares = []
     for _ in range(800):
@@ -148,6 +152,7 @@ def test_the_marginal_gap_by_hand():
         assert gap == pytest.approx(said.cdf(x).mean() - np.mean(said.labels <= x), abs=ROUNDING)
 
 
+@pytest.mark.slow
 def test_the_marginal_gap_of_samples_is_theirs_and_its_p_values_are_exact_for_few(rng):
     p = []
     for k in range(500):
@@ -163,6 +168,7 @@ def test_the_marginal_gap_of_samples_is_theirs_and_its_p_values_are_exact_for_fe
         assert np.mean(np.array(p) <= level) <= level + STANDARD_ERRORS * math.sqrt(level * (1 - level) / 500)
 
 
+@pytest.mark.slow
 def test_marginal_p_values_are_exact_and_a_shift_is_found(rng):
     p = np.array(
         [marginal_error(every_kind(rng, 40)["Gaussian"], n_simulations=19, seed=k).parts["p_value"] for k in range(400)]

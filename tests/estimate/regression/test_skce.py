@@ -36,7 +36,7 @@ def test_two_rows_by_hand():
 
 @pytest.mark.parametrize("widths", [(1.3, 0.7), (0.2, 3.0)])
 def test_it_is_the_sum_over_grids(widths, rng):
-    said = drawn(rng, 5)
+    said = drawn(rng, 3)
     options = {"bandwidth": widths[0], "label_bandwidth": widths[1]}
     arguments = said.labels, said.mean, said.variance, *widths
     assert gaussian_skce(said, **options).value == pytest.approx(naive.skce(*arguments), abs=1e-9)  # the twin's grid
@@ -109,6 +109,7 @@ def test_the_statistic_of_the_test_is_the_block_estimate(rng):
     assert found.p_value in {k / 10 for k in range(1, 11)}
 
 
+@pytest.mark.slow
 def test_unbiased_and_blocks_are_zero_on_average_for_a_calibrated_model(rng):
     for options in ({}, {"estimator": "block", "block_size": 4}):
         values = [
@@ -129,6 +130,7 @@ def test_a_wrong_width_and_a_wrong_centre_are_found(rng):
     assert gaussian_skce_test(said.with_gaussian(said.mean + 0.7, said.variance)).p_value == 0.005
 
 
+@pytest.mark.slow
 def test_false_alarms_are_as_rare_as_said(rng):
     p = np.array([gaussian_skce_test(drawn(rng, 25), n_simulations=19, seed=k).p_value for k in range(400)])
     assert abs(np.mean(p <= 0.1) - 0.1) < STANDARD_ERRORS * math.sqrt(0.09 / 400)

@@ -97,6 +97,7 @@ def test_noise_is_an_integral_of_chi_squared(degrees):
     assert uce_noise(one)[0] == pytest.approx(np.abs(1 - x / degrees).mean(), rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", [ence, uncertainty_error])
 def test_the_noise_floor_is_the_mean_of_a_calibrated_model(measure, rng):
     found = [measure(drawn(rng, 60, equal=[0.5, 1.0, 3.0])) for _ in range(1500)]

@@ -78,6 +78,7 @@ def test_the_range_without_drift_is_the_known_one():
     assert brownian_range_p_value(range_quantile(0.05)) == pytest.approx(0.05, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drift", [0.5, 2.0, 3.5])
 def test_the_range_with_drift_is_that_of_a_random_walk(rng, drift):
     steps, draws, r = 2000, 4000, 2.5
@@ -358,6 +359,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", CASES.values(), ids=CASES)
 def test_the_formula_is_near_the_simulation(options):
     found = plan(**options, world=calibrated_world((2.0, 1.0)), check=True, replications=1000)
@@ -380,6 +382,7 @@ WIDTHS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", WIDTHS.values(), ids=WIDTHS)
 def test_the_width_is_near_the_simulated_one(options):
     found = plan(**options, world=calibrated_world((2.0, 1.0)), check=True, replications=300)
@@ -394,11 +397,15 @@ def test_the_width_is_near_the_simulated_one(options):
 def test_widths_of_errors_without_a_world():
     """Predictions of ½ with a rate of ½, or less."""
     assert 150 < plan(width=0.1, norm=1).n < 400  # its upper end lies some three standard deviations √(1/4n) away
-    assert plan(width=0.1, norm=1, error=0.1).n > plan(width=0.1, norm=1).n
-    assert plan(width=0.1, statistic="kuiper", error=0.1).n > plan(width=0.1, statistic="kuiper").n
     with_rows = plan(width=0.05, norm=1, error=0.03, mean_variance=0.1)
     assert with_rows.reached <= 0.05
     assert "mean absolute calibration error" in repr(with_rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{"norm": 1}, {"statistic": "kuiper"}], ids=str)
+def test_an_error_widens_its_interval_without_a_world_too(options):
+    assert plan(width=0.1, error=0.1, **options).n > plan(width=0.1, **options).n
 
 
 def test_checks_on_predictions_and_on_given_rows(rng):
