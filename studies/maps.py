@@ -12,12 +12,12 @@ import time
 from pathlib import Path
 
 import calibrant as cal
-from calibrant.maps import METHODS
+from calibrant.methods import methods
 
 
 def recipes() -> dict[str, object]:
     """Every map by name, and the variants that the papers compare."""
-    made = {name: recipe() for name, recipe in METHODS.items()}
+    made = {name: each.function() for name, each in methods("map").items()}
     return made | {
         "matrix, no penalty": cal.MatrixScaling(penalty=None),
         "dirichlet, L2": cal.Dirichlet(penalty="l2"),

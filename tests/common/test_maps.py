@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import calibrant as cal
 import strategies as some
 from calibrant import CalibrationMap, Predictions
-from calibrant.maps import METHODS
+from registered import METHODS
 
 each = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 FITTED = 1e-6

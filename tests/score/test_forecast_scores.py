@@ -16,7 +16,6 @@ from calibrant.forecasts import BentForecasts, GaussianForecasts, QuantileForeca
 from calibrant.maps import QuantileRecalibration
 from calibrant.score import (
     CRPS,
-    FORECAST_SCORES,
     DawidSebastianiScore,
     ForecastScore,
     GaussianLogScore,
@@ -30,6 +29,7 @@ from calibrant.score import (
 )
 from calibrant.score.forecast_score import check_forecast_score
 from naive import forecasts as naive
+from registered import FORECAST_SCORES
 from tolerances import ROUNDING, STANDARD_ERRORS
 
 each = pytest.mark.parametrize("score", FORECAST_SCORES.values(), ids=FORECAST_SCORES)
@@ -249,7 +249,7 @@ def test_the_usual_score_depends_on_the_kind(rng):
 
 @pytest.mark.parametrize("score", ["brier", None, 3, CRPS, cal.BrierScore()])
 def test_an_unknown_score_is_refused(score, rng):
-    with pytest.raises(InputError, match=r"score must be one of 'dawid_sebastiani', .*, or a ForecastScore"):
+    with pytest.raises(InputError, match=r"score must be one of 'crps', .*, or a ForecastScore"):
         check_forecast_score(score, gaussians(rng))
 
 

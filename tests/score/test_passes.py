@@ -12,8 +12,9 @@ import calibrant as cal
 from calibrant import Predictions
 from calibrant.interval import mean
 from calibrant.interval.mean import moments
-from calibrant.score import SCORES, passes
+from calibrant.score import passes
 from calibrant.score.passes import paired_moments, score_moments
+from registered import SCORES
 from tolerances import ROUNDING
 
 each = pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)

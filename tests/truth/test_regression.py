@@ -10,7 +10,7 @@ from calibrant.estimate.regression.pit import pit_test
 from calibrant.estimate.regression.skce import gaussian_skce, gaussian_skce_test
 from calibrant.estimate.regression.spread import spread_test
 from calibrant.forecasts import GaussianForecasts
-from calibrant.score import FORECAST_SCORES
+from registered import FORECAST_SCORES
 from tolerances import STANDARD_ERRORS
 
 pytestmark = pytest.mark.slow

@@ -9,8 +9,9 @@ from scipy.stats import norm, ttest_rel
 import calibrant as cal
 from calibrant import InputError
 from calibrant.forecasts import GaussianForecasts, QuantileForecasts, SampleForecasts
-from calibrant.maps import REGRESSION_METHODS, StdScaling, VariancePlatt
-from calibrant.score import CRPS, FORECAST_SCORES, PinballScore
+from calibrant.maps import StdScaling, VariancePlatt
+from calibrant.score import CRPS, PinballScore
+from registered import FORECAST_METHODS, FORECAST_SCORES
 from tolerances import ROUNDING, STANDARD_ERRORS
 
 
@@ -30,7 +31,7 @@ def test(rng):
 
 
 @pytest.mark.parametrize("score", FORECAST_SCORES)
-@pytest.mark.parametrize("method", REGRESSION_METHODS)
+@pytest.mark.parametrize("method", FORECAST_METHODS)
 def test_every_repair_helps_by_every_score(method, score, valid, test):
     fitted = cal.recalibrate(valid, method)
     found = cal.compare(test, fitted, score=score)
@@ -76,7 +77,7 @@ def test_a_bent_forecast_answers_as_its_map_does(valid, test):
 
 
 def test_clusters_and_several_candidates(valid, test):
-    candidates = {name: cal.recalibrate(valid, name) for name in REGRESSION_METHODS}
+    candidates = {name: cal.recalibrate(valid, name) for name in FORECAST_METHODS}
     found = cal.compare(test, candidates, score="crps", cluster=True)
     assert set(found.better) == set(candidates)
     assert found["std_scaling"].difference.interval.method == "Student t, clusters"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import calibrant as cal
 import strategies as some
 from calibrant import Decomposition, EqualMass, EqualWidth, InputError, Predictions, decompose
-from calibrant.score import SCORES
+from registered import SCORES
 from tolerances import ROUNDING
 
 each = pytest.mark.parametrize("score", SCORES)

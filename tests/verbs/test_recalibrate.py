@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError, Temperature, recalibrate
-from calibrant.maps import METHODS
+from registered import METHODS
 
 VALID, TEST = cal.example()
 

@@ -1,4 +1,4 @@
-"""Recalibration maps, one family a file. A new map is its file and one line in this table."""
+"""Recalibration maps, one family per file."""
 
 from typing import Any
 
@@ -32,41 +32,8 @@ from calibrant.maps.structured import StructuredMap, StructuredMatrix, Structure
 from calibrant.maps.temperature import Temperature, TemperatureMap
 from calibrant.maps.unit_slope_bins import UnitSlopeBins, UnitSlopeMap
 from calibrant.maps.venn_abers import VennAbers, VennAbersMap
+from calibrant.methods import methods
 from calibrant.problems import InputError
-
-METHODS: dict[str, Any] = {
-    "identity": Identity,
-    "temperature": Temperature,
-    "one_vs_rest_temperature": OneVsRestTemperature,
-    "ensemble_temperature": EnsembleTemperature,
-    "vector": VectorScaling,
-    "matrix": MatrixScaling,
-    "dirichlet": Dirichlet,
-    "structured_vector": StructuredVector,
-    "structured_matrix": StructuredMatrix,
-    "platt": Platt,
-    "quadratic": Quadratic,
-    "beta": Beta,
-    "isotonic": Isotonic,
-    "histogram": Histogram,
-    "bayesian_binning": BayesianBinning,
-    "scaling_binning": ScalingBinning,
-    "unit_slope_bins": UnitSlopeBins,
-    "venn_abers": VennAbers,
-    "spline": Spline,
-    "kernel_density": KernelDensity,
-    "order_preserving": OrderPreserving,
-    "piecewise_linear": PiecewiseLinear,
-    "gaussian_process": GaussianProcessMap,
-}
-"""Recipes by the name that `recalibrate` and the command line know."""
-
-REGRESSION_METHODS: dict[str, Any] = {
-    "variance_platt": VariancePlatt,
-    "std_scaling": StdScaling,
-    "quantile_recalibration": QuantileRecalibration,
-}
-"""Recipes for forecasts of a number: a mean and a variance."""
 
 
 def recipe_of(method: Any) -> Any:
@@ -75,15 +42,14 @@ def recipe_of(method: Any) -> Any:
         return method
     if isinstance(method, str) and method == "auto":
         return Auto()
-    if not isinstance(method, str) or method not in METHODS:
-        names = ", ".join(map(repr, ("auto", *METHODS)))
+    known = methods("map")
+    if not isinstance(method, str) or method not in known:
+        names = ", ".join(map(repr, ("auto", *known)))
         raise InputError("method", f"must be one of {names}, or a recipe with fit", f"it is {method!r}")
-    return METHODS[method]()
+    return known[method].function()
 
 
 __all__ = [
-    "METHODS",
-    "REGRESSION_METHODS",
     "Auto",
     "BayesianBinning",
     "BayesianBinningMap",

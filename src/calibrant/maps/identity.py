@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from calibrant.kernels.logits import probabilities
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
+from calibrant.methods import method
 from calibrant.results import kind
 
 
+@method("map", name="identity")
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Leave the predictions as they are: the candidate every repair must beat.

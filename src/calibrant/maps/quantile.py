@@ -12,12 +12,14 @@ from calibrant import inputs
 from calibrant.forecasts import BentForecasts, GaussianForecasts
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.regression import EPS, FEW, RegressionMap, admit_fit, checked_forecasts, gaussian
+from calibrant.methods import method
 from calibrant.problems import InputError, MapError
 from calibrant.results import kind
 
 Floats = NDArray[np.float64]
 
 
+@method("forecast map", name="quantile_recalibration")
 @dataclass(frozen=True, slots=True)
 class QuantileRecalibration:
     """A rising map R of the cumulative probability u = F(y), such that R(u) is uniform (Kuleshov et al. 2018).

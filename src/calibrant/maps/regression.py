@@ -15,6 +15,7 @@ from calibrant.forecasts import Forecasts, GaussianForecasts
 from calibrant.kernels.fit.lbfgs import least
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.calibration_map import Fit, SavedMap
+from calibrant.methods import method
 from calibrant.problems import InputError, MapError
 from calibrant.results import kind
 
@@ -120,6 +121,7 @@ class VarianceMap(RegressionMap):
             return centre.copy(), np.clip(self.of_variance(spread), np.finfo(float).tiny, np.finfo(float).max)
 
 
+@method("forecast map", name="std_scaling")
 @dataclass(frozen=True, slots=True)
 class StdScaling:
     """σ ↦ sσ: s² is the mean of (μ−y)²/σ², which minimises the Dawid–Sebastiani score.
@@ -164,6 +166,7 @@ class StdScalingMap(VarianceMap):
         return self.scale**2 * variance
 
 
+@method("forecast map", name="variance_platt")
 @dataclass(frozen=True, slots=True)
 class VariancePlatt:
     """σ² ↦ wσ² + b with w > 0 and b ≥ 0, fitted by the Dawid–Sebastiani score (μ−y)²/σ² + ln σ².

@@ -1,4 +1,4 @@
-"""Proper scores, one a file. A new score is its file and one line here."""
+"""Proper scores, one per file."""
 
 from calibrant.score.brier import BrierScore, brier_score
 from calibrant.score.crps import CRPS, crps
@@ -14,20 +14,8 @@ from calibrant.score.score import Score
 from calibrant.score.spherical import SphericalScore, spherical_score
 from calibrant.score.u_score import KernelScore, UScore
 
-SCORES: dict[str, Score] = {
-    score.name: score for score in (BrierScore(), LogScore(), SphericalScore(), RankedProbabilityScore())
-}
-"""For classes."""
-
-FORECAST_SCORES: dict[str, ForecastScore] = {
-    score.name: score for score in (DawidSebastianiScore(), GaussianLogScore(), CRPS(), PinballScore(), IntervalScore())
-}
-"""For forecasts of a real number."""
-
 __all__ = [
     "CRPS",
-    "FORECAST_SCORES",
-    "SCORES",
     "BrierScore",
     "DawidSebastianiScore",
     "ForecastScore",

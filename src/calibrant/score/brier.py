@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.sums.score_rows import squared_distances, squared_misses
+from calibrant.methods import method
 from calibrant.predictions import Event
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
 from calibrant.score.score import Score
 
 
+@method("score", state="moments")
 class BrierScore(Score):
     """Σ_k (p_k − [y = k])², in [0, 2].
 

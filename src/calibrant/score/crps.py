@@ -15,6 +15,7 @@ from calibrant.forecasts import (
     SampleForecasts,
     checked_levels,
 )
+from calibrant.methods import method
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.forecast_score import ForecastScore
@@ -28,6 +29,7 @@ MANY_LEVELS = PinballScore((np.arange(200) + 0.5) / 200)
 """For forecasts of a kind that has no closed form."""
 
 
+@method("forecast score")
 class CRPS(ForecastScore):
     """∫(F(x) − [y ≤ x])² dx, in the unit of the label: the absolute error where the forecast is a single number.
 

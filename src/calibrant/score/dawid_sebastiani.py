@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts
+from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.forecast_score import ForecastScore, positive_variance
 
 Floats = NDArray[np.float64]
 
 
+@method("forecast score")
 class DawidSebastianiScore(ForecastScore):
     """(μ−y)²/σ² + ln σ², of the mean and the variance of any forecast. It has no lower end: only differences mean something.
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, admit_forecasts
 from calibrant.interval.mean import CACHED_ROWS, Moments, moments, pooled
 from calibrant.kernels.rows.blocks import over_blocks
+from calibrant.methods import methods
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.rule import Rule
@@ -102,14 +103,13 @@ def positive_variance(forecasts: Forecasts) -> Floats:
 
 def check_forecast_score(score: Any, forecasts: Forecasts) -> ForecastScore:
     """A score by its name or as itself; `auto` is Dawid–Sebastiani for Gaussians, pinball for quantiles, else CRPS."""
-    from calibrant.score import FORECAST_SCORES
-
+    known = methods("forecast score")
     if isinstance(score, str) and score == "auto":
         kinds = {GaussianForecasts: "dawid_sebastiani", QuantileForecasts: "pinball"}
         score = next((name for kind, name in kinds.items() if isinstance(forecasts, kind)), "crps")
-    if isinstance(score, str) and score in FORECAST_SCORES:
-        score = FORECAST_SCORES[score]
+    if isinstance(score, str) and score in known:
+        score = known[score].function()
     if isinstance(score, ForecastScore):
         return score.settled(forecasts)
-    names = ", ".join(map(repr, FORECAST_SCORES))
+    names = ", ".join(map(repr, known))
     raise InputError("score", f"must be one of {names}, or a ForecastScore, for forecasts", f"it is {score!r}")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts
+from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.dawid_sebastiani import DawidSebastianiScore
 from calibrant.score.forecast_score import ForecastScore
@@ -19,6 +20,7 @@ OF_MOMENTS = DawidSebastianiScore()
 CONSTANT = math.log(2 * math.pi)
 
 
+@method("forecast score")
 class GaussianLogScore(ForecastScore):
     """−ln of the density at y of the Gaussian with the forecast's mean and variance, in nats: ½(DSS + ln 2π).
 

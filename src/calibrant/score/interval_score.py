@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts, GaussianForecasts
+from calibrant.methods import method
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.forecast_score import ForecastScore
@@ -16,6 +17,7 @@ from calibrant.score.pinball import expected_pinball
 Floats = NDArray[np.float64]
 
 
+@method("forecast score")
 class IntervalScore(ForecastScore):
     """Width of the central interval plus 2/α times how far the label lies outside it; α = 1 − `coverage`.
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.kernels.logits import log_probabilities
 from calibrant.kernels.sums.neg_log import label_surprises, surprises
+from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
@@ -20,6 +21,7 @@ NEAR_ZERO = 1 / 64
 """Below this 1 − p has lost digits that ln(1−p) needs, and log1p, which is slower, takes its place."""
 
 
+@method("score", state="moments")
 class LogScore(Score):
     """−ln p_y, in nats.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, checked_levels
+from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.forecast_score import ForecastScore
 
@@ -17,6 +18,7 @@ DECILES = tuple((np.arange(1, 10) / 10).tolist())
 """The levels scored unless others are given, or the forecasts have their own."""
 
 
+@method("forecast score")
 class PinballScore(ForecastScore):
     """Mean over levels τ of (y − q)(τ − [y < q]), with q the forecast's quantile at τ.
 

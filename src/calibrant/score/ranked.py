@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.sums.score_rows import ranked_distances, squared_misses
+from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
 from calibrant.score.score import Score
 
 
+@method("score", state="moments")
 class RankedProbabilityScore(Score):
     """Σ over the K−1 thresholds of (P(Y ≤ k) − [y ≤ k])², in [0, K−1]. The classes are in the order of the columns.
 

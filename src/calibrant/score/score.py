@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.interval import ClusterMean, LimitedMean, Moments, cluster_mean, clusters_of
+from calibrant.methods import methods
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
@@ -144,10 +145,10 @@ def first_infinite(rows: NDArray[np.float64], weights: NDArray[Any] | None) -> i
 
 def check_score(score: Any) -> Score:
     """A score by its name or as itself."""
-    from calibrant.score import SCORES
-
     if isinstance(score, Score):
         return score
-    if isinstance(score, str) and score in SCORES:
-        return SCORES[score]
-    raise InputError("score", f"must be one of {', '.join(map(repr, SCORES))}, or a Score", f"it is {score!r}")
+    known = methods("score")
+    if isinstance(score, str) and score in known:
+        found: Score = known[score].function()
+        return found
+    raise InputError("score", f"must be one of {', '.join(map(repr, known))}, or a Score", f"it is {score!r}")

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.sums.score_rows import angles, label_angles
+from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
 from calibrant.score.score import Score
 
 
+@method("score", state="moments")
 class SphericalScore(Score):
     """1 − p_y / ‖p‖₂, in [0, 1].
 

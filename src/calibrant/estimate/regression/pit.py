@@ -8,15 +8,25 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.about import About
 from calibrant.forecasts import Forecasts, admit_forecasts
 from calibrant.inputs import check_choice, check_count
 from calibrant.interval import normal_quantile
+from calibrant.methods import method
 from calibrant.results import Curve, Estimate, TestResult
 
 Floats = NDArray[np.float64]
 
 
+@method(
+    "forecast estimator",
+    title="PIT error",
+    quantity="share of rows whose label lies in a part of its forecast distribution that is hit too often",
+    views=("Gaussian", "quantile", "sample"),
+    bias="up by noise: see the noise floor",
+    cost="one pass",
+    source="Dawid 1984; Gneiting, Balabdaoui, Raftery 2007",
+    also_called=("PIT",),
+)
 def pit_error(forecasts: Any, *, n_bins: int = 10, level: float = 0.95, seed: int = 0) -> Estimate:
     """Does every tenth of the forecast distributions hold a tenth of the labels? The share of rows in too full a bin.
 
@@ -128,16 +138,3 @@ def kuiper_tail(value: float, n: float) -> float:
 
 SURE = 0.4
 """Below this Kuiper's tail is 1 to seven digits, and its series converges slowly."""
-
-ABOUT = About(
-    name="pit_error",
-    title="PIT error",
-    function=pit_error,
-    quantity="share of rows whose label lies in a part of its forecast distribution that is hit too often",
-    views=("Gaussian", "quantile", "sample"),
-    needs="sums",
-    bias="up by noise: see the noise floor",
-    cost="one pass",
-    source="Dawid 1984; Gneiting, Balabdaoui, Raftery 2007",
-    also_called=("PIT",),
-)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from calibrant.inputs import check_positive
+from calibrant.methods import methods
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import number
-from calibrant.score import SCORES
 from calibrant.simulate.families import bent_world, calibrated_world
 from calibrant.simulate.fitting import fit_world
 from calibrant.simulate.world import BetaWorld, EmpiricalWorld, ScoreWorld
@@ -83,7 +83,7 @@ class Like:
             return world
         if self.predictions is None:
             return EmpiricalWorld(np.array([self.rate])) if statistic == "rate" else calibrated_world(world)
-        if statistic in SCORES and self.whole and not self.predictions.is_binary:
+        if statistic in methods("score") and self.whole and not self.predictions.is_binary:
             raise InputError(
                 "check", "draws single events only", "the score is that of the whole vector", "Pass view='top'"
             )

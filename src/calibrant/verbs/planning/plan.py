@@ -14,11 +14,12 @@ import numpy as np
 
 from calibrant.infer.squared import cube_root
 from calibrant.inputs import check_choice, check_count, check_level, check_positive
+from calibrant.methods import methods
 from calibrant.problems import InputError
 from calibrant.results import Line, Record, Table, kind, number
-from calibrant.score import SCORES
 from calibrant.score.passes import score_moments
 from calibrant.score.possible import mean_of_rows
+from calibrant.score.score import check_score
 from calibrant.simulate.world import ScoreWorld
 from calibrant.verbs.planning.check import AROUND, PlanCheck, checked_power, checked_width, interval_estimate, shown
 from calibrant.verbs.planning.data import Like, like_these
@@ -38,7 +39,6 @@ from calibrant.verbs.planning.sample_size import (
 )
 
 TESTED = ("binned", "kuiper", "mean_gap")
-BOUNDED = (*TESTED, "rate", *SCORES)
 ABSOLUTE = "mean absolute calibration error"
 TITLES = {
     "binned": "RMS calibration error",
@@ -212,7 +212,7 @@ def plan(
     if width is None and statistic in TESTED:
         found = _test_plan(error, n, statistic, norm, power, level, like)
     else:
-        check_choice("statistic", statistic, BOUNDED)
+        check_choice("statistic", statistic, (*TESTED, "rate", *methods("score")))
         found = _width_plan(error, width, n, statistic, norm, level, like)
     return _checked(found, statistic, norm, like, replications, rng) if check else found
 
@@ -382,7 +382,7 @@ def _width_law(statistic: str, error: float | None, norm: int, like: Like) -> tu
         return MeanWidth.even(math.sqrt(like.variance.mean())), TITLES["mean_gap"]
     if statistic == "rate":
         return RateWidth(like.rate), TITLES["rate"]
-    rule, rows = SCORES[statistic], like.rows()
+    rule, rows = check_score(statistic), like.rows()
     view = "canonical" if like.whole else like.view
     seen = score_moments(rule, rows, view)
     if seen.error is None:
