@@ -173,14 +173,14 @@ def test_wrong_pairs_are_refused(rng, test, valid):
         cal.compare(test, other)
     with pytest.raises(InputError, match="after must have the weights of before"):
         cal.compare(test, GaussianForecasts(test.labels, test.mean, test.variance, weights=np.ones(300)))
-    with pytest.raises(InputError, match="score must be one of 'dawid_sebastiani'"):
+    with pytest.raises(InputError, match="score must be one of 'crps'"):
         cal.compare(test, test, score="brier")
     with pytest.raises(InputError, match="split is for probabilities of classes, not for forecasts"):
         cal.compare(test, test, split="isotonic")
 
 
 def test_wrong_repairs_are_refused(rng, valid):
-    with pytest.raises(InputError, match=r"method must be one of 'variance_platt', .* for forecasts, or a recipe"):
+    with pytest.raises(InputError, match=r"method must be one of 'quantile_recalibration', .* for forecasts, or a recipe"):
         cal.recalibrate(valid, "temperature")
     with pytest.raises(InputError, match="forecasts must be Gaussian for this map; they are SampleForecasts"):
         cal.recalibrate(SampleForecasts([1.0], [[0.0, 1.0]]))
