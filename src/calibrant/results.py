@@ -7,18 +7,22 @@ import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from html import escape
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._names import RECORDS
+from calibrant.methods import import_plugins
 from calibrant.problems import MapError
 
 SCHEMA = 1
 """Version of the JSON form; raised when an old reader could misread a new file."""
 
 _KINDS: dict[str, type[Record]] = {}
+_RECORDS = {name: home for home, names in RECORDS.items() for name in names.split()}
 R = TypeVar("R", bound="type[Record]")
 
 
@@ -103,6 +107,25 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
+def _known_kind(name: Any) -> type[Record]:
+    """The record of this name; its module, or the plugins, are imported if need be."""
+    if isinstance(name, str) and name not in _KINDS:
+        if name in _RECORDS:
+            import_module(f"calibrant.{_RECORDS[name]}")
+        else:
+            import_plugins()
+    if not isinstance(name, str) or name not in _KINDS:
+        raise MapError(f"unknown kind of record: {name!r}")
+    return _KINDS[name]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a record that is defined beside the function that makes it."""
+    if name not in _RECORDS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"calibrant.{_RECORDS[name]}"), name)
+
+
 def _revived(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_revived(v) for v in value)
@@ -112,9 +135,7 @@ def _revived(value: Any) -> Any:
         return {k: _revived(v) for k, v in value.items()}
     if value["kind"] == "float" and value.get("value") in ("inf", "-inf", "nan"):
         return float(value["value"])
-    if not isinstance(value["kind"], str) or value["kind"] not in _KINDS:
-        raise MapError(f"unknown kind of record: {value['kind']!r}")
-    record = _KINDS[value["kind"]]
+    record = _known_kind(value["kind"])
     names = {f.name for f in fields(record)}
     needed = {f.name for f in fields(record) if f.default_factory is MISSING} if record.whole else set()
     missing = needed - value.keys()
