@@ -101,7 +101,7 @@ def test_diagnose_as_json_equals_the_result_in_python(digits):
     result = run("diagnose", digits / "test.csv", "--json")
     expected = cal.diagnose(cal.Predictions.read(digits / "test.csv"), name="test.csv")
     assert json.loads(result.stdout) == json.loads(expected.to_json())
-    assert cal.Diagnosis.from_json(result.stdout) == expected
+    assert cal.results.Diagnosis.from_json(result.stdout) == expected
     assert result.stderr == ""
 
 
@@ -312,7 +312,7 @@ def test_decompose_prints_the_parts_and_their_sum(digits):
 def test_decomposed_json_is_what_python_decomposes(digits):
     output = run("decompose", digits / "test.csv", "--by", "temperature", "--cross-fitted", "--json").stdout
     expected = cal.decompose(cal.Predictions.read(digits / "test.csv"), by="temperature", cross_fitted=True)
-    assert cal.Decomposition.from_json(output) == expected
+    assert cal.results.Decomposition.from_json(output) == expected
 
 
 def test_decompose_knows_its_maps_and_scores(digits):

@@ -31,7 +31,7 @@ LISTED = {
     "bins": "Edges EqualMass EqualWidth",
     "maps": "Auto Beta Dirichlet Histogram Isotonic OneVsRest Platt Temperature TopLabel VennAbers load_map",
     "score": "brier_score log_score ranked_probability_score spherical_score",
-    "estimate": "selective_risk upper_bound",
+    "estimate": "sampled_error selective_risk upper_bound",
     "monitor": "Monitor",
     "predictions": "Predictions",
     "files": "read",
@@ -123,7 +123,9 @@ def table() -> str:
 
 
 def imports(names: dict[str, str]) -> list[str]:
-    return [f"from calibrant.{names[name]} import {name} as {name}" for name in sorted(names, key=lambda n: (names[n], n))]
+    return [
+        f"from calibrant.{names[name]} import {name} as {name}" for name in sorted(names, key=lambda n: (names[n], n))
+    ]
 
 
 def stub() -> str:

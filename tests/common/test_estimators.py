@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 import strategies as some
-from calibrant import EqualWidth, Estimate, InputError, Predictions
+from calibrant import EqualWidth, InputError, Predictions
 from calibrant.about import find
 from calibrant.estimate import ESTIMATORS, binned
+from calibrant.results import Estimate
 from tolerances import ROUNDING
 
 ABOUTS = list(ESTIMATORS.values())

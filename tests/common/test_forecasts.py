@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant import Estimate
 from calibrant.about import find
 from calibrant.estimate.regression import REGRESSION
 from calibrant.problems import InputError
+from calibrant.results import Estimate
 from kinds_of_forecasts import every_kind
 from tolerances import ROUNDING
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 import strategies as some
-from calibrant import CalibrationMap, Predictions
+from calibrant import Predictions
+from calibrant.maps import CalibrationMap
 from registered import METHODS
 
 each = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies as some
-from calibrant import Estimate, Predictions
+from calibrant import Predictions
+from calibrant.results import Estimate
 from registered import SCORES
 from tolerances import ROUNDING
 

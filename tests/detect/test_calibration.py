@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 import strategies as some
-from calibrant import EqualMass, EqualWidth, InputError, Predictions, TestResult
+from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from calibrant.detect import calibration_test
 from calibrant.estimate import ESTIMATORS
+from calibrant.results import TestResult
 from detect.enumeration import class_labellings, labellings, tail
 from tolerances import ROUNDING, STANDARD_ERRORS
 

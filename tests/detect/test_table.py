@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
-from calibrant import InputError, TestResult, detect
+from calibrant import InputError, detect
 from calibrant.detect import TESTS
+from calibrant.results import TestResult
 
 ABOUTS = list(TESTS.values())
 

@@ -4,16 +4,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import (
-    EqualMass,
-    EqualWidth,
-    GaussianProcessMap,
-    PiecewiseLinear,
-    Predictions,
-    UnitSlopeBins,
-    fitted_error,
-)
-from calibrant.maps import METHODS
+from calibrant import EqualMass, EqualWidth, Predictions, fitted_error
+from calibrant.maps import METHODS, GaussianProcessMap, PiecewiseLinear, UnitSlopeBins
 from calibrant.maps.folds import dealt
 from calibrant.results import Curve
 
@@ -122,4 +114,4 @@ def test_one_row_cannot_be_cross_fitted():
 
 def test_it_survives_as_json(rng):
     found = fitted_error(*bent(rng, 100))
-    assert cal.Estimate.from_json(found.to_json()) == found
+    assert cal.results.Estimate.from_json(found.to_json()) == found

@@ -12,9 +12,10 @@ from scipy.optimize import minimize
 from scipy.stats import kstest, norm
 
 import calibrant as cal
-from calibrant import InputError, MapError, QuantileRecalibration, StdScaling, VariancePlatt, load_map
+from calibrant import InputError, MapError, load_map
 from calibrant.maps import QuantileMap, StdScalingMap, VariancePlattMap
 from calibrant.maps.regression import admit_forecasts, platt_score
+from calibrant.regression import QuantileRecalibration, StdScaling, VariancePlatt
 from registered import FORECAST_METHODS
 from tolerances import OPTIMISER, ROUNDING, STANDARD_ERRORS
 
@@ -234,4 +235,4 @@ def test_damaged_maps_are_refused(case):
 
 
 def test_public_names():
-    assert (cal.StdScaling, cal.VariancePlatt) == (StdScaling, VariancePlatt)
+    assert (cal.regression.StdScaling, cal.regression.VariancePlatt) == (StdScaling, VariancePlatt)

@@ -214,7 +214,7 @@ def test_blocks_give_what_one_block_gives(score, rng, monkeypatch):
 @each
 def test_a_score_survives_as_json(score, rng):
     found = score.score(gaussians(rng))
-    assert cal.Estimate.from_json(found.to_json()) == found
+    assert cal.results.Estimate.from_json(found.to_json()) == found
 
 
 def test_functions_are_their_classes(rng):
@@ -247,7 +247,7 @@ def test_the_usual_score_depends_on_the_kind(rng):
     assert check_forecast_score("auto", SampleForecasts([1.0], [[0.0]])).name == "crps"
 
 
-@pytest.mark.parametrize("score", ["brier", None, 3, CRPS, cal.BrierScore()])
+@pytest.mark.parametrize("score", ["brier", None, 3, CRPS, cal.score.BrierScore()])
 def test_an_unknown_score_is_refused(score, rng):
     with pytest.raises(InputError, match=r"score must be one of 'crps', .*, or a ForecastScore"):
         check_forecast_score(score, gaussians(rng))

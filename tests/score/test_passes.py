@@ -96,7 +96,7 @@ def test_infinite_rows_are_told_by_the_means(small_blocks):
 
 
 def test_a_subclass_with_another_formula_does_not_inherit_the_loops(rng, small_blocks):
-    class Doubled(cal.BrierScore):
+    class Doubled(cal.score.BrierScore):
         def of_labels(self, probs, labels):
             return 2 * super().of_labels(probs, labels)
 

@@ -47,7 +47,7 @@ def test_every_repair_helps_by_every_score(method, score, valid, test):
     assert found.grounds == f"{method} does by construction"
     assert "so all of it is calibration" in found.sentence()
     assert (found.root, found.split) == (None, None)
-    assert cal.Comparison.from_json(found.to_json()) == found
+    assert cal.results.Comparison.from_json(found.to_json()) == found
 
 
 def test_the_usual_score_and_the_usual_map(valid, test):
@@ -180,7 +180,9 @@ def test_wrong_pairs_are_refused(rng, test, valid):
 
 
 def test_wrong_repairs_are_refused(rng, valid):
-    with pytest.raises(InputError, match=r"method must be one of 'quantile_recalibration', .* for forecasts, or a recipe"):
+    with pytest.raises(
+        InputError, match=r"method must be one of 'quantile_recalibration', .* for forecasts, or a recipe"
+    ):
         cal.recalibrate(valid, "temperature")
     with pytest.raises(InputError, match="forecasts must be Gaussian for this map; they are SampleForecasts"):
         cal.recalibrate(SampleForecasts([1.0], [[0.0, 1.0]]))

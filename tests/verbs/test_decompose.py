@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 import strategies as some
-from calibrant import Decomposition, EqualMass, EqualWidth, InputError, Predictions, decompose
+from calibrant import EqualMass, EqualWidth, InputError, Predictions, decompose
+from calibrant.results import Decomposition
 from registered import SCORES
 from tolerances import ROUNDING
 
@@ -95,7 +96,7 @@ def test_the_parts_add_up_whatever_mends(event, several, score, by, cross_fitted
 
 def test_a_map_mends_as_it_would_elsewhere(several):
     found = decompose(several, score="log", by="vector")
-    mended = cal.VectorScaling().fit(several).apply(several)
+    mended = cal.maps.VectorScaling().fit(several).apply(several)
     assert found.refinement == pytest.approx(cal.log_score(mended).value, abs=ROUNDING)
     rates = np.bincount(several.labels) / several.n
     assert found.uncertainty == pytest.approx(-(rates * np.log(rates)).sum(), abs=ROUNDING)

@@ -65,7 +65,7 @@ def diagnose(file: Path, columns: dict[str, Any], report: Path | None, as_json: 
     if report is not None:
         write_report(report, file, found)
     error = found["pit_error"]
-    if fail_above is not None and isinstance(error, cal.Estimate) and error.value > fail_above:
+    if fail_above is not None and isinstance(error, cal.results.Estimate) and error.value > fail_above:
         click.echo(f"Failed: {error.title} {error.value:.4f} is above {fail_above:g}.", err=True)
         click.get_current_context().exit(FAILED)
 

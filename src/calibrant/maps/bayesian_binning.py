@@ -37,7 +37,7 @@ class BayesianBinning(BinaryRecipe):
     Examples
     --------
     >>> import calibrant as cal
-    >>> fitted = cal.BayesianBinning().fit([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9])
+    >>> fitted = cal.maps.BayesianBinning().fit([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9])
     >>> bool(fitted.apply([0.1])[0] < 0.2 < 0.8 < fitted.apply([0.9])[0])
     True
     """

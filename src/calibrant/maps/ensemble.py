@@ -30,7 +30,7 @@ class EnsembleTemperature:
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> round(float(cal.EnsembleTemperature().fit(valid).weights.sum()), 12)
+    >>> round(float(cal.maps.EnsembleTemperature().fit(valid).weights.sum()), 12)
     1.0
     """
 

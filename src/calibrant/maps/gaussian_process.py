@@ -43,7 +43,7 @@ class GaussianProcessMap(BinaryRecipe):
     Examples
     --------
     >>> import calibrant as cal
-    >>> fitted = cal.GaussianProcessMap().fit([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8])
+    >>> fitted = cal.maps.GaussianProcessMap().fit([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8])
     >>> band = fitted.band(0.9)
     >>> bool((band.low < band.y).all() and (band.y < band.high).all())
     True

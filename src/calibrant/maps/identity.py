@@ -21,7 +21,7 @@ class Identity:
     Examples
     --------
     >>> import calibrant as cal
-    >>> cal.Identity().fit([0, 1], [0.2, 0.7]).apply([0.4])
+    >>> cal.maps.Identity().fit([0, 1], [0.2, 0.7]).apply([0.4])
     array([0.4])
     """
 

@@ -40,7 +40,7 @@ class KernelDensity(BinaryRecipe):
     Examples
     --------
     >>> import calibrant as cal
-    >>> fitted = cal.KernelDensity(bandwidth=0.3).fit([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9])
+    >>> fitted = cal.maps.KernelDensity(bandwidth=0.3).fit([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9])
     >>> fitted.apply([0.1, 0.45, 0.9]).round(2)
     array([0.1, 0.5, 0.9])
     """

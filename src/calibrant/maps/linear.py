@@ -47,7 +47,7 @@ class VectorScaling:
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> cal.VectorScaling().fit(valid).n_parameters
+    >>> cal.maps.VectorScaling().fit(valid).n_parameters
     20
     """
 
@@ -99,7 +99,7 @@ class MatrixScaling(_FullMatrix):
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> cal.MatrixScaling(strength=0.01, intercept=0.01).fit(valid).n_parameters
+    >>> cal.maps.MatrixScaling(strength=0.01, intercept=0.01).fit(valid).n_parameters
     110
     """
 

@@ -48,7 +48,7 @@ class Quadratic(BinaryRecipe):
     Examples
     --------
     >>> import calibrant as cal
-    >>> cal.Quadratic().fit([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8]).n_parameters
+    >>> cal.maps.Quadratic().fit([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8]).n_parameters
     3
     """
 

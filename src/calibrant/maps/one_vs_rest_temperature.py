@@ -29,7 +29,7 @@ class OneVsRestTemperature:
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> cal.OneVsRestTemperature().fit(valid).n_parameters
+    >>> cal.maps.OneVsRestTemperature().fit(valid).n_parameters
     10
     """
 

@@ -64,7 +64,7 @@ class OrderPreserving:
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> fitted = cal.OrderPreserving().fit(valid)
+    >>> fitted = cal.maps.OrderPreserving().fit(valid)
     >>> fitted.n_parameters, fitted.keeps_ranking
     (40, True)
     >>> fitted.fit.loss < cal.Temperature().fit(valid).fit.loss

@@ -42,7 +42,7 @@ class PiecewiseLinear(BinaryRecipe):
     Examples
     --------
     >>> import calibrant as cal
-    >>> fitted = cal.PiecewiseLinear(pieces=1).fit([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8])
+    >>> fitted = cal.maps.PiecewiseLinear(pieces=1).fit([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8])
     >>> len(fitted.knots), fitted.injective
     (2, True)
     """

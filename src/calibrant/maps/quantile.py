@@ -30,7 +30,7 @@ class QuantileRecalibration:
     Examples
     --------
     >>> import calibrant as cal
-    >>> fitted = cal.QuantileRecalibration().fit([2.0, -2.0, 3.0, -3.0], mean=[0.0] * 4, variance=[1.0] * 4)
+    >>> fitted = cal.regression.QuantileRecalibration().fit([2.0, -2.0, 3.0, -3.0], mean=[0.0] * 4, variance=[1.0] * 4)
     >>> low, high = fitted.quantile([0.1, 0.9], mean=[0.0, 0.0], variance=[1.0, 1.0])
     >>> bool(low < -2 and high > 2)  # wider than ±1.28, as the errors were
     True

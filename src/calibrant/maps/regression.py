@@ -129,7 +129,7 @@ class StdScaling:
     Examples
     --------
     >>> import calibrant as cal
-    >>> fitted = cal.StdScaling().fit([1.0, -2.0, 3.0], mean=[0.0, 0.0, 0.0], variance=[1.0, 1.0, 1.0])
+    >>> fitted = cal.regression.StdScaling().fit([1.0, -2.0, 3.0], mean=[0.0, 0.0, 0.0], variance=[1.0, 1.0, 1.0])
     >>> round(fitted.scale**2, 3)
     4.667
     >>> mean, variance = fitted.apply([5.0], [3.0])
@@ -177,7 +177,7 @@ class VariancePlatt:
     >>> rng = np.random.default_rng(0)
     >>> variance = rng.uniform(0.1, 4, 5000)
     >>> labels = rng.normal(0, np.sqrt(2 * variance + 1))
-    >>> fitted = cal.VariancePlatt().fit(labels, np.zeros(5000), variance)
+    >>> fitted = cal.regression.VariancePlatt().fit(labels, np.zeros(5000), variance)
     >>> bool(abs(fitted.slope - 2) < 0.2 and abs(fitted.offset - 1) < 0.2)
     True
     """

@@ -33,7 +33,7 @@ class ScalingBinning(BinaryRecipe):
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> fitted = cal.ScalingBinning(cal.EqualMass(3)).fit(valid.labels == 3, valid.probs[:, 3])
+    >>> fitted = cal.maps.ScalingBinning(cal.EqualMass(3)).fit(valid.labels == 3, valid.probs[:, 3])
     >>> len(fitted.heights)
     3
     """

@@ -46,7 +46,7 @@ class Spline(BinaryRecipe):
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> fitted = cal.Spline(knots=5).fit(valid.labels == 3, valid.probs[:, 3])
+    >>> fitted = cal.maps.Spline(knots=5).fit(valid.labels == 3, valid.probs[:, 3])
     >>> fitted.values.shape
     (5,)
     """

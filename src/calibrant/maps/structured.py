@@ -32,7 +32,7 @@ class StructuredVector:
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> cal.StructuredVector().fit(valid).method
+    >>> cal.maps.StructuredVector().fit(valid).method
     'structured_vector'
     """
 
@@ -52,7 +52,7 @@ class StructuredMatrix:
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> cal.StructuredMatrix().fit(valid).n_parameters
+    >>> cal.maps.StructuredMatrix().fit(valid).n_parameters
     111
     """
 

@@ -30,7 +30,7 @@ class UnitSlopeBins(BinaryRecipe):
     Examples
     --------
     >>> import calibrant as cal
-    >>> fitted = cal.UnitSlopeBins(cal.EqualWidth(2)).fit([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.8])
+    >>> fitted = cal.maps.UnitSlopeBins(cal.EqualWidth(2)).fit([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.8])
     >>> fitted.apply([0.1, 0.6]).round(3)
     array([0.35, 0.9 ])
     """

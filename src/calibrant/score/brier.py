@@ -23,7 +23,7 @@ class BrierScore(Score):
     Examples
     --------
     >>> import calibrant as cal, numpy as np
-    >>> round(float(cal.BrierScore().divergence(np.array([0.5, 0.5]), np.array([0.8, 0.2]))), 6)
+    >>> round(float(cal.score.BrierScore().divergence(np.array([0.5, 0.5]), np.array([0.8, 0.2]))), 6)
     0.18
     """
 

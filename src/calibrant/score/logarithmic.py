@@ -28,7 +28,7 @@ class LogScore(Score):
     Examples
     --------
     >>> import calibrant as cal, numpy as np
-    >>> round(float(cal.LogScore().entropy(np.array([0.5, 0.5]))), 6)
+    >>> round(float(cal.score.LogScore().entropy(np.array([0.5, 0.5]))), 6)
     0.693147
     """
 

@@ -24,7 +24,7 @@ class RankedProbabilityScore(Score):
     Examples
     --------
     >>> import calibrant as cal, numpy as np
-    >>> score, probs = cal.RankedProbabilityScore(), np.array([[0.8, 0.1, 0.1]] * 3)
+    >>> score, probs = cal.score.RankedProbabilityScore(), np.array([[0.8, 0.1, 0.1]] * 3)
     >>> score.of_labels(probs, np.array([0, 1, 2])).round(6)
     array([0.05, 0.65, 1.45])
     """

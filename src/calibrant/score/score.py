@@ -30,7 +30,7 @@ class Score(Rule):
     Examples
     --------
     >>> import calibrant as cal
-    >>> class Cubic(cal.Score):
+    >>> class Cubic(cal.extend.Score):
     ...     title, infimum = "cubic score", 0.0
     ...     def expected(self, probs, truth):
     ...         return 1 + (2 * probs**3 - 3 * truth * probs**2).sum(axis=-1)

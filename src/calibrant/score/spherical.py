@@ -21,7 +21,7 @@ class SphericalScore(Score):
     Examples
     --------
     >>> import calibrant as cal, numpy as np
-    >>> round(float(cal.SphericalScore().entropy(np.array([0.5, 0.5]))), 6)
+    >>> round(float(cal.score.SphericalScore().entropy(np.array([0.5, 0.5]))), 6)
     0.292893
     """
 

@@ -32,7 +32,7 @@ class UScore(ABC):
     Examples
     --------
     >>> import calibrant as cal, numpy as np
-    >>> class Apart(cal.UScore):  # every pair counts the same: the squared mean gap
+    >>> class Apart(cal.score.UScore):  # every pair counts the same: the squared mean gap
     ...     title = "squared mean gap"
     ...     def of_pairs(self, probs, truth, others, other_truth):
     ...         return (probs - truth) @ (others - other_truth).T
@@ -158,10 +158,10 @@ class KernelScore(UScore):
     --------
     >>> import calibrant as cal
     >>> labels, probs = [1, 0, 1], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]]
-    >>> found = cal.KernelScore("gaussian", bandwidth=0.5).score(labels, probs)
+    >>> found = cal.score.KernelScore("gaussian", bandwidth=0.5).score(labels, probs)
     >>> abs(found.value - cal.skce(labels, probs, kernel="gaussian", bandwidth=0.5).value) < 1e-12
     True
-    >>> mine = cal.KernelScore(lambda rows, others: (rows @ others.T) ** 2)
+    >>> mine = cal.score.KernelScore(lambda rows, others: (rows @ others.T) ** 2)
     >>> round(mine.score(labels, probs).value, 6)
     -0.057013
     """
