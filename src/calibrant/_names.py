@@ -20,6 +20,7 @@ HOMES = {
     "estimate.posterior": "posterior_error",
     "estimate.regret": "decision_regret",
     "estimate.root_brier": "root_brier",
+    "estimate.sampled": "sampled_error",
     "estimate.score_bound": "upper_bound",
     "estimate.selective": "selective_risk",
     "estimate.skce": "skce",
