@@ -25,14 +25,15 @@ from calibrant.results import Record, Table
 COMMANDS = [
     "diagnose",
     "measure",
+    "decompose",
     "recalibrate",
     "apply",
     "compare",
-    "decompose",
     "demo",
     "trust",
     "test",
     "where",
+    "audit",
     "monitor",
     "answers",
     "plan",
@@ -516,7 +517,7 @@ def test_a_view_no_measure_takes_is_wrong_usage(digits):
 
 def test_an_unknown_measure_is_wrong_usage_and_lists_the_known(digits):
     found = run("measure", digits / "test.csv", "ECEE", code=2)
-    assert "There is no measure 'ECEE'. There are: ece, binned," in found.output
+    assert "There is no measure 'ECEE'. There are: adaptive, binned," in found.output
 
 
 @pytest.mark.parametrize(

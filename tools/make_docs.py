@@ -5,42 +5,46 @@ Run: python tools/make_docs.py    (tests/test_docs.py holds the pages equal to w
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 import calibrant as cal
-from calibrant.estimate import ESTIMATORS
 from calibrant.estimate.compat import PRESETS
-from calibrant.maps import METHODS
-from calibrant.score import SCORES
+from calibrant.methods import Method, methods
 
 DOCS = Path(__file__).parent.parent / "docs"
 
 
+def table(columns: tuple[str, ...], rows: Iterable[Iterable[str]]) -> list[str]:
+    """A table in Markdown."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return ["| " + " | ".join(cells) + " |" for cells in lines]
+
+
+def facts(each: Method) -> list[str]:
+    """One row about an estimator or a test."""
+    return [
+        f"`{each.function.__name__}`", each.name, ", ".join(each.also_called), each.quantity, ", ".join(each.views),
+        each.bias, each.state or "rows", each.cost, each.source,
+    ]  # fmt: skip
+
+
+FACTS = ("function", "name", "also called", "what it estimates", "views", "bias at small n", "state", "cost", "source")
+
+
 def estimators() -> str:
-    """The table of estimators, from each one's ABOUT."""
+    """The table of estimators, from the register."""
     lines = [
         "# Estimators",
         "",
         "What each calibration error estimates, how it errs, and what it costs. Made from the code by `tools/make_docs.py`.",
-        "`Merges` says whether parts of the data can be summed up apart and put together.",
+        "`State` is what it can be computed from, part by part: states collected on parts of the data are merged, and the",
+        "result is that of all rows. `rows` means that it needs the rows themselves.",
         "",
-        "| function | known as | what it estimates | views | bias at small n | merges | cost | source |",
-        "|---|---|---|---|---|---|---|---|",
+        *table(FACTS, map(facts, methods("estimator").values())),
     ]
-    for about in ESTIMATORS.values():
-        cells = [
-            f"`{about.function.__name__}`",
-            ", ".join(about.also_called),
-            about.quantity,
-            ", ".join(about.views),
-            about.bias,
-            "yes" if about.mergeable else f"no: needs {about.needs}",
-            about.cost,
-            about.source,
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join([*lines, "", _choosing()])
 
 
@@ -101,19 +105,19 @@ def maps() -> str:
         "Every map can be fitted by `recalibrate(predictions, NAME)` or by its recipe, applied, saved as JSON and read back. Made from",
         "the code by `tools/make_docs.py`. *One-to-one*: different predictions stay different, so `compare` measures calibration alone.",
         "The last columns are what the map fitted on the embedded example says of itself, for one event and for ten classes.",
+        "`State` is what it can be fitted from, part by part; `rows` means that it needs the rows themselves.",
         "",
-        "| name | recipe | what it does | one-to-one | keeps the ranking | keeps the top class |",
-        "|---|---|---|---|---|---|",
     ]
-    for name, recipe in METHODS.items():
-        fitted = [recipe().fit(data) for data in (event, valid)]
+    rows = []
+    for each in methods("map").values():
+        fitted = [each.function().fit(data) for data in (event, valid)]
         kept = [
             " / ".join("yes" if getattr(m, fact) else "no" for m in fitted)
             for fact in ("injective", "keeps_ranking", "keeps_accuracy")
         ]
-        about = (recipe.__doc__ or "").strip().splitlines()[0]
-        lines.append("| " + " | ".join([f"`{name}`", f"`{recipe.__name__}`", about, *kept]) + " |")
-    return "\n".join([*lines, "", _which_map()])
+        rows.append([f"`{each.name}`", f"`{each.function.__name__}`", each.summary, each.state or "rows", *kept])
+    columns = ("name", "recipe", "what it does", "state", "one-to-one", "keeps the ranking", "keeps the top class")
+    return "\n".join([*lines, *table(columns, rows), "", _which_map()])
 
 
 def _which_map() -> str:
@@ -145,13 +149,19 @@ def scores() -> str:
         "A proper score is best, on average, for a model that says what it believes. All are losses: lower is better. Made from the code",
         "by `tools/make_docs.py`.",
         "",
-        "| name | class | what it is | smallest entropy |",
-        "|---|---|---|---|",
     ]
-    for name, score in SCORES.items():
-        about = (type(score).__doc__ or "").strip().splitlines()[0]
-        lines.append(f"| `{name}` | `{type(score).__name__}` | {about} | {score.infimum:g} |")
-    return "\n".join([*lines, "", _asking()])
+    rows = [
+        [
+            f"`{each.name}`",
+            f"`{each.function.__name__}`",
+            each.summary,
+            each.state or "rows",
+            f"{each.function.infimum:g}",
+        ]
+        for each in methods("score").values()
+    ]
+    columns = ("name", "class", "what it is", "state", "smallest entropy")
+    return "\n".join([*lines, *table(columns, rows), "", _asking()])
 
 
 def _asking() -> str:
