@@ -151,7 +151,7 @@ def test_a_name_is_given_once(empty):
 
 
 def test_an_unknown_kind_is_refused():
-    with pytest.raises(cal.InputError, match="kind must be one of 'estimator', .*; it is 'thing'"):
+    with pytest.raises(cal.InputError, match=r"kind must be one of 'estimator', .*; it is 'thing'"):
         register.method("thing", name="x")
 
 
