@@ -114,7 +114,7 @@ def method(kind: Kind, *, name: str | None = None, **facts: Any) -> Callable[[F]
         raise InputError("kind", f"must be one of {', '.join(map(repr, _REGISTER))}", f"it is {kind!r}")
 
     def register(function: F) -> F:
-        own = name or getattr(function, "name", function.__name__)
+        own = str(name or getattr(function, "name", function.__name__))
         known = _REGISTER[kind].get(own)
         if known is not None and _origin(known.function) != _origin(function):
             raise InputError("name", f"{own!r} is already a registered {kind}", f"by {_origin(known.function)}")

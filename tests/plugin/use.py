@@ -91,4 +91,4 @@ def attempt(part):
         return f"{type(error).__name__}: {error}"
 
 
-print(json.dumps({name: attempt(part) for name, part in PARTS.items()}))
+print(json.dumps({name: attempt(part) for name, part in PARTS.items()}))  # noqa: T201

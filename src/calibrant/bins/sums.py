@@ -86,4 +86,4 @@ def stacked(states: Sequence[BinSums], bins: Any) -> BinSums:
 
 def settings(bins: Any) -> dict[str, Any]:
     """A rule for bins as plain data."""
-    return {"rule": type(bins).__name__, **(asdict(bins) if is_dataclass(bins) else {})}
+    return {"rule": type(bins).__name__, **(asdict(bins) if is_dataclass(type(bins)) else {})}

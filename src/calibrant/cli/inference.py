@@ -196,7 +196,12 @@ def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, a
         state.write_text(watch.to_json(), encoding="utf-8")
     change = watch.since(level)
     if as_json:
-        plain = {"n": watch.n, "e_value": watch.e_value, "p_value": watch.p_value, "alarm": watch.alarm(level)}
+        plain: dict[str, Any] = {
+            "n": watch.n,
+            "e_value": watch.e_value,
+            "p_value": watch.p_value,
+            "alarm": watch.alarm(level),
+        }
         plain |= {"direction": watch.direction(), "since": None if change is None else change.to_dict()}
         click.echo(json.dumps(plain | {"cautions": list(watch.cautions)}, indent=2, ensure_ascii=False))
     else:

@@ -53,7 +53,7 @@ FLAGS = {
 }
 
 
-class Registered(click.ParamType):
+class Registered(click.ParamType):  # type: ignore[type-arg]  # generic in recent versions only
     """The name of a registered method. The register is read when a value is given or help is printed."""
 
     name = "name"
