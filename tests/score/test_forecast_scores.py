@@ -263,7 +263,7 @@ def test_options_are_checked():
         IntervalScore(90)
     with pytest.raises(InputError, match="levels must rise"):
         PinballScore([0.9, 0.1])
-    with pytest.raises(InputError, match="at least two samples a row for the fair CRPS"):
+    with pytest.raises(InputError, match="at least two samples per row for the fair CRPS"):
         crps(SampleForecasts([1.0], [[0.0]]), fair=True)
     with pytest.raises(InputError, match="level must lie between the outermost quantiles"):
         interval_score(QuantileForecasts([1.0], [0.2, 0.8], [[0.0, 1.0]]))

@@ -92,7 +92,7 @@ def test_infinite_rows_are_told_by_the_means(small_blocks):
     assert old.mean == new.mean == math.inf
     with pytest.raises(cal.InputError, match=r"before must have a finite log score; row 100 gives probability 0"):
         cal.compare(*sides, score="log")
-    assert cal.log_score(sides[1]).cautions == ("infinite: row 600 gives probability 0 to what happened",)
+    assert cal.log_score(sides[1]).cautions == ("infinite: row 600 gives probability 0 to its label",)
 
 
 def test_a_subclass_with_another_formula_does_not_inherit_the_loops(rng, small_blocks):

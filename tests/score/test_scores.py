@@ -105,14 +105,14 @@ def test_an_infinite_row_in_a_late_block_is_named(monkeypatch):
     labels[70] = 1
     found = cal.log_score(labels, np.where(labels, 0.0, 0.5))
     assert found.value == math.inf
-    assert found.cautions == ("infinite: row 70 gives probability 0 to what happened",)
+    assert found.cautions == ("infinite: row 70 gives probability 0 to its label",)
 
 
 def test_probability_zero_of_what_happened_is_infinitely_bad():
     found = cal.log_score([0, 1, 1], [0.5, 0.0, 0.2])
     assert found.value == math.inf
     assert found.interval is None
-    assert found.cautions == ("infinite: row 1 gives probability 0 to what happened",)
+    assert found.cautions == ("infinite: row 1 gives probability 0 to its label",)
     assert cal.results.Estimate.from_json(found.to_json()) == found
 
 
@@ -192,7 +192,7 @@ def test_a_loss_not_seen_yet_widens_the_interval(rng):
 
 def test_what_is_said_to_be_impossible_is_told():
     found = cal.log_score([0] * 100, [0.0] * 99 + [0.5])
-    assert found.cautions == ("99 rows give probability 0 to something; should it ever come, the score is infinite",)
+    assert found.cautions == ("99 rows give some class probability 0; if it ever occurs, the score is infinite",)
 
 
 @pytest.mark.parametrize("score", ["brier", "log", "spherical"])

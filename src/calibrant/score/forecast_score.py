@@ -19,14 +19,14 @@ from calibrant.score.rule import Rule
 Floats = NDArray[np.float64]
 
 CACHED_NUMBERS = 1 << 19
-"""Numbers of a block of rows, where a row is many samples or quantiles."""
+"""Numbers in a block of rows, where a row is many samples or quantiles."""
 
 
 class ForecastScore(Rule):
-    """A proper score of forecasts of a real number: give `of_labels`, and everything else follows.
+    """A proper score of forecasts of a real number: define `of_labels`, and everything else follows.
 
-    `expected` is the mean of `of_labels` over the truth's own points; a score with a closed form gives its own. `infimum` is needed
-    for `upper_bound`.
+    `expected` is the mean of `of_labels` over the truth's own points; a score with a closed
+    form defines its own. `infimum` is needed for `upper_bound`.
 
     Examples
     --------
@@ -36,10 +36,10 @@ class ForecastScore(Rule):
     ...     title, infimum = "squared error of the mean", 0.0
     ...     def of_labels(self, forecasts, labels):
     ...         return (forecasts.mean - labels) ** 2
-    >>> said = GaussianForecasts([1.0, 3.0], mean=[0.0, 3.0], variance=[1.0, 2.0])
-    >>> Squared().score(said).value
+    >>> forecasts = GaussianForecasts([1.0, 3.0], mean=[0.0, 3.0], variance=[1.0, 2.0])
+    >>> Squared().score(forecasts).value
     0.5
-    >>> Squared().entropy(said).round(6)
+    >>> Squared().entropy(forecasts).round(6)
     array([1., 2.])
     """
 
@@ -47,25 +47,21 @@ class ForecastScore(Rule):
     def of_labels(self, forecasts: Forecasts, labels: Floats) -> Floats:
         """S(F_i, y_i) for checked forecasts and any labels `(n,)`."""
 
-    def expected(self, said: Forecasts, truth: Forecasts) -> Floats:
+    def expected(self, forecasts: Forecasts, truth: Forecasts) -> Floats:
         """s(F, G) for the distributions of two sets of forecasts, row by row."""
         points, shares = truth.nodes()
-        total = np.zeros(said.n)
+        total = np.zeros(forecasts.n)
         for k, share in enumerate(shares.tolist()):
-            total += share * self.of_labels(said, points[:, k])
+            total += share * self.of_labels(forecasts, points[:, k])
         return total
 
-    def rows(self, said: Forecasts) -> Floats:
-        """S(F_i, y_i) with the labels that came."""
-        return self.of_labels(said, said.labels)
+    def rows(self, forecasts: Forecasts) -> Floats:
+        """S(F_i, y_i) with the labels of the forecasts."""
+        return self.of_labels(forecasts, forecasts.labels)
 
     def settled(self, forecasts: Forecasts) -> Self:  # noqa: ARG002
         """The score with every option that depends on the forecasts fixed, so that others can be scored alike."""
         return self
-
-    def describe(self) -> dict[str, Any]:
-        """Options, for the result's settings."""
-        return {}
 
     def moments(self, forecasts: Forecasts) -> Moments:
         """Mean and spread of the rows' scores, block by block."""
@@ -82,7 +78,15 @@ class ForecastScore(Rule):
         return pooled(over_blocks(n, part, step))
 
     def score(self, forecasts: Any, *, level: float = 0.95) -> Estimate:
-        """The mean score with its interval."""
+        """The mean score with its interval.
+
+        Parameters
+        ----------
+        forecasts
+            Forecasts of a real number with their labels.
+        level
+            Confidence of the interval.
+        """
         checked = admit_forecasts(forecasts)
         rule = self.settled(checked)
         found = rule.moments(checked)

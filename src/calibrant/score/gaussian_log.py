@@ -1,9 +1,9 @@
-"""The Gaussian log score: how surprised was the model by the number that came?"""
+"""The Gaussian log score: how surprised was the model by the label?"""
 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,18 +33,25 @@ class GaussianLogScore(ForecastScore):
     array([0.153426])
     """
 
-    name: ClassVar[str] = "gaussian_log"
-    title: ClassVar[str] = "Gaussian log score"
+    name, title = "gaussian_log", "Gaussian log score"
 
     def of_labels(self, forecasts: Forecasts, labels: Floats) -> Floats:
         return (OF_MOMENTS.of_labels(forecasts, labels) + CONSTANT) / 2
 
-    def expected(self, said: Forecasts, truth: Forecasts) -> Floats:
-        return (OF_MOMENTS.expected(said, truth) + CONSTANT) / 2
+    def expected(self, forecasts: Forecasts, truth: Forecasts) -> Floats:
+        return (OF_MOMENTS.expected(forecasts, truth) + CONSTANT) / 2
 
 
 def gaussian_log_score(forecasts: Any, *, level: float = 0.95) -> Estimate:
     """How surprised was the model? Mean of −ln of a Gaussian density at the label, in nats; lower is better.
+
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number with their labels: `Predictions.from_gaussian`,
+        `from_quantiles` or `from_samples`.
+    level
+        Confidence of the interval.
 
     Examples
     --------

@@ -20,12 +20,14 @@ from calibrant.score.rule import Rule
 
 
 class Score(Rule):
-    """A proper score for classes: give `expected`, and everything else follows; `of_labels` if it has a shorter way.
+    """A proper score for classes: define `expected`, and everything else follows.
 
-    With s(P, Q) the score expected when Y ~ Q: entropy g(Q) = s(Q, Q), divergence d(P, Q) = s(P, Q) − g(Q) ≥ 0.
-    The calibration error of a score is the mean of d(f, P(Y | f)): what it costs not to say what is known of Y given f.
+    Define `of_labels` too if it has a shorter formula. With s(P, Q) the score expected when
+    Y ~ Q: entropy g(Q) = s(Q, Q), divergence d(P, Q) = s(P, Q) − g(Q) ≥ 0. The calibration
+    error of a score is the mean of d(f, P(Y | f)), what it costs not to predict P(Y | f).
 
-    A score of your own is one small class. `name` and `title` are how it is called, `infimum` is needed for `upper_bound`:
+    A score of your own is one small class. `name` and `title` are how it is called,
+    `infimum` is needed for `upper_bound`:
 
     Examples
     --------
@@ -44,9 +46,9 @@ class Score(Rule):
     """do the classes have an order that matters?"""
     reads_logits: ClassVar[bool] = False
     limited: ClassVar[bool] = True
-    """is the largest score of a row a limit to take seriously?"""
+    """does the largest possible score of a row bound the mean usefully?"""
     quick: ClassVar[Quick | None] = None
-    """compiled loops for many rows; a subclass may change the formula, so it inherits none, nor a short way to all classes"""
+    """compiled loops for many rows; a subclass may change the formula, so it inherits neither them nor `of_classes`"""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -72,7 +74,7 @@ class Score(Rule):
         return self.expected(pair, np.stack([1 - outcomes, outcomes], axis=1))
 
     def rows(self, predictions: Predictions, view: Any = "canonical") -> NDArray[np.float64]:
-        """The score of each row: of the whole distribution, or of a view's yes/no question."""
+        """The score of each row: of all classes, or of a view's yes/no question."""
         if view != "canonical":
             return self.of_question(predictions.event(view))
         if predictions.is_binary:
@@ -91,24 +93,21 @@ class Score(Rule):
         return np.stack([self.of_labels(probs, np.full(n, label)) for label in range(k)], axis=1)
 
     def possible(self, predictions: Predictions, view: Any = "canonical") -> NDArray[np.float64]:
-        """The score of each row for all that may happen: `(n, K)`, or `(n, 2)` for a yes/no question."""
+        """The score of each row for every possible outcome: `(n, K)`, or `(n, 2)` for a yes/no question."""
         if view == "canonical" and not predictions.is_binary:
             return self.of_classes(np.ascontiguousarray(predictions.probs))
         asked = predictions.event("binary" if view == "canonical" else view)
-        ends = [np.full(asked.n, happened, dtype=np.uint8) for happened in (0, 1)]
+        ends = [np.full(asked.n, outcome, dtype=np.uint8) for outcome in (0, 1)]
         if view == "canonical":
             return np.stack([self.of_event(asked.probs, end) for end in ends], axis=1)
         return np.stack([self.of_question(replace(asked, outcomes=end)) for end in ends], axis=1)
 
     def moments(self, predictions: Predictions, view: Any = "canonical") -> Moments | LimitedMean:
-        """Mean and spread of the rows' scores, block by block: one pass over the data, and no array as long as they are.
-
-        For few rows, also what they could have been.
-        """
+        """Mean and spread of the rows' scores in one pass over blocks; for few rows also the limits of what was possible."""
         return limited_mean(self, predictions, view, score_moments(self, predictions, view))
 
     def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
-        """No score of n rows is larger, nor worth speaking of if it is; infinite if that is not known."""
+        """A bound on the scores of n rows, exceeded with negligible probability; infinite if none is known."""
         return np.inf
 
     def score(
@@ -121,7 +120,25 @@ class Score(Rule):
         cluster: bool = False,
         weights: Any = None,
     ) -> Estimate:
-        """The mean score with its interval; with `cluster` that of whole groups of rows, `Predictions(..., groups=)`."""
+        """The mean score with its interval.
+
+        Parameters
+        ----------
+        labels
+            Classes, one per row, or a `Predictions`, which carries everything else.
+        probs
+            Predicted probabilities: one column for an event, or one per class.
+        view
+            `"canonical"` scores all classes; `"binary"`, `"top"` or `"class NAME"` score
+            that yes/no question alone.
+        level
+            Confidence of the interval.
+        cluster
+            True: rows of the same group, `Predictions(..., groups=)`, may depend on each
+            other.
+        weights
+            How often each row counts.
+        """
         predictions = admit(labels, probs, weights=weights)
         name = "canonical" if view == "canonical" else predictions.view(view)
         found: Moments | LimitedMean | ClusterMean = self.moments(predictions, view)
@@ -130,7 +147,7 @@ class Score(Rule):
         interval, cautions = found.interval(level)
         if np.isinf(found.mean):
             first = first_infinite(self.rows(predictions, view), predictions.weights)
-            cautions = (f"infinite: row {first} gives probability 0 to what happened",)
+            cautions = (f"infinite: row {first} gives probability 0 to its label",)
         described = {"view": name, "score": self.name}
         return Estimate(
             f"{self.name}_score", self.title, found.mean, predictions.n, interval, settings=described, cautions=cautions
