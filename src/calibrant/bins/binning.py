@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import asdict, is_dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -97,6 +98,11 @@ class BinRule(ABC):
     def describe(self) -> str:
         """The rule in a few words."""
         return repr(self)
+
+
+def settings(bins: Any) -> dict[str, Any]:
+    """A rule for bins as plain data."""
+    return {"rule": type(bins).__name__, **(asdict(bins) if is_dataclass(type(bins)) else {})}
 
 
 def from_settings(data: dict[str, Any]) -> Any:

@@ -1,20 +1,42 @@
-"""The state of every binned method: additive per-bin sums, for one event or for one event per class."""
+"""The state of every binned method: additive sums a bin, for one event or for one event a class."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, is_dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
+
+
+@runtime_checkable
+class Binning(Protocol):
+    """What an estimator needs of a rule for bins."""
+
+    @property
+    def mergeable(self) -> bool:
+        """Are the bins fixed before the data are seen?"""
+
+    def collect(self, event: Event) -> BinSums:
+        """Sums of the event's rows in each bin."""
+
+    def collect_classes(self, predictions: Predictions) -> BinSums:
+        """The same for the `class k` event of every class."""
+
+    def index(self, event: Event) -> NDArray[np.intp]:
+        """Bin of each row; outside 0 … B−1 for rows that fall into none."""
+
+    def describe(self) -> str:
+        """The rule in a few words."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinSums:
-    """Per-bin sums (n, P, Q, Y) of C events, with the edges of the bins. Empty bins are rows of zeros."""
+    """Sums (n, P, Q, Y) for each of C events and B bins, with the bins' ends. Empty bins are rows of zeros."""
 
     sums: NDArray[np.float64]
     """(C, B, 4): Σw, Σwp, Σwp², Σwy"""
@@ -86,4 +108,12 @@ def stacked(states: Sequence[BinSums], bins: Any) -> BinSums:
 
 def settings(bins: Any) -> dict[str, Any]:
     """A rule for bins as plain data."""
-    return {"rule": type(bins).__name__, **(asdict(bins) if is_dataclass(type(bins)) else {})}
+    return {"rule": type(bins).__name__, **asdict(bins)}
+
+
+def from_settings(data: dict[str, Any]) -> Any:
+    """The rule that `settings` described."""
+    import calibrant.bins as rules
+
+    options = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "rule"}
+    return getattr(rules, data["rule"])(**options)
