@@ -80,7 +80,7 @@ class BinRule(ABC):
         """Per-bin sums of the event's rows, block by block; rows in no bin count as `outside`."""
         edges = self.edges_of(event)
         padded = np.zeros((len(edges) + 1, 4))
-        for start in range(0, event.n, CHUNK):
+        for start in range(0, len(event.probs), CHUNK):
             rows = slice(start, start + CHUNK)
             weights = None if event.weights is None else event.weights[rows]
             cells = self.place(event.probs[rows], edges) + 1
