@@ -53,10 +53,10 @@ def _choosing() -> str:
 
 - **To report a number others know:** `ece`, beside its noise floor. It is biased upwards: compare `value` with `noise_floor`.
 - **To know the size of the error:** `binned_error(norm=2, debiased=True)`, or `sweep_error` for small n.
-- **No bins to argue about:** `smooth_error`, or `ks_error`, which also shows where errors pile up (`parts["curve"]`).
+- **Without bins:** `smooth_error`, or `ks_error`, which also shows where errors accumulate (`parts["curve"]`).
 - **Many classes:** `classwise_error` and its table of classes; `thresholded_error` leaves out the many probabilities near 0.
-- **The whole distribution:** `skce`, whose unbiased form is 0 on average for a calibrated model; `root_brier` as an upper bound.
-- **Did a repair help?** None of these: use `compare`, a paired difference in a proper score.
+- **All classes at once (canonical calibration):** `skce`, whose unbiased form is 0 on average for a calibrated model; `root_brier` as an upper bound.
+- **Did recalibration help?** None of these: use `compare`, a paired difference in a proper score.
 """
 
 
@@ -64,8 +64,8 @@ def differences() -> str:
     """The same data under every preset."""
     _, test = cal.example()
     events = list(test.class_events())
-    happened, said = (np.concatenate([getattr(e, name) for e in events]) for name in ("outcomes", "probs"))
-    rounded = cal.Predictions(happened, said.astype(np.float64).round(1))
+    outcomes, probs = (np.concatenate([getattr(e, name) for e in events]) for name in ("outcomes", "probs"))
+    rounded = cal.Predictions(outcomes, probs.astype(np.float64).round(1))
     lines = [
         "# Why does my number differ?",
         "",
@@ -84,7 +84,7 @@ def differences() -> str:
         "",
         "Other causes of different numbers:",
         "",
-        "- **View.** `top` asks whether the top class is right, `binary` whether the event happens, `classwise` all classes at once.",
+        "- **View.** `top` asks whether the top class is right, `binary` whether the event occurs, `classwise` all classes, one against the rest.",
         "- **Bins.** `EqualMass` cuts where the rows are, `EqualWidth` at i/15. Equal predictions are never split here.",
         "- **Norm and root.** Norm 2 is a root mean square; `root=False` gives the square.",
         "- **Debiasing** subtracts what noise adds; plain ECE of a perfect model is not 0.",
@@ -104,7 +104,7 @@ def maps() -> str:
         "",
         "Every map can be fitted by `recalibrate(predictions, NAME)` or by its recipe, applied, saved as JSON and read back. Made from",
         "the code by `tools/make_docs.py`. *One-to-one*: different predictions stay different, so `compare` measures calibration alone.",
-        "The last columns are what the map fitted on the embedded example says of itself, for one event and for ten classes.",
+        "The last columns hold for the map fitted on the embedded example, for one event and for ten classes.",
         "`State` is what it can be fitted from, part by part; `rows` means that it needs the rows themselves.",
         "",
     ]
@@ -128,16 +128,16 @@ def _which_map() -> str:
 - **Not sure:** `recalibrate(valid, "auto")`. It tries what suits the amount of data, `identity` included, on held-out rows, and keeps the
   simplest map within one standard error of the best. `map.fit.choice` shows the candidates and the reason.
 - **A neural network, any number of classes:** `temperature`. One number; accuracy and ranking stay.
-- **Some hundred rows a class:** `structured_matrix`, or `structured_vector` for more than about a hundred classes.
-- **One event:** `platt` or `beta`; from some thousand rows `piecewise_linear`, `isotonic` or `venn_abers`, which also gives an interval a row.
+- **Some hundred rows per class:** `structured_matrix`, or `structured_vector` for more than about a hundred classes.
+- **One event:** `platt` or `beta`; from some thousand rows `piecewise_linear`, `isotonic` or `venn_abers`, which also gives an interval per row.
 - **The ranking must stay, and one temperature is not enough:** `order_preserving`.
-- **A guarantee for every bin:** `histogram`; `map.certificate()` says how far off any bin can be.
+- **A guarantee for every bin:** `histogram`; `map.certificate()` bounds the error of any bin.
 - **Any map of one event for several classes:** `OneVsRest(recipe)`, or `TopLabel(recipe)`, which keeps the top class.
 - **Forecasts of a number:** `VariancePlatt`, `StdScaling`, `QuantileRecalibration`.
 
-A probability of exactly 0 that then happens costs an infinite log score. So no map answers 0; `identity` and `bounded=False` are the
+A label that was given probability 0 costs an infinite log score. So no map returns 0; `identity` and `bounded=False` are the
 exceptions. Maps that need the logarithm of a 0 in the data of their fit read it as the rounding unit of its precision, in the fit and
-after it, and say so in `map.fit.cautions`; temperature scaling does so only where what was given 0 happened.
+after it, with a warning in `map.fit.cautions`; temperature scaling does so only where a label was given probability 0.
 """
 
 
@@ -146,7 +146,7 @@ def scores() -> str:
     lines = [
         "# Proper scores",
         "",
-        "A proper score is best, on average, for a model that says what it believes. All are losses: lower is better. Made from the code",
+        "A proper score is best, on average, for a model that predicts what it believes. All are losses: lower is better. Made from the code",
         "by `tools/make_docs.py`.",
         "",
     ]
@@ -165,7 +165,7 @@ def scores() -> str:
 
 
 def _asking() -> str:
-    return """## What can be asked of any score
+    return """## What any score can be used for
 
 - `compare(before, after, score=…)`: did it help, and by how much? A paired difference with its interval; several candidates at once as a
   dict, with family-wise verdicts; `cluster=True` where rows come in groups; `margin=` to ask whether a change is too small to matter.
@@ -181,7 +181,7 @@ forecasts of a number are in `regression.md`.
 
 `calibrant.adapt.losses` (extra `torch`) has the Brier, log and Dawid–Sebastiani scores, MMCE, SKCE and the canonical error as
 functions, truth first, `brier_loss(labels, logits=z)`, and as modules, torch's way, `BrierLoss()(z, labels)`. In float64 they are
-the numbers of the estimators. Scores can be trained on alone. Calibration errors cannot, as a network that says the same of every row
+the numbers of the estimators. Scores can be trained on alone. Calibration errors cannot, as a network that predicts the same for every row
 may be calibrated: add them to a score, `LogLoss()(z, y) + 0.5 * MMCELoss()(z, y)`. They look at all pairs of rows of a batch.
 """
 
