@@ -19,48 +19,31 @@ Then the command line, `recalibrate(method=…)`, `compare(score=…)`, `calibra
 - A **test** takes `(labels, probs=None, …)` and returns a `TestResult`.
 """
 
-from calibrant.bins import Binning, BinRule, BinSums
-from calibrant.forecasts import Forecasts, admit_forecasts
-from calibrant.maps import BinaryMap, BinaryRecipe, CalibrationMap, Fit, Recalibrator, RegressionMap
-from calibrant.maps.calibration_map import admit_fit
-from calibrant.methods import EVERY_VIEW, ONE_EVENT, Method, method, methods
-from calibrant.predictions import Event, Predictions, admit
-from calibrant.problems import InputError, MapError
-from calibrant.resampling.draw import Statistic
-from calibrant.results import Estimate, Interval, Record, TestResult
-from calibrant.results import kind as record
-from calibrant.score import ForecastScore, Score, UScore
-
-__all__ = [
-    "EVERY_VIEW",
-    "ONE_EVENT",
-    "BinRule",
-    "BinSums",
-    "BinaryMap",
-    "BinaryRecipe",
-    "Binning",
-    "CalibrationMap",
-    "Estimate",
-    "Event",
-    "Fit",
-    "ForecastScore",
-    "Forecasts",
-    "InputError",
-    "Interval",
-    "MapError",
-    "Method",
-    "Predictions",
-    "Recalibrator",
-    "Record",
-    "RegressionMap",
-    "Score",
-    "Statistic",
-    "TestResult",
-    "UScore",
-    "admit",
-    "admit_fit",
-    "admit_forecasts",
-    "method",
-    "methods",
-    "record",
-]
+from calibrant.bins import Binning as Binning, BinRule as BinRule, BinSums as BinSums
+from calibrant.forecasts import Forecasts as Forecasts, admit_forecasts as admit_forecasts
+from calibrant.maps import (
+    BinaryMap as BinaryMap,
+    BinaryRecipe as BinaryRecipe,
+    CalibrationMap as CalibrationMap,
+    Fit as Fit,
+    Recalibrator as Recalibrator,
+    RegressionMap as RegressionMap,
+)
+from calibrant.maps.calibration_map import admit_fit as admit_fit
+from calibrant.methods import (
+    EVERY_VIEW as EVERY_VIEW,
+    ONE_EVENT as ONE_EVENT,
+    Method as Method,
+    method as method,
+    methods as methods,
+)
+from calibrant.predictions import Event as Event, Predictions as Predictions, admit as admit
+from calibrant.problems import InputError as InputError, MapError as MapError
+from calibrant.resampling.draw import Statistic as Statistic
+from calibrant.results import (
+    Estimate as Estimate,
+    Interval as Interval,
+    Record as Record,
+    TestResult as TestResult,
+)
+from calibrant.score import ForecastScore as ForecastScore, Score as Score, UScore as UScore

@@ -6,8 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import calibrant as cal
 from calibrant import FileError, InputError, MapError, Predictions, load_map
