@@ -27,8 +27,10 @@ import numpy as np
 from scipy.stats import spearmanr
 
 import calibrant as cal
-from calibrant.simulate import NAMED_WORLDS as WORLDS, ShapeWorld
-from calibrant.simulate.shapes import SHAPES, published_draw as drawn
+from calibrant.simulate import NAMED_WORLDS as WORLDS
+from calibrant.simulate import ShapeWorld
+from calibrant.simulate.shapes import SHAPES
+from calibrant.simulate.shapes import published_draw as drawn
 
 RESULTS = Path(__file__).parent / "results" / "piecewise.md"
 SIZES = (1000, 3000, 10_000)

@@ -123,25 +123,14 @@ def table() -> str:
 
 
 def imports(names: dict[str, str]) -> list[str]:
-    """Statements that give names on, one per home, as the formatter writes them."""
-    lines = []
-    for home, some in by_home(names).items():
-        given = [f"{name} as {name}" for name in sorted(some, key=isort_key)]
-        line = f"from calibrant.{home} import {', '.join(given)}"
-        long = [f"from calibrant.{home} import (", *(f"    {each}," for each in given), ")"]
-        lines += [line] if len(line) <= 120 else long
-    return lines
-
-
-def isort_key(name: str) -> tuple[int, str]:
-    """Constants, then classes, then functions."""
-    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
+    return [
+        f"from calibrant.{names[name]} import {name} as {name}" for name in sorted(names, key=lambda n: (names[n], n))
+    ]
 
 
 def stub() -> str:
     """The file `__init__.pyi`."""
-    given = [f"    {name} as {name}," for name in SUBMODULES]
-    inside = ["from calibrant import (", *given, ")"]
+    inside = [f"from calibrant import {name} as {name}" for name in SUBMODULES]
     head = [f'"""The public names, for type checkers. {MARK}"""', ""]
     return "\n".join([*head, *inside, *imports(public()), "", "SUBMODULES: tuple[str, ...]", "__version__: str", ""])
 

@@ -13,7 +13,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import calibrant as cal
 import strategies as some
@@ -287,7 +288,8 @@ def test_halves_merged_equal_the_whole(rng, about, view, shape, options):
 def test_the_size_of_chunks_does_not_matter(rng, monkeypatch, about, view, shape):
     from calibrant.kernels import logits
     from calibrant.kernels.rows import blocks, checks
-    from calibrant.kernels.sums import bin_sums, class_bin_sums as class_sums
+    from calibrant.kernels.sums import bin_sums
+    from calibrant.kernels.sums import class_bin_sums as class_sums
 
     rows = 7
     said = ROWS[shape](rng)

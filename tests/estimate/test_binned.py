@@ -6,14 +6,16 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.integrate import quad
 
 import calibrant as cal
 import strategies as some
 from calibrant import Edges, EqualMass, EqualWidth, InputError, Predictions
 from calibrant.estimate.binned import folded_normal_mean
-from naive import binned as naive, binning
+from naive import binned as naive
+from naive import binning
 from tolerances import ROUNDING
 
 NORMS = st.sampled_from([1, 2, "max"])

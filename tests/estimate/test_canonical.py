@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from scipy.stats import dirichlet
 
 import calibrant as cal
 import strategies as some
 from calibrant import InputError, Predictions
 from calibrant.estimate import canonical
-from naive import canonical as naive, data
+from naive import canonical as naive
+from naive import data
 from naive.rows import counted, one_hot, two_classes, written_out
 from tolerances import ROUNDING
 

@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 import calibrant as cal
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
-from naive import classwise as naive, data
+from naive import classwise as naive
+from naive import data
 from tolerances import ROUNDING
 
 THREE = ([0, 1, 2, 0], [[0.5, 0.25, 0.25]] * 4)  # rates ½, ¼, ¼: no error

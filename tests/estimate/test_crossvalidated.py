@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import calibrant as cal
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from calibrant.estimate import crossvalidated
 from calibrant.kernels.rows.sorted_folds import dealt, unit_rows
 from calibrant.kernels.rows.sorting import group_starts
-from naive import binned, crossvalidated as naive, data, sweep
+from naive import binned, data, sweep
+from naive import crossvalidated as naive
 from naive.rows import counted, written_out
 from tolerances import ROUNDING
 

@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 import calibrant as cal
 from calibrant import InputError, Predictions
-from naive import binned, cumulative as naive, data
+from naive import binned, data
+from naive import cumulative as naive
 from tolerances import ROUNDING
 
 

@@ -7,13 +7,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from scipy.integrate import quad
 
 import calibrant as cal
 from calibrant import InputError, Predictions
 from calibrant.estimate import density
-from naive import binned, data, density as naive
+from naive import binned, data
+from naive import density as naive
 from naive.rows import counted, written_out
 from tolerances import ROUNDING
 

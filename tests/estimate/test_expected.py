@@ -7,11 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 import calibrant as cal
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
-from naive import binning, data, expected as naive
+from naive import binning, data
+from naive import expected as naive
 from naive.rows import counted, written_out
 from tolerances import ROUNDING
 

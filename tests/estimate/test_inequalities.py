@@ -9,7 +9,8 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 import calibrant as cal
 import strategies as some

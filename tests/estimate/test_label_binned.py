@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 import calibrant as cal
 import strategies as some
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
-from naive import binned as naive, binning
+from naive import binned as naive
+from naive import binning
 from tolerances import ROUNDING
 
 

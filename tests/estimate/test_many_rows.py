@@ -8,8 +8,10 @@ import pytest
 import calibrant as cal
 import strategies as some
 from calibrant.kernels.pairs import line_pairs as laplace
-from calibrant.kernels.rows import buckets, pooling as groups
-from calibrant.kernels.sums import error_grid, stable_sums as sums
+from calibrant.kernels.rows import buckets
+from calibrant.kernels.rows import pooling as groups
+from calibrant.kernels.sums import error_grid
+from calibrant.kernels.sums import stable_sums as sums
 from crowded import SCORES, scored
 from tolerances import ROUNDING
 

@@ -8,11 +8,13 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 import calibrant as cal
 from calibrant import InputError, Predictions
-from naive import binned, data, mmce as naive
+from naive import binned, data
+from naive import mmce as naive
 from tolerances import ROUNDING
 
 BANDWIDTHS = st.sampled_from([0.4, 0.05, 1e-3, 1e-6, 10.0])

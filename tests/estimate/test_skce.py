@@ -7,13 +7,15 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import calibrant as cal
 import strategies as some
 from calibrant import InputError, Predictions
 from calibrant.estimate import skce as module
-from naive import binned, data, skce as naive
+from naive import binned, data
+from naive import skce as naive
 from naive.rows import counted, one_hot, two_classes, written_out
 from tolerances import ROUNDING
 

@@ -6,12 +6,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import calibrant as cal
 from calibrant import InputError, Predictions
 from calibrant.estimate import smooth
-from naive import binned, data, smooth as naive
+from naive import binned, data
+from naive import smooth as naive
 from naive.rows import counted, written_out
 from tolerances import ROUNDING
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.special import expit
 
 import calibrant as cal
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from calibrant.estimate import sweep
-from naive import binned, data, sweep as naive
+from naive import binned, data
+from naive import sweep as naive
 from naive.rows import counted, written_out
 from tolerances import ROUNDING
 

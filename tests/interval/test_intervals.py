@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binomtest, ttest_1samp
 
 from calibrant.interval import cluster_mean, holm, mean_with_interval, moments_of, normal_quantile, two_sided, wilson

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import beta, norm
 
 from calibrant.interval import LimitedMean, Limits, Moments, mean_with_interval, moments_of

@@ -9,12 +9,14 @@ from functools import cache, partial, reduce
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 import strategies as some
 from calibrant.bins import EqualWidth
 from calibrant.kernels.rows import blocks
-from calibrant.kernels.sums import bin_sums, class_bin_sums as class_sums
+from calibrant.kernels.sums import bin_sums
+from calibrant.kernels.sums import class_bin_sums as class_sums
 from tolerances import ROUNDING
 
 FROM_GRIDS = (*range(1, 41), 49, 64, 97, 100, 128, 255, 1000, 1023, 4096, 65535)

@@ -6,7 +6,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calibrant.kernels.rows import blocks
 from calibrant.kernels.sums import error_grid

@@ -8,7 +8,8 @@ from math import exp, fsum
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calibrant.kernels.pairs import line_pairs as laplace
 from calibrant.kernels.pairs.line_pairs import laplace_pair_sum, median_distance, middle_counts, pair_sum

@@ -7,13 +7,16 @@ from math import fsum
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 import strategies as some
-from calibrant.kernels.rows import buckets, pooling as kernel, radix
+from calibrant.kernels.rows import buckets, radix
+from calibrant.kernels.rows import pooling as kernel
 from calibrant.kernels.rows.pooling import Groups, cut_sums, grouped, mass_cuts, width_cuts
 from crowded import SCORES, scored
-from naive import data, sweep as naive
+from naive import data
+from naive import sweep as naive
 from tolerances import ROUNDING
 
 

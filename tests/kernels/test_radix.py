@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import strategies as some
-from calibrant.kernels.rows import buckets, radix, sorting as ordered
+from calibrant.kernels.rows import buckets, radix
+from calibrant.kernels.rows import sorting as ordered
 from calibrant.kernels.rows.buckets import bucket_index
 from crowded import SCORES, scored
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 
 from calibrant.kernels.rows.pooling import grouped, mass_cuts, width_cuts
 from calibrant.kernels.sums import rising_bins as sweep
-from naive import data, sweep as naive
+from naive import data
+from naive import sweep as naive
 from naive.rows import counted, written_out
 
 

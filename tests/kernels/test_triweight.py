@@ -6,7 +6,8 @@ from math import fsum
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calibrant.kernels.pairs import triweight
 from tolerances import ROUNDING

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 
 import calibrant as cal
 from calibrant import InputError
-from naive import bayesian_binning as naive, data
+from naive import bayesian_binning as naive
+from naive import data
 from naive.rows import counted, written_out
 from tolerances import ROUNDING
 

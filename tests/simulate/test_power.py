@@ -6,7 +6,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 import calibrant as cal
 from calibrant.simulate import ShapeWorld, calibrated_world, named_world, power, power_world

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
-from scipy.special import beta as beta_function, betaln
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import beta as beta_function
+from scipy.special import betaln
 
 from calibrant import InputError
 from calibrant.simulate import BetaScores, EmpiricalScores, UniformScores

@@ -4,7 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calibrant.detect.calibration import calibration_test, calibration_test as test
+    from calibrant.detect.calibration import calibration_test
+    from calibrant.detect.calibration import calibration_test as test
     from calibrant.detect.cox import cox_test
     from calibrant.detect.cumulative import cumulative_test
     from calibrant.detect.hosmer_lemeshow import hosmer_lemeshow_test

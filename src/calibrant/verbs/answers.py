@@ -17,7 +17,8 @@ from calibrant.estimate.sampled import sampled_error
 from calibrant.estimate.selective import selective_risk
 from calibrant.inputs import check_choice, check_count, check_groups
 from calibrant.interval import Limits, cluster_mean, gap_limits, mean_with_interval, two_sided, wilson
-from calibrant.kernels.draws.hit_law import ROUNDING, added_laws, hit_law, two_sided as exact_two_sided
+from calibrant.kernels.draws.hit_law import ROUNDING, added_laws, hit_law
+from calibrant.kernels.draws.hit_law import two_sided as exact_two_sided
 from calibrant.kernels.pairs.level_pairs import squared_gaps
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError

@@ -6,14 +6,17 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import chi2, ttest_1samp
 
 from calibrant import InputError
-from calibrant.estimate.regression.ence import ence, folded, noise as ence_noise
+from calibrant.estimate.regression.ence import ence, folded
+from calibrant.estimate.regression.ence import noise as ence_noise
 from calibrant.estimate.regression.mean_error import mean_error
 from calibrant.estimate.regression.spread import spread_test
-from calibrant.estimate.regression.uncertainty_error import noise as uce_noise, uncertainty_error
+from calibrant.estimate.regression.uncertainty_error import noise as uce_noise
+from calibrant.estimate.regression.uncertainty_error import uncertainty_error
 from calibrant.estimate.regression.variance_bins import variance_bins
 from calibrant.estimate.regression.variance_gap import variance_gap
 from calibrant.estimate.regression.variance_ratio import variance_ratio
