@@ -40,8 +40,9 @@ class Binning(Protocol):
 class BinRule(ABC):
     """A rule for bins, given by its edges; bins are closed on the right.
 
-    A rule of your own is a frozen dataclass with `edges_of`. It can be passed as `bins=`
-    wherever a rule is taken, and registered with `calibrant.extend.method("binning")`.
+    A rule of your own is a frozen dataclass with `edges_of`. It can be passed as
+    `bins=` wherever a rule is taken, and registered with
+    `calibrant.extend.method("binning")`.
 
     Examples
     --------

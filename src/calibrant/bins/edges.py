@@ -25,8 +25,8 @@ class Edges(BinRule):
     edges
         At least two increasing numbers that cover [0, 1].
     closed
-        Which end belongs to a bin. The outer edge that would be left open belongs to its
-        end bin, unless `ends=False`.
+        Which end belongs to a bin. The outer edge that would be left open belongs to
+        its end bin, unless `ends=False`.
     ends
         False: rows exactly on the open outer edge count in n but are in no bin, as in
         some published code.

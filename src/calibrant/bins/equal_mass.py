@@ -24,16 +24,17 @@ from calibrant.problems import InputError
 class EqualMass(BinRule):
     """Bins that hold about the same number of rows each.
 
-    The i-th cut comes after the largest prediction whose cumulative share of the rows is at
-    most i/n_bins. Equal predictions are never split, so the order of the rows does not
-    matter; where ties make that uneven, bins are uneven and some may be empty.
+    The i-th cut comes after the largest prediction whose cumulative share of the rows
+    is at most i/n_bins. Equal predictions are never split, so the order of the rows
+    does not matter; where ties make that uneven, bins are uneven and some may be empty.
 
     Parameters
     ----------
     n_bins
         How many.
     ties
-        `"split"` cuts the rows, stably sorted, at floor(i·n/n_bins), as several packages do.
+        `"split"` cuts the rows, stably sorted, at floor(i·n/n_bins), as several
+        packages do.
 
     Examples
     --------

@@ -27,16 +27,16 @@ MOST_GRID_BINS = (1 << 16) - 1
 class EqualWidth(BinRule):
     """Bins of the same width, with edges i/n_bins.
 
-    Predictions are compared as the numbers they are, with i/n_bins in float64: 0.2 lies on
-    the edge 1/5, but 0.2 stored as float32 is 0.200000003 and lies above it.
+    Predictions are compared as the numbers they are, with i/n_bins in float64: 0.2 lies
+    on the edge 1/5, but 0.2 stored as float32 is 0.200000003 and lies above it.
 
     Parameters
     ----------
     n_bins
         How many.
     closed
-        `"right"` puts a prediction that equals an edge into the bin below it and 0 into the
-        first; `"left"` puts it into the bin above and 1 into the last.
+        `"right"` puts a prediction that equals an edge into the bin below it and 0 into
+        the first; `"left"` puts it into the bin above and 1 into the last.
 
     Examples
     --------

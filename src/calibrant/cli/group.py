@@ -82,9 +82,9 @@ def _speak_unicode() -> None:
 def main() -> None:
     """Is a model calibrated, how is it recalibrated, and did that help?
 
-    A file of predictions holds one row per case, with its label and its predicted probabilities: CSV, Parquet,
-    Arrow/Feather, NPZ or JSON lines. Columns are found by their names (label, prob, prob_cat, logit_0 …) or given with
-    options.
+    A file of predictions holds one row per case, with its label and its predicted
+    probabilities: CSV, Parquet, Arrow/Feather, NPZ or JSON lines. Columns are found by
+    their names (label, prob, prob_cat, logit_0 …) or given with options.
 
     \b
     A quick tour:

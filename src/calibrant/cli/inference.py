@@ -49,8 +49,9 @@ def trust(
 ) -> None:
     """Which estimator of the calibration error can I believe, with as many rows as I have?
 
-    A world with scores like yours and a known truth is fitted, and every estimator is tried on data sets of your size:
-    how far is it off, how much does it scatter, and does its interval contain the truth? The most accurate comes first.
+    A world with scores like yours and a known truth is fitted, and every estimator is
+    tried on data sets of your size: how far is it off, how much does it scatter, and
+    does its interval contain the truth? The most accurate comes first.
 
     \b
     Examples:
@@ -155,8 +156,9 @@ def where(file: Path, view: str, cluster: str | None, as_json: bool, **columns: 
 def audit(file: Path, by: str | None, cluster: bool, as_json: bool, fail_if_wrong: bool, **options: Any) -> None:
     """In which segments of the data is the model wrong?
 
-    Segments are cut from the other columns of the file: values of categories, quantile bins of numbers, and up to three of these
-    combined. Among many segments some look bad by chance; the probability that any is called wrong by mistake is at most 5 %.
+    Segments are cut from the other columns of the file: values of categories, quantile
+    bins of numbers, and up to three of these combined. Among many segments some look
+    bad by chance; the probability that any is called wrong by mistake is at most 5 %.
 
     \b
     Examples:
@@ -225,8 +227,8 @@ def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, a
 def answers(file: Path, ties: Any, samples: int | None, as_json: bool, **columns: Any) -> None:
     """Can the confidences that came with answers be believed? Level by level, exactly, and what keeping unsure ones back would save.
 
-    The label says whether an answer was right, the probability how sure the model was; --groups names the question where some were
-    asked several times.
+    The label says whether an answer was right, the probability how sure the model was;
+    --groups names the question where some were asked several times.
 
     \b
     Examples:
@@ -262,8 +264,9 @@ def answers(file: Path, ties: Any, samples: int | None, as_json: bool, **columns
 def plan(file: Path | None, error: float | None, rows: int | None, norm: str, as_json: bool, **options: Any) -> None:
     """How many rows does it take to find an error, or to measure it closely? What can so many rows show?
 
-    FILE holds predictions like those to come; without it say --mean-variance, or nothing for the most rows. With --level 0.05
-    a test has 5 % false alarms and an interval 95 % confidence.
+    FILE holds predictions like those to come; without it say --mean-variance, or
+    nothing for the most rows. With --level 0.05 a test has 5 % false alarms and an
+    interval 95 % confidence.
 
     \b
     Examples:

@@ -35,10 +35,12 @@ def diagnose(
 ) -> None:
     """Is the model calibrated, how far off is it, and how much of that is noise?
 
-    With one column of probabilities the question is whether the event occurs as often as predicted. With one column per
-    class it is whether the top class is right as often as predicted (--view top); --view 'class cat' asks about one
-    class. With --mean and --variance (or --std), --quantiles or --samples it is about forecasts of a real number. Columns
-    called q05, q0.5 or quantile_0.95 are found where none is named for probabilities.
+    With one column of probabilities the question is whether the event occurs as often
+    as predicted. With one column per class it is whether the top class is right as
+    often as predicted (--view top); --view 'class cat' asks about one class. With
+    --mean and --variance (or --std), --quantiles or --samples it is about forecasts of
+    a real number. Columns called q05, q0.5 or quantile_0.95 are found where none is
+    named for probabilities.
 
     \b
     Examples:
@@ -151,8 +153,9 @@ def view_option(chosen: Method, view: str) -> dict[str, str]:
 def decompose(file: Path, score: str, by: str, cross_fitted: bool, view: str, as_json: bool, **columns: Any) -> None:
     """Where does the score come from: a hard task, a model that knows little, or a miscalibrated one?
 
-    Splits a proper score into miscalibration − discrimination + uncertainty. Miscalibration is what recalibration would
-    save, discrimination what the model knows beyond the overall rates, uncertainty what those rates score.
+    Splits a proper score into miscalibration − discrimination + uncertainty.
+    Miscalibration is what recalibration would save, discrimination what the model knows
+    beyond the overall rates, uncertainty what those rates score.
 
     \b
     Examples:

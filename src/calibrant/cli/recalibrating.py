@@ -46,8 +46,8 @@ def recalibrate(
 ) -> None:
     """Fit a map that recalibrates the model's probabilities, and save it.
 
-    Fit on validation data: rows that the model was not trained on, and other rows than those you judge it by.
-    Without -o, --json prints the map.
+    Fit on validation data: rows that the model was not trained on, and other rows than
+    those you judge it by. Without -o, --json prints the map.
 
     \b
     Examples:
@@ -99,9 +99,10 @@ def _fit_classes(file: Path, columns: dict[str, Any], method: str) -> tuple[Any,
 def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any) -> None:
     """Recalibrate the probabilities in a file with a saved map. Labels are not needed.
 
-    All columns are kept. The recalibrated probabilities take the place of the old ones, or of the logits (logit_cat
-    becomes prob_cat). The output may have another format than the input. A map of forecasts recalibrates the column of
-    variances or of standard deviations.
+    All columns are kept. The recalibrated probabilities take the place of the old ones,
+    or of the logits (logit_cat becomes prob_cat). The output may have another format
+    than the input. A map of forecasts recalibrates the column of variances or of
+    standard deviations.
 
     \b
     Examples:
@@ -149,9 +150,11 @@ def compare(
 ) -> None:  # fmt: skip
     """Did recalibration help, and by how much?
 
-    AFTER is a file with the same rows in the same order, or a saved map (.json), which is applied to BEFORE. The result
-    is the difference in a proper score, after − before, with its interval: negative is better. Options for columns hold
-    for both files; if AFTER lacks the columns that --probs or --logits names, they are found by name.
+    AFTER is a file with the same rows in the same order, or a saved map (.json), which
+    is applied to BEFORE. The result is the difference in a proper score, after −
+    before, with its interval: negative is better. Options for columns hold for both
+    files; if AFTER lacks the columns that --probs or --logits names, they are found by
+    name.
 
     \b
     Examples:
@@ -194,7 +197,8 @@ def _pair_of_classes(before: Path, after: Path, columns: dict[str, Any]) -> tupl
 def demo(output: Path | None) -> None:
     """See it all on an example: an over-confident network for handwritten digits.
 
-    Diagnoses its predictions on test data, fits a temperature on validation data, and asks whether that helped.
+    Diagnoses its predictions on test data, fits a temperature on validation data, and
+    asks whether that helped.
 
     \b
     Examples:

@@ -78,8 +78,8 @@ def brier_score(
 ) -> Estimate:
     """How good are the probabilities? Mean squared distance from the labels, in [0, 2].
 
-    It is summed over the classes. For a binary event both classes count, so that one column
-    and two columns agree; `view="binary"` counts the event alone, (p − y)², as
+    It is summed over the classes. For a binary event both classes count, so that one
+    column and two columns agree; `view="binary"` counts the event alone, (p − y)², as
     scikit-learn's `brier_score_loss` does.
 
     Parameters
@@ -89,12 +89,13 @@ def brier_score(
     probs
         Predicted probabilities: one column for an event, or one per class.
     view
-        `"canonical"` scores all classes; `"binary"`, `"top"` or `"class NAME"` score that
-        yes/no question alone.
+        `"canonical"` scores all classes; `"binary"`, `"top"` or `"class NAME"` score
+        that yes/no question alone.
     level
         Confidence of the interval.
     cluster
-        True: rows of the same group, `Predictions(..., groups=)`, may depend on each other.
+        True: rows of the same group, `Predictions(..., groups=)`, may depend on each
+        other.
     weights
         How often each row counts.
 

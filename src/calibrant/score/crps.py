@@ -33,15 +33,15 @@ MANY_LEVELS = PinballScore((np.arange(200) + 0.5) / 200)
 class CRPS(ForecastScore):
     """∫(F(x) − [y ≤ x])² dx, in the unit of the label: the absolute error of a single number.
 
-    In closed form for Gaussian forecasts, bent ones, and samples. Quantile forecasts have
-    the quantile form, twice the mean pinball score over their levels, which is close to the
-    integral where the levels are many and evenly spread.
+    In closed form for Gaussian forecasts, bent ones, and samples. Quantile forecasts
+    have the quantile form, twice the mean pinball score over their levels, which is
+    close to the integral where the levels are many and evenly spread.
 
     Parameters
     ----------
     fair
-        True: score the distribution that samples were drawn from, without the penalty for
-        their small number.
+        True: score the distribution that samples were drawn from, without the penalty
+        for their small number.
     levels
         Levels of the quantile form, for forecasts of every kind.
 
@@ -169,8 +169,8 @@ def crps(forecasts: Any, *, fair: bool = False, level: float = 0.95) -> Estimate
         Forecasts of a real number with their labels: `Predictions.from_gaussian`,
         `from_quantiles` or `from_samples`.
     fair
-        True: score the distribution that samples were drawn from, without the penalty for
-        their small number.
+        True: score the distribution that samples were drawn from, without the penalty
+        for their small number.
     level
         Confidence of the interval.
 

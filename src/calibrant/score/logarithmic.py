@@ -127,12 +127,13 @@ def log_score(
     probs
         Predicted probabilities: one column for an event, or one per class.
     view
-        `"canonical"` scores all classes; `"binary"`, `"top"` or `"class NAME"` score that
-        yes/no question alone.
+        `"canonical"` scores all classes; `"binary"`, `"top"` or `"class NAME"` score
+        that yes/no question alone.
     level
         Confidence of the interval.
     cluster
-        True: rows of the same group, `Predictions(..., groups=)`, may depend on each other.
+        True: rows of the same group, `Predictions(..., groups=)`, may depend on each
+        other.
     weights
         How often each row counts.
 

@@ -25,7 +25,8 @@ class PinballScore(ForecastScore):
     Parameters
     ----------
     levels
-        By default those of the forecasts where these are quantiles, else the nine deciles.
+        By default those of the forecasts where these are quantiles, else the nine
+        deciles.
 
     Examples
     --------

@@ -19,7 +19,8 @@ from calibrant.score.score import Score
 class RankedProbabilityScore(Score):
     """Σ over the K−1 thresholds of (P(Y ≤ k) − [y ≤ k])², in [0, K−1].
 
-    The classes are in the order of the columns. The sum is not divided by K−1. For two classes it is (p − y)², half the Brier score.
+    The classes are in the order of the columns. The sum is not divided by K−1. For two
+    classes it is (p − y)², half the Brier score.
 
     Examples
     --------
@@ -75,8 +76,8 @@ def ranked_probability_score(
 ) -> Estimate:
     """How good are the probabilities of ordered classes? In [0, K−1].
 
-    Squared distance of the cumulative probabilities from the label's step, summed over the
-    K−1 thresholds between neighbouring columns, not divided by their number.
+    Squared distance of the cumulative probabilities from the label's step, summed over
+    the K−1 thresholds between neighbouring columns, not divided by their number.
 
     Parameters
     ----------
@@ -85,12 +86,13 @@ def ranked_probability_score(
     probs
         Predicted probabilities: one column for an event, or one per class.
     view
-        `"canonical"` scores all classes; `"binary"`, `"top"` or `"class NAME"` score that
-        yes/no question alone.
+        `"canonical"` scores all classes; `"binary"`, `"top"` or `"class NAME"` score
+        that yes/no question alone.
     level
         Confidence of the interval.
     cluster
-        True: rows of the same group, `Predictions(..., groups=)`, may depend on each other.
+        True: rows of the same group, `Predictions(..., groups=)`, may depend on each
+        other.
     weights
         How often each row counts.
 

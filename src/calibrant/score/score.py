@@ -22,9 +22,10 @@ from calibrant.score.rule import Rule
 class Score(Rule):
     """A proper score for classes: define `expected`, and everything else follows.
 
-    Define `of_labels` too if it has a shorter formula. With s(P, Q) the score expected when
-    Y ~ Q: entropy g(Q) = s(Q, Q), divergence d(P, Q) = s(P, Q) − g(Q) ≥ 0. The calibration
-    error of a score is the mean of d(f, P(Y | f)), what it costs not to predict P(Y | f).
+    Define `of_labels` too if it has a shorter formula. With s(P, Q) the score expected
+    when Y ~ Q: entropy g(Q) = s(Q, Q), divergence d(P, Q) = s(P, Q) − g(Q) ≥ 0. The
+    calibration error of a score is the mean of d(f, P(Y | f)), what it costs not to
+    predict P(Y | f).
 
     A score of your own is one small class. `name` and `title` are how it is called,
     `infimum` is needed for `upper_bound`:
@@ -129,13 +130,13 @@ class Score(Rule):
         probs
             Predicted probabilities: one column for an event, or one per class.
         view
-            `"canonical"` scores all classes; `"binary"`, `"top"` or `"class NAME"` score
-            that yes/no question alone.
+            `"canonical"` scores all classes; `"binary"`, `"top"` or `"class NAME"`
+            score that yes/no question alone.
         level
             Confidence of the interval.
         cluster
-            True: rows of the same group, `Predictions(..., groups=)`, may depend on each
-            other.
+            True: rows of the same group, `Predictions(..., groups=)`, may depend on
+            each other.
         weights
             How often each row counts.
         """

@@ -27,8 +27,8 @@ TILE = 128
 class UScore(Named):
     """A score of pairs of rows: define `of_pairs`, and everything else follows.
 
-    S(P, P', Q, Q') must be the same when the two rows change places, and linear in Q and in
-    Q', which stand for the labels: rows of one-hot labels, of shares, or of true
+    S(P, P', Q, Q') must be the same when the two rows change places, and linear in Q
+    and in Q', which stand for the labels: rows of one-hot labels, of shares, or of true
     distributions. So `of_pairs` is also the expected score.
 
     Examples
@@ -60,8 +60,8 @@ class UScore(Named):
         """The mean over pairs of different rows: unbiased, and possibly negative.
 
         The interval is Student's with the jackknife's error, 4/n of the variance of the
-        rows' own means. For a calibrated model, where the errors of pairs cancel, it is too
-        wide rather than too short.
+        rows' own means. For a calibrated model, where the errors of pairs cancel, it is
+        too wide rather than too short.
 
         Parameters
         ----------
@@ -158,8 +158,8 @@ class KernelScore(UScore):
     Parameters
     ----------
     kernel
-        `"tv"`, `"laplace"` or `"gaussian"`, as in `skce`, or a positive definite function of
-        two sets of rows, `(a, K)` and `(b, K)`, that gives κ as `(a, b)`.
+        `"tv"`, `"laplace"` or `"gaussian"`, as in `skce`, or a positive definite
+        function of two sets of rows, `(a, K)` and `(b, K)`, that gives κ as `(a, b)`.
     bandwidth
         Of a kernel given by its name.
 
