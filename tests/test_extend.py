@@ -105,6 +105,10 @@ def test_a_foreign_score_compares_and_decomposes(found):
 
 def test_a_foreign_test_runs_on_the_command_line(found):
     assert 0 <= found["test"] <= 1
+    code, text = found["test, refused"]
+    assert (code, "The test mean_z takes no --draws." in text) == (2, True)
+    code, text = found["test, unknown"]
+    assert (code, "'no_such_test' is not one of" in text, "'mean_z'" in text) == (2, True, True)
 
 
 def test_a_plugin_that_fails_is_named_and_left_out(tmp_path):
