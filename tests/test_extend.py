@@ -124,7 +124,7 @@ def test_a_plugin_that_fails_is_named_and_left_out(tmp_path):
 
 @pytest.fixture
 def empty(monkeypatch):
-    monkeypatch.setattr(register, "_REGISTER", {kind: {} for kind in register.ROOMS})
+    monkeypatch.setattr(register, "_REGISTER", {kind: {} for kind in register.PACKAGES})
 
 
 def test_a_method_is_registered_under_its_own_name_unless_given(empty):

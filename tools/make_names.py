@@ -51,20 +51,20 @@ REGRESSION = {
 MARK = "Written by tools/make_names.py."
 
 
-def modules(room: str) -> Iterable[ModuleType]:
+def modules(package: str) -> Iterable[ModuleType]:
     """A module of the package, and those inside it."""
-    top = import_module(f"calibrant.{room}")
+    top = import_module(f"calibrant.{package}")
     yield top
     for inner in walk_packages(getattr(top, "__path__", ()), f"{top.__name__}."):
         yield import_module(inner.name)
 
 
-def home(room: str, name: str) -> str:
+def home(package: str, name: str) -> str:
     """The module that defines a name, without `calibrant.`."""
-    for module in modules(room):
+    for module in modules(package):
         if getattr(getattr(module, name, None), "__module__", None) == module.__name__:
             return short(module.__name__)
-    raise LookupError(f"calibrant.{room} does not define {name}")
+    raise LookupError(f"calibrant.{package} does not define {name}")
 
 
 def short(module: str) -> str:
@@ -78,7 +78,7 @@ def ours(*kinds: str) -> dict[str, str]:
 
 
 def listed(names: dict[str, str]) -> dict[str, str]:
-    return {name: home(room, name) for room, some in names.items() for name in some.split()}
+    return {name: home(package, name) for package, some in names.items() for name in some.split()}
 
 
 def public() -> dict[str, str]:
@@ -94,12 +94,12 @@ def regression() -> dict[str, str]:
 
 def records() -> dict[str, str]:
     """Every record outside `calibrant.results` that can be read back from JSON, with its home."""
-    rooms = sorted(path.stem for path in PACKAGE.iterdir() if path.name[0] != "_" and path.suffix in ("", ".py"))
+    packages = sorted(path.stem for path in PACKAGE.iterdir() if path.name[0] != "_" and path.suffix in ("", ".py"))
     found = {}
-    for room in rooms:
-        if room in ("adapt", "cli", "data", "results"):
+    for package in packages:
+        if package in ("adapt", "cli", "data", "results"):
             continue
-        for module in modules(room):
+        for module in modules(package):
             for name, each in vars(module).items():
                 if inspect.isclass(each) and issubclass(each, Record) and each.__module__ == module.__name__:
                     found[name] = short(module.__name__)

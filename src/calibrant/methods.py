@@ -24,7 +24,7 @@ Kind = Literal[
     "estimator", "forecast estimator", "test", "forecast test", "score", "forecast score", "map", "forecast map", "binning", "statistic", "batched"
 ]  # fmt: skip
 
-ROOMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "estimator": ("estimate",),
         "forecast estimator": ("estimate",),
@@ -94,7 +94,7 @@ class Method:
         return bool(self.state)
 
 
-_REGISTER: dict[str, dict[str, Method]] = {kind: {} for kind in ROOMS}
+_REGISTER: dict[str, dict[str, Method]] = {kind: {} for kind in PACKAGES}
 
 
 def method(kind: Kind, *, name: str | None = None, **facts: Any) -> Callable[[F], F]:
@@ -126,7 +126,7 @@ def method(kind: Kind, *, name: str | None = None, **facts: Any) -> Callable[[F]
 
 def methods(kind: Kind) -> Mapping[str, Method]:
     """Every method of a kind by name, in the order of the names, those of installed plugins included."""
-    _import_rooms(ROOMS[kind])
+    _import_packages(PACKAGES[kind])
     import_plugins()
     return MappingProxyType(dict(sorted(_REGISTER[kind].items())))
 
@@ -145,9 +145,9 @@ def method_of(function: Any, kind: Kind = "estimator") -> Method | None:
 
 
 @cache
-def _import_rooms(rooms: tuple[str, ...]) -> None:
-    for room in rooms:
-        package = import_module(f"calibrant.{room}")
+def _import_packages(packages: tuple[str, ...]) -> None:
+    for name in packages:
+        package = import_module(f"calibrant.{name}")
         for module in walk_packages(package.__path__, f"{package.__name__}."):
             import_module(module.name)
 
