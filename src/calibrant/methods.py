@@ -126,7 +126,7 @@ def method(kind: Kind, *, name: str | None = None, **facts: Any) -> Callable[[F]
 
 def methods(kind: Kind) -> Mapping[str, Method]:
     """Every method of a kind by name, in the order of the names, those of installed plugins included."""
-    _import_packages(PACKAGES[kind])
+    import_packages(PACKAGES[kind])
     import_plugins()
     return MappingProxyType(dict(sorted(_REGISTER[kind].items())))
 
@@ -145,7 +145,8 @@ def method_of(function: Any, kind: Kind = "estimator") -> Method | None:
 
 
 @cache
-def _import_packages(packages: tuple[str, ...]) -> None:
+def import_packages(packages: tuple[str, ...]) -> None:
+    """Import every module of these packages, so that what they define is registered."""
     for name in packages:
         package = import_module(f"calibrant.{name}")
         for module in walk_packages(package.__path__, f"{package.__name__}."):
