@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --dist worksteal
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test coverage slow peers check format scoreboard bench bench-estimators bench-maps bench-tests bench-scores clean
+.PHONY: help demo test coverage slow peers check format names scoreboard bench bench-estimators bench-maps bench-tests bench-scores clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -50,6 +50,9 @@ bench-scores: $(VENV)/.test ## the scores in units of a memory pass
 
 bench-tests: $(VENV)/.test ## exact tests and audits: rows and draws a second
 	$(BIN)/python -m benchmarks detect audit
+
+names: $(VENV)/.test ## the lists of public names, from the register
+	$(BIN)/python tools/make_names.py
 
 scoreboard: $(VENV)/.test ## every estimator on every world with a known truth; writes studies/results/scoreboard.*
 	$(BIN)/python -m studies.scoreboard $(ARGS)

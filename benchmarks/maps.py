@@ -163,7 +163,12 @@ def isotonic_rows(report: Report) -> None:
 
 def multi_class_rows(report: Report) -> None:
     labels, logits = world(10_000, 100, np.float64)
-    for recipe in (cal.VectorScaling(), cal.StructuredVector(), cal.StructuredMatrix(), cal.OrderPreserving()):
+    for recipe in (
+        cal.maps.VectorScaling(),
+        cal.maps.StructuredVector(),
+        cal.maps.StructuredMatrix(),
+        cal.maps.OrderPreserving(),
+    ):
         took = best(lambda r=recipe: r.fit(labels, logits=logits), seconds=1.0, least=2)  # type: ignore[misc]
         report.add("10,000 × 100", type(recipe).__name__, took, math.nan, "")
     try:
@@ -217,11 +222,11 @@ def dirichlet_rows(report: Report) -> None:
 
 
 LINES = {
-    "PL, pieces='cv'": cal.PiecewiseLinear("probability", pieces="cv"),
-    "PL, pieces='average'": cal.PiecewiseLinear("probability"),
-    "PL3, pieces='cv'": cal.PiecewiseLinear(pieces="cv"),
-    "PL3, pieces='average'": cal.PiecewiseLinear(),
-    "GaussianProcessMap": cal.GaussianProcessMap(),
+    "PL, pieces='cv'": cal.maps.PiecewiseLinear("probability", pieces="cv"),
+    "PL, pieces='average'": cal.maps.PiecewiseLinear("probability"),
+    "PL3, pieces='cv'": cal.maps.PiecewiseLinear(pieces="cv"),
+    "PL3, pieces='average'": cal.maps.PiecewiseLinear(),
+    "GaussianProcessMap": cal.maps.GaussianProcessMap(),
 }
 GOALS = {("PL", 4): 50, ("PL", 5): 100, ("PL", 6): 500, ("GP", 4): 150}
 """Milliseconds on one core at n = 10 to the power."""
@@ -247,7 +252,7 @@ def line_times() -> list[tuple[int, str, float]]:
 def one_line_times() -> list[tuple[str, float, float]]:
     """Who, milliseconds and Brier score of one fit of four pieces at n = 10⁴, the knots searched."""
     y, p = one_event(10_000)
-    recipe = cal.PiecewiseLinear("probability", "brier", 4)
+    recipe = cal.maps.PiecewiseLinear("probability", "brier", 4)
     ours = best(lambda: recipe.fit(y, p), seconds=1.0)
     found = [("calibrant", ours, float(np.mean((recipe.fit(y, p).apply(p) - y) ** 2)))]
     try:

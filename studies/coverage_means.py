@@ -105,7 +105,7 @@ def measured(case):
         for k, pair in enumerate(intervals(Predictions(y, p), Predictions(y, softened(p)), np.isfinite(truth[3]))):
             for j, ends in enumerate(pair or ()):
                 if ends is not None:
-                    low, high = (ends.low, ends.high) if isinstance(ends, cal.Interval) else ends
+                    low, high = (ends.low, ends.high) if isinstance(ends, cal.results.Interval) else ends
                     found[r, k, j] = low - EXACT <= truth[k] <= high + EXACT, high - low
     return found
 

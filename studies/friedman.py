@@ -66,7 +66,7 @@ def forecasts(net, x, y):
 
 def measured(valid, test):
     """What `MEASURES` names. The SKCE is unbiased, with the kernels of Widmann et al., exp(−W) and exp(−(y−y')²/2)."""
-    both = test, cal.VariancePlatt().fit(valid).apply(test)
+    both = test, cal.regression.VariancePlatt().fit(valid).apply(test)
     scores = [dawid_sebastiani_score(said).value for said in both]
     errors = [1e3 * gaussian_skce(said, bandwidth=1.0, label_bandwidth=1.0).value for said in both]
     return [*scores, *errors, *(said.variance.mean() for said in both), ((test.mean - test.labels) ** 2).mean()]

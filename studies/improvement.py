@@ -34,7 +34,7 @@ FITTED_ON = 2000
 BINS = 15
 MISLABELLED = 0.15
 """Share of rows with a label at random: what ensemble temperature can mend and temperature cannot."""
-MAPS = {"temperature": cal.Temperature(), "ensemble temperature": cal.EnsembleTemperature()}
+MAPS = {"temperature": cal.Temperature(), "ensemble temperature": cal.maps.EnsembleTemperature()}
 AT_LEAST, AT_MOST = {100: 0.935, 1000: 0.935, 10_000: 0.935}, 0.965
 """What is promised of the coverage; for 100 rows no upper end."""
 

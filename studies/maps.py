@@ -12,22 +12,22 @@ import time
 from pathlib import Path
 
 import calibrant as cal
-from calibrant.maps import METHODS
+from calibrant.methods import methods
 
 
 def recipes() -> dict[str, object]:
     """Every map by name, and the variants that the papers compare."""
-    made = {name: recipe() for name, recipe in METHODS.items()}
+    made = {name: each.function() for name, each in methods("map").items()}
     return made | {
-        "matrix, no penalty": cal.MatrixScaling(penalty=None),
+        "matrix, no penalty": cal.maps.MatrixScaling(penalty=None),
         "dirichlet, L2": cal.Dirichlet(penalty="l2"),
         "beta, am": cal.Beta("am"),
         "beta, ab": cal.Beta("ab"),
         "isotonic, centred": cal.Isotonic(centred=True),
-        "spline, cubic": cal.Spline("cubic"),
-        "spline, parabolic": cal.Spline("parabolic"),
-        "order_preserving, diagonal": cal.OrderPreserving("diagonal"),
-        "order_preserving, invariant": cal.OrderPreserving("invariant"),
+        "spline, cubic": cal.maps.Spline("cubic"),
+        "spline, parabolic": cal.maps.Spline("parabolic"),
+        "order_preserving, diagonal": cal.maps.OrderPreserving("diagonal"),
+        "order_preserving, invariant": cal.maps.OrderPreserving("invariant"),
         "top label: beta": cal.TopLabel(cal.Beta()),
         "top label: isotonic": cal.TopLabel(cal.Isotonic()),
         "auto": cal.Auto(),

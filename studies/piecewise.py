@@ -120,7 +120,7 @@ def by_posterior(labels, probs):
     """The map of the Gaussian process, and the median errors of the curves it thinks possible."""
     said = cal.Predictions(labels, probs)
     plain, squared = cal.posterior_error(said), cal.posterior_error(said, norm=2, root=False)
-    return cal.GaussianProcessMap().fit(said), plain.value, squared.value
+    return cal.maps.GaussianProcessMap().fit(said), plain.value, squared.value
 
 
 class Evolved:
@@ -150,11 +150,11 @@ MOST_EVOLVED = 5
 """The paper went up to seven pieces; six and seven take ten times as long as all others together."""
 
 OURS = {
-    "PL, their rule": by_map(cal.PiecewiseLinear("probability", pieces="cv")),
-    "PL3, their rule": by_map(cal.PiecewiseLinear(pieces="cv")),
-    "PL3 averaged": by_map(cal.PiecewiseLinear(identity=False)),
-    "PL3 with identity": by_map(cal.PiecewiseLinear()),
-    "Gaussian process": by_map(cal.GaussianProcessMap()),
+    "PL, their rule": by_map(cal.maps.PiecewiseLinear("probability", pieces="cv")),
+    "PL3, their rule": by_map(cal.maps.PiecewiseLinear(pieces="cv")),
+    "PL3 averaged": by_map(cal.maps.PiecewiseLinear(identity=False)),
+    "PL3 with identity": by_map(cal.maps.PiecewiseLinear()),
+    "Gaussian process": by_map(cal.maps.GaussianProcessMap()),
     "GP, posterior median": by_posterior,
 }
 REMADE = {
@@ -168,8 +168,8 @@ REMADE = {
 """Methods without a free hand: on the same data they must give the published figures."""
 
 BRIER = {
-    "PL, Brier, their rule": by_map(cal.PiecewiseLinear("probability", "brier", "cv")),
-    "PL3, Brier, their rule": by_map(cal.PiecewiseLinear("logit", "brier", "cv")),
+    "PL, Brier, their rule": by_map(cal.maps.PiecewiseLinear("probability", "brier", "cv")),
+    "PL3, Brier, their rule": by_map(cal.maps.PiecewiseLinear("logit", "brier", "cv")),
 }
 METHODS = REMADE | BRIER | OURS | {"PL_DE": evolved}
 EVERY = tuple(REMADE | BRIER | OURS)

@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> None:
     files = [f for a in found for f in (sorted(a.glob("*.npz")) if a.is_dir() else [a])]
     rows = tuple(measured(file) for file in files)
     columns = ("file", "n", "K", *COLUMNS, "ECE-15 if calibrated", "time")
-    print(cal.Table("Calibration errors of real models", columns, rows))
+    print(cal.results.Table("Calibration errors of real models", columns, rows))
 
 
 if __name__ == "__main__":

@@ -225,9 +225,7 @@ def test_files_of_two_kinds_are_not_compared(many, tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_there_is_no_map_for_other_kinds(files, many, kind):
-    told = (
-        f"--{kind} cannot be repaired; maps are for Gaussian forecasts. Say --mean NAME and --variance NAME, or widen"
-    )
+    told = f"--{kind} cannot be recalibrated; maps are for Gaussian forecasts. Say --mean NAME and --variance NAME, or widen"
     assert run("recalibrate", files / "valid.csv", *COLUMNS, "-o", many / "m.json").exit_code == 0
     columns = ["--label", "price", *KINDS[kind]]
     for arguments in (

@@ -515,7 +515,7 @@ def test_quantiles_are_found_in_every_format(tmp_path, rng, quantiles, ending):
     predicted = {"q95": quantiles[:, 2], "q05": quantiles[:, 0], "q50": quantiles[:, 1]}
     path = save(tmp_path / f"p.{ending}", {"y": labels, **predicted, "weight": weights, "group": ["a", "b"] * 20})
     found, columns = read_forecasts(path)
-    assert isinstance(found, cal.QuantileForecasts)
+    assert isinstance(found, cal.regression.QuantileForecasts)
     assert found.levels.tolist() == list(LEVELS)
     for kept, meant in ((found.values, quantiles), (found.labels, labels), (found.weights, weights)):
         np.testing.assert_allclose(kept, meant, rtol=1e-15)
@@ -530,7 +530,7 @@ def test_samples_are_read_from_every_format(tmp_path, rng, ending):
     members = {f"sample_{k}": drawn[:, k] for k in range(11)}
     path = save(tmp_path / f"p.{ending}", {"y": labels, **members, "sample_weight": np.full(30, 2.0)})
     found, columns = read_forecasts(path, samples="sample_*")
-    assert isinstance(found, cal.SampleForecasts)
+    assert isinstance(found, cal.regression.SampleForecasts)
     np.testing.assert_allclose(found.samples, np.sort(drawn, axis=1), rtol=1e-15)
     assert columns.predicted == tuple(members)  # counted, and without the weights
     predicted = "samples from 'sample_0' … 'sample_10' (11 columns)"

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cal
-from calibrant import BinTable, Estimate, Interval, MapError, Table
-from calibrant.results import Record, number
+from calibrant import MapError
+from calibrant.results import BinTable, Estimate, Interval, Record, Table, number
 
 FOUND = cal.ece([0, 1, 1], [0.2, 0.7, 0.9])
 RECORDS = {
@@ -148,12 +148,12 @@ def test_any_class_label_survives(label):
     other = (
         "other" if isinstance(label, str) else type(label)() if not hasattr(label, "year") else label.replace(year=2021)
     )
-    table = cal.ClassTable((label, other), [0.1, 0.2], [1, 2])
-    assert cal.ClassTable.from_json(table.to_json()) == table
+    table = cal.results.ClassTable((label, other), [0.1, 0.2], [1, 2])
+    assert cal.results.ClassTable.from_json(table.to_json()) == table
 
 
 def test_classes_are_shown_in_a_table():
-    table = cal.ClassTable(("cat", "<dog>"), [0.125, 0.25], [1200, 7.5], [0.1, 0.2], [0.2, 0.3])
+    table = cal.results.ClassTable(("cat", "<dog>"), [0.125, 0.25], [1200, 7.5], [0.1, 0.2], [0.2, 0.3])
     assert repr(table).splitlines() == [
         "Class by class",
         "class  value   interval         rows",
@@ -162,6 +162,6 @@ def test_classes_are_shown_in_a_table():
         "<dog>  0.2500  0.2000 … 0.3000  7.5",
     ]
     assert "<td>&lt;dog&gt;</td><td>0.2500</td>" in table._repr_html_()
-    many = repr(cal.ClassTable(range(60), np.zeros(60), np.ones(60)))
+    many = repr(cal.results.ClassTable(range(60), np.zeros(60), np.ones(60)))
     assert many.splitlines()[1].split() == ["class", "value", "rows"]
     assert many.endswith("10 more classes")

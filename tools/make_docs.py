@@ -5,42 +5,46 @@ Run: python tools/make_docs.py    (tests/test_docs.py holds the pages equal to w
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
 import calibrant as cal
-from calibrant.estimate import ESTIMATORS
 from calibrant.estimate.compat import PRESETS
-from calibrant.maps import METHODS
-from calibrant.score import SCORES
+from calibrant.methods import Method, methods
 
 DOCS = Path(__file__).parent.parent / "docs"
 
 
+def table(columns: tuple[str, ...], rows: Iterable[Iterable[str]]) -> list[str]:
+    """A table in Markdown."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return ["| " + " | ".join(cells) + " |" for cells in lines]
+
+
+def facts(each: Method) -> list[str]:
+    """One row about an estimator or a test."""
+    return [
+        f"`{each.function.__name__}`", each.name, ", ".join(each.also_called), each.quantity, ", ".join(each.views),
+        each.bias, each.state or "rows", each.cost, each.source,
+    ]  # fmt: skip
+
+
+FACTS = ("function", "name", "also called", "what it estimates", "views", "bias at small n", "state", "cost", "source")
+
+
 def estimators() -> str:
-    """The table of estimators, from each one's ABOUT."""
+    """The table of estimators, from the register."""
     lines = [
         "# Estimators",
         "",
         "What each calibration error estimates, how it errs, and what it costs. Made from the code by `tools/make_docs.py`.",
-        "`Merges` says whether parts of the data can be summed up apart and put together.",
+        "`State` is what it can be computed from, part by part: states collected on parts of the data are merged, and the",
+        "result is that of all rows. `rows` means that it needs the rows themselves.",
         "",
-        "| function | known as | what it estimates | views | bias at small n | merges | cost | source |",
-        "|---|---|---|---|---|---|---|---|",
+        *table(FACTS, map(facts, methods("estimator").values())),
     ]
-    for about in ESTIMATORS.values():
-        cells = [
-            f"`{about.function.__name__}`",
-            ", ".join(about.also_called),
-            about.quantity,
-            ", ".join(about.views),
-            about.bias,
-            "yes" if about.mergeable else f"no: needs {about.needs}",
-            about.cost,
-            about.source,
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join([*lines, "", _choosing()])
 
 
@@ -49,10 +53,10 @@ def _choosing() -> str:
 
 - **To report a number others know:** `ece`, beside its noise floor. It is biased upwards: compare `value` with `noise_floor`.
 - **To know the size of the error:** `binned_error(norm=2, debiased=True)`, or `sweep_error` for small n.
-- **No bins to argue about:** `smooth_error`, or `ks_error`, which also shows where errors pile up (`parts["curve"]`).
+- **Without bins:** `smooth_error`, or `ks_error`, which also shows where errors accumulate (`parts["curve"]`).
 - **Many classes:** `classwise_error` and its table of classes; `thresholded_error` leaves out the many probabilities near 0.
-- **The whole distribution:** `skce`, whose unbiased form is 0 on average for a calibrated model; `root_brier` as an upper bound.
-- **Did a repair help?** None of these: use `compare`, a paired difference in a proper score.
+- **All classes at once (canonical calibration):** `skce`, whose unbiased form is 0 on average for a calibrated model; `root_brier` as an upper bound.
+- **Did recalibration help?** None of these: use `compare`, a paired difference in a proper score.
 """
 
 
@@ -60,8 +64,8 @@ def differences() -> str:
     """The same data under every preset."""
     _, test = cal.example()
     events = list(test.class_events())
-    happened, said = (np.concatenate([getattr(e, name) for e in events]) for name in ("outcomes", "probs"))
-    rounded = cal.Predictions(happened, said.astype(np.float64).round(1))
+    outcomes, probs = (np.concatenate([getattr(e, name) for e in events]) for name in ("outcomes", "probs"))
+    rounded = cal.Predictions(outcomes, probs.astype(np.float64).round(1))
     lines = [
         "# Why does my number differ?",
         "",
@@ -80,7 +84,7 @@ def differences() -> str:
         "",
         "Other causes of different numbers:",
         "",
-        "- **View.** `top` asks whether the top class is right, `binary` whether the event happens, `classwise` all classes at once.",
+        "- **View.** `top` asks whether the top class is right, `binary` whether the event occurs, `classwise` all classes, one against the rest.",
         "- **Bins.** `EqualMass` cuts where the rows are, `EqualWidth` at i/15. Equal predictions are never split here.",
         "- **Norm and root.** Norm 2 is a root mean square; `root=False` gives the square.",
         "- **Debiasing** subtracts what noise adds; plain ECE of a perfect model is not 0.",
@@ -100,20 +104,20 @@ def maps() -> str:
         "",
         "Every map can be fitted by `recalibrate(predictions, NAME)` or by its recipe, applied, saved as JSON and read back. Made from",
         "the code by `tools/make_docs.py`. *One-to-one*: different predictions stay different, so `compare` measures calibration alone.",
-        "The last columns are what the map fitted on the embedded example says of itself, for one event and for ten classes.",
+        "The last columns hold for the map fitted on the embedded example, for one event and for ten classes.",
+        "`State` is what it can be fitted from, part by part; `rows` means that it needs the rows themselves.",
         "",
-        "| name | recipe | what it does | one-to-one | keeps the ranking | keeps the top class |",
-        "|---|---|---|---|---|---|",
     ]
-    for name, recipe in METHODS.items():
-        fitted = [recipe().fit(data) for data in (event, valid)]
+    rows = []
+    for each in methods("map").values():
+        fitted = [each.function().fit(data) for data in (event, valid)]
         kept = [
             " / ".join("yes" if getattr(m, fact) else "no" for m in fitted)
             for fact in ("injective", "keeps_ranking", "keeps_accuracy")
         ]
-        about = (recipe.__doc__ or "").strip().splitlines()[0]
-        lines.append("| " + " | ".join([f"`{name}`", f"`{recipe.__name__}`", about, *kept]) + " |")
-    return "\n".join([*lines, "", _which_map()])
+        rows.append([f"`{each.name}`", f"`{each.function.__name__}`", each.summary, each.state or "rows", *kept])
+    columns = ("name", "recipe", "what it does", "state", "one-to-one", "keeps the ranking", "keeps the top class")
+    return "\n".join([*lines, *table(columns, rows), "", _which_map()])
 
 
 def _which_map() -> str:
@@ -124,16 +128,16 @@ def _which_map() -> str:
 - **Not sure:** `recalibrate(valid, "auto")`. It tries what suits the amount of data, `identity` included, on held-out rows, and keeps the
   simplest map within one standard error of the best. `map.fit.choice` shows the candidates and the reason.
 - **A neural network, any number of classes:** `temperature`. One number; accuracy and ranking stay.
-- **Some hundred rows a class:** `structured_matrix`, or `structured_vector` for more than about a hundred classes.
-- **One event:** `platt` or `beta`; from some thousand rows `piecewise_linear`, `isotonic` or `venn_abers`, which also gives an interval a row.
+- **Some hundred rows per class:** `structured_matrix`, or `structured_vector` for more than about a hundred classes.
+- **One event:** `platt` or `beta`; from some thousand rows `piecewise_linear`, `isotonic` or `venn_abers`, which also gives an interval per row.
 - **The ranking must stay, and one temperature is not enough:** `order_preserving`.
-- **A guarantee for every bin:** `histogram`; `map.certificate()` says how far off any bin can be.
+- **A guarantee for every bin:** `histogram`; `map.certificate()` bounds the error of any bin.
 - **Any map of one event for several classes:** `OneVsRest(recipe)`, or `TopLabel(recipe)`, which keeps the top class.
 - **Forecasts of a number:** `VariancePlatt`, `StdScaling`, `QuantileRecalibration`.
 
-A probability of exactly 0 that then happens costs an infinite log score. So no map answers 0; `identity` and `bounded=False` are the
+A label that was given probability 0 costs an infinite log score. So no map returns 0; `identity` and `bounded=False` are the
 exceptions. Maps that need the logarithm of a 0 in the data of their fit read it as the rounding unit of its precision, in the fit and
-after it, and say so in `map.fit.cautions`; temperature scaling does so only where what was given 0 happened.
+after it, with a warning in `map.fit.cautions`; temperature scaling does so only where a label was given probability 0.
 """
 
 
@@ -142,20 +146,26 @@ def scores() -> str:
     lines = [
         "# Proper scores",
         "",
-        "A proper score is best, on average, for a model that says what it believes. All are losses: lower is better. Made from the code",
+        "A proper score is best, on average, for a model that predicts what it believes. All are losses: lower is better. Made from the code",
         "by `tools/make_docs.py`.",
         "",
-        "| name | class | what it is | smallest entropy |",
-        "|---|---|---|---|",
     ]
-    for name, score in SCORES.items():
-        about = (type(score).__doc__ or "").strip().splitlines()[0]
-        lines.append(f"| `{name}` | `{type(score).__name__}` | {about} | {score.infimum:g} |")
-    return "\n".join([*lines, "", _asking()])
+    rows = [
+        [
+            f"`{each.name}`",
+            f"`{each.function.__name__}`",
+            each.summary,
+            each.state or "rows",
+            f"{each.function.infimum:g}",
+        ]
+        for each in methods("score").values()
+    ]
+    columns = ("name", "class", "what it is", "state", "smallest entropy")
+    return "\n".join([*lines, *table(columns, rows), "", _asking()])
 
 
 def _asking() -> str:
-    return """## What can be asked of any score
+    return """## What any score can be used for
 
 - `compare(before, after, score=…)`: did it help, and by how much? A paired difference with its interval; several candidates at once as a
   dict, with family-wise verdicts; `cluster=True` where rows come in groups; `margin=` to ask whether a change is too small to matter.
@@ -171,7 +181,7 @@ forecasts of a number are in `regression.md`.
 
 `calibrant.adapt.losses` (extra `torch`) has the Brier, log and Dawid–Sebastiani scores, MMCE, SKCE and the canonical error as
 functions, truth first, `brier_loss(labels, logits=z)`, and as modules, torch's way, `BrierLoss()(z, labels)`. In float64 they are
-the numbers of the estimators. Scores can be trained on alone. Calibration errors cannot, as a network that says the same of every row
+the numbers of the estimators. Scores can be trained on alone. Calibration errors cannot, as a network that predicts the same for every row
 may be calibrated: add them to a score, `LogLoss()(z, y) + 0.5 * MMCELoss()(z, y)`. They look at all pairs of rows of a batch.
 """
 
@@ -197,8 +207,8 @@ def fitting() -> str:
             "```python",
             "found = cal.fitted_error(test)  # ECE_GP: the curve of a Gaussian process, with a band",
             "cal.posterior_error(test)  # which errors are possible? median and interval",
-            'cal.fitted_error(test, map=cal.PiecewiseLinear(space="probability", identity=False))  # ECE_PL',
-            "cal.fitted_error(test, map=cal.PiecewiseLinear(identity=False))  # ECE_PL3",
+            'cal.fitted_error(test, map=cal.maps.PiecewiseLinear(space="probability", identity=False))  # ECE_PL',
+            "cal.fitted_error(test, map=cal.maps.PiecewiseLinear(identity=False))  # ECE_PL3",
             "cal.fitted_error(test, cross_fitted=True)  # never above the truth on average",
             'cal.plot.reliability(found, scale="logit")  # the curve itself',
             'cal.plot.reliability(cal.ece(test), style="tilted")  # binned ECE as it measures',

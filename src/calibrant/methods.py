@@ -9,6 +9,7 @@ packages add to it through `calibrant.extend` and the entry-point group `calibra
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -23,7 +24,7 @@ Kind = Literal[
     "estimator", "forecast estimator", "test", "forecast test", "score", "forecast score", "map", "forecast map", "binning", "statistic", "batched"
 ]  # fmt: skip
 
-ROOMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "estimator": ("estimate",),
         "forecast estimator": ("estimate",),
@@ -83,23 +84,29 @@ class Method:
     """of a `statistic` or `batched` form: the estimator that it computes for many sets of labels at once"""
 
     @property
+    def summary(self) -> str:
+        """What it does, in a line: the first one of its documentation."""
+        return (self.function.__doc__ or "").strip().split("\n")[0]
+
+    @property
     def mergeable(self) -> bool:
         """Can states collected on parts of the data be merged?"""
         return bool(self.state)
 
 
-_REGISTER: dict[str, dict[str, Method]] = {kind: {} for kind in ROOMS}
+_REGISTER: dict[str, dict[str, Method]] = {kind: {} for kind in PACKAGES}
 
 
-def method(kind: Kind, *, name: str, **facts: Any) -> Callable[[F], F]:
-    """Register the function or class below under `name`; it is returned unchanged.
+def method(kind: Kind, *, name: str | None = None, **facts: Any) -> Callable[[F], F]:
+    """Register the function or class below it, which is returned unchanged.
 
     Parameters
     ----------
     kind
         Which table it belongs to: `"estimator"`, `"test"`, `"score"`, `"map"`, `"binning"`, …
     name
-        The name by which users ask for it.
+        The name by which users ask for it; that of a class is its attribute `name`, that of
+        a function its own name, unless given.
     **facts
         The other fields of `Method`.
     """
@@ -107,20 +114,21 @@ def method(kind: Kind, *, name: str, **facts: Any) -> Callable[[F], F]:
         raise InputError("kind", f"must be one of {', '.join(map(repr, _REGISTER))}", f"it is {kind!r}")
 
     def register(function: F) -> F:
-        known = _REGISTER[kind].get(name)
+        own = str(name or getattr(function, "name", function.__name__))
+        known = _REGISTER[kind].get(own)
         if known is not None and _origin(known.function) != _origin(function):
-            raise InputError("name", f"{name!r} is already a registered {kind}", f"by {_origin(known.function)}")
-        _REGISTER[kind][name] = Method(kind, name, function, **facts)
+            raise InputError("name", f"{own!r} is already a registered {kind}", f"by {_origin(known.function)}")
+        _REGISTER[kind][own] = Method(kind, own, function, **{"title": getattr(function, "title", ""), **facts})
         return function
 
     return register
 
 
 def methods(kind: Kind) -> Mapping[str, Method]:
-    """Every method of a kind by name, those of installed plugins included."""
-    _import_rooms(ROOMS[kind])
-    _import_plugins()
-    return MappingProxyType(_REGISTER[kind])
+    """Every method of a kind by name, in the order of the names, those of installed plugins included."""
+    import_packages(PACKAGES[kind])
+    import_plugins()
+    return MappingProxyType(dict(sorted(_REGISTER[kind].items())))
 
 
 def find(kind: Kind, name: str) -> Method | None:
@@ -137,20 +145,25 @@ def method_of(function: Any, kind: Kind = "estimator") -> Method | None:
 
 
 @cache
-def _import_rooms(rooms: tuple[str, ...]) -> None:
-    for room in rooms:
-        package = import_module(f"calibrant.{room}")
+def import_packages(packages: tuple[str, ...]) -> None:
+    """Import every module of these packages, so that what they define is registered."""
+    for name in packages:
+        package = import_module(f"calibrant.{name}")
         for module in walk_packages(package.__path__, f"{package.__name__}."):
             import_module(module.name)
 
 
 @cache
-def _import_plugins() -> None:
-    """Import what other packages declare in the entry-point group."""
+def import_plugins() -> None:
+    """Import what other packages declare in the entry-point group; one that fails is named in a warning and left out."""
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=GROUP):
-        entry.load()
+        try:
+            entry.load()
+        except Exception as error:
+            text = f"the plugin {entry.name!r} ({entry.value}) cannot be loaded and is left out: {error!r}"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
 def _origin(function: Any) -> str:

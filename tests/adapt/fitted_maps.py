@@ -15,10 +15,10 @@ THROUGH_PROBABILITIES = {"isotonic", "top isotonic", "top platt", "top beta", "t
 RECIPES = {name: recipe() for name, recipe in METHODS.items() if name not in WITHOUT_FORMULA} | {
     "centred isotonic": cal.Isotonic(centred=True),
     "plain histogram": cal.Histogram(cal.EqualWidth(1), bounded=False),
-    "piecewise in probabilities": cal.PiecewiseLinear("probability"),
+    "piecewise in probabilities": cal.maps.PiecewiseLinear("probability"),
     "beta without c": cal.Beta("ab"),
 }
-RECIPES |= {"matrix": cal.MatrixScaling(strength=0.01, intercept=0.01)}
+RECIPES |= {"matrix": cal.maps.MatrixScaling(strength=0.01, intercept=0.01)}
 RECIPES |= {"dirichlet": cal.Dirichlet(strength=0.01, intercept=0.01)}
 TOP = {f"top {name}": cal.TopLabel(METHODS[name]()) for name in ("platt", "quadratic", "beta", "isotonic", "histogram")}
 

@@ -326,7 +326,7 @@ def test_a_transformer_is_its_map():
     valid, test = cal.example()
     for kind, said, new in (("probs", valid.probs, test.probs), ("logits", valid.logits, test.logits)):
         model = MapTransformer("structured_vector", input=kind).fit(said, valid.labels)
-        fitted = cal.StructuredVector().fit(valid.labels, **{kind: said})
+        fitted = cal.maps.StructuredVector().fit(valid.labels, **{kind: said})
         np.testing.assert_array_equal(model.transform(new), fitted.apply(**{kind: new}))
         assert model.classes_.tolist() == list(range(10))
 

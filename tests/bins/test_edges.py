@@ -50,7 +50,7 @@ def test_without_ends_the_open_end_is_outside():
 def test_the_size_of_chunks_does_not_matter(monkeypatch, rng, chunk):
     event = Predictions(rng.integers(0, 2, 50), rng.random(50), weights=rng.random(50)).event()
     whole = Edges([0, 0.3, 1]).collect(event)
-    monkeypatch.setattr("calibrant.bins.edges.CHUNK", chunk)
+    monkeypatch.setattr("calibrant.bins.binning.CHUNK", chunk)
     np.testing.assert_allclose(Edges([0, 0.3, 1]).collect(event).sums, whole.sums, rtol=1e-12)
 
 
@@ -80,7 +80,7 @@ def test_wrong_sides_are_refused():
 
 def test_class_by_class_needs_ends():
     said = Predictions([0, 1], [[1.0, 0.0], [0.5, 0.5]])
-    with pytest.raises(InputError, match=r"bins with ends=False cannot be used class by class.*ends=True"):
+    with pytest.raises(InputError, match=r"bins must hold every row class by class.*ends=True"):
         Edges([0, 0.5, 1], ends=False).collect_classes(said)
 
 

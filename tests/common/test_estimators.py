@@ -19,12 +19,13 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 import strategies as some
-from calibrant import EqualWidth, Estimate, InputError, Predictions
-from calibrant.about import find
-from calibrant.estimate import ESTIMATORS, binned
+from calibrant import EqualWidth, InputError, Predictions
+from calibrant.estimate import binned
+from calibrant.methods import find, methods
+from calibrant.results import Estimate
 from tolerances import ROUNDING
 
-ABOUTS = list(ESTIMATORS.values())
+ABOUTS = list(methods("estimator").values())
 WEIGHTED = [about for about in ABOUTS if about.weights]
 SOFT = [about for about in ABOUTS if about.soft_labels]
 
@@ -323,18 +324,18 @@ def test_the_size_of_chunks_does_not_matter(rng, monkeypatch, about, view, shape
 
 @pytest.mark.parametrize("about", ABOUTS, ids=lambda about: about.name)
 def test_every_about_is_filled_in(about):
-    for fact in ("name", "title", "quantity", "bias", "cost", "source"):
+    for fact in ("name", "title", "quantity", "bias", "cost", "source", "summary"):
         assert getattr(about, fact).strip(), fact
-    assert about.needs in ("sums", "sorted rows", "all rows")
+    assert about.state in ("pooled", "bin sums", "class grid", "moments", "")
+    assert about.mergeable == (about.state != "")
     assert set(about.views) <= {"canonical", "binary", "top", "class k", "classwise"}
-    assert ESTIMATORS[about.name] is about
-    assert find(ESTIMATORS, about.name.upper()) is about
-    assert all(find(ESTIMATORS, alias.lower()) is about for alias in about.also_called)
+    assert find("estimator", about.name.upper()) is about
+    assert all(find("estimator", alias.lower()) is about for alias in about.also_called)
     assert getattr(cal, about.function.__name__) is about.function
 
 
 def test_an_unknown_name_is_found_nowhere():
-    assert find(ESTIMATORS, "no such thing") is None
+    assert find("estimator", "no such thing") is None
 
 
 @pytest.mark.parametrize("about", ABOUTS, ids=lambda about: about.name)
@@ -368,9 +369,9 @@ def test_every_function_refuses_what_the_door_refuses(about):
 
 HEAVY_ROWS = """
 import sys
-from calibrant.estimate import ESTIMATORS
+from calibrant.methods import methods
 for name in sys.argv[1:]:
-    ESTIMATORS[name].function([0, 1, 0], [0.1, 0.2, 0.3], weights=[1e9, 1, 1])
+    methods("estimator")[name].function([0, 1, 0], [0.1, 0.2, 0.3], weights=[1e9, 1, 1])
 """
 
 

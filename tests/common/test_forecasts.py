@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant import Estimate
-from calibrant.about import find
-from calibrant.estimate.regression import REGRESSION
+from calibrant.methods import find, methods
 from calibrant.problems import InputError
+from calibrant.results import Estimate
 from kinds_of_forecasts import every_kind
 from tolerances import ROUNDING
 
-each = pytest.mark.parametrize("about", REGRESSION.values(), ids=REGRESSION)
+each = pytest.mark.parametrize("about", methods("forecast estimator").values(), ids=lambda about: about.name)
 
 
 def suited(about, rng, n=60):
@@ -59,7 +58,7 @@ def test_what_is_no_forecast_is_refused(about):
 
 @each
 def test_acronyms_are_known(about):
-    assert all(find(REGRESSION, name) is about for name in (about.name, *about.also_called))
+    assert all(find("forecast estimator", name) is about for name in (about.name, *about.also_called))
 
 
 @each

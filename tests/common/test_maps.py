@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 import strategies as some
-from calibrant import CalibrationMap, Predictions
-from calibrant.maps import METHODS
+from calibrant import Predictions
+from calibrant.maps import CalibrationMap
+from registered import METHODS
 
 GIVEN = {name: partial(METHODS[name], strength=0.01, intercept=0.01) for name in ("matrix", "dirichlet")}
 """Choosing these penalties by cross-validation takes long."""

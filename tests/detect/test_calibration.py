@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 import strategies as some
-from calibrant import EqualMass, EqualWidth, InputError, Predictions, TestResult
+from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from calibrant.detect.calibration import calibration_test
-from calibrant.estimate import ESTIMATORS
+from calibrant.methods import methods
 from calibrant.resampling.exact import Exact
+from calibrant.results import TestResult
 from detect.enumeration import class_labellings, labellings, tail
 from tolerances import ROUNDING, STANDARD_ERRORS
 
@@ -61,7 +62,7 @@ def test_kuiper_is_the_range_of_the_ks_error():
 @pytest.mark.parametrize("name", ["classwise", "root_brier"])
 def test_classes_are_drawn_from_the_whole_vector(name):
     probs = np.array([[0.2, 0.5, 0.3], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8], [0.4, 0.4, 0.2], [0.25, 0.5, 0.25]])
-    labels, function = np.array([1, 2, 2, 0, 1]), ESTIMATORS[name].function
+    labels, function = np.array([1, 2, 2, 0, 1]), methods("estimator")[name].function
     every, chance = class_labellings(probs)
     values = np.array([function(each, probs).value for each in every])
     found = calibration_test(labels, probs, name, n_draws=999, ties="count")
@@ -73,9 +74,9 @@ def test_classes_are_drawn_from_the_whole_vector(name):
     [
         *(
             pytest.param(about, {}, id=name, marks=pytest.mark.slow if name in ("posterior", "regret") else ())
-            for name, about in ESTIMATORS.items()
+            for name, about in methods("estimator").items()
         ),
-        pytest.param(ESTIMATORS["regret"], {"map": "beta"}, id="regret of one map"),
+        pytest.param(methods("estimator")["regret"], {"map": "beta"}, id="regret of one map"),
     ],
 )
 def test_every_estimator_is_a_test(rng, about, options):

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 
 import strategies as some
-from calibrant import InputError, Predictions, TestResult
+from calibrant import InputError, Predictions
 from calibrant.detect.omnibus import is_calibrated
+from calibrant.results import TestResult
 
 COMPONENTS = ["mean_gap", "cox", "spiegelhalter", "kuiper", "atb", "coarse bins", "fine bins", "scan"]
 WHOLE = ["temperature", "brier", "classes", "class bins", "top spiegelhalter", "top kuiper", "top bins"]

@@ -9,8 +9,9 @@ import sys
 import pytest
 
 import calibrant as cal
-from calibrant import InputError, TestResult
+from calibrant import InputError
 from calibrant.methods import methods
+from calibrant.results import TestResult
 
 TESTS = list(methods("test").values())
 

@@ -173,7 +173,7 @@ def test_each_preset_says_how_it_differs(name):
     assert PRESETS[name].package in found.title
     assert found.settings["compat"] == name
     assert found.settings["differs"]
-    assert cal.Estimate.from_json(found.to_json()) == found
+    assert cal.results.Estimate.from_json(found.to_json()) == found
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if name != "hle"])

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 import strategies as some
-from calibrant import Edges, EqualMass, EqualWidth, Estimate, InputError, Predictions
+from calibrant import Edges, EqualMass, EqualWidth, InputError, Predictions
+from calibrant.results import Estimate
 from naive.rows import counted
 from tolerances import ROUNDING
 

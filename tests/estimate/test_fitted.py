@@ -4,16 +4,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import (
-    EqualMass,
-    EqualWidth,
-    GaussianProcessMap,
-    PiecewiseLinear,
-    Predictions,
-    UnitSlopeBins,
-    fitted_error,
-)
-from calibrant.maps import METHODS
+from calibrant import EqualMass, EqualWidth, Predictions, fitted_error
+from calibrant.maps import METHODS, GaussianProcessMap, PiecewiseLinear, UnitSlopeBins
 from calibrant.maps.folds import dealt
 from calibrant.results import Curve
 
@@ -62,10 +54,9 @@ def test_the_names_of_the_paper(rng):
     assert fitted_error(labels, p).parts["map"].method == "gaussian_process"
     assert fitted_error(labels, p, map=PiecewiseLinear(identity=False)).parts["map"].shares[0] == 0
     assert fitted_error(labels, p, map=PiecewiseLinear(space="probability")).parts["map"].space == "probability"
-    from calibrant.about import find
-    from calibrant.estimate import ESTIMATORS
+    from calibrant.methods import find
 
-    assert all(find(ESTIMATORS, name).function is fitted_error for name in ("ECE_PL", "ece_pl3", "ECE_GP", "fitted"))
+    assert all(find("estimator", name).function is fitted_error for name in ("ECE_PL", "ece_pl3", "ECE_GP", "fitted"))
 
 
 def test_cross_fitted_rows_are_judged_by_maps_that_have_not_seen_them(rng):
@@ -122,4 +113,4 @@ def test_one_row_cannot_be_cross_fitted():
 
 def test_it_survives_as_json(rng):
     found = fitted_error(*bent(rng, 100))
-    assert cal.Estimate.from_json(found.to_json()) == found
+    assert cal.results.Estimate.from_json(found.to_json()) == found

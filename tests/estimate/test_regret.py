@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 
 import calibrant as cal
-from calibrant import Estimate, InputError, Predictions
+from calibrant import InputError, Predictions
 from calibrant.estimate.regret import THRESHOLDS, _curve, _plug_in, decision_regret
 from calibrant.interval import Limits, mean_with_interval
+from calibrant.results import Estimate
 from naive import data
 from tolerances import ROUNDING
 

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import Estimate, InputError, upper_bound
+from calibrant import InputError, upper_bound
+from calibrant.results import Estimate
 from calibrant.score import SCORES
 from tolerances import ROUNDING
 
 
-class Shifted(cal.BrierScore):
+class Shifted(cal.score.BrierScore):
     """A score whose best is not 0."""
 
     name, title, infimum = "shifted", "shifted score", -1.0
@@ -72,7 +73,7 @@ def test_an_infinite_score_is_no_bound_below_infinity():
 
 
 def test_a_score_without_infimum_is_refused(predictions):
-    class Bottomless(cal.BrierScore):
+    class Bottomless(cal.score.BrierScore):
         name, infimum = "bottomless", -np.inf
 
     with pytest.raises(InputError, match=r"entropy with a finite infimum; that of bottomless is -inf.*use compare"):

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Estimate, InputError, Predictions
+from calibrant import InputError, Predictions
 from calibrant.estimate.selective import selective_risk
+from calibrant.results import Estimate
 from naive import answers as naive
 from tolerances import ROUNDING
 

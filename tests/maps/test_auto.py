@@ -36,7 +36,7 @@ def test_what_needs_no_repair_is_left_alone(rng):
 
 
 def test_the_table_holds_every_candidate_and_the_choice_itself(rng):
-    choice = Auto(candidates=("identity", "temperature", cal.VectorScaling())).fit(tempered(rng, 200)).fit.choice
+    choice = Auto(candidates=("identity", "temperature", cal.maps.VectorScaling())).fit(tempered(rng, 200)).fit.choice
     assert {each.name for each in choice.candidates} == {"identity", "temperature", "VectorScaling()"}
     scores = [each.score for each in choice.candidates]
     assert scores == sorted(scores)
@@ -57,7 +57,7 @@ def test_scores_are_those_of_maps_that_have_not_seen_the_row(rng):
     rows = np.empty(90)
     for f in range(3):
         fitted = cal.Temperature().fit(said.rows(fold != f))
-        rows[fold == f] = cal.LogScore().rows(fitted.apply(said.rows(fold == f)))
+        rows[fold == f] = cal.score.LogScore().rows(fitted.apply(said.rows(fold == f)))
     assert choice.candidates[0].score == pytest.approx(rows.mean(), abs=1e-12)
 
 
@@ -87,7 +87,7 @@ def test_a_few_rows_vouch_for_nothing(rng, n):
 
 def test_the_choice_survives_as_json(rng):
     fitted = Auto(nested=False).fit(tempered(rng, 100))
-    assert cal.CalibrationMap.from_json(fitted.to_json()) == fitted
+    assert cal.maps.CalibrationMap.from_json(fitted.to_json()) == fitted
     assert "chosen:" in repr(fitted)
 
 

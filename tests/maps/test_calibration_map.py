@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cal
-from calibrant import FileError, Identity, InputError, MapError, Predictions, load_map
-from calibrant.maps import IdentityMap, TemperatureMap
+from calibrant import FileError, InputError, MapError, Predictions, load_map
+from calibrant.maps import Identity, IdentityMap, TemperatureMap
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def saved(tmp_path):
 @given(st.floats(1e-3, 1e3), st.sampled_from([(0, 1), ("no", "yes"), (False, True), ("ä", "→"), (1.5, 2.5)]))
 def test_a_map_survives_as_json_bit_for_bit(temperature, classes):
     first = TemperatureMap(classes, True, cal.maps.Fit(3, 0.1 + 0.2, True, ("beware",)), temperature)
-    again = cal.CalibrationMap.from_json(first.to_json())
+    again = cal.maps.CalibrationMap.from_json(first.to_json())
     assert again == first
     assert again.temperature == temperature
     assert again.classes == classes
@@ -64,7 +64,7 @@ BAD_FILES = {
     "unknown kind": (GOOD | {"kind": "MagicMap"}, r"unknown kind of record: 'MagicMap'"),
     "kind of another kind": (GOOD | {"kind": ["TemperatureMap"]}, r"kind"),
     "no kind": ({"schema": 1}, r"object of no kind"),
-    "another record": (json.loads(cal.Interval(0, 1, 0.9, "").to_json()), r"map\.json' holds a saved Interval, not a map"),
+    "another record": (json.loads(cal.results.Interval(0, 1, 0.9, "").to_json()), r"map\.json' holds a saved Interval, not a map"),
     "fields missing": ({"schema": 1, "kind": "TemperatureMap"}, r"classes"),
     "fit half there": (GOOD | {"fit": {"kind": "Fit"}}, r"Fit|n"),
     "negative temperature": (GOOD | {"temperature": -2.0}, r"temperature"),
@@ -154,7 +154,7 @@ def test_the_identity_changes_nothing(rng):
     assert not np.shares_memory(fitted.apply(probs), probs)
     assert fitted.n_parameters == 0
     assert (fitted.injective, fitted.keeps_ranking, fitted.keeps_accuracy) == (True, True, True)
-    assert isinstance(cal.CalibrationMap.from_json(fitted.to_json()), IdentityMap)
+    assert isinstance(cal.maps.CalibrationMap.from_json(fitted.to_json()), IdentityMap)
     assert repr(fitted) == "IdentityMap(; fitted on 20 rows)" or repr(fitted) == "IdentityMap(fitted on 20 rows)"
 
 

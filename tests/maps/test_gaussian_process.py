@@ -97,7 +97,7 @@ def test_it_is_closer_to_a_bent_truth_than_a_sigmoid(rng):
     at = truth + 0.06 * np.sin(3 * np.pi * truth)
     error = {
         recipe: np.abs(recipe.fit(labels, said).apply(at) - truth).mean()
-        for recipe in (cal.GaussianProcessMap(), cal.Platt(), cal.Beta())
+        for recipe in (cal.maps.GaussianProcessMap(), cal.Platt(), cal.Beta())
     }
     ours, *others = error.values()
     assert ours < 0.5 * min(others)
@@ -107,7 +107,7 @@ def test_it_is_closer_to_a_bent_truth_than_a_sigmoid(rng):
 def test_calibrated_data_are_left_nearly_alone(rng):
     labels, said = world(rng, 10_000, bent=False)
     grid = np.linspace(0.01, 0.99, 99)
-    assert np.abs(cal.GaussianProcessMap().fit(labels, said).apply(grid) - grid).mean() < 0.01
+    assert np.abs(cal.maps.GaussianProcessMap().fit(labels, said).apply(grid) - grid).mean() < 0.01
 
 
 @pytest.mark.slow
@@ -121,7 +121,7 @@ def test_over_maps_drawn_from_the_priors_the_band_holds_as_often_as_it_says(rng)
         features = [phi for stacked in prior_features(grid) for phi in stacked][rng.choice(100, p=before(OPEN))]
         drawn = features @ rng.normal(size=features.shape[1])
         labels = (rng.random(1500) < sigmoid(z + np.interp(z, grid, drawn))).astype(int)
-        band = cal.GaussianProcessMap().fit(labels, probs).band(0.9)
+        band = cal.maps.GaussianProcessMap().fit(labels, probs).band(0.9)
         at = log_odds(band.x)
         truth = sigmoid(at + np.interp(at, grid, drawn))
         held.append(
@@ -131,7 +131,7 @@ def test_over_maps_drawn_from_the_priors_the_band_holds_as_often_as_it_says(rng)
 
 
 def test_a_higher_level_makes_a_wider_band(rng):
-    fitted = cal.GaussianProcessMap().fit(*world(rng, 1000))
+    fitted = cal.maps.GaussianProcessMap().fit(*world(rng, 1000))
     narrow, wide = fitted.band(0.5), fitted.band(0.99)
     assert (wide.low < narrow.low).all()
     assert (narrow.high < wide.high).all()
@@ -142,13 +142,13 @@ def test_a_higher_level_makes_a_wider_band(rng):
 @pytest.mark.parametrize("level", [0, 1, 1.5, True, "0.9"])
 def test_a_level_that_is_none_is_refused(level):
     with pytest.raises(InputError, match="level must lie between 0 and 1; it is"):
-        cal.GaussianProcessMap().fit([0, 1], [0.2, 0.7]).band(level)
+        cal.maps.GaussianProcessMap().fit([0, 1], [0.2, 0.7]).band(level)
 
 
 @pytest.mark.parametrize("trap", TRAPS)
 def test_traps_give_probabilities(trap):
     labels, probs = TRAPS[trap]
-    fitted = cal.GaussianProcessMap().fit(labels, probs)
+    fitted = cal.maps.GaussianProcessMap().fit(labels, probs)
     mended = fitted.apply(np.concatenate([probs, np.linspace(0, 1, 101), [1e-300, 1e-9, 1 - 1e-9]]))
     band = fitted.band()
     assert np.isfinite(mended).all()
@@ -158,13 +158,13 @@ def test_traps_give_probabilities(trap):
 
 
 def test_beyond_the_data_the_slope_is_one(rng):
-    fitted = cal.GaussianProcessMap().fit([0, 1, 1, 0] * 50, np.linspace(0.3, 0.7, 200))
+    fitted = cal.maps.GaussianProcessMap().fit([0, 1, 1, 0] * 50, np.linspace(0.3, 0.7, 200))
     assert np.diff(log_odds(fitted.apply(sigmoid(np.array([3.0, 4.0]))))) == pytest.approx([1.0])
 
 
 def test_the_ends_of_the_data_are_in_the_table(rng):
     probs = rng.random(5000)
-    fitted = cal.GaussianProcessMap().fit((rng.random(5000) < probs).astype(int), probs)
+    fitted = cal.maps.GaussianProcessMap().fit((rng.random(5000) < probs).astype(int), probs)
     assert len(fitted.knots) == 102
     assert sigmoid(fitted.knots[[0, -1]]) == pytest.approx([probs.min(), probs.max()])
     assert fitted.support[[0, -1]].tolist() == [0, 0]
@@ -172,7 +172,7 @@ def test_the_ends_of_the_data_are_in_the_table(rng):
 
 @pytest.mark.parametrize(("labels", "words"), [([0, 0], "never happened"), ([1, 1], "always happened")])
 def test_data_that_say_little_are_named(labels, words):
-    fitted = cal.GaussianProcessMap().fit(labels, [0.0, 0.0])
+    fitted = cal.maps.GaussianProcessMap().fit(labels, [0.0, 0.0])
     told = " ".join(fitted.fit.cautions)
     assert words in told
     assert "all predictions are equal" in told
@@ -182,5 +182,5 @@ def test_data_that_say_little_are_named(labels, words):
 def test_float32_ones_stay_in_order():
     """The last float32 below 1 must not come after 1 itself."""
     probs = np.array([0.5, 1 - 2**-24, 1.0] * 100, dtype=np.float32)
-    fitted = cal.GaussianProcessMap().fit([0, 1, 1] * 100, probs)
+    fitted = cal.maps.GaussianProcessMap().fit([0, 1, 1] * 100, probs)
     assert (np.diff(fitted.knots) >= 0).all()

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import minimize
 
 import calibrant as cal
-from calibrant import Dirichlet, MatrixScaling, StructuredMatrix, StructuredVector, VectorScaling
-from calibrant.maps import LinearMap
+from calibrant import Dirichlet
+from calibrant.maps import LinearMap, MatrixScaling, StructuredMatrix, StructuredVector, VectorScaling
 
 
 def softmax(z):

@@ -10,15 +10,15 @@ import calibrant as cal
 import strategies as some
 
 RECIPES = {
-    "bayesian binning": cal.BayesianBinning(),
+    "bayesian binning": cal.maps.BayesianBinning(),
     "histogram": cal.Histogram(),
     "isotonic": cal.Isotonic(),
-    "kernel density": cal.KernelDensity(),
-    "scaling-binning": cal.ScalingBinning(),
-    "natural spline": cal.Spline(),
-    "parabolic spline": cal.Spline("parabolic"),
-    "cubic spline": cal.Spline("cubic"),
-    "unit slope": cal.UnitSlopeBins(),
+    "kernel density": cal.maps.KernelDensity(),
+    "scaling-binning": cal.maps.ScalingBinning(),
+    "natural spline": cal.maps.Spline(),
+    "parabolic spline": cal.maps.Spline("parabolic"),
+    "cubic spline": cal.maps.Spline("cubic"),
+    "unit slope": cal.maps.UnitSlopeBins(),
     "Venn–Abers": cal.VennAbers(),
 }
 each = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
@@ -72,7 +72,7 @@ def test_rows_without_weight_do_not_matter(recipe, rng):
 
 @each
 def test_a_share_is_a_row_of_either_outcome_in_proportion(recipe, rng):
-    if isinstance(recipe, cal.Spline):
+    if isinstance(recipe, cal.maps.Spline):
         recipe = replace(recipe, knots=5)  # folds of rows split in two are other folds
     probs, shares = rng.random(60), rng.random(60)
     soft = recipe.fit(cal.Predictions(shares, probs, soft=True))

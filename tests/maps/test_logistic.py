@@ -101,7 +101,7 @@ def test_predictions_of_zero_and_one_are_told_and_stay_possible():
     assert 0 < mended[0] < mended[1] < 1
 
 
-@pytest.mark.parametrize("recipe", [cal.Platt(), cal.Quadratic(), cal.Beta(), cal.ScalingBinning()], ids=repr)
+@pytest.mark.parametrize("recipe", [cal.Platt(), cal.maps.Quadratic(), cal.Beta(), cal.maps.ScalingBinning()], ids=repr)
 def test_zero_and_one_are_read_after_the_fit_as_in_it(recipe):
     p = np.r_[np.zeros(200), np.full(100, 0.3), np.full(100, 0.7), np.ones(200)]
     y = np.r_[np.arange(200) % 20 == 0, np.arange(100) % 10 < 3, np.arange(100) % 10 < 7, np.arange(200) % 20 != 0]
@@ -114,7 +114,9 @@ def test_zero_and_one_are_read_after_the_fit_as_in_it(recipe):
 
 @pytest.mark.parametrize("size", [1e3, 1e30, 1e160, 1e300])
 @pytest.mark.parametrize(
-    "recipe", [cal.Platt(), cal.Quadratic(), cal.Beta(), cal.PiecewiseLinear(), cal.GaussianProcessMap()], ids=repr
+    "recipe",
+    [cal.Platt(), cal.maps.Quadratic(), cal.Beta(), cal.maps.PiecewiseLinear(), cal.maps.GaussianProcessMap()],
+    ids=repr,
 )
 def test_margins_of_any_size_are_mended(rng, recipe, size):
     z = rng.normal(size=500)

@@ -10,9 +10,9 @@ from scipy.optimize import minimize
 
 import calibrant as cal
 import strategies as some
-from calibrant import InputError, MapError, OrderPreserving, Predictions, Temperature
+from calibrant import InputError, MapError, Predictions, Temperature
 from calibrant.kernels.fit.monotone_logits import Coefficients, SortedRows, log_loss, places, top_odds
-from calibrant.maps import CalibrationMap, OrderPreservingMap
+from calibrant.maps import CalibrationMap, OrderPreserving, OrderPreservingMap
 from calibrant.maps.order_preserving import KINDS, penalised, quantiles
 from tolerances import OPTIMISER, ROUNDING
 

@@ -149,7 +149,7 @@ def test_one_piece_in_log_odds_is_logistic_regression(rng):
     labels, probs, _ = drawn(rng, 500)
     z = log_odds(probs)
     found = fit_logistic(np.stack([np.ones(500), z], axis=1), np.ones(500), labels.astype(float))
-    fitted = cal.PiecewiseLinear(pieces=1).fit(labels, probs)
+    fitted = cal.maps.PiecewiseLinear(pieces=1).fit(labels, probs)
     assert fitted.apply(probs) == pytest.approx(sigmoid(found.coefficients @ [np.ones(500), z]), abs=1e-4)
 
 
@@ -169,7 +169,7 @@ def test_a_fold_is_fitted_without_its_labels(rng):
 def test_the_map_is_the_mean_of_the_folds(rng, space):
     labels, probs, _ = drawn(rng, 1000)
     logit = space == "logit"
-    fitted = cal.PiecewiseLinear(space, pieces="cv").fit(labels, probs)
+    fitted = cal.maps.PiecewiseLinear(space, pieces="cv").fit(labels, probs)
     order = np.argsort(probs)
     p = probs[order]
     cells = cells_of(log_odds(p) if logit else p, labels[order].astype(float), np.ones(1000), np.arange(1000) % 10, 10)
@@ -183,14 +183,14 @@ def test_the_map_is_the_mean_of_the_folds(rng, space):
 
 def test_shares_follow_the_held_out_losses(rng):
     labels, probs, _ = drawn(rng, 3000)
-    fitted = cal.PiecewiseLinear().fit(labels, probs)
+    fitted = cal.maps.PiecewiseLinear().fit(labels, probs)
     assert fitted.shares.sum() == pytest.approx(1)
     price = 1.25 * np.arange(17.0) + np.where(np.arange(17) > 1, 0.75, 0.0)
     price[0] = 0.5
     score = -0.6 * 3000 * fitted.losses - price
     kept = fitted.shares > 0
     assert np.diff(np.log(fitted.shares[kept])) == pytest.approx(np.diff(score[kept]))
-    assert cal.PiecewiseLinear(identity=False).fit(labels, probs).shares[0] == 0
+    assert cal.maps.PiecewiseLinear(identity=False).fit(labels, probs).shares[0] == 0
 
 
 def test_bent_maps_find_stairs_that_a_sigmoid_cannot(rng):
@@ -201,9 +201,9 @@ def test_bent_maps_find_stairs_that_a_sigmoid_cannot(rng):
         for name, recipe in {
             "platt": cal.Platt(),
             "histogram": cal.Histogram(),
-            "PL": cal.PiecewiseLinear("probability", pieces="cv"),
-            "PL3": cal.PiecewiseLinear(pieces="cv"),
-            "averaged": cal.PiecewiseLinear(),
+            "PL": cal.maps.PiecewiseLinear("probability", pieces="cv"),
+            "PL3": cal.maps.PiecewiseLinear(pieces="cv"),
+            "averaged": cal.maps.PiecewiseLinear(),
         }.items()
     }
     assert max(error["PL"], error["PL3"], error["averaged"]) < min(error["platt"], error["histogram"])
@@ -213,7 +213,7 @@ def test_bent_maps_find_stairs_that_a_sigmoid_cannot(rng):
 def test_on_calibrated_data_the_averaged_map_is_nearly_the_identity(rng):
     labels, probs, _ = drawn(rng, 10_000, said=lambda c: c)
     grid = np.linspace(0.01, 0.99, 99)
-    assert np.abs(cal.PiecewiseLinear().fit(labels, probs).apply(grid) - grid).mean() < 0.01
+    assert np.abs(cal.maps.PiecewiseLinear().fit(labels, probs).apply(grid) - grid).mean() < 0.01
 
 
 TRAPS = {
@@ -242,7 +242,7 @@ TRAPS = {
 @pytest.mark.parametrize("monotone", [False, True])
 def test_traps_give_probabilities(trap, space, loss, pieces, monotone):
     labels, probs = TRAPS[trap]
-    fitted = cal.PiecewiseLinear(space, loss, pieces, monotone=monotone).fit(labels, probs)
+    fitted = cal.maps.PiecewiseLinear(space, loss, pieces, monotone=monotone).fit(labels, probs)
     mended = fitted.apply(np.concatenate([probs, np.linspace(0, 1, 101), [1e-300, 1e-9, 1 - 1e-9]]))
     assert np.isfinite(mended).all()
     assert (mended > 0).all()
@@ -265,19 +265,19 @@ SPOKEN = {
 
 @pytest.mark.parametrize("trap", SPOKEN)
 def test_data_that_say_little_are_named(trap):
-    fitted = cal.PiecewiseLinear().fit(*TRAPS[trap])
+    fitted = cal.maps.PiecewiseLinear().fit(*TRAPS[trap])
     assert SPOKEN[trap] in " ".join(fitted.fit.cautions)
 
 
 @SPACES
 def test_equal_predictions_get_their_rate(space):
-    fitted = cal.PiecewiseLinear(space, identity=False).fit([0, 1, 1, 1] * 250, [0.3] * 1000)
+    fitted = cal.maps.PiecewiseLinear(space, identity=False).fit([0, 1, 1, 1] * 250, [0.3] * 1000)
     assert fitted.apply([0.3])[0] == pytest.approx(0.75, abs=1e-3)
 
 
 @SPACES
 def test_what_is_said_with_certainty_is_mended_too(space):
-    fitted = cal.PiecewiseLinear(space, identity=False).fit([0, 0, 0, 1] * 500, np.repeat([0.0, 1.0], 1000))
+    fitted = cal.maps.PiecewiseLinear(space, identity=False).fit([0, 0, 0, 1] * 500, np.repeat([0.0, 1.0], 1000))
     assert fitted.apply([0.0, 1.0]) == pytest.approx([0.25, 0.25], abs=1e-3)
 
 
@@ -287,16 +287,16 @@ def test_the_order_of_the_rows_changes_no_bit(rng, space, pieces):
     labels, probs, _ = drawn(rng, 1500)
     probs = probs.round(2)
     order = rng.permutation(1500)
-    recipe = cal.PiecewiseLinear(space, pieces=pieces)
+    recipe = cal.maps.PiecewiseLinear(space, pieces=pieces)
     assert recipe.fit(labels, probs) == recipe.fit(labels[order], probs[order])
 
 
 def test_the_seed_deals_ties(rng):
     labels, probs, _ = drawn(rng, 1500)
     tied = probs.round(2)
-    assert cal.PiecewiseLinear(seed=1).fit(labels, tied) == cal.PiecewiseLinear(seed=1).fit(labels, tied)
-    assert cal.PiecewiseLinear(seed=1).fit(labels, tied) != cal.PiecewiseLinear(seed=2).fit(labels, tied)
-    assert cal.PiecewiseLinear(seed=1).fit(labels, probs) == cal.PiecewiseLinear(seed=2).fit(labels, probs)
+    assert cal.maps.PiecewiseLinear(seed=1).fit(labels, tied) == cal.maps.PiecewiseLinear(seed=1).fit(labels, tied)
+    assert cal.maps.PiecewiseLinear(seed=1).fit(labels, tied) != cal.maps.PiecewiseLinear(seed=2).fit(labels, tied)
+    assert cal.maps.PiecewiseLinear(seed=1).fit(labels, probs) == cal.maps.PiecewiseLinear(seed=2).fit(labels, probs)
 
 
 @SPACES
@@ -304,7 +304,7 @@ def test_the_seed_deals_ties(rng):
 def test_weights_stand_for_rows(rng, space, pieces):
     labels, probs, _ = drawn(rng, 700)
     times = rng.integers(0, 4, 700)
-    recipe = cal.PiecewiseLinear(space, pieces=pieces)
+    recipe = cal.maps.PiecewiseLinear(space, pieces=pieces)
     weighted = recipe.fit(labels, probs, weights=times)
     repeated = recipe.fit(np.repeat(labels, times), np.repeat(probs, times))
     assert np.array_equal(weighted.heights, repeated.heights)
@@ -317,7 +317,7 @@ def test_weights_stand_for_rows(rng, space, pieces):
 @PIECES
 def test_every_form_survives_as_json(rng, space, loss, pieces):
     labels, probs, _ = drawn(rng, 900)
-    fitted = cal.PiecewiseLinear(space, loss, pieces).fit(labels, probs)
+    fitted = cal.maps.PiecewiseLinear(space, loss, pieces).fit(labels, probs)
     again = CalibrationMap.from_json(fitted.to_json())
     assert again == fitted
     assert np.array_equal(again.apply(probs), fitted.apply(probs))
@@ -326,21 +326,21 @@ def test_every_form_survives_as_json(rng, space, loss, pieces):
 @SPACES
 def test_a_rising_map_is_injective(rng, space):
     labels, probs, _ = drawn(rng, 2000)
-    fitted = cal.PiecewiseLinear(space, monotone=True).fit(labels, probs)
+    fitted = cal.maps.PiecewiseLinear(space, monotone=True).fit(labels, probs)
     assert fitted.injective
     assert fitted.keeps_ranking
     assert len(np.unique(fitted.apply(probs))) == 2000
-    falling = cal.PiecewiseLinear(space, pieces=1).fit(1 - labels, probs)
+    falling = cal.maps.PiecewiseLinear(space, pieces=1).fit(1 - labels, probs)
     assert not falling.injective
     assert not falling.keeps_ranking
 
 
 def test_beyond_the_data_the_slope_is_one(rng):
     labels, probs, _ = drawn(rng, 2000, said=lambda c: 0.3 + 0.4 * c)
-    fitted = cal.PiecewiseLinear().fit(labels, probs)
+    fitted = cal.maps.PiecewiseLinear().fit(labels, probs)
     far = log_odds(fitted.apply(sigmoid(np.array([3.0, 4.0]))))
     assert np.diff(far) == pytest.approx([1.0])
-    flat = cal.PiecewiseLinear("probability").fit(labels, probs)
+    flat = cal.maps.PiecewiseLinear("probability").fit(labels, probs)
     assert flat.knots[[0, -1]].tolist() == [0, 1]
     assert flat.heights[0] == pytest.approx(0.5 / 2001)  # no room for slope one
 
@@ -359,7 +359,7 @@ def test_a_line_is_read_between_its_knots():
 def test_the_cost_does_not_grow_with_the_rows(rng):
     """After the sort everything happens on a thousand cells."""
     labels, probs, _ = drawn(rng, 200_000)
-    recipe = cal.PiecewiseLinear()
+    recipe = cal.maps.PiecewiseLinear()
     recipe.fit(labels[:2000], probs[:2000])
 
     def seconds(n):
@@ -387,4 +387,4 @@ def test_the_cost_does_not_grow_with_the_rows(rng):
 )
 def test_options_are_checked(options, message):
     with pytest.raises(InputError, match=message):
-        cal.PiecewiseLinear(**options)
+        cal.maps.PiecewiseLinear(**options)

@@ -8,13 +8,13 @@ from calibrant.kernels.logits import sigmoid
 from calibrant.maps.pointwise import narrowed
 
 RECIPES = [
-    cal.BayesianBinning(),
+    cal.maps.BayesianBinning(),
     cal.Histogram(),
     cal.Isotonic(),
-    cal.KernelDensity(),
-    cal.ScalingBinning(),
-    cal.Spline(),
-    cal.UnitSlopeBins(),
+    cal.maps.KernelDensity(),
+    cal.maps.ScalingBinning(),
+    cal.maps.Spline(),
+    cal.maps.UnitSlopeBins(),
     cal.VennAbers(),
 ]
 each = pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: type(recipe).__name__)
@@ -40,7 +40,7 @@ def test_logits_fall_where_the_fit_put_them(recipe, rng, dtype):
     said = cal.Predictions.from_logits(rng.random(400) < 0.5, logits)
     fitted = recipe.fit(said)
     assert np.array_equal(fitted.apply(logits=logits), fitted.apply(said).probs)
-    if not isinstance(recipe, cal.ScalingBinning):  # which reads logits as they are
+    if not isinstance(recipe, cal.maps.ScalingBinning):  # which reads logits as they are
         assert np.array_equal(fitted.apply(logits=logits), fitted.apply(said.probs))
 
 

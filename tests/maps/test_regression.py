@@ -12,12 +12,14 @@ from scipy.optimize import minimize
 from scipy.stats import kstest, norm
 
 import calibrant as cal
-from calibrant import InputError, MapError, QuantileRecalibration, StdScaling, VariancePlatt, load_map
-from calibrant.maps import REGRESSION_METHODS, QuantileMap, StdScalingMap, VariancePlattMap
+from calibrant import InputError, MapError, load_map
+from calibrant.maps import QuantileMap, StdScalingMap, VariancePlattMap
 from calibrant.maps.regression import admit_forecasts, platt_score
+from calibrant.regression import QuantileRecalibration, StdScaling, VariancePlatt
+from registered import FORECAST_METHODS
 from tolerances import OPTIMISER, ROUNDING, STANDARD_ERRORS
 
-each = pytest.mark.parametrize("method", REGRESSION_METHODS.values(), ids=REGRESSION_METHODS)
+each = pytest.mark.parametrize("method", FORECAST_METHODS.values(), ids=FORECAST_METHODS)
 
 
 def drawn(rng, n, slope=2.0, offset=1.0):
@@ -149,7 +151,7 @@ def test_maps_are_saved_and_loaded(method, rng, tmp_path):
     fitted.save(tmp_path / "map.json")
     assert load_map(tmp_path / "map.json") == fitted
     assert type(fitted).from_json(fitted.to_json()) == fitted
-    assert REGRESSION_METHODS[fitted.method] is method
+    assert FORECAST_METHODS[fitted.method] is method
     assert "fitted on 50 rows" in repr(fitted)
     assert fitted.injective
     assert fitted.n_parameters == sum(np.size(v) for v in fitted.parameters.values())
@@ -236,4 +238,4 @@ def test_damaged_maps_are_refused(case):
 
 
 def test_public_names():
-    assert (cal.StdScaling, cal.VariancePlatt) == (StdScaling, VariancePlatt)
+    assert (cal.regression.StdScaling, cal.regression.VariancePlatt) == (StdScaling, VariancePlatt)

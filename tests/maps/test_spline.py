@@ -36,7 +36,7 @@ def slopes_by_hand(labels, probs, n_knots, kind, at):
 @pytest.mark.parametrize("n_knots", [4, 7])
 def test_the_shift_is_the_slope_of_the_fit_to_the_cumulative_curve(data, kind, n_knots):
     labels, probs = data
-    fitted = cal.Spline(kind, knots=n_knots).fit(labels, probs)
+    fitted = cal.maps.Spline(kind, knots=n_knots).fit(labels, probs)
     places = (np.argsort(np.argsort(probs)) + 0.5) / len(probs)
     np.testing.assert_allclose(
         fitted.shift(probs), slopes_by_hand(labels, probs, n_knots, kind, places), atol=1e-6
@@ -61,31 +61,31 @@ def test_the_number_of_knots_is_that_of_plain_cross_validation(data, kind):
             loss += ((p[held] + shift - y[held]) ** 2).sum()
         losses.append(loss)
     expected = least + int(np.argmax(np.array(losses) <= min(losses) * 1.001))
-    assert len(cal.Spline(kind).fit(labels, probs).values) == expected
+    assert len(cal.maps.Spline(kind).fit(labels, probs).values) == expected
 
 
 def test_the_mean_of_the_map_is_the_rate(data):
     labels, probs = data
     for kind in KINDS:
-        shift = cal.Spline(kind, knots=6).fit(labels, probs).shift(probs)
+        shift = cal.maps.Spline(kind, knots=6).fit(labels, probs).shift(probs)
         assert (probs + shift).mean() == pytest.approx(labels.mean(), abs=1e-5)  # the midpoint rule at n = 300
 
 
 def test_two_natural_knots_shift_everything_alike(data):
     labels, probs = data
-    shift = cal.Spline(knots=2).fit(labels, probs).shift(probs)
+    shift = cal.maps.Spline(knots=2).fit(labels, probs).shift(probs)
     assert shift == pytest.approx(np.full(300, labels.mean() - probs.mean()), abs=ROUNDING)
 
 
 def test_a_calibrated_model_is_left_nearly_alone(rng):
     probs = rng.random(20_000)
-    fitted = cal.Spline().fit(rng.random(20_000) < probs, probs)
+    fitted = cal.maps.Spline().fit(rng.random(20_000) < probs, probs)
     assert np.abs(fitted.shift(probs)).max() < 0.02
 
 
 def test_it_finds_a_smooth_curve(rng):
     probs = rng.random(50_000)
-    fitted = cal.Spline("cubic").fit(rng.random(50_000) < probs**1.5, probs)
+    fitted = cal.maps.Spline("cubic").fit(rng.random(50_000) < probs**1.5, probs)
     assert np.abs(fitted.apply(probs) - probs**1.5).mean() < 0.01
 
 
@@ -93,10 +93,10 @@ def test_pooling_many_scores_changes_little(rng, monkeypatch):
     probs = rng.random(5000).round(6)
     probs[:1500] = 0.5  # one score heavier than a cell
     labels = (rng.random(5000) < probs**1.5).astype(int)
-    pooled = cal.Spline(knots=6).fit(labels, probs)
+    pooled = cal.maps.Spline(knots=6).fit(labels, probs)
     assert len(pooled.scores) < 2100
     monkeypatch.setattr("calibrant.maps.spline.CELLS", 10_000)
-    whole = cal.Spline(knots=6).fit(labels, probs)
+    whole = cal.maps.Spline(knots=6).fit(labels, probs)
     assert np.abs(pooled.apply(probs) - whole.apply(probs)).max() < 2e-3  # places are known to 1/1000
     assert pooled.shift([0.5]) == pytest.approx(whole.shift([0.5]), abs=2e-4)
 
@@ -104,13 +104,13 @@ def test_pooling_many_scores_changes_little(rng, monkeypatch):
 def test_the_seed_decides_among_ties_only(rng):
     probs = rng.random(200)
     labels = rng.random(200) < probs
-    assert cal.Spline(seed=1).fit(labels, probs) == cal.Spline(seed=2).fit(labels, probs)
+    assert cal.maps.Spline(seed=1).fit(labels, probs) == cal.maps.Spline(seed=2).fit(labels, probs)
 
 
 def test_what_would_leave_the_unit_interval_stops_before_its_end():
     labels, probs = [0, 0, 1, 1], [0.1, 0.3, 0.7, 0.9]
     for bounded, low, high in ((True, 0.1, 0.9), (False, 0.0, 1.0)):
-        mended = cal.Spline(knots=8, bounded=bounded).fit(labels, probs).apply([0.0, 1.0])
+        mended = cal.maps.Spline(knots=8, bounded=bounded).fit(labels, probs).apply([0.0, 1.0])
         assert mended == pytest.approx([low, high])
 
 
@@ -129,4 +129,4 @@ def test_what_would_leave_the_unit_interval_stops_before_its_end():
 )
 def test_wrong_options_are_refused(options, text):
     with pytest.raises(InputError, match=text):
-        cal.Spline(**options)
+        cal.maps.Spline(**options)

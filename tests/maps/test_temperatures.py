@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import EnsembleTemperature, OneVsRestTemperature, Temperature
+from calibrant import Temperature
 from calibrant.kernels.logits import class_log_odds
-from calibrant.maps import EnsembleMap, OneVsRestTemperatureMap
+from calibrant.maps import EnsembleMap, EnsembleTemperature, OneVsRestTemperature, OneVsRestTemperatureMap
 
 
 def softmax(z):
@@ -117,7 +117,7 @@ def test_huge_logits_end_in_probabilities():
         OneVsRestTemperature(),
         EnsembleTemperature(),
         Temperature(),
-        cal.VectorScaling(),
+        cal.maps.VectorScaling(),
         cal.Dirichlet(strength=0.1, intercept=0.1),
     ):
         mended = recipe.fit([0, 1] * 5, logits=np.tile([[1.0, 0.2], [0.3, 0.7]], (5, 1))).apply(logits=rows)

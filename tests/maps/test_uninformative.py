@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import CalibrationMap, InputError, MapError, Predictions
+from calibrant import InputError, MapError, Predictions
+from calibrant.maps import CalibrationMap
 from calibrant.maps.uninformative import LabelFrequencies, LabelFrequenciesMap, TopAccuracy, TopAccuracyMap
 from tolerances import ROUNDING
 

@@ -16,7 +16,7 @@ RULES = [EqualMass(15), EqualMass(4), EqualWidth(15), EqualWidth(7), cal.Edges([
 @pytest.mark.parametrize("norm", [1, 2])
 @given(said=some.events())
 def test_the_size_of_the_shift_is_the_binned_error(bins, norm, said):
-    fitted = cal.UnitSlopeBins(bins).fit(said.labels, said.probs, weights=said.weights)
+    fitted = cal.maps.UnitSlopeBins(bins).fit(said.labels, said.probs, weights=said.weights)
     shift = np.abs(fitted.shift(said.probs))
     found = np.average(shift**norm, weights=said.weights) ** (1 / norm)
     expected = cal.binned_error(said.labels, said.probs, bins=bins, norm=norm, weights=said.weights).value
@@ -29,7 +29,7 @@ def test_the_size_of_the_shift_is_the_binned_error(bins, norm, said):
 def test_the_mean_prediction_of_a_bin_becomes_its_rate(rng):
     probs = rng.uniform(0.3, 0.7, 400)
     labels = (rng.random(400) < probs).astype(int)
-    mended = cal.UnitSlopeBins(EqualMass(6)).fit(labels, probs).apply(probs)
+    mended = cal.maps.UnitSlopeBins(EqualMass(6)).fit(labels, probs).apply(probs)
     table = cal.binned_error(labels, probs, bins=EqualMass(6)).parts["bins"]
     where = np.searchsorted(table.high[:-1], probs)
     means = np.bincount(where, mended) / np.bincount(where)
@@ -39,25 +39,27 @@ def test_the_mean_prediction_of_a_bin_becomes_its_rate(rng):
 def test_what_would_leave_the_unit_interval_stops_before_its_end():
     labels, probs = [0, 0, 1, 1], [0.1, 0.3, 0.7, 0.9]
     bins = EqualWidth(2)  # the shifts are −0.2 and 0.2
-    assert cal.UnitSlopeBins(bins, bounded=False).fit(labels, probs).apply(probs) == pytest.approx([0, 0.1, 0.9, 1])
-    assert cal.UnitSlopeBins(bins).fit(labels, probs).apply(probs) == pytest.approx([0.1, 0.1, 0.9, 0.9])
+    assert cal.maps.UnitSlopeBins(bins, bounded=False).fit(labels, probs).apply(probs) == pytest.approx(
+        [0, 0.1, 0.9, 1]
+    )
+    assert cal.maps.UnitSlopeBins(bins).fit(labels, probs).apply(probs) == pytest.approx([0.1, 0.1, 0.9, 0.9])
 
 
 def test_a_bin_without_rows_is_left_as_it_is():
-    fitted = cal.UnitSlopeBins(EqualWidth(4)).fit([0, 1], [0.1, 0.9])
+    fitted = cal.maps.UnitSlopeBins(EqualWidth(4)).fit([0, 1], [0.1, 0.9])
     assert fitted.apply([0.3, 0.6]).tolist() == [0.3, 0.6]
 
 
 def test_scores_of_zero_are_not_put_into_an_empty_bin():
     # the first cut comes before the four zeros: four rows are more than a third
-    fitted = cal.UnitSlopeBins(EqualMass(3)).fit([1, 0, 0, 0, 1] + [1] * 5, [0, 0, 0, 0, 0.5] + [0.9] * 5)
+    fitted = cal.maps.UnitSlopeBins(EqualMass(3)).fit([1, 0, 0, 0, 1] + [1] * 5, [0, 0, 0, 0, 0.5] + [0.9] * 5)
     assert fitted.shift([0.0, 0.9]) == pytest.approx([0.3, 0.1])
 
 
 @pytest.mark.parametrize(
     "bins", [EqualWidth(4, closed="left"), EqualMass(4, ties="split"), cal.Edges([0, 1], ends=False)], ids=str
 )
-@pytest.mark.parametrize("recipe", [cal.UnitSlopeBins, cal.ScalingBinning])
+@pytest.mark.parametrize("recipe", [cal.maps.UnitSlopeBins, cal.maps.ScalingBinning])
 def test_bins_that_a_step_cannot_hold_are_refused(recipe, bins):
     with pytest.raises(InputError, match=r"bins must (be closed on the right and keep ties together|hold every row)"):
         recipe(bins)
@@ -65,4 +67,4 @@ def test_bins_that_a_step_cannot_hold_are_refused(recipe, bins):
 
 def test_a_number_is_no_rule_for_bins():
     with pytest.raises(InputError, match=r"bins must be a rule for bins, such as EqualMass\(15\); it is 15"):
-        cal.UnitSlopeBins(15)
+        cal.maps.UnitSlopeBins(15)

@@ -102,7 +102,7 @@ def test_cautions_say_what_they_speak_of(results):
 
 def test_a_table_added_to_the_diagnosis_appears_by_itself(results, monkeypatch):
     extra = Table("By <group>", ("group", "gap"), (("north", 0.25), ("south", -0.5)), note="two groups")
-    monkeypatch.setattr(cal.Diagnosis, "tables", lambda self: (extra,))
+    monkeypatch.setattr(cal.results.Diagnosis, "tables", lambda self: (extra,))
     text = page(results["diagnosis"])
     assert "By &lt;group&gt;" in text
     assert '<td>north</td><td class="number">0.2500</td>' in text
@@ -110,7 +110,7 @@ def test_a_table_added_to_the_diagnosis_appears_by_itself(results, monkeypatch):
 
 
 def test_a_table_without_rows_is_drawn(results, monkeypatch):
-    monkeypatch.setattr(cal.Diagnosis, "tables", lambda self: (Table("Empty", ("a", "b"), ()),))
+    monkeypatch.setattr(cal.results.Diagnosis, "tables", lambda self: (Table("Empty", ("a", "b"), ()),))
     assert "Empty" in page(results["diagnosis"])
 
 
@@ -127,7 +127,7 @@ def test_parameters_are_written_out_when_few(results):
 
 def test_a_result_read_back_from_json_makes_the_same_page(results):
     diagnosis = results["diagnosis"]
-    again = page(cal.Diagnosis.from_json(diagnosis.to_json()))
+    again = page(cal.results.Diagnosis.from_json(diagnosis.to_json()))
     assert again.split("<footer>")[0] == page(diagnosis).split("<footer>")[0]  # the footer has the time
 
 

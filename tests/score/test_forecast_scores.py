@@ -16,7 +16,6 @@ from calibrant.forecasts import BentForecasts, GaussianForecasts, QuantileForeca
 from calibrant.maps import QuantileRecalibration
 from calibrant.score import (
     CRPS,
-    FORECAST_SCORES,
     DawidSebastianiScore,
     ForecastScore,
     GaussianLogScore,
@@ -30,6 +29,7 @@ from calibrant.score import (
 )
 from calibrant.score.forecast_score import check_forecast_score
 from naive import forecasts as naive
+from registered import FORECAST_SCORES
 from tolerances import ROUNDING, STANDARD_ERRORS
 
 each = pytest.mark.parametrize("score", FORECAST_SCORES.values(), ids=FORECAST_SCORES)
@@ -214,7 +214,7 @@ def test_blocks_give_what_one_block_gives(score, rng, monkeypatch):
 @each
 def test_a_score_survives_as_json(score, rng):
     found = score.score(gaussians(rng))
-    assert cal.Estimate.from_json(found.to_json()) == found
+    assert cal.results.Estimate.from_json(found.to_json()) == found
 
 
 def test_functions_are_their_classes(rng):
@@ -247,9 +247,9 @@ def test_the_usual_score_depends_on_the_kind(rng):
     assert check_forecast_score("auto", SampleForecasts([1.0], [[0.0]])).name == "crps"
 
 
-@pytest.mark.parametrize("score", ["brier", None, 3, CRPS, cal.BrierScore()])
+@pytest.mark.parametrize("score", ["brier", None, 3, CRPS, cal.score.BrierScore()])
 def test_an_unknown_score_is_refused(score, rng):
-    with pytest.raises(InputError, match=r"score must be one of 'dawid_sebastiani', .*, or a ForecastScore"):
+    with pytest.raises(InputError, match=r"score must be one of 'crps', .*, or a ForecastScore"):
         check_forecast_score(score, gaussians(rng))
 
 
@@ -263,7 +263,7 @@ def test_options_are_checked():
         IntervalScore(90)
     with pytest.raises(InputError, match="levels must rise"):
         PinballScore([0.9, 0.1])
-    with pytest.raises(InputError, match="at least two samples a row for the fair CRPS"):
+    with pytest.raises(InputError, match="at least two samples per row for the fair CRPS"):
         crps(SampleForecasts([1.0], [[0.0]]), fair=True)
     with pytest.raises(InputError, match="level must lie between the outermost quantiles"):
         interval_score(QuantileForecasts([1.0], [0.2, 0.8], [[0.0, 1.0]]))

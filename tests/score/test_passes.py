@@ -12,8 +12,9 @@ import calibrant as cal
 from calibrant import Predictions
 from calibrant.interval import mean
 from calibrant.interval.mean import moments
-from calibrant.score import SCORES, passes
+from calibrant.score import passes
 from calibrant.score.passes import paired_moments, score_moments
+from registered import SCORES
 from tolerances import ROUNDING
 
 each = pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
@@ -91,11 +92,11 @@ def test_infinite_rows_are_told_by_the_means(small_blocks):
     assert old.mean == new.mean == math.inf
     with pytest.raises(cal.InputError, match=r"before must have a finite log score; row 100 gives probability 0"):
         cal.compare(*sides, score="log")
-    assert cal.log_score(sides[1]).cautions == ("infinite: row 600 gives probability 0 to what happened",)
+    assert cal.log_score(sides[1]).cautions == ("infinite: row 600 gives probability 0 to its label",)
 
 
 def test_a_subclass_with_another_formula_does_not_inherit_the_loops(rng, small_blocks):
-    class Doubled(cal.BrierScore):
+    class Doubled(cal.score.BrierScore):
         def of_labels(self, probs, labels):
             return 2 * super().of_labels(probs, labels)
 

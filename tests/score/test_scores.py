@@ -12,10 +12,11 @@ from scipy.stats import binomtest, ttest_1samp
 
 import calibrant as cal
 import strategies as some
-from calibrant import BrierScore, InputError, Predictions
-from calibrant.score import SCORES
+from calibrant import InputError, Predictions
+from calibrant.score import BrierScore
 from calibrant.score.score import check_score
 from naive import scores as naive
+from registered import SCORES
 from tolerances import ROUNDING
 
 ALL = list(SCORES.values())
@@ -48,7 +49,7 @@ def test_log_by_hand():
 def test_spherical_by_hand():
     # (0.6, 0.8) as shares of 1.4 has the direction (0.6, 0.8)
     probs = np.array([[0.6, 0.8], [0.6, 0.8]]) / 1.4
-    assert cal.SphericalScore().of_labels(probs, np.array([0, 1])) == pytest.approx([0.4, 0.2], abs=ROUNDING)
+    assert cal.score.SphericalScore().of_labels(probs, np.array([0, 1])) == pytest.approx([0.4, 0.2], abs=ROUNDING)
     assert cal.spherical_score([0], [[0.0, 1.0]]).value == 1
     tiny = 1e-9  # 1 − (1−t)/√((1−t)² + t²) is t²/2 for small t
     assert cal.spherical_score([1], [1 - tiny]).value == pytest.approx(tiny**2 / 2, rel=1e-6)  # t³ is left out
@@ -57,7 +58,7 @@ def test_spherical_by_hand():
 def test_ranked_by_hand():
     probs = np.array([[0.2, 0.3, 0.5]] * 3)  # cumulative 0.2 and 0.5
     expected = [0.64 + 0.25, 0.04 + 0.25, 0.04 + 0.25]
-    assert cal.RankedProbabilityScore().of_labels(probs, np.arange(3)) == pytest.approx(expected, abs=ROUNDING)
+    assert cal.score.RankedProbabilityScore().of_labels(probs, np.arange(3)) == pytest.approx(expected, abs=ROUNDING)
     assert cal.ranked_probability_score([3], [[1.0, 0, 0, 0]]).value == 3  # the far end is K−1 away
 
 
@@ -104,15 +105,15 @@ def test_an_infinite_row_in_a_late_block_is_named(monkeypatch):
     labels[70] = 1
     found = cal.log_score(labels, np.where(labels, 0.0, 0.5))
     assert found.value == math.inf
-    assert found.cautions == ("infinite: row 70 gives probability 0 to what happened",)
+    assert found.cautions == ("infinite: row 70 gives probability 0 to its label",)
 
 
 def test_probability_zero_of_what_happened_is_infinitely_bad():
     found = cal.log_score([0, 1, 1], [0.5, 0.0, 0.2])
     assert found.value == math.inf
     assert found.interval is None
-    assert found.cautions == ("infinite: row 1 gives probability 0 to what happened",)
-    assert cal.Estimate.from_json(found.to_json()) == found
+    assert found.cautions == ("infinite: row 1 gives probability 0 to its label",)
+    assert cal.results.Estimate.from_json(found.to_json()) == found
 
 
 def test_a_row_of_weight_zero_is_not_there():
@@ -191,7 +192,7 @@ def test_a_loss_not_seen_yet_widens_the_interval(rng):
 
 def test_what_is_said_to_be_impossible_is_told():
     found = cal.log_score([0] * 100, [0.0] * 99 + [0.5])
-    assert found.cautions == ("99 rows give probability 0 to something; should it ever come, the score is infinite",)
+    assert found.cautions == ("99 rows give some class probability 0; if it ever occurs, the score is infinite",)
 
 
 @pytest.mark.parametrize("score", ["brier", "log", "spherical"])
@@ -312,7 +313,7 @@ def test_views_ask_one_question():
 
 
 def test_scores_go_by_name():
-    assert check_score("brier") is SCORES["brier"]
+    assert isinstance(check_score("brier"), BrierScore)
     assert check_score(ALL[1]) is ALL[1]
 
 
@@ -325,7 +326,7 @@ def test_an_unknown_score_is_refused(score):
 # A score of one's own.
 
 
-class Tsallis(cal.Score):
+class Tsallis(cal.extend.Score):
     """Only the expected score, with an entropy of 1 − Σ q³."""
 
     def expected(self, probs, truth):

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 import strategies as some
-from calibrant import Estimate, InputError, KernelScore, Predictions
+from calibrant import InputError, Predictions
+from calibrant.results import Estimate
+from calibrant.score import KernelScore
 from naive import scores as naive
 from tolerances import ROUNDING
 
@@ -104,7 +106,7 @@ def test_a_kernel_and_a_score_of_ones_own(said):
     def product(rows, others):
         return (1 + rows @ others.T) ** 2
 
-    class Mine(cal.UScore):
+    class Mine(cal.score.UScore):
         def of_pairs(self, probs, truth, others, other_truth):
             return product(probs, others) * ((truth - probs) @ (other_truth - others).T)
 

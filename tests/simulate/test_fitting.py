@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError, Predictions
-from calibrant.maps import METHODS
+from calibrant.maps import recipe_of
 from calibrant.simulate import (
     BetaWorld,
     EmpiricalWorld,
@@ -104,8 +104,8 @@ def test_a_map_can_be_the_curve(curve, rng):
     world = BetaWorld(2.0, 1.0, ScaledCurve(0.8))
     data = world.sample(4000, rng)
     found = fit_world(data, curve=curve)
-    recipe = {"piecewise": cal.PiecewiseLinear(identity=False)}.get(curve) if isinstance(curve, str) else curve
-    expected = (recipe or METHODS[curve]()).fit(data)
+    recipe = {"piecewise": cal.maps.PiecewiseLinear(identity=False)}.get(curve) if isinstance(curve, str) else curve
+    expected = (recipe or recipe_of(curve)).fit(data)
     assert found.calibration == MapCurve(expected)
     p, _, rates = found.draw(1000, 200, 3)
     np.testing.assert_allclose(rates[0], expected.apply(p[0]), atol=ROUNDING)

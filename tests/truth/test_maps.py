@@ -27,8 +27,8 @@ RATES = LEVELS**1.5
 
 MAPS = {
     "binned": cal.Histogram(EqualMass(5)),
-    "average of bins": cal.BayesianBinning(),
-    "spline": cal.Spline("cubic", knots=5),
+    "average of bins": cal.maps.BayesianBinning(),
+    "spline": cal.maps.Spline("cubic", knots=5),
     "logistic": cal.Platt(),
 }
 each = pytest.mark.parametrize("recipe", MAPS.values(), ids=MAPS)

@@ -11,7 +11,7 @@ from calibrant.detect.pit import pit_test
 from calibrant.detect.spread import spread_test
 from calibrant.estimate.regression.skce import gaussian_skce
 from calibrant.forecasts import GaussianForecasts
-from calibrant.score import FORECAST_SCORES
+from registered import FORECAST_SCORES
 from tolerances import STANDARD_ERRORS
 
 pytestmark = pytest.mark.slow

@@ -26,7 +26,7 @@ REPEATS = {100: 6000, 1000: 4000, 10_000: 2500}
 AT_LEAST = 0.935
 AT_MOST = {100: 1.0, 1000: 0.965, 10_000: 0.965}
 
-MAPS = {"temperature": cal.Temperature(), "ensemble_temperature": cal.EnsembleTemperature()}
+MAPS = {"temperature": cal.Temperature(), "ensemble_temperature": cal.maps.EnsembleTemperature()}
 
 
 def sample(rng, n):
@@ -121,7 +121,7 @@ def test_no_candidate_is_called_better_by_luck(rng):
 
 @pytest.mark.parametrize("calibrated", [False, True])
 def test_a_score_of_pairs_is_unbiased_and_its_interval_covers(rng, calibrated):
-    score, said = cal.KernelScore("gaussian", 0.5), np.log(TRUTH) if calibrated else SAID
+    score, said = cal.score.KernelScore("gaussian", 0.5), np.log(TRUTH) if calibrated else SAID
     p = probabilities(said)
     truth = float(score.of_pairs(p, TRUTH, p, TRUTH).mean())  # kinds are drawn with replacement
     found = []

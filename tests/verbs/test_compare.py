@@ -47,7 +47,7 @@ def test_by_hand():
 def test_the_interval_of_many_rows_is_that_of_a_paired_t_test(many_rows):
     before, after = many_rows
     found = compare(before, after, level=0.9)
-    each = [cal.BrierScore().rows(predictions) for predictions in (after, before)]
+    each = [cal.score.BrierScore().rows(predictions) for predictions in (after, before)]
     expected = ttest_rel(*each)
     ends = found.difference.interval
     assert (ends.low, ends.high) == pytest.approx(tuple(expected.confidence_interval(0.9)), abs=ROUNDING)
@@ -57,7 +57,7 @@ def test_the_interval_of_many_rows_is_that_of_a_paired_t_test(many_rows):
 def test_the_interval_of_few_rows_is_wider(pair):
     before, after = pair
     found = compare(before, after, level=0.9)
-    each = [cal.BrierScore().rows(predictions) for predictions in (after, before)]
+    each = [cal.score.BrierScore().rows(predictions) for predictions in (after, before)]
     low, high = ttest_rel(*each).confidence_interval(0.9)
     assert 1.01 < (found.difference.interval.high - found.difference.interval.low) / (high - low) < 1.5
 
@@ -77,7 +77,7 @@ def test_the_p_value_and_the_interval_agree(rng):
 
 def test_the_interval_of_roots_of_many_rows_is_that_of_the_straightened_rows(many_rows):
     before, after = many_rows
-    new, old = (cal.BrierScore().rows(predictions) for predictions in (after, before))
+    new, old = (cal.score.BrierScore().rows(predictions) for predictions in (after, before))
     straight = new / (2 * new.mean() ** 0.5) - old / (2 * old.mean() ** 0.5)
     error = straight.std(ddof=1) / len(straight) ** 0.5
     found = compare(before, after).root
@@ -294,7 +294,7 @@ def test_a_change_that_merges_is_split(rng):
     assert found.split.calibration < 0 < found.split.refinement
     assert found.split.sentence() in found.sentence()
     assert [row[0] for row in found.tables()[0].rows][3:] == ["  of it calibration", "  of it refinement"]
-    assert cal.Comparison.from_json(found.to_json()) == found
+    assert cal.results.Comparison.from_json(found.to_json()) == found
     assert "by isotonic on the same rows" in repr(found.split)
 
 
@@ -364,7 +364,7 @@ def test_candidates_may_be_maps():
 
 def test_several_show_themselves_and_survive_as_json(many):
     found = compare(*many)
-    assert cal.Comparisons.from_json(found.to_json()) == found
+    assert cal.results.Comparisons.from_json(found.to_json()) == found
     (table,) = found.tables()
     assert table.rows[0][0] == "truth"
     assert "Bonferroni" in repr(found)
@@ -460,7 +460,7 @@ def test_other_arguments_are_refused():
 
 def test_a_comparison_survives_as_json(pair):
     found = compare(*pair)
-    assert cal.Comparison.from_json(found.to_json()) == found
+    assert cal.results.Comparison.from_json(found.to_json()) == found
 
 
 def test_a_comparison_shows_itself(pair):

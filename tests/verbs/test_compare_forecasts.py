@@ -9,8 +9,9 @@ from scipy.stats import norm, ttest_rel
 import calibrant as cal
 from calibrant import InputError
 from calibrant.forecasts import GaussianForecasts, QuantileForecasts, SampleForecasts
-from calibrant.maps import REGRESSION_METHODS, StdScaling, VariancePlatt
-from calibrant.score import CRPS, FORECAST_SCORES, PinballScore
+from calibrant.maps import StdScaling, VariancePlatt
+from calibrant.score import CRPS, PinballScore
+from registered import FORECAST_METHODS, FORECAST_SCORES
 from tolerances import ROUNDING, STANDARD_ERRORS
 
 
@@ -30,7 +31,7 @@ def test(rng):
 
 
 @pytest.mark.parametrize("score", FORECAST_SCORES)
-@pytest.mark.parametrize("method", REGRESSION_METHODS)
+@pytest.mark.parametrize("method", FORECAST_METHODS)
 def test_every_repair_helps_by_every_score(method, score, valid, test):
     fitted = cal.recalibrate(valid, method)
     found = cal.compare(test, fitted, score=score)
@@ -46,7 +47,7 @@ def test_every_repair_helps_by_every_score(method, score, valid, test):
     assert found.grounds == f"{method} does by construction"
     assert "so all of it is calibration" in found.sentence()
     assert (found.root, found.split) == (None, None)
-    assert cal.Comparison.from_json(found.to_json()) == found
+    assert cal.results.Comparison.from_json(found.to_json()) == found
 
 
 def test_the_usual_score_and_the_usual_map(valid, test):
@@ -76,7 +77,7 @@ def test_a_bent_forecast_answers_as_its_map_does(valid, test):
 
 
 def test_clusters_and_several_candidates(valid, test):
-    candidates = {name: cal.recalibrate(valid, name) for name in REGRESSION_METHODS}
+    candidates = {name: cal.recalibrate(valid, name) for name in FORECAST_METHODS}
     found = cal.compare(test, candidates, score="crps", cluster=True)
     assert set(found.better) == set(candidates)
     assert found["std_scaling"].difference.interval.method == "Student t, clusters"
@@ -174,14 +175,16 @@ def test_wrong_pairs_are_refused(rng, test, valid):
         cal.compare(test, other)
     with pytest.raises(InputError, match="after must have the weights of before"):
         cal.compare(test, GaussianForecasts(test.labels, test.mean, test.variance, weights=np.ones(300)))
-    with pytest.raises(InputError, match="score must be one of 'dawid_sebastiani'"):
+    with pytest.raises(InputError, match="score must be one of 'crps'"):
         cal.compare(test, test, score="brier")
     with pytest.raises(InputError, match="split is for probabilities of classes, not for forecasts"):
         cal.compare(test, test, split="isotonic")
 
 
 def test_wrong_repairs_are_refused(rng, valid):
-    with pytest.raises(InputError, match=r"method must be one of 'variance_platt', .* for forecasts, or a recipe"):
+    with pytest.raises(
+        InputError, match=r"method must be one of 'quantile_recalibration', .* for forecasts, or a recipe"
+    ):
         cal.recalibrate(valid, "temperature")
     with pytest.raises(InputError, match="forecasts must be Gaussian for this map; they are SampleForecasts"):
         cal.recalibrate(SampleForecasts([1.0], [[0.0, 1.0]]))

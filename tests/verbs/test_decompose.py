@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 import strategies as some
-from calibrant import Decomposition, EqualMass, EqualWidth, InputError, Predictions, decompose
-from calibrant.score import SCORES
+from calibrant import EqualMass, EqualWidth, InputError, Predictions, decompose
+from calibrant.results import Decomposition
+from registered import SCORES
 from tolerances import ROUNDING
 
 each = pytest.mark.parametrize("score", SCORES)
@@ -101,7 +102,7 @@ def test_the_parts_add_up_whatever_mends(event, several, score, by, cross_fitted
 
 def test_a_map_mends_as_it_would_elsewhere(several):
     found = decompose(several, score="log", by="vector")
-    recalibrated = cal.VectorScaling().fit(several).apply(several)
+    recalibrated = cal.maps.VectorScaling().fit(several).apply(several)
     assert found.refinement == pytest.approx(cal.log_score(recalibrated).value, abs=ROUNDING)
     rates = np.bincount(several.labels) / several.n
     assert found.uncertainty == pytest.approx(-(rates * np.log(rates)).sum(), abs=ROUNDING)

@@ -9,7 +9,8 @@ from scipy.stats import binomtest
 
 import calibrant as cal
 import strategies as some
-from calibrant import Diagnosis, InputError, Predictions, diagnose
+from calibrant import InputError, Predictions, diagnose
+from calibrant.results import Diagnosis
 from tolerances import ROUNDING
 
 

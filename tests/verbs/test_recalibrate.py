@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError, Temperature, recalibrate
-from calibrant.maps import METHODS
+from registered import METHODS
 
 VALID, TEST = cal.example()
 
@@ -46,7 +46,7 @@ WRONG_METHODS = {
 @pytest.mark.parametrize("method", WRONG_METHODS.values(), ids=WRONG_METHODS)
 def test_an_unknown_method_is_refused(method):
     with pytest.raises(
-        InputError, match=r"method must be one of 'auto', 'identity', 'temperature'.*, or a recipe with fit; it is"
+        InputError, match=r"method must be one of 'auto', 'bayesian_binning', 'beta'.*, or a recipe with fit; it is"
     ):
         recalibrate(VALID, method)
 

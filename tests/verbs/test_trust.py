@@ -23,7 +23,7 @@ def test_rows_are_the_biases_on_the_world_smallest_error_first():
     assert found.values["ECE, equal width"] == cal.ece(data).value
     assert found.check.agrees
     assert found.best.estimator in found.sentence()
-    assert cal.Trust.from_json(found.to_json()) == found
+    assert cal.results.Trust.from_json(found.to_json()) == found
 
 
 @pytest.mark.slow

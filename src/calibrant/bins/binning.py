@@ -1,46 +1,113 @@
-"""What every rule for bins can do, and rules as plain data."""
+"""Rules that cut [0, 1] into bins."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from abc import ABC, abstractmethod
+from dataclasses import asdict, is_dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.kernels.sums.bin_sums import CHUNK, index_sums
+from calibrant.methods import methods
 from calibrant.predictions import Event, Predictions
-from calibrant.state.bin_sums import BinSums
+from calibrant.problems import InputError
+from calibrant.state.bin_sums import BinSums, stacked
 
 
 @runtime_checkable
 class Binning(Protocol):
-    """What an estimator needs of a rule for bins."""
+    """What estimators need of a rule for bins; `BinRule` has all of it but the edges."""
 
     @property
     def mergeable(self) -> bool:
         """Are the bins fixed before the data are seen?"""
 
     def collect(self, event: Event) -> BinSums:
-        """Sums of the event's rows in each bin."""
+        """Per-bin sums of the event's rows."""
 
     def collect_classes(self, predictions: Predictions) -> BinSums:
         """The same for the `class k` event of every class."""
 
     def index(self, event: Event) -> NDArray[np.intp]:
-        """Bin of each row; outside 0 … B−1 for rows that fall into none."""
+        """Bin of each row; outside 0 … B−1 for rows in no bin."""
 
     def describe(self) -> str:
         """The rule in a few words."""
 
 
+class BinRule(ABC):
+    """A rule for bins, given by its edges; bins are closed on the right.
+
+    A rule of your own is a frozen dataclass with `edges_of`. It can be passed as
+    `bins=` wherever a rule is taken, and registered with
+    `calibrant.extend.method("binning")`.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import calibrant as cal, numpy as np
+    >>> from calibrant.extend import BinRule
+    >>> @dataclass(frozen=True)
+    ... class Halves(BinRule):
+    ...     cut: float = 0.5
+    ...     def edges_of(self, event):
+    ...         return np.array([0, self.cut, 1])
+    >>> round(cal.binned_error([0, 1, 1], [0.2, 0.6, 0.8], bins=Halves()).value, 6)
+    0.266667
+    """
+
+    __slots__ = ()
+
+    @property
+    def mergeable(self) -> bool:
+        """Are the bins fixed before the data are seen, so that sums of parts can be added?"""
+        return False
+
+    @abstractmethod
+    def edges_of(self, event: Event) -> NDArray[np.float64]:
+        """The edges of the bins for this event: increasing, from 0 to 1."""
+
+    def place(self, probs: NDArray[Any], edges: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Bin of each probability between these edges."""
+        return np.searchsorted(edges[1:-1], probs.astype(np.float64, copy=False), side="left")
+
+    def index(self, event: Event) -> NDArray[np.intp]:
+        """Bin of each row; outside 0 … B−1 for rows in no bin."""
+        return self.place(event.probs, self.edges_of(event))
+
+    def collect(self, event: Event) -> BinSums:
+        """Per-bin sums of the event's rows, block by block; rows in no bin count as `outside`."""
+        edges = self.edges_of(event)
+        padded = np.zeros((len(edges) + 1, 4))
+        for start in range(0, len(event.probs), CHUNK):
+            rows = slice(start, start + CHUNK)
+            weights = None if event.weights is None else event.weights[rows]
+            cells = self.place(event.probs[rows], edges) + 1
+            padded += index_sums(cells, event.probs[rows], event.outcomes[rows], weights, len(padded))
+        outside = float(padded[0, 0] + padded[-1, 0])
+        return BinSums(padded[None, 1:-1], edges[None, :-1], edges[None, 1:], event.n, self, outside)
+
+    def collect_classes(self, predictions: Predictions) -> BinSums:
+        """Per-bin sums of the `class k` event of every class, each with its own bins."""
+        parts = [self.collect(event) for event in predictions.class_events()]
+        if any(part.outside for part in parts):
+            raise InputError("bins", "must hold every row class by class", "some rows are in no bin", "Use ends=True")
+        return stacked(parts, self)
+
+    def describe(self) -> str:
+        """The rule in a few words."""
+        return repr(self)
+
+
 def settings(bins: Any) -> dict[str, Any]:
     """A rule for bins as plain data."""
-    return {"rule": type(bins).__name__, **asdict(bins)}
+    return {"rule": type(bins).__name__, **(asdict(bins) if is_dataclass(type(bins)) else {})}
 
 
 def from_settings(data: dict[str, Any]) -> Any:
-    """The rule that `settings` described."""
-    import calibrant.bins as rules
-
+    """The rule that an estimate's `settings["rule"]` describes."""
+    rules = {each.function.__name__: each.function for each in methods("binning").values()}
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k != "rule"}
-    return getattr(rules, data["rule"])(**options)
+    return rules[data["rule"]](**options)

@@ -8,22 +8,33 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.bins.binning import BinRule
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.rows.buckets import bucketed, worth_buckets
 from calibrant.kernels.rows.mass_pieces import mass_pieces
 from calibrant.kernels.rows.pooling import Groups, cut_sums, mass_cuts
-from calibrant.predictions import Event, Predictions
+from calibrant.methods import method
+from calibrant.predictions import Event
 from calibrant.problems import InputError
-from calibrant.state.bin_sums import BinSums, stacked
+from calibrant.state.bin_sums import BinSums
 
 
+@method("binning", name="mass", state="pooled")
 @dataclass(frozen=True, slots=True)
-class EqualMass:
-    """`n_bins` bins that hold about as many rows each.
+class EqualMass(BinRule):
+    """Bins that hold about the same number of rows each.
 
-    The i-th cut comes after the largest prediction whose cumulative share of the rows is at most i/n_bins. Equal
-    predictions are never split, so the order of the rows does not matter; when ties make that uneven, bins are uneven
-    and some may be empty. `ties="split"` cuts the rows, stably sorted, at floor(i·n/n_bins), as several packages do.
+    The i-th cut comes after the largest prediction whose cumulative share of the rows
+    is at most i/n_bins. Equal predictions are never split, so the order of the rows
+    does not matter; where ties make that uneven, bins are uneven and some may be empty.
+
+    Parameters
+    ----------
+    n_bins
+        How many.
+    ties
+        `"split"` cuts the rows, stably sorted, at floor(i·n/n_bins), as several
+        packages do.
 
     Examples
     --------
@@ -39,12 +50,8 @@ class EqualMass:
         object.__setattr__(self, "n_bins", check_count(self.n_bins))
         check_choice("ties", self.ties, ("keep", "split"))
 
-    @property
-    def mergeable(self) -> bool:
-        return False
-
     def collect(self, event: Event) -> BinSums:
-        """Sums of the event's rows in each bin: many rows are put in buckets and sorted only where a cut falls inside one."""
+        """Per-bin sums; many rows are put in buckets and sorted only where a cut falls inside one."""
         if self.ties == "split":
             return self._split(event)
         if worth_buckets(event.probs, event.outcomes, event.weights):
@@ -56,25 +63,27 @@ class EqualMass:
 
     def collect_sorted(self, event: Event) -> BinSums:
         """The same from rows pooled by equal prediction: one sort, then sums over runs."""
-        groups = event.groups
-        cuts = mass_cuts(groups.below(), self.n_bins, groups.allowance)
-        return self._state(cut_sums(groups, cuts), groups.values, cuts, event.n)
+        cuts = self._pooled_cuts(event)
+        return self._state(cut_sums(event.groups, cuts), event.groups.values, cuts, event.n)
 
-    def collect_classes(self, predictions: Predictions) -> BinSums:
-        """The same for every class, each with its own bins."""
-        return stacked([self.collect(event) for event in predictions.class_events()], self)
+    def edges_of(self, event: Event) -> NDArray[np.float64]:
+        """The last prediction of each bin, between 0 and 1."""
+        found = self.collect(event)
+        return np.append(found.low[0], found.high[0, -1])
 
     def index(self, event: Event) -> NDArray[np.intp]:
         """Bin of each row."""
         if self.ties == "keep":
-            groups = event.groups
-            cuts = mass_cuts(groups.below(), self.n_bins, groups.allowance)
-            position = np.searchsorted(groups.values, event.probs.astype(np.float64), side="left")
+            cuts = self._pooled_cuts(event)
+            position = np.searchsorted(event.groups.values, event.probs.astype(np.float64), side="left")
         else:
             cuts = self._row_cuts(event)
             position = np.empty(event.n, dtype=np.intp)
             position[np.argsort(event.probs, kind="stable")] = np.arange(event.n)
         return np.searchsorted(cuts[1:-1], position, side="right")
+
+    def _pooled_cuts(self, event: Event) -> NDArray[np.intp]:
+        return mass_cuts(event.groups.below(), self.n_bins, event.groups.allowance)
 
     def _split(self, event: Event) -> BinSums:
         cuts = self._row_cuts(event)

@@ -8,10 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.bins.binning import BinRule
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.rows.pooling import cut_sums, width_cuts
 from calibrant.kernels.sums.bin_sums import grid_index, grid_sums, rounded_down
 from calibrant.kernels.sums.class_bin_sums import class_grid_sums
+from calibrant.methods import method
 from calibrant.predictions import Event, Predictions, StatePredictions
 from calibrant.problems import InputError
 from calibrant.state.bin_sums import BinSums, stacked
@@ -21,13 +23,21 @@ MOST_GRID_BINS = (1 << 16) - 1
 """Above this the kernel's guess of the bin could be off by more than one."""
 
 
+@method("binning", name="width", state="bin sums")
 @dataclass(frozen=True, slots=True)
-class EqualWidth:
-    """`n_bins` bins of the same width, with edges i/n_bins.
+class EqualWidth(BinRule):
+    """Bins of the same width, with edges i/n_bins.
 
-    `closed="right"` puts a prediction that equals an edge into the bin below it and 0 into the first;
-    `closed="left"` puts it into the bin above and 1 into the last. Predictions are compared as the numbers they are, with
-    i/n_bins in float64: 0.2 lies on the edge 1/5, but 0.2 stored as float32 is 0.200000003 and lies above it.
+    Predictions are compared as the numbers they are, with i/n_bins in float64: 0.2 lies
+    on the edge 1/5, but 0.2 stored as float32 is 0.200000003 and lies above it.
+
+    Parameters
+    ----------
+    n_bins
+        How many.
+    closed
+        `"right"` puts a prediction that equals an edge into the bin below it and 0 into
+        the first; `"left"` puts it into the bin above and 1 into the last.
 
     Examples
     --------
@@ -51,13 +61,17 @@ class EqualWidth:
     def mergeable(self) -> bool:
         return True
 
+    def edges_of(self, event: Event) -> NDArray[np.float64]:  # noqa: ARG002
+        """The same edges for every event."""
+        return self.edges()
+
     def edges(self) -> NDArray[np.float64]:
         """The n_bins + 1 edges, correctly rounded."""
         edges: NDArray[np.float64] = np.arange(self.n_bins + 1) / self.n_bins
         return edges
 
     def thresholds(self, dtype: Any) -> NDArray[Any]:
-        """Edges as `kernels.sums.bin_sums` wants them: bin b is t_b < p ≤ t_(b+1)."""
+        """Edges as `kernels.sums.bin_sums` takes them: bin b is t_b < p ≤ t_(b+1)."""
         edges = self.edges()
         if self.closed == "left":
             edges = np.nextafter(edges, -np.inf)
@@ -72,7 +86,7 @@ class EqualWidth:
         return grid_index(event.probs, self.thresholds(event.probs.dtype))
 
     def collect(self, event: Event) -> BinSums:
-        """Sums of the event's rows in each bin, in one pass."""
+        """Per-bin sums of the event's rows, in one pass."""
         if self.n_bins > MOST_GRID_BINS and self.closed == "right":
             return self.collect_sorted(event)
         sums = grid_sums(event.probs, event.outcomes, event.weights, self.thresholds(event.probs.dtype))

@@ -1,6 +1,6 @@
-"""The command line: arguments in, one public call, result shown."""
+"""The command line: arguments in, one public call, result shown. Commands are listed in the order of these imports."""
 
-from calibrant.cli import inference as inference
-from calibrant.cli.commands import main
+from calibrant.cli import measuring, recalibrating, inference  # isort: skip
+from calibrant.cli.group import main
 
-__all__ = ["main"]
+__all__ = ["inference", "main", "measuring", "recalibrating"]

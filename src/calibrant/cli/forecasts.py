@@ -1,35 +1,37 @@
-"""The commands for forecasts of a real number: what they do once such were named, or found."""
+"""Forecasts of a real number: what the commands do once their columns were named, or found."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
 import calibrant as cal
 from calibrant import files
-from calibrant.cli.group import FAILED, FORECAST_OPTIONS, GAUSSIAN_OPTIONS
+from calibrant.cli.options import FORECAST_OPTIONS, GAUSSIAN_OPTIONS
 from calibrant.files.columns import Columns
 from calibrant.forecasts import Forecasts, GaussianForecasts
-from calibrant.maps import RegressionMap, VarianceMap
 from calibrant.problems import InputError
+
+if TYPE_CHECKING:
+    from calibrant.maps import RegressionMap
 
 SHARED = ("label", "weights", "groups")
 """The column options that forecasts have in common with probabilities."""
 
 
 def forecast_columns(columns: dict[str, Any], file: Path | None = None) -> dict[str, Any] | None:
-    """The columns of forecasts if any was named, or if `file` has quantiles and no others; the names are taken out of `columns`."""
-    told = {name: columns.pop(name, None) for name in FORECAST_OPTIONS}
+    """The columns of forecasts if any was named, or if `file` has quantiles and no others; they leave `columns`."""
+    named = {name: columns.pop(name, None) for name in FORECAST_OPTIONS}
     wrong = [name for name, given in columns.items() if given and name not in SHARED]
-    if not any(told.values()) and (wrong or file is None or not files.holds_quantiles(file)):
+    if not any(named.values()) and (wrong or file is None or not files.holds_quantiles(file)):
         return None
     if wrong:
         raise click.UsageError(f"--{wrong[0]} is for probabilities of classes, not for forecasts of a number.")
-    return told | {name: columns.get(name) for name in SHARED if name in columns}
+    return named | {name: columns.get(name) for name in SHARED if name in columns}
 
 
 def gaussian(forecasts: Forecasts) -> GaussianForecasts:
@@ -40,9 +42,9 @@ def gaussian(forecasts: Forecasts) -> GaussianForecasts:
 
 
 def no_map(argument: str) -> InputError:
-    """What to say of quantiles and samples that are to be repaired."""
+    """The error for quantiles and samples that should be recalibrated."""
     advice = "Say mean='NAME' and variance='NAME', or widen or shift the forecasts at their source"
-    return InputError(argument, "cannot be repaired", "maps are for Gaussian forecasts", advice)
+    return InputError(argument, "cannot be recalibrated", "maps are for Gaussian forecasts", advice)
 
 
 def read(file: Path, columns: dict[str, Any]) -> tuple[Forecasts, str]:
@@ -51,38 +53,16 @@ def read(file: Path, columns: dict[str, Any]) -> tuple[Forecasts, str]:
     return forecasts, f"{str(chosen)[:1].upper()}{str(chosen)[1:]}"
 
 
-def diagnose(file: Path, columns: dict[str, Any], report: Path | None, as_json: bool, fail_above: float | None) -> None:
-    """Are the forecasts calibrated?"""
-    from calibrant.cli.commands import write_report
-
-    forecasts, source = read(file, columns)
-    found = cal.diagnose(forecasts, name=file.name)
-    if as_json:
-        click.echo(found.to_json())
-    else:
-        from calibrant.cli import screen
-
-        screen.show_answer(screen.terminal(), found, source=source)
-    if report is not None:
-        write_report(report, file, found)
-    error = found["pit_error"]
-    if fail_above is not None and isinstance(error, cal.Estimate) and error.value > fail_above:
-        click.echo(f"Failed: {error.title} {error.value:.4f} is above {fail_above:g}.", err=True)
-        click.get_current_context().exit(FAILED)
-
-
 def recalibrate(file: Path, columns: dict[str, Any], method: str) -> tuple[RegressionMap, str]:
     """A map of the forecasts in a file, and where they were found."""
     forecasts, source = read(file, columns)
     return cal.recalibrate(gaussian(forecasts), method), source
 
 
-def compared(
-    before: Path, after: Path, columns: dict[str, Any], **options: Any
-) -> tuple[Any, Any, RegressionMap | None, Any, str]:
-    """Forecasts before and after, the map between if there is one, the comparison, and where the first were found."""
+def pair(before: Path, after: Path, columns: dict[str, Any]) -> tuple[Any, Any, RegressionMap | None, str]:
+    """Forecasts before and after, the map between them if there is one, and where the first were found."""
     fitted = cal.load_map(after) if after.suffix.lower() == ".json" else None
-    if fitted is not None and not isinstance(fitted, RegressionMap):
+    if fitted is not None and not isinstance(fitted, cal.maps.RegressionMap):
         raise click.UsageError(f"{after} is a map of probabilities, not of forecasts of a number.")
     first, source = read(before, columns)
     second = read(after, columns)[0] if fitted is None else fitted.apply(gaussian(first))
@@ -90,12 +70,12 @@ def compared(
         raise click.UsageError(
             f"{before} holds {first.kind} forecasts and {after} {second.kind} ones. Name columns of one kind."
         )
-    return first, second, fitted, cal.compare(first, second, **options), source
+    return first, second, fitted, source
 
 
 def apply(fitted: RegressionMap, file: Path, columns: dict[str, Any], output: Path, force: bool) -> None:
-    """Repaired variances, or standard deviations, in place of those in a file."""
-    if not isinstance(fitted, VarianceMap):
+    """Recalibrated variances, or standard deviations, in place of those in a file."""
+    if not isinstance(fitted, cal.maps.VarianceMap):
         raise InputError("MAP", "must change variances to be applied to a file", f"it is {fitted.method}")
     found = files.read_gaussian(file, **{name: columns.get(name) for name in GAUSSIAN_OPTIONS})
     variance = fitted.apply(*found.values.T)[1]

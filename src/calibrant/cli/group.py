@@ -1,15 +1,14 @@
-"""How the command line behaves as a whole: its help, its errors and its exit codes."""
+"""The command line as a whole: its help, its errors and its exit codes."""
 
 from __future__ import annotations
 
-import re
-import shlex
 import sys
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NoReturn
 
 import click
 
+import calibrant as cal
+from calibrant.cli.options import in_options
 from calibrant.problems import CalibrantError, InputError
 
 EXIT_CODES = (
@@ -21,10 +20,6 @@ EXIT_CODES = (
     ("2", "The command was not understood."),
     ("3", "The input cannot be used: a bad file or bad values."),
 )
-FAILED = 1
-"""The data failed a condition."""
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Refused(click.ClickException):
@@ -33,15 +28,21 @@ class Refused(click.ClickException):
     exit_code = 3
 
 
+def failed(text: str) -> NoReturn:
+    """End with 1: the data failed a condition."""
+    click.echo(f"Failed: {text}", err=True)
+    click.get_current_context().exit(1)
+
+
 class Calibrant(click.Group):
-    """Commands in the order of use, help that lists the methods, our errors in a line."""
+    """Commands in the order of use, help that lists the methods, errors in one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """As they are defined: the order in which one uses them."""
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; errors made on purpose, and those of the file system, come without a traceback."""
+        """Run a command; errors raised on purpose, and those of the file system, come without a traceback."""
         _speak_unicode()
         try:
             return super().invoke(ctx)
@@ -53,20 +54,20 @@ class Calibrant(click.Group):
             raise Refused(in_options(error)) from error
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """What the tables of methods say about themselves, and the exit codes."""
-        from calibrant.estimate import ESTIMATORS
-        from calibrant.maps import METHODS, REGRESSION_METHODS
+        """The registered methods, and the exit codes."""
+        from calibrant.methods import methods
 
-        recipes = [(name, _first_line(recipe.__doc__)) for name, recipe in (METHODS | REGRESSION_METHODS).items()]
-        measures = [(about.name, f"{about.title}: {about.quantity}") for about in ESTIMATORS.values()]
-        sections = {"Repairs (--method)": recipes, "Measures": measures, "Exit codes": list(EXIT_CODES)}
+        recipes = [*methods("map").values(), *methods("forecast map").values()]
+        sections = {
+            "Maps (--method)": [(each.name, each.summary) for each in recipes],
+            "Measures": [(each.name, f"{each.title}: {each.quantity}") for each in methods("estimator").values()],
+            "Tests (--test)": [(each.name, f"{each.title}: {each.quantity}") for each in methods("test").values()],
+            "Exit codes": list(EXIT_CODES),
+        }
         for title, rows in sections.items():
-            with formatter.section(title):
-                formatter.write_dl(rows)
-
-
-def _first_line(text: str | None) -> str:
-    return (text or "").strip().partition("\n")[0]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
 def _speak_unicode() -> None:
@@ -76,56 +77,28 @@ def _speak_unicode() -> None:
             stream.reconfigure(encoding="utf-8")
 
 
-COLUMN_OPTIONS = {
-    "label": ("NAME", "Column of what happened."),
-    "probs": ("NAMES", "Column or columns of probabilities: a name, names joined by commas, a prefix, or 'prob_*'."),
-    "logits": ("NAMES", "Column or columns of logits, named likewise."),
-    "pred": ("NAME", "Column of the predicted class beside confidences: the event is that it is right."),
-    "weights": ("NAME", "Column of weights; 'none' ignores a column called weight."),
-    "groups": ("NAME", "Column of groups; 'none' ignores a column called group."),
-    "classes": ("A,B,…", "Classes in the order of the columns; for a single event negative,positive."),
-}
-GAUSSIAN_OPTIONS = {
-    "mean": ("NAME", "Column of forecast means of a real number; then the label is a number too."),
-    "variance": ("NAME", "Column of forecast variances."),
-    "std": ("NAME", "Column of forecast standard deviations, in place of variances."),
-}
-MANY_OPTIONS = {
-    "quantiles": ("NAMES", "Columns of forecast quantiles: q05=0.05,q95=0.95, or 'q*' where names state their level."),
-    "samples": ("NAMES", "Columns of samples or of an ensemble: names joined by commas, a prefix, or 'member_*'."),
-}
-FORECAST_OPTIONS = GAUSSIAN_OPTIONS | MANY_OPTIONS
-FLAGS = {
-    "normalize": "Divide rows of probabilities by their sum.",
-    "soft": "Labels are probabilities of the event, not classes.",
-}
+@click.group(cls=Calibrant, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(cal.__version__, message="calibrant %(version)s")
+def main() -> None:
+    """Is a model calibrated, how is it recalibrated, and did that help?
 
+    A file of predictions holds one row per case, with its label and its predicted
+    probabilities: CSV, Parquet, Arrow/Feather, NPZ or JSON lines. Columns are found by
+    their names (label, prob, prob_cat, logit_0 …) or given with options.
 
-def column_options(*names: str, hidden: bool = False) -> Callable[[F], F]:
-    """The options that say what the columns mean, all of them unless some are named; hidden ones are only refused."""
+    \b
+    A quick tour:
+      calibrant demo                                  see it all on an example
+      calibrant diagnose test.csv                     is it calibrated?
+      calibrant measure test.csv sweep smECE          the estimators you name
+      calibrant recalibrate valid.csv -o map.json     fit a recalibration map
+      calibrant compare test.csv map.json             does it help on other data?
+      calibrant decompose test.csv                    where does the score come from?
+      calibrant test test.csv                         could a calibrated model have made these?
+      calibrant where test.csv                        where is it wrong?
+      calibrant trust test.csv                        which estimator to believe at this size?
+      calibrant plan test.csv --error 0.03            how many rows does it take?
+      calibrant apply map.json new.csv -o better.csv  use it; needs no labels
 
-    def add(command: F) -> F:
-        for name in reversed(names or (*COLUMN_OPTIONS, *FLAGS)):
-            if name in FLAGS:
-                command = click.option(f"--{name}", is_flag=True, help=FLAGS[name])(command)
-            else:
-                metavar, text = (COLUMN_OPTIONS | FORECAST_OPTIONS)[name]
-                command = click.option(f"--{name}", metavar=metavar, help=text, hidden=hidden)(command)
-        return command
-
-    return add
-
-
-def in_options(error: Exception) -> str:
-    """An error text with `label='y'` and `normalize=True` put as `--label y` and `--normalize`."""
-    text = str(error)
-    names = "|".join((*COLUMN_OPTIONS, *FORECAST_OPTIONS, "view", "score", "method", "by"))
-    if isinstance(error, InputError) and re.fullmatch(names, error.argument) and text.startswith(error.argument):
-        text = f"--{text}"
-    text = text.replace("overwrite=True", "--force").replace(
-        "classes=(negative, positive)", "--classes negative,positive"
-    )
-    text = re.sub(r"\b(normalize|soft)=True", r"--\1", text)
-    text = re.sub(rf"\b({names})='([^']*)'", lambda found: f"--{found[1]} {shlex.quote(found[2])}", text)
-    text = re.sub(rf"\b({names})=(?=\w)", r"--\1 ", text)
-    return re.sub(rf"\b({names})=", r"--\1", text)
+    `calibrant COMMAND --help` explains a command with examples.
+    """

@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 import json
-import re
-from dataclasses import replace
+from inspect import signature
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
 import calibrant as cal
 from calibrant import files
-from calibrant.cli.commands import FILE, as_json, main, read, write_report
-from calibrant.cli.group import FAILED, Refused, column_options
-from calibrant.score import SCORES
+from calibrant.cli.data import read, show, write_report
+from calibrant.cli.group import Refused, failed, main
+from calibrant.cli.options import (
+    COLUMN_OPTIONS,
+    FILE,
+    FLAGS,
+    SHARE,
+    Registered,
+    as_json,
+    column_options,
+    file_argument,
+    report,
+    seed,
+    view,
+)
+from calibrant.methods import methods
 
-CLUSTER = click.option(
+cluster = click.option(
     "--cluster",
     type=click.Choice(["same", "any", "no"]),
-    help="Rows of a group share one fate, may depend in any way, or do not depend.  [default: no, with a caution]",
+    help="Rows of a group share one outcome, may depend in any way, or do not depend.  [default: no, with a warning]",
 )
 
 
 @main.command(short_help="Which estimator can I believe at my sample size?")
-@click.argument("file", type=FILE)
+@file_argument
 @click.option("--norm", type=click.Choice(["1", "2"]), default="1", show_default=True, help="Mean gap, or its RMS.")
 @click.option("--replications", type=click.IntRange(2), default=200, show_default=True, help="Simulated data sets.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed, the same answer.")
-@click.option("--view", default="auto", metavar="VIEW", help="binary, top, or 'class NAME'.  [default: by the columns]")
-@click.option("--report", type=FILE, metavar="PATH", help="Write a report with it: .html or .json.")
+@seed
+@view
+@report
 @column_options()
 @as_json
 def trust(
@@ -37,8 +49,9 @@ def trust(
 ) -> None:
     """Which estimator of the calibration error can I believe, with as many rows as I have?
 
-    A world with scores like yours and a known truth is fitted, and every estimator is tried on data sets of your size: how far
-    is it off, how much does it scatter, and does its interval hold the truth? The most accurate comes first.
+    A world with scores like yours and a known truth is fitted, and every estimator is
+    tried on data sets of your size: how far is it off, how much does it scatter, and
+    does its interval contain the truth? The most accurate comes first.
 
     \b
     Examples:
@@ -51,53 +64,53 @@ def trust(
     found = cal.trust(predictions, **options, progress=not as_json)
     if report is not None:
         write_report(report, file, cal.diagnose(predictions, view=view, name=file.name), found)
-    shown(found, file, source, as_json)
+    show(found, file, source, as_json)
 
 
 @main.command(short_help="Could a calibrated model have made these predictions?")
-@click.argument("file", type=FILE)
+@file_argument
+@click.option("--test", "name", type=Registered("test"), help="A single test.  [default: several, combined]")
 @click.option(
     "--view", default="auto", metavar="VIEW", help="canonical, binary, top, or 'class NAME'.  [default: by the columns]"
 )
-@click.option(
-    "--draws", type=click.IntRange(1), metavar="N", help="Labels are redrawn so often.  [default: by the rows]"
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed, the same answer.")
-@CLUSTER
+@click.option("--draws", type=click.IntRange(1), metavar="N", help="Null draws of the labels.  [default: by the rows]")
+@seed
+@cluster
 @click.option("--fail-below", type=click.FloatRange(0, 1), metavar="P", help="Exit with 1 if the p-value is at most P.")
 @column_options()
 @as_json
 def test(
-    file: Path,
-    view: str,
-    draws: int | None,
-    seed: int,
-    cluster: str | None,
-    fail_below: float | None,
-    as_json: bool,
-    **columns: Any,
-) -> None:
-    """Could a calibrated model have made these predictions? One exact p-value from several statistics, and what is wrong.
+    file: Path, name: str | None, view: str, draws: int | None, seed: int, cluster: str | None,
+    fail_below: float | None, as_json: bool, **columns: Any,
+) -> None:  # fmt: skip
+    """Could a calibrated model have made these predictions? One exact p-value from several statistics, or one test by name.
 
     \b
     Examples:
       calibrant test test.csv
+      calibrant test test.csv --test spiegelhalter
       calibrant test test.parquet --view canonical
       calibrant test answers.csv --groups question --cluster same
       calibrant test test.csv --json --fail-below 0.01
     """
+    function = cal.is_calibrated if name is None else methods("test")[name].function
+    given = {"view": None if view == "auto" else view, "n_draws": draws, "cluster": cluster}
+    taken = signature(function).parameters
+    for option, value in given.items():
+        if value is not None and option not in taken:
+            raise click.UsageError(f"The test {name} takes no --{option.removeprefix('n_')}.")
     predictions, source = read(file, columns)
-    found = cal.is_calibrated(predictions, view=view, n_draws=draws, cluster=said(cluster, predictions), seed=seed)
-    shown(found, file, source, as_json)
+    options = {"view": view, "n_draws": draws, "cluster": checked_cluster(cluster, predictions), "seed": seed}
+    found = function(predictions, **{option: value for option, value in options.items() if option in taken})
+    show(found, file, source, as_json)
     if fail_below is not None and found.rejects(fail_below):
-        click.echo(f"Failed: p = {found.p_value:.4g} is at most {fail_below:g}.", err=True)
-        click.get_current_context().exit(FAILED)
+        failed(f"p = {found.p_value:.4g} is at most {fail_below:g}.")
 
 
 @main.command(short_help="Where is it wrong?")
-@click.argument("file", type=FILE)
-@click.option("--view", default="auto", metavar="VIEW", help="binary, top, or 'class NAME'.  [default: by the columns]")
-@CLUSTER
+@file_argument
+@view
+@cluster
 @column_options()
 @as_json
 def where(file: Path, view: str, cluster: str | None, as_json: bool, **columns: Any) -> None:
@@ -110,18 +123,18 @@ def where(file: Path, view: str, cluster: str | None, as_json: bool, **columns: 
       calibrant where answers.csv --groups question --cluster same
     """
     predictions, source = read(file, columns)
-    shown(cal.where(predictions, view=view, cluster=said(cluster, predictions)), file, source, as_json)
+    show(cal.where(predictions, view=view, cluster=checked_cluster(cluster, predictions)), file, source, as_json)
 
 
 @main.command(short_help="In which segments is it wrong?")
-@click.argument("file", type=FILE)
+@file_argument
 @click.option("--by", metavar="NAMES", help="Columns to cut segments from, joined by commas.  [default: all others]")
 @click.option(
     "--statistic",
     type=click.Choice(["both", "gap", "range"]),
     default="both",
     show_default=True,
-    help="gap: told too high or too low; range: also errors that cancel.",
+    help="gap: predictions too high or too low; range: also errors that cancel.",
 )
 @click.option(
     "--depth", type=click.IntRange(1, 3), default=3, show_default=True, help="Conditions of a segment, at most."
@@ -136,27 +149,16 @@ def where(file: Path, view: str, cluster: str | None, as_json: bool, **columns: 
     help="The error that matters to you.",
 )
 @click.option("--cluster", is_flag=True, help="Rows of the same group may depend on each other.")
-@click.option("--view", default="auto", metavar="VIEW", help="binary, top, or 'class NAME'.  [default: by the columns]")
+@view
 @column_options()
 @as_json
 @click.option("--fail-if-wrong", is_flag=True, help="Exit with 1 if any segment is called wrong.")
-def audit(
-    file: Path,
-    by: str | None,
-    statistic: Literal["both", "gap", "range"],
-    depth: int,
-    min_size: int,
-    margin: float,
-    cluster: bool,
-    view: str,
-    as_json: bool,
-    fail_if_wrong: bool,
-    **columns: Any,
-) -> None:
+def audit(file: Path, by: str | None, cluster: bool, as_json: bool, fail_if_wrong: bool, **options: Any) -> None:
     """In which segments of the data is the model wrong?
 
-    Segments are cut from the other columns of the file: values of categories, quantile bins of numbers, and up to three of these
-    combined. Among many segments some look bad by chance; the probability that any is called wrong by mistake is at most 5 %.
+    Segments are cut from the other columns of the file: values of categories, quantile
+    bins of numbers, and up to three of these combined. Among many segments some look
+    bad by chance; the probability that any is called wrong by mistake is at most 5 %.
 
     \b
     Examples:
@@ -165,34 +167,18 @@ def audit(
       calibrant audit answers.csv --by topic --groups question --cluster
       calibrant audit test.csv --by age,sex --json --fail-if-wrong > audit.json
     """
-    predictions, chosen = files.read_with_columns(file, **columns)
+    predictions, chosen = files.read_with_columns(file, **taken_columns(options))
     need_groups(cluster, predictions)
-    found = cal.audit(
-        predictions,
-        files.read_features(file, by, chosen),
-        view=view,
-        statistic=statistic,
-        depth=depth,
-        min_size=min_size,
-        margin=margin,
-        cluster=cluster,
-    )
-    shown(found, file, str(chosen), as_json)
+    found = cal.audit(predictions, files.read_features(file, by, chosen), cluster=cluster, **options)
+    show(found, file, str(chosen), as_json)
     if fail_if_wrong and found.found:
-        click.echo(f"Failed: {len(found.found)} segments are called wrong.", err=True)
-        click.get_current_context().exit(FAILED)
+        failed(f"{len(found.found)} segments are called wrong.")
 
 
 @main.command(short_help="Is it still calibrated? Watch rows as they come.")
-@click.argument("file", type=FILE)
+@file_argument
 @click.option("--state", type=FILE, metavar="PATH", help="What was seen before; read if it is there, then written.")
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="False alarms allowed, ever.",
-)
+@click.option("--level", type=SHARE, default=0.05, show_default=True, help="False alarms allowed, ever.")
 @click.option("--fail-on-alarm", is_flag=True, help="Exit with 1 if there is an alarm.")
 @column_options()
 @as_json
@@ -206,30 +192,28 @@ def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, a
     """
     predictions, source = read(file, columns)
     known = state is not None and state.exists()
-    watch = cal.Monitor.from_json(state.read_text(encoding="utf-8")) if known and state is not None else cal.Monitor()
+    watch = cal.Monitor.from_json(state.read_text(encoding="utf-8")) if state and known else cal.Monitor()
     watch.update(predictions, mark=file.name)
     if state is not None:
         state.write_text(watch.to_json(), encoding="utf-8")
     change = watch.since(level)
     if as_json:
-        told: dict[str, Any] = {
+        plain: dict[str, Any] = {
             "n": watch.n,
             "e_value": watch.e_value,
             "p_value": watch.p_value,
             "alarm": watch.alarm(level),
         }
-        told |= {"direction": watch.direction(), "since": None if change is None else change.to_dict()}
-        told |= {"cautions": list(watch.cautions)}
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        plain |= {"direction": watch.direction(), "since": None if change is None else change.to_dict()}
+        click.echo(json.dumps(plain | {"cautions": list(watch.cautions)}, indent=2, ensure_ascii=False))
     else:
         click.echo(f"{source}\n{watch!r}" + ("" if change is None else f"\n{change!r}"))
     if fail_on_alarm and change is not None:
-        click.echo(f"Failed: an alarm at {level:g}.", err=True)
-        click.get_current_context().exit(FAILED)
+        failed(f"an alarm at {level:g}.")
 
 
 @main.command(short_help="Can a language model's confidences be believed?")
-@click.argument("file", type=FILE)
+@file_argument
 @click.option(
     "--ties",
     type=click.Choice(["count", "random"]),
@@ -243,8 +227,8 @@ def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, a
 def answers(file: Path, ties: Any, samples: int | None, as_json: bool, **columns: Any) -> None:
     """Can the confidences that came with answers be believed? Level by level, exactly, and what keeping unsure ones back would save.
 
-    The label says whether an answer was right, the probability how sure the model was; --groups names the question where some were
-    asked several times.
+    The label says whether an answer was right, the probability how sure the model was;
+    --groups names the question where some were asked several times.
 
     \b
     Examples:
@@ -253,7 +237,7 @@ def answers(file: Path, ties: Any, samples: int | None, as_json: bool, **columns
       calibrant answers answers.csv --samples 10
     """
     predictions, source = read(file, columns)
-    shown(cal.assess_answers(predictions, samples=samples, ties=ties, name=file.name), file, source, as_json)
+    show(cal.assess_answers(predictions, samples=samples, ties=ties, name=file.name), file, source, as_json)
 
 
 @main.command(short_help="How many rows does it take?")
@@ -263,7 +247,7 @@ def answers(file: Path, ties: Any, samples: int | None, as_json: bool, **columns
 @click.option("--n", "rows", type=int, metavar="N", help="Rows there are: what can they show?")
 @click.option(
     "--statistic",
-    type=click.Choice(["binned", "kuiper", "mean_gap", "rate", *SCORES]),
+    type=Registered("score", also=("binned", "kuiper", "mean_gap", "rate")),
     default="binned",
     show_default=True,
     help="What will be computed.",
@@ -274,29 +258,15 @@ def answers(file: Path, ties: Any, samples: int | None, as_json: bool, **columns
 @click.option("--mean-variance", type=float, metavar="X", help="Mean of p(1 − p), where there is no FILE.")
 @click.option("--check", is_flag=True, help="Also simulate the plan.")
 @click.option("--replications", type=int, default=1000, show_default=True, metavar="N", help="Data sets to simulate.")
-@click.option("--view", default="auto", metavar="VIEW", help="binary, top, or 'class NAME'.  [default: by the columns]")
+@view
 @column_options()
 @as_json
-def plan(
-    file: Path | None,
-    error: float | None,
-    width: float | None,
-    rows: int | None,
-    statistic: str,
-    norm: str,
-    power: float,
-    level: float,
-    mean_variance: float | None,
-    check: bool,
-    replications: int,
-    view: str,
-    as_json: bool,
-    **columns: Any,
-) -> None:
+def plan(file: Path | None, error: float | None, rows: int | None, norm: str, as_json: bool, **options: Any) -> None:
     """How many rows does it take to find an error, or to measure it closely? What can so many rows show?
 
-    FILE holds predictions like those to come; without it say --mean-variance, or nothing for the most rows. With --level 0.05
-    a test has 5 % false alarms and an interval 95 % confidence.
+    FILE holds predictions like those to come; without it say --mean-variance, or
+    nothing for the most rows. With --level 0.05 a test has 5 % false alarms and an
+    interval 95 % confidence.
 
     \b
     Examples:
@@ -305,26 +275,19 @@ def plan(
       calibrant plan test.csv --n 2000
       calibrant plan test.csv --width 0.02 --statistic brier
     """
+    columns = taken_columns(options)
     predictions, source = (None, "") if file is None else read(file, columns)
-    found = cal.plan(
-        error,
-        width=width,
-        n=rows,
-        statistic=statistic,
-        norm=1 if norm == "1" else 2,
-        power=power,
-        level=level,
-        predictions=predictions,
-        mean_variance=mean_variance,
-        view=view,
-        check=check,
-        replications=replications,
-    )
-    shown(found, file, source, as_json)
+    found = cal.plan(error, n=rows, norm=1 if norm == "1" else 2, predictions=predictions, **options)
+    show(found, file, source, as_json)
 
 
-def said(cluster: str | None, predictions: cal.Predictions) -> Any:
-    """What --cluster says, as the functions take it."""
+def taken_columns(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that name columns, taken out of the others."""
+    return {name: options.pop(name) for name in (*COLUMN_OPTIONS, *FLAGS)}
+
+
+def checked_cluster(cluster: str | None, predictions: cal.Predictions) -> Any:
+    """The value of --cluster as the functions take it."""
     need_groups(cluster in ("same", "any"), predictions)
     return False if cluster == "no" else cluster
 
@@ -333,19 +296,3 @@ def need_groups(asked: bool, predictions: cal.Predictions) -> None:
     """Refuse --cluster where the file has no groups."""
     if asked and predictions.groups is None:
         raise Refused("--cluster needs groups; the predictions have none. Name their column with --groups.")
-
-
-def shown(found: Any, file: Path | None, source: str, as_json: bool) -> None:
-    """An answer as JSON, or in words with its tables."""
-    if as_json:
-        click.echo(found.to_json())
-        return
-    from calibrant.cli import screen
-
-    cautions = tuple(re.sub(r"cluster='?(\w+)'?", _as_option, caution) for caution in found.cautions)
-    told = found if cautions == found.cautions else replace(found, cautions=cautions)
-    screen.show_answer(screen.terminal(), told, "" if file is None else file.name, source)
-
-
-def _as_option(found: re.Match[str]) -> str:
-    return f"--cluster {'no' if found[1] == 'False' else found[1]}"

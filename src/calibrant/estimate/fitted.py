@@ -103,7 +103,7 @@ def fitted_error(
     >>> import calibrant as cal
     >>> valid, test = cal.example()
     >>> bins = cal.EqualMass(15)
-    >>> by_fitting = cal.fitted_error(test, map=cal.UnitSlopeBins(bins)).value
+    >>> by_fitting = cal.fitted_error(test, map=cal.maps.UnitSlopeBins(bins)).value
     >>> abs(by_fitting - cal.binned_error(test, bins=bins).value) < 1e-12
     True
     """

@@ -54,7 +54,7 @@ class CellMoments(Record):
     sums: Floats
     """(3, CELLS + 2): Σw, Σw(x − c) and Σw(x − c)² of each cell, with c its centre"""
 
-    whole: ClassVar[bool] = True
+    every_field_needed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self._hold("sums")

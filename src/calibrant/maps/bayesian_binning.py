@@ -16,6 +16,7 @@ from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import margin, one_sided
 from calibrant.maps.steps import StepMap
+from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import kind
@@ -24,6 +25,7 @@ NEGLIGIBLE = 1e-12
 """Binnings with less than this share of the best one's probability are left out."""
 
 
+@method("map", name="bayesian_binning", state="pooled")
 @dataclass(frozen=True, slots=True)
 class BayesianBinning(BinaryRecipe):
     """An average of equal-mass histograms, weighted by how probable they make the outcomes (BBQ, Naeini et al. 2015).
@@ -35,7 +37,7 @@ class BayesianBinning(BinaryRecipe):
     Examples
     --------
     >>> import calibrant as cal
-    >>> fitted = cal.BayesianBinning().fit([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9])
+    >>> fitted = cal.maps.BayesianBinning().fit([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9])
     >>> bool(fitted.apply([0.1])[0] < 0.2 < 0.8 < fitted.apply([0.9])[0])
     True
     """

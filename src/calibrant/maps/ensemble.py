@@ -14,10 +14,12 @@ from calibrant.kernels.rows.keep_order import ranked_as
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
 from calibrant.maps.log_space import happened, reading_of_zero, rows_that_count
 from calibrant.maps.temperature import Temperature, TemperatureMap
+from calibrant.methods import method
 from calibrant.problems import MapError
 from calibrant.results import kind
 
 
+@method("map", name="ensemble_temperature")
 @dataclass(frozen=True, slots=True)
 class EnsembleTemperature:
     """w₁·softmax(z/T) + w₂·p + w₃/K with weights that add up to 1 (ETS).
@@ -28,7 +30,7 @@ class EnsembleTemperature:
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> round(float(cal.EnsembleTemperature().fit(valid).weights.sum()), 12)
+    >>> round(float(cal.maps.EnsembleTemperature().fit(valid).weights.sum()), 12)
     1.0
     """
 

@@ -16,6 +16,7 @@ from calibrant.maps.bent_line import BentLineMap
 from calibrant.maps.binary import BinaryRecipe, Floats, grouped_logits
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.piecewise import doubts_about, last_log_odds
+from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import Curve, kind
 
@@ -30,6 +31,7 @@ OPEN = 0.5
 """The same when it is asked what is possible: bends that the data cannot rule out count."""
 
 
+@method("map", name="gaussian_process", state="pooled")
 @dataclass(frozen=True, slots=True)
 class GaussianProcessMap(BinaryRecipe):
     """σ(z + f(z)) with f smooth and not far from 0: the mean over what the data leave possible.
@@ -41,7 +43,7 @@ class GaussianProcessMap(BinaryRecipe):
     Examples
     --------
     >>> import calibrant as cal
-    >>> fitted = cal.GaussianProcessMap().fit([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8])
+    >>> fitted = cal.maps.GaussianProcessMap().fit([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8])
     >>> band = fitted.band(0.9)
     >>> bool((band.low < band.y).all() and (band.y < band.high).all())
     True

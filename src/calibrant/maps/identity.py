@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from calibrant.kernels.logits import probabilities
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
+from calibrant.methods import method
 from calibrant.results import kind
 
 
+@method("map", name="identity")
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Leave the predictions as they are: the candidate every repair must beat.
@@ -19,7 +21,7 @@ class Identity:
     Examples
     --------
     >>> import calibrant as cal
-    >>> cal.Identity().fit([0, 1], [0.2, 0.7]).apply([0.4])
+    >>> cal.maps.Identity().fit([0, 1], [0.2, 0.7]).apply([0.4])
     array([0.4])
     """
 

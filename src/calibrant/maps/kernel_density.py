@@ -14,6 +14,7 @@ from calibrant.kernels.rows.pooling import Groups
 from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import PointwiseMap, margin, one_sided
+from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import kind
 
@@ -27,6 +28,7 @@ REACH = 0.99
 """Of the bandwidth: further from every score the kernel is too small to say anything."""
 
 
+@method("map", name="kernel_density", state="pooled")
 @dataclass(frozen=True, slots=True)
 class KernelDensity(BinaryRecipe):
     """The rate of the event around a prediction, with the triweight kernel reflected at 0 and 1.
@@ -38,7 +40,7 @@ class KernelDensity(BinaryRecipe):
     Examples
     --------
     >>> import calibrant as cal
-    >>> fitted = cal.KernelDensity(bandwidth=0.3).fit([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9])
+    >>> fitted = cal.maps.KernelDensity(bandwidth=0.3).fit([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9])
     >>> fitted.apply([0.1, 0.45, 0.9]).round(2)
     array([0.1, 0.5, 0.9])
     """

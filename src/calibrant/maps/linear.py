@@ -21,6 +21,7 @@ from calibrant.maps.log_space import (
     soft_shares,
 )
 from calibrant.maps.temperature import Temperature
+from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError, MapError
 from calibrant.results import kind
@@ -35,6 +36,7 @@ STRENGTHS = tuple(10.0**power for power in range(0, -7, -1))
 """Penalties that cross-validation tries, strongest first."""
 
 
+@method("map", name="vector")
 @dataclass(frozen=True, slots=True)
 class VectorScaling:
     """softmax(v∘z + b): every class gets a scale and an offset of its own.
@@ -45,7 +47,7 @@ class VectorScaling:
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> cal.VectorScaling().fit(valid).n_parameters
+    >>> cal.maps.VectorScaling().fit(valid).n_parameters
     20
     """
 
@@ -84,6 +86,7 @@ class _FullMatrix:
         return _space(predictions)
 
 
+@method("map", name="matrix")
 @dataclass(frozen=True, slots=True)
 class MatrixScaling(_FullMatrix):
     """softmax(Wz + b): K² + K parameters, so a penalty is needed unless rows are many.
@@ -96,13 +99,14 @@ class MatrixScaling(_FullMatrix):
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> cal.MatrixScaling(strength=0.01, intercept=0.01).fit(valid).n_parameters
+    >>> cal.maps.MatrixScaling(strength=0.01, intercept=0.01).fit(valid).n_parameters
     110
     """
 
     recipe: ClassVar[str] = "matrix"
 
 
+@method("map", name="dirichlet")
 @dataclass(frozen=True, slots=True)
 class Dirichlet(_FullMatrix):
     """softmax(W ln p + b): Dirichlet calibration, matrix scaling on log-probabilities.

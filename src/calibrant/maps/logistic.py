@@ -15,12 +15,14 @@ from calibrant.kernels.rows.pooling import Groups
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import FAR, BinaryMap, BinaryRecipe, event_groups
 from calibrant.maps.calibration_map import Fit
+from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import kind
 
 Floats = NDArray[np.float64]
 
 
+@method("map", name="platt", state="pooled")
 @dataclass(frozen=True, slots=True)
 class Platt(BinaryRecipe):
     """σ(a·z + b) on the log-odds z, with Platt's smoothed targets.
@@ -38,6 +40,7 @@ class Platt(BinaryRecipe):
         return _fit(predictions, degree=1, smoothed=True)
 
 
+@method("map", name="quadratic", state="pooled")
 @dataclass(frozen=True, slots=True)
 class Quadratic(BinaryRecipe):
     """σ(a·z + b + c·z²): bends where Platt's line is straight; need not be monotone.
@@ -45,7 +48,7 @@ class Quadratic(BinaryRecipe):
     Examples
     --------
     >>> import calibrant as cal
-    >>> cal.Quadratic().fit([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8]).n_parameters
+    >>> cal.maps.Quadratic().fit([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8]).n_parameters
     3
     """
 
@@ -128,6 +131,7 @@ def doubts(found: LogisticFit, groups: Groups) -> tuple[str, ...]:
     return tuple(told)
 
 
+@method("map", name="beta", state="pooled")
 @dataclass(frozen=True, slots=True)
 class Beta(BinaryRecipe):
     """σ(c + a·ln p − b·ln(1−p)) with a, b ≥ 0: beta calibration.

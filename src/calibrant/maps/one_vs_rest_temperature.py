@@ -12,6 +12,7 @@ from calibrant.kernels.logits import class_log_odds, inside, sigmoid, tamed
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
 from calibrant.maps.log_space import log_columns, reading_of_zero, rows_that_count, soft_shares
 from calibrant.maps.temperature import Temperature
+from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import MapError
 from calibrant.results import kind
@@ -19,6 +20,7 @@ from calibrant.results import kind
 Floats = NDArray[np.float64]
 
 
+@method("map", name="one_vs_rest_temperature")
 @dataclass(frozen=True, slots=True)
 class OneVsRestTemperature:
     """Divide each class's log-odds against the rest by a temperature of its own, then divide rows by their sum (1-Temp).
@@ -27,7 +29,7 @@ class OneVsRestTemperature:
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> cal.OneVsRestTemperature().fit(valid).n_parameters
+    >>> cal.maps.OneVsRestTemperature().fit(valid).n_parameters
     10
     """
 

@@ -18,6 +18,7 @@ from calibrant.kernels.rows.keep_order import keep_order
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
 from calibrant.maps.log_space import normalised_columns, reading_of_zero, rows_that_count, soft_shares
 from calibrant.maps.temperature import Temperature
+from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import MapError
 from calibrant.results import kind
@@ -39,6 +40,7 @@ ENOUGH = 10
 """Rows for each parameter below which the map says so."""
 
 
+@method("map", name="order_preserving")
 @dataclass(frozen=True, slots=True)
 class OrderPreserving:
     """A map that keeps the order of the classes in every row exactly: none overtakes another, none is tied anew.
@@ -62,7 +64,7 @@ class OrderPreserving:
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> fitted = cal.OrderPreserving().fit(valid)
+    >>> fitted = cal.maps.OrderPreserving().fit(valid)
     >>> fitted.n_parameters, fitted.keeps_ranking
     (40, True)
     >>> fitted.fit.loss < cal.Temperature().fit(valid).fit.loss

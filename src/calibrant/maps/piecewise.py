@@ -19,6 +19,7 @@ from calibrant.maps.bent_line import BentLineMap
 from calibrant.maps.binary import LAST, BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import margin
+from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import kind
 
@@ -26,6 +27,7 @@ ROWS_A_PIECE = 200
 """A piece more is tried for so many rows."""
 
 
+@method("map", name="piecewise_linear", state="pooled")
 @dataclass(frozen=True, slots=True)
 class PiecewiseLinear(BinaryRecipe):
     """A bent line through the log-odds (PL3) or the probabilities (PL); knots and heights are fitted.
@@ -41,7 +43,7 @@ class PiecewiseLinear(BinaryRecipe):
     Examples
     --------
     >>> import calibrant as cal
-    >>> fitted = cal.PiecewiseLinear(pieces=1).fit([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8])
+    >>> fitted = cal.maps.PiecewiseLinear(pieces=1).fit([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8])
     >>> len(fitted.knots), fitted.injective
     (2, True)
     """

@@ -12,12 +12,14 @@ from calibrant import inputs
 from calibrant.forecasts import BentForecasts, GaussianForecasts
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.regression import EPS, FEW, RegressionMap, admit_fit, checked_forecasts, gaussian
+from calibrant.methods import method
 from calibrant.problems import InputError, MapError
 from calibrant.results import kind
 
 Floats = NDArray[np.float64]
 
 
+@method("forecast map", name="quantile_recalibration")
 @dataclass(frozen=True, slots=True)
 class QuantileRecalibration:
     """A rising map R of the cumulative probability u = F(y), such that R(u) is uniform (Kuleshov et al. 2018).
@@ -28,7 +30,7 @@ class QuantileRecalibration:
     Examples
     --------
     >>> import calibrant as cal
-    >>> fitted = cal.QuantileRecalibration().fit([2.0, -2.0, 3.0, -3.0], mean=[0.0] * 4, variance=[1.0] * 4)
+    >>> fitted = cal.regression.QuantileRecalibration().fit([2.0, -2.0, 3.0, -3.0], mean=[0.0] * 4, variance=[1.0] * 4)
     >>> low, high = fitted.quantile([0.1, 0.9], mean=[0.0, 0.0], variance=[1.0, 1.0])
     >>> bool(low < -2 and high > 2)  # wider than ±1.28, as the errors were
     True

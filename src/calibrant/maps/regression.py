@@ -15,6 +15,7 @@ from calibrant.forecasts import Forecasts, GaussianForecasts
 from calibrant.kernels.fit.lbfgs import least
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.calibration_map import Fit, SavedMap
+from calibrant.methods import method
 from calibrant.problems import InputError, MapError
 from calibrant.results import kind
 
@@ -120,6 +121,7 @@ class VarianceMap(RegressionMap):
             return centre.copy(), np.clip(self.of_variance(spread), np.finfo(float).tiny, np.finfo(float).max)
 
 
+@method("forecast map", name="std_scaling")
 @dataclass(frozen=True, slots=True)
 class StdScaling:
     """σ ↦ sσ: s² is the mean of (μ−y)²/σ², which minimises the Dawid–Sebastiani score.
@@ -127,7 +129,7 @@ class StdScaling:
     Examples
     --------
     >>> import calibrant as cal
-    >>> fitted = cal.StdScaling().fit([1.0, -2.0, 3.0], mean=[0.0, 0.0, 0.0], variance=[1.0, 1.0, 1.0])
+    >>> fitted = cal.regression.StdScaling().fit([1.0, -2.0, 3.0], mean=[0.0, 0.0, 0.0], variance=[1.0, 1.0, 1.0])
     >>> round(fitted.scale**2, 3)
     4.667
     >>> mean, variance = fitted.apply([5.0], [3.0])
@@ -164,6 +166,7 @@ class StdScalingMap(VarianceMap):
         return self.scale**2 * variance
 
 
+@method("forecast map", name="variance_platt")
 @dataclass(frozen=True, slots=True)
 class VariancePlatt:
     """σ² ↦ wσ² + b with w > 0 and b ≥ 0, fitted by the Dawid–Sebastiani score (μ−y)²/σ² + ln σ².
@@ -174,7 +177,7 @@ class VariancePlatt:
     >>> rng = np.random.default_rng(0)
     >>> variance = rng.uniform(0.1, 4, 5000)
     >>> labels = rng.normal(0, np.sqrt(2 * variance + 1))
-    >>> fitted = cal.VariancePlatt().fit(labels, np.zeros(5000), variance)
+    >>> fitted = cal.regression.VariancePlatt().fit(labels, np.zeros(5000), variance)
     >>> bool(abs(fitted.slope - 2) < 0.2 and abs(fitted.offset - 1) < 0.2)
     True
     """

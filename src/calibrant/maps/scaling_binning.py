@@ -14,11 +14,13 @@ from calibrant.maps.calibration_map import Fit
 from calibrant.maps.logistic import Platt
 from calibrant.maps.pointwise import narrowed
 from calibrant.maps.steps import check_step_bins
+from calibrant.methods import method
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
 from calibrant.results import kind
 
 
+@method("map", name="scaling_binning", state="pooled")
 @dataclass(frozen=True, slots=True)
 class ScalingBinning(BinaryRecipe):
     """A few levels near a smooth fit: `recipe` is fitted, its outputs are put into `bins`, and each bin says their mean.
@@ -31,7 +33,7 @@ class ScalingBinning(BinaryRecipe):
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> fitted = cal.ScalingBinning(cal.EqualMass(3)).fit(valid.labels == 3, valid.probs[:, 3])
+    >>> fitted = cal.maps.ScalingBinning(cal.EqualMass(3)).fit(valid.labels == 3, valid.probs[:, 3])
     >>> len(fitted.heights)
     3
     """

@@ -16,6 +16,7 @@ from calibrant.kernels.rows.sorting import group_starts
 from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import PointwiseMap, margin, one_sided
+from calibrant.methods import method
 from calibrant.predictions import Event, Predictions
 from calibrant.results import kind
 
@@ -26,6 +27,7 @@ MOST_KNOTS = 16
 """Tried by cross-validation."""
 
 
+@method("map", name="spline", state="pooled")
 @dataclass(frozen=True, slots=True)
 class Spline(BinaryRecipe):
     """p + g′(t): what is missing at a prediction, read off the slope of the cumulative curve of what is missing.
@@ -44,7 +46,7 @@ class Spline(BinaryRecipe):
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> fitted = cal.Spline(knots=5).fit(valid.labels == 3, valid.probs[:, 3])
+    >>> fitted = cal.maps.Spline(knots=5).fit(valid.labels == 3, valid.probs[:, 3])
     >>> fitted.values.shape
     (5,)
     """

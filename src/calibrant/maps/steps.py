@@ -13,11 +13,13 @@ from calibrant.bins import Binning, EqualMass
 from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import PointwiseMap
+from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError, MapError
 from calibrant.results import kind
 
 
+@method("map", name="isotonic", state="pooled")
 @dataclass(frozen=True, slots=True)
 class Isotonic(BinaryRecipe):
     """The rising step function closest to the data, joined by straight lines.
@@ -86,6 +88,7 @@ class KnotMap(PointwiseMap):
         return np.interp(p, self.x, self.y)
 
 
+@method("map", name="histogram", state="pooled")
 @dataclass(frozen=True, slots=True)
 class Histogram(BinaryRecipe):
     """The observed rate of the prediction's bin.

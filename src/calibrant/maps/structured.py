@@ -14,12 +14,14 @@ from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
 from calibrant.maps.linear import doubts, one_to_one, regression_weights
 from calibrant.maps.log_space import rows_that_count
 from calibrant.maps.temperature import Temperature, TemperatureMap
+from calibrant.methods import method
 from calibrant.problems import MapError
 from calibrant.results import kind
 
 Floats = NDArray[np.float64]
 
 
+@method("map", name="structured_vector")
 @dataclass(frozen=True, slots=True)
 class StructuredVector:
     """Temperature scaling, then a scale and an offset for each class with a ridge of K/n.
@@ -30,7 +32,7 @@ class StructuredVector:
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> cal.StructuredVector().fit(valid).method
+    >>> cal.maps.StructuredVector().fit(valid).method
     'structured_vector'
     """
 
@@ -39,6 +41,7 @@ class StructuredVector:
         return _fitted(admit_fit(labels, probs, logits, weights), diagonal=True)
 
 
+@method("map", name="structured_matrix")
 @dataclass(frozen=True, slots=True)
 class StructuredMatrix:
     """Temperature scaling, then a matrix with a ridge of K/n on its diagonal and offsets, K(K−1)/n on the rest.
@@ -49,7 +52,7 @@ class StructuredMatrix:
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> cal.StructuredMatrix().fit(valid).n_parameters
+    >>> cal.maps.StructuredMatrix().fit(valid).n_parameters
     111
     """
 

@@ -15,6 +15,7 @@ from calibrant.kernels.logits import inside, probabilities
 from calibrant.kernels.rows.keep_order import ranked_as
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
 from calibrant.maps.log_space import label_logits, log_columns, raw_or_log_columns, reading_of_zero, rows_that_count
+from calibrant.methods import method
 from calibrant.problems import InputError, MapError
 from calibrant.results import kind
 
@@ -25,6 +26,7 @@ STEP = {"float32": 1e-4, "float64": 1e-5}
 """A Newton step in ln T this small ends the search; the error left is about its square, below rounding."""
 
 
+@method("map", name="temperature")
 @dataclass(frozen=True, slots=True)
 class Temperature:
     """Divide the logits by T > 0, chosen to minimise the log score.

@@ -13,10 +13,12 @@ from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import PointwiseMap, margin, one_sided
 from calibrant.maps.steps import check_step_bins
+from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import kind
 
 
+@method("map", name="unit_slope_bins", state="pooled")
 @dataclass(frozen=True, slots=True)
 class UnitSlopeBins(BinaryRecipe):
     """p + ȳ_k − p̄_k in the k-th bin: every bin is shifted as a whole until its mean prediction is its rate.
@@ -28,7 +30,7 @@ class UnitSlopeBins(BinaryRecipe):
     Examples
     --------
     >>> import calibrant as cal
-    >>> fitted = cal.UnitSlopeBins(cal.EqualWidth(2)).fit([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.8])
+    >>> fitted = cal.maps.UnitSlopeBins(cal.EqualWidth(2)).fit([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.8])
     >>> fitted.apply([0.1, 0.6]).round(3)
     array([0.35, 0.9 ])
     """

@@ -12,10 +12,12 @@ from calibrant.kernels.fit.one_more_row import rates_if_hit, rates_if_missed
 from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import PointwiseMap, one_sided
+from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import kind
 
 
+@method("map", name="venn_abers", state="pooled")
 @dataclass(frozen=True, slots=True)
 class VennAbers(BinaryRecipe):
     """Isotonic regression that shows its own uncertainty: one rate if the event does not happen, one if it does.

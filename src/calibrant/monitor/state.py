@@ -37,7 +37,7 @@ class MonitorState(Record):
     """Evidence so far. Arrays have one entry per bet; blocks are runs of rows in the
     order they came."""
 
-    whole: ClassVar[bool] = True
+    every_field_needed: ClassVar[bool] = True
 
     view: str = "auto"
     grid: int = GRID

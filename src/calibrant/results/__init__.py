@@ -5,6 +5,7 @@ Every record class is found here by its name, whichever package defines it: `res
 
 from typing import Any
 
+from calibrant._names import RECORDS
 from calibrant.results.answer import Answer
 from calibrant.results.estimate import Estimate, Interval, TestResult, by_title, estimate_table
 from calibrant.results.record import SCHEMA, Record, checked_schema, kind, record_class
@@ -21,3 +22,7 @@ def __getattr__(name: str) -> Any:
     if found is None:
         raise AttributeError(f"module 'calibrant.results' has no attribute {name!r}")
     return found
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *(name for names in RECORDS.values() for name in names.split())]

@@ -7,21 +7,21 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from calibrant.methods import _import_rooms, methods
+from calibrant._names import RECORDS
+from calibrant.methods import import_plugins
 from calibrant.problems import MapError
 
 SCHEMA = 1
 """Version of the JSON form; raised when an old reader could misread a new file."""
 
-ROOMS = ("infer", "monitor", "simulate", "verbs")
-"""The packages that define records, beside the maps."""
-
 _KINDS: dict[str, type[Record]] = {}
+_HOMES = {name: home for home, names in RECORDS.items() for name in names.split()}
 R = TypeVar("R", bound="type[Record]")
 
 
@@ -32,10 +32,11 @@ def kind(record: R) -> R:
 
 
 def record_class(name: str) -> type[Record] | None:
-    """The record class of this name, or None; packages and plugins that define records are imported if need be."""
-    if name not in _KINDS:
-        _import_rooms(ROOMS)
-        methods("map")  # plugins too
+    """The record class of this name, or None; its module, or the plugins, are imported if need be."""
+    if name in _HOMES:
+        import_module(f"calibrant.{_HOMES[name]}")
+    elif name not in _KINDS:
+        import_plugins()
     return _KINDS.get(name)
 
 

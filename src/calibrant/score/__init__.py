@@ -1,53 +1,25 @@
-"""Proper scores, one a file. A new score is its file and one line here."""
+"""Proper scores, one per file."""
 
-from calibrant.score.brier import BrierScore, brier_score
-from calibrant.score.crps import CRPS, crps
-from calibrant.score.dawid_sebastiani import DawidSebastianiScore, dawid_sebastiani_score
-from calibrant.score.forecast_score import ForecastScore
-from calibrant.score.gaussian_log import GaussianLogScore, gaussian_log_score
-from calibrant.score.interval_score import IntervalScore, interval_score
-from calibrant.score.logarithmic import LogScore, log_score
-from calibrant.score.pinball import PinballScore, pinball_score
-from calibrant.score.ranked import RankedProbabilityScore, ranked_probability_score
-from calibrant.score.rule import Rule
-from calibrant.score.score import Score
-from calibrant.score.spherical import SphericalScore, spherical_score
-from calibrant.score.u_score import KernelScore, UScore
-
-SCORES: dict[str, Score] = {
-    score.name: score for score in (BrierScore(), LogScore(), SphericalScore(), RankedProbabilityScore())
-}
-"""For classes."""
-
-FORECAST_SCORES: dict[str, ForecastScore] = {
-    score.name: score for score in (DawidSebastianiScore(), GaussianLogScore(), CRPS(), PinballScore(), IntervalScore())
-}
-"""For forecasts of a real number."""
-
-__all__ = [
-    "CRPS",
-    "FORECAST_SCORES",
-    "SCORES",
-    "BrierScore",
-    "DawidSebastianiScore",
-    "ForecastScore",
-    "GaussianLogScore",
-    "IntervalScore",
-    "KernelScore",
-    "LogScore",
-    "PinballScore",
-    "RankedProbabilityScore",
-    "Rule",
-    "Score",
-    "SphericalScore",
-    "UScore",
-    "brier_score",
-    "crps",
-    "dawid_sebastiani_score",
-    "gaussian_log_score",
-    "interval_score",
-    "log_score",
-    "pinball_score",
-    "ranked_probability_score",
-    "spherical_score",
-]
+from calibrant.score.brier import BrierScore as BrierScore
+from calibrant.score.brier import brier_score as brier_score
+from calibrant.score.crps import CRPS as CRPS
+from calibrant.score.crps import crps as crps
+from calibrant.score.dawid_sebastiani import DawidSebastianiScore as DawidSebastianiScore
+from calibrant.score.dawid_sebastiani import dawid_sebastiani_score as dawid_sebastiani_score
+from calibrant.score.forecast_score import ForecastScore as ForecastScore
+from calibrant.score.gaussian_log import GaussianLogScore as GaussianLogScore
+from calibrant.score.gaussian_log import gaussian_log_score as gaussian_log_score
+from calibrant.score.interval_score import IntervalScore as IntervalScore
+from calibrant.score.interval_score import interval_score as interval_score
+from calibrant.score.logarithmic import LogScore as LogScore
+from calibrant.score.logarithmic import log_score as log_score
+from calibrant.score.pinball import PinballScore as PinballScore
+from calibrant.score.pinball import pinball_score as pinball_score
+from calibrant.score.ranked import RankedProbabilityScore as RankedProbabilityScore
+from calibrant.score.ranked import ranked_probability_score as ranked_probability_score
+from calibrant.score.rule import Rule as Rule
+from calibrant.score.score import Score as Score
+from calibrant.score.spherical import SphericalScore as SphericalScore
+from calibrant.score.spherical import spherical_score as spherical_score
+from calibrant.score.u_score import KernelScore as KernelScore
+from calibrant.score.u_score import UScore as UScore

@@ -1,4 +1,4 @@
-"""The Brier score: squared distance between what was said and what happened."""
+"""The Brier score: squared distance between predicted probabilities and labels."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.sums.score_rows import squared_distances, squared_misses
+from calibrant.methods import method
 from calibrant.predictions import Event
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
 from calibrant.score.score import Score
 
 
+@method("score", state="moments")
 class BrierScore(Score):
     """Σ_k (p_k − [y = k])², in [0, 2].
 
     Examples
     --------
     >>> import calibrant as cal, numpy as np
-    >>> round(float(cal.BrierScore().divergence(np.array([0.5, 0.5]), np.array([0.8, 0.2]))), 6)
+    >>> round(float(cal.score.BrierScore().divergence(np.array([0.5, 0.5]), np.array([0.8, 0.2]))), 6)
     0.18
     """
 
-    name: ClassVar[str] = "brier"
-    title: ClassVar[str] = "Brier score"
-    infimum: ClassVar[float] = 0.0
+    name, title, infimum = "brier", "Brier score", 0.0
     rooted: ClassVar[bool] = True
     quick: ClassVar[Quick] = Quick(
         labels=squared_distances, event=partial(squared_misses, 2.0), question=partial(squared_misses, 1.0)
     )
 
     def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
-        """Σ_k p_k² − 2 p_y + 1, written as the sum over the other classes plus (1 − p_y)² so that nothing cancels."""
-        said = probs[np.arange(len(probs)), labels].astype(np.float64)
+        """Σ_k p_k² − 2 p_y + 1, as the sum over the other classes plus (1 − p_y)² so that nothing cancels."""
+        p_y = probs[np.arange(len(probs)), labels].astype(np.float64)
         squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)
-        return np.maximum(squares - said**2, 0) + (1 - said) ** 2
+        return np.maximum(squares - p_y**2, 0) + (1 - p_y) ** 2
 
     def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
         return 2.0
@@ -76,10 +76,28 @@ def brier_score(
     cluster: bool = False,
     weights: Any = None,
 ) -> Estimate:
-    """How good are the probabilities? Mean squared distance from what happened, summed over classes, in [0, 2].
+    """How good are the probabilities? Mean squared distance from the labels, in [0, 2].
 
-    For a binary event both classes count, so that one column and two columns agree; `view="binary"` counts the event
-    alone, (p − y)², as scikit-learn's `brier_score_loss` does.
+    It is summed over the classes. For a binary event both classes count, so that one
+    column and two columns agree; `view="binary"` counts the event alone, (p − y)², as
+    scikit-learn's `brier_score_loss` does.
+
+    Parameters
+    ----------
+    labels
+        Classes, one per row, or a `Predictions`, which carries everything else.
+    probs
+        Predicted probabilities: one column for an event, or one per class.
+    view
+        `"canonical"` scores all classes; `"binary"`, `"top"` or `"class NAME"` score
+        that yes/no question alone.
+    level
+        Confidence of the interval.
+    cluster
+        True: rows of the same group, `Predictions(..., groups=)`, may depend on each
+        other.
+    weights
+        How often each row counts.
 
     Examples
     --------

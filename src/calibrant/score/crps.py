@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from calibrant.forecasts import (
     SampleForecasts,
     checked_levels,
 )
+from calibrant.methods import method
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.forecast_score import ForecastScore
@@ -28,13 +29,21 @@ MANY_LEVELS = PinballScore((np.arange(200) + 0.5) / 200)
 """For forecasts of a kind that has no closed form."""
 
 
+@method("forecast score")
 class CRPS(ForecastScore):
-    """∫(F(x) − [y ≤ x])² dx, in the unit of the label: the absolute error where the forecast is a single number.
+    """∫(F(x) − [y ≤ x])² dx, in the unit of the label: the absolute error of a single number.
 
-    In closed form for Gaussian forecasts, bent ones, and samples. Quantile forecasts have the quantile form, twice the mean
-    pinball score over their levels, which is close to the integral where the levels are many and evenly spread; `levels` gives
-    that form to forecasts of every kind. `fair=True` scores the distribution that samples were drawn from, without the fine
-    for their being few.
+    In closed form for Gaussian forecasts, bent ones, and samples. Quantile forecasts
+    have the quantile form, twice the mean pinball score over their levels, which is
+    close to the integral where the levels are many and evenly spread.
+
+    Parameters
+    ----------
+    fair
+        True: score the distribution that samples were drawn from, without the penalty
+        for their small number.
+    levels
+        Levels of the quantile form, for forecasts of every kind.
 
     Examples
     --------
@@ -46,9 +55,7 @@ class CRPS(ForecastScore):
     array([0.5])
     """
 
-    name: ClassVar[str] = "crps"
-    title: ClassVar[str] = "CRPS"
-    infimum: ClassVar[float] = 0.0
+    name, title, infimum = "crps", "CRPS", 0.0
 
     def __init__(self, *, fair: bool = False, levels: Any = None) -> None:
         self.fair = bool(fair)
@@ -82,14 +89,14 @@ class CRPS(ForecastScore):
             return ensemble_crps(labels, forecasts, self.fair)
         return 2 * MANY_LEVELS.of_labels(forecasts, labels)
 
-    def expected(self, said: Forecasts, truth: Forecasts) -> Floats:
+    def expected(self, forecasts: Forecasts, truth: Forecasts) -> Floats:
         """E|X − Y| − ½E|X − X'| in closed form for two Gaussians."""
-        if self.levels is not None or isinstance(said, QuantileForecasts):
-            return 2 * PinballScore(self.levels).expected(said, truth)
-        if isinstance(said, GaussianForecasts) and isinstance(truth, GaussianForecasts):
-            apart = mean_distance(said.mean - truth.mean, np.sqrt(said.variance + truth.variance))
-            return apart - np.sqrt(said.variance) / ROOT_PI
-        return super().expected(said, truth)
+        if self.levels is not None or isinstance(forecasts, QuantileForecasts):
+            return 2 * PinballScore(self.levels).expected(forecasts, truth)
+        if isinstance(forecasts, GaussianForecasts) and isinstance(truth, GaussianForecasts):
+            apart = mean_distance(forecasts.mean - truth.mean, np.sqrt(forecasts.variance + truth.variance))
+            return apart - np.sqrt(forecasts.variance) / ROOT_PI
+        return super().expected(forecasts, truth)
 
 
 def mean_distance(mean: Floats, sd: Floats) -> Floats:
@@ -108,10 +115,10 @@ def gaussian_crps(labels: Floats, forecasts: GaussianForecasts) -> Floats:
 
 
 def ensemble_crps(labels: Floats, forecasts: SampleForecasts, fair: bool) -> Floats:
-    """mean|x − y| less half the mean distance of two samples; the fair one leaves out a sample's distance from itself."""
+    """mean|x − y| − ½ mean|x − x'|; the fair one leaves out a sample's distance from itself."""
     x, m = forecasts.samples, forecasts.n_samples
     if fair and m < 2:
-        raise InputError("forecasts", "must hold at least two samples a row for the fair CRPS", "they hold one")
+        raise InputError("forecasts", "must hold at least two samples per row for the fair CRPS", "they hold one")
     spread = x @ (2.0 * np.arange(1, m + 1) - m - 1)  # Σ_i<j |x_i − x_j| of sorted samples
     found: Floats = np.abs(x - labels[:, None]).mean(axis=1) - spread / (m * (m - 1) if fair else m * m)
     return found
@@ -132,8 +139,8 @@ def _square_below(z: Floats, x: Floats, y: Floats) -> Floats:
     knots = ndtri(x)
     slope = np.diff(y) / np.diff(x)
     start = y[:-1] - slope * x[:-1]
-    whole = _piece(knots[1:-1], start[:-1], slope[:-1]) - _piece(knots[:-2], start[:-1], slope[:-1])
-    before = np.concatenate([[0.0], np.cumsum(whole)])
+    pieces = _piece(knots[1:-1], start[:-1], slope[:-1]) - _piece(knots[:-2], start[:-1], slope[:-1])
+    before = np.concatenate([[0.0], np.cumsum(pieces)])
     k = np.searchsorted(knots[1:-1], z)
     return before[k] + _piece(z, start[k], slope[k]) - _piece(knots[k], start[k], slope[k])
 
@@ -152,7 +159,20 @@ def _piece(z: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def crps(forecasts: Any, *, fair: bool = False, level: float = 0.95) -> Estimate:
-    """How good are the distributions? Mean of ∫(F(x) − [y ≤ x])² dx, in the unit of the label; lower is better.
+    """How good are the distributions? Mean of ∫(F(x) − [y ≤ x])² dx; lower is better.
+
+    In the unit of the label.
+
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number with their labels: `Predictions.from_gaussian`,
+        `from_quantiles` or `from_samples`.
+    fair
+        True: score the distribution that samples were drawn from, without the penalty
+        for their small number.
+    level
+        Confidence of the interval.
 
     Examples
     --------

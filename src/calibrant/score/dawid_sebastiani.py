@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts
+from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.forecast_score import ForecastScore, positive_variance
 
 Floats = NDArray[np.float64]
 
 
+@method("forecast score")
 class DawidSebastianiScore(ForecastScore):
-    """(μ−y)²/σ² + ln σ², of the mean and the variance of any forecast. It has no lower end: only differences mean something.
+    """(μ−y)²/σ² + ln σ², of the mean and the variance of any forecast.
+
+    It has no lower bound: only differences are meaningful.
 
     Examples
     --------
@@ -26,22 +30,29 @@ class DawidSebastianiScore(ForecastScore):
     array([0.306853])
     """
 
-    name: ClassVar[str] = "dawid_sebastiani"
-    title: ClassVar[str] = "Dawid–Sebastiani score"
+    name, title = "dawid_sebastiani", "Dawid–Sebastiani score"
 
     def of_labels(self, forecasts: Forecasts, labels: Floats) -> Floats:
         variance = positive_variance(forecasts)
         return ((labels - forecasts.mean) / np.sqrt(variance)) ** 2 + np.log(variance)
 
-    def expected(self, said: Forecasts, truth: Forecasts) -> Floats:
+    def expected(self, forecasts: Forecasts, truth: Forecasts) -> Floats:
         """((μ−m)² + s²)/σ² + ln σ², with m and s² those of the truth."""
-        variance = positive_variance(said)
-        square: Floats = (said.mean - truth.mean) ** 2 + truth.variance
+        variance = positive_variance(forecasts)
+        square: Floats = (forecasts.mean - truth.mean) ** 2 + truth.variance
         return square / variance + np.log(variance)
 
 
 def dawid_sebastiani_score(forecasts: Any, *, level: float = 0.95) -> Estimate:
     """How good are mean and variance? Mean of (μ−y)²/σ² + ln σ², lower is better.
+
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number with their labels: `Predictions.from_gaussian`,
+        `from_quantiles` or `from_samples`.
+    level
+        Confidence of the interval.
 
     Examples
     --------

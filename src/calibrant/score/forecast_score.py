@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, admit_forecasts
 from calibrant.interval.mean import CACHED_ROWS, Moments, moments, pooled
 from calibrant.kernels.rows.blocks import over_blocks
+from calibrant.methods import methods
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.rule import Rule
@@ -18,14 +19,14 @@ from calibrant.score.rule import Rule
 Floats = NDArray[np.float64]
 
 CACHED_NUMBERS = 1 << 19
-"""Numbers of a block of rows, where a row is many samples or quantiles."""
+"""Numbers in a block of rows, where a row is many samples or quantiles."""
 
 
 class ForecastScore(Rule):
-    """A proper score of forecasts of a real number: give `of_labels`, and everything else follows.
+    """A proper score of forecasts of a real number: define `of_labels`, and everything else follows.
 
-    `expected` is the mean of `of_labels` over the truth's own points; a score with a closed form gives its own. `infimum` is needed
-    for `upper_bound`.
+    `expected` is the mean of `of_labels` over the truth's own points; a score with a
+    closed form defines its own. `infimum` is needed for `upper_bound`.
 
     Examples
     --------
@@ -35,10 +36,10 @@ class ForecastScore(Rule):
     ...     title, infimum = "squared error of the mean", 0.0
     ...     def of_labels(self, forecasts, labels):
     ...         return (forecasts.mean - labels) ** 2
-    >>> said = GaussianForecasts([1.0, 3.0], mean=[0.0, 3.0], variance=[1.0, 2.0])
-    >>> Squared().score(said).value
+    >>> forecasts = GaussianForecasts([1.0, 3.0], mean=[0.0, 3.0], variance=[1.0, 2.0])
+    >>> Squared().score(forecasts).value
     0.5
-    >>> Squared().entropy(said).round(6)
+    >>> Squared().entropy(forecasts).round(6)
     array([1., 2.])
     """
 
@@ -46,25 +47,21 @@ class ForecastScore(Rule):
     def of_labels(self, forecasts: Forecasts, labels: Floats) -> Floats:
         """S(F_i, y_i) for checked forecasts and any labels `(n,)`."""
 
-    def expected(self, said: Forecasts, truth: Forecasts) -> Floats:
+    def expected(self, forecasts: Forecasts, truth: Forecasts) -> Floats:
         """s(F, G) for the distributions of two sets of forecasts, row by row."""
         points, shares = truth.nodes()
-        total = np.zeros(said.n)
+        total = np.zeros(forecasts.n)
         for k, share in enumerate(shares.tolist()):
-            total += share * self.of_labels(said, points[:, k])
+            total += share * self.of_labels(forecasts, points[:, k])
         return total
 
-    def rows(self, said: Forecasts) -> Floats:
-        """S(F_i, y_i) with the labels that came."""
-        return self.of_labels(said, said.labels)
+    def rows(self, forecasts: Forecasts) -> Floats:
+        """S(F_i, y_i) with the labels of the forecasts."""
+        return self.of_labels(forecasts, forecasts.labels)
 
     def settled(self, forecasts: Forecasts) -> Self:  # noqa: ARG002
         """The score with every option that depends on the forecasts fixed, so that others can be scored alike."""
         return self
-
-    def describe(self) -> dict[str, Any]:
-        """Options, for the result's settings."""
-        return {}
 
     def moments(self, forecasts: Forecasts) -> Moments:
         """Mean and spread of the rows' scores, block by block."""
@@ -81,7 +78,15 @@ class ForecastScore(Rule):
         return pooled(over_blocks(n, part, step))
 
     def score(self, forecasts: Any, *, level: float = 0.95) -> Estimate:
-        """The mean score with its interval."""
+        """The mean score with its interval.
+
+        Parameters
+        ----------
+        forecasts
+            Forecasts of a real number with their labels.
+        level
+            Confidence of the interval.
+        """
         checked = admit_forecasts(forecasts)
         rule = self.settled(checked)
         found = rule.moments(checked)
@@ -102,14 +107,13 @@ def positive_variance(forecasts: Forecasts) -> Floats:
 
 def check_forecast_score(score: Any, forecasts: Forecasts) -> ForecastScore:
     """A score by its name or as itself; `auto` is Dawid–Sebastiani for Gaussians, pinball for quantiles, else CRPS."""
-    from calibrant.score import FORECAST_SCORES
-
+    known = methods("forecast score")
     if isinstance(score, str) and score == "auto":
         kinds = {GaussianForecasts: "dawid_sebastiani", QuantileForecasts: "pinball"}
         score = next((name for kind, name in kinds.items() if isinstance(forecasts, kind)), "crps")
-    if isinstance(score, str) and score in FORECAST_SCORES:
-        score = FORECAST_SCORES[score]
+    if isinstance(score, str) and score in known:
+        score = known[score].function()
     if isinstance(score, ForecastScore):
         return score.settled(forecasts)
-    names = ", ".join(map(repr, FORECAST_SCORES))
+    names = ", ".join(map(repr, known))
     raise InputError("score", f"must be one of {names}, or a ForecastScore, for forecasts", f"it is {score!r}")

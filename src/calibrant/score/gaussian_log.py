@@ -1,14 +1,15 @@
-"""The Gaussian log score: how surprised was the model by the number that came?"""
+"""The Gaussian log score: how surprised was the model by the label?"""
 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts
+from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.dawid_sebastiani import DawidSebastianiScore
 from calibrant.score.forecast_score import ForecastScore
@@ -19,6 +20,7 @@ OF_MOMENTS = DawidSebastianiScore()
 CONSTANT = math.log(2 * math.pi)
 
 
+@method("forecast score")
 class GaussianLogScore(ForecastScore):
     """−ln of the density at y of the Gaussian with the forecast's mean and variance, in nats: ½(DSS + ln 2π).
 
@@ -31,18 +33,25 @@ class GaussianLogScore(ForecastScore):
     array([0.153426])
     """
 
-    name: ClassVar[str] = "gaussian_log"
-    title: ClassVar[str] = "Gaussian log score"
+    name, title = "gaussian_log", "Gaussian log score"
 
     def of_labels(self, forecasts: Forecasts, labels: Floats) -> Floats:
         return (OF_MOMENTS.of_labels(forecasts, labels) + CONSTANT) / 2
 
-    def expected(self, said: Forecasts, truth: Forecasts) -> Floats:
-        return (OF_MOMENTS.expected(said, truth) + CONSTANT) / 2
+    def expected(self, forecasts: Forecasts, truth: Forecasts) -> Floats:
+        return (OF_MOMENTS.expected(forecasts, truth) + CONSTANT) / 2
 
 
 def gaussian_log_score(forecasts: Any, *, level: float = 0.95) -> Estimate:
     """How surprised was the model? Mean of −ln of a Gaussian density at the label, in nats; lower is better.
+
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number with their labels: `Predictions.from_gaussian`,
+        `from_quantiles` or `from_samples`.
+    level
+        Confidence of the interval.
 
     Examples
     --------

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts, GaussianForecasts
+from calibrant.methods import method
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.forecast_score import ForecastScore
@@ -16,21 +17,25 @@ from calibrant.score.pinball import expected_pinball
 Floats = NDArray[np.float64]
 
 
+@method("forecast score")
 class IntervalScore(ForecastScore):
-    """Width of the central interval plus 2/α times how far the label lies outside it; α = 1 − `coverage`.
+    """Width of the central interval plus 2/α times how far the label lies outside it.
+
+    Parameters
+    ----------
+    coverage
+        Share 1 − α of the labels that the interval should contain.
 
     Examples
     --------
     >>> from calibrant.forecasts import QuantileForecasts
     >>> from calibrant.score import IntervalScore
-    >>> said = QuantileForecasts([0.5, 3.0], [0.1, 0.9], [[0.0, 2.0], [0.0, 2.0]])
-    >>> IntervalScore(coverage=0.8).rows(said).round(6)  # 2, and 2 + 1·2/0.2
+    >>> forecasts = QuantileForecasts([0.5, 3.0], [0.1, 0.9], [[0.0, 2.0], [0.0, 2.0]])
+    >>> IntervalScore(coverage=0.8).rows(forecasts).round(6)  # 2, and 2 + 1·2/0.2
     array([ 2., 12.])
     """
 
-    name: ClassVar[str] = "interval"
-    title: ClassVar[str] = "interval score"
-    infimum: ClassVar[float] = 0.0
+    name, title, infimum = "interval", "interval score", 0.0
 
     def __init__(self, coverage: float = 0.9) -> None:
         if isinstance(coverage, bool) or not isinstance(coverage, float | np.floating) or not 0 < coverage < 1:
@@ -39,7 +44,7 @@ class IntervalScore(ForecastScore):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The levels of the interval's ends; decimals that were meant come out as such."""
+        """The levels of the interval's ends, rounded so that 0.9 gives 0.05 and 0.95 exactly."""
         tail = round((1 - self.coverage) / 2, 12)
         return tail, round(1 - tail, 12)
 
@@ -51,17 +56,27 @@ class IntervalScore(ForecastScore):
         outside = np.maximum(low - labels, 0) + np.maximum(labels - high, 0)
         return high - low + outside / self.ends[0]
 
-    def expected(self, said: Forecasts, truth: Forecasts) -> Floats:
+    def expected(self, forecasts: Forecasts, truth: Forecasts) -> Floats:
         """1/tail times the pinball scores of both ends, in closed form where the truth is Gaussian."""
         if not isinstance(truth, GaussianForecasts):
-            return super().expected(said, truth)
-        both = sum(expected_pinball(said.quantile(level), level, truth) for level in self.ends)
+            return super().expected(forecasts, truth)
+        both = sum(expected_pinball(forecasts.quantile(level), level, truth) for level in self.ends)
         found: Floats = np.asarray(both) / self.ends[0]
         return found
 
 
 def interval_score(forecasts: Any, *, coverage: float = 0.9, level: float = 0.95) -> Estimate:
-    """How good are the central intervals? Mean width, with a fine for labels outside; lower is better.
+    """How good are the central intervals? Mean width, with a penalty for labels outside; lower is better.
+
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number with their labels: `Predictions.from_gaussian`,
+        `from_quantiles` or `from_samples`.
+    coverage
+        Share of the labels that the central interval should contain.
+    level
+        Confidence of the interval.
 
     Examples
     --------

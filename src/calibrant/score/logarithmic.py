@@ -1,4 +1,4 @@
-"""The log score: how surprised was the model by what happened?"""
+"""The log score: how surprised was the model by the label?"""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.kernels.logits import log_probabilities
 from calibrant.kernels.sums.neg_log import label_surprises, surprises
+from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
@@ -20,31 +21,30 @@ NEAR_ZERO = 1 / 64
 """Below this 1 − p has lost digits that ln(1−p) needs, and log1p, which is slower, takes its place."""
 
 
+@method("score", state="moments")
 class LogScore(Score):
     """−ln p_y, in nats.
 
     Examples
     --------
     >>> import calibrant as cal, numpy as np
-    >>> round(float(cal.LogScore().entropy(np.array([0.5, 0.5]))), 6)
+    >>> round(float(cal.score.LogScore().entropy(np.array([0.5, 0.5]))), 6)
     0.693147
     """
 
-    name: ClassVar[str] = "log"
-    title: ClassVar[str] = "log score"
-    infimum: ClassVar[float] = 0.0
+    name, title, infimum = "log", "log score", 0.0
     reads_logits: ClassVar[bool] = True
     limited: ClassVar[bool] = False
     quick: ClassVar[Quick] = Quick(labels=label_surprises, event=surprises, question=surprises)
 
     def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
-        """−ln of the probability given to what happened; infinite if that was 0."""
+        """−ln of the probability of the label; infinite if that was 0."""
         with np.errstate(divide="ignore"):
             surprise: NDArray[np.float64] = -np.log(probs[np.arange(len(probs)), labels].astype(np.float64))
         return surprise + 0.0  # −0 is 0
 
     def largest(self, n: int, n_classes: int) -> float:
-        """p below e^(−b) for all of n·K: together they happen with probability n·K·e^(−b) at most."""
+        """Some of n·K probabilities below e^(−b) comes true with probability n·K·e^(−b) at most."""
         return math.log(n * max(n_classes, 2) / DOUBT)
 
     def of_classes(self, probs: NDArray[Any]) -> NDArray[np.float64]:
@@ -57,10 +57,10 @@ class LogScore(Score):
         p = probs.astype(np.float64, copy=False)
         if outcomes.dtype != np.uint8:
             return super().of_event(p, outcomes)
-        happened = outcomes.view(np.bool_)
+        occurred = outcomes.view(np.bool_)
         with np.errstate(divide="ignore"):
-            surprise: NDArray[np.float64] = -np.log(np.where(happened, p, 1 - p))
-        small = np.flatnonzero(~happened & (p < NEAR_ZERO))
+            surprise: NDArray[np.float64] = -np.log(np.where(occurred, p, 1 - p))
+        small = np.flatnonzero(~occurred & (p < NEAR_ZERO))
         surprise[small] = -np.log1p(-p[small])
         return surprise + 0.0
 
@@ -73,8 +73,8 @@ class LogScore(Score):
         return total
 
     def rows(self, predictions: Predictions, view: Any = "canonical") -> NDArray[np.float64]:
-        """From logits where there are any: they hold what a probability of 0 has lost."""
-        logits = _whole_logits(predictions, view)
+        """From logits where there are any: they hold what a probability rounded to 0 has lost."""
+        logits = _own_logits(predictions, view)
         if logits is None or predictions.soft:
             return super().rows(predictions, view)
         if logits.ndim == 1:  # ln(1 + e^z) − y·z
@@ -84,17 +84,17 @@ class LogScore(Score):
 
     def possible(self, predictions: Predictions, view: Any = "canonical") -> NDArray[np.float64]:
         """From logits where there are any."""
-        logits = _whole_logits(predictions, view)
+        logits = _own_logits(predictions, view)
         if logits is None:
             return super().possible(predictions, view)
         z = logits.astype(np.float64)
         return np.logaddexp(0.0, np.stack([z, -z], axis=1)) if z.ndim == 1 else 0.0 - log_probabilities(z)
 
 
-def _whole_logits(predictions: Predictions, view: Any) -> NDArray[Any] | None:
+def _own_logits(predictions: Predictions, view: Any) -> NDArray[Any] | None:
     """The logits, where they are about the question asked."""
-    whole = view == "canonical" or (predictions.is_binary and predictions.view(view) == "binary")
-    return predictions.logits if whole else None
+    same = view == "canonical" or (predictions.is_binary and predictions.view(view) == "binary")
+    return predictions.logits if same else None
 
 
 def _from_logits(logits: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
@@ -116,7 +116,26 @@ def log_score(
     cluster: bool = False,
     weights: Any = None,
 ) -> Estimate:
-    """How surprised was the model by what happened? Mean of −ln p(label), in nats; infinite if it ever said 0.
+    """How surprised was the model by the labels? Mean of −ln p(label), in nats.
+
+    Infinite if any label was given probability 0.
+
+    Parameters
+    ----------
+    labels
+        Classes, one per row, or a `Predictions`, which carries everything else.
+    probs
+        Predicted probabilities: one column for an event, or one per class.
+    view
+        `"canonical"` scores all classes; `"binary"`, `"top"` or `"class NAME"` score
+        that yes/no question alone.
+    level
+        Confidence of the interval.
+    cluster
+        True: rows of the same group, `Predictions(..., groups=)`, may depend on each
+        other.
+    weights
+        How often each row counts.
 
     Examples
     --------

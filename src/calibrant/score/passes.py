@@ -1,4 +1,4 @@
-"""One pass over what was said: the scores of a block of rows are made in a core's cache, summed up and forgotten."""
+"""One pass over the predictions: the scores of a block of rows are computed in a core's cache, summed and forgotten."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 Scores = NDArray[np.float64]
 Kernel = Callable[[NDArray[Any], NDArray[Any], Scores], None]
-"""Takes probabilities, what happened, and where to write the scores."""
+"""Takes probabilities, labels, and the array to write the scores to."""
 
 CACHED_NUMBERS, BLOCK_NUMBERS = 1 << 20, 1 << 21
-"""Entries of rows with many that are scored at a time, and that a core takes at a time in a compiled loop."""
+"""Entries scored at a time where rows have many, and entries that a core takes at a time in a compiled loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,64 +36,64 @@ class Quick:
     question: Kernel
 
 
-def score_moments(score: Score, said: Predictions, view: Any) -> Moments:
+def score_moments(score: Score, predictions: Predictions, view: Any) -> Moments:
     """Mean and spread of the rows' scores."""
-    return _swept((_class_side(score, said, view),))[0]
+    return _swept((_class_side(score, predictions, view),))[0]
 
 
 def paired_moments(rule: Rule, before: Any, after: Any) -> tuple[Moments, ...]:
-    """Of the scores before, of those after, and of after − before, where both speak of the same rows."""
+    """Mean and spread of the scores before, of those after, and of after − before, row by row."""
     return _swept((_side(rule, before), _side(rule, after)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """What was said, how some of it is scored, and the compiled loop that does so for any rows, where there is one."""
+    """Predictions or forecasts, how a part of them is scored, and the compiled loop for any rows, where there is one."""
 
-    said: Any
+    data: Any
     score: Callable[[Any], Scores]
     loop: Callable[[slice, Scores], None] | None = None
 
     def fill(self, rows: slice, out: Scores) -> None:
         if self.loop is None:
-            out[:] = self.score(self.said.rows(rows))
+            out[:] = self.score(self.data.rows(rows))
         else:
             self.loop(rows, out)
 
 
-def _side(rule: Rule, said: Any) -> _Side:
+def _side(rule: Rule, data: Any) -> _Side:
     from calibrant.score.score import Score
 
-    return _class_side(rule, said, "canonical") if isinstance(rule, Score) else _Side(said, rule.rows)
+    return _class_side(rule, data, "canonical") if isinstance(rule, Score) else _Side(data, rule.rows)
 
 
-def _class_side(score: Score, said: Predictions, view: Any) -> _Side:
-    if said.logits is not None and not score.reads_logits:
-        assert said.probs is not None  # made of the logits once, for whoever comes next
-    kernel, rows = _kernel(score, said, view), partial(score.rows, view=view)
+def _class_side(score: Score, predictions: Predictions, view: Any) -> _Side:
+    if predictions.logits is not None and not score.reads_logits:
+        assert predictions.probs is not None  # computed from the logits once, before threads ask for it
+    kernel, rows = _kernel(score, predictions, view), partial(score.rows, view=view)
     if kernel is None:
-        return _Side(said, rows)
-    probs, labels = said.probs, said.labels
-    return _Side(said, rows, lambda some, out: kernel(probs[some], labels[some], out))
+        return _Side(predictions, rows)
+    probs, labels = predictions.probs, predictions.labels
+    return _Side(predictions, rows, lambda some, out: kernel(probs[some], labels[some], out))
 
 
-def _kernel(score: Score, said: Predictions, view: Any) -> Kernel | None:
-    """The compiled loop for these; None where there is none, or for few."""
-    quick = score.quick
-    if quick is None or said.said.size < COMPILE_FROM or said.soft or (said.logits is not None and score.reads_logits):
+def _kernel(score: Score, predictions: Predictions, view: Any) -> Kernel | None:
+    """The compiled loop for these predictions; None where there is none, or for few rows."""
+    quick, from_logits = score.quick, predictions.logits is not None and score.reads_logits
+    if quick is None or predictions.said.size < COMPILE_FROM or predictions.soft or from_logits:
         return None
-    if said.is_binary:
+    if predictions.is_binary:
         return {"canonical": quick.event, "binary": quick.question, "auto": quick.question}.get(view)
-    return quick.labels if view == "canonical" and said.probs.flags.c_contiguous else None
+    return quick.labels if view == "canonical" and predictions.probs.flags.c_contiguous else None
 
 
 def _swept(sides: tuple[_Side, ...]) -> tuple[Moments, ...]:
-    first, quick = sides[0].said, all(side.loop is not None for side in sides)
+    first, quick = sides[0].data, all(side.loop is not None for side in sides)
     n, w = len(first.said), first.weights
     width = first.said.size // n
     cached = min(CACHED_ROWS, max(1, (BLOCK_NUMBERS if quick else CACHED_NUMBERS) // width))
     if n <= cached:
-        return _measured([side.score(side.said) for side in sides], w, moments)
+        return _measured([side.score(side.data) for side in sides], w, moments)
     block = min(BLOCK_ROWS, max(1, BLOCK_NUMBERS // width)) if quick else cached
 
     def part(rows: slice) -> list[tuple[Moments, ...]]:
@@ -109,7 +109,7 @@ def _swept(sides: tuple[_Side, ...]) -> tuple[Moments, ...]:
         return found
 
     parts = [measured for found in over_blocks(n, part, block) for measured in found]
-    with np.errstate(invalid="ignore"):  # ∞ − ∞, which the means already tell
+    with np.errstate(invalid="ignore"):  # ∞ − ∞, which the means already show
         return tuple(pooled(column) for column in zip(*parts, strict=True))
 
 
@@ -117,6 +117,6 @@ def _measured(scores: list[Scores], weights: NDArray[Any] | None, of: Callable[.
     """Of each side, and of their difference where there are two."""
     found = [of(each, weights) for each in scores]
     if len(scores) == 2:
-        with np.errstate(invalid="ignore"):  # ∞ − ∞, which the means already tell
+        with np.errstate(invalid="ignore"):  # ∞ − ∞, which the means already show
             found.append(of(scores[1] - scores[0], weights))
     return tuple(found)

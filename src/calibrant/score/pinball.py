@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, checked_levels
+from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.forecast_score import ForecastScore
 
@@ -17,23 +18,26 @@ DECILES = tuple((np.arange(1, 10) / 10).tolist())
 """The levels scored unless others are given, or the forecasts have their own."""
 
 
+@method("forecast score")
 class PinballScore(ForecastScore):
     """Mean over levels τ of (y − q)(τ − [y < q]), with q the forecast's quantile at τ.
 
-    `levels` are those of the forecasts where these are quantiles, else the nine deciles.
+    Parameters
+    ----------
+    levels
+        By default those of the forecasts where these are quantiles, else the nine
+        deciles.
 
     Examples
     --------
     >>> from calibrant.forecasts import QuantileForecasts
     >>> from calibrant.score import PinballScore
-    >>> said = QuantileForecasts([2.0, 0.0], [0.9], [[1.0], [1.0]])
-    >>> PinballScore().rows(said).round(6)  # above the 90 % quantile costs nine times what below it does
+    >>> forecasts = QuantileForecasts([2.0, 0.0], [0.9], [[1.0], [1.0]])
+    >>> PinballScore().rows(forecasts).round(6)  # above the 90 % quantile costs nine times what below it does
     array([0.9, 0.1])
     """
 
-    name: ClassVar[str] = "pinball"
-    title: ClassVar[str] = "pinball score"
-    infimum: ClassVar[float] = 0.0
+    name, title, infimum = "pinball", "pinball score", 0.0
 
     def __init__(self, levels: Any = None) -> None:
         self.levels = None if levels is None else tuple(checked_levels(np.atleast_1d(levels)).tolist())
@@ -51,14 +55,14 @@ class PinballScore(ForecastScore):
             total += pinball(labels, forecasts.quantile(level), level)
         return total / len(levels)
 
-    def expected(self, said: Forecasts, truth: Forecasts) -> Floats:
+    def expected(self, forecasts: Forecasts, truth: Forecasts) -> Floats:
         """In closed form where the truth is Gaussian."""
         if not isinstance(truth, GaussianForecasts):
-            return super().expected(said, truth)
-        levels = self.levels or own_levels(said)
-        total = np.zeros(said.n)
+            return super().expected(forecasts, truth)
+        levels = self.levels or own_levels(forecasts)
+        total = np.zeros(forecasts.n)
         for level in levels:
-            total += expected_pinball(said.quantile(level), level, truth)
+            total += expected_pinball(forecasts.quantile(level), level, truth)
         return total / len(levels)
 
 
@@ -85,12 +89,22 @@ def expected_pinball(quantile: Floats, level: float, truth: GaussianForecasts) -
 def pinball_score(forecasts: Any, *, levels: Any = None, level: float = 0.95) -> Estimate:
     """How good are the quantiles? Mean over rows and levels of (y − q)(τ − [y < q]), lower is better.
 
+    Parameters
+    ----------
+    forecasts
+        Forecasts of a real number with their labels: `Predictions.from_gaussian`,
+        `from_quantiles` or `from_samples`.
+    levels
+        Levels of the quantiles; by default those of the forecasts, or the nine deciles.
+    level
+        Confidence of the interval.
+
     Examples
     --------
     >>> import calibrant as cal
     >>> from calibrant.score import pinball_score
-    >>> said = cal.Predictions.from_quantiles([2.0, 0.0], [0.5], [[1.0], [1.0]])
-    >>> pinball_score(said).value  # half the absolute error
+    >>> forecasts = cal.Predictions.from_quantiles([2.0, 0.0], [0.5], [[1.0], [1.0]])
+    >>> pinball_score(forecasts).value  # half the absolute error
     0.5
     """
     return PinballScore(levels).score(forecasts, level=level)

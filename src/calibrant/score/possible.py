@@ -1,4 +1,4 @@
-"""Scores of rows together with what they could have been: what an interval needs to know of losses not seen yet."""
+"""Scores of rows with those of every possible outcome: an interval must allow for losses not seen yet."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MOST_NUMBERS = 1 << 23
-"""Rows times classes up to which all that may happen is looked at; beyond, a limit that holds for any row must do."""
+"""Rows times classes up to which every possible outcome is scored; beyond, a limit that holds for any row is used."""
 
 CELLS = 1024
 DOUBT = 0.05
-"""A score without a limit counts as limited by what the predictions exceed with this probability, in all rows together …"""
+"""A score without a limit is taken as limited by the value that any row exceeds with this probability …"""
 DISTRUST = 2.0
-"""… and by so many times what lies beyond, as likely as the predictions say."""
+"""… and by this many times the expected excess beyond it under the predictions."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredRows:
-    """A score for each row, and for all that might have happened to it."""
+    """The score of each row, and of every outcome it could have had."""
 
     values: Floats
     possible: Floats
     """(n, K)"""
     chances: Floats
-    """(n, K), as the predictions say"""
+    """(n, K), the predicted probabilities"""
     weights: NDArray[Any] | None
     limited: bool
 
     def mean(self) -> LimitedMean | Moments:
-        """Of the scores, with the limits of the possible ones."""
+        """The mean score, with the limits of the possible ones."""
         return LimitedMean.of(self.values, self.weights, self._limits())
 
     def of_rows(self, n: float) -> LimitedMean | Moments:
-        """Of n rows like these."""
+        """The same for n rows like these."""
         w = np.ones(len(self.values)) if self.weights is None else self.weights
         return replace(self, weights=w * (n / w.sum())).mean()
 
     def blended(self, other: ScoredRows, own: float, others: float) -> ScoredRows:
-        """own · these + others · the other scores of the same rows; what either side thinks likely is likely."""
+        """Linear combination own·self + others·other, row by row; outcome probabilities are the larger of the two."""
         with np.errstate(invalid="ignore"):  # ∞ − ∞
             values, possible = (
                 own * a + others * b for a, b in ((self.values, other.values), (self.possible, other.possible))
@@ -68,12 +68,12 @@ class ScoredRows:
         endless = ~np.isfinite(possible)
         found = _credible(possible[~endless], (self.chances[counted] * w[counted, None])[~endless], float(w.sum()))
         rows = float(w[counted][endless.any(axis=1)].sum())
-        told = f"{rows:,.6g} rows give probability 0 to something; should it ever come, the score is infinite"
-        return replace(found, cautions=(told,)) if rows else found
+        warning = f"{rows:,.6g} rows give some class probability 0; if it ever occurs, the score is infinite"
+        return replace(found, cautions=(warning,)) if rows else found
 
 
 def _credible(values: Floats, chances: Floats, total: float) -> Limits:
-    """Values that are exceeded with no more than a little probability, and what lies beyond."""
+    """Limits that are exceeded with small probability, and the expected excess beyond them."""
     if not len(values):
         return Limits(-np.inf, np.inf)
     low, high = float(values.min()), float(values.max())
@@ -90,12 +90,12 @@ def _credible(values: Floats, chances: Floats, total: float) -> Limits:
 
 
 def few(predictions: Predictions) -> bool:
-    """Are rows and classes few enough?"""
+    """Are rows and classes few enough to score every possible outcome?"""
     return int(predictions.said.size) * (2 if predictions.is_binary else 1) <= MOST_NUMBERS
 
 
 def scored_rows(score: Score, predictions: Predictions, view: Any = "canonical") -> ScoredRows:
-    """Of a score of classes."""
+    """Scores of the rows and of every possible outcome."""
     possible = score.possible(predictions, view)
     if possible.shape[1] == 2 and (predictions.is_binary or view != "canonical"):
         p = predictions.event("binary" if view == "canonical" else view).probs.astype(np.float64)
@@ -106,19 +106,19 @@ def scored_rows(score: Score, predictions: Predictions, view: Any = "canonical")
 
 
 def limited_mean(score: Score, predictions: Predictions, view: Any, seen: Moments) -> LimitedMean | Moments:
-    """The mean of a score with the limits it has, where they matter."""
-    reach = score.largest(predictions.n, predictions.n_classes)
-    if seen.error is None or enough(seen, reach):
+    """The mean of a score, with the limits of the score where they matter."""
+    largest = score.largest(predictions.n, predictions.n_classes)
+    if seen.error is None or enough(seen, largest):
         return seen
     if few(predictions):
         return scored_rows(score, predictions, view).mean()
-    if not np.isfinite(reach):
+    if not np.isfinite(largest):
         return seen
-    return LimitedMean.of_moments(seen, Limits(score.infimum, reach))
+    return LimitedMean.of_moments(seen, Limits(score.infimum, largest))
 
 
 def mean_of_rows(score: Score, like: Predictions, view: Any, seen: Moments) -> Callable[[float], LimitedMean | Moments]:
-    """The same of any number of rows like these."""
+    """The same as a function of the number of rows, all like these."""
     if few(like):
         return scored_rows(score, like, view).of_rows
 
@@ -131,19 +131,19 @@ def mean_of_rows(score: Score, like: Predictions, view: Any, seen: Moments) -> C
 def limited_pair(
     score: Score, before: Predictions, after: Predictions, seen: tuple[Moments, ...]
 ) -> tuple[LimitedMean | Moments, ...]:
-    """The same of the scores before, after, after − before and, if it is known, of the roots' difference, straightened."""
-    reach = score.largest(before.n, before.n_classes)
-    if any(each.error is None for each in seen) or all(enough(each, reach) for each in seen):
+    """The same for before, after, after − before and, where the score is rooted, the linearised difference of roots."""
+    largest = score.largest(before.n, before.n_classes)
+    if any(each.error is None for each in seen) or all(enough(each, largest) for each in seen):
         return seen
     if few(before):
-        old, new = (scored_rows(score, said) for said in (before, after))
+        old, new = (scored_rows(score, side) for side in (before, after))
         found = old.mean(), new.mean(), new.blended(old, 1.0, -1.0).mean()
         above = [each.mean - score.infimum for each in found[:2]]
         if not score.rooted or min(above) <= 0:
             return found
         a, b = (0.5 / each**0.5 for each in above)
         return (*found, new.blended(old, b, -a).mean())
-    if not np.isfinite(reach):
+    if not np.isfinite(largest):
         return seen
-    limits = (*[Limits(score.infimum, reach)] * 2, Limits(-reach, reach))
+    limits = (*[Limits(score.infimum, largest)] * 2, Limits(-largest, largest))
     return tuple(LimitedMean.of_moments(each, ends) for each, ends in zip(seen, limits, strict=True))

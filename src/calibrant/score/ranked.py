@@ -9,27 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.sums.score_rows import ranked_distances, squared_misses
+from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
 from calibrant.score.score import Score
 
 
+@method("score", state="moments")
 class RankedProbabilityScore(Score):
-    """Σ over the K−1 thresholds of (P(Y ≤ k) − [y ≤ k])², in [0, K−1]. The classes are in the order of the columns.
+    """Σ over the K−1 thresholds of (P(Y ≤ k) − [y ≤ k])², in [0, K−1].
 
-    The sum is not divided by K−1. For two classes it is (p − y)², half the Brier score.
+    The classes are in the order of the columns. The sum is not divided by K−1. For two
+    classes it is (p − y)², half the Brier score.
 
     Examples
     --------
     >>> import calibrant as cal, numpy as np
-    >>> score, probs = cal.RankedProbabilityScore(), np.array([[0.8, 0.1, 0.1]] * 3)
+    >>> score, probs = cal.score.RankedProbabilityScore(), np.array([[0.8, 0.1, 0.1]] * 3)
     >>> score.of_labels(probs, np.array([0, 1, 2])).round(6)
     array([0.05, 0.65, 1.45])
     """
 
-    name: ClassVar[str] = "ranked"
-    title: ClassVar[str] = "ranked probability score"
-    infimum: ClassVar[float] = 0.0
+    name, title, infimum = "ranked", "ranked probability score", 0.0
     ordered: ClassVar[bool] = True
     quick: ClassVar[Quick] = Quick(
         labels=ranked_distances, event=partial(squared_misses, 1.0), question=partial(squared_misses, 1.0)
@@ -37,7 +38,7 @@ class RankedProbabilityScore(Score):
 
     def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
         """Squared distances of the cumulative probabilities from the step at the label."""
-        apart = np.array(probs[:, :-1].T, dtype=np.float64, order="C")  # a line a class: sums run along rows faster
+        apart = np.array(probs[:, :-1].T, dtype=np.float64, order="C")  # one line per class: sums along rows are faster
         np.cumsum(apart, axis=0, out=apart)
         apart -= labels <= np.arange(len(apart))[:, None]
         return np.einsum("ij,ij->j", apart, apart)
@@ -59,8 +60,8 @@ class RankedProbabilityScore(Score):
 
     def expected(self, probs: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
         """Σ_k (F_k − G_k)² + G_k(1 − G_k) with F and G the cumulative probabilities."""
-        said, true = (np.cumsum(x[..., :-1], axis=-1, dtype=np.float64) for x in map(np.asarray, (probs, truth)))
-        score: NDArray[np.float64] = ((said - true) ** 2 + true * np.maximum(1 - true, 0)).sum(axis=-1)
+        below, true = (np.cumsum(x[..., :-1], axis=-1, dtype=np.float64) for x in map(np.asarray, (probs, truth)))
+        score: NDArray[np.float64] = ((below - true) ** 2 + true * np.maximum(1 - true, 0)).sum(axis=-1)
         return score
 
 
@@ -73,9 +74,27 @@ def ranked_probability_score(
     cluster: bool = False,
     weights: Any = None,
 ) -> Estimate:
-    """How good are the probabilities of ordered classes? Squared distance of the cumulative probabilities, in [0, K−1].
+    """How good are the probabilities of ordered classes? In [0, K−1].
 
-    Summed over the K−1 thresholds between neighbouring columns, not divided by their number.
+    Squared distance of the cumulative probabilities from the label's step, summed over
+    the K−1 thresholds between neighbouring columns, not divided by their number.
+
+    Parameters
+    ----------
+    labels
+        Classes, one per row, or a `Predictions`, which carries everything else.
+    probs
+        Predicted probabilities: one column for an event, or one per class.
+    view
+        `"canonical"` scores all classes; `"binary"`, `"top"` or `"class NAME"` score
+        that yes/no question alone.
+    level
+        Confidence of the interval.
+    cluster
+        True: rows of the same group, `Predictions(..., groups=)`, may depend on each
+        other.
+    weights
+        How often each row counts.
 
     Examples
     --------

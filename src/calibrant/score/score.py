@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.interval import ClusterMean, LimitedMean, Limits, Moments, cluster_mean, clusters_of
+from calibrant.methods import methods
 from calibrant.predictions import Event, Predictions, StatePredictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
@@ -19,17 +20,20 @@ from calibrant.score.rule import Rule
 
 
 class Score(Rule):
-    """A proper score for classes: give `expected`, and everything else follows; `of_labels` if it has a shorter way.
+    """A proper score for classes: define `expected`, and everything else follows.
 
-    With s(P, Q) the score expected when Y ~ Q: entropy g(Q) = s(Q, Q), divergence d(P, Q) = s(P, Q) − g(Q) ≥ 0.
-    The calibration error of a score is the mean of d(f, P(Y | f)): what it costs not to say what is known of Y given f.
+    Define `of_labels` too if it has a shorter formula. With s(P, Q) the score expected
+    when Y ~ Q: entropy g(Q) = s(Q, Q), divergence d(P, Q) = s(P, Q) − g(Q) ≥ 0. The
+    calibration error of a score is the mean of d(f, P(Y | f)), what it costs not to
+    predict P(Y | f).
 
-    A score of your own is one small class. `name` and `title` are how it is called, `infimum` is needed for `upper_bound`:
+    A score of your own is one small class. `name` and `title` are how it is called,
+    `infimum` is needed for `upper_bound`:
 
     Examples
     --------
     >>> import calibrant as cal
-    >>> class Cubic(cal.Score):
+    >>> class Cubic(cal.extend.Score):
     ...     title, infimum = "cubic score", 0.0
     ...     def expected(self, probs, truth):
     ...         return 1 + (2 * probs**3 - 3 * truth * probs**2).sum(axis=-1)
@@ -43,9 +47,9 @@ class Score(Rule):
     """do the classes have an order that matters?"""
     reads_logits: ClassVar[bool] = False
     limited: ClassVar[bool] = True
-    """is the largest score of a row a limit to take seriously?"""
+    """does the largest possible score of a row bound the mean usefully?"""
     quick: ClassVar[Quick | None] = None
-    """compiled loops for many rows; a subclass may change the formula, so it inherits none, nor a short way to all classes"""
+    """compiled loops for many rows; a subclass may change the formula, so it inherits neither them nor `of_classes`"""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -71,7 +75,7 @@ class Score(Rule):
         return self.expected(pair, np.stack([1 - outcomes, outcomes], axis=1))
 
     def rows(self, predictions: Predictions, view: Any = "canonical") -> NDArray[np.float64]:
-        """The score of each row: of the whole distribution, or of a view's yes/no question."""
+        """The score of each row: of all classes, or of a view's yes/no question."""
         if view != "canonical":
             return self.of_question(predictions.event(view))
         if predictions.is_binary:
@@ -90,20 +94,17 @@ class Score(Rule):
         return np.stack([self.of_labels(probs, np.full(n, label)) for label in range(k)], axis=1)
 
     def possible(self, predictions: Predictions, view: Any = "canonical") -> NDArray[np.float64]:
-        """The score of each row for all that may happen: `(n, K)`, or `(n, 2)` for a yes/no question."""
+        """The score of each row for every possible outcome: `(n, K)`, or `(n, 2)` for a yes/no question."""
         if view == "canonical" and not predictions.is_binary:
             return self.of_classes(np.ascontiguousarray(predictions.probs))
         asked = predictions.event("binary" if view == "canonical" else view)
-        ends = [np.full(len(asked.probs), happened, dtype=np.uint8) for happened in (0, 1)]
+        ends = [np.full(len(asked.probs), outcome, dtype=np.uint8) for outcome in (0, 1)]
         if view == "canonical":
             return np.stack([self.of_event(asked.probs, end) for end in ends], axis=1)
         return np.stack([self.of_question(replace(asked, outcomes=end)) for end in ends], axis=1)
 
     def moments(self, predictions: Predictions, view: Any = "canonical") -> Moments | LimitedMean:
-        """Mean and spread of the rows' scores, block by block: one pass over the data, and no array as long as they are.
-
-        For few rows, also what they could have been.
-        """
+        """Mean and spread of the rows' scores in one pass over blocks; for few rows also the limits of what was possible."""
         if isinstance(predictions, StatePredictions) and view == "canonical":
             return self._of_state(predictions)
         return limited_mean(self, predictions, view, score_moments(self, predictions, view))
@@ -119,7 +120,7 @@ class Score(Rule):
         return LimitedMean.of_moments(seen, Limits(self.infimum, most)) if np.isfinite(most) else seen
 
     def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
-        """No score of n rows is larger, nor worth speaking of if it is; infinite if that is not known."""
+        """A bound on the scores of n rows, exceeded with negligible probability; infinite if none is known."""
         return np.inf
 
     def score(
@@ -132,7 +133,25 @@ class Score(Rule):
         cluster: bool = False,
         weights: Any = None,
     ) -> Estimate:
-        """The mean score with its interval; with `cluster` that of whole groups of rows, `Predictions(..., groups=)`."""
+        """The mean score with its interval.
+
+        Parameters
+        ----------
+        labels
+            Classes, one per row, or a `Predictions`, which carries everything else.
+        probs
+            Predicted probabilities: one column for an event, or one per class.
+        view
+            `"canonical"` scores all classes; `"binary"`, `"top"` or `"class NAME"`
+            score that yes/no question alone.
+        level
+            Confidence of the interval.
+        cluster
+            True: rows of the same group, `Predictions(..., groups=)`, may depend on
+            each other.
+        weights
+            How often each row counts.
+        """
         predictions = admit(labels, probs, weights=weights)
         name = "canonical" if view == "canonical" else predictions.view(view)
         found: Moments | LimitedMean | ClusterMean = self.moments(predictions, view)
@@ -141,7 +160,7 @@ class Score(Rule):
         interval, cautions = found.interval(level)
         if np.isinf(found.mean):
             first = first_infinite(self.rows(predictions, view), predictions.weights)
-            cautions = (f"infinite: row {first} gives probability 0 to what happened",)
+            cautions = (f"infinite: row {first} gives probability 0 to its label",)
         described = {"view": name, "score": self.name}
         return Estimate(
             f"{self.name}_score", self.title, found.mean, predictions.n, interval, settings=described, cautions=cautions
@@ -156,10 +175,10 @@ def first_infinite(rows: NDArray[np.float64], weights: NDArray[Any] | None) -> i
 
 def check_score(score: Any) -> Score:
     """A score by its name or as itself."""
-    from calibrant.score import SCORES
-
     if isinstance(score, Score):
         return score
-    if isinstance(score, str) and score in SCORES:
-        return SCORES[score]
-    raise InputError("score", f"must be one of {', '.join(map(repr, SCORES))}, or a Score", f"it is {score!r}")
+    known = methods("score")
+    if isinstance(score, str) and score in known:
+        found: Score = known[score].function()
+        return found
+    raise InputError("score", f"must be one of {', '.join(map(repr, known))}, or a Score", f"it is {score!r}")

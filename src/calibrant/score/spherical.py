@@ -1,4 +1,4 @@
-"""The spherical score: the angle between what was said and what happened."""
+"""The spherical score: the angle between predicted probabilities and label."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.sums.score_rows import angles, label_angles
+from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
 from calibrant.score.score import Score
 
 
+@method("score", state="moments")
 class SphericalScore(Score):
     """1 − p_y / ‖p‖₂, in [0, 1].
 
     Examples
     --------
     >>> import calibrant as cal, numpy as np
-    >>> round(float(cal.SphericalScore().entropy(np.array([0.5, 0.5]))), 6)
+    >>> round(float(cal.score.SphericalScore().entropy(np.array([0.5, 0.5]))), 6)
     0.292893
     """
 
-    name: ClassVar[str] = "spherical"
-    title: ClassVar[str] = "spherical score"
-    infimum: ClassVar[float] = 0.0
+    name, title, infimum = "spherical", "spherical score", 0.0
     quick: ClassVar[Quick] = Quick(labels=label_angles, event=angles, question=angles)
 
     def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
         """With r = ‖p‖₂, (r² − p_y²) / (r(r + p_y)), so that little is lost near a certain and right answer."""
-        said = probs[np.arange(len(probs)), labels].astype(np.float64)
+        p_y = probs[np.arange(len(probs)), labels].astype(np.float64)
         squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)
-        return _of(said, np.maximum(squares - said**2, 0))
+        return _from_squares(p_y, np.maximum(squares - p_y**2, 0))
 
     def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
         return 1.0
@@ -46,7 +46,7 @@ class SphericalScore(Score):
         if outcomes.dtype != np.uint8:
             return super().of_event(probs.astype(np.float64), outcomes)
         other = np.abs(np.subtract(probs, outcomes, dtype=np.float64))
-        return _of(1 - other, other**2)
+        return _from_squares(1 - other, other**2)
 
     def expected(self, probs: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
         """1 − ⟨p, q⟩ / ‖p‖₂."""
@@ -55,10 +55,10 @@ class SphericalScore(Score):
         return np.maximum(score, 0)  # rounding
 
 
-def _of(said: NDArray[np.float64], rest: NDArray[np.float64]) -> NDArray[np.float64]:
+def _from_squares(p_y: NDArray[np.float64], rest: NDArray[np.float64]) -> NDArray[np.float64]:
     """1 − p_y/‖p‖₂ from p_y and the sum of the other squares."""
-    norm = np.sqrt(said**2 + rest)
-    return rest / (norm * (norm + said))
+    norm = np.sqrt(p_y**2 + rest)
+    return rest / (norm * (norm + p_y))
 
 
 def spherical_score(
@@ -70,7 +70,24 @@ def spherical_score(
     cluster: bool = False,
     weights: Any = None,
 ) -> Estimate:
-    """How far from what happened do the probabilities point? Mean of 1 − p(label)/‖p‖₂, in [0, 1].
+    """How far from the label do the probabilities point? Mean of 1 − p(label)/‖p‖₂, in [0, 1].
+
+    Parameters
+    ----------
+    labels
+        Classes, one per row, or a `Predictions`, which carries everything else.
+    probs
+        Predicted probabilities: one column for an event, or one per class.
+    view
+        `"canonical"` scores all classes; `"binary"`, `"top"` or `"class NAME"` score
+        that yes/no question alone.
+    level
+        Confidence of the interval.
+    cluster
+        True: rows of the same group, `Predictions(..., groups=)`, may depend on each
+        other.
+    weights
+        How often each row counts.
 
     Examples
     --------

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from calibrant.kernels.sums.stable_sums import inner
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
+from calibrant.score.rule import Named
 
 Floats = NDArray[np.float64]
 
@@ -23,16 +24,17 @@ TILE = 128
 """Rows and columns of a tile of pairs: 128 kB stay in a core's cache, and a product so small wakes no other threads."""
 
 
-class UScore(ABC):
-    """A score of pairs of rows: give `of_pairs`, and everything else follows.
+class UScore(Named):
+    """A score of pairs of rows: define `of_pairs`, and everything else follows.
 
-    S(P, P', Q, Q') must be the same when the two rows change places, and linear in Q and in Q', which stand for what happened:
-    rows of one-hot labels, of shares, or of true distributions. So `of_pairs` is also the expected score.
+    S(P, P', Q, Q') must be the same when the two rows change places, and linear in Q
+    and in Q', which stand for the labels: rows of one-hot labels, of shares, or of true
+    distributions. So `of_pairs` is also the expected score.
 
     Examples
     --------
     >>> import calibrant as cal, numpy as np
-    >>> class Apart(cal.UScore):  # every pair counts the same: the squared mean gap
+    >>> class Apart(cal.score.UScore):  # every pair counts the same: the squared mean gap
     ...     title = "squared mean gap"
     ...     def of_pairs(self, probs, truth, others, other_truth):
     ...         return (probs - truth) @ (others - other_truth).T
@@ -40,39 +42,39 @@ class UScore(ABC):
     -0.033333
     """
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if not hasattr(cls, "name"):
-            cls.name = cls.__name__
-        if not hasattr(cls, "title"):
-            cls.title = cls.name
-
     @abstractmethod
     def of_pairs(self, probs: Floats, truth: Floats, others: Floats, other_truth: Floats) -> Floats:
         """S of every row `(a, K)` with every other row `(b, K)`, as `(a, b)`."""
 
     def entropy(self, truth: Floats, other_truth: Floats) -> Floats:
-        """g(Q, Q'): what the truth itself scores."""
+        """g(Q, Q'): the score of the truth itself."""
         return self.of_pairs(truth, truth, other_truth, other_truth)
 
     def divergence(self, probs: Floats, truth: Floats, others: Floats, other_truth: Floats) -> Floats:
         """d = S(P, P', Q, Q') − g(Q, Q'). Its mean over independent pairs, not every single one, is at least 0."""
         return self.of_pairs(probs, truth, others, other_truth) - self.entropy(truth, other_truth)
 
-    def describe(self) -> dict[str, Any]:
-        """Options, for the result's settings."""
-        return {}
-
     def score(
         self, labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None
     ) -> Estimate:
-        """The mean over pairs of different rows: unbiased, and it may be negative. A weight of w counts as w rows.
+        """The mean over pairs of different rows: unbiased, and possibly negative.
 
-        The interval is Student's with the jackknife's error, 4/n of the variance of the rows' own means. For a calibrated
-        model, where the errors of pairs cancel, it is too wide rather than too short.
+        The interval is Student's with the jackknife's error, 4/n of the variance of the
+        rows' own means. For a calibrated model, where the errors of pairs cancel, it is
+        too wide rather than too short.
+
+        Parameters
+        ----------
+        labels
+            Classes, one per row, or a `Predictions`, which carries everything else.
+        probs
+            Predicted probabilities: one column for an event, or one per class.
+        view
+            `"canonical"` for all classes, or the view of a yes/no question.
+        level
+            Confidence of the interval.
+        weights
+            A weight of w counts as w rows.
         """
         predictions = admit(labels, probs, weights=weights)
         normal_quantile(level)
@@ -149,25 +151,31 @@ NAMED: dict[str, Callable[[Floats, Floats, float], Floats]] = {"tv": _tv, "lapla
 class KernelScore(UScore):
     """κ(P, P')·⟨P − e_y, P' − e_y'⟩, whose mean is the squared kernel calibration error, SKCE.
 
-    `kernel` is `"tv"`, `"laplace"` or `"gaussian"` with a `bandwidth`, as in `skce`, or a function of two sets of rows, `(a, K)`
-    and `(b, K)`, that gives κ as `(a, b)`; it must be positive definite. The entropy is 0, and the constant forecast P(Y) scores 0
-    as well: the score sees calibration and nothing of sharpness. The bandwidth is fixed beforehand, so that the mean is
-    exactly unbiased; `skce` takes it from the data unless told.
+    The entropy is 0, and the constant forecast P(Y) scores 0 as well: the score sees
+    calibration and nothing of sharpness. The bandwidth is fixed beforehand, so that the
+    mean is exactly unbiased; `skce` takes it from the data unless it is given.
+
+    Parameters
+    ----------
+    kernel
+        `"tv"`, `"laplace"` or `"gaussian"`, as in `skce`, or a positive definite
+        function of two sets of rows, `(a, K)` and `(b, K)`, that gives κ as `(a, b)`.
+    bandwidth
+        Of a kernel given by its name.
 
     Examples
     --------
     >>> import calibrant as cal
     >>> labels, probs = [1, 0, 1], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]]
-    >>> found = cal.KernelScore("gaussian", bandwidth=0.5).score(labels, probs)
+    >>> found = cal.score.KernelScore("gaussian", bandwidth=0.5).score(labels, probs)
     >>> abs(found.value - cal.skce(labels, probs, kernel="gaussian", bandwidth=0.5).value) < 1e-12
     True
-    >>> mine = cal.KernelScore(lambda rows, others: (rows @ others.T) ** 2)
+    >>> mine = cal.score.KernelScore(lambda rows, others: (rows @ others.T) ** 2)
     >>> round(mine.score(labels, probs).value, 6)
     -0.057013
     """
 
-    name: ClassVar[str] = "kernel"
-    title: ClassVar[str] = "SKCE"
+    name, title = "kernel", "SKCE"
 
     def __init__(
         self,

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from calibrant.about import find as find_about
-from calibrant.estimate import ESTIMATORS
 from calibrant.methods import find, method_of, methods
 from calibrant.problems import InputError
 
@@ -50,7 +48,7 @@ def named(estimator: Any, name: str | None = None) -> Named:
     if isinstance(estimator, str):
         registered = _registered(estimator)
         if registered is None:
-            names = ", ".join(methods("estimator") or ESTIMATORS)
+            names = ", ".join(methods("estimator"))
             raise InputError("estimator", f"must be one of {names}, or a function", f"it is {estimator!r}")
         return Named(name or registered.name, registered.function)
     if isinstance(estimator, partial):
@@ -78,11 +76,4 @@ def named_all(estimators: Any) -> tuple[list[Named], bool]:
 
 def _registered(estimator: Any) -> Any:
     """What the register says of an estimator, given by name or as the function; None if nothing."""
-    found = find("estimator", estimator) if isinstance(estimator, str) else method_of(estimator)
-    return found or _before_the_register(estimator)
-
-
-def _before_the_register(estimator: Any) -> Any:  # to be removed when all estimators are registered
-    if isinstance(estimator, str):
-        return find_about(ESTIMATORS, estimator)
-    return next((each for each in ESTIMATORS.values() if each.function is estimator), None)
+    return find("estimator", estimator) if isinstance(estimator, str) else method_of(estimator)

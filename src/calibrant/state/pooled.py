@@ -30,7 +30,7 @@ class Pooled(Record):
     single: bool = False
     """is every group one row of weight 1?"""
 
-    whole: ClassVar[bool] = True
+    every_field_needed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.values, np.ndarray):  # from JSON, where nothing is known of it yet

@@ -15,7 +15,7 @@ from calibrant.results import Record, kind
 class ScoreSums(Record):
     """Of the scores s of some rows: their weight Σw, mean and sum of squares Σw(s − s̄)²."""
 
-    whole: ClassVar[bool] = True
+    every_field_needed: ClassVar[bool] = True
 
     rows: int
     weight: float

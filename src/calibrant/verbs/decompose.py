@@ -14,8 +14,9 @@ from calibrant.bins import Binning
 from calibrant.forecasts import Forecasts
 from calibrant.inputs import check_count
 from calibrant.interval import moments_of
-from calibrant.maps import METHODS, Histogram, Isotonic, recipe_of
+from calibrant.maps import Histogram, Isotonic, recipe_of
 from calibrant.maps.folds import held_out, unit_rows
+from calibrant.methods import methods
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Answer, Estimate, Table, kind, number
@@ -186,9 +187,11 @@ def _recipe(by: Any, bounded: bool) -> tuple[Any, str]:
         return Histogram(by, bounded=bounded), by.describe()
     if isinstance(by, str) and by in ("isotonic", "histogram"):
         return (Isotonic if by == "isotonic" else Histogram)(bounded=bounded), by
-    known = isinstance(by, str) and by in (*METHODS, "auto")
-    if not known and (isinstance(by, str | type) or not callable(getattr(by, "fit", None))):
-        names = ", ".join(map(repr, ("auto", *METHODS)))
+    known = ("auto", *methods("map"))
+    if not (isinstance(by, str) and by in known) and (
+        isinstance(by, str | type) or not callable(getattr(by, "fit", None))
+    ):
+        names = ", ".join(map(repr, known))
         raise InputError("by", f"must be one of {names}, bins, or a recipe with fit", f"it is {by!r}")
     return recipe_of(by), by if isinstance(by, str) else repr(by)
 

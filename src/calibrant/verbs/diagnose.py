@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
-from calibrant import about, methods
+from calibrant import methods
 from calibrant.bins import EqualMass, EqualWidth
 from calibrant.detect.omnibus import is_calibrated
 from calibrant.estimate.binned import binned_error
@@ -260,12 +260,9 @@ def measured(measures: Iterable[Any], data: Any, of_kind: methods.Kind, **option
 
 
 def _function_of(name: str, of_kind: methods.Kind) -> Measure:
-    from calibrant.estimate.table import ESTIMATORS
-
-    others = ESTIMATORS if of_kind == "estimator" else {}
-    known = methods.find(of_kind, name) or about.find(others, name)
+    known = methods.find(of_kind, name)
     if known is None:
-        names = ", ".join(map(repr, {**methods.methods(of_kind), **others}))
+        names = ", ".join(map(repr, methods.methods(of_kind)))
         raise InputError("measures", f"must be functions or among {names}", f"{name!r} is not")
     return known.function
 

@@ -8,7 +8,8 @@ from typing import Any, overload
 import numpy as np
 
 from calibrant.forecasts import Forecasts
-from calibrant.maps import REGRESSION_METHODS, CalibrationMap, RegressionMap, recipe_of
+from calibrant.maps import CalibrationMap, RegressionMap, recipe_of
+from calibrant.methods import methods
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 
@@ -61,10 +62,11 @@ def recalibrate(predictions: Predictions | Forecasts, method: Any = "usual") -> 
 
 
 def _forecast_recipe(method: Any) -> Any:
-    if isinstance(method, str) and method in REGRESSION_METHODS:
-        return REGRESSION_METHODS[method]()
+    known = methods("forecast map")
+    if isinstance(method, str) and method in known:
+        return known[method].function()
     if isinstance(method, str | type) or not callable(getattr(method, "fit", None)):
-        names = ", ".join(map(repr, REGRESSION_METHODS))
+        names = ", ".join(map(repr, known))
         raise InputError("method", f"must be one of {names} for forecasts, or a recipe with fit", f"it is {method!r}")
     return method
 

@@ -329,7 +329,7 @@ def test_a_score_is_as_wide_as_it_would_be():
     _, test = cal.example()
     for view in ("auto", "top"):
         found = plan(n=test.n, statistic="brier", predictions=test, view=view)
-        interval = cal.BrierScore().score(test, view="canonical" if view == "auto" else view).interval
+        interval = cal.score.BrierScore().score(test, view="canonical" if view == "auto" else view).interval
         assert found.reached == pytest.approx(interval.high - interval.low, rel=1e-9)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.about import About
 from calibrant.estimate.regression.pit import mean_deviation
 from calibrant.forecasts import QuantileForecasts, admit_forecasts, checked_levels
 from calibrant.interval import normal_quantile, wilson
+from calibrant.methods import method
 from calibrant.results import Curve, Estimate
 
 Floats = NDArray[np.float64]
@@ -22,6 +22,16 @@ FINE = (np.arange(1000) + 0.5) / 1000
 """Levels over which expected deviations are averaged."""
 
 
+@method(
+    "forecast estimator",
+    title="coverage error",
+    quantity="root mean square of coverage − level over quantile levels",
+    views=("Gaussian", "quantile", "sample"),
+    bias="up by noise: see the noise floor; small for the debiased form",
+    cost="one pass",
+    source="Kuleshov, Fenner, Ermon 2018",
+    also_called=("Kuleshov",),
+)
 def coverage_error(
     forecasts: Any, *, levels: Any = None, debiased: bool = False, level: float = 0.95, seed: int = 0
 ) -> Estimate:
@@ -75,6 +85,15 @@ def coverage_error(
     return Estimate("coverage_error", title, value, said.n, None, floor, described, {"curve": curve})
 
 
+@method(
+    "forecast estimator",
+    title="miscalibration area",
+    quantity="area between coverage and level over all levels",
+    views=("Gaussian", "quantile", "sample"),
+    bias="up by noise: see the noise floor",
+    cost="one sort",
+    source="Chung, Char, Guo, Schneider, Neiswanger 2021",
+)
 def miscalibration_area(forecasts: Any, *, seed: int = 0) -> Estimate:
     """How far is coverage from its level, on average over all levels? The area between coverage and diagonal, exactly.
 
@@ -106,29 +125,3 @@ def miscalibration_area(forecasts: Any, *, seed: int = 0) -> Estimate:
     floor = float(mean_deviation(float(w.sum()), FINE).mean())
     described = {"forecasts": said.kind, "seed": seed}
     return Estimate("miscalibration_area", "miscalibration area", value, said.n, None, floor, described)
-
-
-ABOUT = About(
-    name="coverage_error",
-    title="coverage error",
-    function=coverage_error,
-    quantity="root mean square of coverage − level over quantile levels",
-    views=("Gaussian", "quantile", "sample"),
-    needs="sums",
-    bias="up by noise: see the noise floor; small for the debiased form",
-    cost="one pass",
-    source="Kuleshov, Fenner, Ermon 2018",
-    also_called=("Kuleshov",),
-)
-
-AREA = About(
-    name="miscalibration_area",
-    title="miscalibration area",
-    function=miscalibration_area,
-    quantity="area between coverage and level over all levels",
-    views=("Gaussian", "quantile", "sample"),
-    needs="sorted rows",
-    bias="up by noise: see the noise floor",
-    cost="one sort",
-    source="Chung, Char, Guo, Schneider, Neiswanger 2021",
-)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.about import About
 from calibrant.estimate.regression.variance_bins import variance_bins
 from calibrant.forecasts import admit_forecasts
 from calibrant.interval import normal_quantile
+from calibrant.methods import method
 from calibrant.results import Estimate
 
 Floats = NDArray[np.float64]
@@ -20,6 +20,16 @@ LEFT = 2 - 2**0.5
 """The share of pure noise that debiasing leaves: two folded normals of one variance less one of twice the variance."""
 
 
+@method(
+    "forecast estimator",
+    title="ENCE",
+    quantity="mean relative gap between predicted and observed size of the errors, over bins of σ",
+    views=("Gaussian", "quantile", "sample"),
+    bias="up by noise: see the noise floor; less so for the debiased form",
+    cost="one sort",
+    source="Levi, Gispan, Giladi, Fetaya 2020",
+    also_called=("ENCE",),
+)
 def ence(forecasts: Any, *, n_bins: int = 15, debiased: bool = False, level: float = 0.95) -> Estimate:
     """Are errors as large as predicted, per bin of σ? The mean over bins of |RMV − RMSE| / RMV.
 
@@ -80,17 +90,3 @@ def folded(mean: Floats, sd: Floats) -> Floats:
     z = np.divide(mean, sd, out=np.full(len(mean), np.inf), where=sd > 0)
     found: Floats = sd * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + np.abs(mean) * np.abs(erf(z / np.sqrt(2)))
     return found
-
-
-ABOUT = About(
-    name="ence",
-    title="ENCE",
-    function=ence,
-    quantity="mean relative gap between predicted and observed size of the errors, over bins of σ",
-    views=("Gaussian", "quantile", "sample"),
-    needs="sorted rows",
-    bias="up by noise: see the noise floor; less so for the debiased form",
-    cost="one sort",
-    source="Levi, Gispan, Giladi, Fetaya 2020",
-    also_called=("ENCE",),
-)

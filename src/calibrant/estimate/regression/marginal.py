@@ -7,15 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.about import About
 from calibrant.forecasts import Forecasts, SampleForecasts, admit_forecasts
 from calibrant.inputs import check_count
 from calibrant.interval import normal_quantile
+from calibrant.methods import method
 from calibrant.results import Curve, Estimate
 
 Floats = NDArray[np.float64]
 
 
+@method(
+    "forecast estimator",
+    title="marginal error",
+    quantity="largest gap between the mean forecast distribution and that of the labels",
+    views=("Gaussian", "quantile", "sample"),
+    bias="up by noise: see the noise floor",
+    cost="points × rows, and a draw of labels a simulation",
+    source="Gneiting, Balabdaoui, Raftery 2007",
+)
 def marginal_error(
     forecasts: Any, *, points: int = 50, n_simulations: int = 199, level: float = 0.95, seed: int = 0
 ) -> Estimate:
@@ -86,16 +95,3 @@ def _below(labels: Floats, x: Floats, data: Forecasts) -> Floats:
     """The share of labels at or below each x."""
     counts = np.bincount(np.searchsorted(x, labels), data.weights, len(x) + 1)
     return np.cumsum(counts[:-1]) / counts.sum()
-
-
-ABOUT = About(
-    name="marginal_error",
-    title="marginal error",
-    function=marginal_error,
-    quantity="largest gap between the mean forecast distribution and that of the labels",
-    views=("Gaussian", "quantile", "sample"),
-    needs="all rows",
-    bias="up by noise: see the noise floor",
-    cost="points × rows, and a draw of labels a simulation",
-    source="Gneiting, Balabdaoui, Raftery 2007",
-)

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant.about import About
 from calibrant.forecasts import admit_forecasts
 from calibrant.interval import mean_with_interval
+from calibrant.methods import method
 from calibrant.results import Estimate
 
 
+@method(
+    "forecast estimator",
+    title="mean error",
+    quantity="mean of μ − y: positive where the forecasts are too high on the whole",
+    views=("Gaussian", "quantile", "sample"),
+    bias="none",
+    cost="one pass",
+    also_called=("bias",),
+)
 def mean_error(forecasts: Any, *, level: float = 0.95) -> Estimate:
     """Are the means too high or too low on average? The mean of μ − y with its interval; 0 if calibrated.
 
@@ -31,17 +40,3 @@ def mean_error(forecasts: Any, *, level: float = 0.95) -> Estimate:
     value, interval, cautions = mean_with_interval(said.mean - said.labels, said.weights, level)
     described = {"forecasts": said.kind}
     return Estimate("mean_error", "mean error", value, said.n, interval, 0.0, described, {}, cautions)
-
-
-ABOUT = About(
-    name="mean_error",
-    title="mean error",
-    function=mean_error,
-    quantity="mean of μ − y: positive where the forecasts are too high on the whole",
-    views=("Gaussian", "quantile", "sample"),
-    needs="sums",
-    bias="none",
-    cost="one pass",
-    source="",
-    also_called=("bias",),
-)

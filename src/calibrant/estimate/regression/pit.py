@@ -8,15 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.about import About
 from calibrant.forecasts import admit_forecasts
 from calibrant.inputs import check_count
 from calibrant.interval import normal_quantile
+from calibrant.methods import method
 from calibrant.results import Curve, Estimate
 
 Floats = NDArray[np.float64]
 
 
+@method(
+    "forecast estimator",
+    title="PIT error",
+    quantity="share of rows whose label lies in a part of its forecast distribution that is hit too often",
+    views=("Gaussian", "quantile", "sample"),
+    bias="up by noise: see the noise floor",
+    cost="one pass",
+    source="Dawid 1984; Gneiting, Balabdaoui, Raftery 2007",
+    also_called=("PIT",),
+)
 def pit_error(forecasts: Any, *, n_bins: int = 10, level: float = 0.95, seed: int = 0) -> Estimate:
     """Does every tenth of the forecast distributions hold a tenth of the labels? The share of rows in excess of that.
 
@@ -87,17 +97,3 @@ def mean_deviation(n: float, share: Floats) -> Floats:
     ways = gammaln(n + 1) - gammaln(m + 1) - gammaln(np.maximum(n - m, 1e-300))
     found: Floats = 2 / n * np.exp(ways + xlogy(m + 1, share) + xlog1py(n - m, -share))
     return found
-
-
-ABOUT = About(
-    name="pit_error",
-    title="PIT error",
-    function=pit_error,
-    quantity="share of rows whose label lies in a part of its forecast distribution that is hit too often",
-    views=("Gaussian", "quantile", "sample"),
-    needs="sums",
-    bias="up by noise: see the noise floor",
-    cost="one pass",
-    source="Dawid 1984; Gneiting, Balabdaoui, Raftery 2007",
-    also_called=("PIT",),
-)

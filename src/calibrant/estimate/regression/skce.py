@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.about import About
 from calibrant.forecasts import Forecasts, GaussianForecasts, admit_forecasts
 from calibrant.inputs import check_choice, check_count, check_positive
 from calibrant.interval import around, mean_with_interval, normal_quantile
 from calibrant.kernels.pairs.gaussian_pairs import Rows, pair_sums, pair_values
 from calibrant.kernels.sums.stable_sums import inner
+from calibrant.methods import method
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
 
@@ -24,6 +24,16 @@ EXACT_MEDIAN_ROWS = 1500
 SAMPLED_PAIRS = 200_000
 
 
+@method(
+    "forecast estimator",
+    title="SKCE of Gaussians",
+    quantity="squared kernel calibration error of Gaussian forecasts; 0 only for a calibrated model",
+    views=("Gaussian",),
+    bias="none for the unbiased and block estimators; up for the biased one",
+    cost="all pairs of rows, in O(n) memory; O(n) for blocks",
+    source="Widmann, Lindsten, Zachariah 2021",
+    also_called=("SKCE", "KCE"),
+)
 def gaussian_skce(
     forecasts: Any,
     *,
@@ -193,17 +203,3 @@ def median_distance(said: Forecasts, seed: int) -> float:
     if not len(distance):
         return 0.0
     return weighted_median(np.append(distance, 0.0), np.append(mass, equal))
-
-
-ABOUT = About(
-    name="gaussian_skce",
-    title="SKCE of Gaussians",
-    function=gaussian_skce,
-    quantity="squared kernel calibration error of Gaussian forecasts; 0 only for a calibrated model",
-    views=("Gaussian",),
-    needs="all rows",
-    bias="none for the unbiased and block estimators; up for the biased one",
-    cost="all pairs of rows, in O(n) memory; O(n) for blocks",
-    source="Widmann, Lindsten, Zachariah 2021",
-    also_called=("SKCE", "KCE"),
-)

@@ -7,14 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.about import About
 from calibrant.estimate.regression.variance_bins import variance_bins
 from calibrant.forecasts import admit_forecasts
+from calibrant.methods import method
 from calibrant.results import Estimate
 
 Floats = NDArray[np.float64]
 
 
+@method(
+    "forecast estimator",
+    title="UCE",
+    quantity="mean gap between squared error and predicted variance, over bins of σ",
+    views=("Gaussian", "quantile", "sample"),
+    bias="up by noise: see the noise floor",
+    cost="one sort",
+    source="Laves, Ihler, Fast, Kahrs, Ortmaier 2020",
+    also_called=("UCE",),
+)
 def uncertainty_error(forecasts: Any, *, n_bins: int = 15) -> Estimate:
     """How far are squared errors from the predicted variances, per bin of σ? Weighted mean of |MSE − mean variance|.
 
@@ -51,17 +61,3 @@ def noise(degrees: Floats) -> Floats:
     half = degrees / 2
     found: Floats = 2 * np.exp(xlogy(half, half) - half - gammaln(half + 1))
     return found
-
-
-ABOUT = About(
-    name="uncertainty_error",
-    title="UCE",
-    function=uncertainty_error,
-    quantity="mean gap between squared error and predicted variance, over bins of σ",
-    views=("Gaussian", "quantile", "sample"),
-    needs="sorted rows",
-    bias="up by noise: see the noise floor",
-    cost="one sort",
-    source="Laves, Ihler, Fast, Kahrs, Ortmaier 2020",
-    also_called=("UCE",),
-)

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant.about import About
 from calibrant.forecasts import SampleForecasts, admit_forecasts
 from calibrant.interval import mean_with_interval
+from calibrant.methods import method
 from calibrant.results import Estimate
 
 
+@method(
+    "forecast estimator",
+    title="average variance − MSE",
+    quantity="average predicted variance less mean squared error; negative for an over-confident model",
+    views=("Gaussian", "quantile", "sample"),
+    bias="none",
+    cost="one pass",
+    source="Gruber & Buettner 2022, Table 1",
+)
 def variance_gap(forecasts: Any, *, level: float = 0.95) -> Estimate:
     """Is the average predicted variance as large as the mean squared error? Their difference, with a paired interval.
 
@@ -49,16 +58,3 @@ def variance_gap(forecasts: Any, *, level: float = 0.95) -> Estimate:
     if isinstance(said, SampleForecasts) and said.n_samples > 1:
         floor = -2 * parts["average_variance"].value / (said.n_samples - 1)
     return Estimate("variance_gap", title, value, said.n, interval, floor, described, parts, cautions)
-
-
-ABOUT = About(
-    name="variance_gap",
-    title="average variance − MSE",
-    function=variance_gap,
-    quantity="average predicted variance less mean squared error; negative for an over-confident model",
-    views=("Gaussian", "quantile", "sample"),
-    needs="sums",
-    bias="none",
-    cost="one pass",
-    source="Gruber & Buettner 2022, Table 1",
-)

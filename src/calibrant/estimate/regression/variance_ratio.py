@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant.about import About
 from calibrant.forecasts import Forecasts, SampleForecasts, admit_forecasts
 from calibrant.interval import mean_with_interval
+from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.forecast_score import positive_variance
 
 
+@method(
+    "forecast estimator",
+    title="SE/variance ratio",
+    quantity="mean of squared error over predicted variance; 1 if calibrated, more if over-confident",
+    views=("Gaussian", "quantile", "sample"),
+    bias="none",
+    cost="one pass",
+    source="Gruber & Buettner 2022, Table 2",
+)
 def variance_ratio(forecasts: Any, *, level: float = 0.95) -> Estimate:
     """How large are squared errors relative to the predicted variances? The mean of (y−μ)²/σ²; 1 if calibrated.
 
@@ -47,16 +56,3 @@ def expected_ratio(data: Forecasts) -> float | None:
         return 1.0
     m = data.n_samples
     return (m + 1) / (m - 3) if m > 3 else None
-
-
-ABOUT = About(
-    name="variance_ratio",
-    title="SE/variance ratio",
-    function=variance_ratio,
-    quantity="mean of squared error over predicted variance; 1 if calibrated, more if over-confident",
-    views=("Gaussian", "quantile", "sample"),
-    needs="sums",
-    bias="none",
-    cost="one pass",
-    source="Gruber & Buettner 2022, Table 2",
-)

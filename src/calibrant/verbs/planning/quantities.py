@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,10 @@ from calibrant.infer.running import cumulative_interval
 from calibrant.infer.squared import cube_root, squared_error_interval
 from calibrant.inputs import check_choice
 from calibrant.interval.proportion import wilson
+from calibrant.methods import methods
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Interval
-from calibrant.score import SCORES
 from calibrant.score.passes import score_moments
 from calibrant.score.possible import mean_of_rows
 from calibrant.score.score import Score
@@ -209,13 +209,14 @@ def _of(estimate: Any) -> Interval:
     return found
 
 
-QUANTITIES: dict[str, Quantity] = {"binned": RMS, "kuiper": KUIPER, "mean_gap": MEAN_GAP, "rate": RATE} | {
-    name: _score(rule) for name, rule in SCORES.items()
-}
-"""Quantities by the name that `plan` knows; `binned` of norm 1 is `ABSOLUTE`."""
+@cache
+def quantities() -> dict[str, Quantity]:
+    """Quantities by the name that `plan` knows; `binned` of norm 1 is `ABSOLUTE`."""
+    scores = {name: _score(each.function()) for name, each in methods("score").items()}
+    return {"binned": RMS, "kuiper": KUIPER, "mean_gap": MEAN_GAP, "rate": RATE} | scores
 
 
 def quantity_of(statistic: str, norm: int) -> Quantity:
     """The quantity with this name."""
-    found = QUANTITIES[check_choice("statistic", statistic, tuple(QUANTITIES))]
+    found = quantities()[check_choice("statistic", statistic, tuple(quantities()))]
     return ABSOLUTE if found is RMS and norm == 1 else found

@@ -1,0 +1,173 @@
+"""Commands that measure: diagnose, measure, decompose."""
+
+from __future__ import annotations
+
+import json
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import click
+
+import calibrant as cal
+from calibrant.cli import forecasts
+from calibrant.cli.data import read, write_report
+from calibrant.cli.group import failed, main
+from calibrant.cli.options import FORECAST_OPTIONS, Registered, as_json, column_options, file_argument, report, view
+from calibrant.methods import Method, find, methods
+
+
+@main.command(short_help="Is it calibrated?")
+@file_argument
+@column_options()
+@column_options(*FORECAST_OPTIONS)
+@view
+@report
+@as_json
+@click.option(
+    "--fail-above",
+    type=click.FloatRange(min=0),
+    metavar="X",
+    help="Exit with 1 if the ECE exceeds X (PIT error for forecasts).",
+)
+def diagnose(
+    file: Path, view: str, report: Path | None, as_json: bool, fail_above: float | None, **columns: Any
+) -> None:
+    """Is the model calibrated, how far off is it, and how much of that is noise?
+
+    With one column of probabilities the question is whether the event occurs as often
+    as predicted. With one column per class it is whether the top class is right as
+    often as predicted (--view top); --view 'class cat' asks about one class. With
+    --mean and --variance (or --std), --quantiles or --samples it is about forecasts of
+    a real number. Columns called q05, q0.5 or quantile_0.95 are found where none is
+    named for probabilities.
+
+    \b
+    Examples:
+      calibrant diagnose test.csv
+      calibrant diagnose test.parquet --label y --probs 'prob_*' --report report.html
+      calibrant diagnose scores.csv --probs score --classes no,yes
+      calibrant diagnose test.npz --json --fail-above 0.05 > diagnosis.json
+      calibrant diagnose prices.csv --label price --mean mu --variance var
+      calibrant diagnose prices.csv --label price --quantiles low=0.05,middle=0.5,high=0.95
+      calibrant diagnose prices.csv --label price --quantiles 'q*'
+      calibrant diagnose weather.parquet --label degrees --samples 'member_*'
+    """
+    named = forecasts.forecast_columns(columns, file)
+    found: Any
+    if named is None:
+        predictions, source = read(file, columns)
+        found = cal.diagnose(predictions, view=view, name=file.name)
+    else:
+        of_number, source = forecasts.read(file, named)
+        found = cal.diagnose(of_number, name=file.name)
+    if as_json:
+        click.echo(found.to_json())
+    else:
+        _show(found, file, source, of_classes=named is None)
+    if report is not None:
+        write_report(report, file, found)
+    error = found["ECE" if named is None else "pit_error"]
+    if fail_above is not None and error.value > fail_above:
+        failed(f"{error.title} {error.value:.4f} is above {fail_above:g}.")
+
+
+def _show(found: Any, file: Path, source: str, *, of_classes: bool) -> None:
+    from calibrant.cli import screen
+
+    terminal = screen.terminal()
+    screen.show_answer(terminal, found, source=source)
+    if of_classes and found.calibrated is False:
+        terminal.print(f"Next: calibrant recalibrate VALIDATION_FILE -o map.json; calibrant compare {file} map.json")
+
+
+@main.command(short_help="Measure with the estimators you name.")
+@file_argument
+@click.argument("measures", nargs=-1, required=True, metavar="MEASURES")
+@column_options()
+@click.option(
+    "--view", default="auto", metavar="VIEW", help="binary, top, 'class NAME' or classwise, where it applies."
+)
+@as_json
+def measure(file: Path, measures: tuple[str, ...], view: str, as_json: bool, **columns: Any) -> None:
+    """Measure the calibration error with the estimators you name; `calibrant --help` lists them.
+
+    Acronyms are understood: smECE, ECE_sweep, TACE, RBS and so on.
+
+    \b
+    Examples:
+      calibrant measure test.csv ece sweep smooth
+      calibrant measure test.npz TACE CWCE
+      calibrant measure test.parquet sweep --view classwise --json
+    """
+    chosen = [known_measure(name) for name in measures]
+    predictions, source = read(file, columns)
+    found = tuple(each.function(predictions, **view_option(each, view)) for each in chosen)
+    if as_json:
+        plain = [{"schema": cal.results.SCHEMA} | estimate.to_dict() for estimate in found]
+        click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+        return
+    from calibrant.cli import screen
+    from calibrant.results import estimate_table
+
+    terminal = screen.terminal()
+    terminal.print(source, style="dim")
+    screen.show_table(terminal, estimate_table(found))
+    cautions = tuple(f"{estimate.title}: {caution}" for estimate in found for caution in estimate.cautions)
+    screen.show_list(terminal, "Caution", cautions, "yellow")
+
+
+def known_measure(name: str) -> Method:
+    """An estimator by its name or acronym."""
+    found = find("estimator", name)
+    if found is None:
+        raise click.UsageError(f"There is no measure {name!r}. There are: {', '.join(methods('estimator'))}.")
+    return found
+
+
+def view_option(chosen: Method, view: str) -> dict[str, str]:
+    """The view as an argument, for the estimators that take one."""
+    if view == "auto":
+        return {}
+    if "view" not in signature(chosen.function).parameters:
+        raise click.UsageError(f"{chosen.name} takes no --view: it is always {' or '.join(chosen.views)}.")
+    return {"view": view}
+
+
+@main.command(short_help="Where does the score come from?")
+@file_argument
+@click.option("--score", type=Registered("score"), default="brier", show_default=True, help="The proper score.")
+@click.option(
+    "--by",
+    type=Registered("map", also=("auto",)),
+    default="isotonic",
+    show_default=True,
+    help="The map that recalibrates the predictions.",
+)
+@click.option("--cross-fitted", is_flag=True, help="Judge each row by a map that has not seen it.")
+@click.option(
+    "--view", default="canonical", metavar="VIEW", help="canonical (all classes), binary, top, or 'class NAME'."
+)
+@column_options()
+@as_json
+def decompose(file: Path, score: str, by: str, cross_fitted: bool, view: str, as_json: bool, **columns: Any) -> None:
+    """Where does the score come from: a hard task, a model that knows little, or a miscalibrated one?
+
+    Splits a proper score into miscalibration − discrimination + uncertainty.
+    Miscalibration is what recalibration would save, discrimination what the model knows
+    beyond the overall rates, uncertainty what those rates score.
+
+    \b
+    Examples:
+      calibrant decompose test.csv
+      calibrant decompose test.csv --score log --by temperature
+      calibrant decompose test.parquet --view top --cross-fitted --json
+    """
+    predictions, source = read(file, columns)
+    found = cal.decompose(predictions, score=score, by=by, cross_fitted=cross_fitted, view=view)
+    if as_json:
+        click.echo(found.to_json())
+        return
+    from calibrant.cli import screen
+
+    screen.show_answer(screen.terminal(), found, f"{file.name}: {predictions.n:,} rows", source)

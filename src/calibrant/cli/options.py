@@ -1,0 +1,108 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from calibrant.problems import InputError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FILE = click.Path(path_type=Path)
+SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+
+file_argument = click.argument("file", type=FILE)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, and nothing else.")
+force = click.option("--force", is_flag=True, help="Overwrite existing files.")
+report = click.option(
+    "--report", type=FILE, metavar="PATH", help="Also write a report: .html for people, .json for machines."
+)
+seed = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same result.")
+view = click.option(
+    "--view", default="auto", metavar="VIEW", help="binary, top, or 'class NAME'.  [default: by the columns]"
+)
+
+COLUMN_OPTIONS = {
+    "label": ("NAME", "Column of labels."),
+    "probs": ("NAMES", "Column or columns of probabilities: a name, names joined by commas, a prefix, or 'prob_*'."),
+    "logits": ("NAMES", "Column or columns of logits, named likewise."),
+    "pred": ("NAME", "Column of the predicted class beside confidences: the event is that it is right."),
+    "weights": ("NAME", "Column of weights; 'none' ignores a column called weight."),
+    "groups": ("NAME", "Column of groups; 'none' ignores a column called group."),
+    "classes": ("A,B,…", "Classes in the order of the columns; for a single event negative,positive."),
+}
+GAUSSIAN_OPTIONS = {
+    "mean": ("NAME", "Column of forecast means of a real number; then the label is a number too."),
+    "variance": ("NAME", "Column of forecast variances."),
+    "std": ("NAME", "Column of forecast standard deviations, in place of variances."),
+}
+MANY_OPTIONS = {
+    "quantiles": ("NAMES", "Columns of forecast quantiles: q05=0.05,q95=0.95, or 'q*' where names state their level."),
+    "samples": ("NAMES", "Columns of samples or of an ensemble: names joined by commas, a prefix, or 'member_*'."),
+}
+FORECAST_OPTIONS = GAUSSIAN_OPTIONS | MANY_OPTIONS
+FLAGS = {
+    "normalize": "Divide rows of probabilities by their sum.",
+    "soft": "Labels are probabilities of the event, not classes.",
+}
+
+
+class Registered(click.ParamType):  # type: ignore[type-arg]  # generic in recent versions only
+    """The name of a registered method. The register is read when a value is given or help is printed."""
+
+    name = "name"
+
+    def __init__(self, *kinds: Any, also: tuple[str, ...] = ()) -> None:
+        self.kinds, self.also = kinds, also
+
+    def names(self) -> tuple[str, ...]:
+        """All names that are accepted."""
+        from calibrant.methods import methods
+
+        return (*self.also, *(name for kind in self.kinds for name in methods(kind)))
+
+    def get_metavar(self, *_: Any, **__: Any) -> str:
+        """The names, as click prints those of a choice."""
+        return f"[{'|'.join(self.names())}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name itself, refused if there is no such method."""
+        if value not in self.names():
+            self.fail(f"{value!r} is not one of {', '.join(map(repr, self.names()))}.", param, ctx)
+        return str(value)
+
+
+def column_options(*names: str, hidden: bool = False) -> Callable[[F], F]:
+    """The options that name columns, all of them unless some are given; hidden ones are only refused."""
+
+    def add(command: F) -> F:
+        for name in reversed(names or (*COLUMN_OPTIONS, *FLAGS)):
+            if name in FLAGS:
+                command = click.option(f"--{name}", is_flag=True, help=FLAGS[name])(command)
+            else:
+                metavar, text = (COLUMN_OPTIONS | FORECAST_OPTIONS)[name]
+                command = click.option(f"--{name}", metavar=metavar, help=text, hidden=hidden)(command)
+        return command
+
+    return add
+
+
+def in_options(error: Exception) -> str:
+    """An error text with `label='y'` and `normalize=True` written as `--label y` and `--normalize`."""
+    text = str(error)
+    names = "|".join((*COLUMN_OPTIONS, *FORECAST_OPTIONS, "view", "score", "method", "by"))
+    if isinstance(error, InputError) and re.fullmatch(names, error.argument) and text.startswith(error.argument):
+        text = f"--{text}"
+    text = text.replace("overwrite=True", "--force").replace(
+        "classes=(negative, positive)", "--classes negative,positive"
+    )
+    text = re.sub(r"\b(normalize|soft)=True", r"--\1", text)
+    text = re.sub(rf"\b({names})='([^']*)'", lambda found: f"--{found[1]} {shlex.quote(found[2])}", text)
+    text = re.sub(rf"\b({names})=(?=\w)", r"--\1 ", text)
+    return re.sub(rf"\b({names})=", r"--\1", text)

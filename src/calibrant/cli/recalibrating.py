@@ -1,0 +1,227 @@
+"""Commands that recalibrate: recalibrate, apply, compare, and the demonstration of all three."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import calibrant as cal
+from calibrant import files
+from calibrant.cli import forecasts
+from calibrant.cli.data import check_free, load_class_map, order_of, read, read_after, write_report
+from calibrant.cli.forecasts import forecast_columns
+from calibrant.cli.group import failed, main
+from calibrant.cli.options import (
+    FILE,
+    FORECAST_OPTIONS,
+    GAUSSIAN_OPTIONS,
+    MANY_OPTIONS,
+    SHARE,
+    Registered,
+    as_json,
+    column_options,
+    file_argument,
+    force,
+    report,
+)
+
+
+@main.command(short_help="Fit a recalibration map and save it.")
+@file_argument
+@click.option("-o", "--output", type=FILE, metavar="PATH", help="Where to save the map, as JSON.")
+@click.option(
+    "--method",
+    type=Registered("map", "forecast map", also=("auto",)),
+    help="The map; auto chooses by cross-validation.  [default: temperature, for forecasts variance_platt]",
+)
+@column_options()
+@column_options(*GAUSSIAN_OPTIONS)
+@column_options(*MANY_OPTIONS, hidden=True)
+@force
+@as_json
+def recalibrate(
+    file: Path, output: Path | None, method: str | None, force: bool, as_json: bool, **columns: Any
+) -> None:
+    """Fit a map that recalibrates the model's probabilities, and save it.
+
+    Fit on validation data: rows that the model was not trained on, and other rows than
+    those you judge it by. Without -o, --json prints the map.
+
+    \b
+    Examples:
+      calibrant recalibrate valid.csv -o map.json
+      calibrant recalibrate valid.parquet --logits 'logit_*' -o map.json
+      calibrant recalibrate valid.npz --method auto -o map.json
+      calibrant recalibrate valid.npz --method temperature --json > map.json
+      calibrant recalibrate valid.csv --label price --mean mu --std sigma -o map.json
+    """
+    if output is None and not as_json:
+        raise click.UsageError("Say where to save the map: -o map.json. Or print it with --json.")
+    named = forecast_columns(columns, file)
+    fit = _fit_classes if named is None else forecasts.recalibrate
+    fitted, source = fit(file, columns if named is None else named, method or "usual")
+    if output is not None:
+        check_free(output, force)
+        fitted.save(output)
+    if as_json:
+        click.echo(fitted.to_json())
+        return
+    from calibrant.cli import screen
+
+    terminal = screen.terminal()
+    terminal.print(source, style="dim")
+    screen.show_map(terminal, fitted)
+    terminal.print(f"Saved as {output}. Next, on other data: calibrant compare TEST {output}")
+
+
+def _fit_classes(file: Path, columns: dict[str, Any], method: str) -> tuple[Any, str]:
+    """A map of the probabilities in a file, and where they were found."""
+    predictions, source = read(file, columns)
+    if method != "auto":
+        return cal.recalibrate(predictions, method), source
+    from calibrant.cli import screen
+
+    with screen.progress("Trying maps") as progress:
+        return cal.recalibrate(predictions, cal.Auto(progress=progress)), source
+
+
+@main.command(short_help="Recalibrate the probabilities in a file.")
+@click.argument("map_file", metavar="MAP", type=FILE)
+@file_argument
+@click.option(
+    "-o", "--output", required=True, type=FILE, metavar="PATH", help="Where to write; the ending is the format."
+)
+@column_options("probs", "logits", "classes", "normalize", *GAUSSIAN_OPTIONS)
+@column_options(*MANY_OPTIONS, hidden=True)
+@force
+def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any) -> None:
+    """Recalibrate the probabilities in a file with a saved map. Labels are not needed.
+
+    All columns are kept. The recalibrated probabilities take the place of the old ones,
+    or of the logits (logit_cat becomes prob_cat). The output may have another format
+    than the input. A map of forecasts recalibrates the column of variances or of
+    standard deviations.
+
+    \b
+    Examples:
+      calibrant apply map.json new.csv -o better.csv
+      calibrant apply map.json new.parquet -o better.arrow --probs 'p_*'
+      calibrant apply map.json new.npz -o new.npz --force
+    """
+    named = forecast_columns(columns) or {}
+    for name in MANY_OPTIONS:
+        if named.get(name):
+            raise forecasts.no_map(name)
+    loaded = cal.load_map(map_file)
+    if isinstance(loaded, cal.maps.RegressionMap):
+        forecasts.apply(loaded, file, named, output, force)
+        return
+    fitted = load_class_map(map_file)
+    given = files.read_predicted(file, **columns)
+    order = None if given.values.ndim == 1 or given.classes is None else order_of(fitted, given.classes)
+    if order is not None:
+        given = files.read_predicted(file, **columns | {"classes": order})
+    with files.worded(str(file), given.columns):
+        recalibrated = fitted.apply(**{"logits" if "logits" in given.columns.described() else "probs": given.values})
+    files.write(output, given, recalibrated, overwrite=force)
+    click.echo(f"Wrote {output}: {len(given.values):,} rows recalibrated by {fitted.method}.")
+
+
+@main.command(short_help="Did recalibration help?")
+@click.argument("before", type=FILE)
+@click.argument("after", type=FILE)
+@click.option(
+    "--score",
+    type=Registered("score", "forecast score", also=("auto",)),
+    default="auto",
+    help="The proper score.  [default: brier; for forecasts dawid_sebastiani, for quantiles pinball, for samples crps]",
+)
+@click.option("--level", type=SHARE, default=0.95, show_default=True, metavar="X", help="Confidence of the interval.")
+@column_options()
+@column_options(*FORECAST_OPTIONS)
+@report
+@as_json
+@click.option("--fail-if-worse", is_flag=True, help="Exit with 1 if AFTER is detectably worse.")
+def compare(
+    before: Path, after: Path, report: Path | None, as_json: bool, fail_if_worse: bool, score: str, level: float,
+    **columns: Any,
+) -> None:  # fmt: skip
+    """Did recalibration help, and by how much?
+
+    AFTER is a file with the same rows in the same order, or a saved map (.json), which
+    is applied to BEFORE. The result is the difference in a proper score, after −
+    before, with its interval: negative is better. Options for columns hold for both
+    files; if AFTER lacks the columns that --probs or --logits names, they are found by
+    name.
+
+    \b
+    Examples:
+      calibrant compare test.csv map.json
+      calibrant compare test.csv better.csv --score log
+      calibrant compare old_model.parquet new_model.parquet --fail-if-worse --json
+      calibrant compare prices.csv map.json --label price --mean mu --variance var
+      calibrant compare old.csv new.csv --label price --quantiles 'q*'
+      calibrant compare old.parquet new.parquet --label degrees --samples 'member_*'
+    """
+    named = forecast_columns(columns, before)
+    pair = _pair_of_classes if named is None else forecasts.pair
+    first, second, fitted, source = pair(before, after, columns if named is None else named)
+    found = cal.compare(first, second, score=score, level=level)
+    if as_json:
+        click.echo(found.to_json())
+    else:
+        from calibrant.cli import screen
+
+        title = f"{before.name} → {after.name}: {first.n:,} rows"
+        screen.show_answer(screen.terminal(), found, title, source)
+    if report is not None:
+        old, new = cal.diagnose(first, name=before.name), cal.diagnose(second, name=after.name)
+        write_report(report, before, old, after=new, comparison=found, fitted=fitted)
+    if fail_if_worse and found.verdict == "worse":
+        failed(f"{after} is worse than {before}.")
+
+
+def _pair_of_classes(before: Path, after: Path, columns: dict[str, Any]) -> tuple[Any, Any, Any, str]:
+    """Predictions before and after, the map between them if there is one, and where the first were found."""
+    fitted = load_class_map(after) if after.suffix.lower() == ".json" else None
+    first, source = read(before, columns, fitted)
+    return first, read_after(after, columns) if fitted is None else fitted.apply(first), fitted, source
+
+
+@main.command(short_help="See it all on an example.")
+@click.option("-o", "--output", type=FILE, metavar="PATH", help="Also write the report: .html or .json.")
+def demo(output: Path | None) -> None:
+    """See it all on an example: an over-confident network for handwritten digits.
+
+    Diagnoses its predictions on test data, fits a temperature on validation data, and
+    asks whether that helped.
+
+    \b
+    Examples:
+      calibrant demo
+      calibrant demo --output report.html
+    """
+    from calibrant.cli import screen
+
+    valid, test = cal.example()
+    terminal = screen.terminal()
+    terminal.rule("1  Is it calibrated?  diagnose(test)", align="left")
+    before = cal.diagnose(test, name="digits")
+    screen.show_answer(terminal, before)
+    terminal.rule("2  How is it recalibrated?  fitted = recalibrate(valid)", align="left")
+    fitted = cal.recalibrate(valid)
+    screen.show_map(terminal, fitted)
+    terminal.rule("3  Did it help?  compare(test, fitted.apply(test))", align="left")
+    recalibrated = fitted.apply(test)
+    found = cal.compare(test, recalibrated)
+    screen.show_answer(terminal, found)
+    after = cal.diagnose(recalibrated, name="digits, recalibrated")
+    terminal.print(f"Afterwards: {after.verdict}\n", style="bold")
+    screen.show_reliability(terminal, after)
+    if output is None:
+        terminal.print("For a page with diagrams: calibrant demo --output report.html")
+    else:
+        write_report(output, None, before, after=after, comparison=found, fitted=fitted)
+    terminal.print("With your own predictions: calibrant diagnose FILE")
