@@ -62,7 +62,7 @@ def cox_test(
     --------
     >>> import calibrant as cal
     >>> labels, probs = [0] * 4 + [1] * 6 + [0] * 6 + [1] * 4, [0.8] * 10 + [0.2] * 10
-    >>> found = cal.cox_test(labels, probs, method="likelihood")
+    >>> found = cal.detect.cox_test(labels, probs, method="likelihood")
     >>> round(found.parts["slope"], 4), round(found.statistic, 3), round(found.p_value, 4)
     (0.2925, 4.186, 0.1233)
     """

@@ -61,7 +61,7 @@ def cumulative_test(
     --------
     >>> import calibrant as cal
     >>> data = [0, 1, 1], [0.2, 0.5, 0.6]
-    >>> found = cal.cumulative_test(*data, statistic="max", method="brownian")
+    >>> found = cal.detect.cumulative_test(*data, statistic="max", method="brownian")
     >>> round(found.statistic, 6)
     0.233333
     """

@@ -61,7 +61,7 @@ def hosmer_lemeshow_test(
     --------
     >>> import calibrant as cal
     >>> labels, probs = [0] * 4 + [1] * 6 + [0] * 6 + [1] * 4, [0.8] * 10 + [0.2] * 10
-    >>> found = cal.hosmer_lemeshow_test(labels, probs, bins=cal.EqualWidth(2), method="chi2")
+    >>> found = cal.detect.hosmer_lemeshow_test(labels, probs, bins=cal.EqualWidth(2), method="chi2")
     >>> found.statistic, found.parts["degrees"], round(found.p_value, 4)
     (5.0, 2, 0.0821)
     """

@@ -67,7 +67,7 @@ def multi_scale_test(
     >>> rng = np.random.default_rng(0)
     >>> probs = rng.random(1000)
     >>> truth = probs + 0.15 * np.sign(np.sin(40 * probs))
-    >>> cal.multi_scale_test(rng.random(1000) < truth, probs, n_draws=999).p_value
+    >>> cal.detect.multi_scale_test(rng.random(1000) < truth, probs, n_draws=999).p_value
     0.001
     """
     method_name(method, ("exact",))

@@ -91,7 +91,7 @@ def skce_test(
     >>> rng = np.random.default_rng(1)
     >>> probs = rng.dirichlet(np.ones(3), 200)
     >>> labels = (rng.random((200, 1)) > probs.cumsum(axis=1)).sum(axis=1)
-    >>> [cal.skce_test(labels, probs, method=m).p_value > 0.05 for m in ("exact", "bound")]
+    >>> [cal.detect.skce_test(labels, probs, method=m).p_value > 0.05 for m in ("exact", "bound")]
     [True, True]
     """
     way, exact = method_name(method, METHODS), Exact.asked(method, n_draws, seed)

@@ -53,7 +53,7 @@ def spiegelhalter_test(
     --------
     >>> import calibrant as cal
     >>> probs = [0.9, 0.8, 0.2, 0.1, 0.3, 0.7]
-    >>> found = cal.spiegelhalter_test([0, 0, 1, 1, 0, 1], probs, method="normal")
+    >>> found = cal.detect.spiegelhalter_test([0, 0, 1, 1, 0, 1], probs, method="normal")
     >>> round(found.statistic, 4), found.finding
     (3.9595, 'predictions are too extreme (over-confident)')
     """

@@ -57,7 +57,7 @@ def two_part_test(
     --------
     >>> import calibrant as cal
     >>> probs = [0.1, 0.3, 0.5, 0.6, 0.8, 0.9]
-    >>> found = cal.two_part_test([0, 1, 1, 0, 1, 1], probs, method="asymptotic")
+    >>> found = cal.detect.two_part_test([0, 1, 1, 0, 1, 1], probs, method="asymptotic")
     >>> round(found.parts["z"], 4), round(found.parts["bridge"], 4)
     (0.7845, 0.6638)
     """
