@@ -36,7 +36,7 @@ def _zeros() -> Floats:
 class MonitorState(Record):
     """Evidence so far. All arrays have one entry a bet; blocks are runs of rows in the order they came."""
 
-    whole: ClassVar[bool] = True
+    every_field_needed: ClassVar[bool] = True
 
     view: str = "auto"
     grid: int = GRID
