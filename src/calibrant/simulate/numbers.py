@@ -11,7 +11,7 @@ import numpy as np
 from calibrant.inputs import check_choice, check_count, check_positive
 from calibrant.problems import InputError
 from calibrant.results import Estimate, kind, number
-from calibrant.simulate.quadrature import Function, integral, panel_nodes, supremum
+from calibrant.simulate.quadrature import Function, integral, normal_density, panel_nodes, supremum
 from calibrant.simulate.world import NORMS, Norm, World, true_estimate
 from calibrant.types import Floats
 
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
 NORMAL = np.linspace(-9.0, 9.0, 37)
 """Points that divide the range of a normal variable into panels; less than 1e-18 of the mass lies outside."""
-
-
-def _normal_density(x: Floats) -> Floats:
-    return np.asarray(np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi))
 
 
 class NumberWorld(World, ABC):
@@ -100,7 +96,7 @@ class NumberWorld(World, ABC):
         if view == "quantile":
             x, weights = panel_nodes(points)
             ratio, share = np.sqrt(self.predicted(variance(x)) / variance(x)), weights * density(x)
-            return NORMAL, _normal_density, lambda z: np.abs(ndtr(np.outer(z, ratio)) @ share - ndtr(z))
+            return NORMAL, normal_density, lambda z: np.abs(ndtr(np.outer(z, ratio)) @ share - ndtr(z))
         if self.exponent > 0:
             return points, density, lambda x: np.abs(self.predicted(variance(x)) - variance(x))
         mean = integral(lambda x: variance(x) * density(x), points)  # all predictions are equal
@@ -151,7 +147,7 @@ class GaussianWorld(NumberWorld):
         # Squares of variances have their mass further out than the variances.
         end = NORMAL[-1] + 2 * self.spread * max(1.0, self.exponent)
         points = np.linspace(-end, end, int(4 * end) + 1)
-        return points, _normal_density, lambda x: np.exp(self.spread * x)
+        return points, normal_density, lambda x: np.exp(self.spread * x)
 
     def describe(self) -> str:
         """Spread and distortion."""

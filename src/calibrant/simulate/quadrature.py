@@ -11,6 +11,11 @@ from calibrant.types import Floats
 Function = Callable[[Floats], Floats]
 
 
+def normal_density(x: Floats) -> Floats:
+    """Of the standard normal distribution."""
+    return np.asarray(np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi))
+
+
 def lobatto(n: int) -> tuple[Floats, Floats]:
     """Nodes and weights of the n-point Gauss–Lobatto rule, which includes both ends."""
     legendre = np.polynomial.Legendre.basis(n - 1)

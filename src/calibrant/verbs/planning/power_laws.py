@@ -19,6 +19,7 @@ from calibrant.infer.squared import cube_root
 from calibrant.interval.mean import normal_quantile
 from calibrant.problems import InputError
 from calibrant.resampling.formulas import brownian_range_p_value
+from calibrant.simulate.quadrature import normal_density
 from calibrant.simulate.scores import Scores
 from calibrant.types import Floats
 
@@ -201,11 +202,6 @@ def drifting_range(r: float, drift: float) -> float:
         )
         total += float(r / 2 * (weights * np.exp(drift * x - drift**2 / 2) * (plain + mirrored).sum(axis=0)).sum())
     return min(max(total, 0.0), 1.0)
-
-
-def normal_density(x: Floats) -> Floats:
-    """Of the standard normal distribution."""
-    return np.asarray(np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi))
 
 
 def smallest(holds: Callable[[int], bool], argument: str) -> int:

@@ -17,10 +17,10 @@ from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Answer, Record, Table, kind, number
 from calibrant.simulate.families import calibrated_world
-from calibrant.simulate.quadrature import integral
+from calibrant.simulate.quadrature import integral, normal_density
 from calibrant.simulate.scores import EmpiricalScores, Scores
 from calibrant.types import Floats
-from calibrant.verbs.planning.power_laws import NORMAL, normal_density, smallest
+from calibrant.verbs.planning.power_laws import NORMAL, smallest
 
 OfRisk = Callable[[Floats, Floats, Floats], Floats]
 """A function of p, q = 1 − p and ln(p/q)."""

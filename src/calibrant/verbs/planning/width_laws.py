@@ -17,9 +17,10 @@ from calibrant.interval import LimitedMean, Limits, Moments
 from calibrant.interval.mean import normal_quantile
 from calibrant.interval.proportion import wilson
 from calibrant.kernels.rows.pooling import Groups, grouped
+from calibrant.simulate.quadrature import normal_density
 from calibrant.simulate.world import ScoreWorld
 from calibrant.types import Floats
-from calibrant.verbs.planning.power_laws import Variance, drifting_range, legendre, normal_density, smallest
+from calibrant.verbs.planning.power_laws import Variance, drifting_range, legendre, smallest
 
 FEW_NODES, HERMITE = (np.polynomial.hermite_e.hermegauss(n) for n in (5, 41))
 """Nodes and weights for expectations over a normal variable: few where each value is expensive."""
