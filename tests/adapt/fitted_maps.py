@@ -6,7 +6,7 @@ import numpy as np
 
 import calibrant as cal
 from calibrant.kernels.logits import probabilities
-from calibrant.maps import METHODS
+from registered import METHODS
 
 WITHOUT_FORMULA = {"kernel_density", "order_preserving", "gaussian_process"}
 THROUGH_PROBABILITIES = {"isotonic", "top isotonic", "top platt", "top beta", "top quadratic"}

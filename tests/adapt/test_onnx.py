@@ -9,7 +9,7 @@ import pytest
 
 import calibrant as cal
 from adapt import fitted_maps as some
-from calibrant.maps import METHODS
+from registered import METHODS
 from tolerances import ROUNDING
 
 onnx = pytest.importorskip("onnx", reason="the extra onnx is not installed; make peers installs it")

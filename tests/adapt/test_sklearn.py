@@ -27,7 +27,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import calibrant as cal
 from calibrant.adapt.sklearn import CalibratedModel, MapTransformer
-from calibrant.maps import METHODS
+from registered import METHODS
 from tolerances import ROUNDING
 
 can_expect = pytest.mark.skipif(

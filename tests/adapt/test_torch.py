@@ -11,7 +11,7 @@ import pytest
 
 import calibrant as cal
 from adapt import fitted_maps as some
-from calibrant.maps import METHODS
+from registered import METHODS
 
 torch = pytest.importorskip("torch", reason="the extra torch is not installed; make peers installs it")
 from calibrant.adapt.torch import to_module  # noqa: E402

@@ -5,9 +5,10 @@ import pytest
 
 import calibrant as cal
 from calibrant import EqualMass, EqualWidth, Predictions, fitted_error
-from calibrant.maps import METHODS, GaussianProcessMap, PiecewiseLinear, UnitSlopeBins
+from calibrant.maps import GaussianProcessMap, PiecewiseLinear, UnitSlopeBins
 from calibrant.maps.folds import dealt
 from calibrant.results import Curve
+from registered import METHODS
 
 
 def bent(rng, n=400, power=1.6, dtype=float):

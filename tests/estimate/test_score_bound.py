@@ -8,7 +8,7 @@ import pytest
 import calibrant as cal
 from calibrant import InputError, upper_bound
 from calibrant.results import Estimate
-from calibrant.score import SCORES
+from registered import SCORES
 from tolerances import ROUNDING
 
 

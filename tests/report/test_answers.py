@@ -26,7 +26,7 @@ ANSWERS = {
     "diagnosis": cal.diagnose(DATA, name="<b>"),
     "forecasts": cal.diagnose(GAUSSIAN, name="<b>"),
     "comparison": cal.compare(DATA, BETTER),
-    "comparisons": cal.compare(DATA, {"platt": BETTER, "<b>": cal.Identity().fit(DATA)}),
+    "comparisons": cal.compare(DATA, {"platt": BETTER, "<b>": cal.maps.Identity().fit(DATA)}),
     "decomposition": cal.decompose(DATA),
     "trust": cal.trust(DATA, estimators=[cal.ece], replications=3),
     "where": cal.where(DATA, n_draws=99),

@@ -184,7 +184,7 @@ def test_groups_are_warned_of_or_taken_as_clusters():
 
 def rms_gap(predictions):
     """A third party's estimator, without a view."""
-    return cal.Estimate(
+    return cal.results.Estimate(
         "rms_gap", "RMS gap", np.sqrt(np.mean((predictions.probs - predictions.labels) ** 2)), predictions.n
     )
 
@@ -205,7 +205,9 @@ def test_further_measures_join_the_table(rng):
 
 def test_further_measures_of_forecasts(rng):
     predictions = Predictions.from_gaussian(rng.normal(size=50), np.zeros(50), np.ones(50))
-    assert diagnose(predictions, measures=[cal.uncertainty_error]).estimates[-1] == cal.uncertainty_error(predictions)
+    assert diagnose(predictions, measures=[cal.regression.uncertainty_error]).estimates[
+        -1
+    ] == cal.regression.uncertainty_error(predictions)
 
 
 def test_measures_that_are_none_are_refused():
