@@ -315,11 +315,12 @@ class Predictions:
         changed._protect()
         return changed
 
-    def without_weights(self) -> Predictions:
-        """The same rows, each counted once."""
-        plain = self._copy()
-        plain.weights = None
-        return plain
+    def with_weights(self, weights: Any) -> Predictions:
+        """The same rows with other weights; None counts each row once."""
+        changed = self._copy()
+        changed.weights = None if weights is None else inputs.check_weights(weights, self.n)
+        changed._protect()
+        return changed
 
     def _copy(self) -> Predictions:
         other = object.__new__(type(self))

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from calibrant.inputs import check_count
 from calibrant.interval import mean_with_interval
 from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, admit_fit
-from calibrant.maps.folds import held_out, n_units, unit_rows
+from calibrant.maps.folds import in_folds, n_rows, n_units
 from calibrant.predictions import Predictions
 from calibrant.problems import CalibrantError, InputError
 from calibrant.results import number
 from calibrant.score.score import Score, check_score
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Progress = Callable[[int, int], None]
 """Called with the number of fits done and of all."""
 
@@ -36,7 +37,7 @@ LEVEL = 0.95
 
 def candidates_for(predictions: Predictions) -> tuple[str, ...]:
     """Names of the maps worth trying at this size, Identity first."""
-    n, k = predictions.n, predictions.n_classes
+    n, k = n_rows(predictions), predictions.n_classes
     if predictions.is_binary:
         names = ["identity", "temperature", "platt", "ensemble_temperature"]
         names += ["quadratic", "beta"] * (n >= FEW // 3) + ["piecewise_linear"] * (n >= FEW)
@@ -85,13 +86,13 @@ class Auto:
         from calibrant.maps import recipe_of
 
         predictions = admit_fit(labels, probs, logits, weights)
-        rows = unit_rows(predictions)
-        wanted = candidates_for(rows) if self.candidates is None else self.candidates
+        wanted = candidates_for(predictions) if self.candidates is None else self.candidates
         recipes = {name_of(each): recipe_of(each) for each in wanted}
-        small = rows.n <= NESTED_UP_TO and rows.said.size <= LARGE
+        n, columns = n_rows(predictions), 1 if predictions.is_binary else predictions.n_classes
+        small = n <= NESTED_UP_TO and n * columns <= LARGE
         nested = small if self.nested == "auto" else bool(self.nested)
         trial = _Trial(recipes, check_score(self.score), self.folds, nested, self.progress)
-        return trial.chosen(predictions, rows)
+        return trial.chosen(predictions)
 
 
 def name_of(candidate: Any) -> str:
@@ -117,12 +118,13 @@ class _Trial:
         plain = len(self.recipes) * (1 + self.folds)
         return plain + self.nested * self.folds * (len(self.recipes) * self.folds + 1)
 
-    def chosen(self, predictions: Predictions, rows: Predictions) -> CalibrationMap:
+    def chosen(self, predictions: Predictions) -> CalibrationMap:
         fitted = {name: self._fit(name, predictions) for name in self.recipes}
         sizes = {name: m.n_parameters for name, m in fitted.items()}
-        scores = self._held_out(rows)
+        rows, masks = _in_folds(predictions, self.folds)
+        scores = self._held_out(rows, masks)
         name = _simplest(scores, sizes, rows)
-        honest = self._whole_procedure(rows, sizes) if self.nested and n_units(rows) >= 4 else None
+        honest = self._procedure(rows, masks, sizes) if self.nested and n_units(rows) >= 4 else None
         choice = self._choice(name, scores, honest, sizes, rows)
         winner = fitted[name]
         return replace(winner, fit=replace(winner.fit, choice=choice))
@@ -134,10 +136,10 @@ class _Trial:
             self.progress(self.done, self.fits)
         return fitted
 
-    def _held_out(self, rows: Predictions) -> dict[str, Floats]:
+    def _held_out(self, rows: Predictions, masks: list[Mask]) -> dict[str, Floats]:
         """The score of every row by maps that have not seen it."""
         scores = {name: np.zeros(rows.n) for name in self.recipes}
-        for test in held_out(rows, self.folds) if n_units(rows) > 1 else ():
+        for test in masks:
             seen, unseen = rows.rows(~test), rows.rows(test)
             for name, values in scores.items():
                 values[test] = self._scores(name, seen, unseen)
@@ -150,12 +152,13 @@ class _Trial:
             self.refused[name] = str(error)
             return np.full(unseen.n, np.inf)
 
-    def _whole_procedure(self, rows: Predictions, sizes: dict[str, int]) -> Floats:
+    def _procedure(self, rows: Predictions, masks: list[Mask], sizes: dict[str, int]) -> Floats:
         """The score of every row by the map that would have been chosen without it."""
         scores = np.zeros(rows.n)
-        for test in held_out(rows, self.folds):
+        for test in masks:
             seen, unseen = rows.rows(~test), rows.rows(test)
-            name = _simplest(self._held_out(seen), sizes, seen)
+            inner, inner_masks = _in_folds(seen, self.folds)
+            name = _simplest(self._held_out(inner, inner_masks), sizes, inner)
             scores[test] = self._scores(name, seen, unseen)
         return scores
 
@@ -171,11 +174,16 @@ class _Trial:
 
         tried = sorted((measured(each, values, sizes[each]) for each, values in scores.items()), key=lambda c: c.score)
         procedure = None if honest is None else measured("auto", honest, None)
-        note = f"{self.folds}-fold cross-validation of {rows.n:,} rows, ± 95 % margin; lower is better."
+        note = f"{self.folds}-fold cross-validation of {n_rows(rows):,} rows, ± 95 % margin; lower is better."
         note += "" if honest is None else " The last row is the choosing itself, on rows that took no part in it."
         note += "".join(f" {each} refused some rows: {why}" for each, why in self.refused.items())
         reason = _reason(name, scores, sizes, rows)
         return Choice(name, reason, self.rule.title, tuple(tried), procedure, note)
+
+
+def _in_folds(predictions: Predictions, folds: int) -> tuple[Predictions, list[Mask]]:
+    """Rows and masks of the folds; no masks where there is one row or group."""
+    return in_folds(predictions, folds) if n_units(predictions) > 1 else (predictions, [])
 
 
 def difference(values: Floats, reference: Floats) -> Floats:

@@ -12,7 +12,7 @@ from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.fit.softmax_regression import Data, Found, Linear, fit, loss
 from calibrant.kernels.logits import inside, probabilities, tamed
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
-from calibrant.maps.folds import dealt, held_out, n_units, unit_rows
+from calibrant.maps.folds import in_folds, n_rows, n_units
 from calibrant.maps.log_space import (
     normalised_columns,
     raw_or_log_columns,
@@ -294,7 +294,7 @@ def _strengths(
     wanted = [how.strength] * (how.penalty is not None) + [how.intercept] * (how.penalty == "odir")
     if "cv" not in wanted:
         return (*(0.0 if v == "cv" else float(v) for v in (how.strength, how.intercept)), ())  # type: ignore[return-value]
-    rows = _some(unit_rows(predictions))
+    rows = _some(predictions)
     if n_units(rows) < 2 * how.folds:
         return STRENGTHS[0], STRENGTHS[0], (f"too few rows to choose a penalty; it is {STRENGTHS[0]:g}",)
     folds = _Folds(rows, space, zero, how)
@@ -312,9 +312,12 @@ MOST_ROWS, ROWS_A_CLASS = 20_000, 200
 
 
 def _some(rows: Predictions) -> Predictions:
-    """Rows to choose a penalty on: all, or a share dealt as folds are."""
-    shares = rows.n // max(MOST_ROWS, ROWS_A_CLASS * rows.n_classes)
-    return rows if shares < 2 else rows.rows(dealt(rows, shares) == 0)
+    """Rows to choose a penalty on: all, or one fold of many."""
+    shares = min(n_rows(rows) // max(MOST_ROWS, ROWS_A_CLASS * rows.n_classes), n_units(rows))
+    if shares < 2:
+        return rows
+    rows, masks = in_folds(rows, shares)
+    return rows.rows(masks[0])
 
 
 class _Folds:
@@ -322,11 +325,10 @@ class _Folds:
 
     def __init__(self, rows: Predictions, space: Space, zero: float, how: _FullMatrix) -> None:
         self.penalty, self.k = how.penalty, rows.n_classes
+        rows, masks = in_folds(rows, how.folds)
         data = regression_data(rows, space, zero)
         start = tempered(rows, diagonal=False)
-        self.parts = [
-            (data.rows(~unseen), data.rows(unseen), data.weights[unseen].sum()) for unseen in held_out(rows, how.folds)
-        ]
+        self.parts = [(data.rows(~unseen), data.rows(unseen), data.weights[unseen].sum()) for unseen in masks]
         self.starts = [start] * len(self.parts)
         self.centre = _centre(start, how.penalty)
         self.seen: dict[tuple[float, float], float] = {}

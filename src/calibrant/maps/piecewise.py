@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.fit.knot_paths import Bent, Cells, Family, cells_of, crossed, path
 from calibrant.kernels.logits import inside, log_odds, sigmoid
-from calibrant.kernels.rows.sorted_folds import MOST_ROWS, dealt, fewest_within
-from calibrant.kernels.rows.sorting import group_starts, in_order
+from calibrant.kernels.rows.sorted_folds import fewest_within, n_counted, rows_in_folds
+from calibrant.kernels.rows.sorting import in_order
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.bent_line import BentLineMap
 from calibrant.maps.binary import LAST, BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
+from calibrant.maps.log_space import rows_that_count
 from calibrant.maps.pointwise import margin
 from calibrant.predictions import Predictions
 from calibrant.results import kind
@@ -69,12 +70,12 @@ class PiecewiseLinear(BinaryRecipe):
         """Rows into cells, one path of fits a fold, then the choice or the mean."""
         logit = self.space == "logit"
         limit = last_log_odds(predictions) if logit else np.inf
-        x, y, w = _rows(predictions, logit)
+        said, y, w = _rows(rows_that_count(predictions), logit)
+        n_folds = 1 if isinstance(self.pieces, int) else min(self.folds, n_counted(len(said), w))
+        x, y, w, fold = rows_in_folds(np.clip(said, -limit, limit), y, w, n_folds, self.seed)
         total = float(w.sum())
-        cautions = doubts_about(x, inner(w, y), total, limit)
-        x = np.clip(x, -limit, limit)
-        n_folds = 1 if isinstance(self.pieces, int) else min(self.folds, len(x))
-        cells = cells_of(x, y, w, dealt(x, group_starts(x), n_folds, self.seed), n_folds)
+        cautions = doubts_about(said, inner(w, y), total, limit)
+        cells = cells_of(x, y, w, fold, n_folds)
         least = margin(max(total, 1.0), True)
         ends = (-np.inf, np.inf) if logit else (least, 1 - least)
         family = Family(logit, self.loss == "brier", ends, self.monotone)
@@ -144,22 +145,15 @@ class PiecewiseMap(BentLineMap):
         return super().from_probs(probs)
 
 
-def _rows(predictions: Predictions, logit: bool) -> tuple[Floats, Floats, Floats]:
-    """Sorted rows: place, outcome, weight; whole weights are written out as rows."""
+def _rows(predictions: Predictions, logit: bool) -> tuple[Floats, NDArray[Any], NDArray[Any] | None]:
+    """Sorted rows: place, outcome, weight."""
     event = predictions.event("binary")
     said, outcomes = event.probs, event.outcomes
     if logit and predictions.logits is not None:
         said, outcomes = predictions.logits.astype(np.float64), outcomes.astype(np.float64)
     x, y, w = in_order(said, outcomes, event.weights)
-    x, y = x.astype(np.float64), y.astype(np.float64)
-    if logit and predictions.logits is None:
-        x = log_odds(x)
-    if w is None:
-        return x, y, np.ones(len(x))
-    if (w == np.floor(w)).all() and w.sum() <= MOST_ROWS:
-        times = w.astype(np.intp)
-        return np.repeat(x, times), np.repeat(y, times), np.ones(int(times.sum()))
-    return x[w > 0], y[w > 0], w[w > 0]
+    x = x.astype(np.float64)
+    return log_odds(x) if logit and predictions.logits is None else x, y, w
 
 
 def last_log_odds(predictions: Predictions) -> float:

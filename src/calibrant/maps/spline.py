@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.fit.cubic_basis import RUN_OUT, fit_spline, slopes_at
 from calibrant.kernels.rows.pooling import Groups, mass_cuts
-from calibrant.kernels.rows.sorted_folds import dealt, fewest_within, unit_rows
-from calibrant.kernels.rows.sorting import group_starts
+from calibrant.kernels.rows.sorted_folds import fewest_within, rows_in_folds
+from calibrant.kernels.rows.sorting import in_order
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import PointwiseMap, margin, one_sided
@@ -109,13 +110,10 @@ def cells(groups: Groups) -> NDArray[np.intp]:
 
 def fold_sums(event: Event, edges: Floats, folds: int, seed: int) -> tuple[Floats, Floats, float]:
     """(C, F): weight and Σw(p − y) of each cell and fold; and Σw(p − y)² of all rows."""
-    p, r, w, squares = unit_rows(event.probs, event.outcomes, event.weights)
-    where = np.searchsorted(edges, p, side="left") * folds + dealt(p, group_starts(p), folds, seed)
-    shape = (len(edges) + 1, folds)
-    weight, residual = np.zeros(shape), np.zeros(shape)
-    for table, terms in ((weight, w), (residual, w * r)):
-        table.flat[:] = np.bincount(where, terms, table.size)
-    return weight, residual, squares
+    p, y, w, fold = rows_in_folds(*in_order(event.probs, event.outcomes, event.weights), folds, seed)
+    where, n_cells, r = np.searchsorted(edges, p, side="left") * folds + fold, len(edges) + 1, p - y
+    weight, residual = (np.bincount(where, t, n_cells * folds).reshape(n_cells, folds) for t in (w, w * r))
+    return weight, residual, inner(w, r**2)
 
 
 def fitted_to(weight: Floats, missing: Floats, n_knots: int, ends: str) -> tuple[Floats, Floats, Floats]:

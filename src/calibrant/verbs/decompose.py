@@ -16,7 +16,7 @@ from calibrant.forecasts import Forecasts
 from calibrant.inputs import check_count
 from calibrant.interval import moments_of
 from calibrant.maps import METHODS, Histogram, Isotonic, recipe_of
-from calibrant.maps.folds import held_out, unit_rows
+from calibrant.maps.folds import in_folds
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Record, Table, kind, number
@@ -189,9 +189,9 @@ def _unseen(
     recipe: Any, rows: Predictions, of: Callable[[Predictions], Floats], folds: int
 ) -> tuple[Floats, Floats | None]:
     """The score of each row, mended by a map that has not seen it, and the weights."""
-    units = unit_rows(rows)
+    units, masks = in_folds(rows, folds)
     values = np.empty(units.n)
-    for unseen in held_out(units, folds):
+    for unseen in masks:
         values[unseen] = of(recipe.fit(units.rows(~unseen)).apply(units.rows(unseen)))
     return values, units.weights
 
