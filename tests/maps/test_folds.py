@@ -88,14 +88,20 @@ def test_equal_predictions_with_other_logits_are_told_apart(rng):
     assert content(made) == content(made.rows(order))
 
 
+def regret(predictions):
+    found = cal.decision_regret(predictions, map="isotonic")
+    return found.value, found.interval.low, found.parts["threshold"]
+
+
+def redrawn_regret(predictions):
+    found = cal.decision_regret(predictions, map="platt", n_draws=3)
+    return found.noise_floor, found.parts["p_value"]
+
+
 CROSS_FITTED = {
     "crossvalidated_error": lambda d: cal.crossvalidated_error(d).value,
-    "decision_regret": lambda d: (lambda f: [f.value, f.interval.low, f.parts["threshold"]])(
-        cal.decision_regret(d, map="isotonic")
-    ),
-    "decision_regret, redrawn": lambda d: (lambda f: [f.noise_floor, f.parts["p_value"]])(
-        cal.decision_regret(d, map="platt", n_draws=3)
-    ),
+    "decision_regret": regret,
+    "decision_regret, redrawn": redrawn_regret,
     "fitted_error": lambda d: cal.fitted_error(d, map="isotonic", cross_fitted=True).value,
     "decompose": lambda d: cal.decompose(d, cross_fitted=True, view="binary").miscalibration,
     "where": lambda d: cal.where(d, n_draws=0).held_out.value,

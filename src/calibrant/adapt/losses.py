@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from calibrant.adapt.batch import admit, column, numbers, one_of, refuse, row_weights
-from calibrant.inputs import check_choice, check_positive
+from calibrant.adapt.batch import admit, column, one_of, row_weights, tensor
+from calibrant.inputs import check_all_positive, check_choice, check_column, check_positive
 from calibrant.problems import InputError, MissingExtra
 
 try:
@@ -61,10 +61,10 @@ def log_loss(labels: Any, *, logits: Any, weights: Any = None, reduction: Reduct
     tensor(500.)
     """
     batch = admit(labels, None, logits, weights)
-    if batch.said.ndim == 1:
-        rows = functional.binary_cross_entropy_with_logits(batch.said, batch.labels, reduction="none")
+    if batch.outputs.ndim == 1:
+        rows = functional.binary_cross_entropy_with_logits(batch.outputs, batch.labels, reduction="none")
     else:
-        rows = functional.cross_entropy(batch.said, batch.labels, reduction="none")
+        rows = functional.cross_entropy(batch.outputs, batch.labels, reduction="none")
     return _reduced(rows, batch.weights, reduction)
 
 
@@ -87,13 +87,13 @@ def dawid_sebastiani_loss(
     tensor(0.5000)
     """
     name, spread = one_of("variance", variance, "log_variance", log_variance)
-    mean, spread = column("mean", mean), column(name, spread)
-    y = column("labels", numbers("labels", labels, mean).to(mean.dtype))
-    for argument, values in (("labels", y), (name, spread)):
-        if values.shape != mean.shape:
-            raise InputError(argument, f"must hold one number a row, {len(mean)} in all", f"it holds {len(values)}")
+    mean = column("mean", mean)
+    spread, y = (
+        column(name, spread, len(mean)),
+        column("labels", tensor("labels", labels, mean).to(mean.dtype), len(mean)),
+    )
     if name == "variance":
-        refuse(spread <= 0, name, spread, "must be positive", "Let the network give ln σ² and pass it as log_variance")
+        check_all_positive(check_column(spread, name), name)
         rows = (mean - y) ** 2 / spread + spread.log()
     else:
         rows = (mean - y) ** 2 * torch.exp(-spread) + spread
@@ -198,7 +198,7 @@ def canonical_loss(
     if batch.weights.sum() < 2:
         total = f"it holds {float(batch.weights.sum()):g}"
         raise InputError("labels", "must hold at least two rows: each is judged by the others", total)
-    dtype, batch = batch.said.dtype, batch.wide()
+    dtype, batch = batch.outputs.dtype, batch.wide()
     rows, w = batch.rows, batch.weights
     scaled = rows / bandwidth
     log_norm = torch.lgamma(scaled + 1).sum(dim=1) - torch.lgamma(scaled.sum(dim=1) + rows.shape[1])
