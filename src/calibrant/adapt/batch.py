@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,8 +83,8 @@ def admit(labels: Any, probs: Any, logits: Any, weights: Any) -> Batch:
     outputs = _floats(name, given)
     y = _one_column(tensor("labels", labels, outputs))
     soft = y.shape == outputs.shape
-    make: Any = partial(Predictions, normalize=None) if name == "probs" else Predictions.from_logits
-    checked = make(y, outputs, soft=soft)
+    make: Any = Predictions if name == "probs" else Predictions.from_logits
+    checked = make(y, outputs, soft=soft, **({"normalize": None} if name == "probs" else {}))
     y = y if soft else torch.as_tensor(checked.labels.astype(np.int64), device=outputs.device)
     y = y.to(outputs.dtype) if soft or outputs.ndim == 1 else y
     return Batch(outputs, name == "logits", y, row_weights(weights, outputs))

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from calibrant.inputs import check_count
 from calibrant.interval import mean_with_interval
-from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, admit_fit
+from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice
 from calibrant.maps.folds import in_folds, n_rows, n_units
+from calibrant.maps.recipe import Recipe
 from calibrant.predictions import Predictions
 from calibrant.problems import CalibrantError, InputError
 from calibrant.results import number
@@ -27,10 +28,11 @@ FEW, MANY = 600, 5000
 """Rows below which only rigid maps are tried, and from which flexible ones are."""
 
 FEWEST = 30
-"""Rows, or groups, below which no repair is vouched for."""
+"""Rows, or groups, below which nothing but the simplest map is chosen."""
 
 NESTED_UP_TO, LARGE = 20_000, 200_000
-"""Rows, and numbers, up to which the choice itself is cross-validated; with more, choosing flatters the winner by too little to matter."""
+"""Rows, and probabilities, up to which the choice itself is cross-validated; with more, the best of several held-out scores is
+too optimistic by too little to matter."""
 
 LEVEL = 0.95
 
@@ -49,14 +51,28 @@ def candidates_for(predictions: Predictions) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Auto:
-    """Try the maps that suit the amount of data, Identity among them, and keep the one that held-out rows vouch for.
+class Auto(Recipe[CalibrationMap]):
+    """Try the maps that suit the amount of data, the identity among them, and choose by held-out scores.
 
-    Each candidate is fitted on all folds but one and scored on the rows left out. Among those within one standard error of the
-    best, the one with the fewest parameters wins, so that a repair must earn its place. `fit.choice` of the returned map holds the
-    candidates' scores and the reason; `fit.choice.procedure` is the score of the whole procedure on rows that took no part in it.
+    Each candidate is fitted on all folds but one and scored on the held-out rows. Among
+    those within one standard error of the best, the one with the fewest parameters is
+    chosen, so that predictions are changed only where that helps. `fit.choice` of the
+    returned map holds the candidates' scores and the reason; `fit.choice.procedure` is the
+    score of the procedure on rows that took no part in the choice.
 
-    `candidates` are names or recipes; by default they follow from the number of rows and classes.
+    Parameters
+    ----------
+    score
+        The proper score that decides: a name or a `Score`.
+    folds
+        Number of folds of the cross-validation.
+    candidates
+        Names or recipes of maps; by default they follow from the number of rows and classes.
+    nested
+        Cross-validate the choice itself: a score of the procedure, at `folds` times the
+        cost. `"auto"` does so up to 20 000 rows and 200 000 probabilities.
+    progress
+        Called with the number of fits done and of all.
 
     Examples
     --------
@@ -81,11 +97,10 @@ class Auto:
         if self.candidates is not None and not (isinstance(self.candidates, tuple | list) and self.candidates):
             raise InputError("candidates", "must be names or recipes of maps", f"it is {self.candidates!r}")
 
-    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> CalibrationMap:
+    def fit_predictions(self, predictions: Predictions) -> CalibrationMap:
         """The chosen map, fitted on all rows."""
         from calibrant.maps import recipe_of
 
-        predictions = admit_fit(labels, probs, logits, weights)
         wanted = candidates_for(predictions) if self.candidates is None else self.candidates
         recipes = {name_of(each): recipe_of(each) for each in wanted}
         n, columns = n_rows(predictions), 1 if predictions.is_binary else predictions.n_classes
@@ -96,7 +111,7 @@ class Auto:
 
 
 def name_of(candidate: Any) -> str:
-    """How a candidate is called in the table."""
+    """The name of a candidate in the table."""
     return candidate if isinstance(candidate, str) else repr(candidate)
 
 
@@ -114,7 +129,7 @@ class _Trial:
 
     @property
     def fits(self) -> int:
-        """Fits of a whole run."""
+        """Fits of one run."""
         plain = len(self.recipes) * (1 + self.folds)
         return plain + self.nested * self.folds * (len(self.recipes) * self.folds + 1)
 
@@ -124,8 +139,8 @@ class _Trial:
         rows, masks = _in_folds(predictions, self.folds)
         scores = self._held_out(rows, masks)
         name = _simplest(scores, sizes, rows)
-        honest = self._procedure(rows, masks, sizes) if self.nested and n_units(rows) >= 4 else None
-        choice = self._choice(name, scores, honest, sizes, rows)
+        procedure = self._procedure(rows, masks, sizes) if self.nested and n_units(rows) >= 4 else None
+        choice = self._choice(name, scores, procedure, sizes, rows)
         winner = fitted[name]
         return replace(winner, fit=replace(winner.fit, choice=choice))
 
@@ -163,7 +178,7 @@ class _Trial:
         return scores
 
     def _choice(
-        self, name: str, scores: dict[str, Floats], honest: Floats | None, sizes: dict[str, int], rows: Predictions
+        self, name: str, scores: dict[str, Floats], nested: Floats | None, sizes: dict[str, int], rows: Predictions
     ) -> Choice:
         reference = self.rule.rows(rows)
 
@@ -173,9 +188,11 @@ class _Trial:
             return Candidate(each, size, mean, interval, change, around)
 
         tried = sorted((measured(each, values, sizes[each]) for each, values in scores.items()), key=lambda c: c.score)
-        procedure = None if honest is None else measured("auto", honest, None)
+        procedure = None if nested is None else measured("auto", nested, None)
         note = f"{self.folds}-fold cross-validation of {n_rows(rows):,} rows, ± 95 % margin; lower is better."
-        note += "" if honest is None else " The last row is the choosing itself, on rows that took no part in it."
+        note += (
+            "" if nested is None else " The last row is the procedure itself, on rows that took no part in the choice."
+        )
         note += "".join(f" {each} refused some rows: {why}" for each, why in self.refused.items())
         reason = _reason(name, scores, sizes, rows)
         return Choice(name, reason, self.rule.title, tuple(tried), procedure, note)
@@ -187,13 +204,13 @@ def _in_folds(predictions: Predictions, folds: int) -> tuple[Predictions, list[M
 
 
 def difference(values: Floats, reference: Floats) -> Floats:
-    """Row by row; two infinite scores are alike."""
+    """Row by row; two infinite scores are equal."""
     same = np.isinf(values) & np.isinf(reference)
     return np.where(same, 0.0, values - np.where(same, 0.0, reference))
 
 
 def _simplest(scores: dict[str, Floats], sizes: dict[str, int], rows: Predictions) -> str:
-    """The fewest parameters within one standard error of the best; the fewest of all where rows are too few to tell."""
+    """The fewest parameters within one standard error of the best; the fewest of all where rows are too few."""
     weights = rows.weights
     if n_units(rows) < FEWEST:
         return min(scores, key=lambda name: (np.isinf(scores[name]).any(), name != "identity", sizes[name]))
@@ -221,7 +238,7 @@ def _behind(values: Floats, best: Floats, weights: NDArray[Any] | None) -> float
 def _reason(name: str, scores: dict[str, Floats], sizes: dict[str, int], rows: Predictions) -> str:
     if n_units(rows) < FEWEST:
         what = "rows" if rows.groups is None else "groups"
-        return f"{name}: {n_units(rows)} {what} are too few to vouch for more; {FEWEST} are needed."
+        return f"{name}: {n_units(rows)} {what} are too few to choose more; {FEWEST} are needed."
     best = _best(scores, rows.weights)
     if name == best:
         simpler = any(sizes[other] < sizes[name] for other in scores)
