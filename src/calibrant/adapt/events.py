@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.adapt.formulas import Answer, Formula, Said, formula, inside, probabilities
+from calibrant.adapt.formulas import Answer, Constants, Formula, Outputs, formula, inside, probabilities
 from calibrant.adapt.operations import Operations, Value
 from calibrant.maps import (
     BetaMap,
@@ -25,7 +25,6 @@ from calibrant.maps import (
 )
 from calibrant.maps.pointwise import narrowed
 
-Constants = Mapping[str, Any]
 Tables = dict[str, NDArray[Any]]
 
 
@@ -33,8 +32,8 @@ Tables = dict[str, NDArray[Any]]
 def _(fitted: LogOddsMap, dtype: Any) -> Formula:
     names = ("intercept", "slope", "square") if fitted.square else ("intercept", "slope")
 
-    def of(c: Constants, said: Said) -> Answer:
-        z = said.o.clip(said.log_odds(), -fitted.limit, fitted.limit)
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        z = outputs.o.clip(outputs.log_odds(), -fitted.limit, fitted.limit)
         bend = c["slope"] + z * c["square"] if fitted.square else c["slope"]
         return Answer(c["intercept"] + z * bend, "logits")
 
@@ -43,9 +42,9 @@ def _(fitted: LogOddsMap, dtype: Any) -> Formula:
 
 @formula.register
 def _(fitted: BetaMap, dtype: Any) -> Formula:
-    def of(c: Constants, said: Said) -> Answer:
-        o = said.o
-        z = o.clip(said.log_odds(), -fitted.limit, fitted.limit)
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o = outputs.o
+        z = o.clip(outputs.log_odds(), -fitted.limit, fitted.limit)
         return Answer(c["c"] - c["a"] * o.softplus(-z) + c["b"] * o.softplus(z), "logits")
 
     return Formula({name: np.array(getattr(fitted, name), dtype) for name in "abc"}, of, tuple("abc"))
@@ -54,22 +53,22 @@ def _(fitted: BetaMap, dtype: Any) -> Formula:
 @formula.register
 def _(fitted: KnotMap, dtype: Any) -> Formula:
     tables, at = line(fitted.x, fitted.y, dtype)
-    return Formula(tables, lambda c, said: Answer(at(said.o, c, said.probs()), "probs"))
+    return Formula(tables, lambda c, outputs: Answer(at(outputs.o, c, outputs.probs()), "probs"))
 
 
 @formula.register
 def _(fitted: StepMap, dtype: Any) -> Formula:
     tables, at = steps(fitted.cuts, fitted.heights, dtype)
-    return Formula(tables, lambda c, said: Answer(at(said.o, c, said.probs()), "probs"))
+    return Formula(tables, lambda c, outputs: Answer(at(outputs.o, c, outputs.probs()), "probs"))
 
 
 @formula.register
 def _(fitted: UnitSlopeMap, dtype: Any) -> Formula:
     tables, shift = steps(fitted.cuts, fitted.shifts, dtype)
 
-    def of(c: Constants, said: Said) -> Answer:
-        p = said.probs()
-        return Answer(said.o.clip(p + shift(said.o, c, p), fitted.margin, 1 - fitted.margin), "probs")
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        p = outputs.probs()
+        return Answer(outputs.o.clip(p + shift(outputs.o, c, p), fitted.margin, 1 - fitted.margin), "probs")
 
     return Formula(tables, of)
 
@@ -80,10 +79,10 @@ def _(fitted: VennAbersMap, dtype: Any) -> Formula:
     high, at_high = steps(fitted.high_cuts, fitted.high, dtype)
     tables, ask_low, ask_high = _two(low, at_low, high, at_high)
 
-    def of(c: Constants, said: Said) -> Answer:
-        p = said.probs()
-        top = ask_high(said.o, c, p)
-        return Answer(top / (1.0 - ask_low(said.o, c, p) + top), "probs")
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        p = outputs.probs()
+        top = ask_high(outputs.o, c, p)
+        return Answer(top / (1.0 - ask_low(outputs.o, c, p) + top), "probs")
 
     return Formula(tables, of)
 
@@ -96,8 +95,8 @@ def _(fitted: SplineMap, dtype: Any) -> Formula:
     tables |= {"rise": (np.diff(y) / d).astype(dtype), "left": (d / 6 * m[:-1]).astype(dtype)}
     tables |= {"right": (d / 6 * m[1:]).astype(dtype)}
 
-    def of(c: Constants, said: Said) -> Answer:
-        o, p = said.o, said.probs()
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o, p = outputs.o, outputs.probs()
         t = place(o, c, p) * float(pieces)
         j = o.whole(o.clip(t, 0.0, pieces - 0.5))
         u = t - o.as_floats(j)
@@ -115,11 +114,11 @@ def _(fitted: PiecewiseMap, dtype: Any) -> Formula:
     tables, at = line(fitted.knots, fitted.heights, dtype)
     first, last = float(fitted.knots[0]), float(fitted.knots[-1])
 
-    def of(c: Constants, said: Said) -> Answer:
-        o = said.o
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o = outputs.o
         if fitted.space == "probability":
-            return Answer(at(o, c, said.probs()), "probs")
-        z = o.clip(said.log_odds(), -fitted.limit, fitted.limit)
+            return Answer(at(o, c, outputs.probs()), "probs")
+        z = o.clip(outputs.log_odds(), -fitted.limit, fitted.limit)
         return Answer(at(o, c, z) + (z - o.clip(z, first, last)), "logits")
 
     return Formula(tables, of)
@@ -130,9 +129,9 @@ def _(fitted: ScalingBinningMap, dtype: Any) -> Formula:
     scaling = inside("scaling", formula(fitted.scaling, dtype))
     tables, at = steps(fitted.cuts, fitted.heights, dtype)
 
-    def of(c: Constants, said: Said) -> Answer:
-        p = probabilities(said.o, scaling.of(c, said), single=True, dtype=dtype)
-        return Answer(at(said.o, c, p), "probs")
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        p = probabilities(outputs.o, scaling.of(c, outputs), single=True, dtype=dtype)
+        return Answer(at(outputs.o, c, p), "probs")
 
     return Formula({**scaling.constants, **tables}, of)
 
@@ -145,9 +144,9 @@ def _(fitted: OneVsRestMap, dtype: Any) -> Formula:
     same = alike and all(one.learned == every[0].learned for one in every)
     inner = at_once(every, dtype) if same else side_by_side(every, dtype)
 
-    def of(c: Constants, said: Said) -> Answer:
-        o, mended = said.o, inner.of(c, said).value
-        return Answer(o.clip(mended / o.total(mended), float(np.finfo(dtype).tiny), None), "probs")
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o, recalibrated = outputs.o, inner.of(c, outputs).value
+        return Answer(o.clip(recalibrated / o.total(recalibrated), float(np.finfo(dtype).tiny), None), "probs")
 
     return Formula(inner.constants, of, inner.learned)
 
@@ -156,9 +155,9 @@ def at_once(every: list[Formula], dtype: Any) -> Formula:
     """Formulas that differ in numbers only, all columns in one go."""
     constants = {name: np.stack([one.constants[name] for one in every]) for name in every[0].constants}
 
-    def of(c: Constants, said: Said) -> Answer:
-        answer = every[0].of(c, Said(said.o, said.probs(), "probs", single=True))
-        return Answer(probabilities(said.o, answer, single=True, dtype=dtype), "probs")
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        answer = every[0].of(c, Outputs(outputs.o, outputs.probs(), "probs", single=True))
+        return Answer(probabilities(outputs.o, answer, single=True, dtype=dtype), "probs")
 
     return Formula(constants, of, every[0].learned)
 
@@ -167,9 +166,9 @@ def side_by_side(every: list[Formula], dtype: Any) -> Formula:
     """A formula for each column."""
     inner = [inside(f"class_{k}", one) for k, one in enumerate(every)]
 
-    def of(c: Constants, said: Said) -> Answer:
-        o, p = said.o, said.probs()
-        events = [Said(o, o.column(p, k), "probs", single=True) for k in range(len(inner))]
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o, p = outputs.o, outputs.probs()
+        events = [Outputs(o, o.column(p, k), "probs", single=True) for k in range(len(inner))]
         answers = [one.of(c, event) for one, event in zip(inner, events, strict=True)]
         return Answer(o.stack([probabilities(o, answer, single=True, dtype=dtype) for answer in answers]), "probs")
 
@@ -183,15 +182,17 @@ def _(fitted: TopLabelMap, dtype: Any) -> Formula:
     info, n_others = np.finfo(dtype), max(1, len(fitted.classes) - 1)
     margin = 1 + 8 * float(info.eps)  # so that rounding makes no tie
 
-    def of(c: Constants, said: Said) -> Answer:
-        o, p = said.o, said.probs()
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o, p = outputs.o, outputs.probs()
         first = o.is_top(p)
         others = o.where(first, 0.0, p)
         rest, second = o.total(others), o.largest(others)
         none = rest <= 0.0
         least = second / o.where(none, 1.0, rest + second) * margin
-        mended = probabilities(o, inner.of(c, Said(o, o.largest(p), "probs", single=True)), single=True, dtype=dtype)
-        sure = o.maximum(mended, o.clip(least, None, 1.0))
+        recalibrated = probabilities(
+            o, inner.of(c, Outputs(o, o.largest(p), "probs", single=True)), single=True, dtype=dtype
+        )
+        sure = o.maximum(recalibrated, o.clip(least, None, 1.0))
         shares = o.where(none, 1.0 / n_others, others / o.where(none, 1.0, rest))
         return Answer(o.clip(o.where(first, sure, (1.0 - sure) * shares), float(info.tiny), None), "probs")
 
@@ -251,7 +252,7 @@ def rounded(values: Any, dtype: Any, up: bool) -> NDArray[Any]:
 
 
 def _two(low: Tables, at_low: Pointwise, high: Tables, at_high: Pointwise) -> tuple[Tables, Pointwise, Pointwise]:
-    """Two step functions side by side, their tables told apart by name."""
+    """Two step functions side by side, with a prefix to the names of their tables."""
     tables = {f"low_{name}": table for name, table in low.items()} | {f"high_{n}": table for n, table in high.items()}
 
     def asked(prefix: str, at: Pointwise) -> Pointwise:

@@ -1,14 +1,14 @@
-"""Scores and calibration errors as losses: what a network says, judged while it learns.
+"""Proper scores and calibration errors as losses for training.
 
-Functions follow calibrant, truth first: `brier_loss(labels, probs)` or `brier_loss(labels, logits=z)`. Modules follow torch:
+Functions follow calibrant, labels first: `brier_loss(labels, probs)` or `brier_loss(labels, logits=z)`. Modules follow torch:
 `BrierLoss()(outputs, labels)`, with logits as outputs unless `inputs="probs"`. In float64 both give the numbers of the
-estimators of the same name. Outputs are `(n,)` or `(n, 1)` for a single event, else `(n, K)`. Labels are class indices or, as
-floats of the same shape as the outputs, shares of the classes. Weights count rows. Labels and weights are taken to the device
-of the outputs, and half precision is computed in float32.
+estimators of the same name. Outputs are `(n,)` or `(n, 1)` for a single event, else `(n, K)`. Labels are class indices or
+shares of the classes, of the same shape as the outputs. Labels and weights are moved to the device of the outputs, and half
+precision is computed in float32. Data are checked on the CPU as all predictions are.
 
-Proper scores (Brier, log, Dawid–Sebastiani) can be trained on alone. The calibration errors cannot: a network that says the
-same of every row may be calibrated. Add them to a score, as in `LogLoss()(z, y) + 0.5 * MMCELoss()(z, y)`. They compare all
-pairs of rows of a batch, in O(n²) memory.
+Proper scores (Brier, log, Dawid–Sebastiani) can be trained on alone. The calibration errors cannot: a network that gives all
+rows the same prediction may be calibrated. Add them to a score, as in `LogLoss()(z, y) + 0.5 * MMCELoss()(z, y)`. They
+compare all pairs of rows of a batch, in O(n²) memory.
 """
 
 from __future__ import annotations
@@ -28,14 +28,29 @@ except ImportError as error:
 
 Reduction = Literal["mean", "sum", "none"]
 Inputs = Literal["logits", "probs"]
+Estimator = Literal["unbiased", "biased"]
 
 
 def brier_loss(
     labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None, reduction: Reduction = "mean"
 ) -> Any:
-    """Σ_k (p_k − [y = k])², the squared distance from what happened; for a single event both classes count.
+    """Brier score Σ_k (p_k − [y = k])²; for a single event both classes count.
 
-    With shares q as labels it is what is expected of such labels, Σ_k (p_k − q_k)² + 1 − Σ_k q_k².
+    With shares q as labels it is the expectation over labels drawn from them,
+    Σ_k (p_k − q_k)² + 1 − Σ_k q_k².
+
+    Parameters
+    ----------
+    labels
+        Class indices, or shares of the classes shaped as the outputs.
+    probs
+        Probabilities: `(n,)` of the event, or `(n, K)`.
+    logits
+        Logits instead of probabilities.
+    weights
+        How often each row counts.
+    reduction
+        `"mean"` over the rows, `"sum"`, or `"none"`: one value per row.
 
     Examples
     --------
@@ -51,7 +66,18 @@ def brier_loss(
 
 
 def log_loss(labels: Any, *, logits: Any, weights: Any = None, reduction: Reduction = "mean") -> Any:
-    """−ln p(label), in nats. Of logits only: a probability that has become 0 has lost its slope.
+    """Log score −ln p(label), in nats. Of logits only: a probability rounded to 0 has no gradient.
+
+    Parameters
+    ----------
+    labels
+        Class indices, or shares of the classes shaped as the outputs.
+    logits
+        Logits: `(n,)` of the event, or `(n, K)`.
+    weights
+        How often each row counts.
+    reduction
+        `"mean"` over the rows, `"sum"`, or `"none"`: one value per row.
 
     Examples
     --------
@@ -77,7 +103,22 @@ def dawid_sebastiani_loss(
     weights: Any = None,
     reduction: Reduction = "mean",
 ) -> Any:
-    """(μ − y)²/σ² + ln σ² for forecasts of a mean and a variance, the latter as it is or as its logarithm.
+    """Dawid–Sebastiani score (μ − y)²/σ² + ln σ² of forecasts of a mean and a variance.
+
+    Parameters
+    ----------
+    labels
+        Observed numbers, one per row.
+    mean
+        Forecast means.
+    variance
+        Forecast variances.
+    log_variance
+        Their logarithms instead.
+    weights
+        How often each row counts.
+    reduction
+        `"mean"` over the rows, `"sum"`, or `"none"`: one value per row.
 
     Examples
     --------
@@ -109,9 +150,25 @@ def mmce_loss(
     root: bool = True,
     weights: Any = None,
 ) -> Any:
-    """Maximum mean calibration error √(1/n² Σ_ij r_i r_j exp(−|p_i − p_j|/bandwidth)), r = y − p, of the event or the top class.
+    """Maximum mean calibration error of the event or the top class.
 
-    Its slope at 0 is given as 0.
+    √(1/n² Σ_ij r_i r_j exp(−|p_i − p_j|/bandwidth)) with r = y − p. Its gradient at 0 is
+    taken to be 0.
+
+    Parameters
+    ----------
+    labels
+        Class indices, or shares of the classes shaped as the outputs.
+    probs
+        Probabilities: `(n,)` of the event, or `(n, K)`.
+    logits
+        Logits instead of probabilities.
+    bandwidth
+        Scale of the Laplace kernel.
+    root
+        Return the error, not its square.
+    weights
+        How often each row counts.
 
     Examples
     --------
@@ -134,14 +191,27 @@ def skce_loss(
     probs: Any = None,
     *,
     logits: Any = None,
-    estimator: Literal["unbiased", "biased"] = "unbiased",
+    estimator: Estimator = "unbiased",
     bandwidth: float | None = None,
     weights: Any = None,
 ) -> Any:
     """Squared kernel calibration error: mean of exp(−TV(p, p')/ν)·⟨e_y − p, e_y' − p'⟩ over pairs of rows.
 
-    ν is `bandwidth`, or the median distance of two rows of the batch, through which no slope passes. The unbiased value, over
-    different rows, may be negative.
+    Parameters
+    ----------
+    labels
+        Class indices, or shares of the classes shaped as the outputs.
+    probs
+        Probabilities: `(n,)` of the event, or `(n, K)`.
+    logits
+        Logits instead of probabilities.
+    estimator
+        `"unbiased"`, over pairs of different rows, may be negative; `"biased"` is not.
+    bandwidth
+        ν; the median distance of two rows of the batch if `None`, through which no gradient
+        passes.
+    weights
+        How often each row counts.
 
     Examples
     --------
@@ -179,11 +249,29 @@ def canonical_loss(
     root: bool = True,
     weights: Any = None,
 ) -> Any:
-    """Distance of the whole distribution from a kernel estimate of the truth given it, (mean ‖Ê[y|f] − f‖_p^p)^(1/p).
+    """Canonical calibration error (mean ‖Ê[y|f] − f‖_p^p)^(1/p) by a kernel estimate.
 
-    Ê[y | f_i] is the mean of the other rows' labels with Dirichlet kernels of concentration f_j/bandwidth + 1. Computed in
-    float64, as narrow kernels are differences of large logarithms. Pass logits if some rows are nearly certain: the
-    logarithm of a tiny probability has a slope as large as that is small.
+    Ê[y | f_i] is the mean of the other rows' labels with Dirichlet kernels of concentration
+    f_j/h + 1. Computed in float64, as narrow kernels are differences of large logarithms.
+    Pass logits if some rows are nearly certain: the logarithm of a tiny probability has a
+    very large gradient.
+
+    Parameters
+    ----------
+    labels
+        Class indices, or shares of the classes shaped as the outputs.
+    probs
+        Probabilities: `(n,)` of the event, or `(n, K)`.
+    logits
+        Logits instead of probabilities.
+    bandwidth
+        h of the kernels.
+    norm
+        p: 1 or 2.
+    root
+        Take the p-th root.
+    weights
+        How often each row counts.
 
     Examples
     --------
@@ -218,7 +306,7 @@ class _Loss(torch.nn.Module):  # type: ignore[misc]
         self.inputs = check_choice("inputs", inputs, ("logits", "probs"))
 
     def forward(self, outputs: Any, labels: Any, weights: Any = None) -> Any:
-        """What the network gives, what happened, and how often each row counts."""
+        """The loss of the outputs of a network, given labels and weights."""
         return self.function(labels, **{self.inputs: outputs}, weights=weights, **self.options)
 
     def extra_repr(self) -> str:
@@ -228,6 +316,13 @@ class _Loss(torch.nn.Module):  # type: ignore[misc]
 
 class BrierLoss(_Loss):
     """`brier_loss` as a module: `loss(outputs, labels, weights=None)`.
+
+    Parameters
+    ----------
+    inputs
+        What the network gives: `"logits"` or `"probs"`.
+    reduction
+        `"mean"` over the rows, `"sum"`, or `"none"`: one value per row.
 
     Examples
     --------
@@ -242,7 +337,13 @@ class BrierLoss(_Loss):
 
 
 class LogLoss(_Loss):
-    """`log_loss` as a module: `loss(logits, labels, weights=None)`."""
+    """`log_loss` as a module: `loss(logits, labels, weights=None)`.
+
+    Parameters
+    ----------
+    reduction
+        `"mean"` over the rows, `"sum"`, or `"none"`: one value per row.
+    """
 
     def __init__(self, *, reduction: Reduction = "mean") -> None:
         super().__init__(log_loss, "logits", reduction=_check_reduction(reduction))
@@ -251,7 +352,12 @@ class LogLoss(_Loss):
 class DawidSebastianiLoss(torch.nn.Module):  # type: ignore[misc]
     """`dawid_sebastiani_loss` as a module: `loss(mean, labels, variance, weights=None)`, as `torch.nn.GaussianNLLLoss`.
 
-    With `log=True` the third argument is ln σ².
+    Parameters
+    ----------
+    log
+        The third argument is ln σ².
+    reduction
+        `"mean"` over the rows, `"sum"`, or `"none"`: one value per row.
 
     Examples
     --------
@@ -266,7 +372,7 @@ class DawidSebastianiLoss(torch.nn.Module):  # type: ignore[misc]
         self.log, self.reduction = log, _check_reduction(reduction)
 
     def forward(self, mean: Any, labels: Any, variance: Any, weights: Any = None) -> Any:
-        """The forecast mean, what happened, and the forecast variance or its logarithm."""
+        """The loss of forecast means and variances, or their logarithms, given labels and weights."""
         spread = {"log_variance" if self.log else "variance": variance}
         return dawid_sebastiani_loss(labels, mean, **spread, weights=weights, reduction=self.reduction)
 
@@ -276,21 +382,33 @@ class DawidSebastianiLoss(torch.nn.Module):  # type: ignore[misc]
 
 
 class MMCELoss(_Loss):
-    """`mmce_loss` as a module: `loss(outputs, labels, weights=None)`."""
+    """`mmce_loss` as a module: `loss(outputs, labels, weights=None)`.
+
+    Parameters
+    ----------
+    inputs
+        What the network gives: `"logits"` or `"probs"`.
+    bandwidth, root
+        As in `mmce_loss`.
+    """
 
     def __init__(self, *, inputs: Inputs = "logits", bandwidth: float = 0.4, root: bool = True) -> None:
         super().__init__(mmce_loss, inputs, bandwidth=check_positive("bandwidth", bandwidth), root=root)
 
 
 class SKCELoss(_Loss):
-    """`skce_loss` as a module: `loss(outputs, labels, weights=None)`."""
+    """`skce_loss` as a module: `loss(outputs, labels, weights=None)`.
+
+    Parameters
+    ----------
+    inputs
+        What the network gives: `"logits"` or `"probs"`.
+    estimator, bandwidth
+        As in `skce_loss`.
+    """
 
     def __init__(
-        self,
-        *,
-        inputs: Inputs = "logits",
-        estimator: Literal["unbiased", "biased"] = "unbiased",
-        bandwidth: float | None = None,
+        self, *, inputs: Inputs = "logits", estimator: Estimator = "unbiased", bandwidth: float | None = None
     ) -> None:
         check_choice("estimator", estimator, ("unbiased", "biased"))
         width = bandwidth if bandwidth is None else check_positive("bandwidth", bandwidth)
@@ -298,7 +416,15 @@ class SKCELoss(_Loss):
 
 
 class CanonicalLoss(_Loss):
-    """`canonical_loss` as a module: `loss(outputs, labels, weights=None)`."""
+    """`canonical_loss` as a module: `loss(outputs, labels, weights=None)`.
+
+    Parameters
+    ----------
+    inputs
+        What the network gives: `"logits"` or `"probs"`.
+    bandwidth, norm, root
+        As in `canonical_loss`.
+    """
 
     def __init__(
         self, *, bandwidth: float, inputs: Inputs = "logits", norm: Literal[1, 2] = 1, root: bool = True
@@ -321,7 +447,7 @@ def _reduced(rows: Any, weights: Any, reduction: Reduction) -> Any:
 
 
 def _root(square: Any) -> Any:
-    """√, with slope 0 at 0."""
+    """√, with gradient 0 at 0."""
     positive = square > 0
     return torch.where(positive, torch.where(positive, square, 1.0).sqrt(), 0.0)
 

@@ -1,4 +1,4 @@
-"""Which map? Cross-validated by a proper score, with a preference for the simpler and for leaving things alone."""
+"""The choice of a map: cross-validated by a proper score, with a preference for simple maps and for the identity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_count
-from calibrant.interval import mean_with_interval
+from calibrant.interval import mean_with_interval, moments_of
 from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice
 from calibrant.maps.folds import in_folds, n_rows, n_units
 from calibrant.maps.recipe import Recipe
@@ -190,9 +190,7 @@ class _Trial:
         tried = sorted((measured(each, values, sizes[each]) for each, values in scores.items()), key=lambda c: c.score)
         procedure = None if nested is None else measured("auto", nested, None)
         note = f"{self.folds}-fold cross-validation of {n_rows(rows):,} rows, ± 95 % margin; lower is better."
-        note += (
-            "" if nested is None else " The last row is the procedure itself, on rows that took no part in the choice."
-        )
+        note += "" if nested is None else " The last row is the procedure, on rows that took no part in the choice."
         note += "".join(f" {each} refused some rows: {why}" for each, why in self.refused.items())
         reason = _reason(name, scores, sizes, rows)
         return Choice(name, reason, self.rule.title, tuple(tried), procedure, note)
@@ -225,14 +223,10 @@ def _best(scores: dict[str, Floats], weights: NDArray[Any] | None) -> str:
 
 def _behind(values: Floats, best: Floats, weights: NDArray[Any] | None) -> float:
     """How far behind the best, in standard errors of the paired difference."""
-    apart = difference(values, best)
-    mean = float(np.average(apart, weights=weights))
-    if not np.isfinite(mean):
+    found = moments_of(difference(values, best), weights)
+    if not np.isfinite(found.mean):
         return np.inf
-    n = float(len(apart) if weights is None else weights.sum())
-    squares = float(np.average((apart - mean) ** 2, weights=weights))
-    error = (squares / max(n - 1, 1)) ** 0.5
-    return mean / error if error > 0 else (np.inf if mean > 0 else 0.0)
+    return found.mean / found.error if found.error else (np.inf if found.mean > 0 else 0.0)
 
 
 def _reason(name: str, scores: dict[str, Floats], sizes: dict[str, int], rows: Predictions) -> str:

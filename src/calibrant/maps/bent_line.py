@@ -35,9 +35,7 @@ class BentLineMap(BinaryMap):
         """Only if it rises all the way."""
         return bool((np.diff(self.heights) > 0).all())
 
-    @property
-    def keeps_ranking(self) -> bool:  # type: ignore[override]
-        return self.injective
+    keeps_ranking = injective
 
     def of_log_odds(self, z: Floats) -> Floats:
         """Interpolated in log-odds."""

@@ -70,13 +70,7 @@ class EnsembleMap(CalibrationMap):
         """Both predictions are, unless the uniform guess has all the weight."""
         return bool(self.weights[:2].sum() > 0)
 
-    @property
-    def keeps_ranking(self) -> bool:  # type: ignore[override]
-        return self.injective
-
-    @property
-    def keeps_accuracy(self) -> bool:  # type: ignore[override]
-        return self.injective
+    keeps_ranking = keeps_accuracy = injective
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -176,9 +176,7 @@ class BetaMap(BinaryMap):
     def injective(self) -> bool:
         return self.a > 0 or self.b > 0
 
-    @property
-    def keeps_ranking(self) -> bool:  # type: ignore[override]
-        return self.injective
+    keeps_ranking = injective
 
     @property
     def keeps_accuracy(self) -> bool:  # type: ignore[override]

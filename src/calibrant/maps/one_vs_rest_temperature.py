@@ -88,9 +88,7 @@ class OneVsRestTemperatureMap(CalibrationMap):
         """If all temperatures are equal."""
         return bool(np.ptp(self.temperatures) == 0)
 
-    @property
-    def keeps_accuracy(self) -> bool:  # type: ignore[override]
-        return self.keeps_ranking
+    keeps_accuracy = keeps_ranking
 
     def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
         """Class by class, then divided by the sum."""

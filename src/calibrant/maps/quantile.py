@@ -91,6 +91,7 @@ class QuantileMap(RegressionMap):
     y: Floats = (0.0, 1.0)  # type: ignore[assignment]
 
     method: ClassVar[str] = "quantile_recalibration"
+    parameter_names: ClassVar[tuple[str, ...]] = ("x", "y")
 
     def __post_init__(self) -> None:
         self._hold("x", "y")
@@ -101,10 +102,6 @@ class QuantileMap(RegressionMap):
                 raise MapError(f"{name} must rise from 0 to 1")
         if len(self.x) != len(self.y):
             raise MapError(f"x and y must be as long; they hold {len(self.x)} and {len(self.y)} numbers")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"x": self.x, "y": self.y}
 
     def apply(self, mean: GaussianForecasts) -> BentForecasts:
         """The recalibrated forecasts.

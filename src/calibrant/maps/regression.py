@@ -169,14 +169,11 @@ class StdScalingMap(VarianceMap):
     scale: float = 1.0
 
     method: ClassVar[str] = "std_scaling"
+    parameter_names: ClassVar[tuple[str, ...]] = ("scale",)
 
     def __post_init__(self) -> None:
         if not isinstance(self.scale, float | int) or not 0 < self.scale < math.inf:
             raise MapError(f"scale must be a positive number; it is {self.scale!r}")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"scale": self.scale}
 
     def of_variance(self, variance: Floats) -> Floats:
         """s²σ²."""
@@ -259,16 +256,13 @@ class VariancePlattMap(VarianceMap):
     offset: float = 0.0
 
     method: ClassVar[str] = "variance_platt"
+    parameter_names: ClassVar[tuple[str, ...]] = ("slope", "offset")
 
     def __post_init__(self) -> None:
         if not all(isinstance(v, float | int) for v in (self.slope, self.offset)):
             raise MapError("slope and offset must be numbers")
         if not (0 < self.slope < math.inf and 0 <= self.offset < math.inf):
             raise MapError(f"slope must be positive and offset not negative; they are {self.slope} and {self.offset}")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"slope": self.slope, "offset": self.offset}
 
     def of_variance(self, variance: Floats) -> Floats:
         """wσ² + b."""

@@ -18,7 +18,17 @@ from calibrant.results import kind
 
 
 @dataclass(frozen=True, slots=True)
-class OneVsRest(Recipe["OneVsRestMap"]):
+class _OfEvents(Recipe[CalibrationMap]):
+    """A recipe for several classes made of one for a single event."""
+
+    recipe: BinaryRecipe
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "recipe", event_recipe(self.recipe))
+
+
+@dataclass(frozen=True, slots=True)
+class OneVsRest(_OfEvents):
     """A map for each class against the rest; rows are then divided by their sum.
 
     Parameters
@@ -33,11 +43,6 @@ class OneVsRest(Recipe["OneVsRestMap"]):
     >>> cal.OneVsRest(cal.Platt()).fit(valid).n_parameters
     20
     """
-
-    recipe: BinaryRecipe
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "recipe", event_recipe(self.recipe))
 
     def fit_predictions(self, predictions: Predictions) -> OneVsRestMap:
         """One fit per class."""
@@ -77,7 +82,7 @@ class OneVsRestMap(CalibrationMap):
 
 
 @dataclass(frozen=True, slots=True)
-class TopLabel(Recipe["TopLabelMap"]):
+class TopLabel(_OfEvents):
     """A map of the top class's probability; the others share the rest as before, and the top class stays on top.
 
     Parameters
@@ -93,11 +98,6 @@ class TopLabel(Recipe["TopLabelMap"]):
     >>> bool((repaired.probs.argmax(axis=1) == test.probs.argmax(axis=1)).all())
     True
     """
-
-    recipe: BinaryRecipe
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "recipe", event_recipe(self.recipe))
 
     def fit_predictions(self, predictions: Predictions) -> TopLabelMap:
         """One fit, on whether the top class was right."""
