@@ -64,9 +64,9 @@ def _assigned(rows: Predictions, n_folds: int, seed: int) -> tuple[Predictions, 
 
 def _content(rows: Predictions) -> tuple[NDArray[Any], ...]:
     """Numbers that differ where rows do, the first key last; up to ties, the names of the classes do not matter."""
-    probs, labels, said = rows.probs, rows.labels, rows.said
+    probs, labels, given = rows.probs, rows.labels, rows.said
     if probs.ndim == 1:
-        return said, labels, probs
+        return given, labels, probs
     steps = np.arange(probs.shape[1], dtype=np.float64)
 
     def projected(columns: NDArray[Any], at: NDArray[Any]) -> NDArray[Any]:
@@ -74,5 +74,5 @@ def _content(rows: Predictions) -> tuple[NDArray[Any], ...]:
 
     key, name = projected(np.sort(probs, axis=1), np.cos(steps**2)), np.sin(steps**2 + 1)
     if labels.ndim == 2:
-        return projected(labels, name), projected(said, name), np.einsum("ij,ij->i", labels, probs), key
-    return labels, projected(said, name), probs[np.arange(len(probs)), labels], key
+        return projected(labels, name), projected(given, name), np.einsum("ij,ij->i", labels, probs), key
+    return labels, projected(given, name), probs[np.arange(len(probs)), labels], key

@@ -94,8 +94,8 @@ class TopLabel(_OfEvents):
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> repaired = cal.TopLabel(cal.Platt()).fit(valid).apply(test)
-    >>> bool((repaired.probs.argmax(axis=1) == test.probs.argmax(axis=1)).all())
+    >>> recalibrated = cal.TopLabel(cal.Platt()).fit(valid).apply(test)
+    >>> bool((recalibrated.probs.argmax(axis=1) == test.probs.argmax(axis=1)).all())
     True
     """
 
