@@ -151,6 +151,16 @@ def test_whole_weights_are_rows(rng):
     assert in_folds(part, 2)[0].weights.tolist() == [0.5, 1.0]
 
 
+def test_weights_may_be_huge(rng):
+    made = Predictions([0, 1, 1, 0], [0.2, 0.5, 0.9, 0.4], weights=[1e6, 3e8, 2e7, 1.0])
+    found, masks = in_folds(made, 3)
+    assert found.weights.sum() == made.weights.sum()
+    assert np.abs([found.weights[m].sum() / made.weights.sum() - 1 / 3 for m in masks]).max() < 1e-3
+    beyond = made.with_weights([1e30, 1e30, 2e30, 1e30])  # too large to count rows: each stays in one fold
+    assert in_folds(beyond, 2)[0].n == n_rows(beyond) == 4
+    assert np.isfinite(cal.crossvalidated_error(beyond).value)
+
+
 def test_groups_stay_together(rng):
     groups = rng.integers(0, 30, 200)
     said = Predictions(rng.random(200) < 0.5, rng.random(200), groups=groups)

@@ -75,16 +75,15 @@ def _(fitted: UnitSlopeMap, dtype: Any) -> Formula:
 
 @formula.register
 def _(fitted: VennAbersMap, dtype: Any) -> Formula:
-    low, at_low = steps(fitted.low_cuts, fitted.low, dtype, closed="left")
-    high, at_high = steps(fitted.high_cuts, fitted.high, dtype)
-    tables, ask_low, ask_high = _two(low, at_low, high, at_high)
+    lower, low = steps(fitted.low_cuts, fitted.low, dtype, closed="left", prefix="low_")
+    upper, high = steps(fitted.high_cuts, fitted.high, dtype, prefix="high_")
 
     def of(c: Constants, outputs: Outputs) -> Answer:
-        p = outputs.probs()
-        top = ask_high(outputs.o, c, p)
-        return Answer(top / (1.0 - ask_low(outputs.o, c, p) + top), "probs")
+        o, p = outputs.o, outputs.probs()
+        top = high(o, c, p)
+        return Answer(top / (1.0 - low(o, c, p) + top), "probs")
 
-    return Formula(tables, of)
+    return Formula(lower | upper, of)
 
 
 @formula.register
@@ -100,10 +99,8 @@ def _(fitted: SplineMap, dtype: Any) -> Formula:
         t = place(o, c, p) * float(pieces)
         j = o.whole(o.clip(t, 0.0, pieces - 0.5))
         u = t - o.as_floats(j)
-        far, near = (
-            o.pick(c["right"], j) * (3.0 * u * u - 1.0),
-            o.pick(c["left"], j) * (3.0 * (1.0 - u) * (1.0 - u) - 1.0),
-        )
+        far = o.pick(c["right"], j) * (3.0 * u * u - 1.0)
+        near = o.pick(c["left"], j) * (3.0 * (1.0 - u) * (1.0 - u) - 1.0)
         return Answer(o.clip(p + o.pick(c["rise"], j) + far - near, fitted.margin, 1 - fitted.margin), "probs")
 
     return Formula(tables, of)
@@ -140,8 +137,8 @@ def _(fitted: ScalingBinningMap, dtype: Any) -> Formula:
 def _(fitted: OneVsRestMap, dtype: Any) -> Formula:
     every = [formula(m, dtype) for m in fitted.maps]
     smooth = all(type(m) is type(fitted.maps[0]) and isinstance(m, LogOddsMap | BetaMap) for m in fitted.maps)
-    alike = smooth and len({m.limit for m in fitted.maps}) == 1  # type: ignore[attr-defined]
-    same = alike and all(one.learned == every[0].learned for one in every)
+    same = smooth and len({m.limit for m in fitted.maps}) == 1  # type: ignore[attr-defined]
+    same = same and all(one.learned == every[0].learned for one in every)
     inner = at_once(every, dtype) if same else side_by_side(every, dtype)
 
     def of(c: Constants, outputs: Outputs) -> Answer:
@@ -202,16 +199,16 @@ def _(fitted: TopLabelMap, dtype: Any) -> Formula:
 Pointwise = Callable[[Operations, Constants, Value], Value]
 
 
-def steps(cuts: Any, heights: Any, dtype: Any, closed: str = "right") -> tuple[Tables, Pointwise]:
-    """A step function. Cuts are rounded so that every number of this precision stays on its side of them."""
+def steps(cuts: Any, heights: Any, dtype: Any, closed: str = "right", prefix: str = "") -> tuple[Tables, Pointwise]:
+    """A step function, its tables named with a prefix. Cuts are rounded so that every number of this precision stays on its side of them."""
     right = closed == "right"
     kept = rounded(cuts, dtype, up=not right) if len(cuts) else np.full(1, np.inf, dtype)
-    tables = {"cuts": kept, "heights": narrowed(np.asarray(heights), dtype) if len(cuts) else np.repeat(heights, 2)}
-    tables["heights"] = tables["heights"].astype(dtype)
+    levels = narrowed(np.asarray(heights), dtype) if len(cuts) else np.repeat(heights, 2)
+    tables = {f"{prefix}cuts": kept, f"{prefix}heights": levels.astype(dtype)}
 
     def at(o: Operations, c: Constants, p: Value) -> Value:
         count = o.n_below if right else o.n_up_to
-        return o.pick(c["heights"], count(p, c["cuts"]))
+        return o.pick(c[f"{prefix}heights"], count(p, c[f"{prefix}cuts"]))
 
     return tables, at
 
@@ -249,13 +246,3 @@ def rounded(values: Any, dtype: Any, up: bool) -> NDArray[Any]:
     found = np.asarray(values).astype(dtype)
     off = found.astype(np.float64) < values if up else found.astype(np.float64) > values
     return np.where(off, np.nextafter(found, np.asarray(np.inf if up else -np.inf, dtype)), found)
-
-
-def _two(low: Tables, at_low: Pointwise, high: Tables, at_high: Pointwise) -> tuple[Tables, Pointwise, Pointwise]:
-    """Two step functions side by side, with a prefix to the names of their tables."""
-    tables = {f"low_{name}": table for name, table in low.items()} | {f"high_{n}": table for n, table in high.items()}
-
-    def asked(prefix: str, at: Pointwise) -> Pointwise:
-        return lambda o, c, p: at(o, {name: c[f"{prefix}_{name}"] for name in low}, p)
-
-    return tables, asked("low", at_low), asked("high", at_high)

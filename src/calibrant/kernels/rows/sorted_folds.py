@@ -19,6 +19,9 @@ Draw = Callable[[Ints | None, int], Ints]
 MOST_DRAWS = 1 << 24
 """Rows up to which a fold is drawn for each; of more rows, only how many equal ones fall into each fold is drawn."""
 
+EXACT = 2.0**53
+"""Whole numbers up to this are exact as floats."""
+
 FEWER_WITHIN = 1e-3
 """Fewer bins, knots or pieces are preferred when their loss is within this relative distance of the smallest."""
 
@@ -29,8 +32,8 @@ def fewest_within(losses: Floats) -> int:
 
 
 def whole_counts(weights: NDArray[Any] | None) -> Ints | None:
-    """Weights as numbers of rows; None where there are none or one is not whole."""
-    if weights is None or (weights != np.floor(weights)).any():
+    """Weights as numbers of rows; None where there are none, one is not whole, or they are too large to be counts."""
+    if weights is None or (weights != np.floor(weights)).any() or weights.sum() > EXACT:
         return None
     return weights.astype(np.intp)
 
