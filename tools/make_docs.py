@@ -190,40 +190,14 @@ STUDY = Path(__file__).parent.parent / "studies" / "results" / "piecewise.md"
 
 
 def fitting() -> str:
-    """Measuring by fitting, with the tables that its default rests on, as the study wrote them."""
+    """Measuring by fitting: the text of the page, with the tables as the study wrote them."""
+    before = (DOCS / "fitting.md").read_text(encoding="utf-8").split("\n## ")[0]
     text = STUDY.read_text(encoding="utf-8")
     sections = ["## " + part.strip() for part in text.split("\n## ")[1:]]
     kept = [
         part for part in sections if "the paper's seeds" in part.splitlines()[0] or "n = 10,000" in part.splitlines()[0]
     ]
-    return "\n".join(
-        [
-            "# Measuring by fitting",
-            "",
-            "A map fitted on the test data is a reliability diagram, and the mean distance it moves a prediction is a calibration error",
-            "(Kängsepp et al. 2023). Binned ECE is the special case of unit slope within each bin: `fitted_error(map=UnitSlopeBins(bins))`",
-            "equals `binned_error(bins=bins)`.",
-            "",
-            "```python",
-            "found = cal.fitted_error(test)  # ECE_GP: the curve of a Gaussian process, with a band",
-            "cal.posterior_error(test)  # which errors are possible? median and interval",
-            'cal.fitted_error(test, map=cal.maps.PiecewiseLinear(space="probability", identity=False))  # ECE_PL',
-            "cal.fitted_error(test, map=cal.maps.PiecewiseLinear(identity=False))  # ECE_PL3",
-            "cal.fitted_error(test, cross_fitted=True)  # never above the truth on average",
-            'cal.plot.reliability(found, scale="logit")  # the curve itself',
-            'cal.plot.reliability(cal.ece(test), style="tilted")  # binned ECE as it measures',
-            "```",
-            "",
-            "**The default** for the curve and for the error is the Gaussian process around the model's own log-odds: `GaussianProcessMap()`",
-            "for the map, `posterior_error` for the size of the error with its interval. On the five shapes below the map is closer to the",
-            "truth than every published column; on ten worlds with crowded scores it is closer in the mean than both Platt's line and the",
-            "paper's own rule, and where the truth is Platt's line it is hardly behind it, as the last tables say.",
-            "",
-            "The tables are copied from `studies/results/piecewise.md` by `tools/make_docs.py`; `python -m studies.piecewise` makes them anew.",
-            "",
-            *(line for part in kept for line in (part, "")),
-        ]
-    )
+    return "\n\n".join([before.strip(), *kept]) + "\n"
 
 
 SCOREBOARD = Path(__file__).parent.parent / "studies" / "results" / "scoreboard.md"

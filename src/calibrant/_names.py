@@ -80,7 +80,7 @@ RECORDS = {
     "maps.one_vs_rest_temperature": "OneVsRestTemperatureMap",
     "maps.order_preserving": "OrderPreservingMap",
     "maps.piecewise": "PiecewiseMap",
-    "maps.pointwise": "PointwiseMap",
+    "maps.pointwise": "PointwiseMap ShiftMap",
     "maps.quantile": "QuantileMap",
     "maps.regression": "RegressionMap StdScalingMap VarianceMap VariancePlattMap",
     "maps.scaling_binning": "ScalingBinningMap",

@@ -299,7 +299,7 @@ class Mute(ClassifierMixin, BaseEstimator):
         (CalibratedModel(Mute()), "estimator must have decision_function; it is a Mute"),
         (
             CalibratedModel(SVC(decision_function_shape="ovo", break_ties=False)),
-            r"decision_function of one column a class, 4 in all; its shape is \(60, 6\)",
+            r"decision_function of one column per class, 4 in all; its shape is \(60, 6\)",
         ),
         (CalibratedModel(cv=KFold(4)), "cv must leave every class in every part"),
     ],

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import calibrant as cal
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from calibrant.estimate import crossvalidated
-from calibrant.kernels.rows.sorted_folds import dealt, unit_rows
-from calibrant.kernels.rows.sorting import group_starts
+from calibrant.kernels.rows.sorted_folds import rows_in_folds
+from calibrant.kernels.rows.sorting import in_order
 from naive import binned, data, sweep
 from naive import crossvalidated as naive
 from naive.rows import counted, written_out
@@ -22,9 +22,8 @@ RULES = {"mass": EqualMass, "width": EqualWidth}
 
 def folds_of(event, folds, seed):
     """(p, y, fold) of rows written out and sorted: the assignment is ours, everything else the twin's."""
-    p, r, _, _ = unit_rows(event.probs, event.outcomes, event.weights)
-    fold = dealt(p, group_starts(p), folds, seed)
-    return p, np.round(p - r, 12), fold
+    p, y, w, fold = rows_in_folds(*in_order(event.probs, event.outcomes, event.weights), folds, seed)
+    return tuple(np.repeat(each, w.astype(int)) for each in (p, y, fold))
 
 
 def test_two_folds_by_hand():
@@ -85,9 +84,9 @@ def test_every_fold_gets_its_share_and_every_row_a_fold(said, folds):
     assert sizes.max() - sizes.min() <= 1
 
 
-def test_ties_are_dealt_by_the_seed():
+def test_ties_are_shuffled_by_the_seed():
     p = np.full(20, 0.5)
-    hands = [dealt(p, np.array([0]), 10, seed).tolist() for seed in (0, 0, 1)]
+    hands = [rows_in_folds(p, np.zeros(20), None, 10, seed)[-1].tolist() for seed in (0, 0, 1)]
     assert hands[0] == hands[1]
     assert hands[0] != hands[2]
 

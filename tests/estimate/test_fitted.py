@@ -6,7 +6,7 @@ import pytest
 import calibrant as cal
 from calibrant import EqualMass, EqualWidth, Predictions, fitted_error
 from calibrant.maps import GaussianProcessMap, PiecewiseLinear, UnitSlopeBins
-from calibrant.maps.folds import dealt
+from calibrant.maps.folds import in_folds
 from calibrant.results import Curve
 from registered import METHODS
 
@@ -63,10 +63,8 @@ def test_the_names_of_the_paper(rng):
 def test_cross_fitted_rows_are_judged_by_maps_that_have_not_seen_them(rng):
     labels, p = bent(rng, 200)
     rows = Predictions(labels, p)
-    fold = dealt(rows, 5)
     signs, gains = np.empty(200), np.empty(200)
-    for f in range(5):
-        held = fold == f
+    for held in in_folds(rows, 5)[1]:
         away = cal.Platt().fit(rows.rows(~held)).apply(p[held]) - p[held]
         signs[held] = np.sign(away) * (labels[held] - p[held])
         gains[held] = (labels[held] - p[held]) ** 2 - (labels[held] - p[held] - away) ** 2

@@ -1,10 +1,14 @@
-"""Folds that neither the order of rows nor their labels decide."""
+"""Folds that neither the order of rows, nor their labels, nor how equal rows are counted decide."""
 
 import numpy as np
 import pytest
 
+import calibrant as cal
 from calibrant import InputError, Predictions
-from calibrant.maps.folds import dealt, held_out, unit_rows
+from calibrant.kernels.rows import sorted_folds
+from calibrant.maps.folds import in_folds, n_rows, n_units
+
+MANY = 20_000
 
 
 def rows(rng, n=200):
@@ -12,33 +16,155 @@ def rows(rng, n=200):
     return Predictions(rng.random(n) < p, p)
 
 
+def fold_of(predictions, n_folds):
+    return np.argmax(in_folds(predictions, n_folds)[1], axis=0)
+
+
+def repeated(predictions, rng):
+    """The rows as often as they count, in another order."""
+    times = np.repeat(np.arange(predictions.n), predictions.weights.astype(int))
+    return predictions.rows(rng.permutation(times)).with_weights(None)
+
+
+def counted(rng, total=MANY, k=None):
+    """Tied rows with counts, some of them split over several entries."""
+    n = total // 20
+    if k is None:
+        p = rng.random(n).round(2)
+        y = rng.random(n) < np.clip(p**1.3, 0, 1)
+    else:
+        p = rng.dirichlet(np.ones(k), 80)[rng.integers(0, 80, n)]
+        y = (p**1.5).cumsum(1) / (p**1.5).sum(1, keepdims=True)
+        y = (rng.random(n)[:, None] > y).sum(1)
+    return Predictions(y, p, weights=rng.multinomial(total, np.full(n, 1 / n)))
+
+
+def pooled(predictions, n_folds):
+    """How often each content lies in each fold."""
+    found, masks = in_folds(predictions, n_folds)
+    weights = np.ones(found.n) if found.weights is None else found.weights
+    fold = np.argmax(masks, axis=0)
+    table = {}
+    for p, y, w, f in zip(found.probs.tolist(), found.labels.tolist(), weights, fold, strict=True):
+        key = (*np.atleast_1d(p), y, f)
+        table[key] = table.get(key, 0) + w
+    return table
+
+
 def test_folds_are_of_equal_size(rng):
-    assert np.bincount(dealt(rows(rng, 203), 5)).tolist() == [41, 41, 41, 40, 40]
+    assert np.bincount(fold_of(rows(rng, 203), 5)).tolist() == [41, 41, 41, 40, 40]
+
+
+@pytest.mark.parametrize("total", [500, MANY])
+@pytest.mark.parametrize("k", [None, 3])
+def test_counts_are_split_as_the_rows_would_be(rng, total, k):
+    made = counted(rng, total, k)
+    here = pooled(made, 5)
+    assert here == pooled(repeated(made, rng), 5) == pooled(made.rows(rng.permutation(made.n)), 5)
+    sizes = [sum(w for (*_, f), w in here.items() if f == fold) for fold in range(5)]
+    assert sizes == [total / 5] * 5
+
+
+def test_of_very_many_rows_only_numbers_are_drawn(rng, monkeypatch):
+    made = counted(rng, 4000)
+    monkeypatch.setattr(sorted_folds, "MOST_DRAWS", 1000)
+    here = pooled(made, 4)
+    assert here == pooled(repeated(made, rng), 4)
+    sizes = np.array([sum(w for (*_, f), w in here.items() if f == fold) for fold in range(4)])
+    assert sizes.sum() == 4000
+    assert (np.abs(sizes - 1000) < 5 * np.sqrt(4000 * 3 / 16)).all()
+    assert cal.crossvalidated_error(made).value == pytest.approx(cal.crossvalidated_error(repeated(made, rng)).value)
+    assert in_folds(made.with_weights(rng.random(made.n) + 0.1), 4)[0].n == made.n
+
+
+def test_equal_predictions_with_other_logits_are_told_apart(rng):
+    z = rng.permutation(np.repeat([40.0, 50.0, 60.0], 40))  # the probability of each is 1
+    made = Predictions.from_logits(rng.random(120) < 0.9, z)
+    order = rng.permutation(120)
+
+    def content(predictions):
+        return sorted(zip(fold_of(predictions, 4), predictions.logits, predictions.labels, strict=True))
+
+    assert content(made) == content(made.rows(order))
+
+
+def regret(predictions):
+    found = cal.decision_regret(predictions, map="isotonic")
+    return found.value, found.interval.low, found.parts["threshold"]
+
+
+def redrawn_regret(predictions):
+    found = cal.decision_regret(predictions, map="platt", n_draws=3)
+    return found.noise_floor, found.parts["p_value"]
+
+
+CROSS_FITTED = {
+    "crossvalidated_error": lambda d: cal.crossvalidated_error(d).value,
+    "decision_regret": regret,
+    "decision_regret, redrawn": redrawn_regret,
+    "fitted_error": lambda d: cal.fitted_error(d, map="isotonic", cross_fitted=True).value,
+    "decompose": lambda d: cal.decompose(d, cross_fitted=True, view="binary").miscalibration,
+    "where": lambda d: cal.where(d, n_draws=0).held_out.value,
+    "spline": lambda d: cal.maps.Spline().fit(d).values,
+    "piecewise_linear": lambda d: cal.maps.PiecewiseLinear(max_pieces=3, folds=4).fit(d).apply(np.linspace(0.1, 0.9, 9)),
+    "auto": lambda d: [
+        (c.score, c.change_interval.high)
+        for c in cal.Auto(candidates=("identity", "platt", "isotonic"), nested=False).fit(d).fit.choice.candidates
+    ],
+}
+
+
+@pytest.mark.parametrize("total", [1000, MANY])
+@pytest.mark.parametrize("name", CROSS_FITTED)
+def test_counts_and_repeated_rows_give_the_same_answer(rng, name, total):
+    made = counted(rng, total)
+    np.testing.assert_allclose(CROSS_FITTED[name](made), CROSS_FITTED[name](repeated(made, rng)), rtol=1e-6, atol=1e-9)
+
+
+def test_counts_and_repeated_rows_choose_the_same_penalty(rng):
+    for total in (600, MANY):
+        made = counted(rng, total, 3)
+        one, other = (cal.maps.MatrixScaling("l2", folds=2).fit(d) for d in (made, repeated(made, rng)))
+        assert one.penalty == other.penalty
+        np.testing.assert_allclose(one.apply(made.probs), other.apply(made.probs), rtol=0, atol=1e-6)
+
+
+def test_a_nested_choice_counts_rows_too(rng):
+    made = counted(rng, 800)
+    recipe = cal.Auto(candidates=("identity", "platt"), folds=3, nested=True)
+    one, other = (recipe.fit(d).fit.choice for d in (made, repeated(made, rng)))
+    assert one.note == other.note
+    assert one.procedure.score == pytest.approx(other.procedure.score, rel=1e-9)
 
 
 def test_the_order_of_the_rows_does_not_matter(rng):
     said = rows(rng)
-    order = rng.permutation(said.n)
-    here, there = dealt(said, 4), dealt(said.rows(order), 4)
-
-    def content(predictions, fold):
-        return sorted(zip(fold, predictions.probs, predictions.labels, strict=True))
-
-    assert content(said, here) == content(said.rows(order), there)
+    assert pooled(said, 4) == pooled(said.rows(rng.permutation(said.n)), 4)
 
 
 def test_whole_weights_are_rows(rng):
     said = Predictions([0, 1, 1], [0.2, 0.5, 0.9], weights=[2, 0, 1])
-    assert unit_rows(said).probs.tolist() == [0.2, 0.2, 0.9]
-    assert unit_rows(said).weights is None
+    assert n_rows(said) == n_units(said) == 3
+    assert sum(pooled(said, 5).values()) == 3
+    assert len(in_folds(said, 5)[1]) == 3
     part = Predictions([0, 1, 1], [0.2, 0.5, 0.9], weights=[0.5, 0, 1])
-    assert unit_rows(part).weights.tolist() == [0.5, 1.0]
+    assert in_folds(part, 2)[0].weights.tolist() == [0.5, 1.0]
+
+
+def test_weights_may_be_huge(rng):
+    made = Predictions([0, 1, 1, 0], [0.2, 0.5, 0.9, 0.4], weights=[1e6, 3e8, 2e7, 1.0])
+    found, masks = in_folds(made, 3)
+    assert found.weights.sum() == made.weights.sum()
+    assert np.abs([found.weights[m].sum() / made.weights.sum() - 1 / 3 for m in masks]).max() < 1e-3
+    beyond = made.with_weights([1e30, 1e30, 2e30, 1e30])  # too large to count rows: each stays in one fold
+    assert in_folds(beyond, 2)[0].n == n_rows(beyond) == 4
+    assert np.isfinite(cal.crossvalidated_error(beyond).value)
 
 
 def test_groups_stay_together(rng):
     groups = rng.integers(0, 30, 200)
     said = Predictions(rng.random(200) < 0.5, rng.random(200), groups=groups)
-    fold = dealt(said, 5)
+    fold = fold_of(said, 5)
     assert all(len(set(fold[groups == g])) == 1 for g in np.unique(groups))
     assert len(set(fold)) == 5
 
@@ -48,7 +174,7 @@ def test_folds_know_nothing_of_the_labels(rng):
     n = 4000
     p = np.sort(rng.random(n))
     y = (rng.random(n) < 0.5).astype(float)
-    fold = dealt(Predictions(y.astype(int), p), 2)
+    fold = fold_of(Predictions(y.astype(int), p), 2)
     pairs = n // 20
     gaps = [
         y[20 * i : 20 * i + 20][fold[20 * i : 20 * i + 20] == 0].mean() - 0.5
@@ -62,17 +188,17 @@ def test_folds_know_nothing_of_the_labels(rng):
 def test_the_names_of_the_classes_do_not_matter(rng):
     probs, labels = rng.dirichlet(np.ones(4), 100), rng.integers(0, 4, 100)
     turned = np.array([2, 0, 3, 1])
-    here = dealt(Predictions(labels, probs), 5)
-    there = dealt(Predictions(np.argsort(turned)[labels], probs[:, turned]), 5)
+    here = fold_of(Predictions(labels, probs), 5)
+    there = fold_of(Predictions(np.argsort(turned)[labels], probs[:, turned]), 5)
     assert np.array_equal(here, there)
 
 
 def test_held_out_rows_are_each_held_out_once(rng):
     said = rows(rng)
-    assert (np.sum(list(held_out(said, 7)), axis=0) == 1).all()
+    assert (np.sum(in_folds(said, 7)[1], axis=0) == 1).all()
     groups = np.repeat([0, 1, 2], [100, 60, 40])  # fewer groups than folds: no fold is empty
     grouped = Predictions(said.labels, said.probs, groups=groups)
-    masks = list(held_out(grouped, 5))
+    masks = in_folds(grouped, 5)[1]
     assert len(masks) == 3
     assert (np.sum(masks, axis=0) == 1).all()
 
@@ -81,4 +207,4 @@ def test_held_out_rows_are_each_held_out_once(rng):
 def test_one_row_or_group_cannot_be_judged_by_others(groups, what):
     said = Predictions([1], [0.4]) if groups is None else Predictions([1, 0], [0.4, 0.5], groups=groups)
     with pytest.raises(InputError, match=f"two {what} at least"):
-        list(held_out(said, 5))
+        in_folds(said, 5)

@@ -47,7 +47,7 @@ def test_a_row_that_is_sure_shares_what_is_left_evenly():
 @pytest.mark.parametrize("wrapper", [cal.OneVsRest, cal.TopLabel])
 def test_a_single_event_needs_no_wrapper(wrapper):
     with pytest.raises(
-        InputError, match=r"probs must have one column a class; it has a single column\. Fit the recipe itself"
+        InputError, match=r"probs must have one column per class; it has a single column\. Fit the recipe itself"
     ):
         wrapper(cal.Platt()).fit([0, 1], [0.2, 0.7])
 

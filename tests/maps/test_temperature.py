@@ -175,12 +175,14 @@ def test_predictions_that_say_nothing_leave_t_at_one():
     for logits in ([[0.0, 0.0], [3.0, 3.0]], [0.0, 0.0]):
         fitted = Temperature().fit([0, 1], logits=logits)
         assert fitted.temperature == 1
-        assert fitted.fit.cautions == ("every row says the same for all classes; T does not matter and was set to 1",)
+        assert fitted.fit.cautions == (
+            "every row gives all classes the same probability; T does not matter and was set to 1",
+        )
 
 
 def test_one_row_that_says_something_is_not_called_silent():
     fitted = Temperature().fit([0, 0], logits=[[0.0, 0.0], [1000.0, 0.0]])
-    assert "every row says the same" not in repr(fitted)
+    assert "every row gives all classes the same" not in repr(fitted)
 
 
 def test_one_row_of_one_class():

@@ -130,7 +130,7 @@ def test_they_are_maps_like_any_other(recipe, made):
 def test_wrong_things_are_refused():
     with pytest.raises(InputError, match="rest must be one of 'proportional', 'even'"):
         TopAccuracy("none")
-    with pytest.raises(InputError, match="must have one column a class"):
+    with pytest.raises(InputError, match="must have one column per class"):
         TopAccuracy().fit([0, 1], [0.3, 0.6])
     with pytest.raises(MapError, match=r"accuracy must lie in \[0, 1\]"):
         TopAccuracyMap((0, 1, 2), False, accuracy=1.5)

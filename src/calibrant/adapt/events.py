@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.adapt.formulas import Answer, Formula, Said, formula, inside, probabilities
+from calibrant.adapt.formulas import Answer, Constants, Formula, Outputs, formula, inside, probabilities
 from calibrant.adapt.operations import Operations, Value
 from calibrant.maps import (
     BetaMap,
@@ -25,7 +25,6 @@ from calibrant.maps import (
 )
 from calibrant.maps.pointwise import narrowed
 
-Constants = Mapping[str, Any]
 Tables = dict[str, NDArray[Any]]
 
 
@@ -33,8 +32,8 @@ Tables = dict[str, NDArray[Any]]
 def _(fitted: LogOddsMap, dtype: Any) -> Formula:
     names = ("intercept", "slope", "square") if fitted.square else ("intercept", "slope")
 
-    def of(c: Constants, said: Said) -> Answer:
-        z = said.o.clip(said.log_odds(), -fitted.limit, fitted.limit)
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        z = outputs.o.clip(outputs.log_odds(), -fitted.limit, fitted.limit)
         bend = c["slope"] + z * c["square"] if fitted.square else c["slope"]
         return Answer(c["intercept"] + z * bend, "logits")
 
@@ -43,9 +42,9 @@ def _(fitted: LogOddsMap, dtype: Any) -> Formula:
 
 @formula.register
 def _(fitted: BetaMap, dtype: Any) -> Formula:
-    def of(c: Constants, said: Said) -> Answer:
-        o = said.o
-        z = o.clip(said.log_odds(), -fitted.limit, fitted.limit)
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o = outputs.o
+        z = o.clip(outputs.log_odds(), -fitted.limit, fitted.limit)
         return Answer(c["c"] - c["a"] * o.softplus(-z) + c["b"] * o.softplus(z), "logits")
 
     return Formula({name: np.array(getattr(fitted, name), dtype) for name in "abc"}, of, tuple("abc"))
@@ -54,38 +53,37 @@ def _(fitted: BetaMap, dtype: Any) -> Formula:
 @formula.register
 def _(fitted: KnotMap, dtype: Any) -> Formula:
     tables, at = line(fitted.x, fitted.y, dtype)
-    return Formula(tables, lambda c, said: Answer(at(said.o, c, said.probs()), "probs"))
+    return Formula(tables, lambda c, outputs: Answer(at(outputs.o, c, outputs.probs()), "probs"))
 
 
 @formula.register
 def _(fitted: StepMap, dtype: Any) -> Formula:
     tables, at = steps(fitted.cuts, fitted.heights, dtype)
-    return Formula(tables, lambda c, said: Answer(at(said.o, c, said.probs()), "probs"))
+    return Formula(tables, lambda c, outputs: Answer(at(outputs.o, c, outputs.probs()), "probs"))
 
 
 @formula.register
 def _(fitted: UnitSlopeMap, dtype: Any) -> Formula:
     tables, shift = steps(fitted.cuts, fitted.shifts, dtype)
 
-    def of(c: Constants, said: Said) -> Answer:
-        p = said.probs()
-        return Answer(said.o.clip(p + shift(said.o, c, p), fitted.margin, 1 - fitted.margin), "probs")
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        p = outputs.probs()
+        return Answer(outputs.o.clip(p + shift(outputs.o, c, p), fitted.margin, 1 - fitted.margin), "probs")
 
     return Formula(tables, of)
 
 
 @formula.register
 def _(fitted: VennAbersMap, dtype: Any) -> Formula:
-    low, at_low = steps(fitted.low_cuts, fitted.low, dtype, closed="left")
-    high, at_high = steps(fitted.high_cuts, fitted.high, dtype)
-    tables, ask_low, ask_high = _two(low, at_low, high, at_high)
+    lower, low = steps(fitted.low_cuts, fitted.low, dtype, closed="left", prefix="low_")
+    upper, high = steps(fitted.high_cuts, fitted.high, dtype, prefix="high_")
 
-    def of(c: Constants, said: Said) -> Answer:
-        p = said.probs()
-        top = ask_high(said.o, c, p)
-        return Answer(top / (1.0 - ask_low(said.o, c, p) + top), "probs")
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o, p = outputs.o, outputs.probs()
+        top = high(o, c, p)
+        return Answer(top / (1.0 - low(o, c, p) + top), "probs")
 
-    return Formula(tables, of)
+    return Formula(lower | upper, of)
 
 
 @formula.register
@@ -96,15 +94,13 @@ def _(fitted: SplineMap, dtype: Any) -> Formula:
     tables |= {"rise": (np.diff(y) / d).astype(dtype), "left": (d / 6 * m[:-1]).astype(dtype)}
     tables |= {"right": (d / 6 * m[1:]).astype(dtype)}
 
-    def of(c: Constants, said: Said) -> Answer:
-        o, p = said.o, said.probs()
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o, p = outputs.o, outputs.probs()
         t = place(o, c, p) * float(pieces)
         j = o.whole(o.clip(t, 0.0, pieces - 0.5))
         u = t - o.as_floats(j)
-        far, near = (
-            o.pick(c["right"], j) * (3.0 * u * u - 1.0),
-            o.pick(c["left"], j) * (3.0 * (1.0 - u) * (1.0 - u) - 1.0),
-        )
+        far = o.pick(c["right"], j) * (3.0 * u * u - 1.0)
+        near = o.pick(c["left"], j) * (3.0 * (1.0 - u) * (1.0 - u) - 1.0)
         return Answer(o.clip(p + o.pick(c["rise"], j) + far - near, fitted.margin, 1 - fitted.margin), "probs")
 
     return Formula(tables, of)
@@ -115,11 +111,11 @@ def _(fitted: PiecewiseMap, dtype: Any) -> Formula:
     tables, at = line(fitted.knots, fitted.heights, dtype)
     first, last = float(fitted.knots[0]), float(fitted.knots[-1])
 
-    def of(c: Constants, said: Said) -> Answer:
-        o = said.o
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o = outputs.o
         if fitted.space == "probability":
-            return Answer(at(o, c, said.probs()), "probs")
-        z = o.clip(said.log_odds(), -fitted.limit, fitted.limit)
+            return Answer(at(o, c, outputs.probs()), "probs")
+        z = o.clip(outputs.log_odds(), -fitted.limit, fitted.limit)
         return Answer(at(o, c, z) + (z - o.clip(z, first, last)), "logits")
 
     return Formula(tables, of)
@@ -130,9 +126,9 @@ def _(fitted: ScalingBinningMap, dtype: Any) -> Formula:
     scaling = inside("scaling", formula(fitted.scaling, dtype))
     tables, at = steps(fitted.cuts, fitted.heights, dtype)
 
-    def of(c: Constants, said: Said) -> Answer:
-        p = probabilities(said.o, scaling.of(c, said), single=True, dtype=dtype)
-        return Answer(at(said.o, c, p), "probs")
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        p = probabilities(outputs.o, scaling.of(c, outputs), single=True, dtype=dtype)
+        return Answer(at(outputs.o, c, p), "probs")
 
     return Formula({**scaling.constants, **tables}, of)
 
@@ -141,13 +137,13 @@ def _(fitted: ScalingBinningMap, dtype: Any) -> Formula:
 def _(fitted: OneVsRestMap, dtype: Any) -> Formula:
     every = [formula(m, dtype) for m in fitted.maps]
     smooth = all(type(m) is type(fitted.maps[0]) and isinstance(m, LogOddsMap | BetaMap) for m in fitted.maps)
-    alike = smooth and len({m.limit for m in fitted.maps}) == 1  # type: ignore[attr-defined]
-    same = alike and all(one.learned == every[0].learned for one in every)
+    same = smooth and len({m.limit for m in fitted.maps}) == 1  # type: ignore[attr-defined]
+    same = same and all(one.learned == every[0].learned for one in every)
     inner = at_once(every, dtype) if same else side_by_side(every, dtype)
 
-    def of(c: Constants, said: Said) -> Answer:
-        o, mended = said.o, inner.of(c, said).value
-        return Answer(o.clip(mended / o.total(mended), float(np.finfo(dtype).tiny), None), "probs")
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o, recalibrated = outputs.o, inner.of(c, outputs).value
+        return Answer(o.clip(recalibrated / o.total(recalibrated), float(np.finfo(dtype).tiny), None), "probs")
 
     return Formula(inner.constants, of, inner.learned)
 
@@ -156,9 +152,9 @@ def at_once(every: list[Formula], dtype: Any) -> Formula:
     """Formulas that differ in numbers only, all columns in one go."""
     constants = {name: np.stack([one.constants[name] for one in every]) for name in every[0].constants}
 
-    def of(c: Constants, said: Said) -> Answer:
-        answer = every[0].of(c, Said(said.o, said.probs(), "probs", single=True))
-        return Answer(probabilities(said.o, answer, single=True, dtype=dtype), "probs")
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        answer = every[0].of(c, Outputs(outputs.o, outputs.probs(), "probs", single=True))
+        return Answer(probabilities(outputs.o, answer, single=True, dtype=dtype), "probs")
 
     return Formula(constants, of, every[0].learned)
 
@@ -167,9 +163,9 @@ def side_by_side(every: list[Formula], dtype: Any) -> Formula:
     """A formula for each column."""
     inner = [inside(f"class_{k}", one) for k, one in enumerate(every)]
 
-    def of(c: Constants, said: Said) -> Answer:
-        o, p = said.o, said.probs()
-        events = [Said(o, o.column(p, k), "probs", single=True) for k in range(len(inner))]
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o, p = outputs.o, outputs.probs()
+        events = [Outputs(o, o.column(p, k), "probs", single=True) for k in range(len(inner))]
         answers = [one.of(c, event) for one, event in zip(inner, events, strict=True)]
         return Answer(o.stack([probabilities(o, answer, single=True, dtype=dtype) for answer in answers]), "probs")
 
@@ -183,15 +179,17 @@ def _(fitted: TopLabelMap, dtype: Any) -> Formula:
     info, n_others = np.finfo(dtype), max(1, len(fitted.classes) - 1)
     margin = 1 + 8 * float(info.eps)  # so that rounding makes no tie
 
-    def of(c: Constants, said: Said) -> Answer:
-        o, p = said.o, said.probs()
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o, p = outputs.o, outputs.probs()
         first = o.is_top(p)
         others = o.where(first, 0.0, p)
         rest, second = o.total(others), o.largest(others)
         none = rest <= 0.0
         least = second / o.where(none, 1.0, rest + second) * margin
-        mended = probabilities(o, inner.of(c, Said(o, o.largest(p), "probs", single=True)), single=True, dtype=dtype)
-        sure = o.maximum(mended, o.clip(least, None, 1.0))
+        recalibrated = probabilities(
+            o, inner.of(c, Outputs(o, o.largest(p), "probs", single=True)), single=True, dtype=dtype
+        )
+        sure = o.maximum(recalibrated, o.clip(least, None, 1.0))
         shares = o.where(none, 1.0 / n_others, others / o.where(none, 1.0, rest))
         return Answer(o.clip(o.where(first, sure, (1.0 - sure) * shares), float(info.tiny), None), "probs")
 
@@ -201,16 +199,16 @@ def _(fitted: TopLabelMap, dtype: Any) -> Formula:
 Pointwise = Callable[[Operations, Constants, Value], Value]
 
 
-def steps(cuts: Any, heights: Any, dtype: Any, closed: str = "right") -> tuple[Tables, Pointwise]:
-    """A step function. Cuts are rounded so that every number of this precision stays on its side of them."""
+def steps(cuts: Any, heights: Any, dtype: Any, closed: str = "right", prefix: str = "") -> tuple[Tables, Pointwise]:
+    """A step function, its tables named with a prefix. Cuts are rounded so that every number of this precision stays on its side of them."""
     right = closed == "right"
     kept = rounded(cuts, dtype, up=not right) if len(cuts) else np.full(1, np.inf, dtype)
-    tables = {"cuts": kept, "heights": narrowed(np.asarray(heights), dtype) if len(cuts) else np.repeat(heights, 2)}
-    tables["heights"] = tables["heights"].astype(dtype)
+    levels = narrowed(np.asarray(heights), dtype) if len(cuts) else np.repeat(heights, 2)
+    tables = {f"{prefix}cuts": kept, f"{prefix}heights": levels.astype(dtype)}
 
     def at(o: Operations, c: Constants, p: Value) -> Value:
         count = o.n_below if right else o.n_up_to
-        return o.pick(c["heights"], count(p, c["cuts"]))
+        return o.pick(c[f"{prefix}heights"], count(p, c[f"{prefix}cuts"]))
 
     return tables, at
 
@@ -248,13 +246,3 @@ def rounded(values: Any, dtype: Any, up: bool) -> NDArray[Any]:
     found = np.asarray(values).astype(dtype)
     off = found.astype(np.float64) < values if up else found.astype(np.float64) > values
     return np.where(off, np.nextafter(found, np.asarray(np.inf if up else -np.inf, dtype)), found)
-
-
-def _two(low: Tables, at_low: Pointwise, high: Tables, at_high: Pointwise) -> tuple[Tables, Pointwise, Pointwise]:
-    """Two step functions side by side, their tables told apart by name."""
-    tables = {f"low_{name}": table for name, table in low.items()} | {f"high_{n}": table for n, table in high.items()}
-
-    def asked(prefix: str, at: Pointwise) -> Pointwise:
-        return lambda o, c, p: at(o, {name: c[f"{prefix}_{name}"] for name in low}, p)
-
-    return tables, asked("low", at_low), asked("high", at_high)

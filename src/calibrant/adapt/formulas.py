@@ -1,4 +1,4 @@
-"""Maps as formulas over any library's arrays: constants, and what is done with them."""
+"""Maps as formulas over the arrays of any library: constants, and a function of them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from calibrant.maps.binary import FAR, LAST
 from calibrant.maps.log_space import NEVER
 from calibrant.problems import InputError
 
+Constants = Mapping[str, Any]
+
 LN_2 = float(np.log(2))
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a model said, in a library's arrays: logits or probabilities, of one event or of classes."""
+class Outputs:
+    """Outputs of a model in a library's arrays: logits or probabilities, of one event or of classes."""
 
     o: Operations
     value: Value
@@ -50,7 +52,7 @@ class Said:
         return self.o.stack([self.value * 0.0, self.value]) if self.single else self.value
 
     def log_probs(self, zero: float) -> Value:
-        """ln p, one column a class."""
+        """ln p, one column per class."""
         columns = self.columns(zero)
         return columns if self.kind == "probs" else self.o.log_softmax(columns)
 
@@ -76,7 +78,7 @@ def _log_columns(o: Operations, probs: Value, zero: float, single: bool) -> Valu
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a formula ends with: logits or probabilities."""
+    """The result of a formula: logits or probabilities."""
 
     value: Value
     kind: Literal["logits", "probs"]
@@ -84,10 +86,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """Constants by name, and the function that takes them and what was said to the answer."""
+    """Constants by name, and a function of them and a model's outputs."""
 
     constants: Mapping[str, NDArray[Any]]
-    of: Callable[[Mapping[str, Any], Said], Answer]
+    of: Callable[[Constants, Outputs], Answer]
     learned: tuple[str, ...] = ()
     """constants that a gradient may change"""
 
@@ -103,7 +105,7 @@ def formula(fitted: Any, dtype: Any) -> Formula:  # noqa: ARG001
 
 
 def finished(o: Operations, answer: Answer, single: bool, output: str, dtype: Any) -> Value:
-    """The answer as `"probs"`, `"log_probs"` or `"logits"`. No outcome is called impossible by rounding."""
+    """The answer as `"probs"`, `"log_probs"` or `"logits"`. No probability becomes 0 by rounding."""
     if output == "logits" and answer.kind == "logits":
         return answer.value
     if output == "log_probs" and answer.kind == "logits":
@@ -129,8 +131,8 @@ def inside(prefix: str, inner: Formula) -> Formula:
     """A formula within another: its constants under longer names, and a function that finds them there."""
     longer = {name: f"{prefix}_{name}" for name in inner.constants}
 
-    def of(c: Mapping[str, Any], said: Said) -> Answer:
-        return inner.of({name: c[found] for name, found in longer.items()}, said)
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        return inner.of({name: c[found] for name, found in longer.items()}, outputs)
 
     constants = {longer[name]: value for name, value in inner.constants.items()}
     return Formula(constants, of, tuple(longer[name] for name in inner.learned))

@@ -1,14 +1,14 @@
-"""Scores and calibration errors as losses: what a network says, judged while it learns.
+"""Proper scores and calibration errors as losses for training.
 
-Functions follow calibrant, truth first: `brier_loss(labels, probs)` or `brier_loss(labels, logits=z)`. Modules follow torch:
+Functions follow calibrant, labels first: `brier_loss(labels, probs)` or `brier_loss(labels, logits=z)`. Modules follow torch:
 `BrierLoss()(outputs, labels)`, with logits as outputs unless `inputs="probs"`. In float64 both give the numbers of the
-estimators of the same name. Outputs are `(n,)` or `(n, 1)` for a single event, else `(n, K)`. Labels are class indices or, as
-floats of the same shape as the outputs, shares of the classes. Weights count rows. Labels and weights are taken to the device
-of the outputs, and half precision is computed in float32.
+estimators of the same name. Outputs are `(n,)` or `(n, 1)` for a single event, else `(n, K)`. Labels are class indices or
+shares of the classes, of the same shape as the outputs. Labels and weights are moved to the device of the outputs, and half
+precision is computed in float32. Data are checked on the CPU as all predictions are.
 
-Proper scores (Brier, log, Dawid–Sebastiani) can be trained on alone. The calibration errors cannot: a network that says the
-same of every row may be calibrated. Add them to a score, as in `LogLoss()(z, y) + 0.5 * MMCELoss()(z, y)`. They compare all
-pairs of rows of a batch, in O(n²) memory.
+Proper scores (Brier, log, Dawid–Sebastiani) can be trained on alone. The calibration errors cannot: a network that gives all
+rows the same prediction may be calibrated. Add them to a score, as in `LogLoss()(z, y) + 0.5 * MMCELoss()(z, y)`. They
+compare all pairs of rows of a batch, in O(n²) memory.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from calibrant.adapt.batch import admit, column, numbers, one_of, refuse, row_weights
-from calibrant.inputs import check_choice, check_positive
-from calibrant.problems import InputError, MissingExtra
+from calibrant.adapt.batch import admit, column, one_of, row_weights, tensor
+from calibrant.adapt.error_losses import Estimator, canonical_loss, mmce_loss, skce_loss
+from calibrant.inputs import check_all_positive, check_choice, check_column, check_positive
+from calibrant.problems import MissingExtra
 
 try:
     import torch
@@ -33,9 +34,23 @@ Inputs = Literal["logits", "probs"]
 def brier_loss(
     labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None, reduction: Reduction = "mean"
 ) -> Any:
-    """Σ_k (p_k − [y = k])², the squared distance from what happened; for a single event both classes count.
+    """Brier score Σ_k (p_k − [y = k])²; for a single event both classes count.
 
-    With shares q as labels it is what is expected of such labels, Σ_k (p_k − q_k)² + 1 − Σ_k q_k².
+    With shares q as labels it is the expectation over labels drawn from them,
+    Σ_k (p_k − q_k)² + 1 − Σ_k q_k².
+
+    Parameters
+    ----------
+    labels
+        Class indices, or shares of the classes shaped as the outputs.
+    probs
+        Probabilities: `(n,)` of the event, or `(n, K)`.
+    logits
+        Logits instead of probabilities.
+    weights
+        How often each row counts.
+    reduction
+        `"mean"` over the rows, `"sum"`, or `"none"`: one value per row.
 
     Examples
     --------
@@ -51,7 +66,18 @@ def brier_loss(
 
 
 def log_loss(labels: Any, *, logits: Any, weights: Any = None, reduction: Reduction = "mean") -> Any:
-    """−ln p(label), in nats. Of logits only: a probability that has become 0 has lost its slope.
+    """Log score −ln p(label), in nats. Of logits only: a probability rounded to 0 has no gradient.
+
+    Parameters
+    ----------
+    labels
+        Class indices, or shares of the classes shaped as the outputs.
+    logits
+        Logits: `(n,)` of the event, or `(n, K)`.
+    weights
+        How often each row counts.
+    reduction
+        `"mean"` over the rows, `"sum"`, or `"none"`: one value per row.
 
     Examples
     --------
@@ -61,10 +87,10 @@ def log_loss(labels: Any, *, logits: Any, weights: Any = None, reduction: Reduct
     tensor(500.)
     """
     batch = admit(labels, None, logits, weights)
-    if batch.said.ndim == 1:
-        rows = functional.binary_cross_entropy_with_logits(batch.said, batch.labels, reduction="none")
+    if batch.outputs.ndim == 1:
+        rows = functional.binary_cross_entropy_with_logits(batch.outputs, batch.labels, reduction="none")
     else:
-        rows = functional.cross_entropy(batch.said, batch.labels, reduction="none")
+        rows = functional.cross_entropy(batch.outputs, batch.labels, reduction="none")
     return _reduced(rows, batch.weights, reduction)
 
 
@@ -77,7 +103,22 @@ def dawid_sebastiani_loss(
     weights: Any = None,
     reduction: Reduction = "mean",
 ) -> Any:
-    """(μ − y)²/σ² + ln σ² for forecasts of a mean and a variance, the latter as it is or as its logarithm.
+    """Dawid–Sebastiani score (μ − y)²/σ² + ln σ² of forecasts of a mean and a variance.
+
+    Parameters
+    ----------
+    labels
+        Observed numbers, one per row.
+    mean
+        Forecast means.
+    variance
+        Forecast variances.
+    log_variance
+        Their logarithms instead.
+    weights
+        How often each row counts.
+    reduction
+        `"mean"` over the rows, `"sum"`, or `"none"`: one value per row.
 
     Examples
     --------
@@ -87,126 +128,17 @@ def dawid_sebastiani_loss(
     tensor(0.5000)
     """
     name, spread = one_of("variance", variance, "log_variance", log_variance)
-    mean, spread = column("mean", mean), column(name, spread)
-    y = column("labels", numbers("labels", labels, mean).to(mean.dtype))
-    for argument, values in (("labels", y), (name, spread)):
-        if values.shape != mean.shape:
-            raise InputError(argument, f"must hold one number a row, {len(mean)} in all", f"it holds {len(values)}")
+    mean = column("mean", mean)
+    spread, y = (
+        column(name, spread, len(mean)),
+        column("labels", tensor("labels", labels, mean).to(mean.dtype), len(mean)),
+    )
     if name == "variance":
-        refuse(spread <= 0, name, spread, "must be positive", "Let the network give ln σ² and pass it as log_variance")
+        check_all_positive(check_column(spread, name), name)
         rows = (mean - y) ** 2 / spread + spread.log()
     else:
         rows = (mean - y) ** 2 * torch.exp(-spread) + spread
     return _reduced(rows, row_weights(weights, mean), reduction)
-
-
-def mmce_loss(
-    labels: Any,
-    probs: Any = None,
-    *,
-    logits: Any = None,
-    bandwidth: float = 0.4,
-    root: bool = True,
-    weights: Any = None,
-) -> Any:
-    """Maximum mean calibration error √(1/n² Σ_ij r_i r_j exp(−|p_i − p_j|/bandwidth)), r = y − p, of the event or the top class.
-
-    Its slope at 0 is given as 0.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from calibrant.adapt.losses import mmce_loss
-    >>> mmce_loss([1, 0], torch.tensor([0.8, 0.4]))
-    tensor(0.1878)
-    """
-    batch = admit(labels, probs, logits, weights)
-    check_positive("bandwidth", bandwidth)
-    p, y = batch.top
-    r = batch.weights * (y - p)
-    near = torch.exp((p[:, None] - p[None, :]).abs() / -bandwidth)
-    square = (r[:, None] * r[None, :] * near).sum() / batch.weights.sum() ** 2
-    return _root(square) if root else square
-
-
-def skce_loss(
-    labels: Any,
-    probs: Any = None,
-    *,
-    logits: Any = None,
-    estimator: Literal["unbiased", "biased"] = "unbiased",
-    bandwidth: float | None = None,
-    weights: Any = None,
-) -> Any:
-    """Squared kernel calibration error: mean of exp(−TV(p, p')/ν)·⟨e_y − p, e_y' − p'⟩ over pairs of rows.
-
-    ν is `bandwidth`, or the median distance of two rows of the batch, through which no slope passes. The unbiased value, over
-    different rows, may be negative.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from calibrant.adapt.losses import skce_loss
-    >>> skce_loss([1, 0], torch.tensor([0.9, 0.2]), bandwidth=0.5)
-    tensor(-0.0099)
-    """
-    batch = admit(labels, probs, logits, weights)
-    check_choice("estimator", estimator, ("unbiased", "biased"))
-    rows, w = batch.rows, batch.weights
-    n = w.sum()
-    if estimator == "unbiased" and n < 2:
-        raise InputError("labels", "must hold at least two rows for the unbiased estimator", f"it holds {float(n):g}")
-    if bandwidth is None and weights is not None:
-        raise InputError(
-            "bandwidth", "must be given with weights", "it is None", "The median distance counts each row once"
-        )
-    width = _median_distance(rows.detach()) if bandwidth is None else check_positive("bandwidth", bandwidth)
-    near = torch.exp(torch.cdist(rows, rows, p=1) / (-2 * width))
-    error = batch.shares - rows
-    pairs = torch.outer(w, w) - (torch.diag(w) if estimator == "unbiased" else 0)
-    with torch.autocast(rows.device.type, enabled=False):
-        products = error @ error.T
-    return (pairs * near * products).sum() / (n * (n - 1) if estimator == "unbiased" else n**2)
-
-
-def canonical_loss(
-    labels: Any,
-    probs: Any = None,
-    *,
-    logits: Any = None,
-    bandwidth: float,
-    norm: Literal[1, 2] = 1,
-    root: bool = True,
-    weights: Any = None,
-) -> Any:
-    """Distance of the whole distribution from a kernel estimate of the truth given it, (mean ‖Ê[y|f] − f‖_p^p)^(1/p).
-
-    Ê[y | f_i] is the mean of the other rows' labels with Dirichlet kernels of concentration f_j/bandwidth + 1. Computed in
-    float64, as narrow kernels are differences of large logarithms. Pass logits if some rows are nearly certain: the
-    logarithm of a tiny probability has a slope as large as that is small.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from calibrant.adapt.losses import canonical_loss
-    >>> canonical_loss([1, 0, 1], torch.tensor([0.8, 0.4, 0.6]), bandwidth=0.1)
-    tensor(0.5472)
-    """
-    batch = admit(labels, probs, logits, weights)
-    check_positive("bandwidth", bandwidth)
-    check_choice("norm", norm, (1, 2))
-    if batch.weights.sum() < 2:
-        total = f"it holds {float(batch.weights.sum()):g}"
-        raise InputError("labels", "must hold at least two rows: each is judged by the others", total)
-    dtype, batch = batch.said.dtype, batch.wide()
-    rows, w = batch.rows, batch.weights
-    scaled = rows / bandwidth
-    log_norm = torch.lgamma(scaled + 1).sum(dim=1) - torch.lgamma(scaled.sum(dim=1) + rows.shape[1])
-    itself = (w - 1).clamp(min=0).log() - w.log()  # a row of weight w leaves w − 1 copies of itself
-    log_kernel = batch.log_rows @ scaled.T + (w.log() - log_norm) + torch.diag(itself)
-    apart = torch.softmax(log_kernel, dim=1) @ batch.shares - rows
-    power = (w * (apart.abs() if norm == 1 else apart**2).sum(dim=1)).sum() / w.sum()
-    return (_root(power) if norm == 2 and root else power).to(dtype)
 
 
 class _Loss(torch.nn.Module):  # type: ignore[misc]
@@ -218,7 +150,7 @@ class _Loss(torch.nn.Module):  # type: ignore[misc]
         self.inputs = check_choice("inputs", inputs, ("logits", "probs"))
 
     def forward(self, outputs: Any, labels: Any, weights: Any = None) -> Any:
-        """What the network gives, what happened, and how often each row counts."""
+        """The loss of the outputs of a network, given labels and weights."""
         return self.function(labels, **{self.inputs: outputs}, weights=weights, **self.options)
 
     def extra_repr(self) -> str:
@@ -228,6 +160,13 @@ class _Loss(torch.nn.Module):  # type: ignore[misc]
 
 class BrierLoss(_Loss):
     """`brier_loss` as a module: `loss(outputs, labels, weights=None)`.
+
+    Parameters
+    ----------
+    inputs
+        What the network gives: `"logits"` or `"probs"`.
+    reduction
+        `"mean"` over the rows, `"sum"`, or `"none"`: one value per row.
 
     Examples
     --------
@@ -242,7 +181,13 @@ class BrierLoss(_Loss):
 
 
 class LogLoss(_Loss):
-    """`log_loss` as a module: `loss(logits, labels, weights=None)`."""
+    """`log_loss` as a module: `loss(logits, labels, weights=None)`.
+
+    Parameters
+    ----------
+    reduction
+        `"mean"` over the rows, `"sum"`, or `"none"`: one value per row.
+    """
 
     def __init__(self, *, reduction: Reduction = "mean") -> None:
         super().__init__(log_loss, "logits", reduction=_check_reduction(reduction))
@@ -251,7 +196,12 @@ class LogLoss(_Loss):
 class DawidSebastianiLoss(torch.nn.Module):  # type: ignore[misc]
     """`dawid_sebastiani_loss` as a module: `loss(mean, labels, variance, weights=None)`, as `torch.nn.GaussianNLLLoss`.
 
-    With `log=True` the third argument is ln σ².
+    Parameters
+    ----------
+    log
+        The third argument is ln σ².
+    reduction
+        `"mean"` over the rows, `"sum"`, or `"none"`: one value per row.
 
     Examples
     --------
@@ -266,7 +216,7 @@ class DawidSebastianiLoss(torch.nn.Module):  # type: ignore[misc]
         self.log, self.reduction = log, _check_reduction(reduction)
 
     def forward(self, mean: Any, labels: Any, variance: Any, weights: Any = None) -> Any:
-        """The forecast mean, what happened, and the forecast variance or its logarithm."""
+        """The loss of forecast means and variances, or their logarithms, given labels and weights."""
         spread = {"log_variance" if self.log else "variance": variance}
         return dawid_sebastiani_loss(labels, mean, **spread, weights=weights, reduction=self.reduction)
 
@@ -276,21 +226,33 @@ class DawidSebastianiLoss(torch.nn.Module):  # type: ignore[misc]
 
 
 class MMCELoss(_Loss):
-    """`mmce_loss` as a module: `loss(outputs, labels, weights=None)`."""
+    """`mmce_loss` as a module: `loss(outputs, labels, weights=None)`.
+
+    Parameters
+    ----------
+    inputs
+        What the network gives: `"logits"` or `"probs"`.
+    bandwidth, root
+        As in `mmce_loss`.
+    """
 
     def __init__(self, *, inputs: Inputs = "logits", bandwidth: float = 0.4, root: bool = True) -> None:
         super().__init__(mmce_loss, inputs, bandwidth=check_positive("bandwidth", bandwidth), root=root)
 
 
 class SKCELoss(_Loss):
-    """`skce_loss` as a module: `loss(outputs, labels, weights=None)`."""
+    """`skce_loss` as a module: `loss(outputs, labels, weights=None)`.
+
+    Parameters
+    ----------
+    inputs
+        What the network gives: `"logits"` or `"probs"`.
+    estimator, bandwidth
+        As in `skce_loss`.
+    """
 
     def __init__(
-        self,
-        *,
-        inputs: Inputs = "logits",
-        estimator: Literal["unbiased", "biased"] = "unbiased",
-        bandwidth: float | None = None,
+        self, *, inputs: Inputs = "logits", estimator: Estimator = "unbiased", bandwidth: float | None = None
     ) -> None:
         check_choice("estimator", estimator, ("unbiased", "biased"))
         width = bandwidth if bandwidth is None else check_positive("bandwidth", bandwidth)
@@ -298,7 +260,15 @@ class SKCELoss(_Loss):
 
 
 class CanonicalLoss(_Loss):
-    """`canonical_loss` as a module: `loss(outputs, labels, weights=None)`."""
+    """`canonical_loss` as a module: `loss(outputs, labels, weights=None)`.
+
+    Parameters
+    ----------
+    inputs
+        What the network gives: `"logits"` or `"probs"`.
+    bandwidth, norm, root
+        As in `canonical_loss`.
+    """
 
     def __init__(
         self, *, bandwidth: float, inputs: Inputs = "logits", norm: Literal[1, 2] = 1, root: bool = True
@@ -318,18 +288,3 @@ def _reduced(rows: Any, weights: Any, reduction: Reduction) -> Any:
     if _check_reduction(reduction) == "none":
         return weighted
     return weighted.sum() / (weights.sum() if reduction == "mean" else 1)
-
-
-def _root(square: Any) -> Any:
-    """√, with slope 0 at 0."""
-    positive = square > 0
-    return torch.where(positive, torch.where(positive, square, 1.0).sqrt(), 0.0)
-
-
-def _median_distance(rows: Any) -> Any:
-    """The median total variation between two rows, or 1 if it is 0."""
-    distance = torch.pdist(rows, p=1).sort().values / 2
-    if not len(distance):
-        return 1.0
-    middle = (distance[(len(distance) - 1) // 2] + distance[len(distance) // 2]) / 2
-    return torch.where(middle > 0, middle, 1.0)

@@ -1,4 +1,4 @@
-"""Maps as ONNX models: repair in any runtime, without Python."""
+"""Maps as ONNX models: recalibration in any runtime, without Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import calibrant
 from calibrant.adapt import events, scaling  # noqa: F401  (they hold the formulas)
-from calibrant.adapt.formulas import Said, finished, formula
+from calibrant.adapt.formulas import Outputs, finished, formula
 from calibrant.inputs import check_choice, check_count
 from calibrant.maps import CalibrationMap
 from calibrant.problems import FileError, MissingExtra
@@ -35,12 +35,26 @@ def to_onnx(
     dtype: Literal["float32", "float64"] = "float32",
     opset: int = 18,
 ) -> Any:
-    """A fitted map as an ONNX model, written to `path` if given.
+    """A fitted map as an ONNX model.
 
-    It has one input, named after `input`, and one output, `repaired`: `(batch, K)`, or `(batch,)` for a map of a single
-    event. All numbers are in `dtype`. Step functions and steep lines magnify the rounding of a softmax, in which runtimes
-    differ by a last digit: a probability that lies on a cut may then fall on the other side. Given the same probabilities, the
-    model and the map agree. The metadata say which calibrant made the model, by which method, and the classes.
+    It has one input, named after `input`, and one output, `repaired`: `(batch, K)`, or
+    `(batch,)` for a map of a single event. Step functions and steep lines magnify the
+    rounding of a softmax, in which runtimes differ by a last digit: a probability that lies
+    on a cut may then fall on the other side. Given the same probabilities, the model and the
+    map agree. The metadata hold calibrant's version, the method and the classes.
+
+    Parameters
+    ----------
+    map
+        A fitted map.
+    path
+        The file to write, if any.
+    input
+        What the model takes: `"logits"` or `"probs"`.
+    dtype
+        Precision of all numbers: `"float32"` or `"float64"`.
+    opset
+        Version of the ONNX operators, at least 13.
 
     Examples
     --------
@@ -57,7 +71,7 @@ def to_onnx(
     found = formula(map, precision)
     graph = Graph(precision, opset)
     constants = {name: graph.constant(value, name) for name, value in found.constants.items()}
-    answer = found.of(constants, Said(graph, Node(graph, input), input, map.single))
+    answer = found.of(constants, Outputs(graph, Node(graph, input), input, map.single))
     model = graph.model(input, finished(graph, answer, map.single, "probs", precision), map)
     if path is not None:
         try:
@@ -67,38 +81,24 @@ def to_onnx(
     return model
 
 
+def _operator(operation: str, swapped: bool = False) -> Any:
+    """A method of `Node` that adds an operation on it and another value."""
+    return lambda node, other: node.graph.add(operation, *((other, node) if swapped else (node, other)))
+
+
 class Node:
     """A value in a graph, that can be added, multiplied and compared."""
 
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph, self.name = graph, name
 
-    def __add__(self, other: Any) -> Node:
-        return self.graph.add("Add", self, other)
-
-    def __sub__(self, other: Any) -> Node:
-        return self.graph.add("Sub", self, other)
-
-    def __mul__(self, other: Any) -> Node:
-        return self.graph.add("Mul", self, other)
-
-    def __truediv__(self, other: Any) -> Node:
-        return self.graph.add("Div", self, other)
-
-    def __radd__(self, other: float) -> Node:
-        return self.graph.add("Add", other, self)
-
-    def __rsub__(self, other: float) -> Node:
-        return self.graph.add("Sub", other, self)
-
-    def __rmul__(self, other: float) -> Node:
-        return self.graph.add("Mul", other, self)
+    __add__, __radd__ = _operator("Add"), _operator("Add", swapped=True)
+    __sub__, __rsub__ = _operator("Sub"), _operator("Sub", swapped=True)
+    __mul__, __rmul__ = _operator("Mul"), _operator("Mul", swapped=True)
+    __truediv__, __le__ = _operator("Div"), _operator("LessOrEqual")
 
     def __neg__(self) -> Node:
         return self.graph.add("Neg", self)
-
-    def __le__(self, other: Any) -> Node:
-        return self.graph.add("LessOrEqual", self, other)
 
 
 class Graph:
@@ -198,11 +198,11 @@ class Graph:
     def _type(self) -> int:
         return int(helper.np_dtype_to_tensor_dtype(np.dtype(self.precision)))
 
-    def model(self, said: str, result: Node, fitted: CalibrationMap) -> Any:
-        """The checked model from the input `said` to this result."""
+    def model(self, given: str, result: Node, fitted: CalibrationMap) -> Any:
+        """The checked model from the input of this name to this result."""
         shape = ["batch"] if fitted.single else ["batch", len(fitted.classes)]
         self.nodes.append(helper.make_node("Identity", [result.name], ["repaired"]))
-        ends = [helper.make_tensor_value_info(name, self._type, shape) for name in (said, "repaired")]
+        ends = [helper.make_tensor_value_info(name, self._type, shape) for name in (given, "repaired")]
         graph = helper.make_graph(
             self.nodes, f"calibrant_{fitted.method}".replace(" ", "_"), ends[:1], ends[1:], [*self.tables.values()]
         )
@@ -214,12 +214,9 @@ class Graph:
             producer_name="calibrant",
             producer_version=calibrant.__version__,
         )
-        told = {
-            "version": calibrant.__version__,
-            "method": fitted.method,
-            "classes": json.dumps(fitted.classes, default=str),
-        }
-        helper.set_model_props(model, {f"calibrant.{name}": text for name, text in told.items()})
+        classes = json.dumps(fitted.classes, default=str)
+        facts = {"version": calibrant.__version__, "method": fitted.method, "classes": classes}
+        helper.set_model_props(model, {f"calibrant.{name}": text for name, text in facts.items()})
         onnx.checker.check_model(model, full_check=True)
         return model
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from calibrant.adapt.formulas import Answer, Formula, Said, formula
+from calibrant.adapt.formulas import Answer, Constants, Formula, Outputs, formula
 from calibrant.adapt.operations import Operations, Value
 from calibrant.maps import (
     EnsembleMap,
@@ -19,12 +18,10 @@ from calibrant.maps import (
 )
 from calibrant.problems import InputError
 
-Constants = Mapping[str, Any]
-
 
 @formula.register
 def _(fitted: IdentityMap, dtype: Any) -> Formula:  # noqa: ARG001
-    return Formula({}, lambda c, said: Answer(said.value, said.kind))  # noqa: ARG005
+    return Formula({}, lambda c, outputs: Answer(outputs.value, outputs.kind))  # noqa: ARG005
 
 
 def tempered(o: Operations, z: Value, temperature: Value, single: bool) -> Value:
@@ -34,8 +31,8 @@ def tempered(o: Operations, z: Value, temperature: Value, single: bool) -> Value
 
 @formula.register
 def _(fitted: TemperatureMap, dtype: Any) -> Formula:
-    def of(c: Constants, said: Said) -> Answer:
-        z = tempered(said.o, said.plain_logits(fitted.zero), c["temperature"], said.single)
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        z = tempered(outputs.o, outputs.plain_logits(fitted.zero), c["temperature"], outputs.single)
         return Answer(z, "logits")
 
     return Formula({"temperature": np.array(fitted.temperature, dtype)}, of, ("temperature",))
@@ -45,15 +42,15 @@ def _(fitted: TemperatureMap, dtype: Any) -> Formula:
 def _(fitted: EnsembleMap, dtype: Any) -> Formula:
     base, shares = fitted.base, fitted.weights
     assert base is not None
-    names = ("temperature", "share_tempered", "share_said", "share_even")
+    names = ("temperature", "share_tempered", "share_plain", "share_even")
 
-    def of(c: Constants, said: Said) -> Answer:
-        o = said.o
-        z = tempered(o, said.plain_logits(base.zero), c["temperature"], said.single)
-        sure = o.sigmoid(z) if said.single else o.softmax(z)
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o = outputs.o
+        z = tempered(o, outputs.plain_logits(base.zero), c["temperature"], outputs.single)
+        sure = o.sigmoid(z) if outputs.single else o.softmax(z)
         even = c["share_even"] / len(fitted.classes)
-        p = c["share_tempered"] * sure + c["share_said"] * said.probs() + even
-        return Answer(o.clip(p, float(np.finfo(dtype).tiny), _most(dtype) if said.single else None), "probs")
+        p = c["share_tempered"] * sure + c["share_plain"] * outputs.probs() + even
+        return Answer(o.clip(p, float(np.finfo(dtype).tiny), _most(dtype) if outputs.single else None), "probs")
 
     values = (base.temperature, *shares)
     return Formula({n: np.array(v, dtype) for n, v in zip(names, values, strict=True)}, of, names)
@@ -61,10 +58,10 @@ def _(fitted: EnsembleMap, dtype: Any) -> Formula:
 
 @formula.register
 def _(fitted: OneVsRestTemperatureMap, dtype: Any) -> Formula:
-    def of(c: Constants, said: Said) -> Answer:
-        o = said.o
-        z = said.plain_logits(fitted.zero)
-        if said.single:
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o = outputs.o
+        z = outputs.plain_logits(fitted.zero)
+        if outputs.single:
             return Answer(z / c["temperatures"], "logits")
         return Answer(-o.softplus(-class_log_odds(o, z) / c["temperatures"]), "logits")  # ln σ; the softmax divides
 
@@ -88,11 +85,11 @@ BELOW_ALL = 1e30
 
 @formula.register
 def _(fitted: LinearMap, dtype: Any) -> Formula:
-    def of(c: Constants, said: Said) -> Answer:
-        if fitted.space == "logits" and said.kind == "probs":
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        if fitted.space == "logits" and outputs.kind == "probs":
             raise InputError("input", "must be 'logits' for this map", "it was fitted on logits as they were given")
-        x = said.columns(fitted.zero) if fitted.space == "logits" else said.log_probs(fitted.zero)
-        return linear(c, x, said, fitted.weight.ndim == 1)
+        x = outputs.columns(fitted.zero) if fitted.space == "logits" else outputs.log_probs(fitted.zero)
+        return linear(c, x, outputs, fitted.weight.ndim == 1)
 
     return Formula(linear_constants(fitted.weight, fitted.bias, dtype), of, ("weight", "bias"))
 
@@ -104,21 +101,21 @@ def _(fitted: StructuredMap, dtype: Any) -> Formula:
     assert weight is not None
     assert bias is not None
 
-    def of(c: Constants, said: Said) -> Answer:
-        o = said.o
-        columns = said.columns(base.zero)
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o = outputs.o
+        columns = outputs.columns(base.zero)
         q = (1 - mix) * o.softmax(tempered(o, columns, c["temperature"], single=False)) + mix / len(fitted.classes)
-        return linear(c, o.log(q), said, weight.ndim == 1)
+        return linear(c, o.log(q), outputs, weight.ndim == 1)
 
     constants = {"temperature": np.array(base.temperature, dtype)} | linear_constants(weight, bias, dtype)
     return Formula(constants, of, tuple(constants))
 
 
-def linear(c: Constants, x: Value, said: Said, diagonal: bool) -> Answer:
+def linear(c: Constants, x: Value, outputs: Outputs, diagonal: bool) -> Answer:
     """Wx + b; for a single event the difference of its two columns."""
-    o = said.o
+    o = outputs.o
     z = (x * c["weight"] if diagonal else o.times(x, c["weight"])) + c["bias"]
-    return Answer(o.column(z, 1) - o.column(z, 0) if said.single else z, "logits")
+    return Answer(o.column(z, 1) - o.column(z, 0) if outputs.single else z, "logits")
 
 
 def linear_constants(weight: Any, bias: Any, dtype: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""calibrant in scikit-learn: a classifier that repairs another one, and a map as a transformer."""
+"""calibrant in scikit-learn: a classifier that recalibrates another one, and a map as a transformer."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice
+from calibrant.kernels.logits import two_columns
 from calibrant.maps import CalibrationMap
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError, MissingExtra
@@ -36,7 +37,7 @@ RESPONSES = ("auto", "predict_proba", "decision_function")
 
 
 class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier whose probabilities are repaired by a map.
+    """A classifier whose probabilities are recalibrated by a map.
 
     Parameters
     ----------
@@ -45,19 +46,28 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     method
         The map: a name that `calibrant.recalibrate` knows, or a recipe such as `Beta(variant="ab")`.
     cv
-        Folds, or a splitter, or splits. The estimator predicts every row without having seen it; one map is fitted on all these
-        predictions, and the estimator once more on all rows.
+        Number of folds, or a splitter, or splits. The estimator predicts every row without
+        having seen it; one map is fitted on all these predictions, and the estimator once
+        more on all rows.
     prefit
-        The estimator is fitted already, and all rows go to the map; so it is with a `FrozenEstimator`.
+        The estimator is fitted already, and all rows are used to fit the map; the same holds
+        for a `FrozenEstimator`.
     ensemble
-        Keep the estimator of each fold, with a map of its own, and average what they say.
+        Keep the estimator of each fold, with its own map, and average their probabilities.
     response
-        What the map reads: probabilities where the estimator has them (`"auto"`), or `"predict_proba"` or
-        `"decision_function"`, whose numbers are taken as logits.
+        What the map takes: probabilities where the estimator has them (`"auto"`), or
+        `"predict_proba"` or `"decision_function"`, whose numbers are taken as logits.
     n_jobs
-        Folds fitted at the same time.
+        Number of folds fitted in parallel.
 
-    Attributes: `map_`, the map; `estimator_`, what it repairs; `classes_`. With `ensemble=True`: `maps_`, `estimators_`.
+    Attributes
+    ----------
+    map_, estimator_
+        The map, and the estimator it recalibrates.
+    maps_, estimators_
+        One per fold, with `ensemble=True`.
+    classes_
+        The classes in the order of the columns.
 
     Examples
     --------
@@ -92,7 +102,17 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the estimator and the map; weights go to both."""
+        """Fit the estimator and the map.
+
+        Parameters
+        ----------
+        X
+            Features, one row per label.
+        y
+            Classes.
+        sample_weight
+            Weights, for the estimator and the map.
+        """
         check_choice("response", self.response, RESPONSES)
         labels = checked_labels(self, y)
         rows, labels = indexable(X, labels)
@@ -106,15 +126,27 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         return self
 
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Repaired probabilities, one column a class."""
+        """Recalibrated probabilities, one column per class.
+
+        Parameters
+        ----------
+        X
+            Features.
+        """
         check_is_fitted(self, "classes_")
         alone = hasattr(self, "map_")
         pairs = [(self.estimator_, self.map_)] if alone else zip(self.estimators_, self.maps_, strict=True)
-        said = [_mended(m, *_said(e, X, self._asked(e))) for e, m in pairs]
-        return said[0] if len(said) == 1 else np.mean(said, axis=0)
+        found = [_recalibrated(m, *_outputs(e, X, self.response)) for e, m in pairs]
+        return found[0] if len(found) == 1 else np.mean(found, axis=0)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of highest repaired probability."""
+        """The class of highest recalibrated probability.
+
+        Parameters
+        ----------
+        X
+            Features.
+        """
         check_is_fitted(self, "classes_")
         found: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return found
@@ -150,22 +182,13 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             raise InputError("ensemble", "needs an estimator that can be fitted to each fold", "this one is fitted")
         return fitted
 
-    def _asked(self, estimator: Any) -> str:
-        """The method of the estimator that is called."""
-        asked = self.response
-        if asked == "auto":
-            asked = "predict_proba" if hasattr(estimator, "predict_proba") else "decision_function"
-        if not hasattr(estimator, asked):
-            raise InputError("estimator", f"must have {asked}", f"it is a {type(estimator).__name__}")
-        return asked
-
     def _fit_map(self, X: Any, labels: NDArray[Any], weights: Any) -> None:
         if self.estimator is None:
             raise InputError("estimator", "is required if prefit=True", "it is None")
         check_is_fitted(self.estimator)
-        said, are_logits = _said(self.estimator, X, self._asked(self.estimator))
+        outputs, are_logits = _outputs(self.estimator, X, self.response)
         self.classes_ = np.asarray(self.estimator.classes_)
-        self.map_ = _fitted_map(self.method, labels, said, are_logits, self.classes_, weights)
+        self.map_ = _fitted_map(self.method, labels, outputs, are_logits, self.classes_, weights)
         self.estimator_ = self.estimator
 
     def _fit_both(self, X: Any, labels: NDArray[Any], weights: Any) -> None:
@@ -175,19 +198,18 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             warnings.warn(f"{name} takes no sample_weight: only the map is weighted", stacklevel=3)
         job = delayed(self._fold)
         parts = Parallel(n_jobs=self.n_jobs)(job(X, labels, weights, classes, *split) for split in splits)
-        estimators, said, are_logits = zip(*parts, strict=True)
+        estimators, outputs, are_logits = zip(*parts, strict=True)
+
+        def fitted(found: NDArray[Any], rows: Any) -> CalibrationMap:
+            mass = None if weights is None else weights[rows]
+            return _fitted_map(self.method, labels[rows], found, are_logits[0], classes, mass)
+
+        held_out = [test for _, test in splits]
         if self.ensemble:
             self.estimators_ = list(estimators)
-            self.maps_ = [
-                _fitted_map(
-                    self.method, labels[rows], z, are_logits[0], classes, None if weights is None else weights[rows]
-                )
-                for z, (_, rows) in zip(said, splits, strict=True)
-            ]
+            self.maps_ = [fitted(found, rows) for found, rows in zip(outputs, held_out, strict=True)]
         else:
-            rows = np.concatenate([test for _, test in splits])
-            mass = None if weights is None else weights[rows]
-            self.map_ = _fitted_map(self.method, labels[rows], np.concatenate(said), are_logits[0], classes, mass)
+            self.map_ = fitted(np.concatenate(outputs), np.concatenate(held_out))
             self.estimator_ = self._fitted(X, labels, weights)
         self.classes_ = classes
 
@@ -207,12 +229,12 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     def _fold(
         self, X: Any, labels: NDArray[Any], weights: Any, classes: NDArray[Any], train: Any, test: Any
     ) -> tuple[Any, NDArray[Any], bool]:
-        """The estimator of a fold, and what it says of the rows left out."""
+        """The estimator of a fold, and its outputs for the held-out rows."""
         mass = None if weights is None else weights[train]
         fitted = self._fitted(_safe_indexing(X, train), labels[train], mass)
         if not np.array_equal(fitted.classes_, classes):
             raise InputError("cv", "must leave every class in every part that the estimator is fitted on")
-        return fitted, *_said(fitted, _safe_indexing(X, test), self._asked(fitted))
+        return fitted, *_outputs(fitted, _safe_indexing(X, test), self.response)
 
     def _fitted(self, X: Any, labels: NDArray[Any], weights: Any) -> Any:
         fresh = clone(self._template())
@@ -221,16 +243,18 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
 
 class MapTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A map as a transformer: probabilities in, repaired probabilities out.
+    """A map as a transformer from probabilities to recalibrated probabilities.
 
     Parameters
     ----------
     method
         A name that `calibrant.recalibrate` knows, or a recipe.
     input
-        What X holds: `"probs"`, or `"logits"`. One column is a single event, several are one a class.
+        What X holds: `"probs"` or `"logits"`. One column is a single event; several are one
+        per class.
     classes
-        The classes in the order of the columns: if not all of them are in y and they are not 0 … K−1.
+        The classes in the order of the columns: needed if not all of them are in y and they
+        are not 0 … K−1.
 
     Examples
     --------
@@ -246,23 +270,38 @@ class MapTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         self.classes = classes
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the map to what was said, X, and what happened, y."""
+        """Fit the map.
+
+        Parameters
+        ----------
+        X
+            Probabilities or logits.
+        y
+            Classes.
+        sample_weight
+            Weights of the rows.
+        """
         check_choice("input", self.input, ("probs", "logits"))
         labels = checked_labels(self, y)
-        said = _admitted(self, X, reset=True)
-        indexable(said, labels)
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, said)
-        classes = self._column_classes(labels, said.shape[1])
-        said = said[:, 0] if said.shape[1] == 1 else said
-        self.map_ = _fitted_map(self.method, labels, said, self.input == "logits", classes, weights)
+        values = _admitted(self, X, reset=True)
+        indexable(values, labels)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, values)
+        classes = self._column_classes(labels, values.shape[1])
+        values = values[:, 0] if values.shape[1] == 1 else values
+        self.map_ = _fitted_map(self.method, labels, values, self.input == "logits", classes, weights)
         self.classes_ = np.asarray(self.map_.classes)
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Repaired probabilities, in as many columns as X has."""
+        """Recalibrated probabilities, in as many columns as X has.
+
+        Parameters
+        ----------
+        X
+            Probabilities or logits.
+        """
         check_is_fitted(self, "map_")
-        said = _admitted(self, X, reset=False)
-        found = self.map_.apply(logits=said) if self.input == "logits" else self.map_.apply(said)
+        found = self.map_.apply(**{self.input: _admitted(self, X, reset=False)})
         return found[:, None] if found.ndim == 1 else found
 
     def __sklearn_tags__(self) -> Any:
@@ -281,7 +320,7 @@ class MapTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
 
 
 def checked_labels(estimator: Any, y: Any) -> NDArray[Any]:
-    """One class a row."""
+    """One class per row."""
     if y is None:
         raise InputError(
             "y", f"is needed: {type(estimator).__name__} requires y to be passed, but the target y is None"
@@ -299,39 +338,43 @@ def _is_frozen(estimator: Any) -> bool:
     return isinstance(estimator, FrozenEstimator)
 
 
-def _said(estimator: Any, X: Any, asked: str) -> tuple[NDArray[Any], bool]:
-    """What the estimator says, one column for two classes; and whether these are logits."""
-    found = np.asarray(getattr(estimator, asked)(X))
+def _outputs(estimator: Any, X: Any, response: str) -> tuple[NDArray[Any], bool]:
+    """What the estimator predicts, one column for two classes; and whether these are logits."""
+    if response == "auto":
+        response = "predict_proba" if hasattr(estimator, "predict_proba") else "decision_function"
+    if not hasattr(estimator, response):
+        raise InputError("estimator", f"must have {response}", f"it is a {type(estimator).__name__}")
+    found = np.asarray(getattr(estimator, response)(X))
     n_classes = len(estimator.classes_)
-    if asked == "predict_proba":
+    if response == "predict_proba":
         return (found[:, 1] if n_classes == 2 else found), False
     found = found[:, 0] if found.shape[1:] == (1,) else found
     if found.shape[1:] != (() if n_classes == 2 else (n_classes,)):
         raise InputError(
             "estimator",
-            f"must have a decision_function of one column a class, {n_classes} in all",
+            f"must have a decision_function of one column per class, {n_classes} in all",
             f"its shape is {found.shape}",
         )
     return found, True
 
 
 def _fitted_map(
-    method: Any, labels: NDArray[Any], said: NDArray[Any], are_logits: bool, classes: Any, weights: Any
+    method: Any, labels: NDArray[Any], outputs: NDArray[Any], are_logits: bool, classes: Any, weights: Any
 ) -> CalibrationMap:
     make = Predictions.from_logits if are_logits else Predictions
-    return recalibrate(make(labels, said, classes=classes, weights=as_rows(weights)), method)
+    return recalibrate(make(labels, outputs, classes=classes, weights=as_rows(weights)), method)
 
 
 def as_rows(weights: Any) -> Any:
-    """Whole weights count rows. Others only say which rows matter more: they are scaled to 1 on average."""
+    """Whole weights count rows. Other weights are relative: they are scaled to 1 on average."""
     if weights is None or not weights.any() or (weights == np.floor(weights)).all():
         return weights
     return weights * (np.count_nonzero(weights) / weights.sum())
 
 
-def _mended(fitted: CalibrationMap, said: NDArray[Any], are_logits: bool) -> NDArray[Any]:
-    found = fitted.apply(logits=said) if are_logits else fitted.apply(said)
-    return np.stack([1 - found, found], axis=1) if found.ndim == 1 else found
+def _recalibrated(fitted: CalibrationMap, outputs: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+    found = fitted.apply(**{"logits" if are_logits else "probs": outputs})
+    return two_columns(found) if found.ndim == 1 else found
 
 
 def _admitted(estimator: Any, X: Any, reset: bool) -> NDArray[Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from calibrant.adapt import events, scaling  # noqa: F401  (they hold the formulas)
-from calibrant.adapt.formulas import Said, finished, formula
+from calibrant.adapt.formulas import Outputs, finished, formula
 from calibrant.inputs import check_choice
 from calibrant.maps import CalibrationMap
 from calibrant.problems import InputError, MissingExtra
@@ -29,12 +30,23 @@ def to_module(
     trainable: bool = False,
     dtype: Any = None,
 ) -> CalibrationModule:
-    """A fitted map as a module that takes logits and returns repaired probabilities.
+    """A fitted map as a module that takes logits and returns recalibrated probabilities.
 
-    Logits are `(…, K)`, or of any shape for a map of a single event. `output` may ask for log-probabilities or logits. The
-    module works in `dtype` (torch's default unless given), on any device, under autocast's half precision too: logits are
-    cast to it. `trainable=True` makes the map's numbers parameters for further training; else they are buffers. Maps that
-    look up a table (isotonic, histogram, …) pass gradients to the logits where they have a slope, but have nothing to train.
+    Logits are `(…, K)`, or of any shape for a map of a single event. The module works on any
+    device, under autocast's half precision too: logits are cast to its `dtype`.
+
+    Parameters
+    ----------
+    map
+        A fitted map.
+    output
+        What the module returns: `"probs"`, `"log_probs"` or `"logits"`.
+    trainable
+        Make the map's numbers parameters for further training; else they are buffers. Maps
+        that look up a table (isotonic, histogram, …) pass gradients to the logits where they
+        have a slope, but have nothing to train.
+    dtype
+        `torch.float32` or `torch.float64`; torch's default if `None`.
 
     Examples
     --------
@@ -68,20 +80,20 @@ class CalibrationModule(torch.nn.Module):  # type: ignore[misc]
                 self.register_buffer(name, tensor)
 
     def forward(self, logits: Any) -> Any:
-        """Logits in, what `output` names out."""
+        """Logits to what `output` names."""
         constants = {name: getattr(self, name) for name in self._formula.constants}
         wide = next((c.dtype for c in constants.values()), logits.dtype)
-        said = Said(OPERATIONS, logits.to(wide), "logits", self.map.single)
+        outputs = Outputs(OPERATIONS, logits.to(wide), "logits", self.map.single)
         if not self.map.single and logits.shape[-1] != len(self.map.classes):
             raise InputError(
                 "logits",
                 f"must have {len(self.map.classes)} columns, as this map was fitted",
                 f"it has {logits.shape[-1]}",
             )
-        return finished(OPERATIONS, self._formula.of(constants, said), self.map.single, self.output, self.precision)
+        return finished(OPERATIONS, self._formula.of(constants, outputs), self.map.single, self.output, self.precision)
 
     def extra_repr(self) -> str:
-        """The map and what comes out."""
+        """The map and the output."""
         return f"{self.map.method}, {len(self.map.classes)} classes, output={self.output!r}"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -100,34 +112,20 @@ class TorchOperations:
     sigmoid = staticmethod(torch.sigmoid)
     clip = staticmethod(torch.clamp)
     maximum = staticmethod(torch.maximum)
+    where = staticmethod(torch.where)
+    times = staticmethod(functional.linear)
+    softmax = staticmethod(partial(torch.softmax, dim=-1))
+    log_softmax = staticmethod(partial(torch.log_softmax, dim=-1))
+    stack = staticmethod(partial(torch.stack, dim=-1))
+    total = staticmethod(partial(torch.sum, dim=-1, keepdim=True))
+    largest = staticmethod(partial(torch.amax, dim=-1, keepdim=True))
 
     def softplus(self, x: Any) -> Any:
         """−ln σ(−x): exact in both tails, where `functional.softplus` cuts one off."""
         return -functional.logsigmoid(-x)
 
-    def softmax(self, x: Any) -> Any:
-        return torch.softmax(x, dim=-1)
-
-    def log_softmax(self, x: Any) -> Any:
-        return torch.log_softmax(x, dim=-1)
-
-    def total(self, x: Any) -> Any:
-        return x.sum(dim=-1, keepdim=True)
-
-    def largest(self, x: Any) -> Any:
-        return x.amax(dim=-1, keepdim=True)
-
     def is_top(self, x: Any) -> Any:
         return x.argmax(dim=-1, keepdim=True) == torch.arange(x.shape[-1], device=x.device)
-
-    def where(self, condition: Any, yes: Any, no: Any) -> Any:
-        return torch.where(condition, yes, no)
-
-    def times(self, x: Any, matrix: Any) -> Any:
-        return functional.linear(x, matrix)
-
-    def stack(self, columns: list[Any]) -> Any:
-        return torch.stack(columns, dim=-1)
 
     def column(self, x: Any, k: int) -> Any:
         return x[..., k]

@@ -12,8 +12,9 @@ from calibrant.estimate.binned import Norm
 from calibrant.estimate.chosen import chosen_error
 from calibrant.inputs import check_count
 from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
-from calibrant.kernels.rows.sorted_folds import dealt, fewest_within, unit_rows
-from calibrant.kernels.rows.sorting import group_starts
+from calibrant.kernels.rows.sorted_folds import fewest_within, rows_in_folds
+from calibrant.kernels.rows.sorting import group_starts, in_order
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.methods import EVERY_VIEW, method
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
@@ -58,7 +59,7 @@ def crossvalidated_error(
     on all folds but one and its squared loss taken on the rest; the fewest bins within
     0.1 % of the smallest loss are used. Rows are assigned to folds in order of their
     prediction, ties shuffled by `seed`, so their order does not matter. Whole-number weights
-    count as rows, up to ten million; other weights stay with their row.
+    count as rows; other weights stay with their row.
 
     Parameters
     ----------
@@ -119,12 +120,11 @@ def held_out_losses(event: Event, bins: str, folds: int, most: int, seed: int) -
     On the held-out rows of a bin, with offset δ = ȳ − p̄ of its training rows and r = p − y, the loss is
     Σr² + 2δΣr + δ²n: two prefix sums a fold give every bin of every binning.
     """
-    p, r, w, squares = unit_rows(event.probs, event.outcomes, event.weights)
-    starts = group_starts(p)
-    fold = dealt(p, starts, folds, seed)
+    p, y, w, fold = rows_in_folds(*in_order(event.probs, event.outcomes, event.weights), folds, seed)
+    starts, r = group_starts(p), p - y
     values, all_n, all_r = p[starts], _prefix(w, starts), _prefix(w * r, starts)
-    losses = np.full(most, squares)
-    for f in range(min(folds, len(p))):
+    losses = np.full(most, inner(w, r**2))
+    for f in range(int(fold.max()) + 1):
         held = fold == f
         test_n, test_r = _prefix(w * held, starts), _prefix(w * r * held, starts)
         train_n, train_r = all_n - test_n, all_r - test_r

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count
 from calibrant.maps import GaussianProcessMap, recipe_of
-from calibrant.maps.folds import held_out, unit_rows
+from calibrant.maps.folds import in_folds
 from calibrant.maps.gaussian_process import GaussianProcessTable
 from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import Predictions, admit, as_predictions
@@ -130,9 +130,9 @@ def _in_sample(fitted: Any, rows: Predictions, norm: int) -> float:
 
 
 def _cross_fitted(recipe: Any, rows: Predictions, norm: int, folds: int) -> float:
-    units = unit_rows(rows)
+    units, masks = in_folds(rows, folds)
     gains = np.empty(units.n)
-    for unseen in held_out(units, folds):
+    for unseen in masks:
         p = units.probs[unseen].astype(np.float64)
         away = recipe.fit(units.rows(~unseen)).moves(units.probs[unseen])
         error = units.labels[unseen] - p

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from calibrant.inputs import check_column, check_count
 from calibrant.interval import LimitedMean, Limits, cluster_mean, mean_with_interval
 from calibrant.maps import GaussianProcessMap, recipe_of
-from calibrant.maps.folds import held_out, unit_rows
+from calibrant.maps.folds import in_folds
+from calibrant.maps.log_space import rows_that_count
 from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
@@ -111,7 +112,7 @@ def decision_regret(
     t = THRESHOLDS if thresholds is None else _checked(thresholds)
     recipe = GaussianProcessMap() if map is None else recipe_of(map)
     event = predictions.event(view)
-    rows = unit_rows(
+    rows = rows_that_count(
         Predictions(event.outcomes, event.probs, weights=event.weights, groups=predictions.groups, soft=not event.hard)
     )
     find = _cross_fitted if cross_fitted else _in_sample
@@ -119,7 +120,7 @@ def decision_regret(
     parts: dict[str, Any] = {
         "curve": found.curve,
         "threshold": float(t[np.argmax(found.curve.y)]),
-        "net_benefit": _net_benefits(rows, found.repaired, t),
+        "net_benefit": _net_benefits(found.rows, found.repaired, t),
     }
     floor = None
     if n_draws:
@@ -142,19 +143,21 @@ def decision_regret(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Regret:
-    """What a fit finds: the largest regret, R at each threshold, and the repaired predictions."""
+    """What a fit finds: the largest regret, R at each threshold, and the rows with their repaired predictions."""
 
     value: float
     curve: Curve
+    rows: Predictions
     repaired: Floats
     interval: Interval | None = None
     cautions: tuple[str, ...] = ()
 
 
 def _cross_fitted(recipe: Any, rows: Predictions, t: Floats, folds: int, level: float) -> _Regret:
+    rows, masks = in_folds(rows, folds)
     p, y = rows.probs.astype(np.float64), rows.labels.astype(np.float64)
     repaired, gains = np.empty(rows.n), np.empty(rows.n)
-    for unseen in held_out(rows, folds):
+    for unseen in masks:
         seen = rows.rows(~unseen)
         fitted = recipe.fit(seen)
         worst = t[np.argmax(_plug_in(seen, _applied(fitted, seen), t))]
@@ -166,7 +169,7 @@ def _cross_fitted(recipe: Any, rows: Predictions, t: Floats, folds: int, level: 
     else:
         clusters = cluster_mean(gains, rows.weights, rows.groups)
         value, (interval, cautions) = clusters.mean, clusters.interval(level)
-    return _Regret(value, _curve(rows, repaired, t, level), repaired, interval, cautions)
+    return _Regret(value, _curve(rows, repaired, t, level), rows, repaired, interval, cautions)
 
 
 def _in_sample(recipe: Any, rows: Predictions, t: Floats, folds: int, level: float) -> _Regret:  # noqa: ARG001
@@ -175,7 +178,7 @@ def _in_sample(recipe: Any, rows: Predictions, t: Floats, folds: int, level: flo
     unknown = np.full(len(t), np.nan)
     share = _between(rows, repaired, np.ones(rows.n), t)
     told = ("regret fitted on the same rows follows their noise: it is too high near calibration",)
-    return _Regret(float(values.max()), Curve(t, values, unknown, unknown, share, level), repaired, None, told)
+    return _Regret(float(values.max()), Curve(t, values, unknown, unknown, share, level), rows, repaired, None, told)
 
 
 def _applied(fitted: Any, rows: Predictions) -> Floats:
@@ -248,10 +251,13 @@ def _net_benefits(rows: Predictions, repaired: Floats, t: Floats) -> dict[str, L
 
 
 def _redrawn(rows: Predictions, n_draws: int, seed: int) -> Iterator[Predictions]:
-    """The same predictions with labels drawn from them."""
-    if rows.weights is not None or rows.soft or rows.groups is not None:
-        what = "soft labels" if rows.soft else "rows in groups, or with weights that are not small whole numbers,"
+    """The same predictions with labels drawn from them: how often each occurs is all that matters."""
+    pooled = rows.event("binary").pooled
+    if not pooled.integral or rows.soft or rows.groups is not None:
+        what = "soft labels" if rows.soft else "rows in groups, or with weights that are not whole numbers,"
         raise InputError("n_draws", "must be 0", f"{what} cannot be redrawn")
-    rng = np.random.default_rng(seed)
+    rng, labels = np.random.default_rng(seed), np.repeat([1, 0], len(pooled.values))
     for _ in range(n_draws):
-        yield Predictions(rng.random(rows.n) < rows.probs, rows.probs)
+        hits = rng.binomial(pooled.weight.astype(np.int64), pooled.values)
+        drawn = np.concatenate([hits, pooled.weight - hits])
+        yield Predictions(labels, np.tile(pooled.values, 2), weights=drawn).rows(drawn > 0)

@@ -1,4 +1,4 @@
-"""Which map? Cross-validated by a proper score, with a preference for the simpler and for leaving things alone."""
+"""The choice of a map: cross-validated by a proper score, with a preference for simple maps and for the identity."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_count
-from calibrant.interval import mean_with_interval
-from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, admit_fit
-from calibrant.maps.folds import held_out, n_units, unit_rows
+from calibrant.interval import mean_with_interval, moments_of
+from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice
+from calibrant.maps.folds import in_folds, n_rows, n_units
+from calibrant.maps.recipe import Recipe
 from calibrant.predictions import Predictions
 from calibrant.problems import CalibrantError, InputError
 from calibrant.results import number
 from calibrant.score.score import Score, check_score
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Progress = Callable[[int, int], None]
 """Called with the number of fits done and of all."""
 
@@ -26,17 +28,18 @@ FEW, MANY = 600, 5000
 """Rows below which only rigid maps are tried, and from which flexible ones are."""
 
 FEWEST = 30
-"""Rows, or groups, below which no repair is vouched for."""
+"""Rows, or groups, below which nothing but the simplest map is chosen."""
 
 NESTED_UP_TO, LARGE = 20_000, 200_000
-"""Rows, and numbers, up to which the choice itself is cross-validated; with more, choosing flatters the winner by too little to matter."""
+"""Rows, and probabilities, up to which the choice itself is cross-validated; with more, the best of several held-out scores is
+too optimistic by too little to matter."""
 
 LEVEL = 0.95
 
 
 def candidates_for(predictions: Predictions) -> tuple[str, ...]:
     """Names of the maps worth trying at this size, Identity first."""
-    n, k = predictions.n, predictions.n_classes
+    n, k = n_rows(predictions), predictions.n_classes
     if predictions.is_binary:
         names = ["identity", "temperature", "platt", "ensemble_temperature"]
         names += ["quadratic", "beta"] * (n >= FEW // 3) + ["piecewise_linear"] * (n >= FEW)
@@ -48,14 +51,28 @@ def candidates_for(predictions: Predictions) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Auto:
-    """Try the maps that suit the amount of data, Identity among them, and keep the one that held-out rows vouch for.
+class Auto(Recipe[CalibrationMap]):
+    """Try the maps that suit the amount of data, the identity among them, and choose by held-out scores.
 
-    Each candidate is fitted on all folds but one and scored on the rows left out. Among those within one standard error of the
-    best, the one with the fewest parameters wins, so that a repair must earn its place. `fit.choice` of the returned map holds the
-    candidates' scores and the reason; `fit.choice.procedure` is the score of the whole procedure on rows that took no part in it.
+    Each candidate is fitted on all folds but one and scored on the held-out rows. Among
+    those within one standard error of the best, the one with the fewest parameters is
+    chosen, so that predictions are changed only where that helps. `fit.choice` of the
+    returned map holds the candidates' scores and the reason; `fit.choice.procedure` is the
+    score of the procedure on rows that took no part in the choice.
 
-    `candidates` are names or recipes; by default they follow from the number of rows and classes.
+    Parameters
+    ----------
+    score
+        The proper score that decides: a name or a `Score`.
+    folds
+        Number of folds of the cross-validation.
+    candidates
+        Names or recipes of maps; by default they follow from the number of rows and classes.
+    nested
+        Cross-validate the choice itself: a score of the procedure, at `folds` times the
+        cost. `"auto"` does so up to 20 000 rows and 200 000 probabilities.
+    progress
+        Called with the number of fits done and of all.
 
     Examples
     --------
@@ -80,22 +97,21 @@ class Auto:
         if self.candidates is not None and not (isinstance(self.candidates, tuple | list) and self.candidates):
             raise InputError("candidates", "must be names or recipes of maps", f"it is {self.candidates!r}")
 
-    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> CalibrationMap:
+    def fit_predictions(self, predictions: Predictions) -> CalibrationMap:
         """The chosen map, fitted on all rows."""
         from calibrant.maps import recipe_of
 
-        predictions = admit_fit(labels, probs, logits, weights)
-        rows = unit_rows(predictions)
-        wanted = candidates_for(rows) if self.candidates is None else self.candidates
+        wanted = candidates_for(predictions) if self.candidates is None else self.candidates
         recipes = {name_of(each): recipe_of(each) for each in wanted}
-        small = rows.n <= NESTED_UP_TO and rows.said.size <= LARGE
+        n, columns = n_rows(predictions), 1 if predictions.is_binary else predictions.n_classes
+        small = n <= NESTED_UP_TO and n * columns <= LARGE
         nested = small if self.nested == "auto" else bool(self.nested)
         trial = _Trial(recipes, check_score(self.score), self.folds, nested, self.progress)
-        return trial.chosen(predictions, rows)
+        return trial.chosen(predictions)
 
 
 def name_of(candidate: Any) -> str:
-    """How a candidate is called in the table."""
+    """The name of a candidate in the table."""
     return candidate if isinstance(candidate, str) else repr(candidate)
 
 
@@ -113,17 +129,18 @@ class _Trial:
 
     @property
     def fits(self) -> int:
-        """Fits of a whole run."""
+        """Fits of one run."""
         plain = len(self.recipes) * (1 + self.folds)
         return plain + self.nested * self.folds * (len(self.recipes) * self.folds + 1)
 
-    def chosen(self, predictions: Predictions, rows: Predictions) -> CalibrationMap:
+    def chosen(self, predictions: Predictions) -> CalibrationMap:
         fitted = {name: self._fit(name, predictions) for name in self.recipes}
         sizes = {name: m.n_parameters for name, m in fitted.items()}
-        scores = self._held_out(rows)
+        rows, masks = _in_folds(predictions, self.folds)
+        scores = self._held_out(rows, masks)
         name = _simplest(scores, sizes, rows)
-        honest = self._whole_procedure(rows, sizes) if self.nested and n_units(rows) >= 4 else None
-        choice = self._choice(name, scores, honest, sizes, rows)
+        procedure = self._procedure(rows, masks, sizes) if self.nested and n_units(rows) >= 4 else None
+        choice = self._choice(name, scores, procedure, sizes, rows)
         winner = fitted[name]
         return replace(winner, fit=replace(winner.fit, choice=choice))
 
@@ -134,10 +151,10 @@ class _Trial:
             self.progress(self.done, self.fits)
         return fitted
 
-    def _held_out(self, rows: Predictions) -> dict[str, Floats]:
+    def _held_out(self, rows: Predictions, masks: list[Mask]) -> dict[str, Floats]:
         """The score of every row by maps that have not seen it."""
         scores = {name: np.zeros(rows.n) for name in self.recipes}
-        for test in held_out(rows, self.folds) if n_units(rows) > 1 else ():
+        for test in masks:
             seen, unseen = rows.rows(~test), rows.rows(test)
             for name, values in scores.items():
                 values[test] = self._scores(name, seen, unseen)
@@ -150,17 +167,18 @@ class _Trial:
             self.refused[name] = str(error)
             return np.full(unseen.n, np.inf)
 
-    def _whole_procedure(self, rows: Predictions, sizes: dict[str, int]) -> Floats:
+    def _procedure(self, rows: Predictions, masks: list[Mask], sizes: dict[str, int]) -> Floats:
         """The score of every row by the map that would have been chosen without it."""
         scores = np.zeros(rows.n)
-        for test in held_out(rows, self.folds):
+        for test in masks:
             seen, unseen = rows.rows(~test), rows.rows(test)
-            name = _simplest(self._held_out(seen), sizes, seen)
+            inner, inner_masks = _in_folds(seen, self.folds)
+            name = _simplest(self._held_out(inner, inner_masks), sizes, inner)
             scores[test] = self._scores(name, seen, unseen)
         return scores
 
     def _choice(
-        self, name: str, scores: dict[str, Floats], honest: Floats | None, sizes: dict[str, int], rows: Predictions
+        self, name: str, scores: dict[str, Floats], nested: Floats | None, sizes: dict[str, int], rows: Predictions
     ) -> Choice:
         reference = self.rule.rows(rows)
 
@@ -170,22 +188,27 @@ class _Trial:
             return Candidate(each, size, mean, interval, change, around)
 
         tried = sorted((measured(each, values, sizes[each]) for each, values in scores.items()), key=lambda c: c.score)
-        procedure = None if honest is None else measured("auto", honest, None)
-        note = f"{self.folds}-fold cross-validation of {rows.n:,} rows, ± 95 % margin; lower is better."
-        note += "" if honest is None else " The last row is the choosing itself, on rows that took no part in it."
+        procedure = None if nested is None else measured("auto", nested, None)
+        note = f"{self.folds}-fold cross-validation of {n_rows(rows):,} rows, ± 95 % margin; lower is better."
+        note += "" if nested is None else " The last row is the procedure, on rows that took no part in the choice."
         note += "".join(f" {each} refused some rows: {why}" for each, why in self.refused.items())
         reason = _reason(name, scores, sizes, rows)
         return Choice(name, reason, self.rule.title, tuple(tried), procedure, note)
 
 
+def _in_folds(predictions: Predictions, folds: int) -> tuple[Predictions, list[Mask]]:
+    """Rows and masks of the folds; no masks where there is one row or group."""
+    return in_folds(predictions, folds) if n_units(predictions) > 1 else (predictions, [])
+
+
 def difference(values: Floats, reference: Floats) -> Floats:
-    """Row by row; two infinite scores are alike."""
+    """Row by row; two infinite scores are equal."""
     same = np.isinf(values) & np.isinf(reference)
     return np.where(same, 0.0, values - np.where(same, 0.0, reference))
 
 
 def _simplest(scores: dict[str, Floats], sizes: dict[str, int], rows: Predictions) -> str:
-    """The fewest parameters within one standard error of the best; the fewest of all where rows are too few to tell."""
+    """The fewest parameters within one standard error of the best; the fewest of all where rows are too few."""
     weights = rows.weights
     if n_units(rows) < FEWEST:
         return min(scores, key=lambda name: (np.isinf(scores[name]).any(), name != "identity", sizes[name]))
@@ -200,20 +223,16 @@ def _best(scores: dict[str, Floats], weights: NDArray[Any] | None) -> str:
 
 def _behind(values: Floats, best: Floats, weights: NDArray[Any] | None) -> float:
     """How far behind the best, in standard errors of the paired difference."""
-    apart = difference(values, best)
-    mean = float(np.average(apart, weights=weights))
-    if not np.isfinite(mean):
+    found = moments_of(difference(values, best), weights)
+    if not np.isfinite(found.mean):
         return np.inf
-    n = float(len(apart) if weights is None else weights.sum())
-    squares = float(np.average((apart - mean) ** 2, weights=weights))
-    error = (squares / max(n - 1, 1)) ** 0.5
-    return mean / error if error > 0 else (np.inf if mean > 0 else 0.0)
+    return found.mean / found.error if found.error else (np.inf if found.mean > 0 else 0.0)
 
 
 def _reason(name: str, scores: dict[str, Floats], sizes: dict[str, int], rows: Predictions) -> str:
     if n_units(rows) < FEWEST:
         what = "rows" if rows.groups is None else "groups"
-        return f"{name}: {n_units(rows)} {what} are too few to vouch for more; {FEWEST} are needed."
+        return f"{name}: {n_units(rows)} {what} are too few to choose more; {FEWEST} are needed."
     best = _best(scores, rows.weights)
     if name == best:
         simpler = any(sizes[other] < sizes[name] for other in scores)

@@ -1,4 +1,4 @@
-"""Bayesian binning: many histograms at once, each heard as far as the data speak for it."""
+"""Bayesian binning: an average of histograms, weighted by their posterior probabilities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from calibrant.inputs import check_positive
 from calibrant.kernels.rows.pooling import Groups, mass_cuts
 from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
-from calibrant.maps.pointwise import margin, one_sided
+from calibrant.maps.pointwise import doubts, margin
 from calibrant.maps.steps import StepMap
 from calibrant.methods import method
 from calibrant.predictions import Predictions
@@ -28,11 +28,18 @@ NEGLIGIBLE = 1e-12
 @method("map", name="bayesian_binning", state="pooled")
 @dataclass(frozen=True, slots=True)
 class BayesianBinning(BinaryRecipe):
-    """An average of equal-mass histograms, weighted by how probable they make the outcomes (BBQ, Naeini et al. 2015).
+    """An average of equal-mass histograms, weighted by their marginal likelihoods (BBQ, Naeini et al. 2015).
 
-    The numbers of bins run from n^⅓/`reach` to n^⅓·`reach`. In a binning of B bins each rate has a Beta prior worth
-    `prior_rows`/B rows, centred on the middle of its bin and at least ½/(n+1) away from 0 and 1; a bin's height is the
-    mean of its posterior, so nothing is called impossible. Binnings that ties make equal count once.
+    A bin's height is the posterior mean of its rate, so no probability is 0. Binnings that
+    ties make equal count once.
+
+    Parameters
+    ----------
+    prior_rows
+        In a binning of B bins each rate has a Beta prior worth `prior_rows`/B rows, centred
+        on the middle of its bin and at least ½/(n+1) away from 0 and 1.
+    reach
+        The numbers of bins run from n^⅓/`reach` to n^⅓·`reach`.
 
     Examples
     --------
@@ -52,22 +59,19 @@ class BayesianBinning(BinaryRecipe):
 
     def fit_event(self, predictions: Predictions) -> BayesianBinningMap:
         """A marginal likelihood for each binning; the average of their heights is again a step function."""
-        groups = predictions.event("binary").groups
-        cuts, heights = averaged(list(self._binnings(groups)))
-        fit = Fit(predictions.n, cautions=one_sided(groups))
-        return BayesianBinningMap(predictions.classes, True, fit, groups.values[cuts[1:-1] - 1], heights)
+        pooled = predictions.event("binary").groups
+        cuts, heights = averaged(list(self._binnings(pooled)))
+        fit = Fit(predictions.n, cautions=doubts(pooled))
+        return BayesianBinningMap(predictions.classes, True, fit, pooled.values[cuts[1:-1] - 1], heights)
 
-    def _binnings(self, groups: Groups) -> Iterator[ScoredBins]:
-        below, hits = (np.concatenate([[0.0], np.cumsum(terms)]) for terms in (groups.weight, groups.hits))
-        middle = math.cbrt(groups.total)
+    def _binnings(self, pooled: Groups) -> Iterator[ScoredBins]:
+        below, hits = (np.concatenate([[0.0], np.cumsum(terms)]) for terms in (pooled.weight, pooled.hits))
+        middle = math.cbrt(pooled.total)
         fewest = max(1, math.floor(middle / self.reach))
-        most = max(fewest, min(math.ceil(middle * self.reach), math.floor(groups.total)))
-        seen = set()
-        for n_bins in range(fewest, most + 1):
-            cuts = np.unique(mass_cuts(below[1:], n_bins, groups.allowance))
-            if cuts.tobytes() not in seen:
-                seen.add(cuts.tobytes())
-                yield scored(groups.values, below, hits, cuts, self.prior_rows)
+        most = max(fewest, min(math.ceil(middle * self.reach), math.floor(pooled.total)))
+        every = (np.unique(mass_cuts(below[1:], n, pooled.allowance)) for n in range(fewest, most + 1))
+        for cuts in {cuts.tobytes(): cuts for cuts in every}.values():
+            yield scored(pooled.values, below, hits, cuts, self.prior_rows)
 
 
 @kind
@@ -79,7 +83,7 @@ class BayesianBinningMap(StepMap):
 
 
 class ScoredBins(NamedTuple):
-    """A binning as cuts between groups, with its posterior means and the log of its marginal likelihood."""
+    """A binning as cuts between distinct predictions, its posterior means and the log of its marginal likelihood."""
 
     cuts: NDArray[np.intp]
     heights: Floats
@@ -107,9 +111,9 @@ def averaged(binnings: list[ScoredBins]) -> tuple[NDArray[np.intp], Floats]:
     share = np.exp(scores - scores.max())
     share[share < NEGLIGIBLE] = 0
     share /= share.sum()
-    heard = [(found, weight) for found, weight in zip(binnings, share, strict=True) if weight]
-    cuts = np.unique(np.concatenate([found.cuts for found, _ in heard]))
+    used = [(found, weight) for found, weight in zip(binnings, share, strict=True) if weight]
+    cuts = np.unique(np.concatenate([found.cuts for found, _ in used]))
     heights = np.zeros(len(cuts) - 1)
-    for found, weight in heard:
+    for found, weight in used:
         heights += weight * np.repeat(found.heights, np.diff(np.searchsorted(cuts, found.cuts)))
     return cuts, heights

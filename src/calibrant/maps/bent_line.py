@@ -1,31 +1,30 @@
-"""A bent line in log-odds: what piecewise-linear and Gaussian-process maps share."""
+"""A piecewise-linear function of the log-odds: what piecewise-linear and Gaussian-process maps share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.logits import sigmoid
-from calibrant.maps.binary import BinaryMap, Floats
+from calibrant.maps.binary import BinaryMap, Floats, beyond, one_outcome
+from calibrant.maps.calibration_map import ARRAY
 from calibrant.problems import MapError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BentLineMap(BinaryMap):
-    """Straight lines between knots in log-odds, slope one beyond. Log-odds beyond `limit` count as `limit`."""
+    """Straight lines between knots in log-odds, slope one beyond. Log-odds beyond `limit` are read as `limit`."""
 
-    knots: NDArray[np.float64] = ()  # type: ignore[assignment]
-    heights: NDArray[np.float64] = ()  # type: ignore[assignment]
+    knots: Floats = ARRAY
+    heights: Floats = ARRAY
     limit: float = np.inf
 
-    keeps_accuracy: ClassVar[bool] = False
+    parameter_names: ClassVar[tuple[str, ...]] = ("knots", "heights")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._hold("knots", "heights")
         if self.knots.shape != self.heights.shape or self.knots.ndim != 1:
             raise MapError(
                 f"knots and heights must be as long as each other; not {self.knots.shape}, {self.heights.shape}"
@@ -36,13 +35,7 @@ class BentLineMap(BinaryMap):
         """Only if it rises all the way."""
         return bool((np.diff(self.heights) > 0).all())
 
-    @property
-    def keeps_ranking(self) -> bool:  # type: ignore[override]
-        return self.injective
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"knots": self.knots, "heights": self.heights}
+    keeps_ranking = injective
 
     def of_log_odds(self, z: Floats) -> Floats:
         """Interpolated in log-odds."""
@@ -52,3 +45,9 @@ class BentLineMap(BinaryMap):
 
     def _at(self, x: Floats) -> Floats:
         return np.interp(x, self.knots, self.heights)
+
+
+def doubts(x: Floats, hits: float, total: float, limit: float) -> tuple[str, ...]:
+    """Warnings about sorted predictions that hold little information."""
+    equal = ("all predictions are equal: elsewhere the map is a guess",) if x[0] == x[-1] else ()
+    return beyond(x, limit) + equal + one_outcome(hits, total)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from dataclasses import dataclass, field, fields
 from html import escape
 from pathlib import Path
@@ -16,25 +16,28 @@ from calibrant.predictions import Predictions
 from calibrant.problems import FileError, InputError, MapError
 from calibrant.results import Interval, Line, Record, Table, checked_schema, kind, number
 
+ARRAY: Any = ()
+"""Default of a field that holds an array of numbers."""
+
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Candidate(Record):
-    """A map, or the whole procedure of choosing one, on rows it has not seen."""
+    """The score of a map, or of the procedure that chooses one, on held-out rows."""
 
     name: str
     n_parameters: int | None
     score: float
     interval: Interval | None
     change: float
-    """from leaving the predictions alone; negative is better"""
+    """from that of the identity; negative is better"""
     change_interval: Interval | None
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Choice(Record):
-    """Why this map: what held-out rows said of every candidate."""
+    """Why this map was chosen: the held-out score of every candidate."""
 
     chosen: str
     reason: str
@@ -42,7 +45,7 @@ class Choice(Record):
     """of the score"""
     candidates: tuple[Candidate, ...]
     procedure: Candidate | None = None
-    """the choosing itself, on rows that took no part in it"""
+    """the procedure of choosing, on rows that took no part in it"""
     note: str = ""
 
     @property
@@ -51,14 +54,8 @@ class Choice(Record):
         rows = []
         for each in (*self.candidates, *([] if self.procedure is None else [self.procedure])):
             size = "" if each.n_parameters is None else str(each.n_parameters)
-            rows.append(
-                (
-                    each.name,
-                    size,
-                    _give_or_take(each.score, each.interval),
-                    _give_or_take(each.change, each.change_interval),
-                )
-            )
+            score, change = (each.score, each.interval), (each.change, each.change_interval)
+            rows.append((each.name, size, _with_margin(*score), _with_margin(*change)))
         return Table("Candidates", ("map", "parameters", self.title, "change from identity"), tuple(rows), self.note)
 
     def __repr__(self) -> str:
@@ -68,7 +65,7 @@ class Choice(Record):
         return self.table.to_html() + f"<p>{escape(self.reason)}</p>"
 
 
-def _give_or_take(value: float, interval: Interval | None) -> str:
+def _with_margin(value: float, interval: Interval | None) -> str:
     return number(value) if interval is None else f"{number(value)} ± {number((interval.high - interval.low) / 2)}"
 
 
@@ -83,7 +80,7 @@ class Fit(Record):
     converged: bool = True
     cautions: tuple[str, ...] = ()
     choice: Choice | None = None
-    """how the map was chosen among others, where it was"""
+    """how the map was chosen among others, if it was"""
 
     def __repr__(self) -> str:
         return f"fitted on {self.n:,} rows" + ("" if self.converged else ", did not converge")
@@ -93,7 +90,7 @@ class Recalibrator(Protocol):
     """A recipe for a map: options now, data later."""
 
     def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> CalibrationMap:
-        """The map that repairs these predictions best."""
+        """The map that recalibrates these predictions best."""
 
 
 class SavedMap(Record, ABC):
@@ -101,18 +98,27 @@ class SavedMap(Record, ABC):
 
     fit: Fit
     every_field_needed: ClassVar[bool] = True
+    parameter_names: ClassVar[tuple[str, ...]] = ()
+    """fields that hold the fitted numbers"""
 
     @property
-    @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """The fitted numbers by name."""
+        return {name: getattr(self, name) for name in self.parameter_names}
 
     @property
     def n_parameters(self) -> int:
+        """How many numbers were fitted."""
         return sum(np.size(value) for value in self.parameters.values())
 
     def save(self, path: str | Path) -> None:
-        """Write the map as JSON; read it back with `calibrant.load_map`."""
+        """Write the map as JSON; read it back with `calibrant.load_map`.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+        """
         try:
             Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
         except OSError as error:
@@ -134,12 +140,17 @@ class SavedMap(Record, ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationMap(SavedMap):
-    """A function from what was said to what should have been said.
+    """A function from predictions to recalibrated predictions.
 
-    `injective`: different predictions stay different, so that any change in a proper score is a change in calibration.
-    `keeps_ranking`: within a row no class overtakes another; for a single event, no row overtakes another. `keeps_accuracy`: the
-    top class stays the top class; for a single event, what was above ½ stays above. All three up to the rounding of the answer,
-    and but for predictions so close to 0 or 1 that the fit had to read them as further away, with a caution.
+    Three promises hold up to the rounding of the result, and except for predictions so
+    close to 0 or 1 that the fit had to read them as further away, with a warning.
+    `injective`: different predictions stay different, so that any change in a proper
+    score is a change in calibration. `keeps_ranking`: within a row no class overtakes
+    another; for a single event, no row overtakes another. `keeps_accuracy`: the top class
+    stays the top class; for a single event, what was above ½ stays above.
+
+    A subclass gives its fields defaults: a number for a number, a tuple for an array. They
+    are checked, and arrays are kept so that they cannot be written to.
     """
 
     classes: tuple[Any, ...]
@@ -149,8 +160,8 @@ class CalibrationMap(SavedMap):
     fit: Fit = field(default_factory=lambda: Fit(0))
 
     method: ClassVar[str]
-    keeps_ranking: ClassVar[bool]
-    keeps_accuracy: ClassVar[bool]
+    keeps_ranking: ClassVar[bool] = False
+    keeps_accuracy: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.classes, tuple | list):
@@ -162,24 +173,30 @@ class CalibrationMap(SavedMap):
             value = getattr(self, each.name)
             if isinstance(each.default, float) and not is_number(value):
                 raise MapError(f"{each.name} must be a number; it is {value!r}")
-            if each.default == () and each.name != "maps" and not is_numbers(value):
-                raise MapError(f"{each.name} must be numbers; it is {value!r:.60}")
+            if isinstance(each.default, tuple) and each.name != "maps":
+                if not is_numbers(value):
+                    raise MapError(f"{each.name} must be numbers; it is {value!r:.60}")
+                self._hold(each.name)
 
     @property
-    @abstractmethod
     def injective(self) -> bool:
         """Do different predictions stay different?"""
+        return False
 
-    @abstractmethod
+    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+        """Recalibrated probabilities of checked probabilities or logits."""
+        raise NotImplementedError
+
     def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
-        """Checked probabilities to repaired ones."""
+        """Recalibrated probabilities of checked probabilities."""
+        return self.recalibrated(probs, are_logits=False)
 
-    @abstractmethod
     def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
-        """Checked logits to repaired probabilities."""
+        """Recalibrated probabilities of checked logits."""
+        return self.recalibrated(logits, are_logits=True)
 
     def new_logits(self, logits: NDArray[Any]) -> NDArray[Any] | None:  # noqa: ARG002
-        """Repaired logits, for maps that have them: they hold what a probability rounded to 0 or 1 has lost."""
+        """Recalibrated logits, for maps that have them: they hold what a probability rounded to 0 or 1 has lost."""
         return None
 
     @overload
@@ -187,7 +204,16 @@ class CalibrationMap(SavedMap):
     @overload
     def apply(self, probs: Any = None, *, logits: Any = None) -> NDArray[Any]: ...
     def apply(self, probs: Any = None, *, logits: Any = None) -> Any:
-        """Repaired probabilities for probabilities, for `logits=`, or for a whole `Predictions`."""
+        """Recalibrated probabilities.
+
+        Parameters
+        ----------
+        probs
+            Probabilities, `(n,)` or `(n, K)` as in the fit, or `Predictions`, of which
+            recalibrated `Predictions` are returned.
+        logits
+            Logits instead of probabilities.
+        """
         if isinstance(probs, Predictions):
             if logits is not None:
                 raise InputError("probs", "is a Predictions, which carries its own logits", advice="Pass it alone")
@@ -195,23 +221,26 @@ class CalibrationMap(SavedMap):
             self._check_order(probs.classes)
             if probs.logits is None:
                 return probs.with_probs(self.from_probs(probs.probs), made_by=self)
-            repaired = self.new_logits(probs.logits)
-            if repaired is not None:
-                return probs.with_logits(repaired, made_by=self)
+            new = self.new_logits(probs.logits)
+            if new is not None:
+                return probs.with_logits(new, made_by=self)
             return probs.with_probs(self.from_logits(probs.logits), made_by=self)
+        values, are_logits = self._admitted(probs, logits)
+        return self.from_logits(values) if are_logits else self.from_probs(values)
+
+    def _admitted(self, probs: Any, logits: Any) -> tuple[NDArray[Any], bool]:
+        """Checked probabilities or logits, whichever was given, and whether these are logits."""
         if (probs is None) == (logits is None):
             raise InputError("probs", "or logits must be given, one of the two")
         if logits is not None:
-            said = inputs.floats(logits, "logits")
-            inputs.check_finite(said, "logits")
-            self._check_shape(said, "logits")
-            return self.from_logits(said)
-        said = inputs.floats(probs, "probs")
-        inputs.check_probabilities(said)
-        if said.ndim == 2:
-            said = inputs.check_row_sums(said, None)
-        self._check_shape(said, "probs")
-        return self.from_probs(said)
+            values = inputs.floats(logits, "logits")
+            inputs.check_finite(values, "logits")
+        else:
+            values = inputs.floats(probs, "probs")
+            inputs.check_probabilities(values)
+            values = inputs.check_row_sums(values, None) if values.ndim == 2 else values
+        self._check_shape(values, "probs" if logits is None else "logits")
+        return values, logits is not None
 
     def moves(self, probs: NDArray[Any]) -> NDArray[np.float64]:
         """What the map adds to checked probabilities, before anything is kept within [0, 1]."""
@@ -219,7 +248,13 @@ class CalibrationMap(SavedMap):
         return self.from_probs(p) - p
 
     def curve(self, points: int = 201) -> Line:
-        """The map of a single event, for drawing: what is said and what should be."""
+        """The map of a single event, for drawing.
+
+        Parameters
+        ----------
+        points
+            Number of predictions, spread evenly over [0, 1].
+        """
         inputs.check_count(points, "points", 2)
         if not self.single:
             raise MapError(
@@ -229,7 +264,7 @@ class CalibrationMap(SavedMap):
         return Line(x, self.from_probs(x))
 
     def _check_order(self, classes: tuple[Any, ...]) -> None:
-        """The same classes in another order would be mended as one another."""
+        """The same classes in another order would be recalibrated as one another."""
         ours, theirs = [str(c) for c in self.classes], [str(c) for c in classes]
         if ours != theirs and sorted(ours) == sorted(theirs):
             raise InputError(
@@ -239,8 +274,8 @@ class CalibrationMap(SavedMap):
                 "Pass classes= in the map's order, with the columns of probs to match",
             )
 
-    def _check_shape(self, said: NDArray[Any], argument: str) -> None:
-        columns = 1 if said.ndim == 1 else said.shape[1]
+    def _check_shape(self, values: NDArray[Any], argument: str) -> None:
+        columns = 1 if values.ndim == 1 else values.shape[1]
         expected = 1 if self.single else len(self.classes)
         if columns != expected:
             raise InputError(
@@ -270,6 +305,11 @@ MANY_PARAMETERS = 4
 
 def load_map(path: str | Path) -> Any:
     """Read a map that `save` wrote, of class probabilities or of a regression.
+
+    Parameters
+    ----------
+    path
+        The file.
 
     Examples
     --------

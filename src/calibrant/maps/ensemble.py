@@ -1,4 +1,4 @@
-"""Ensemble temperature scaling: the tempered prediction, the prediction itself and a uniform guess, mixed."""
+"""Ensemble temperature scaling: a mixture of the tempered prediction, the prediction itself and a uniform guess."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ from numpy.typing import NDArray
 from calibrant.kernels.fit.mixture import fit_mixture
 from calibrant.kernels.logits import inside, probabilities, two_columns
 from calibrant.kernels.rows.keep_order import ranked_as
-from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
-from calibrant.maps.log_space import happened, reading_of_zero, rows_that_count
+from calibrant.maps.calibration_map import CalibrationMap, Fit
+from calibrant.maps.log_space import label_entries, reading_of_zero
+from calibrant.maps.recipe import Recipe
 from calibrant.maps.temperature import Temperature, TemperatureMap
 from calibrant.methods import method
+from calibrant.predictions import Predictions
 from calibrant.problems import MapError
 from calibrant.results import kind
 
 
 @method("map", name="ensemble_temperature")
 @dataclass(frozen=True, slots=True)
-class EnsembleTemperature:
-    """w₁·softmax(z/T) + w₂·p + w₃/K with weights that add up to 1 (ETS).
+class EnsembleTemperature(Recipe["EnsembleMap"]):
+    """w₁·softmax(z/T) + w₂·p + w₃/K with weights that sum to 1 (ETS).
 
-    The temperature comes first, then the weights, both by the log score. A safe choice for few rows.
+    The temperature is fitted first, then the weights, both by the log score. A safe choice
+    for few rows.
 
     Examples
     --------
@@ -34,17 +37,14 @@ class EnsembleTemperature:
     1.0
     """
 
-    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> EnsembleMap:
+    def fit_predictions(self, predictions: Predictions) -> EnsembleMap:
         """A temperature, then three weights."""
-        predictions = rows_that_count(admit_fit(labels, probs, logits, weights))
         base = Temperature().fit(predictions)
-        said = two_columns(predictions.probs) if predictions.is_binary else predictions.probs
-        tempered = base.apply(predictions).probs
-        tempered = two_columns(tempered) if predictions.is_binary else tempered
-        parts = [tempered, said, np.full_like(said, 1 / predictions.n_classes)]
-        row, column, w = happened(predictions)
-        chances = np.stack([part[row, column].astype(np.float64) for part in parts], axis=1)
-        found = fit_mixture(chances, w)
+        parts = [base.apply(predictions).probs, predictions.probs]
+        parts = [two_columns(part) if predictions.is_binary else part for part in parts]
+        parts.append(np.full_like(parts[1], 1 / predictions.n_classes))
+        row, column, w = label_entries(predictions)
+        found = fit_mixture(np.stack([part[row, column].astype(np.float64) for part in parts], axis=1), w)
         _, cautions = reading_of_zero(predictions)
         fit = Fit(predictions.n, found.loss, base.fit.converged and found.converged, cautions or base.fit.cautions)
         return EnsembleMap(predictions.classes, predictions.is_binary, fit, base, found.weights)
@@ -62,7 +62,6 @@ class EnsembleMap(CalibrationMap):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._hold("weights")
         if not isinstance(self.base, TemperatureMap):
             raise MapError(f"base must be a temperature map; it is {self.base!r}")
         if self.weights.shape != (3,) or (self.weights < 0).any() or abs(self.weights.sum() - 1) > 1e-9:
@@ -70,35 +69,22 @@ class EnsembleMap(CalibrationMap):
 
     @property
     def injective(self) -> bool:
-        """Both parts pull apart what differs, unless the guess has all the weight."""
+        """Both predictions are, unless the uniform guess has all the weight."""
         return bool(self.weights[:2].sum() > 0)
 
-    @property
-    def keeps_ranking(self) -> bool:  # type: ignore[override]
-        return self.injective
-
-    @property
-    def keeps_accuracy(self) -> bool:  # type: ignore[override]
-        return self.injective
+    keeps_ranking = keeps_accuracy = injective
 
     @property
     def parameters(self) -> dict[str, Any]:
         assert self.base is not None
         return {"temperature": self.base.temperature, "weights": self.weights}
 
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
-        """The three parts, added."""
+    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+        """The sum of the three parts."""
         assert self.base is not None
-        wide = probs.astype(np.float64)
-        return self._mixed(self.base.from_probs(wide), wide, probs)
-
-    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
-        """The three parts, added."""
-        assert self.base is not None
-        wide = logits.astype(np.float64)
-        return self._mixed(self.base.from_logits(wide), probabilities(wide), logits)
-
-    def _mixed(self, tempered: NDArray[np.float64], said: NDArray[np.float64], given: NDArray[Any]) -> NDArray[Any]:
+        wide = predictions.astype(np.float64)
+        p = probabilities(wide) if are_logits else wide
         first, second, third = self.weights
-        mended = inside(first * tempered + second * said + third / len(self.classes), given.dtype)
-        return ranked_as(mended, given) if given.ndim == 2 and self.keeps_ranking else mended
+        mixed = first * self.base.recalibrated(wide, are_logits) + second * p + third / len(self.classes)
+        found = inside(mixed, predictions.dtype)
+        return ranked_as(found, predictions) if predictions.ndim == 2 and self.keeps_ranking else found

@@ -1,60 +1,78 @@
-"""Rows dealt into folds by what they say, so that neither their order nor the way they are weighted matters."""
+"""Folds of predictions: assigned by the content of the rows, so that neither their order nor how they are counted matters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.kernels.rows.sorted_folds import Ints, assigned, n_counted
 from calibrant.maps.log_space import rows_that_count
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 
-MOST_ROWS = 1 << 14
-"""Rows up to which whole weights are written out as repeated rows."""
+
+def n_rows(predictions: Predictions) -> int:
+    """The number of rows; a row of whole weight w counts as w rows, unless other weights are not whole."""
+    return n_counted(predictions.n, predictions.weights)
 
 
-def unit_rows(predictions: Predictions) -> Predictions:
-    """Whole weights written out as rows; other weights stay as they are."""
-    predictions = rows_that_count(predictions)
-    w = predictions.weights
-    if w is None or (w != np.floor(w)).any() or w.sum() > MOST_ROWS:
-        return predictions
-    return predictions.rows(np.repeat(np.arange(predictions.n), w.astype(np.intp))).without_weights()
+def n_units(predictions: Predictions) -> int:
+    """Rows, or groups of rows that stay together."""
+    return n_rows(predictions) if predictions.groups is None else len(np.unique(predictions.groups))
 
 
-def held_out(predictions: Predictions, folds: int) -> Iterator[NDArray[np.bool_]]:
-    """The rows of each fold in turn. There are no more folds than rows, or than groups, which stay together."""
+def in_folds(predictions: Predictions, n_folds: int, seed: int = 0) -> tuple[Predictions, list[NDArray[np.bool_]]]:
+    """Rows that each lie in one fold, and a mask of these rows per fold.
+
+    Rows are sorted by content and assigned at random: turns by label would give every fold the same local rates, and favour
+    whatever overfits. A row of whole weight is split over the folds as that many rows would be. Groups, where given,
+    stay in one fold. There are at most as many folds as rows or groups.
+    """
     units = n_units(predictions)
     if units < 2:
         what = "row" if predictions.groups is None else "group"
         raise InputError("labels", f"must hold two {what}s at least to judge one by the others", "there is one")
-    fold = dealt(predictions, min(folds, units))
-    for f in range(min(folds, units)):
-        yield fold == f
+    rows, n_folds = rows_that_count(predictions), min(n_folds, units)
+    if rows.groups is not None:
+        groups, at = np.unique(rows.groups, return_inverse=True)
+        fold = np.random.default_rng(seed).permutation(np.arange(len(groups)) % n_folds)[at]
+    else:
+        rows, fold = _assigned(rows, n_folds, seed)
+    return rows, [fold == f for f in range(n_folds)]
 
 
-def n_units(predictions: Predictions) -> int:
-    """Rows, or groups of rows that belong together."""
-    return predictions.n if predictions.groups is None else len(np.unique(predictions.groups))
+def _assigned(rows: Predictions, n_folds: int, seed: int) -> tuple[Predictions, Ints]:
+    """Rows in their order, or split and sorted where they are counted, and the fold of each."""
+    keys, rng = _content(rows), np.random.default_rng(seed)
+    order = np.lexsort(keys)
+    ordered = None if rows.weights is None else rows.weights[order]
+    row, weights, fold = assigned(
+        tuple(key[order] for key in keys),
+        ordered,
+        n_folds,
+        rng,
+        lambda _, n: rng.permutation(np.arange(n) % n_folds),
+    )
+    if weights is ordered:
+        back = np.empty_like(fold)
+        back[order] = fold
+        return rows, back
+    return rows.rows(order[row]).with_weights(weights), fold
 
 
-def dealt(predictions: Predictions, folds: int, seed: int = 0) -> NDArray[np.intp]:
-    """The fold of each row: rows are sorted by what they say, then dealt out at random.
+def _content(rows: Predictions) -> tuple[NDArray[Any], ...]:
+    """Numbers that differ where rows do, the first key last; up to ties, the names of the classes do not matter."""
+    probs, labels, given = rows.probs, rows.labels, rows.said
+    if probs.ndim == 1:
+        return given, labels, probs
+    steps = np.arange(probs.shape[1], dtype=np.float64)
 
-    Groups, where given, stay together. Dealing in turn by label would give every fold the same local rates, and flatter
-    whatever overfits.
-    """
-    rng = np.random.default_rng(seed)
-    if predictions.groups is not None:
-        groups, at = np.unique(predictions.groups, return_inverse=True)
-        return rng.permutation(np.arange(len(groups)) % folds)[at]
-    probs, labels = predictions.probs, predictions.labels
-    key, tie = probs, labels
-    if probs.ndim == 2:  # the names of the classes must not matter either
-        key = np.sort(probs, axis=1) @ np.cos(np.arange(probs.shape[1], dtype=np.float64) ** 2)
-        tie = (labels * probs).sum(axis=1) if labels.ndim == 2 else probs[np.arange(len(probs)), labels]
-    fold = np.empty(predictions.n, dtype=np.intp)
-    fold[np.lexsort((tie, key))] = rng.permutation(np.arange(predictions.n) % folds)
-    return fold
+    def projected(columns: NDArray[Any], at: NDArray[Any]) -> NDArray[Any]:
+        return np.einsum("ij,j->i", columns, at)  # in one order for all rows, unlike a matrix product
+
+    key, name = projected(np.sort(probs, axis=1), np.cos(steps**2)), np.sin(steps**2 + 1)
+    if labels.ndim == 2:
+        return projected(labels, name), projected(given, name), np.einsum("ij,ij->i", labels, probs), key
+    return labels, projected(given, name), probs[np.arange(len(probs)), labels], key

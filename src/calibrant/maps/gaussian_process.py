@@ -1,4 +1,4 @@
-"""A Gaussian process around the model's own log-odds: the most accurate map of a single event, with a band."""
+"""A Gaussian process around the predicted log-odds: the most accurate map of a single event, with a band."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.interval import normal_quantile
 from calibrant.kernels.fit.log_odds_process import Posteriors, posteriors
 from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.kernels.rows.pooling import mass_cuts
-from calibrant.maps.bent_line import BentLineMap
-from calibrant.maps.binary import BinaryRecipe, Floats, grouped_logits
-from calibrant.maps.calibration_map import Fit
-from calibrant.maps.piecewise import doubts_about, last_log_odds
+from calibrant.maps.bent_line import BentLineMap, doubts
+from calibrant.maps.binary import BinaryRecipe, Floats, last_log_odds, pooled_logits
+from calibrant.maps.calibration_map import ARRAY, Fit
 from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import Curve, kind
@@ -24,21 +22,22 @@ CELLS = 100
 """Cells of equal mass; equal predictions are never split."""
 
 STRAIGHT = 0.85
-"""What straight lines weigh together before the data are seen, when one map is to be as close as possible to the truth. Chosen on
-simulated data of their own: see studies/piecewise.py."""
+"""Prior weight of all straight lines when one map is to be as close as possible to the truth. Chosen on separate
+simulated data: see studies/piecewise.py."""
 
 OPEN = 0.5
-"""The same when it is asked what is possible: bends that the data cannot rule out count."""
+"""The same for the band, where bends that the data cannot rule out count."""
 
 
 @method("map", name="gaussian_process", state="pooled")
 @dataclass(frozen=True, slots=True)
 class GaussianProcessMap(BinaryRecipe):
-    """σ(z + f(z)) with f smooth and not far from 0: the mean over what the data leave possible.
+    """σ(z + f(z)) with a smooth f near 0: the posterior mean.
 
-    A hundred priors, from "no change" over straight lines to lively bends, are weighed by how well they foretell the data, and
-    their posterior means averaged. The map is kept as a table on a hundred cells, with straight lines in log-odds between
-    them. Nothing is random.
+    A hundred priors, from "no change" over straight lines to strong bends, are weighted by
+    their marginal likelihood, and their posterior means averaged. The map is kept as a
+    table on a hundred cells, with straight lines in log-odds between them. Nothing is
+    random.
 
     Examples
     --------
@@ -50,13 +49,13 @@ class GaussianProcessMap(BinaryRecipe):
     """
 
     def fit_event(self, predictions: Predictions) -> GaussianProcessTable:
-        """Rows into cells, one posterior a prior, then the mean."""
+        """Rows into cells, one posterior per prior, then the mean."""
         return table_of(predictions, believed(predictions))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Belief:
-    """What the rows leave possible: cells in log-odds, the share of the rows in each, and the posterior of every prior."""
+    """Cells in log-odds, the share of the rows in each, and the posterior of every prior."""
 
     places: Floats
     support: Floats
@@ -66,7 +65,7 @@ class Belief:
 
 
 def believed(predictions: Predictions) -> Belief:
-    """Rows into cells, and one posterior a prior; known already if it was asked for before."""
+    """Rows into cells, and one posterior per prior; computed once per event."""
     if predictions.logits is not None:
         return _believed(predictions)
     found: Belief = predictions.event("binary").kept("belief", lambda: _believed(predictions))
@@ -76,21 +75,21 @@ def believed(predictions: Predictions) -> Belief:
 def _believed(predictions: Predictions) -> Belief:
     limit = last_log_odds(predictions)
     logits = predictions.logits is not None
-    groups = grouped_logits(predictions) if logits else predictions.event("binary").groups
-    said = groups.values if logits else log_odds(groups.values)
-    z = np.clip(said, -limit, limit)
-    cuts = np.unique(mass_cuts(groups.below(), CELLS, groups.allowance))[:-1]
-    weight, hits, sums = (np.add.reduceat(v, cuts) for v in (groups.weight, groups.hits, groups.weight * z))
+    pooled = pooled_logits(predictions) if logits else predictions.event("binary").groups
+    x = pooled.values if logits else log_odds(pooled.values)
+    z = np.clip(x, -limit, limit)
+    cuts = np.unique(mass_cuts(pooled.below(), CELLS, pooled.allowance))[:-1]
+    weight, hits, sums = (np.add.reduceat(v, cuts) for v in (pooled.weight, pooled.hits, pooled.weight * z))
     places = np.clip(sums / weight, z[0], z[-1])
     low, high = int(z[0] < places[0] - NEAR), int(z[-1] > places[-1] + NEAR)
     places = np.concatenate([z[:1][:low], places, z[-1:][:high]])  # the ends of the data are cells without weight
     weight, hits = np.pad(weight, (low, high)), np.pad(hits, (low, high))
-    cautions = doubts_about(said, float(groups.hits.sum()), groups.total, limit)
+    cautions = doubts(x, float(pooled.hits.sum()), pooled.total, limit)
     return Belief(places, weight / weight.sum(), posteriors(places, weight, hits), limit, cautions)
 
 
 def table_of(predictions: Predictions, belief: Belief) -> GaussianProcessTable:
-    """The mean over what is possible, as a map."""
+    """The posterior mean as a map."""
     centre, spread = _moments(belief.found, belief.found.share(OPEN))
     line = belief.places, _mean_log_odds(belief.found, belief.found.share(STRAIGHT)), belief.limit
     fit = Fit(predictions.n, cautions=belief.cautions)
@@ -106,21 +105,22 @@ NEAR = 1e-9
 class GaussianProcessTable(BentLineMap):
     """Straight lines between points in log-odds, slope one beyond; `centre` and `spread` are those of the posterior there."""
 
-    centre: NDArray[np.float64] = ()  # type: ignore[assignment]
-    spread: NDArray[np.float64] = ()  # type: ignore[assignment]
-    support: NDArray[np.float64] = ()  # type: ignore[assignment]
+    centre: Floats = ARRAY
+    spread: Floats = ARRAY
+    support: Floats = ARRAY
 
     method: ClassVar[str] = "gaussian_process"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._hold("centre", "spread", "support")
-
     def band(self, level: float = 0.95) -> Curve:
-        """The map at its cells, and between which rates the true one lies with probability `level`, cell by cell.
+        """The map at its cells, with a pointwise credible band.
 
-        The probability is that over all maps the priors think possible. For one given map the band may hold more often (a
-        calibrated model) or less often (a map that sways to and fro).
+        The probability is over all maps the priors allow. For one given map the band may
+        hold more often (a calibrated model) or less often (a map that oscillates).
+
+        Parameters
+        ----------
+        level
+            Probability with which the true rate lies in the band, cell by cell.
         """
         wide = normal_quantile(level) * self.spread
         low, high = sigmoid(self.centre - wide), sigmoid(self.centre + wide)
@@ -138,11 +138,11 @@ def _mean_log_odds(found: Posteriors, share: Floats) -> Floats:
     from numpy.polynomial.hermite_e import hermegauss
 
     nodes, weights = hermegauss(9)
-    heard = share > SILENT
-    eta = found.mean[heard, :, None] + np.sqrt(found.variance[heard])[:, :, None] * nodes
-    each = share[heard, None, None] * (weights / weights.sum())
+    used = share > NEGLIGIBLE
+    eta = found.mean[used, :, None] + np.sqrt(found.variance[used])[:, :, None] * nodes
+    each = share[used, None, None] * (weights / weights.sum())
     return np.log((each * sigmoid(eta)).sum(axis=(0, 2))) - np.log((each * sigmoid(-eta)).sum(axis=(0, 2)))
 
 
-SILENT = 1e-12
+NEGLIGIBLE = 1e-12
 """A prior of a smaller share changes nothing."""

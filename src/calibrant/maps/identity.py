@@ -1,4 +1,4 @@
-"""The map that changes nothing: the candidate every repair must beat."""
+"""The map that changes nothing: the candidate every map must beat."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from calibrant.kernels.logits import probabilities
-from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
+from calibrant.maps.calibration_map import CalibrationMap, Fit
+from calibrant.maps.recipe import Recipe
 from calibrant.methods import method
+from calibrant.predictions import Predictions
 from calibrant.results import kind
 
 
 @method("map", name="identity")
 @dataclass(frozen=True, slots=True)
-class Identity:
-    """Leave the predictions as they are: the candidate every repair must beat.
+class Identity(Recipe["IdentityMap"]):
+    """Leave the predictions as they are: the candidate every map must beat.
 
     Examples
     --------
@@ -25,9 +27,8 @@ class Identity:
     array([0.4])
     """
 
-    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> IdentityMap:
+    def fit_predictions(self, predictions: Predictions) -> IdentityMap:
         """A map with no parameters."""
-        predictions = admit_fit(labels, probs, logits, weights)
         return IdentityMap(predictions.classes, predictions.is_binary, Fit(predictions.n))
 
 
@@ -44,18 +45,10 @@ class IdentityMap(CalibrationMap):
     def injective(self) -> bool:
         return True
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {}
-
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
-        """The same numbers."""
-        return probs.copy()
+    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+        """The same probabilities, or those of the logits."""
+        return probabilities(predictions) if are_logits else predictions.copy()
 
     def new_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
         """The same numbers."""
         return logits
-
-    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
-        """Their softmax or sigmoid."""
-        return probabilities(logits)

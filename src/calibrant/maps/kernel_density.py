@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_bandwidth
 from calibrant.kernels.fit.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
 from calibrant.kernels.rows.pooling import Groups
 from calibrant.maps.binary import BinaryRecipe, Floats
-from calibrant.maps.calibration_map import Fit
-from calibrant.maps.pointwise import PointwiseMap, margin, one_sided
+from calibrant.maps.calibration_map import ARRAY, Fit
+from calibrant.maps.pointwise import PointwiseMap, doubts, margin
 from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import kind
@@ -21,11 +20,11 @@ from calibrant.results import kind
 MOST_POINTS = 1 << 13
 """Distinct predictions that are kept as they are."""
 
-CELLS_A_BANDWIDTH = 128
-"""Cells into which more of them are pooled; moves the map by less than 1e-5."""
+CELLS_PER_BANDWIDTH = 128
+"""Cells into which more of them are pooled; changes the map by less than 1e-5."""
 
-REACH = 0.99
-"""Of the bandwidth: further from every score the kernel is too small to say anything."""
+FARTHEST = 0.99
+"""In bandwidths: further from every prediction of the fit the kernel is too small to give a rate."""
 
 
 @method("map", name="kernel_density", state="pooled")
@@ -33,9 +32,17 @@ REACH = 0.99
 class KernelDensity(BinaryRecipe):
     """The rate of the event around a prediction, with the triweight kernel reflected at 0 and 1.
 
-    The curve of `density_error`, bandwidth 1.06·σ·n^(−1/5) unless given. A prediction further than 0.99 bandwidths from
-    every score of the fit is moved towards the nearest one. `bounded=True` keeps the map ½/(n+1) away from 0 and 1. More
-    than 8192 distinct predictions are pooled into cells of 1/128 of a bandwidth, which moves the map by less than 1e-5.
+    The curve of `density_error`. A prediction further than 0.99 bandwidths from every
+    prediction of the fit is moved towards the nearest one. More than 8192 distinct
+    predictions are pooled into cells of 1/128 of a bandwidth, which changes the map by less
+    than 1e-5.
+
+    Parameters
+    ----------
+    bandwidth
+        Half-width of the kernel; 1.06·σ·n^(−1/5) if `None`.
+    bounded
+        Keep the map ½/(n+1) away from 0 and 1.
 
     Examples
     --------
@@ -54,23 +61,23 @@ class KernelDensity(BinaryRecipe):
 
     def fit_event(self, predictions: Predictions) -> KernelDensityMap:
         """Nothing is searched for: the pooled rows are the map."""
-        groups = predictions.event("binary").groups
-        width = rule_of_thumb(groups) if self.bandwidth is None else float(self.bandwidth)
-        cautions = one_sided(groups)
+        pooled = predictions.event("binary").groups
+        width = rule_of_thumb(pooled) if self.bandwidth is None else float(self.bandwidth)
+        cautions = doubts(pooled)
         if width < NARROWEST:
             cautions += (f"a bandwidth of {width:g} smooths nothing: rates of equal predictions are joined by lines",)
-        fine = width / CELLS_A_BANDWIDTH
-        kept = pooled(groups, fine) if len(groups.values) > MOST_POINTS and width >= NARROWEST else groups
-        fit, edge = Fit(predictions.n, cautions=cautions), margin(groups.total, self.bounded)
-        return KernelDensityMap(predictions.classes, True, fit, width, kept.values, kept.weight, kept.hits, edge)
+        fit, edge = Fit(predictions.n, cautions=cautions), margin(pooled.total, self.bounded)
+        if len(pooled.values) > MOST_POINTS and width >= NARROWEST:
+            pooled = in_cells(pooled, width / CELLS_PER_BANDWIDTH)
+        return KernelDensityMap(predictions.classes, True, fit, width, pooled.values, pooled.weight, pooled.hits, edge)
 
 
-def pooled(groups: Groups, width: float) -> Groups:
+def in_cells(pooled: Groups, width: float) -> Groups:
     """The hits of each cell of this width at their mean, and the misses at theirs: no change to first order."""
-    starts = np.flatnonzero(np.diff(np.floor(groups.values / width), prepend=-1.0))
+    starts = np.flatnonzero(np.diff(np.floor(pooled.values / width), prepend=-1.0))
     parts = []
-    for weight, rate in ((groups.hits, 1.0), (groups.weight - groups.hits, 0.0)):
-        mass, place = np.add.reduceat(weight, starts), np.add.reduceat(weight * groups.values, starts)
+    for weight, rate in ((pooled.hits, 1.0), (pooled.weight - pooled.hits, 0.0)):
+        mass, place = np.add.reduceat(weight, starts), np.add.reduceat(weight * pooled.values, starts)
         kept = mass > 0
         parts.append(np.stack([place[kept] / mass[kept], mass[kept], rate * mass[kept]]))
     joined = np.concatenate(parts, axis=1)
@@ -83,20 +90,13 @@ class KernelDensityMap(PointwiseMap):
     """π̂(p) = Σ K((p−p_j)/h) h_j / Σ K((p−p_j)/h) w_j, kept `margin` away from 0 and 1."""
 
     bandwidth: float = 1.0
-    values: NDArray[np.float64] = ()  # type: ignore[assignment]
-    weight: NDArray[np.float64] = ()  # type: ignore[assignment]
-    hits: NDArray[np.float64] = ()  # type: ignore[assignment]
+    values: Floats = ARRAY
+    weight: Floats = ARRAY
+    hits: Floats = ARRAY
     margin: float = 0.0
 
     method: ClassVar[str] = "kernel_density"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._hold("values", "weight", "hits")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"bandwidth": self.bandwidth, "values": self.values, "weight": self.weight, "hits": self.hits}
+    parameter_names: ClassVar[tuple[str, ...]] = ("bandwidth", "values", "weight", "hits")
 
     def at(self, p: Floats) -> Floats:
         """The ratio of two kernel sums."""
@@ -108,6 +108,6 @@ class KernelDensityMap(PointwiseMap):
         after = np.searchsorted(self.values, p)
         left, right = self.values[np.maximum(after - 1, 0)], self.values[np.minimum(after, len(self.values) - 1)]
         nearest = np.where(np.abs(p - left) <= np.abs(right - p), left, right)
-        reach = REACH * self.bandwidth
-        near = np.clip(p, nearest - reach, nearest + reach)
+        farthest = FARTHEST * self.bandwidth
+        near = np.clip(p, nearest - farthest, nearest + farthest)
         return smooth_rate(near, Groups(self.values, self.weight, self.hits), self.bandwidth)[0]

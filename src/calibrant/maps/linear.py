@@ -11,15 +11,10 @@ from numpy.typing import NDArray
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.fit.softmax_regression import Data, Found, Linear, fit, loss
 from calibrant.kernels.logits import inside, probabilities, tamed
-from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
-from calibrant.maps.folds import dealt, held_out, n_units, unit_rows
-from calibrant.maps.log_space import (
-    normalised_columns,
-    raw_or_log_columns,
-    reading_of_zero,
-    rows_that_count,
-    soft_shares,
-)
+from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit
+from calibrant.maps.folds import in_folds, n_rows, n_units
+from calibrant.maps.log_space import normalised_columns, raw_or_log_columns, reading_of_zero, soft_shares
+from calibrant.maps.recipe import Recipe
 from calibrant.maps.temperature import Temperature
 from calibrant.methods import method
 from calibrant.predictions import Predictions
@@ -38,10 +33,11 @@ STRENGTHS = tuple(10.0**power for power in range(0, -7, -1))
 
 @method("map", name="vector")
 @dataclass(frozen=True, slots=True)
-class VectorScaling:
-    """softmax(v∘z + b): every class gets a scale and an offset of its own.
+class VectorScaling(Recipe["LinearMap"]):
+    """softmax(v∘z + b): every class has its own scale and offset.
 
-    Given logits, it works on them as they are; given probabilities, on their logarithms. The map remembers which.
+    Given logits, it works on them as they are; given probabilities, on their logarithms. The
+    map remembers which.
 
     Examples
     --------
@@ -51,14 +47,18 @@ class VectorScaling:
     20
     """
 
-    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> LinearMap:
+    def fit_predictions(self, predictions: Predictions) -> LinearMap:
         """The lowest log loss over 2K parameters."""
-        predictions = rows_that_count(admit_fit(labels, probs, logits, weights))
-        return _fitted(predictions, "vector", _space(predictions), _nothing(predictions.n_classes, diagonal=True))
+        zero, cautions = reading_of_zero(predictions, always=True)
+        space, k = _space(predictions), predictions.n_classes
+        start = tempered(predictions, diagonal=True)
+        factors = Linear(np.full(k, STEADY), np.full(k, STEADY))
+        found = fit(regression_data(predictions, space, zero), start, start, factors)
+        return _made(predictions, found, cautions, space, zero, None, "vector")
 
 
 @dataclass(frozen=True, slots=True)
-class _FullMatrix:
+class _FullMatrix(Recipe["LinearMap"]):
     """A matrix with a penalty: what matrix scaling and Dirichlet calibration share."""
 
     penalty: Literal["odir", "l2"] | None = "odir"
@@ -77,13 +77,17 @@ class _FullMatrix:
             if not number and value != "cv":
                 raise InputError(name, "must be a number of at least 0, or 'cv'", f"it is {value!r}")
 
-    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> LinearMap:
+    def fit_predictions(self, predictions: Predictions) -> LinearMap:
         """The lowest penalised log loss."""
-        predictions = rows_that_count(admit_fit(labels, probs, logits, weights))
-        return _penalised(predictions, self.recipe, self._space(predictions), self)
-
-    def _space(self, predictions: Predictions) -> Space:
-        return _space(predictions)
+        space: Space = "log_probs" if self.recipe == "dirichlet" else _space(predictions)
+        zero, cautions = reading_of_zero(predictions, always=True)
+        strength, intercept, doubt = _strengths(predictions, space, zero, self)
+        start = tempered(predictions, diagonal=False)
+        factors = _factors(predictions.n_classes, self.penalty, strength, intercept)
+        found = fit(regression_data(predictions, space, zero), start, _centre(start, self.penalty), factors)
+        used = {"odir": {"strength": strength, "intercept": intercept}, "l2": {"strength": strength}}
+        penalty = None if self.penalty is None else used[self.penalty]
+        return _made(predictions, found, cautions + doubt, space, zero, penalty, self.recipe)
 
 
 @method("map", name="matrix")
@@ -91,9 +95,20 @@ class _FullMatrix:
 class MatrixScaling(_FullMatrix):
     """softmax(Wz + b): K² + K parameters, so a penalty is needed unless rows are many.
 
-    `penalty="odir"` draws the off-diagonal entries of W (by `strength`) and b (by `intercept`) towards 0; `"l2"` draws all of
-    them by `strength`; `None` draws nothing. A strength is a number, the factor of the sum of squares beside the mean log loss, or
-    `"cv"`: chosen by cross-validation over `folds`, of many rows on a part of them. Logits are taken as they are, probabilities by their logarithms.
+    Logits are taken as they are, probabilities by their logarithms.
+
+    Parameters
+    ----------
+    penalty
+        `"odir"` shrinks the off-diagonal entries of W (by `strength`) and b (by `intercept`)
+        towards 0; `"l2"` shrinks all of them by `strength`; `None` shrinks nothing.
+    strength
+        Factor of the sum of squares beside the mean log loss, or `"cv"`: chosen by
+        cross-validation, on a part of the rows if there are many.
+    intercept
+        The same for b.
+    folds
+        Number of folds of the cross-validation.
 
     Examples
     --------
@@ -111,8 +126,20 @@ class MatrixScaling(_FullMatrix):
 class Dirichlet(_FullMatrix):
     """softmax(W ln p + b): Dirichlet calibration, matrix scaling on log-probabilities.
 
-    `penalty`, `strength` and `intercept` are those of `MatrixScaling`; for a single event it is beta calibration without
-    its bounds.
+    For a single event it is beta calibration without its bounds.
+
+    Parameters
+    ----------
+    penalty
+        `"odir"` shrinks the off-diagonal entries of W (by `strength`) and b (by `intercept`)
+        towards 0; `"l2"` shrinks all of them by `strength`; `None` shrinks nothing.
+    strength
+        Factor of the sum of squares beside the mean log loss, or `"cv"`: chosen by
+        cross-validation, on a part of the rows if there are many.
+    intercept
+        The same for b.
+    folds
+        Number of folds of the cross-validation.
 
     Examples
     --------
@@ -124,17 +151,14 @@ class Dirichlet(_FullMatrix):
 
     recipe: ClassVar[str] = "dirichlet"
 
-    def _space(self, predictions: Predictions) -> Space:  # noqa: ARG002
-        return "log_probs"
-
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearMap(CalibrationMap):
     """softmax(W x + b), x the logits or ln p; `weight` is W or, for vector scaling, its diagonal."""
 
-    weight: NDArray[np.float64] = ()  # type: ignore[assignment]
-    bias: NDArray[np.float64] = ()  # type: ignore[assignment]
+    weight: Floats = ARRAY
+    bias: Floats = ARRAY
     space: Space = "log_probs"
     """what x is; a map of logits as they were given cannot be applied to probabilities"""
     zero: float = 0.0
@@ -143,15 +167,11 @@ class LinearMap(CalibrationMap):
     """factors of the sums of squares in the fit"""
     recipe: str = "matrix"
 
-    keeps_ranking: ClassVar[bool] = False
-    keeps_accuracy: ClassVar[bool] = False
+    parameter_names: ClassVar[tuple[str, ...]] = ("weight", "bias")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._hold("weight", "bias")
-        k = len(self.classes)
-        if self.bias.shape != (k,) or self.weight.shape not in ((k,), (k, k)):
-            raise MapError(f"weight and bias do not fit {k} classes: {self.weight.shape}, {self.bias.shape}")
+        check_linear(self)
         if self.space not in ("logits", "log_probs"):
             raise MapError(f"space must be 'logits' or 'log_probs'; it is {self.space!r}")
 
@@ -161,45 +181,55 @@ class LinearMap(CalibrationMap):
 
     @property
     def injective(self) -> bool:
-        """Not for logits as they were given: rows that say different things can then end alike."""
+        """Not for logits as they were given: rows with different probabilities can become equal."""
         return one_to_one(self.weight, raw=self.space == "logits")
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"weight": self.weight, "bias": self.bias}
-
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
-        """Through ln p."""
-        if self.space == "logits":
+    def scores(self, predictions: NDArray[Any], are_logits: bool) -> Floats:
+        """W x + b, `(n, K)`."""
+        if self.space == "logits" and not are_logits:
             raise InputError(
-                "probs", "cannot be mended by a map of logits", advice="Pass logits=, or fit the map on probabilities"
+                "probs",
+                "cannot be recalibrated by a map of logits",
+                advice="Pass logits=, or fit the map on probabilities",
             )
-        return self._mended(normalised_columns(probs, self.zero, are_logits=False), probs)
+        if self.space == "logits":
+            x = tamed(predictions.astype(np.float64))
+        else:
+            x = normalised_columns(predictions, self.zero, are_logits)
+        return Linear(self.weight, self.bias).scores(x)
 
-    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
-        """From the logits, or through ln p."""
-        return self._mended(self._features(logits), logits)
+    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+        """The softmax of W x + b."""
+        return of_scores(self.scores(predictions, are_logits), predictions)
 
     def new_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
         """W x + b."""
-        scores = Linear(self.weight, self.bias).scores(self._features(logits))
-        return (scores[:, 1] - scores[:, 0] if logits.ndim == 1 else scores).astype(logits.dtype)
+        return logits_of_scores(self.scores(logits, are_logits=True), logits)
 
-    def _features(self, logits: NDArray[Any]) -> Floats:
-        if self.space == "logits":
-            return tamed(logits.astype(np.float64))
-        return normalised_columns(logits, self.zero, are_logits=True)
 
-    def _mended(self, x: Floats, said: NDArray[Any]) -> NDArray[Any]:
-        mended = probabilities(Linear(self.weight, self.bias).scores(x))
-        return inside(mended[:, 1] if said.ndim == 1 else mended, said.dtype)
+def check_linear(fitted: Any) -> None:
+    """W, or its diagonal, and b of a map must fit its classes."""
+    k, weight, bias = len(fitted.classes), fitted.weight, fitted.bias
+    if bias.shape != (k,) or weight.shape not in ((k,), (k, k)):
+        raise MapError(f"weight and bias do not fit {k} classes: {weight.shape}, {bias.shape}")
+
+
+def of_scores(scores: Floats, like: NDArray[Any]) -> NDArray[Any]:
+    """The softmax of scores `(n, K)`, in the shape and precision of the predictions."""
+    found = probabilities(scores)
+    return inside(found[:, 1] if like.ndim == 1 else found, like.dtype)
+
+
+def logits_of_scores(scores: Floats, like: NDArray[Any]) -> NDArray[Any]:
+    """Scores `(n, K)` in the shape and precision of the logits."""
+    return (scores[:, 1] - scores[:, 0] if like.ndim == 1 else scores).astype(like.dtype)
 
 
 def one_to_one(weight: Floats, raw: bool = False) -> bool:
     """Do different rows x stay different after softmax(W x + b)?
 
-    Two end alike only where W maps their difference to a constant. Log-probabilities of two rows cannot differ by numbers of
-    one sign, as both add up to 1; logits as they were given (`raw`) may differ by anything.
+    Two become equal only where W maps their difference to a constant. Log-probabilities of two rows cannot differ by numbers
+    of one sign, as both sum to 1; logits as they were given (`raw`) may differ by anything.
     """
     if weight.ndim == 1 and (weight == 0).any():
         return False
@@ -215,7 +245,7 @@ def _space(predictions: Predictions) -> Space:
 
 
 def regression_data(predictions: Predictions, space: Space, zero: float) -> Data:
-    """The rows as the softmax regression takes them."""
+    """The rows as data of the softmax regression."""
     if space == "logits":
         x = raw_or_log_columns(predictions, zero).astype(np.float64)
     else:
@@ -224,81 +254,50 @@ def regression_data(predictions: Predictions, space: Space, zero: float) -> Data
 
 
 def regression_weights(predictions: Predictions) -> tuple[NDArray[Any], Floats]:
-    """Labels or shares, and weights that add up to 1."""
+    """Labels or shares, and weights that sum to 1."""
     labels = soft_shares(predictions) if predictions.soft else predictions.labels
     w = np.ones(predictions.n) if predictions.weights is None else predictions.weights.astype(np.float64)
     return labels, w / w.sum()
 
 
 def tempered(predictions: Predictions, diagonal: bool) -> Linear:
-    """Where the search starts: temperature scaling."""
+    """The start of the search: temperature scaling."""
     k = predictions.n_classes
     scale = np.full(k, 1 / Temperature().fit(predictions).temperature)
     return Linear(scale if diagonal else np.diag(scale), np.zeros(k))
 
 
-def _nothing(k: int, diagonal: bool) -> Linear:
-    return Linear(np.full(k if diagonal else (k, k), STEADY), np.full(k, STEADY))
-
-
 def _factors(k: int, penalty: str | None, strength: float, intercept: float) -> Linear:
     """The penalty of each parameter."""
-    none = _nothing(k, diagonal=False)
-    if penalty is None:
-        return none
-    if penalty == "l2":
-        return Linear(np.full((k, k), max(strength, STEADY)), np.full(k, max(strength, STEADY)))
-    off = np.where(np.eye(k) > 0, STEADY, max(strength, STEADY))
-    return Linear(off, np.full(k, max(intercept, STEADY)))
+    diagonal, rest, bias = {
+        None: (0.0, 0.0, 0.0),
+        "l2": (strength, strength, strength),
+        "odir": (0.0, strength, intercept),
+    }[penalty]
+    weight = np.where(np.eye(k) > 0, max(diagonal, STEADY), max(rest, STEADY))
+    return Linear(weight, np.full(k, max(bias, STEADY)))
 
 
 def _centre(start: Linear, penalty: str | None) -> Linear:
-    """Penalties draw towards 0; what is not penalised is held where the search starts."""
+    """Penalties shrink towards 0; parameters without penalty are held at the start of the search."""
     if penalty == "l2":
         return Linear(np.zeros_like(start.weight), np.zeros_like(start.bias))
     return start
 
 
-def _fitted(predictions: Predictions, recipe: str, space: Space, factors: Linear) -> LinearMap:
-    zero, cautions = reading_of_zero(predictions, always=True)
-    start = tempered(predictions, factors.diagonal)
-    found = fit(regression_data(predictions, space, zero), start, start, factors)
-    return _made(predictions, recipe, space, zero, found, cautions, None)
-
-
-def _made(
-    predictions: Predictions,
-    recipe: str,
-    space: Space,
-    zero: float,
-    found: Found,
-    cautions: tuple[str, ...],
-    penalty: dict[str, float] | None,
-) -> LinearMap:
+def _made(predictions: Predictions, found: Found, cautions: tuple[str, ...], *options: Any) -> LinearMap:
     how = Fit(predictions.n, found.loss, found.converged, cautions + doubts(predictions, found))
-    at = found.at
-    return LinearMap(predictions.classes, predictions.is_binary, how, at.weight, at.bias, space, zero, penalty, recipe)
-
-
-def _penalised(predictions: Predictions, recipe: str, space: Space, how: _FullMatrix) -> LinearMap:
-    zero, cautions = reading_of_zero(predictions, always=True)
-    strength, intercept, doubt = _strengths(predictions, space, zero, how)
-    start = tempered(predictions, diagonal=False)
-    factors = _factors(predictions.n_classes, how.penalty, strength, intercept)
-    found = fit(regression_data(predictions, space, zero), start, _centre(start, how.penalty), factors)
-    said = {"odir": {"strength": strength, "intercept": intercept}, "l2": {"strength": strength}}
-    penalty = None if how.penalty is None else said[how.penalty]
-    return _made(predictions, recipe, space, zero, found, cautions + doubt, penalty)
+    return LinearMap(predictions.classes, predictions.is_binary, how, found.at.weight, found.at.bias, *options)
 
 
 def _strengths(
     predictions: Predictions, space: Space, zero: float, how: _FullMatrix
 ) -> tuple[float, float, tuple[str, ...]]:
-    """Penalties as given, or chosen: first both alike, then that of the intercept alone."""
+    """Penalties as given, or chosen: first both equal, then that of the intercept alone."""
     wanted = [how.strength] * (how.penalty is not None) + [how.intercept] * (how.penalty == "odir")
     if "cv" not in wanted:
         return (*(0.0 if v == "cv" else float(v) for v in (how.strength, how.intercept)), ())  # type: ignore[return-value]
-    rows = _some(unit_rows(predictions))
+    rows = _some(predictions)
     if n_units(rows) < 2 * how.folds:
         return STRENGTHS[0], STRENGTHS[0], (f"too few rows to choose a penalty; it is {STRENGTHS[0]:g}",)
     folds = _Folds(rows, space, zero, how)
@@ -311,14 +310,18 @@ def _strengths(
     return (*folds.best([(first[0], i) for i in STRENGTHS]), ())
 
 
-MOST_ROWS, ROWS_A_CLASS = 20_000, 200
-"""Rows, or rows a class if that is more, that a penalty is chosen on; one chosen on few rows is too strong rather than too weak."""
+MOST_ROWS, ROWS_PER_CLASS = 20_000, 200
+"""Rows, or rows per class if that is more, that a penalty is chosen on; one chosen on few rows is too strong rather than too
+weak."""
 
 
 def _some(rows: Predictions) -> Predictions:
-    """Rows to choose a penalty on: all, or a share dealt as folds are."""
-    shares = rows.n // max(MOST_ROWS, ROWS_A_CLASS * rows.n_classes)
-    return rows if shares < 2 else rows.rows(dealt(rows, shares) == 0)
+    """Rows to choose a penalty on: all, or one fold of many."""
+    shares = min(n_rows(rows) // max(MOST_ROWS, ROWS_PER_CLASS * rows.n_classes), n_units(rows))
+    if shares < 2:
+        return rows
+    rows, masks = in_folds(rows, shares)
+    return rows.rows(masks[0])
 
 
 class _Folds:
@@ -326,17 +329,16 @@ class _Folds:
 
     def __init__(self, rows: Predictions, space: Space, zero: float, how: _FullMatrix) -> None:
         self.penalty, self.k = how.penalty, rows.n_classes
+        rows, masks = in_folds(rows, how.folds)
         data = regression_data(rows, space, zero)
         start = tempered(rows, diagonal=False)
-        self.parts = [
-            (data.rows(~unseen), data.rows(unseen), data.weights[unseen].sum()) for unseen in held_out(rows, how.folds)
-        ]
+        self.parts = [(data.rows(~unseen), data.rows(unseen), data.weights[unseen].sum()) for unseen in masks]
         self.starts = [start] * len(self.parts)
         self.centre = _centre(start, how.penalty)
         self.seen: dict[tuple[float, float], float] = {}
 
     def best(self, candidates: list[tuple[float, float]]) -> tuple[float, float]:
-        """The candidate of lowest held-out loss; the stronger of two alike."""
+        """The candidate of lowest held-out loss; the stronger of two equal ones."""
         for candidate in candidates:
             if candidate not in self.seen:
                 self.seen[candidate] = self._loss(*candidate)
@@ -352,22 +354,15 @@ class _Folds:
 
 
 def doubts(predictions: Predictions, found: Found) -> tuple[str, ...]:
-    """What a user should know about a fit."""
-    told = []
-    missing = missing_classes(predictions)
-    if missing:
-        told.append(f"{len(missing)} of {predictions.n_classes} classes never happened (first: {missing[0]!r})")
+    """Warnings about a fit."""
+    labels, k = predictions.labels, predictions.n_classes
+    counts = soft_shares(predictions).sum(axis=0) if predictions.soft else np.bincount(labels, minlength=k)
+    missing = [name for name, count in zip(predictions.classes, counts, strict=True) if count == 0]
+    warnings = [f"{len(missing)} of {k} classes never happened (first: {missing[0]!r})"] if missing else []
     if (predictions.said == predictions.said[0]).all():
-        told.append("every row says the same: only the frequencies of the classes can be learnt")
+        warnings.append("all rows have the same prediction: only the frequencies of the classes can be learnt")
     if not found.converged:
-        told.append("the search did not converge; the last step is returned")
+        warnings.append("the search did not converge; the last step is returned")
     elif found.loss < 1e-4:
-        told.append("the rows can be told apart without error: the parameters are large and uncertain")
-    return tuple(told)
-
-
-def missing_classes(predictions: Predictions) -> list[Any]:
-    """Classes that no row had."""
-    shares = soft_shares(predictions).sum(axis=0) if predictions.soft else None
-    seen = np.bincount(predictions.labels, minlength=predictions.n_classes) if shares is None else shares
-    return [name for name, count in zip(predictions.classes, seen, strict=True) if count == 0]
+        warnings.append("the rows can be classified without error: the parameters are large and uncertain")
+    return tuple(warnings)

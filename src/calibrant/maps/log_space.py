@@ -1,4 +1,4 @@
-"""Predictions as logarithms, ready to fit: what a probability of 0 is read as, and what happened in each row."""
+"""Predictions as logarithms, ready to fit: what a probability of 0 is read as, and the label of each row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def log_columns(probs: NDArray[Any], zero: float) -> NDArray[Any]:
     """ln p, `(n, K)`; a single event becomes the pair (1−p, p). A probability of 0 is read as `zero`.
 
     It stays below every positive probability of its row, so that no class overtakes another; for a single event nothing is
-    read as less than `zero`, so that no row overtakes another. With `zero` = 0 it takes no part.
+    read as less than `zero`, so that no row overtakes another. With `zero` = 0 its class takes no part.
     """
     if probs.ndim == 1:
         return log_columns(np.maximum(two_columns(probs), zero), 0.0)
@@ -36,37 +36,40 @@ def raw_or_log_columns(predictions: Predictions, zero: float) -> NDArray[Any]:
     """Logits as they were given, `(n, K)`; else ln p."""
     if predictions.logits is None:
         return log_columns(predictions.probs, zero)
-    z = tamed(predictions.logits)
+    return _logit_columns(predictions.logits)
+
+
+def normalised_columns(predictions: NDArray[Any], zero: float, are_logits: bool) -> NDArray[np.float64]:
+    """ln p in float64, `(n, K)`, of probabilities or logits: the same for logits that differ by a constant."""
+    if not are_logits:
+        return log_columns(predictions.astype(np.float64), zero)
+    return log_probabilities(_logit_columns(predictions.astype(np.float64)))
+
+
+def _logit_columns(logits: NDArray[Any]) -> NDArray[Any]:
+    z = tamed(logits)
     return np.stack([np.zeros_like(z), z], axis=1) if z.ndim == 1 else z
 
 
-def normalised_columns(said: NDArray[Any], zero: float, are_logits: bool) -> NDArray[np.float64]:
-    """ln p in float64, `(n, K)`, whatever the model gave: the same for logits that differ by a constant."""
-    if not are_logits:
-        return log_columns(said.astype(np.float64), zero)
-    z = tamed(said.astype(np.float64))
-    return log_probabilities(np.stack([np.zeros_like(z), z], axis=1) if z.ndim == 1 else z)
-
-
 def reading_of_zero(predictions: Predictions, *, always: bool = False) -> tuple[float, tuple[str, ...]]:
-    """What a probability of 0 is read as, and the caution that goes with it.
+    """What a probability of 0 is read as, and the warning that goes with it.
 
-    Nothing (0) where no outcome was called impossible, else the rounding unit of the probabilities; `always` reads it so
-    wherever it was said.
+    0 where no label has probability 0, else the rounding unit of the probabilities; `always` takes the rounding unit
+    wherever a probability is 0.
     """
     if predictions.logits is not None:
         return 0.0, ()
     probs = predictions.probs
     unit = float(np.finfo(probs.dtype).eps)
-    chance = two_columns(probs) if probs.ndim == 1 else probs
+    columns = two_columns(probs) if probs.ndim == 1 else probs
     if predictions.soft:
-        row = np.flatnonzero(((chance == 0) & (soft_shares(predictions) > 0)).any(axis=1))
+        row = np.flatnonzero(((columns == 0) & (soft_shares(predictions) > 0)).any(axis=1))
     else:
-        row = np.flatnonzero(chance[np.arange(len(chance)), predictions.labels] == 0)
+        row = np.flatnonzero(columns[np.arange(len(columns)), predictions.labels] == 0)
     if len(row):
         text = f"{len(row)} rows (first: row {row[0]}) give probability 0 to what happened"
         return unit, (f"{text}; 0 is read as {unit:.1e}",)
-    if always and (chance == 0).any():
+    if always and (columns == 0).any():
         return unit, (f"a probability of 0 is read as {unit:.1e}",)
     return unit * always, ()
 
@@ -77,8 +80,8 @@ def soft_shares(predictions: Predictions) -> NDArray[np.float64]:
     return labels if labels.ndim == 2 else two_columns(labels)
 
 
-def happened(predictions: Predictions) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[Any]]:
-    """Row, class and weight of everything that happened; a soft label happened in parts."""
+def label_entries(predictions: Predictions) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[Any]]:
+    """Row, class and weight of each label; a soft label has an entry per class with a share."""
     weights = np.ones(predictions.n) if predictions.weights is None else predictions.weights
     if not predictions.soft:
         return np.arange(predictions.n), predictions.labels, weights
@@ -88,7 +91,7 @@ def happened(predictions: Predictions) -> tuple[NDArray[np.intp], NDArray[Any], 
 
 
 def label_logits(z: NDArray[Any], predictions: Predictions) -> NDArray[np.float64]:
-    """The logit of what happened in each row; for soft labels its mean."""
+    """The logit of the label of each row; for soft labels its mean."""
     labels = predictions.labels
     if not predictions.soft:
         return z[np.arange(len(z)), labels].astype(np.float64)

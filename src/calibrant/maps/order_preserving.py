@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -15,9 +14,10 @@ from calibrant.kernels.fit.lbfgs import Smooth, least
 from calibrant.kernels.fit.monotone_logits import Coefficients, SortedRows
 from calibrant.kernels.logits import inside, row_blocks, sigmoid, two_columns
 from calibrant.kernels.rows.keep_order import keep_order
-from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
-from calibrant.maps.log_space import normalised_columns, reading_of_zero, rows_that_count, soft_shares
-from calibrant.maps.temperature import Temperature
+from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit
+from calibrant.maps.log_space import normalised_columns, reading_of_zero, soft_shares
+from calibrant.maps.recipe import Recipe
+from calibrant.maps.temperature import Temperature, check_zero
 from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import MapError
@@ -31,34 +31,40 @@ PARTS = {"diagonal": (1.0, 0.0, 0.0), "invariant": (0.5, 0.5, 0.0), "general": (
 """The share of 1/T that slopes, rates by place, and each of the two rates by class begin with."""
 
 ODDS = (0.05, 0.35, 0.65, 0.95)
-"""Quantiles of the top log-odds where the knots lie."""
+"""Quantiles of the top log-odds at which the knots lie."""
 
 LEAST = 1e-3
-"""No slope or rate falls below this part of what it began with, so that every gap stays open."""
+"""No slope or rate falls below this part of its start, so that every gap stays open."""
 
 ENOUGH = 10
-"""Rows for each parameter below which the map says so."""
+"""Rows per parameter below which there is a warning."""
 
 
 @method("map", name="order_preserving")
 @dataclass(frozen=True, slots=True)
-class OrderPreserving:
+class OrderPreserving(Recipe["OrderPreservingMap"]):
     """A map that keeps the order of the classes in every row exactly: none overtakes another, none is tied anew.
 
-    Rows of log-probabilities are sorted and their gaps stretched or squeezed (Rahimi et al. 2020). `kind` says by what:
+    Rows of log-probabilities are sorted and their gaps stretched or squeezed (Rahimi et al.
+    2020). The number of parameters does not grow with the number of classes K, except that
+    `"general"` adds 2K. A probability of 0 is read as the rounding unit of its precision,
+    and lower where that is needed to stay below every other of its row.
 
-    - `"diagonal"`: one rising function of the log-probability for all classes, made of straight `pieces`. Different
-      predictions stay different.
-    - `"invariant"`: half of it that function, half a positive factor that depends on the place of the gap (first, next
-      two, all below) and on how sure the row is of its top class. Which class it is does not matter.
-    - `"general"`: besides, two positive numbers a class, for the gap above it and the gap below it.
-
-    The number of parameters does not grow with the number of classes K: at most 8 and 20. Only `"general"` adds 2K.
-    All start at the temperature that fits best, and `penalty` holds them there: λ/n Σ (c/c₀ − 1)² is added to the mean log
-    loss, which is convex, so that there is one answer, never worse than temperature scaling on the fitting data.
-
-    A probability of 0 is read as the rounding unit of its precision, and lower where that is needed to stay below every
-    other of its row.
+    Parameters
+    ----------
+    kind
+        What the gaps depend on. `"diagonal"`: one increasing function of the
+        log-probability for all classes; different predictions stay different.
+        `"invariant"`: half of it that function, half a positive factor per place of the gap
+        (first, next two, all below) that depends on the confidence in the top class.
+        `"general"`: in addition two positive numbers per class, for the gap above it and
+        the gap below it.
+    pieces
+        Straight pieces of the increasing function, on equal shares of the data.
+    penalty
+        All parameters start at the temperature that fits best, and λ/n Σ (c/c₀ − 1)² is
+        added to the mean log loss. The sum is convex: there is one solution, never worse
+        than temperature scaling on the fitting data.
 
     Examples
     --------
@@ -80,9 +86,8 @@ class OrderPreserving:
         check_count(self.pieces, "pieces")
         check_positive("penalty", self.penalty)
 
-    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> OrderPreservingMap:
+    def fit_predictions(self, predictions: Predictions) -> OrderPreservingMap:
         """The slopes and rates that minimise the log score, held near a temperature."""
-        predictions = rows_that_count(admit_fit(labels, probs, logits, weights))
         zero, cautions = reading_of_zero(predictions, always=True)
         logs = normalised_columns(predictions.said, zero, predictions.logits is not None)
         plain = logs[:, 1] - logs[:, 0] if predictions.is_binary else logs
@@ -92,19 +97,9 @@ class OrderPreserving:
         cautions += start.fit.cautions + doubts(predictions, logs, found.flat().size)
         if not converged:
             cautions += ("the search did not converge; the last step is returned",)
-        return OrderPreservingMap(
-            predictions.classes,
-            predictions.is_binary,
-            Fit(predictions.n, loss, converged, cautions),
-            self.kind,
-            rows.cuts,
-            found.slopes,
-            rows.knots,
-            found.rates,
-            found.above,
-            found.below,
-            zero,
-        )
+        fit, at = Fit(predictions.n, loss, converged, cautions), (rows.cuts, found.slopes, rows.knots, found.rates)
+        ends = (found.above, found.below, zero)
+        return OrderPreservingMap(predictions.classes, predictions.is_binary, fit, self.kind, *at, *ends)
 
     def _sorted(self, logs: Floats, weights: Floats | None) -> SortedRows:
         order = np.argsort(-logs, axis=1, kind="stable")
@@ -134,12 +129,8 @@ class OrderPreserving:
             slope, rate = slope + rate, 0.0
         n_places = int(kernel.places(k).max()) + 1 if rate else 0
         per_class = np.full(k if ends else 0, ends * beta)
-        return Coefficients(
-            np.full(len(rows.cuts) + 1, slope * beta),
-            np.full((n_places, len(rows.knots)), rate * beta),
-            per_class,
-            per_class.copy(),
-        )
+        slopes, rates = np.full(len(rows.cuts) + 1, slope * beta), np.full((n_places, len(rows.knots)), rate * beta)
+        return Coefficients(slopes, rates, per_class, per_class.copy())
 
 
 def penalised(loss: Smooth, unit: Floats, penalty: float) -> Smooth:
@@ -164,12 +155,12 @@ class OrderPreservingMap(CalibrationMap):
     """
 
     family: str = "diagonal"
-    cuts: Floats = ()  # type: ignore[assignment]
+    cuts: Floats = ARRAY
     slopes: Floats = (1.0,)  # type: ignore[assignment]
-    knots: Floats = ()  # type: ignore[assignment]
-    rates: Floats = ()  # type: ignore[assignment]
-    above: Floats = ()  # type: ignore[assignment]
-    below: Floats = ()  # type: ignore[assignment]
+    knots: Floats = ARRAY
+    rates: Floats = ARRAY
+    above: Floats = ARRAY
+    below: Floats = ARRAY
     zero: float = 0.0
     """what a probability of 0 is read as; 0 leaves it as small as the precision allows"""
 
@@ -179,23 +170,21 @@ class OrderPreservingMap(CalibrationMap):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._hold("cuts", "slopes", "knots", "rates", "above", "below")
         if self.family not in KINDS:
             raise MapError(f"family must be one of {', '.join(map(repr, KINDS))}; it is {self.family!r}")
         for name in ("slopes", "rates", "above", "below"):
             values = getattr(self, name)
-            if values.dtype.kind not in "fi" or not ((values > 0) & (values < np.inf)).all():
+            if not ((values > 0) & (values < np.inf)).all():
                 raise MapError(f"{name} must be positive numbers")
         if len(self.slopes) != len(self.cuts) + 1:
             raise MapError(f"{len(self.cuts)} cuts need as many slopes and one more; there are {len(self.slopes)}")
         if self.rates.size and self.rates.shape[1:] != self.knots.shape:
             raise MapError("rates must have one column for each knot")
-        if not isinstance(self.zero, float | int) or not 0 <= self.zero < 1:
-            raise MapError(f"zero must lie in [0, 1); it is {self.zero!r}")
+        check_zero(self.zero)
 
     @property
     def injective(self) -> bool:
-        """Where a row has one rising function for all its classes, or only one gap."""
+        """Where a row has one increasing function for all its classes, or only one gap."""
         return self.family == "diagonal" or len(self.classes) == 2
 
     @property
@@ -207,56 +196,42 @@ class OrderPreservingMap(CalibrationMap):
         """New logits, with the largest of each row at 0."""
         if logits.ndim == 1:
             return self._event_logits(np.stack([np.zeros_like(logits), logits], axis=1), logits=True)
-        return self._by_blocks(logits, lambda said: self._row_logits(said, logits=True))
-
-    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
-        """The softmax of the new logits."""
-        if logits.ndim == 1:
-            return event_probabilities(self.new_logits(logits))
-        return self._by_blocks(logits, lambda said: self._row_probs(said, logits=True))
-
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
-        """From the logarithms of the probabilities."""
-        if probs.ndim == 1:
-            read = np.maximum(two_columns(probs), probs.dtype.type(self.zero))  # so that no row overtakes another
-            return event_probabilities(self._event_logits(read, logits=False))
-        return self._by_blocks(probs, lambda said: self._row_probs(said, logits=False))
-
-    def _by_blocks(self, said: NDArray[Any], part: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
-        out = np.empty_like(said)
-        for rows in row_blocks(*said.shape):
-            out[rows] = part(said[rows])
+        out = np.empty_like(logits)
+        for rows in row_blocks(*logits.shape):
+            out[rows] = self._ordered(logits[rows], logits=True, probs=False)
         return out
 
-    def _row_logits(self, said: NDArray[Any], logits: bool) -> NDArray[Any]:
-        order, z = self._mended(said, logits)
-        return put_back(order, keep_order(z.astype(said.dtype), np.take_along_axis(said, order, axis=1)))
+    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+        """The softmax of the new logits."""
+        if predictions.ndim == 2:
+            out = np.empty_like(predictions)
+            for rows in row_blocks(*predictions.shape):
+                out[rows] = self._ordered(predictions[rows], are_logits, probs=True)
+            return out
+        if are_logits:
+            return event_probabilities(self.new_logits(predictions))
+        read = np.maximum(
+            two_columns(predictions), predictions.dtype.type(self.zero)
+        )  # so that no row overtakes another
+        return event_probabilities(self._event_logits(read, logits=False))
 
-    def _row_probs(self, said: NDArray[Any], logits: bool) -> NDArray[Any]:
-        order, z = self._mended(said, logits)
-        e = np.exp(z)
-        p = inside(e / e.sum(axis=1, keepdims=True), said.dtype)
-        return put_back(order, keep_order(p, np.take_along_axis(said, order, axis=1)))
-
-    def _event_logits(self, said: NDArray[Any], logits: bool) -> NDArray[Any]:
-        z = self._row_logits(said, logits)
+    def _event_logits(self, columns: NDArray[Any], logits: bool) -> NDArray[Any]:
+        z = self._ordered(columns, logits, probs=False)
         return z[:, 1] - z[:, 0]
 
-    def _mended(self, said: NDArray[Any], logits: bool) -> tuple[NDArray[np.intp], Floats]:
-        """The order of the rows, and their new logits in that order."""
-        order = np.argsort(-said, axis=1, kind="stable")
-        ranked = np.take_along_axis(normalised_columns(said, self.zero, logits), order, axis=1)
+    def _ordered(self, columns: NDArray[Any], logits: bool, probs: bool) -> NDArray[Any]:
+        """New logits, or their softmax, in the order of the columns."""
+        order = np.argsort(-columns, axis=1, kind="stable")
+        ranked = np.take_along_axis(normalised_columns(columns, self.zero, logits), order, axis=1)
         coefficients = Coefficients(self.slopes, self.rates, self.above, self.below)
         with np.errstate(over="ignore"):
             z = SortedRows(ranked, order, self.cuts, self.knots).heights(coefficients)
-        return order, np.maximum(z, -float(np.finfo(said.dtype).max))
-
-
-def put_back(order: NDArray[np.intp], ranked: NDArray[Any]) -> NDArray[Any]:
-    """Sorted entries in their own columns."""
-    out = np.empty_like(ranked)
-    np.put_along_axis(out, order, ranked, axis=1)
-    return out
+        z = np.maximum(z, -float(np.finfo(columns.dtype).max))
+        e = np.exp(z) if probs else z
+        new = inside(e / e.sum(axis=1, keepdims=True), columns.dtype) if probs else z.astype(columns.dtype)
+        out = np.empty_like(new)
+        np.put_along_axis(out, order, keep_order(new, np.take_along_axis(columns, order, axis=1)), axis=1)
+        return out
 
 
 def event_probabilities(z: NDArray[Any]) -> NDArray[Any]:
@@ -276,7 +251,7 @@ def quantiles(values: Floats, weights: Floats | None, shares: Floats) -> Floats:
 
 
 def class_shares(predictions: Predictions) -> Floats:
-    """What happened as rows of shares that sum to 1."""
+    """Labels as rows of class shares that sum to 1."""
     if predictions.soft:
         shares = soft_shares(predictions)
         return shares / shares.sum(axis=1, keepdims=True)
@@ -286,14 +261,14 @@ def class_shares(predictions: Predictions) -> Floats:
 
 
 def doubts(predictions: Predictions, logs: Floats, n_parameters: int) -> tuple[str, ...]:
-    """What a user should know about the data of a fit."""
-    told = []
+    """Warnings about the data of a fit."""
+    found = []
     if len(logs) > 1 and (logs == logs[0]).all():
-        told.append("every row makes the same prediction: the map knows of no other")
+        found.append("every row makes the same prediction: the map knows of no other")
     seen = class_shares(predictions).sum(axis=0) > 0
     if not seen.all():
-        missing = [str(c) for c, found in zip(predictions.classes, seen.tolist(), strict=True) if not found]
-        told.append(f"never seen in the labels: {', '.join(missing[:3])}{' …' * (len(missing) > 3)}")
+        missing = [str(c) for c, occurs in zip(predictions.classes, seen.tolist(), strict=True) if not occurs]
+        found.append(f"never seen in the labels: {', '.join(missing[:3])}{' …' * (len(missing) > 3)}")
     if predictions.n < ENOUGH * n_parameters:
-        told.append(f"{predictions.n} rows for {n_parameters} parameters: the penalty holds them near a temperature")
-    return tuple(told)
+        found.append(f"{predictions.n} rows for {n_parameters} parameters: the penalty holds them near a temperature")
+    return tuple(found)

@@ -12,33 +12,50 @@ from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.fit.knot_heights import Family
 from calibrant.kernels.fit.knot_paths import Bent, Cells, cells_of, crossed, path
 from calibrant.kernels.logits import inside, log_odds, sigmoid
-from calibrant.kernels.rows.sorted_folds import MOST_ROWS, dealt, fewest_within
-from calibrant.kernels.rows.sorting import group_starts, in_order
+from calibrant.kernels.rows.sorted_folds import fewest_within, n_counted, rows_in_folds
+from calibrant.kernels.rows.sorting import in_order
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.maps.bent_line import BentLineMap
-from calibrant.maps.binary import LAST, BinaryRecipe, Floats
-from calibrant.maps.calibration_map import Fit
+from calibrant.maps.bent_line import BentLineMap, doubts
+from calibrant.maps.binary import BinaryRecipe, Floats, last_log_odds
+from calibrant.maps.calibration_map import ARRAY, Fit
+from calibrant.maps.log_space import rows_that_count
 from calibrant.maps.pointwise import margin
 from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import kind
 
-ROWS_A_PIECE = 200
-"""A piece more is tried for so many rows."""
+ROWS_PER_PIECE = 200
+"""One more piece is tried for so many rows."""
 
 
 @method("map", name="piecewise_linear", state="pooled")
 @dataclass(frozen=True, slots=True)
 class PiecewiseLinear(BinaryRecipe):
-    """A bent line through the log-odds (PL3) or the probabilities (PL); knots and heights are fitted.
+    """A piecewise-linear function of the log-odds (PL3) or the probabilities (PL); knots and heights are fitted.
 
-    `pieces` is a number, `"cv"` or `"average"`. The last two fit up to `max_pieces` pieces without each of the `folds` in turn
-    and judge them on the rows left out. `"cv"` takes the fewest pieces within 0.1 % of the smallest loss; `"average"` weighs
-    all numbers of pieces by their loss, and no map at all if `identity` is true, which mends better but makes the map look
-    closer to calibrated than it is: leave it out to measure. Both return the mean of the folds' lines.
-
-    `loss` is what is made small, `"log"` or `"brier"`. `monotone=True` makes the line rise. Rows are dealt to the folds in
-    order of their prediction, ties shuffled by `seed`, so the order in which they come does not matter.
+    Parameters
+    ----------
+    space
+        What the map is linear in: `"logit"` or `"probability"`.
+    loss
+        What the fit minimises: `"log"` or `"brier"`.
+    pieces
+        Number of pieces, `"cv"` or `"average"`. The last two fit up to `max_pieces` pieces
+        without each fold in turn, take their losses on the held-out rows, and return the
+        mean of the folds' lines. `"cv"` takes the fewest pieces within 0.1 % of the smallest
+        loss; `"average"` weights all numbers of pieces by their loss.
+    folds
+        Number of folds. Rows are assigned to them in order of their prediction, so that the
+        order in which they come does not matter.
+    max_pieces
+        Largest number of pieces tried; there are at least 200 rows for each but the first.
+    monotone
+        Make the map increase.
+    seed
+        Seed of the shuffle of folds among equal predictions.
+    identity
+        Let the average include the identity. That recalibrates better, but makes the model
+        look closer to calibrated than it is: set it to `False` to measure an error.
 
     Examples
     --------
@@ -69,15 +86,14 @@ class PiecewiseLinear(BinaryRecipe):
             object.__setattr__(self, "pieces", check_count(self.pieces, "pieces"))
 
     def fit_event(self, predictions: Predictions) -> PiecewiseMap:
-        """Rows into cells, one path of fits a fold, then the choice or the mean."""
+        """Rows into cells, one path of fits per fold, then the choice or the mean."""
         logit = self.space == "logit"
         limit = last_log_odds(predictions) if logit else np.inf
-        x, y, w = _rows(predictions, logit)
+        z, y, w = _rows(rows_that_count(predictions), logit)
+        n_folds = 1 if isinstance(self.pieces, int) else min(self.folds, n_counted(len(z), w))
+        x, y, w, fold = rows_in_folds(np.clip(z, -limit, limit), y, w, n_folds, self.seed)
         total = float(w.sum())
-        cautions = doubts_about(x, inner(w, y), total, limit)
-        x = np.clip(x, -limit, limit)
-        n_folds = 1 if isinstance(self.pieces, int) else min(self.folds, len(x))
-        cells = cells_of(x, y, w, dealt(x, group_starts(x), n_folds, self.seed), n_folds)
+        cells = cells_of(x, y, w, fold, n_folds)
         least = margin(max(total, 1.0), True)
         ends = (-np.inf, np.inf) if logit else (least, 1 - least)
         family = Family(logit, self.loss == "brier", ends, self.monotone)
@@ -85,17 +101,17 @@ class PiecewiseLinear(BinaryRecipe):
             line = path(cells, cells.weight[:, 0], cells.hits[:, 0], family, self.pieces)[-1]
             shares, losses = np.append(np.zeros(self.pieces), 1.0), None
         else:
-            most = int(min(self.max_pieces, total // ROWS_A_PIECE + 1))
+            most = int(min(self.max_pieces, total // ROWS_PER_PIECE + 1))
             paths, found, none = crossed(cells, family, most)
             losses = np.append(none, found) / total
-            shares = _chosen(losses) if self.pieces == "cv" else self._weighed(losses, total)
+            shares = _chosen(losses) if self.pieces == "cv" else self._averaged(losses, total)
             line = _mean(cells, paths, shares)
         if not logit:
             line = _to_the_ends(line, *ends)
-        fit = Fit(predictions.n, cautions=cautions)
+        fit = Fit(predictions.n, cautions=doubts(z, inner(w, y), total, limit))
         return PiecewiseMap(predictions.classes, True, fit, line.t, line.h, limit, self.space, shares, losses)
 
-    def _weighed(self, losses: Floats, total: float) -> Floats:
+    def _averaged(self, losses: Floats, total: float) -> Floats:
         """Shares ∝ exp(−T·n·loss − price). The squared loss counts as that of a normal error of its own size."""
         if self.loss == "brier":
             losses = np.log(np.maximum(losses, 1e-12)) / 2
@@ -112,7 +128,8 @@ TRUST = {"logit": 0.6, "probability": 0.5}
 PRICE = {"logit": 1.25, "probability": 0.5}
 FIRST_BEND = {"logit": 0.75, "probability": 0.0}
 PRICE_OF_NONE = 0.5
-"""T, the prices of a piece, of the first bend and of the identity, chosen on simulated data of their own: see studies/piecewise.py."""
+"""T and the prices per piece, of the first bend and of the identity, chosen on separate simulated data: see
+studies/piecewise.py."""
 
 SMALL_SHARE = 1e-9
 
@@ -123,65 +140,38 @@ class PiecewiseMap(BentLineMap):
     """Straight lines between knots: in log-odds with slope one beyond, or in probabilities from 0 to 1.
 
     `shares` are the weights of 0 (the identity), 1, 2, … pieces in it, and `losses` their mean held-out losses. Log-odds
-    beyond `limit` count as `limit`: so far from 0 and 1 lie the probabilities next to them.
+    beyond `limit`, those of the probabilities next to 0 and 1, are read as `limit`.
     """
 
     space: str = "logit"
-    shares: NDArray[np.float64] = ()  # type: ignore[assignment]
-    losses: NDArray[np.float64] | None = None
+    shares: Floats = ARRAY
+    losses: Floats | None = None
 
     method: ClassVar[str] = "piecewise_linear"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._hold("shares", "losses")
+        self._hold("losses")
 
     def of_log_odds(self, z: Floats) -> Floats:
         """Interpolated in the space of the map."""
         return self._at(sigmoid(z)) if self.space == "probability" else super().of_log_odds(z)
 
     def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
-        """Straight from the probabilities where the map lives there."""
+        """Without log-odds in between if the map is linear in probabilities."""
         if self.space == "probability":
             return inside(self._at(probs.astype(np.float64)), probs.dtype)
         return super().from_probs(probs)
 
 
-def _rows(predictions: Predictions, logit: bool) -> tuple[Floats, Floats, Floats]:
-    """Sorted rows: place, outcome, weight; whole weights are written out as rows."""
+def _rows(predictions: Predictions, logit: bool) -> tuple[Floats, NDArray[Any], NDArray[Any] | None]:
+    """Sorted rows: place, outcome, weight."""
     event = predictions.event("binary")
-    said, outcomes = event.probs, event.outcomes
-    if logit and predictions.logits is not None:
-        said, outcomes = predictions.logits.astype(np.float64), outcomes.astype(np.float64)
-    x, y, w = in_order(said, outcomes, event.weights)
-    x, y = x.astype(np.float64), y.astype(np.float64)
-    if logit and predictions.logits is None:
-        x = log_odds(x)
-    if w is None:
-        return x, y, np.ones(len(x))
-    if (w == np.floor(w)).all() and w.sum() <= MOST_ROWS:
-        times = w.astype(np.intp)
-        return np.repeat(x, times), np.repeat(y, times), np.ones(int(times.sum()))
-    return x[w > 0], y[w > 0], w[w > 0]
-
-
-def last_log_odds(predictions: Predictions) -> float:
-    """The log-odds of the last probability before 1, in the precision that was given; of logits, that of the first one after 0."""
-    if predictions.logits is not None:
-        return LAST
-    return float(-np.log(np.finfo(predictions.probs.dtype).epsneg))
-
-
-def doubts_about(x: Floats, happened: float, total: float, limit: float) -> tuple[str, ...]:
-    """What a user should know of sorted predictions that say little."""
-    told = []
-    if (np.abs(x[[0, -1]]) > limit).any():
-        told.append(f"predictions within {np.exp(-limit):.1e} of 0 or 1 are read as so far away")
-    if x[0] == x[-1]:
-        told.append("all predictions are equal: elsewhere the map is a guess")
-    if happened in (0.0, total):
-        told.append("the event " + ("never" if happened == 0 else "always") + " happened: the map says little else")
-    return tuple(told)
+    if logit and predictions.logits is not None:  # outcomes as floats, as logits are not sorted by their bits
+        return in_order(predictions.logits.astype(np.float64), event.outcomes.astype(np.float64), event.weights)
+    x, y, w = in_order(event.probs, event.outcomes, event.weights)
+    x = x.astype(np.float64)
+    return log_odds(x) if logit else x, y, w
 
 
 def _chosen(losses: Floats) -> Floats:
@@ -204,7 +194,7 @@ def _mean(cells: Cells, paths: list[list[Bent]], shares: Floats) -> Bent:
 
 
 def _to_the_ends(line: Bent, low: float, high: float) -> Bent:
-    """A line in probabilities continued to 0 and 1, with slope one where there is room."""
+    """A line in probabilities continued to 0 and 1, with slope one where it stays within [0, 1]."""
     t, h = line.t, np.clip(line.h, low, high)
     if t[0] > 0:
         t, h = np.append(0.0, t), np.append(max(h[0] - t[0], min(low, h[0])), h)

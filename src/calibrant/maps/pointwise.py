@@ -1,60 +1,70 @@
-"""What maps that read the probability itself share: no log-odds in between, so that a score and a cut compare as they are."""
+"""What maps that read the probability itself share: no log-odds in between, so that predictions and cuts compare exactly."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import inputs
 from calibrant.kernels.logits import inside, probabilities, sigmoid
 from calibrant.kernels.rows.pooling import Groups
-from calibrant.maps.binary import BinaryMap, Floats
-from calibrant.problems import InputError
+from calibrant.maps.binary import BinaryMap, Floats, one_outcome
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PointwiseMap(BinaryMap):
     """A function of the probability. It promises nothing about ranking, as heights may be equal or fall."""
 
-    keeps_ranking: ClassVar[bool] = False
-    keeps_accuracy: ClassVar[bool] = False
-
     @abstractmethod
     def at(self, p: Floats) -> Floats:
-        """Repaired probabilities for probabilities."""
-
-    @property
-    def injective(self) -> bool:
-        return False
+        """Recalibrated probabilities of probabilities."""
 
     def of_log_odds(self, z: Floats) -> Floats:
         """Through the sigmoid."""
         return self.at(sigmoid(z))
 
-    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
-        """Through the sigmoid in the precision of the logits, as in the fit."""
-        return self.from_probs(probabilities(logits))
+    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+        """From the probabilities; logits through the sigmoid in their own precision, as in the fit."""
+        p = probabilities(predictions) if are_logits else predictions
+        return narrowed(self.at(p.astype(np.float64)), p.dtype)
 
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
-        """Straight from the probabilities, without a detour."""
-        return narrowed(self.at(probs.astype(np.float64)), probs.dtype)
-
-    def _said(self, probs: Any, logits: Any) -> Floats:
+    def _probs(self, probs: Any, logits: Any) -> Floats:
         """Checked probabilities, whichever of the two was given."""
-        if (probs is None) == (logits is None):
-            raise InputError("probs", "or logits must be given, one of the two")
-        argument = "probs" if logits is None else "logits"
-        said = inputs.floats(probs if logits is None else logits, argument)
-        if logits is None:
-            inputs.check_probabilities(said)
-        else:
-            inputs.check_finite(said, "logits")
-        self._check_shape(said, argument)
-        return (said if logits is None else probabilities(said)).astype(np.float64)
+        values, are_logits = self._admitted(probs, logits)
+        return (probabilities(values) if are_logits else values).astype(np.float64)
+
+
+class ShiftMap(PointwiseMap):
+    """p plus a shift, kept `margin` away from 0 and 1."""
+
+    margin: float
+
+    @abstractmethod
+    def shift_at(self, p: Floats) -> Floats:
+        """The shift of each probability."""
+
+    def shift(self, probs: Any = None, *, logits: Any = None) -> Floats:
+        """The shift of each row, before anything is kept within [0, 1].
+
+        Parameters
+        ----------
+        probs
+            Probabilities of the event.
+        logits
+            Logits instead of probabilities.
+        """
+        return self.shift_at(self._probs(probs, logits))
+
+    def moves(self, probs: NDArray[Any]) -> Floats:
+        """The shift of each checked probability."""
+        return self.shift_at(probs.astype(np.float64))
+
+    def at(self, p: Floats) -> Floats:
+        """Shifted, and kept within the margin."""
+        return np.clip(p + self.shift_at(p), self.margin, 1 - self.margin)
 
 
 def narrowed(values: Floats, dtype: Any) -> NDArray[Any]:
@@ -65,15 +75,11 @@ def narrowed(values: Floats, dtype: Any) -> NDArray[Any]:
 
 
 def margin(total: float, bounded: bool) -> float:
-    """How far a map stays from 0 and 1: half of 1/(n+1), where `steps.bounded` ends too; nothing if it may reach them."""
+    """How far a map stays from 0 and 1: half of 1/(n+1), where `steps.bounded` ends too; 0 if it may reach them."""
     return max(0.5 / (total + 1), float(np.finfo(np.float64).epsneg)) if bounded else 0.0
 
 
-def one_sided(groups: Groups) -> tuple[str, ...]:
-    """What a user should know of data that say little."""
-    happened, told = float(groups.hits.sum()), []
-    if happened in (0.0, groups.total):
-        told.append("the event " + ("never" if happened == 0 else "always") + " happened: the map says little else")
-    if len(groups.values) == 1:
-        told.append("all predictions are equal: one rate is all that can be learned")
-    return tuple(told)
+def doubts(pooled: Groups) -> tuple[str, ...]:
+    """Warnings about data that hold little information."""
+    equal = ("all predictions are equal: one rate is all that can be learned",) if len(pooled.values) == 1 else ()
+    return one_outcome(float(pooled.hits.sum()), pooled.total) + equal

@@ -1,4 +1,4 @@
-"""Quantile recalibration: the forecast distribution itself is bent until its probability integral transform is uniform."""
+"""Quantile recalibration: the forecast distribution is transformed until its probability integral transform is uniform."""
 
 from __future__ import annotations
 
@@ -22,10 +22,15 @@ Floats = NDArray[np.float64]
 @method("forecast map", name="quantile_recalibration")
 @dataclass(frozen=True, slots=True)
 class QuantileRecalibration:
-    """A rising map R of the cumulative probability u = F(y), such that R(u) is uniform (Kuleshov et al. 2018).
+    """An increasing map R of the cumulative probability u = F(y), such that R(u) is uniform (Kuleshov et al. 2018).
 
-    R runs in straight lines from (0, 0) through the observed u, each at the share of the data below it and half its own,
-    to (1, 1); more than `points` of them are thinned out evenly.
+    R runs in straight lines from (0, 0) through the observed u, each at the share of the
+    data below it and half its own, to (1, 1).
+
+    Parameters
+    ----------
+    points
+        Largest number of observed u that are kept; more are thinned out evenly.
 
     Examples
     --------
@@ -42,12 +47,30 @@ class QuantileRecalibration:
         inputs.check_count(self.points, "points")
 
     def fit(self, labels: Any, mean: Any = None, variance: Any = None, weights: Any = None) -> QuantileMap:
-        """From Gaussian forecasts."""
+        """From Gaussian forecasts.
+
+        Parameters
+        ----------
+        labels
+            Observed numbers, one per row; or `GaussianForecasts`, which carry everything.
+        mean, variance
+            Mean and variance of each forecast.
+        weights
+            How often each row counts.
+        """
         data = admit_fit(labels, mean, variance, weights)
         return self.fit_pit(data.pit(), data.weights)
 
     def fit_pit(self, pit: Any, weights: Any = None) -> QuantileMap:
-        """From the values F(y) of any forecast distributions, each in [0, 1]."""
+        """From the values F(y) of any forecast distributions.
+
+        Parameters
+        ----------
+        pit
+            One value in [0, 1] per row.
+        weights
+            How often each row counts.
+        """
         u = unit_values(pit, "pit")
         weight = np.ones(len(u)) if weights is None else inputs.check_weights(weights, len(u))
         values, which = np.unique(np.clip(u[weight > 0], EPS, 1 - EPS), return_inverse=True)
@@ -70,6 +93,7 @@ class QuantileMap(RegressionMap):
     y: Floats = (0.0, 1.0)  # type: ignore[assignment]
 
     method: ClassVar[str] = "quantile_recalibration"
+    parameter_names: ClassVar[tuple[str, ...]] = ("x", "y")
 
     def __post_init__(self) -> None:
         self._hold("x", "y")
@@ -81,25 +105,49 @@ class QuantileMap(RegressionMap):
         if len(self.x) != len(self.y):
             raise MapError(f"x and y must be as long; they hold {len(self.x)} and {len(self.y)} numbers")
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"x": self.x, "y": self.y}
-
     def apply(self, mean: GaussianForecasts) -> BentForecasts:
-        """The forecasts with their distribution functions bent."""
+        """The recalibrated forecasts.
+
+        Parameters
+        ----------
+        mean
+            `GaussianForecasts`.
+        """
         return BentForecasts(gaussian(mean), self.x, self.y, made_by=self)
 
     def apply_pit(self, u: Any) -> Floats:
-        """R(u)."""
+        """R(u).
+
+        Parameters
+        ----------
+        u
+            Cumulative probabilities.
+        """
         return np.interp(unit_values(u, "u"), self.x, self.y)
 
     def cdf(self, y: Any, mean: Any, variance: Any) -> Floats:
-        """The repaired probability of at most y, where the forecast was Gaussian."""
+        """The recalibrated probability of at most y.
+
+        Parameters
+        ----------
+        y
+            One number per row.
+        mean, variance
+            Mean and variance of each Gaussian forecast.
+        """
         centre, spread = checked_forecasts(mean, variance)
         return np.interp(gaussian_cdf(inputs.check_column(y, "y", len(centre)), centre, spread), self.x, self.y)
 
     def quantile(self, q: Any, mean: Any, variance: Any) -> Floats:
-        """The value that the repaired forecast stays below with probability q, where the forecast was Gaussian."""
+        """The q-quantile of the recalibrated forecast.
+
+        Parameters
+        ----------
+        q
+            One probability per row.
+        mean, variance
+            Mean and variance of each Gaussian forecast.
+        """
         from scipy.special import ndtri
 
         centre, spread = checked_forecasts(mean, variance)

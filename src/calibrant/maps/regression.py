@@ -1,4 +1,4 @@
-"""Maps for regression: forecasts that are a mean and a variance, made as wide as the errors are."""
+"""Maps for regression: forecasts of a mean and a variance, made as wide as the errors are."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Floats = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
 LEAST = 1e-12
-"""The scale of a variance never falls below this part of its start: the map stays positive and one-to-one."""
+"""The scale of a variance never falls below this part of its start: the map stays positive and injective."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Residuals:
-    """What was forecast and what came: standardised residuals squared, variances, and how often each row counts."""
+    """Squared standardised residuals, variances, and weights that sum to 1."""
 
     squares: Floats
     variance: Floats
@@ -57,14 +57,14 @@ def admit_fit(labels: Any, mean: Any, variance: Any, weights: Any) -> GaussianFo
 
 
 def gaussian(forecasts: Forecasts) -> GaussianForecasts:
-    """Refuse forecasts that these maps do not know."""
+    """Refuse forecasts that are not Gaussian."""
     if isinstance(forecasts, GaussianForecasts):
         return forecasts
     raise InputError("forecasts", "must be Gaussian for this map", f"they are {type(forecasts).__name__}")
 
 
 def admit_forecasts(labels: Any, mean: Any, variance: Any, weights: Any) -> Residuals:
-    """The data of a fit, checked: one finite number a row each, variances positive."""
+    """The data of a fit, checked: one finite number per row each, variances positive."""
     data = admit_fit(labels, mean, variance, weights)
     observed, centre, spread = data.labels, data.mean, data.variance
     weight = np.ones(data.n) if data.weights is None else data.weights
@@ -96,7 +96,7 @@ class RegressionMap(SavedMap):
 
     @abstractmethod
     def apply(self, mean: Any) -> Any:
-        """The forecasts repaired."""
+        """The recalibrated forecasts."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,17 +105,26 @@ class VarianceMap(RegressionMap):
 
     @abstractmethod
     def of_variance(self, variance: Floats) -> Floats:
-        """Repaired variances."""
+        """Recalibrated variances."""
 
     @overload
     def apply(self, mean: GaussianForecasts) -> GaussianForecasts: ...
     @overload
     def apply(self, mean: Any, variance: Any) -> tuple[Floats, Floats]: ...
     def apply(self, mean: Any, variance: Any = None) -> Any:
-        """The means as they are and the variances repaired, or whole forecasts repaired."""
+        """The means as they are and the recalibrated variances.
+
+        Parameters
+        ----------
+        mean
+            Mean of each forecast; or `GaussianForecasts`, of which recalibrated ones are
+            returned.
+        variance
+            Variance of each forecast.
+        """
         if isinstance(mean, Forecasts):
-            said = gaussian(mean)
-            return said.with_gaussian(*self.apply(said.mean, said.variance), made_by=self)
+            given = gaussian(mean)
+            return given.with_gaussian(*self.apply(given.mean, given.variance), made_by=self)
         centre, spread = checked_forecasts(mean, variance)
         with np.errstate(over="ignore"):
             return centre.copy(), np.clip(self.of_variance(spread), np.finfo(float).tiny, np.finfo(float).max)
@@ -138,7 +147,17 @@ class StdScaling:
     """
 
     def fit(self, labels: Any, mean: Any = None, variance: Any = None, weights: Any = None) -> StdScalingMap:
-        """A mean, no search."""
+        """A mean, no search.
+
+        Parameters
+        ----------
+        labels
+            Observed numbers, one per row; or `GaussianForecasts`, which carry everything.
+        mean, variance
+            Mean and variance of each forecast.
+        weights
+            How often each row counts.
+        """
         data = admit_forecasts(labels, mean, variance, weights)
         square, cautions = mean_square(data)
         return StdScalingMap(Fit(data.n, data.score(square * data.variance), True, cautions), math.sqrt(square))
@@ -152,14 +171,11 @@ class StdScalingMap(VarianceMap):
     scale: float = 1.0
 
     method: ClassVar[str] = "std_scaling"
+    parameter_names: ClassVar[tuple[str, ...]] = ("scale",)
 
     def __post_init__(self) -> None:
         if not isinstance(self.scale, float | int) or not 0 < self.scale < math.inf:
             raise MapError(f"scale must be a positive number; it is {self.scale!r}")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"scale": self.scale}
 
     def of_variance(self, variance: Floats) -> Floats:
         """s²σ²."""
@@ -183,7 +199,17 @@ class VariancePlatt:
     """
 
     def fit(self, labels: Any, mean: Any = None, variance: Any = None, weights: Any = None) -> VariancePlattMap:
-        """From a pure scaling, from a constant, and from halfway: the best of three searches."""
+        """The best of three searches: from a pure scaling, from a constant, and from halfway.
+
+        Parameters
+        ----------
+        labels
+            Observed numbers, one per row; or `GaussianForecasts`, which carry everything.
+        mean, variance
+            Mean and variance of each forecast.
+        weights
+            How often each row counts.
+        """
         data = admit_forecasts(labels, mean, variance, weights)
         slope, cautions = mean_square(data)
         offset = max(data.mean(data.squares * data.variance), EPS * data.mean(data.variance))
@@ -212,7 +238,7 @@ def platt_score(data: Residuals, slope: float, offset: float) -> tuple[float, Fl
 
 
 def mean_square(data: Residuals) -> tuple[float, tuple[str, ...]]:
-    """The mean of (μ−y)²/σ²; above 0 even where every forecast was right."""
+    """The mean of (μ−y)²/σ²; above 0 even if every label equals its mean."""
     found = data.mean(data.squares)
     cautions = (f"{data.n} rows: the spread of the errors is hardly known",) if data.n < FEW else ()
     if found > 0:
@@ -233,16 +259,13 @@ class VariancePlattMap(VarianceMap):
     offset: float = 0.0
 
     method: ClassVar[str] = "variance_platt"
+    parameter_names: ClassVar[tuple[str, ...]] = ("slope", "offset")
 
     def __post_init__(self) -> None:
         if not all(isinstance(v, float | int) for v in (self.slope, self.offset)):
             raise MapError("slope and offset must be numbers")
         if not (0 < self.slope < math.inf and 0 <= self.offset < math.inf):
             raise MapError(f"slope must be positive and offset not negative; they are {self.slope} and {self.offset}")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"slope": self.slope, "offset": self.offset}
 
     def of_variance(self, variance: Floats) -> Floats:
         """wσ² + b."""

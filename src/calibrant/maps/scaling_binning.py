@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant.bins import Binning, EqualMass
 from calibrant.maps.binary import BinaryMap, BinaryRecipe, Floats
-from calibrant.maps.calibration_map import Fit
+from calibrant.maps.calibration_map import ARRAY, Fit
 from calibrant.maps.logistic import Platt
 from calibrant.maps.pointwise import narrowed
 from calibrant.maps.steps import check_step_bins
@@ -23,11 +23,20 @@ from calibrant.results import kind
 @method("map", name="scaling_binning", state="pooled")
 @dataclass(frozen=True, slots=True)
 class ScalingBinning(BinaryRecipe):
-    """A few levels near a smooth fit: `recipe` is fitted, its outputs are put into `bins`, and each bin says their mean.
+    """A few levels near a smooth fit: the mean of the fitted values in each bin.
 
-    A bin's height is a mean of fitted values, not of outcomes, so it varies less than a histogram's. Kumar et al. 2019
-    bound the error of this map when the fit, the bins and the means come from three separate parts of the data. Here all
-    rows serve for all three: less noise, but their proof does not cover it.
+    A bin's height is a mean of fitted values, not of outcomes, so it varies less than a
+    histogram's. Kumar et al. 2019 bound the error of this map when the fit, the bins and
+    the means come from three separate parts of the data. Here all rows serve for all three:
+    less noise, but their proof does not cover it.
+
+    Parameters
+    ----------
+    bins
+        A rule for bins of the fitted values that are closed on the right, hold every row
+        and keep ties together.
+    recipe
+        The recipe of the smooth fit, for a single event.
 
     Examples
     --------
@@ -47,10 +56,9 @@ class ScalingBinning(BinaryRecipe):
             raise InputError("recipe", "must be a recipe for a single event, such as Platt()", f"it is {self.recipe!r}")
 
     def fit_event(self, predictions: Predictions) -> ScalingBinningMap:
-        """The fit, then sums a bin of its outputs; an empty bin goes with the filled one above it."""
+        """The fit, then per-bin sums of its outputs; an empty bin is joined to the filled one above it."""
         scaling = self.recipe.fit_event(predictions)
-        scale = scaling.from_probs if predictions.logits is None else scaling.from_logits
-        scaled = scale(predictions.said.astype(np.float64))
+        scaled = scaling.recalibrated(predictions.said.astype(np.float64), predictions.logits is not None)
         event = predictions.event("binary")
         state = self.bins.collect(Event(scaled, event.outcomes, event.weights, event.name))
         filled = state.weight[0] > 0
@@ -65,20 +73,10 @@ class ScalingBinningMap(BinaryMap):
     """p ↦ the height of the bin in which g(p) lies; bins are closed on the right."""
 
     scaling: BinaryMap | None = None
-    cuts: NDArray[np.float64] = ()  # type: ignore[assignment]
-    heights: NDArray[np.float64] = ()  # type: ignore[assignment]
+    cuts: Floats = ARRAY
+    heights: Floats = ARRAY
 
     method: ClassVar[str] = "scaling_binning"
-    keeps_ranking: ClassVar[bool] = False
-    keeps_accuracy: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._hold("cuts", "heights")
-
-    @property
-    def injective(self) -> bool:
-        return False
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -94,13 +92,10 @@ class ScalingBinningMap(BinaryMap):
         """The height of the bin of the scaled value."""
         return self._height(self._g.of_log_odds(z))
 
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
-        """Scaled in float64, as in the fit, whatever they come in."""
-        return narrowed(self._height(self._g.from_probs(probs.astype(np.float64))), probs.dtype)
-
-    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
-        """Scaled in float64, as in the fit, whatever they come in."""
-        return narrowed(self._height(self._g.from_logits(logits.astype(np.float64))), logits.dtype)
+    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+        """Scaled in float64, as in the fit, whatever their precision."""
+        scaled = self._g.recalibrated(predictions.astype(np.float64), are_logits)
+        return narrowed(self._height(scaled), predictions.dtype)
 
     def _height(self, scaled: Floats) -> Floats:
         return self.heights[np.searchsorted(self.cuts, scaled, side="left")]

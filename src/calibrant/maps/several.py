@@ -10,15 +10,31 @@ from numpy.typing import NDArray
 
 from calibrant.kernels.logits import inside, probabilities
 from calibrant.maps.binary import BinaryMap, BinaryRecipe
-from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
+from calibrant.maps.calibration_map import CalibrationMap, Fit
+from calibrant.maps.recipe import Recipe
 from calibrant.predictions import Predictions, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import kind
 
 
 @dataclass(frozen=True, slots=True)
-class OneVsRest:
+class _OfEvents(Recipe[CalibrationMap]):
+    """A recipe for several classes made of one for a single event."""
+
+    recipe: BinaryRecipe
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "recipe", event_recipe(self.recipe))
+
+
+@dataclass(frozen=True, slots=True)
+class OneVsRest(_OfEvents):
     """A map for each class against the rest; rows are then divided by their sum.
+
+    Parameters
+    ----------
+    recipe
+        The recipe of a map of a single event, or its name.
 
     Examples
     --------
@@ -28,15 +44,10 @@ class OneVsRest:
     20
     """
 
-    recipe: BinaryRecipe
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "recipe", event_recipe(self.recipe))
-
-    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> OneVsRestMap:
-        """One fit a class."""
-        predictions = several_classes(admit_fit(labels, probs, logits, weights))
-        fitted = [self.recipe.fit_event(as_predictions(event)) for event in predictions.class_events()]
+    def fit_predictions(self, predictions: Predictions) -> OneVsRestMap:
+        """One fit per class."""
+        events = several_classes(predictions).class_events()
+        fitted = [self.recipe.fit_event(as_predictions(event)) for event in events]
         cautions = tuple(
             f"class {c}: {text}" for c, m in zip(predictions.classes, fitted, strict=True) for text in m.fit.cautions
         )
@@ -55,101 +66,81 @@ class OneVsRestMap(CalibrationMap):
     def method(self) -> str:  # type: ignore[override]
         return self.maps[0].method
 
-    keeps_ranking: ClassVar[bool] = False
-    keeps_accuracy: ClassVar[bool] = False
-
-    @property
-    def injective(self) -> bool:
-        """Not by construction: dividing by the sum can bring two rows together."""
-        return False
-
     @property
     def parameters(self) -> dict[str, Any]:
         return {
             f"class {c}: {k}": v for c, m in zip(self.classes, self.maps, strict=True) for k, v in m.parameters.items()
         }
 
-    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
-        """Through the softmax."""
-        return self.from_probs(probabilities(logits))
-
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
+    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
         """Class by class, then divided by the sum."""
+        probs = probabilities(predictions) if are_logits else predictions
         columns = [m.from_probs(probs[:, k].astype(np.float64)) for k, m in enumerate(self.maps)]
-        mended = np.stack(columns, axis=1)
-        mended[~mended.any(axis=1)] = 1.0  # every class called impossible: nothing is known
-        return inside(mended / mended.sum(axis=1, keepdims=True), probs.dtype)
+        found = np.stack(columns, axis=1)
+        found[~found.any(axis=1)] = 1.0  # all classes have probability 0: nothing is known
+        return inside(found / found.sum(axis=1, keepdims=True), probs.dtype)
 
 
 @dataclass(frozen=True, slots=True)
-class TopLabel:
+class TopLabel(_OfEvents):
     """A map of the top class's probability; the others share the rest as before, and the top class stays on top.
+
+    Parameters
+    ----------
+    recipe
+        The recipe of a map of a single event, or its name.
 
     Examples
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> repaired = cal.TopLabel(cal.Platt()).fit(valid).apply(test)
-    >>> bool((repaired.probs.argmax(axis=1) == test.probs.argmax(axis=1)).all())
+    >>> recalibrated = cal.TopLabel(cal.Platt()).fit(valid).apply(test)
+    >>> bool((recalibrated.probs.argmax(axis=1) == test.probs.argmax(axis=1)).all())
     True
     """
 
-    recipe: BinaryRecipe
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "recipe", event_recipe(self.recipe))
-
-    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> TopLabelMap:
+    def fit_predictions(self, predictions: Predictions) -> TopLabelMap:
         """One fit, on whether the top class was right."""
-        predictions = several_classes(admit_fit(labels, probs, logits, weights))
-        fitted = self.recipe.fit_event(as_predictions(predictions.event("top")))
+        fitted = self.recipe.fit_event(as_predictions(several_classes(predictions).event("top")))
         return TopLabelMap(predictions.classes, False, fitted.fit, fitted)
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class TopLabelMap(CalibrationMap):
-    """The top probability c ↦ m(c), lifted where another class would overtake it; the others are scaled by what is left."""
+    """The top probability c ↦ m(c), raised where another class would overtake it; the others are scaled to the rest.
+
+    It is not injective where the top probability has to be raised.
+    """
 
     top: BinaryMap | None = None
 
-    @property
-    def method(self) -> str:  # type: ignore[override]
-        return "top label"
-
+    method: ClassVar[str] = "top label"
     keeps_ranking: ClassVar[bool] = True
     keeps_accuracy: ClassVar[bool] = True
-
-    @property
-    def injective(self) -> bool:
-        """Not where the top class has to be lifted."""
-        return False
 
     @property
     def parameters(self) -> dict[str, Any]:
         assert self.top is not None
         return self.top.parameters
 
-    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
-        """Through the softmax."""
-        return self.from_probs(probabilities(logits))
-
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
+    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
         """The top class first, then the rest in proportion."""
         assert self.top is not None
+        probs = probabilities(predictions) if are_logits else predictions
         p = probs.astype(np.float64)
         rows, first = np.arange(len(p)), p.argmax(axis=1)
-        said = p[rows, first]
+        largest = p[rows, first]
         p[rows, first] = 0.0
         rest = p.sum(axis=1)
         second = p.max(axis=1)
         least = np.divide(second, rest + second, out=np.full_like(second, 1 / p.shape[1]), where=second > 0)
         margin = 1 + 8 * float(np.finfo(probs.dtype).eps)  # so that rounding makes no tie
-        confidence = np.maximum(self.top.from_probs(said), np.minimum(least * margin, 1.0))
+        confidence = np.maximum(self.top.from_probs(largest), np.minimum(least * margin, 1.0))
         shares = np.divide(p, rest[:, None], out=np.full_like(p, 1 / max(1, p.shape[1] - 1)), where=rest[:, None] > 0)
-        mended = (1 - confidence)[:, None] * shares
-        mended[rows, first] = confidence
-        return inside(mended, probs.dtype)
+        found = (1 - confidence)[:, None] * shares
+        found[rows, first] = confidence
+        return inside(found, probs.dtype)
 
 
 def event_recipe(recipe: Any) -> BinaryRecipe:
@@ -165,7 +156,7 @@ def event_recipe(recipe: Any) -> BinaryRecipe:
 
 
 def several_classes(predictions: Predictions) -> Predictions:
-    """Predictions with one column a class."""
+    """Predictions with one column per class."""
     if predictions.is_binary:
-        raise InputError("probs", "must have one column a class", "it has a single column", "Fit the recipe itself")
+        raise InputError("probs", "must have one column per class", "it has a single column", "Fit the recipe itself")
     return predictions

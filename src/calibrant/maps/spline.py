@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.fit.cubic_basis import RUN_OUT, fit_spline, slopes_at
 from calibrant.kernels.rows.pooling import Groups, mass_cuts
-from calibrant.kernels.rows.sorted_folds import dealt, fewest_within, unit_rows
-from calibrant.kernels.rows.sorting import group_starts
+from calibrant.kernels.rows.sorted_folds import fewest_within, rows_in_folds
+from calibrant.kernels.rows.sorting import in_order
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import BinaryRecipe, Floats
-from calibrant.maps.calibration_map import Fit
-from calibrant.maps.pointwise import PointwiseMap, margin, one_sided
+from calibrant.maps.calibration_map import ARRAY, Fit
+from calibrant.maps.pointwise import ShiftMap, doubts, margin
 from calibrant.methods import method
 from calibrant.predictions import Event, Predictions
 from calibrant.results import kind
@@ -30,17 +31,29 @@ MOST_KNOTS = 16
 @method("map", name="spline", state="pooled")
 @dataclass(frozen=True, slots=True)
 class Spline(BinaryRecipe):
-    """p + g′(t): what is missing at a prediction, read off the slope of the cumulative curve of what is missing.
+    """p + g′(t): the gap at a prediction as the slope of the cumulative gap (Gupta et al. 2021).
 
-    With rows in order of their prediction, t is the share of rows up to p and G(t) the mean of y − p over them, zero
-    beyond; its largest distance from 0 is the KS error. g is the cubic spline over `knots` evenly spaced knots closest to
-    G, equal to it at 0 and 1, and `kind` says how it runs out at the ends. So the mean of the map is the rate of the
-    event, but for ties and for what is stopped at 0 and 1.
+    With rows in order of their prediction, t is the share of rows up to p and G(t) the mean
+    of y − p over these rows, with 0 for all others; its largest distance from 0 is the KS
+    error. g is the cubic spline over evenly spaced knots closest to G, equal to it at 0 and
+    1. So the mean of the map is the rate of the event, except for ties and for values cut
+    off at 0 and 1. More than 1000 distinct predictions are pooled into cells of 1/1000 of
+    the rows, for the fit and for t.
 
-    With `knots="cv"` the squared loss on held-out folds decides: the fewest knots within 0.1 % of the best, up to 16. Rows
-    are dealt to the folds in order of their prediction, ties shuffled by `seed`, so their order does not matter. More than
-    1000 distinct predictions are pooled into cells of 1/1000 of the rows, for the fit and for t. What would leave [0, 1]
-    stops at the end; `bounded=True` stops ½/(n+1) before it. After Gupta et al. 2021.
+    Parameters
+    ----------
+    kind
+        What holds at the ends of the spline.
+    knots
+        Number of knots. `"cv"` takes the fewest, up to 16, whose squared loss on held-out
+        folds is within 0.1 % of the smallest.
+    folds
+        Number of folds. Rows are assigned to them in order of their prediction, so that the
+        order in which they come does not matter.
+    seed
+        Seed of the shuffle of folds among equal predictions.
+    bounded
+        Keep the map ½/(n+1) away from 0 and 1; else it is cut off at 0 and 1.
 
     Examples
     --------
@@ -69,14 +82,12 @@ class Spline(BinaryRecipe):
     def fit_event(self, predictions: Predictions) -> SplineMap:
         """Least squares on the cumulative curve, once for each number of knots and fold."""
         event = predictions.event("binary")
-        groups, cuts = event.groups, cells(event.groups)
-        n_knots = self._chosen(event, groups.values[cuts[1:-1] - 1]) if self.knots == "cv" else int(self.knots)
-        weight, missing = np.add.reduceat(groups.weight, cuts[:-1]), -np.add.reduceat(groups.residual, cuts[:-1])
-        y, bent = fitted_to(weight, missing, n_knots, self.kind)[:2]
-        fit = Fit(predictions.n, cautions=one_sided(groups))
-        scores, places = placed(groups, cuts)
-        edge = margin(groups.total, self.bounded)
-        return SplineMap(predictions.classes, True, fit, scores, places, y, bent, edge)
+        pooled, cuts = event.groups, cells(event.groups)
+        n_knots = self._chosen(event, pooled.values[cuts[1:-1] - 1]) if self.knots == "cv" else int(self.knots)
+        weight, missing = np.add.reduceat(pooled.weight, cuts[:-1]), -np.add.reduceat(pooled.residual, cuts[:-1])
+        y, bends = fitted_to(weight, missing, n_knots, self.kind)[:2]
+        fit, edge = Fit(predictions.n, cautions=doubts(pooled)), margin(pooled.total, self.bounded)
+        return SplineMap(predictions.classes, True, fit, *placed(pooled, cuts), y, bends, edge)
 
     def _chosen(self, event: Event, edges: Floats) -> int:
         """The fewest knots that predict held-out rows about as well as any."""
@@ -90,83 +101,64 @@ class Spline(BinaryRecipe):
                 continue
             missing = r - residual.sum(axis=1)
             for i in range(len(losses)):
-                y, bent, t = fitted_to(train, missing, fewest_knots(self.kind) + i, self.kind)
-                shift = slopes_at(t - train / train.sum() / 2, y, bent)
+                y, bends, t = fitted_to(train, missing, fewest_knots(self.kind) + i, self.kind)
+                shift = slopes_at(t - train / train.sum() / 2, y, bends)
                 losses[i] += float((2 * shift * r + shift**2 * n).sum())
         return fewest_knots(self.kind) + fewest_within(losses / total)
 
 
 def fewest_knots(ends: str) -> int:
-    """Below this the rule for the ends leaves the spline undecided."""
+    """The fewest knots with which the rule for the ends determines the spline."""
     return len(RUN_OUT[ends]) + 1
 
 
-def cells(groups: Groups) -> NDArray[np.intp]:
-    """Cuts between groups: every group alone, or about `CELLS` of equal mass and every heavier group alone."""
-    if len(groups.values) <= CELLS:
-        return np.arange(len(groups.values) + 1)
-    heavy = np.flatnonzero(groups.weight > groups.total / CELLS)
-    return np.unique(np.concatenate([mass_cuts(groups.below(), CELLS, groups.allowance), heavy, heavy + 1]))
+def cells(pooled: Groups) -> NDArray[np.intp]:
+    """Cuts between predictions: each alone, or about `CELLS` cells of equal mass and every heavier prediction alone."""
+    if len(pooled.values) <= CELLS:
+        return np.arange(len(pooled.values) + 1)
+    heavy = np.flatnonzero(pooled.weight > pooled.total / CELLS)
+    return np.unique(np.concatenate([mass_cuts(pooled.below(), CELLS, pooled.allowance), heavy, heavy + 1]))
 
 
 def fold_sums(event: Event, edges: Floats, folds: int, seed: int) -> tuple[Floats, Floats, float]:
     """(C, F): weight and Σw(p − y) of each cell and fold; and Σw(p − y)² of all rows."""
-    p, r, w, squares = unit_rows(event.probs, event.outcomes, event.weights)
-    where = np.searchsorted(edges, p, side="left") * folds + dealt(p, group_starts(p), folds, seed)
-    shape = (len(edges) + 1, folds)
-    weight, residual = np.zeros(shape), np.zeros(shape)
-    for table, terms in ((weight, w), (residual, w * r)):
-        table.flat[:] = np.bincount(where, terms, table.size)
-    return weight, residual, squares
+    p, y, w, fold = rows_in_folds(*in_order(event.probs, event.outcomes, event.weights), folds, seed)
+    where, n_cells, r = np.searchsorted(edges, p, side="left") * folds + fold, len(edges) + 1, p - y
+    weight, residual = (
+        np.bincount(where, t, n_cells * folds).astype(np.float64).reshape(n_cells, folds) for t in (w, w * r)
+    )
+    return weight, residual, inner(w, r**2)
 
 
 def fitted_to(weight: Floats, missing: Floats, n_knots: int, ends: str) -> tuple[Floats, Floats, Floats]:
-    """(y, M) of the spline closest to the cumulative curve of what is missing, and where the cells end."""
+    """(y, M) of the spline closest to the cumulative sum of label minus prediction, and the ends of the cells."""
     share = weight / weight.sum()
     t = np.cumsum(share)
     return *fit_spline(t, np.cumsum(missing) / weight.sum(), share, n_knots, ends), t
 
 
-def placed(groups: Groups, cuts: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Scores and the share of rows up to them, half of their own included: the first and the last of every cell."""
+def placed(pooled: Groups, cuts: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """The first and the last prediction of every cell, and the share of rows up to each, half of its own included."""
     kept = np.unique(np.append(cuts[:-1], cuts[1:] - 1))
-    return groups.values[kept], (groups.below() - groups.weight / 2)[kept] / groups.total
+    return pooled.values[kept], (pooled.below() - pooled.weight / 2)[kept] / pooled.total
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class SplineMap(PointwiseMap):
+class SplineMap(ShiftMap):
     """p ↦ p + g′(t(p)), kept `margin` away from 0 and 1. t joins `places` at `scores` by straight lines."""
 
-    scores: NDArray[np.float64] = ()  # type: ignore[assignment]
-    places: NDArray[np.float64] = ()  # type: ignore[assignment]
-    values: NDArray[np.float64] = ()  # type: ignore[assignment]
+    scores: Floats = ARRAY
+    places: Floats = ARRAY
+    values: Floats = ARRAY
     """g at its knots"""
-    bends: NDArray[np.float64] = ()  # type: ignore[assignment]
+    bends: Floats = ARRAY
     """its second derivative there"""
     margin: float = 0.0
 
     method: ClassVar[str] = "spline"
+    parameter_names: ClassVar[tuple[str, ...]] = ("scores", "places", "values", "bends")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._hold("scores", "places", "values", "bends")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"scores": self.scores, "places": self.places, "values": self.values, "bends": self.bends}
-
-    def moves(self, probs: NDArray[Any]) -> Floats:
-        """The shift of each prediction."""
-        return self._shift(probs.astype(np.float64))
-
-    def at(self, p: Floats) -> Floats:
-        """Shifted by the slope, and kept within the margin."""
-        return np.clip(p + self._shift(p), self.margin, 1 - self.margin)
-
-    def shift(self, probs: Any = None, *, logits: Any = None) -> Floats:
-        """g′ at each row, before anything is kept within [0, 1]."""
-        return self._shift(self._said(probs, logits))
-
-    def _shift(self, p: Floats) -> Floats:
+    def shift_at(self, p: Floats) -> Floats:
+        """g′ at the share of rows up to p."""
         return slopes_at(np.interp(p, self.scores, self.places), self.values, self.bends)

@@ -1,4 +1,4 @@
-"""Maps that read the rate off the data: isotonic regression and histogram binning."""
+"""Maps made of observed rates: isotonic regression and histogram binning."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.bins import Binning, EqualMass
 from calibrant.maps.binary import BinaryRecipe, Floats
-from calibrant.maps.calibration_map import Fit
+from calibrant.maps.calibration_map import ARRAY, Fit
 from calibrant.maps.pointwise import PointwiseMap
 from calibrant.methods import method
 from calibrant.predictions import Predictions
@@ -22,11 +21,18 @@ from calibrant.results import kind
 @method("map", name="isotonic", state="pooled")
 @dataclass(frozen=True, slots=True)
 class Isotonic(BinaryRecipe):
-    """The rising step function closest to the data, joined by straight lines.
+    """The increasing step function closest to the data, joined by straight lines.
 
-    Equal predictions are pooled first. `centred=True` puts one knot at the middle of each step, which makes the map rise
-    strictly between its ends. `bounded=True` draws the heights towards ½ by 1/(n+1), so that nothing is called impossible and
-    the log score stays finite; `bounded=False` gives the plain least-squares fit, as in scikit-learn.
+    Equal predictions are pooled first.
+
+    Parameters
+    ----------
+    centred
+        Put one knot at the middle of each step, so that the map rises strictly between its
+        ends.
+    bounded
+        Shrink the heights towards ½ by 1/(n+1), so that no probability is 0 and the log
+        score stays finite; `False` gives the plain least-squares fit, as in scikit-learn.
 
     Examples
     --------
@@ -43,19 +49,18 @@ class Isotonic(BinaryRecipe):
         """Pool adjacent violators on the pooled rows."""
         from scipy.optimize import isotonic_regression
 
-        groups = predictions.event("binary").groups
-        fitted = isotonic_regression(groups.hits / groups.weight, weights=groups.weight)
+        pooled = predictions.event("binary").groups
+        fitted = isotonic_regression(pooled.hits / pooled.weight, weights=pooled.weight)
         starts = fitted.blocks[:-1]
         if self.centred:
-            mass = np.add.reduceat(groups.weight, starts)
-            x, y = np.add.reduceat(groups.weight * groups.values, starts) / mass, fitted.x[starts]
+            mass = np.add.reduceat(pooled.weight, starts)
+            x, y = np.add.reduceat(pooled.weight * pooled.values, starts) / mass, fitted.x[starts]
         else:
             ends = np.unique(np.concatenate([starts, fitted.blocks[1:] - 1]))
-            x, y = groups.values[ends], fitted.x[ends]
+            x, y = pooled.values[ends], fitted.x[ends]
         y = np.clip(y, 0, 1)
-        return KnotMap(
-            predictions.classes, True, Fit(predictions.n), x, bounded(y, groups.total) if self.bounded else y
-        )
+        y = bounded(y, pooled.total) if self.bounded else y
+        return KnotMap(predictions.classes, True, Fit(predictions.n), x, y)
 
 
 @kind
@@ -63,14 +68,14 @@ class Isotonic(BinaryRecipe):
 class KnotMap(PointwiseMap):
     """Straight lines between knots, level beyond the first and the last."""
 
-    x: NDArray[np.float64] = ()  # type: ignore[assignment]
-    y: NDArray[np.float64] = ()  # type: ignore[assignment]
+    x: Floats = ARRAY
+    y: Floats = ARRAY
 
     method: ClassVar[str] = "isotonic"
+    parameter_names: ClassVar[tuple[str, ...]] = ("x", "y")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._hold("x", "y")
         if self.x.shape != self.y.shape or self.x.ndim != 1:
             raise MapError(f"x and y must be as long as each other; they are {self.x.shape} and {self.y.shape}")
 
@@ -78,10 +83,6 @@ class KnotMap(PointwiseMap):
     def injective(self) -> bool:
         """Only if it rises all the way from 0 to 1."""
         return bool(self.x[0] == 0 and self.x[-1] == 1 and (np.diff(self.y) > 0).all())
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"x": self.x, "y": self.y}
 
     def at(self, p: Floats) -> Floats:
         """Linear interpolation in the probability."""
@@ -92,6 +93,13 @@ class KnotMap(PointwiseMap):
 @dataclass(frozen=True, slots=True)
 class Histogram(BinaryRecipe):
     """The observed rate of the prediction's bin.
+
+    Parameters
+    ----------
+    bins
+        A rule for bins that are closed on the right, hold every row and keep ties together.
+    bounded
+        Shrink the rates towards ½ by 1/(n+1), so that no probability is 0.
 
     Examples
     --------
@@ -105,7 +113,7 @@ class Histogram(BinaryRecipe):
     bounded: bool = True
 
     def fit_event(self, predictions: Predictions) -> HistogramMap:
-        """Sums a bin; an empty bin goes with the filled one above it."""
+        """Per-bin sums; an empty bin is joined to the filled one above it."""
         check_step_bins(self.bins)
         state = self.bins.collect(predictions.event("binary"))
         filled = state.weight[0] > 0
@@ -117,18 +125,12 @@ class Histogram(BinaryRecipe):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StepMap(PointwiseMap):
-    """One height a bin; bins are closed on the right."""
+    """One height per bin; bins are closed on the right."""
 
-    cuts: NDArray[np.float64] = ()  # type: ignore[assignment]
-    heights: NDArray[np.float64] = ()  # type: ignore[assignment]
+    cuts: Floats = ARRAY
+    heights: Floats = ARRAY
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._hold("cuts", "heights")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"cuts": self.cuts, "heights": self.heights}
+    parameter_names: ClassVar[tuple[str, ...]] = ("cuts", "heights")
 
     def at(self, p: Floats) -> Floats:
         """The height of the bin."""
@@ -140,16 +142,18 @@ class StepMap(PointwiseMap):
 class HistogramMap(StepMap):
     """Steps that remember the weight of each bin, for a certificate."""
 
-    weight: NDArray[np.float64] = ()  # type: ignore[assignment]
+    weight: Floats = ARRAY
 
     method: ClassVar[str] = "histogram"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._hold("weight")
-
     def certificate(self, risk: float = 0.1) -> float:
-        """With probability 1 − risk every bin is calibrated within this distance, whatever the model (Gupta & Ramdas 2021)."""
+        """The distance within which every bin is calibrated, whatever the model (Gupta & Ramdas 2021).
+
+        Parameters
+        ----------
+        risk
+            The statement holds with probability 1 − risk.
+        """
         if not 0 < risk < 1:
             raise InputError("risk", "must lie between 0 and 1", f"it is {risk!r}")
         fewest = float(self.weight.min())
@@ -167,6 +171,6 @@ def check_step_bins(bins: Any) -> None:
 
 
 def bounded(heights: Floats, total: float) -> Floats:
-    """Drawn towards ½ by 1/(n+1): nothing is impossible."""
+    """Shrunk towards ½ by 1/(n+1): no probability is 0 or 1."""
     share = max(1 / (total + 1), float(np.finfo(np.float64).eps))
     return (1 - share) * heights + share / 2

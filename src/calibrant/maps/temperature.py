@@ -1,4 +1,4 @@
-"""Temperature scaling: one number that makes a model more or less sure of everything it says."""
+"""Temperature scaling: one number that makes all predictions of a model more or less confident."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from calibrant.kernels.fit import inverse_temperature as kernel
 from calibrant.kernels.logits import inside, probabilities
 from calibrant.kernels.rows.keep_order import ranked_as
-from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
-from calibrant.maps.log_space import label_logits, log_columns, raw_or_log_columns, reading_of_zero, rows_that_count
+from calibrant.maps.calibration_map import CalibrationMap, Fit
+from calibrant.maps.log_space import label_logits, log_columns, raw_or_log_columns, reading_of_zero
+from calibrant.maps.recipe import Recipe
 from calibrant.methods import method
+from calibrant.predictions import Predictions
 from calibrant.problems import InputError, MapError
 from calibrant.results import kind
 
@@ -28,11 +30,17 @@ STEP = {"float32": 1e-4, "float64": 1e-5}
 
 @method("map", name="temperature")
 @dataclass(frozen=True, slots=True)
-class Temperature:
+class Temperature(Recipe["TemperatureMap"]):
     """Divide the logits by T > 0, chosen to minimise the log score.
 
-    T above 1 makes an over-confident model humbler. The ranking of classes and the accuracy stay as they are.
-    `bounds` limits T; data that every T down to 0 fits better (all rows classified right) end there with a caution.
+    T above 1 makes an over-confident model less confident. The ranking of classes and
+    the accuracy stay as they are.
+
+    Parameters
+    ----------
+    bounds
+        Smallest and largest T. Data that are fitted better the smaller T is (all rows
+        classified right) end at the bound, with a warning.
 
     Examples
     --------
@@ -51,28 +59,25 @@ class Temperature:
         if not all(isinstance(b, float | int) for b in pair) or not 0 < pair[0] < 1 < pair[1] < math.inf:
             raise InputError("bounds", "must be (low, high) with 0 < low < 1 < high", f"it is {self.bounds!r}")
 
-    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> TemperatureMap:
+    def fit_predictions(self, predictions: Predictions) -> TemperatureMap:
         """The temperature that minimises the log score of these predictions."""
-        predictions = rows_that_count(admit_fit(labels, probs, logits, weights))
         zero, cautions = reading_of_zero(predictions)
         z = raw_or_log_columns(predictions, zero)
-        said = label_logits(z, predictions)
-        found = self._search(z, said, predictions.weights)
+        found = self._search(z, label_logits(z, predictions), predictions.weights)
         if found.at_bound == 2 and (z.max(axis=1) != z.min(axis=1)).any():
             found = replace(found, log_beta=-math.log(self.bounds[0]), at_bound=1)  # saturated from the start
         cautions += _cautions(found, self.bounds)
         fit = Fit(predictions.n, found.loss, found.converged, cautions)
         return TemperatureMap(predictions.classes, predictions.is_binary, fit, math.exp(-found.log_beta), zero)
 
-    def _search(self, z: NDArray[Any], said: NDArray[np.float64], weights: NDArray[Any] | None) -> kernel.Found:
+    def _search(self, z: NDArray[Any], of_label: NDArray[np.float64], weights: NDArray[Any] | None) -> kernel.Found:
         low, high = -math.log(self.bounds[1]), -math.log(self.bounds[0])
-        step = STEP[str(z.dtype)]
         start, every = 0.0, len(z) // SAMPLE_ROWS
         if every >= 8:
             few = slice(None, None, every)
-            rough = partial(kernel.slopes, z[few], said[few], None if weights is None else weights[few])
+            rough = partial(kernel.slopes, z[few], of_label[few], None if weights is None else weights[few])
             start = kernel.search(rough, 0.0, low, high, 1e-2).log_beta
-        return kernel.search(partial(kernel.slopes, z, said, weights), start, low, high, step)
+        return kernel.search(partial(kernel.slopes, z, of_label, weights), start, low, high, STEP[str(z.dtype)])
 
 
 @kind
@@ -84,24 +89,20 @@ class TemperatureMap(CalibrationMap):
     zero: float = 0.0
     """what a probability of 0 is read as; 0 leaves it as small as the precision allows"""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.temperature, float | int) or not 0 < self.temperature < math.inf:
-            raise MapError(f"temperature must be a positive number; it is {self.temperature!r}")
-        if not isinstance(self.zero, float | int) or not 0 <= self.zero < 1:
-            raise MapError(f"zero must lie in [0, 1); it is {self.zero!r}")
-
     method: ClassVar[str] = "temperature"
+    parameter_names: ClassVar[tuple[str, ...]] = ("temperature",)
     keeps_ranking: ClassVar[bool] = True
     keeps_accuracy: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.temperature < math.inf:
+            raise MapError(f"temperature must be a positive number; it is {self.temperature!r}")
+        check_zero(self.zero)
 
     @property
     def injective(self) -> bool:
         return True
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"temperature": self.temperature}
 
     def new_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
         """z/T, with the largest of each row at 0 so that nothing overflows."""
@@ -110,26 +111,27 @@ class TemperatureMap(CalibrationMap):
             most = np.finfo(logits.dtype).max
             return np.clip(centred / logits.dtype.type(self.temperature), -most, most)
 
-    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
-        """softmax(z/T)."""
-        mended = inside(probabilities(self.new_logits(logits)))
-        return mended if logits.ndim == 1 else ranked_as(mended, logits)
+    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+        """softmax(z/T), or p^(1/T), normalised."""
+        z = predictions if are_logits else log_columns(predictions, self.zero)
+        if predictions.ndim == 1:
+            return inside(probabilities(self.new_logits(z if are_logits else z[:, 1] - z[:, 0])))
+        return ranked_as(inside(probabilities(self.new_logits(z))), predictions)
 
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
-        """p^(1/T), normalised."""
-        columns = log_columns(probs, self.zero)
-        if probs.ndim == 1:
-            return self.from_logits(columns[:, 1] - columns[:, 0])
-        return ranked_as(inside(probabilities(self.new_logits(columns))), probs)
+
+def check_zero(zero: float) -> None:
+    """What a probability of 0 is read as is one itself, below 1."""
+    if not 0 <= zero < 1:
+        raise MapError(f"zero must lie in [0, 1); it is {zero!r}")
 
 
 def _cautions(found: kernel.Found, bounds: tuple[float, float]) -> tuple[str, ...]:
-    if found.at_bound == 1:
-        return (
-            f"every row is fitted better the smaller T is; stopped at the bound {bounds[0]:g}. Use more validation data",
-        )
-    if found.at_bound == -1:
-        return (f"the predictions help less than a uniform guess; T stopped at the bound {bounds[1]:g}",)
-    if found.at_bound == 2:
-        return ("every row says the same for all classes; T does not matter and was set to 1",)
+    smaller = "every row is fitted better the smaller T is; stopped at the bound"
+    at_bound = {
+        1: f"{smaller} {bounds[0]:g}. Use more validation data",
+        -1: f"the predictions help less than a uniform guess; T stopped at the bound {bounds[1]:g}",
+        2: "every row gives all classes the same probability; T does not matter and was set to 1",
+    }
+    if found.at_bound:
+        return (at_bound[found.at_bound],)
     return () if found.converged else ("the search did not converge; the last temperature is returned",)

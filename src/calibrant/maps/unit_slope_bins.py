@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.bins import Binning, EqualMass
 from calibrant.maps.binary import BinaryRecipe, Floats
-from calibrant.maps.calibration_map import Fit
-from calibrant.maps.pointwise import PointwiseMap, margin, one_sided
+from calibrant.maps.calibration_map import ARRAY, Fit
+from calibrant.maps.pointwise import ShiftMap, doubts, margin
 from calibrant.maps.steps import check_step_bins
 from calibrant.methods import method
 from calibrant.predictions import Predictions
@@ -21,11 +20,19 @@ from calibrant.results import kind
 @method("map", name="unit_slope_bins", state="pooled")
 @dataclass(frozen=True, slots=True)
 class UnitSlopeBins(BinaryRecipe):
-    """p + ȳ_k − p̄_k in the k-th bin: every bin is shifted as a whole until its mean prediction is its rate.
+    """p + ȳ_k − p̄_k in the k-th bin: all of a bin is shifted until its mean prediction is its rate.
 
-    On the data of the fit the mean of |shift|^α is the binned error of order α (Kängsepp et al. 2023, Theorem 2):
-    `fitted.shift(probs)` is that shift. A bin without rows is left as it is. What would leave [0, 1] stops at the end;
-    `bounded=True` stops ½/(n+1) before it, so that the log score stays finite.
+    On the data of the fit the mean of |shift|^α is the binned error of order α (Kängsepp et
+    al. 2023, Theorem 2): `fitted.shift(probs)` is that shift. A bin without rows is left as
+    it is.
+
+    Parameters
+    ----------
+    bins
+        A rule for bins that are closed on the right, hold every row and keep ties together.
+    bounded
+        Keep the map ½/(n+1) away from 0 and 1, so that the log score stays finite; else it
+        is cut off at 0 and 1.
 
     Examples
     --------
@@ -42,46 +49,28 @@ class UnitSlopeBins(BinaryRecipe):
         check_step_bins(self.bins)
 
     def fit_event(self, predictions: Predictions) -> UnitSlopeMap:
-        """Sums a bin."""
+        """Per-bin sums."""
         event = predictions.event("binary")
         state = self.bins.collect(event)
         kept = (state.weight[0] > 0) | (state.high[0] > state.low[0])  # an empty bin of no width holds nothing
         shifts = (state.label_rate[0] - state.mean_prob[0])[kept]
-        fit = Fit(predictions.n, cautions=one_sided(event.groups))
+        fit = Fit(predictions.n, cautions=doubts(event.groups))
         edge = margin(float(state.total[0]), self.bounded)
         return UnitSlopeMap(predictions.classes, True, fit, state.high[0][kept][:-1], shifts, edge)
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class UnitSlopeMap(PointwiseMap):
+class UnitSlopeMap(ShiftMap):
     """p ↦ p + δ of its bin, kept `margin` away from 0 and 1; bins are closed on the right."""
 
-    cuts: NDArray[np.float64] = ()  # type: ignore[assignment]
-    shifts: NDArray[np.float64] = ()  # type: ignore[assignment]
+    cuts: Floats = ARRAY
+    shifts: Floats = ARRAY
     margin: float = 0.0
 
     method: ClassVar[str] = "unit_slope_bins"
+    parameter_names: ClassVar[tuple[str, ...]] = ("cuts", "shifts")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._hold("cuts", "shifts")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"cuts": self.cuts, "shifts": self.shifts}
-
-    def shift(self, probs: Any = None, *, logits: Any = None) -> Floats:
-        """δ of each row's bin, before anything is kept within [0, 1]."""
-        return self._shift(self._said(probs, logits))
-
-    def moves(self, probs: NDArray[Any]) -> Floats:
-        """The shift of each prediction."""
-        return self._shift(probs.astype(np.float64))
-
-    def at(self, p: Floats) -> Floats:
-        """Shifted, and kept within the margin."""
-        return np.clip(p + self._shift(p), self.margin, 1 - self.margin)
-
-    def _shift(self, p: Floats) -> Floats:
+    def shift_at(self, p: Floats) -> Floats:
+        """δ of the bin."""
         return self.shifts[np.searchsorted(self.cuts, p, side="left")]

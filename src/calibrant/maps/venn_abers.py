@@ -1,4 +1,4 @@
-"""Venn–Abers prediction: two isotonic fits, one for either outcome of the row that is asked about."""
+"""Venn–Abers prediction: two isotonic fits, one for either outcome of the new row."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant.kernels.fit.one_more_row import rates_if_hit, rates_if_missed
 from calibrant.maps.binary import BinaryRecipe, Floats
-from calibrant.maps.calibration_map import Fit
-from calibrant.maps.pointwise import PointwiseMap, one_sided
+from calibrant.maps.calibration_map import ARRAY, Fit
+from calibrant.maps.pointwise import PointwiseMap, doubts
 from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import kind
@@ -22,9 +20,10 @@ from calibrant.results import kind
 class VennAbers(BinaryRecipe):
     """Isotonic regression that shows its own uncertainty: one rate if the event does not happen, one if it does.
 
-    The row asked about joins the data with weight 1, once as not happened and once as happened, and the two isotonic fits
-    at its score are p₀ < p₁: `fitted.interval(probs)`. The map says p₁/(1 − p₀ + p₁), which never is 0 or 1. For rows
-    exchangeable with those of the fit, one of the pair, the one for what does happen, is perfectly calibrated, whatever the
+    The new row joins the data with weight 1, once as a non-event and once as an event, and
+    the two isotonic fits at its prediction are p₀ < p₁: `fitted.interval(probs)`. The map is
+    p₁/(1 − p₀ + p₁), which is never 0 or 1. For rows exchangeable with those of the fit, the
+    one of the pair that belongs to the actual outcome is perfectly calibrated, whatever the
     model (Vovk, Petej, Fedorova 2015).
 
     Examples
@@ -40,17 +39,14 @@ class VennAbers(BinaryRecipe):
 
     def fit_event(self, predictions: Predictions) -> VennAbersMap:
         """Both fits for every score in two passes; runs of equal rates are kept as one step."""
-        groups = predictions.event("binary").groups
-        low = np.concatenate([[0.0], rates_if_missed(groups.weight, groups.hits)])
-        high = np.append(rates_if_hit(groups.weight, groups.hits), 1.0)
+        pooled = predictions.event("binary").groups
+        low = np.concatenate([[0.0], rates_if_missed(pooled.weight, pooled.hits)])
+        high = np.append(rates_if_hit(pooled.weight, pooled.hits), 1.0)
         rises, ends = np.flatnonzero(np.diff(low)), np.flatnonzero(np.diff(high))
-        steps = (
-            groups.values[rises],
-            low[np.append(0, rises + 1)],
-            groups.values[ends],
-            high[np.append(ends, len(high) - 1)],
-        )
-        return VennAbersMap(predictions.classes, True, Fit(predictions.n, cautions=one_sided(groups)), *steps)
+        lower = pooled.values[rises], low[np.append(0, rises + 1)]
+        upper = pooled.values[ends], high[np.append(ends, len(high) - 1)]
+        fit = Fit(predictions.n, cautions=doubts(pooled))
+        return VennAbersMap(predictions.classes, True, fit, *lower, *upper)
 
 
 @kind
@@ -58,24 +54,25 @@ class VennAbers(BinaryRecipe):
 class VennAbersMap(PointwiseMap):
     """Two step functions. The lower one has its new height at a cut, the upper one only after it."""
 
-    low_cuts: NDArray[np.float64] = ()  # type: ignore[assignment]
-    low: NDArray[np.float64] = ()  # type: ignore[assignment]
-    high_cuts: NDArray[np.float64] = ()  # type: ignore[assignment]
-    high: NDArray[np.float64] = ()  # type: ignore[assignment]
+    low_cuts: Floats = ARRAY
+    low: Floats = ARRAY
+    high_cuts: Floats = ARRAY
+    high: Floats = ARRAY
 
     method: ClassVar[str] = "venn_abers"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._hold("low_cuts", "low", "high_cuts", "high")
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"low_cuts": self.low_cuts, "low": self.low, "high_cuts": self.high_cuts, "high": self.high}
+    parameter_names: ClassVar[tuple[str, ...]] = ("low_cuts", "low", "high_cuts", "high")
 
     def interval(self, probs: Any = None, *, logits: Any = None) -> tuple[Floats, Floats]:
-        """p₀ and p₁ of each row: its rate if it does not happen, and if it does."""
-        return self._pair(self._said(probs, logits))
+        """p₀ and p₁ of each row: its rate if the event does not happen, and if it does.
+
+        Parameters
+        ----------
+        probs
+            Probabilities of the event.
+        logits
+            Logits instead of probabilities.
+        """
+        return self._pair(self._probs(probs, logits))
 
     def at(self, p: Floats) -> Floats:
         """p₁/(1 − p₀ + p₁), the value whose largest regret in log score over the two outcomes is least."""

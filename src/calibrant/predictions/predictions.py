@@ -361,11 +361,19 @@ class Predictions(Views):
         changed._protect()
         return changed
 
-    def without_weights(self) -> Predictions:
-        """The same rows, each counted once."""
-        plain = self._copy()
-        plain.weights, plain.counted = None, None
-        return plain
+    def with_weights(self, weights: Any) -> Predictions:
+        """The same rows with other weights.
+
+        Parameters
+        ----------
+        weights
+            How often each row occurred; None counts each row once.
+        """
+        changed = self._copy()
+        changed.weights = None if weights is None else inputs.check_weights(weights, len(self.said))
+        changed.counted = None
+        changed._protect()
+        return changed
 
     def _copy(self) -> Predictions:
         other = object.__new__(type(self))

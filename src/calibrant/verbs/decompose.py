@@ -15,7 +15,7 @@ from calibrant.forecasts import Forecasts
 from calibrant.inputs import check_count
 from calibrant.interval import moments_of
 from calibrant.maps import Histogram, Isotonic, recipe_of
-from calibrant.maps.folds import held_out, unit_rows
+from calibrant.maps.folds import in_folds
 from calibrant.methods import methods
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
@@ -200,9 +200,9 @@ def _held_out_scores(
     recipe: Any, rows: Predictions, of: Callable[[Predictions], Floats], folds: int
 ) -> tuple[Floats, Floats | None]:
     """The score per row, recalibrated by a map fitted on other folds, and the weights."""
-    units = unit_rows(rows)
+    units, masks = in_folds(rows, folds)
     values = np.empty(units.n)
-    for held in held_out(units, folds):
+    for held in masks:
         values[held] = of(recipe.fit(units.rows(~held)).apply(units.rows(held)))
     return values, units.weights
 

@@ -14,7 +14,7 @@ from calibrant.inputs import check_count
 from calibrant.interval import Limits, cluster_mean, mean_with_interval
 from calibrant.kernels.rows.pooling import Groups
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.maps.folds import held_out, n_units, unit_rows
+from calibrant.maps.folds import in_folds, n_rows, n_units
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.resampling.exact import LEVEL, Exact
 from calibrant.resampling.statistics import stretch
@@ -244,13 +244,14 @@ def _tested(
 
 def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estimate | None:
     """The stretch of one half, measured on the other, both ways; None where a half finds or holds nothing."""
-    units = unit_rows(
-        Predictions(event.outcomes, event.probs, weights=event.weights, groups=predictions.groups, soft=not event.hard)
+    rows = Predictions(
+        event.outcomes, event.probs, weights=event.weights, groups=predictions.groups, soft=not event.hard
     )
-    if n_units(units) < 4:
+    if n_units(rows) < 4:
         return None
+    units, masks = in_folds(rows, 2)
     gaps = np.full(units.n, np.nan)
-    for unseen in held_out(units, 2):
+    for unseen in masks:
         groups = units.rows(~unseen).event("binary").groups
         first, last, sign = stretch(np.concatenate([[0.0], np.cumsum(groups.residual)]))
         if sign:
@@ -258,13 +259,13 @@ def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estim
             inside = (p >= groups.values[first]) & (p <= groups.values[last - 1])
             gaps[unseen] = np.where(inside, sign * (p - units.labels[unseen]), np.nan)
     used = ~np.isnan(gaps)
-    if used.sum() < 2:
+    if not used.any() or n_rows(units.rows(used)) < 2:
         return None
-    w = None if units.weights is None else units.weights[used]
+    n, w = n_rows(units.rows(used)), None if units.weights is None else units.weights[used]
     if units.groups is None:
         value, interval, warnings = mean_with_interval(gaps[used], w, level, Limits(-1.0, 1.0))
     else:
         clusters = cluster_mean(gaps[used], w, units.groups[used])
         value, (interval, warnings) = clusters.mean, clusters.interval(level)
     settings = {"view": event.name, "level": level}
-    return Estimate("held_out_gap", "gap, held out", value, int(used.sum()), interval, None, settings, {}, warnings)
+    return Estimate("held_out_gap", "gap, held out", value, n, interval, None, settings, {}, warnings)

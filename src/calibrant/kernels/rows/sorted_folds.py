@@ -1,50 +1,90 @@
-"""Rows of one event, sorted and dealt into folds, and the choice among settings that held-out rows judge."""
+"""Cross-validation folds as a function of the pooled rows, and the choice among settings by held-out losses.
+
+A row of whole weight w counts as w equal rows, of which each fold gets a whole number. So the folds depend neither on the order
+of the rows nor on whether equal rows are repeated or counted.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.rows.sorting import in_order
-from calibrant.kernels.sums.stable_sums import inner
-
 Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Draw = Callable[[Ints | None, int], Ints]
 
-MOST_ROWS = 10_000_000
-"""Rows up to which whole weights are written out."""
+MOST_DRAWS = 1 << 24
+"""Rows up to which a fold is drawn for each; of more rows, only how many equal ones fall into each fold is drawn."""
+
+EXACT = 2.0**53
+"""Whole numbers up to this are exact as floats."""
 
 FEWER_WITHIN = 1e-3
-"""Fewer bins, knots or pieces are preferred when their loss is within this relative distance of the best."""
+"""Fewer bins, knots or pieces are preferred when their loss is within this relative distance of the smallest."""
 
 
 def fewest_within(losses: Floats) -> int:
-    """The first of the losses that is within 0.1 % of the least."""
+    """The first of the losses that is within 0.1 % of the smallest."""
     return int(np.argmax(losses <= losses.min() * (1 + FEWER_WITHIN) + 1e-15))
 
 
-def unit_rows(
-    probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None
-) -> tuple[Floats, Floats, Floats, float]:
-    """Rows sorted by prediction (then outcome), whole weights written out as rows: p, p − y, weight, and Σw(p − y)²."""
-    p, y, w = in_order(probs, outcomes, weights)
-    p = p.astype(np.float64)
-    if w is None:
-        w = np.ones(len(p))
-    elif (w == np.floor(w)).all() and w.sum() <= MOST_ROWS:
-        times = w.astype(np.intp)
-        p, y, w = np.repeat(p, times), np.repeat(y, times), np.ones(int(times.sum()))
-    r = p - y
-    return p, r, w, inner(w, r**2)
+def whole_counts(weights: NDArray[Any] | None) -> Ints | None:
+    """Weights as numbers of rows; None where there are none, one is not whole, or they are too large to be counts."""
+    if weights is None or (weights != np.floor(weights)).any() or weights.sum() > EXACT:
+        return None
+    return weights.astype(np.intp)
 
 
-def dealt(p: Floats, starts: NDArray[np.intp], folds: int, seed: int) -> NDArray[np.intp]:
-    """The fold of each sorted row: dealt out in turn, after a seeded shuffle within equal predictions."""
-    turn = np.arange(len(p)) % folds
-    if len(starts) == len(p):
-        return turn
-    group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(p))))
-    fold = np.empty_like(turn)
-    fold[np.argsort(group + np.random.default_rng(seed).random(len(p)))] = turn
-    return fold
+def n_counted(n: int, weights: NDArray[Any] | None) -> int:
+    """The number of rows; a row of whole weight w counts as w rows, unless other weights are not whole."""
+    counts = whole_counts(weights)
+    return n if counts is None else int(counts.sum())
+
+
+def assigned(
+    keys: tuple[NDArray[Any], ...], weights: NDArray[Any] | None, n_folds: int, rng: np.random.Generator, draw: Draw
+) -> tuple[Any, NDArray[Any] | None, Ints]:
+    """Rows that each lie in one fold: index, weight and fold.
+
+    Rows come sorted by their `keys`, which are equal where rows are. A row of whole weight is split over the folds; other
+    weights stay with their row. `draw` gives a fold to each of n rows, the row i counted `counts[i]` times.
+    """
+    counts, n = whole_counts(weights), n_counted(len(keys[0]), weights)
+    if n > MOST_DRAWS and (weights is None or counts is not None):
+        new = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
+        starts = np.flatnonzero(np.concatenate([[True], new]))
+        sizes = np.diff(np.append(starts, n)) if counts is None else np.add.reduceat(counts, starts)
+        table = rng.multinomial(sizes, np.full(n_folds, 1 / n_folds))
+        distinct, fold = np.nonzero(table)
+        return starts[distinct], table[distinct, fold].astype(np.float64), fold
+    fold = draw(counts, n)
+    if counts is None:
+        return slice(None), weights, fold
+    part, times = np.unique(np.repeat(np.arange(len(counts)) * n_folds, counts) + fold, return_counts=True)
+    return part // n_folds, times.astype(np.float64), part % n_folds
+
+
+def rows_in_folds(
+    x: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None, n_folds: int, seed: int
+) -> tuple[Floats, Floats, Floats, Ints]:
+    """Rows of one event, sorted by x, then y: x, y, weight and fold, each row in one fold.
+
+    Folds take turns along x, after a seeded shuffle of the turns among equal x.
+    """
+    if weights is not None and not weights.all():
+        x, y, weights = (each[weights > 0] for each in (x, y, weights))
+    rng = np.random.default_rng(seed)
+
+    def in_turn(counts: Ints | None, n: int) -> Ints:
+        turn, rank = np.arange(n) % n_folds, np.cumsum(np.concatenate([[0], x[1:] != x[:-1]]))
+        if rank[-1] + 1 == n:
+            return turn
+        fold = np.empty_like(turn)
+        fold[np.argsort((rank if counts is None else np.repeat(rank, counts)) + rng.random(n))] = turn
+        return fold
+
+    row, weight, fold = assigned((x, y), weights, n_folds, rng, in_turn)
+    return x[row].astype(np.float64), y[row].astype(np.float64), np.ones(len(fold)) if weight is None else weight, fold
