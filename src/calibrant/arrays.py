@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.problems import InputError
+from calibrant.types import Array
 
 
-def to_numpy(values: Any, argument: str) -> NDArray[Any]:
+def to_numpy(values: Any, argument: str) -> Array:
     """Lists, NumPy, pandas, Polars, Arrow, torch, CuPy and JAX arrays as one NumPy array; no copy unless needed."""
     if values is None:
         raise InputError(argument, "is required", "it is None")

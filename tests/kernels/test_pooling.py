@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import strategies as some
 from calibrant.kernels.rows import buckets, radix
 from calibrant.kernels.rows import pooling as kernel
-from calibrant.kernels.rows.pooling import Groups, cut_sums, grouped, mass_cuts, width_cuts
+from calibrant.kernels.rows.pooling import cut_sums, grouped, mass_cuts, width_cuts
+from calibrant.state.pooled import Pooled
 from crowded import SCORES, scored
 from naive import data
 from naive import sweep as naive
@@ -91,7 +92,7 @@ def test_zero_is_in_the_first_bin_of_equal_width():
 
 
 def test_empty_bins_are_rows_of_zeros():
-    groups = Groups(np.array([0.1, 0.9]), np.array([2.0, 3.0]), np.array([1.0, 3.0]))
+    groups = Pooled(np.array([0.1, 0.9]), np.array([2.0, 3.0]), np.array([1.0, 3.0]))
     sums = cut_sums(groups, np.array([0, 0, 1, 1, 2, 2]))
     np.testing.assert_allclose(sums, [[0] * 4, [2, 0.2, 0.02, 1], [0] * 4, [3, 2.7, 2.43, 3], [0] * 4], atol=ROUNDING)
 

@@ -106,7 +106,9 @@ CROSS_FITTED = {
     "decompose": lambda d: cal.decompose(d, cross_fitted=True, view="binary").miscalibration,
     "where": lambda d: cal.where(d, n_draws=0).held_out.value,
     "spline": lambda d: cal.maps.Spline().fit(d).values,
-    "piecewise_linear": lambda d: cal.maps.PiecewiseLinear(max_pieces=3, folds=4).fit(d).apply(np.linspace(0.1, 0.9, 9)),
+    "piecewise_linear": lambda d: (
+        cal.maps.PiecewiseLinear(max_pieces=3, folds=4).fit(d).apply(np.linspace(0.1, 0.9, 9))
+    ),
     "auto": lambda d: [
         (c.score, c.change_interval.high)
         for c in cal.Auto(candidates=("identity", "platt", "isotonic"), nested=False).fit(d).fit.choice.candidates

@@ -47,7 +47,7 @@ def test_many_scores_are_pooled_with_little_loss(rng):
     said = cal.Predictions(labels, probs)
     fitted = cal.maps.KernelDensity(bounded=False).fit(said)
     assert len(fitted.values) < kernel_density.MOST_POINTS
-    exact, _ = smooth_rate(probs, said.event("binary").groups, fitted.bandwidth)
+    exact, _ = smooth_rate(probs, said.event("binary").pooled, fitted.bandwidth)
     assert np.abs(fitted.apply(probs) - exact).max() < 1e-5  # as its docstring says
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.adapt.formulas import Answer, Constants, Formula, Outputs, formula, inside, probabilities
 from calibrant.adapt.operations import Operations, Value
@@ -24,8 +23,9 @@ from calibrant.maps import (
     VennAbersMap,
 )
 from calibrant.maps.pointwise import narrowed
+from calibrant.types import Array
 
-Tables = dict[str, NDArray[Any]]
+Tables = dict[str, Array]
 
 
 @formula.register
@@ -241,7 +241,7 @@ def line(x: Any, y: Any, dtype: Any) -> tuple[Tables, Pointwise]:
     return tables, at
 
 
-def rounded(values: Any, dtype: Any, up: bool) -> NDArray[Any]:
+def rounded(values: Any, dtype: Any, up: bool) -> Array:
     """In this precision, never below (`up`) or never above what they are."""
     found = np.asarray(values).astype(dtype)
     off = found.astype(np.float64) < values if up else found.astype(np.float64) > values

@@ -8,13 +8,13 @@ from functools import singledispatch
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.adapt.operations import Operations, Value
 from calibrant.maps import CalibrationMap
 from calibrant.maps.binary import FAR, LAST
 from calibrant.maps.log_space import NEVER
 from calibrant.problems import InputError
+from calibrant.types import Array
 
 Constants = Mapping[str, Any]
 
@@ -88,7 +88,7 @@ class Answer:
 class Formula:
     """Constants by name, and a function of them and a model's outputs."""
 
-    constants: Mapping[str, NDArray[Any]]
+    constants: Mapping[str, Array]
     of: Callable[[Constants, Outputs], Answer]
     learned: tuple[str, ...] = ()
     """constants that a gradient may change"""

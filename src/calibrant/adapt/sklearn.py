@@ -6,13 +6,13 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice
 from calibrant.kernels.logits import two_columns
 from calibrant.maps import CalibrationMap
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError, MissingExtra
+from calibrant.types import Array
 from calibrant.verbs.recalibrate import recalibrate
 
 try:
@@ -125,7 +125,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             self._fit_both(rows, labels, weights)
         return self
 
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: Any) -> Array:
         """Recalibrated probabilities, one column per class.
 
         Parameters
@@ -139,7 +139,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         found = [_recalibrated(m, *_outputs(e, X, self.response)) for e, m in pairs]
         return found[0] if len(found) == 1 else np.mean(found, axis=0)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """The class of highest recalibrated probability.
 
         Parameters
@@ -148,7 +148,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             Features.
         """
         check_is_fitted(self, "classes_")
-        found: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        found: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return found
 
     @property
@@ -157,7 +157,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         return int(self._one_estimator().n_features_in_)
 
     @property
-    def feature_names_in_(self) -> NDArray[Any]:
+    def feature_names_in_(self) -> Array:
         """Names of the columns, where X had names."""
         return np.asarray(self._one_estimator().feature_names_in_)
 
@@ -182,7 +182,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             raise InputError("ensemble", "needs an estimator that can be fitted to each fold", "this one is fitted")
         return fitted
 
-    def _fit_map(self, X: Any, labels: NDArray[Any], weights: Any) -> None:
+    def _fit_map(self, X: Any, labels: Array, weights: Any) -> None:
         if self.estimator is None:
             raise InputError("estimator", "is required if prefit=True", "it is None")
         check_is_fitted(self.estimator)
@@ -191,7 +191,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.map_ = _fitted_map(self.method, labels, outputs, are_logits, self.classes_, weights)
         self.estimator_ = self.estimator
 
-    def _fit_both(self, X: Any, labels: NDArray[Any], weights: Any) -> None:
+    def _fit_both(self, X: Any, labels: Array, weights: Any) -> None:
         classes, splits = self._splits(X, labels)
         if weights is not None and not has_fit_parameter(self._template(), "sample_weight"):
             name = type(self._template()).__name__
@@ -200,7 +200,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         parts = Parallel(n_jobs=self.n_jobs)(job(X, labels, weights, classes, *split) for split in splits)
         estimators, outputs, are_logits = zip(*parts, strict=True)
 
-        def fitted(found: NDArray[Any], rows: Any) -> CalibrationMap:
+        def fitted(found: Array, rows: Any) -> CalibrationMap:
             mass = None if weights is None else weights[rows]
             return _fitted_map(self.method, labels[rows], found, are_logits[0], classes, mass)
 
@@ -213,7 +213,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             self.estimator_ = self._fitted(X, labels, weights)
         self.classes_ = classes
 
-    def _splits(self, X: Any, labels: NDArray[Any]) -> tuple[NDArray[Any], list[tuple[Any, Any]]]:
+    def _splits(self, X: Any, labels: Array) -> tuple[Array, list[tuple[Any, Any]]]:
         """The classes, and rows to fit and to predict for each fold."""
         if getattr(X, "shape", (1, 1))[1:] == (0,):
             raise InputError(
@@ -227,8 +227,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         return classes, list(check_cv(self.cv, labels, classifier=True).split(X, labels))
 
     def _fold(
-        self, X: Any, labels: NDArray[Any], weights: Any, classes: NDArray[Any], train: Any, test: Any
-    ) -> tuple[Any, NDArray[Any], bool]:
+        self, X: Any, labels: Array, weights: Any, classes: Array, train: Any, test: Any
+    ) -> tuple[Any, Array, bool]:
         """The estimator of a fold, and its outputs for the held-out rows."""
         mass = None if weights is None else weights[train]
         fitted = self._fitted(_safe_indexing(X, train), labels[train], mass)
@@ -236,7 +236,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             raise InputError("cv", "must leave every class in every part that the estimator is fitted on")
         return fitted, *_outputs(fitted, _safe_indexing(X, test), self.response)
 
-    def _fitted(self, X: Any, labels: NDArray[Any], weights: Any) -> Any:
+    def _fitted(self, X: Any, labels: Array, weights: Any) -> Any:
         fresh = clone(self._template())
         weighted = weights is not None and has_fit_parameter(fresh, "sample_weight")
         return fresh.fit(X, labels, sample_weight=weights) if weighted else fresh.fit(X, labels)
@@ -292,7 +292,7 @@ class MapTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         self.classes_ = np.asarray(self.map_.classes)
         return self
 
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: Any) -> Array:
         """Recalibrated probabilities, in as many columns as X has.
 
         Parameters
@@ -311,7 +311,7 @@ class MapTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _column_classes(self, labels: NDArray[Any], n_columns: int) -> Any:
+    def _column_classes(self, labels: Array, n_columns: int) -> Any:
         """As declared; else those of y if each has its column, else nothing: 0 … K−1."""
         if self.classes is not None:
             return self.classes
@@ -319,13 +319,13 @@ class MapTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         return seen if len(seen) == max(2, n_columns) else None
 
 
-def checked_labels(estimator: Any, y: Any) -> NDArray[Any]:
+def checked_labels(estimator: Any, y: Any) -> Array:
     """One class per row."""
     if y is None:
         raise InputError(
             "y", f"is needed: {type(estimator).__name__} requires y to be passed, but the target y is None"
         )
-    labels: NDArray[Any] = column_or_1d(y, warn=True)
+    labels: Array = column_or_1d(y, warn=True)
     check_classification_targets(labels)
     return labels
 
@@ -338,7 +338,7 @@ def _is_frozen(estimator: Any) -> bool:
     return isinstance(estimator, FrozenEstimator)
 
 
-def _outputs(estimator: Any, X: Any, response: str) -> tuple[NDArray[Any], bool]:
+def _outputs(estimator: Any, X: Any, response: str) -> tuple[Array, bool]:
     """What the estimator predicts, one column for two classes; and whether these are logits."""
     if response == "auto":
         response = "predict_proba" if hasattr(estimator, "predict_proba") else "decision_function"
@@ -359,7 +359,7 @@ def _outputs(estimator: Any, X: Any, response: str) -> tuple[NDArray[Any], bool]
 
 
 def _fitted_map(
-    method: Any, labels: NDArray[Any], outputs: NDArray[Any], are_logits: bool, classes: Any, weights: Any
+    method: Any, labels: Array, outputs: Array, are_logits: bool, classes: Any, weights: Any
 ) -> CalibrationMap:
     make = Predictions.from_logits if are_logits else Predictions
     return recalibrate(make(labels, outputs, classes=classes, weights=as_rows(weights)), method)
@@ -372,12 +372,12 @@ def as_rows(weights: Any) -> Any:
     return weights * (np.count_nonzero(weights) / weights.sum())
 
 
-def _recalibrated(fitted: CalibrationMap, outputs: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+def _recalibrated(fitted: CalibrationMap, outputs: Array, are_logits: bool) -> Array:
     found = fitted.apply(**{"logits" if are_logits else "probs": outputs})
     return two_columns(found) if found.ndim == 1 else found
 
 
-def _admitted(estimator: Any, X: Any, reset: bool) -> NDArray[Any]:
+def _admitted(estimator: Any, X: Any, reset: bool) -> Array:
     """X as floats, its columns counted and named as scikit-learn does."""
     floats = {"dtype": [np.float64, np.float32]}
     try:

@@ -7,13 +7,13 @@ from dataclasses import asdict, is_dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.sums.bin_sums import CHUNK, index_sums
 from calibrant.methods import methods
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
 from calibrant.state.bin_sums import BinSums, stacked
+from calibrant.types import Array, Floats, Indices
 
 
 @runtime_checkable
@@ -30,7 +30,7 @@ class Binning(Protocol):
     def collect_classes(self, predictions: Predictions) -> BinSums:
         """The same for the `class k` event of every class."""
 
-    def index(self, event: Event) -> NDArray[np.intp]:
+    def index(self, event: Event) -> Indices:
         """Bin of each row; outside 0 … B−1 for rows in no bin."""
 
     def describe(self) -> str:
@@ -66,14 +66,14 @@ class BinRule(ABC):
         return False
 
     @abstractmethod
-    def edges_of(self, event: Event) -> NDArray[np.float64]:
+    def edges_of(self, event: Event) -> Floats:
         """The edges of the bins for this event: increasing, from 0 to 1."""
 
-    def place(self, probs: NDArray[Any], edges: NDArray[np.float64]) -> NDArray[np.intp]:
+    def place(self, probs: Array, edges: Floats) -> Indices:
         """Bin of each probability between these edges."""
         return np.searchsorted(edges[1:-1], probs.astype(np.float64, copy=False), side="left")
 
-    def index(self, event: Event) -> NDArray[np.intp]:
+    def index(self, event: Event) -> Indices:
         """Bin of each row; outside 0 … B−1 for rows in no bin."""
         return self.place(event.probs, self.edges_of(event))
 

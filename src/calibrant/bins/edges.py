@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.bins.binning import BinRule
 from calibrant.inputs import check_choice, floats
 from calibrant.methods import method
 from calibrant.predictions import Event
 from calibrant.problems import InputError
+from calibrant.types import Array, Floats, Indices
 
 
 @method("binning", name="edges", state="bin sums")
@@ -59,11 +59,11 @@ class Edges(BinRule):
     def mergeable(self) -> bool:
         return True
 
-    def edges_of(self, event: Event) -> NDArray[np.float64]:  # noqa: ARG002
+    def edges_of(self, event: Event) -> Floats:  # noqa: ARG002
         """The given edges."""
         return np.array(self.edges)
 
-    def place(self, probs: NDArray[Any], edges: NDArray[np.float64]) -> NDArray[np.intp]:
+    def place(self, probs: Array, edges: Floats) -> Indices:
         """Bin of each probability; −1 or n_bins for those in no bin."""
         side: Literal["left", "right"] = "left" if self.closed == "right" else "right"
         index = np.searchsorted(edges, probs.astype(np.float64, copy=False), side=side) - 1

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.bins.binning import BinRule
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.rows.buckets import bucketed, worth_buckets
 from calibrant.kernels.rows.mass_pieces import mass_pieces
-from calibrant.kernels.rows.pooling import Groups, cut_sums, mass_cuts
+from calibrant.kernels.rows.pooling import cut_sums, mass_cuts
 from calibrant.methods import method
 from calibrant.predictions import Event
 from calibrant.problems import InputError
 from calibrant.state.bin_sums import BinSums
+from calibrant.state.pooled import Pooled
+from calibrant.types import Floats, Indices
 
 
 @method("binning", name="mass", state="pooled")
@@ -64,40 +65,40 @@ class EqualMass(BinRule):
     def collect_sorted(self, event: Event) -> BinSums:
         """The same from rows pooled by equal prediction: one sort, then sums over runs."""
         cuts = self._pooled_cuts(event)
-        return self._state(cut_sums(event.groups, cuts), event.groups.values, cuts, event.n)
+        return self._state(cut_sums(event.pooled, cuts), event.pooled.values, cuts, event.n)
 
-    def edges_of(self, event: Event) -> NDArray[np.float64]:
+    def edges_of(self, event: Event) -> Floats:
         """The last prediction of each bin, between 0 and 1."""
         found = self.collect(event)
         return np.append(found.low[0], found.high[0, -1])
 
-    def index(self, event: Event) -> NDArray[np.intp]:
+    def index(self, event: Event) -> Indices:
         """Bin of each row."""
         if self.ties == "keep":
             cuts = self._pooled_cuts(event)
-            position = np.searchsorted(event.groups.values, event.probs.astype(np.float64), side="left")
+            position = np.searchsorted(event.pooled.values, event.probs.astype(np.float64), side="left")
         else:
             cuts = self._row_cuts(event)
             position = np.empty(event.n, dtype=np.intp)
             position[np.argsort(event.probs, kind="stable")] = np.arange(event.n)
         return np.searchsorted(cuts[1:-1], position, side="right")
 
-    def _pooled_cuts(self, event: Event) -> NDArray[np.intp]:
-        return mass_cuts(event.groups.below(), self.n_bins, event.groups.allowance)
+    def _pooled_cuts(self, event: Event) -> Indices:
+        return mass_cuts(event.pooled.below(), self.n_bins, event.pooled.allowance)
 
     def _split(self, event: Event) -> BinSums:
         cuts = self._row_cuts(event)
         order = np.argsort(event.probs, kind="stable")
         probs, outcomes = event.probs[order].astype(np.float64), event.outcomes[order].astype(np.float64)
-        sums = cut_sums(Groups(probs, np.ones(event.n), outcomes), cuts)
+        sums = cut_sums(Pooled(probs, np.ones(event.n), outcomes), cuts)
         return self._state(sums, probs, cuts, event.n)
 
-    def _row_cuts(self, event: Event) -> NDArray[np.intp]:
+    def _row_cuts(self, event: Event) -> Indices:
         if event.weights is not None:
             raise InputError("weights", "cannot be used with ties='split'", advice="Use ties='keep', or repeat rows")
         return np.arange(self.n_bins + 1, dtype=np.intp) * event.n // self.n_bins
 
-    def _state(self, sums: NDArray[np.float64], values: NDArray[np.float64], cuts: NDArray[np.intp], n: int) -> BinSums:
+    def _state(self, sums: Floats, values: Floats, cuts: Indices, n: int) -> BinSums:
         """A bin's ends are the last prediction of the bin below and its own last prediction."""
         edges = np.concatenate([[0.0], values[np.maximum(cuts[1:-1] - 1, 0)], [1.0]])
         edges[1:-1][cuts[1:-1] == 0] = 0.0

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.bins.binning import BinRule
 from calibrant.inputs import check_choice, check_count
@@ -18,6 +17,7 @@ from calibrant.predictions import Event, Predictions, StatePredictions
 from calibrant.problems import InputError
 from calibrant.state.bin_sums import BinSums, stacked
 from calibrant.state.state import State
+from calibrant.types import Array, Floats, Indices
 
 MOST_GRID_BINS = (1 << 16) - 1
 """Above this the kernel's guess of the bin could be off by more than one."""
@@ -61,16 +61,16 @@ class EqualWidth(BinRule):
     def mergeable(self) -> bool:
         return True
 
-    def edges_of(self, event: Event) -> NDArray[np.float64]:  # noqa: ARG002
+    def edges_of(self, event: Event) -> Floats:  # noqa: ARG002
         """The same edges for every event."""
         return self.edges()
 
-    def edges(self) -> NDArray[np.float64]:
+    def edges(self) -> Floats:
         """The n_bins + 1 edges, correctly rounded."""
-        edges: NDArray[np.float64] = np.arange(self.n_bins + 1) / self.n_bins
+        edges: Floats = np.arange(self.n_bins + 1) / self.n_bins
         return edges
 
-    def thresholds(self, dtype: Any) -> NDArray[Any]:
+    def thresholds(self, dtype: Any) -> Array:
         """Edges as `kernels.sums.bin_sums` takes them: bin b is t_b < p ≤ t_(b+1)."""
         edges = self.edges()
         if self.closed == "left":
@@ -79,7 +79,7 @@ class EqualWidth(BinRule):
         inner[0], inner[-1] = -np.inf, np.inf
         return inner
 
-    def index(self, event: Event) -> NDArray[np.intp]:
+    def index(self, event: Event) -> Indices:
         """Bin of each row."""
         if self.n_bins > MOST_GRID_BINS:
             return np.maximum(np.searchsorted(self.edges(), event.probs.astype(np.float64), side="left") - 1, 0)
@@ -94,8 +94,8 @@ class EqualWidth(BinRule):
 
     def collect_sorted(self, event: Event) -> BinSums:
         """The same from rows pooled by equal prediction, for bins closed on the right."""
-        groups = event.groups
-        return self.state_of(cut_sums(groups, width_cuts(groups.values, self.n_bins))[None], event.n)
+        pooled = event.pooled
+        return self.state_of(cut_sums(pooled, width_cuts(pooled.values, self.n_bins))[None], event.n)
 
     def collect_classes(self, predictions: Predictions) -> BinSums:
         """The same for every class, in one pass over the matrix; a state's cells are added up."""
@@ -107,7 +107,7 @@ class EqualWidth(BinRule):
         sums = class_grid_sums(predictions.probs, predictions.labels, predictions.weights, thresholds)
         return self.state_of(sums, predictions.n)
 
-    def state_of(self, sums: NDArray[np.float64], n: int) -> BinSums:
+    def state_of(self, sums: Floats, n: int) -> BinSums:
         """Sums `(C, B, 4)` of n rows as the state of these bins."""
         edges = np.broadcast_to(self.edges(), (len(sums), self.n_bins + 1))
         return BinSums(sums, edges[:, :-1], edges[:, 1:], n, self)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.estimate.regression.skce import checked_size, gaussian_forecasts, in_blocks, prepared
 from calibrant.inputs import check_count
@@ -14,8 +13,7 @@ from calibrant.methods import method
 from calibrant.problems import InputError
 from calibrant.resampling.rank import rank_p_value
 from calibrant.results import TestResult
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 TESTED_PAIRS = 125_000
 """Pairs of rows per null draw: 500 rows at once, or more rows in smaller blocks."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.detect.calibration import statistic_test
 from calibrant.estimate.skce import KERNELS, skce
@@ -24,8 +23,7 @@ from calibrant.resampling.null import ASSUMED_INDEPENDENT, IMPOSSIBLE, Hypothesi
 from calibrant.resampling.rows import Atoms, assumes_independence, atoms_of, cluster_kind, refuse_many, refuse_soft
 from calibrant.resampling.statistics import laplace_pairs
 from calibrant.results import TestResult
-
-Floats = NDArray[np.float64]
+from calibrant.types import Array, Floats
 
 MAX_ROWS = 4000
 """Rows whose kernel is held as a matrix, of 128 MB."""
@@ -156,9 +154,7 @@ def _one_event(atoms: Atoms, way: str, options: dict[str, Any], exact: Exact) ->
     return exact_result(hypothesis, statistic, exact, "skce", "", {"method": way} | options)
 
 
-def _flipped(
-    hypothesis: Hypothesis, observed: Floats, content: tuple[NDArray[Any] | None, ...], chance: float
-) -> Hypothesis:
+def _flipped(hypothesis: Hypothesis, observed: Floats, content: tuple[Array | None, ...], chance: float) -> Hypothesis:
     """The same rows under sign flips, with a warning where predictions are so sure that few rows can err."""
     few = f"predictions leave little to chance (Σp(1 − p) = {chance:.1f}): sign flips are rough. Use method='exact'"
     return replace(

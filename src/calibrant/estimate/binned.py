@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth
 from calibrant.bins.binning import settings
@@ -17,6 +16,7 @@ from calibrant.methods import EVERY_VIEW, method
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import BinTable, ClassTable, Estimate
+from calibrant.types import Floats
 
 Norm = Literal[1, 2, "max"]
 SQRT_2_PI = float(np.sqrt(2 / np.pi))
@@ -225,7 +225,7 @@ def finish(
     )
 
 
-def each_error(state: BinSums, *, norm: Norm, debiased: bool, root: bool, clip: bool) -> NDArray[np.float64]:
+def each_error(state: BinSums, *, norm: Norm, debiased: bool, root: bool, clip: bool) -> Floats:
     """(C,): the error of every event of a state."""
     powers = _debiased_powers(state, norm) if debiased else _powers(state, norm)
     clipped = np.maximum(powers, 0) if clip else powers
@@ -239,19 +239,19 @@ def bin_table(state: BinSums, event: int = 0) -> BinTable:
     return BinTable(*(column[event][filled] for column in columns))
 
 
-def _shares(state: BinSums) -> NDArray[np.float64]:
-    shares: NDArray[np.float64] = state.weight / state.total[:, None]
+def _shares(state: BinSums) -> Floats:
+    shares: Floats = state.weight / state.total[:, None]
     return shares
 
 
-def _powers(state: BinSums, norm: Norm) -> NDArray[np.float64]:
+def _powers(state: BinSums, norm: Norm) -> Floats:
     """(C,): Σ n_k/n · |p̄_k − ȳ_k|^α, or the largest gap."""
     gap = np.abs(state.mean_prob - state.label_rate)
-    powers: NDArray[np.float64] = gap.max(axis=-1) if norm == "max" else (_shares(state) * gap**norm).sum(axis=-1)
+    powers: Floats = gap.max(axis=-1) if norm == "max" else (_shares(state) * gap**norm).sum(axis=-1)
     return powers
 
 
-def _debiased_powers(state: BinSums, norm: Norm) -> NDArray[np.float64]:
+def _debiased_powers(state: BinSums, norm: Norm) -> Floats:
     """α = 2: subtract ȳ(1−ȳ)/(n_k−1). α = 1: 2·ECE − E[ECE'] with ȳ_k' ~ N(ȳ_k, ȳ_k(1−ȳ_k)/n_k)."""
     gap, count, rate = state.mean_prob - state.label_rate, state.weight, state.label_rate
     spread = np.maximum(rate * (1 - rate), 0)  # rounding may leave a rate just outside [0, 1]
@@ -261,15 +261,15 @@ def _debiased_powers(state: BinSums, norm: Norm) -> NDArray[np.float64]:
     else:
         sd = np.sqrt(np.divide(spread, count, out=np.zeros_like(spread), where=count > 0))
         terms = 2 * np.abs(gap) - folded_normal_mean(gap, sd)
-    powers: NDArray[np.float64] = (_shares(state) * terms).sum(axis=-1)
+    powers: Floats = (_shares(state) * terms).sum(axis=-1)
     return powers
 
 
-def noise_powers(state: BinSums, norm: Literal[1, 2]) -> NDArray[np.float64]:
+def noise_powers(state: BinSums, norm: Literal[1, 2]) -> Floats:
     """(C,): E Σ n_k/n |p̄_k − ȳ_k|^α when every forecast is right, so that ȳ_k has mean p̄_k and variance p(1−p)/n_k."""
     variance = np.divide(state.mean_variance, state.weight, out=np.zeros_like(state.weight), where=state.weight > 0)
     terms = variance if norm == 2 else SQRT_2_PI * np.sqrt(variance)
-    powers: NDArray[np.float64] = (_shares(state) * terms).sum(axis=-1)
+    powers: Floats = (_shares(state) * terms).sum(axis=-1)
     return powers
 
 
@@ -279,7 +279,7 @@ def noise_sd(state: BinSums) -> float:
     return float(np.sqrt(((_shares(state) ** 2) * variance * (1 - 2 / np.pi)).sum()))
 
 
-def folded_normal_mean(mean: NDArray[np.float64], sd: NDArray[np.float64]) -> NDArray[np.float64]:
+def folded_normal_mean(mean: Floats, sd: Floats) -> Floats:
     """E|X| for X ~ N(μ, σ²): σ√(2/π)·exp(−μ²/2σ²) + μ·erf(μ/(σ√2)); |μ| where σ = 0."""
     from scipy.special import erf
 
@@ -287,7 +287,7 @@ def folded_normal_mean(mean: NDArray[np.float64], sd: NDArray[np.float64]) -> ND
     return np.where(sd > 0, sd * SQRT_2_PI * np.exp(-(ratio**2)) + mean * erf(ratio), np.abs(mean))
 
 
-def _averaged(powers: NDArray[np.float64], average: str) -> float:
+def _averaged(powers: Floats, average: str) -> float:
     return float(powers.sum() if average == "sum" else powers.mean())
 
 

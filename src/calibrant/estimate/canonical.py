@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_positive
 from calibrant.kernels.logits import two_columns
@@ -14,8 +13,7 @@ from calibrant.methods import method
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 GRID = np.logspace(-5, 0, 26)
 """Bandwidths tried: five a decade."""
@@ -117,7 +115,7 @@ def best_bandwidth(rows: Floats, weight: Floats) -> float:
     return float(GRID[int(np.argmax(likelihood))])
 
 
-def judges(rows: Floats, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
+def judges(rows: Floats, weight: Floats) -> tuple[Indices, Floats]:
     """All rows, or 500 evenly spread by weight over the sorted rows, so that neither order nor repetition matters."""
     order = np.lexsort(rows.T[::-1])
     if weight.sum() <= JUDGES:

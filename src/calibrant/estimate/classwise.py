@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.bins import Binning, EqualMass, EqualWidth
 from calibrant.estimate.binned import Norm, binned_error
@@ -15,6 +14,7 @@ from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import ClassTable, Estimate
 from calibrant.state.bin_sums import BinSums
+from calibrant.types import Floats
 
 CLASSWISE: dict[str, Any] = {"views": ("classwise",), "bias": "up near calibration", "of_the_error": False}
 
@@ -237,7 +237,7 @@ def _mean_gap(state: BinSums) -> float:
     return float(np.abs(state.mean_prob - state.label_rate)[0][filled].mean())
 
 
-def class_weights(predictions: Predictions) -> NDArray[np.float64]:
+def class_weights(predictions: Predictions) -> Floats:
     """Weight of the rows whose label is each class."""
     if predictions.soft:
         w = np.ones(predictions.n) if predictions.weights is None else predictions.weights

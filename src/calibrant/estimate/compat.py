@@ -13,13 +13,14 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.bins import Binning, BinSums, Edges
 from calibrant.inputs import check_count
-from calibrant.kernels.rows.pooling import Groups, cut_sums
+from calibrant.kernels.rows.pooling import cut_sums
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
+from calibrant.state.pooled import Pooled
+from calibrant.types import Floats, Indices
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +61,18 @@ class RunsOf:
         probs, outcomes = event.probs[order].astype(np.float64), event.outcomes[order].astype(np.float64)
         cuts = self._cuts(event.n)
         kept = slice(0, cuts[-1])
-        sums = cut_sums(Groups(probs[kept], np.ones(event.n)[kept], outcomes[kept]), cuts)
+        sums = cut_sums(Pooled(probs[kept], np.ones(event.n)[kept], outcomes[kept]), cuts)
         edges = np.concatenate([[0.0], probs[cuts[1:-1] - 1], [1.0 if self.last else probs[max(cuts[-1] - 1, 0)]]])
         ends = edges[: len(cuts)]
         return BinSums(sums[None], ends[None, :-1], ends[None, 1:], event.n, self, float(event.n - cuts[-1]))
 
-    def _cuts(self, n: int) -> NDArray[np.intp]:
+    def _cuts(self, n: int) -> Indices:
         runs = max(n // self.size, 1)
         cuts = np.arange(runs + 1, dtype=np.intp) * self.size
         cuts[-1] = n
         return cuts if self.last else cuts[:-1]
 
-    def index(self, event: Event) -> NDArray[np.intp]:
+    def index(self, event: Event) -> Indices:
         """The run of each row; one more than there are for rows left out."""
         place = np.empty(event.n, dtype=np.intp)
         place[np.argsort(event.probs, kind="stable")] = np.arange(event.n)
@@ -85,7 +86,7 @@ class RunsOf:
         return f"runs of {self.size} rows" + ("" if self.last else ", the last left out")
 
 
-def torch_linspace(n_bins: int, dtype: Any) -> NDArray[np.float64]:
+def torch_linspace(n_bins: int, dtype: Any) -> Floats:
     """The edges torch.linspace makes: steps up from 0 in the lower half, down from 1 in the upper.
 
     Each is rounded once, to its own precision, as with fused multiply-add: exact fractions first, then the rounding.

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.estimate.binned import Norm
 from calibrant.estimate.chosen import chosen_error
@@ -18,11 +17,10 @@ from calibrant.kernels.sums.stable_sums import inner
 from calibrant.methods import EVERY_VIEW, method
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
+from calibrant.types import Floats, Indices
 
 MOST_BINS = 40
 """As in the paper's code."""
-
-Floats = NDArray[np.float64]
 
 
 @method(
@@ -133,7 +131,7 @@ def held_out_losses(event: Event, bins: str, folds: int, most: int, seed: int) -
     return losses / all_n[-1]
 
 
-def _prefix(terms: Floats, starts: NDArray[np.intp]) -> Floats:
+def _prefix(terms: Floats, starts: Indices) -> Floats:
     """Sums over the first 0, 1, …, G groups."""
     return np.concatenate([[0.0], np.cumsum(np.add.reduceat(terms, starts))])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count
 from calibrant.maps import GaussianProcessMap, recipe_of
@@ -14,8 +13,6 @@ from calibrant.maps.gaussian_process import GaussianProcessTable
 from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.results import Curve, Estimate
-
-Floats = NDArray[np.float64]
 
 DEFAULT = GaussianProcessMap()
 """Of the maps compared on worlds with a known truth, the closest one: see docs/fitting.md."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.infer import calibration_error_interval
 from calibrant.inputs import check_choice, check_level
@@ -14,6 +13,7 @@ from calibrant.maps.gaussian_process import OPEN, Belief, believed, table_of
 from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import admit, as_predictions
 from calibrant.results import Estimate, Interval
+from calibrant.types import Floats
 
 DRAWS = 2000
 """Curves drawn from the posterior."""
@@ -103,7 +103,7 @@ def posterior_error(
     return Estimate("posterior_error", title, value, rows.n, interval, None, described, parts, belief.cautions)
 
 
-def _distances(belief: Belief) -> NDArray[np.float64]:
+def _distances(belief: Belief) -> Floats:
     """|c(p) − p| in each cell, for curves c drawn from the posterior: `(DRAWS, cells)`, the same for every norm."""
     curves = sigmoid(belief.found.drawn(belief.found.share(OPEN), DRAWS, np.random.default_rng(0)))
     return np.abs(curves - sigmoid(belief.places))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_column, check_count
 from calibrant.interval import LimitedMean, Limits, cluster_mean, mean_with_interval
@@ -18,8 +17,7 @@ from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Curve, Estimate, Interval, Line
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 THRESHOLDS = np.arange(1, 100) / 100
 

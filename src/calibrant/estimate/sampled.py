@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_count, check_groups
 from calibrant.kernels.pairs.level_pairs import squared_gaps
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Table
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 WHOLE = 1e-3
 """How far k may be from a whole number: confidences are often printed with three digits."""
@@ -106,7 +104,7 @@ def _rooted(power: float) -> float:
     return float(np.sign(power) * np.sqrt(abs(power)))
 
 
-def _counts(p: Floats, m: int) -> NDArray[np.intp]:
+def _counts(p: Floats, m: int) -> Indices:
     k = np.rint(p * m)
     off = np.abs(p * m - k) > WHOLE * m
     if off.any():
@@ -115,7 +113,7 @@ def _counts(p: Floats, m: int) -> NDArray[np.intp]:
     return k.astype(np.intp)
 
 
-def _held_out(k: NDArray[np.intp], y: Floats, m: int) -> tuple[NDArray[np.intp], Floats, Floats]:
+def _held_out(k: Indices, y: Floats, m: int) -> tuple[Indices, Floats, Floats]:
     """Each row twice: a sample that disagreed is held out (share (m−k)/m, level k), or one that agreed (share k/m, level k−1)."""
     level = np.concatenate([np.minimum(k, m - 1), np.maximum(k - 1, 0)])
     mass = np.concatenate([(m - k) / m, k / m])
@@ -123,7 +121,7 @@ def _held_out(k: NDArray[np.intp], y: Floats, m: int) -> tuple[NDArray[np.intp],
     return level, value, mass
 
 
-def _level_table(level: NDArray[np.intp], value: Floats, mass: Floats, m: int) -> Table:
+def _level_table(level: Indices, value: Floats, mass: Floats, m: int) -> Table:
     rows = np.bincount(level, mass, m)
     gaps = np.divide(np.bincount(level, value, m), rows, out=np.zeros(m), where=rows > 0)
     body = tuple((f"{j} of {m - 1}", f"{rows[j]:.4g}", float(gaps[j])) for j in range(m) if rows[j] > 0)

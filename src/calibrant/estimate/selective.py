@@ -54,7 +54,7 @@ def selective_risk(
     predictions = admit(labels, probs)
     event = plain_event(predictions, view)
     clusters = predictions.groups if groups is None else check_groups(groups, predictions.n)
-    found, wrong = risk_coverage(event.groups), 1.0 - event.outcomes
+    found, wrong = risk_coverage(event.pooled), 1.0 - event.outcomes
     n_wrong = int(wrong.sum())
     moves = influences(found, event.probs.astype(np.float64), wrong)
     _, interval, cautions = clustered_mean(moves, clusters, level)

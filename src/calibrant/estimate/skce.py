@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_positive
 from calibrant.interval import mean_with_interval
@@ -19,8 +18,8 @@ from calibrant.methods import method
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
+from calibrant.types import Floats
 
-Floats = NDArray[np.float64]
 Kind = Literal["unbiased", "biased", "block"]
 
 EXACT_MEDIAN_ROWS = 1500

@@ -7,15 +7,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_positive
 from calibrant.kernels.sums.error_grid import error_grid
 from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 NODES_PER_SIGMA = 32
 COARSE, FINE = 1 << 12, 1 << 18

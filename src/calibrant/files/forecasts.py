@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import inputs
 from calibrant.files.columns import NONE, has_probabilities
@@ -17,6 +16,7 @@ from calibrant.files.reading import Predicted
 from calibrant.files.values import load
 from calibrant.files.wording import worded
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, SampleForecasts
+from calibrant.types import Array
 
 
 def read_forecasts(
@@ -83,7 +83,7 @@ def read_forecasts(
         return QuantileForecasts(labels, chosen.levels, _matrix(found, chosen), **options), chosen
 
 
-def _matrix(found: dict[str, NDArray[Any]], chosen: ForecastColumns) -> NDArray[Any]:
+def _matrix(found: dict[str, Array], chosen: ForecastColumns) -> Array:
     """Quantiles or samples, `(n, k)`. One column of samples may hold a list per row."""
     first = found[chosen.predicted[0]]
     if chosen.levels is None and len(chosen.predicted) == 1 and first.ndim == 2:
@@ -94,7 +94,7 @@ def _matrix(found: dict[str, NDArray[Any]], chosen: ForecastColumns) -> NDArray[
     return np.stack(parts, axis=1)
 
 
-def _gaussian(found: dict[str, NDArray[Any]], chosen: ForecastColumns) -> tuple[NDArray[Any], NDArray[Any]]:
+def _gaussian(found: dict[str, Array], chosen: ForecastColumns) -> tuple[Array, Array]:
     """Means and variances."""
     centre, role = inputs.check_column(found[chosen.predicted[0]], "mean"), "variance" if chosen.squared else "std"
     spread = inputs.check_column(found[chosen.predicted[1]], role, len(centre))

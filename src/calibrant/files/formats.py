@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.problems import CalibrantError, FileError
+from calibrant.types import Array
 
 _TEXT = ("CSV", "JSON lines")
 """The formats that may be compressed: `.gz` may follow their ending."""
@@ -150,7 +150,7 @@ def _open_jsonl(path: Path) -> tuple[list[str], Any]:
 
 
 def _open_npz(path: Path) -> tuple[list[str], Any]:
-    def load(names: Sequence[str], _: Sequence[str]) -> dict[str, NDArray[Any]]:
+    def load(names: Sequence[str], _: Sequence[str]) -> dict[str, Array]:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return {name: stored[name] for name in names}
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import inputs
 from calibrant.files.columns import NONE, Columns, FileColumns, UnknownColumn, choose
@@ -16,6 +15,7 @@ from calibrant.files.formats import check_distinct, file_errors, open_store
 from calibrant.files.values import load, matched, stacked, truth_of
 from calibrant.files.wording import worded
 from calibrant.predictions import Predictions
+from calibrant.types import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Predicted:
 
     path: Path
     columns: FileColumns
-    values: NDArray[Any]
+    values: Array
     classes: tuple[Any, ...] | None = None
     """the classes of the columns, if the file or the caller names them"""
 

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.files.columns import Columns, FileColumns
 from calibrant.files.formats import check_distinct, delimiter_of, file_errors, format_of, open_store
 from calibrant.files.reading import Predicted
 from calibrant.files.values import to_numpy
 from calibrant.problems import FileError, InputError
+from calibrant.types import Array
 
 _ROWS_AT_ONCE = 1 << 14
 
 
-def write(path: str | Path, predicted: Predicted, probs: NDArray[Any], *, overwrite: bool = False) -> None:
+def write(path: str | Path, predicted: Predicted, probs: Array, *, overwrite: bool = False) -> None:
     """The file that predictions came from, all its columns kept, with other predictions in their place.
 
     Columns of logits are replaced by columns of probabilities: `logit_cat` becomes
@@ -57,7 +57,7 @@ def write(path: str | Path, predicted: Predicted, probs: NDArray[Any], *, overwr
             _save_table(partial, target, form, columns, getattr(table, "schema", None))
 
 
-def _new_columns(predicted: Predicted, probs: NDArray[Any], *, expand: bool) -> dict[str, dict[str, NDArray[Any]]]:
+def _new_columns(predicted: Predicted, probs: Array, *, expand: bool) -> dict[str, dict[str, Array]]:
     """For each column of predictions, the columns that take its place."""
     old = predicted.columns.predicted
     names = [_new_name(predicted.columns, k) for k in range(len(old))]
@@ -79,7 +79,7 @@ def _new_name(columns: FileColumns, k: int) -> str:
     return "prob" if columns.classes is None else f"prob_{columns.classes[k]}"
 
 
-def _replaced(names: Sequence[str], table: Any, new: dict[str, dict[str, NDArray[Any]]]) -> dict[str, Any]:
+def _replaced(names: Sequence[str], table: Any, new: dict[str, dict[str, Array]]) -> dict[str, Any]:
     """All columns in their old order, with the new ones in place of the predictions."""
     fresh = {name for columns in new.values() for name in columns}
     result: dict[str, Any] = {}

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import inputs
 from calibrant.files.columns import Columns, FileColumns
 from calibrant.files.formats import Store, check_distinct, file_errors
 from calibrant.problems import FileError, InputError
+from calibrant.types import Array
 
 
-def load(store: Store, chosen: FileColumns) -> dict[str, NDArray[Any]]:
+def load(store: Store, chosen: FileColumns) -> dict[str, Array]:
     """The chosen columns as arrays, by name."""
     check_distinct(store, chosen.used)
     with file_errors("read", store.path):
@@ -26,7 +26,7 @@ def load(store: Store, chosen: FileColumns) -> dict[str, NDArray[Any]]:
     return found
 
 
-def to_numpy(column: Any, name: str, per_row: int = 1) -> NDArray[Any]:
+def to_numpy(column: Any, name: str, per_row: int = 1) -> Array:
     """An Arrow column as `(n,)`, or `(n, K)` if it holds lists; `per_row` values make a row. NumPy arrays stay."""
     if isinstance(column, np.ndarray):
         return column
@@ -68,7 +68,7 @@ def _check_filled(array: Any, name: str, per_row: int) -> None:
         )
 
 
-def _rows_of_lists(array: Any, name: str) -> NDArray[Any]:
+def _rows_of_lists(array: Any, name: str) -> Array:
     import pyarrow.compute as pc
 
     lengths = pc.list_value_length(array).to_numpy(zero_copy_only=False)
@@ -82,7 +82,7 @@ def _rows_of_lists(array: Any, name: str) -> NDArray[Any]:
     return inner.reshape(len(array), length, *inner.shape[1:])
 
 
-def stacked(found: dict[str, NDArray[Any]], chosen: Columns) -> NDArray[Any]:
+def stacked(found: dict[str, Array], chosen: Columns) -> Array:
     """The predictions: `(n,)` or `(n, K)`."""
     argument = "logits" if chosen.logits else "probs"
     parts = [inputs.floats(found[name], argument) for name in chosen.predicted]
@@ -91,7 +91,7 @@ def stacked(found: dict[str, NDArray[Any]], chosen: Columns) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.stack(parts, axis=-1)
 
 
-def truth_of(found: dict[str, NDArray[Any]], chosen: Columns) -> NDArray[Any]:
+def truth_of(found: dict[str, Array], chosen: Columns) -> Array:
     """The labels, or whether the predicted class equals them."""
     labels = found[chosen.label or ""]
     if chosen.pred is None:
@@ -108,8 +108,8 @@ def truth_of(found: dict[str, NDArray[Any]], chosen: Columns) -> NDArray[Any]:
 
 
 def matched(
-    labels: NDArray[Any], classes: tuple[Any, ...] | None, predicted: NDArray[Any], soft: bool
-) -> tuple[NDArray[Any], tuple[Any, ...] | None]:
+    labels: Array, classes: tuple[Any, ...] | None, predicted: Array, soft: bool
+) -> tuple[Array, tuple[Any, ...] | None]:
     """Labels with the classes to declare for them; None if the labels are positions already."""
     n_classes = predicted.shape[1] if predicted.ndim == 2 else 2
     if classes is None or soft or len(set(classes)) != n_classes:

@@ -7,13 +7,12 @@ from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import inputs
 from calibrant.predictions import chosen_rows
 from calibrant.problems import InputError
+from calibrant.types import Array, Floats
 
-Floats = NDArray[np.float64]
 Seed = int | np.random.Generator
 
 NODES = 200
@@ -33,7 +32,7 @@ class Forecasts(ABC):
     """names of the fields with one entry per row, apart from labels, weights and groups"""
     labels: Floats
     weights: Floats | None
-    groups: NDArray[Any] | None
+    groups: Array | None
     source: tuple[Forecasts, Any] | None
     """the forecasts and the map that these are the output of"""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.forecasts.base import Floats, Forecasts, checked_levels, checked_matrix, counted, read_only
 from calibrant.problems import InputError
+from calibrant.types import Floats, Indices
 
 
 class QuantileForecasts(Forecasts):
@@ -93,7 +93,7 @@ class QuantileForecasts(Forecasts):
         x = self._column(at, "at")
         return self._cdf(x, (self.values < x[:, None]).sum(axis=1))
 
-    def _cdf(self, x: Floats, below: NDArray[np.intp]) -> Floats:
+    def _cdf(self, x: Floats, below: Indices) -> Floats:
         """Linear between the quantiles, `below` of which lie to the left of x."""
         last = len(self.levels) - 1
         left, right = np.clip(below - 1, 0, last), np.clip(below, 0, last)
@@ -103,7 +103,7 @@ class QuantileForecasts(Forecasts):
         inside = self.levels[left] + part * (self.levels[right] - self.levels[left])
         return np.where(below == 0, 0.0, np.where(below > last, 1.0, inside))
 
-    def _each(self, k: NDArray[np.intp]) -> Floats:
+    def _each(self, k: Indices) -> Floats:
         """The quantile k_i of each row i."""
         return np.take_along_axis(self.values, k[:, None], axis=1)[:, 0]
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.infer.error import KEPT, METHOD, error_ends
 from calibrant.infer.error_path import ErrorPath, path_of
@@ -19,8 +18,7 @@ from calibrant.kernels.logits import sigmoid
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 CAUTION = (
     "a bootstrap interval of a calibration error: resampled rows show more error than the rows themselves, so it "

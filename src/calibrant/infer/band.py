@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.results import Curve, Record, kind, number
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 
 @kind
@@ -23,12 +21,12 @@ class Band(Record):
     point.
     """
 
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
+    x: Floats
+    y: Floats
     """the observed curve, which need not lie in a band around the diagonal"""
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    support: NDArray[np.float64]
+    low: Floats
+    high: Floats
+    support: Floats
     """share of the rows at or around each point"""
     level: float
     method: str

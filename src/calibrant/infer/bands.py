@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.bins import Binning
 from calibrant.infer.band import Band
@@ -15,12 +14,13 @@ from calibrant.infer.rising_rate import isotonic, rising_intervals
 from calibrant.inputs import check_choice, check_count, check_level
 from calibrant.interval.proportion import wilson
 from calibrant.kernels.fit.rising_bounds import lower_bound, upper_bound
-from calibrant.kernels.rows.pooling import Groups, mass_cuts
+from calibrant.kernels.rows.pooling import mass_cuts
 from calibrant.predictions import Event, admit
 from calibrant.problems import InputError
 from calibrant.results import BinTable, number
+from calibrant.state.pooled import Pooled
+from calibrant.types import Floats, Indices
 
-Floats = NDArray[np.float64]
 Pools = tuple[Floats, Floats, Floats]
 """The prediction that each pool of rows counts as, its number of rows, and its hits."""
 
@@ -277,7 +277,7 @@ def _about(method: str, everywhere: bool) -> str:
 
 
 def _isotonic_band(
-    method: str, cells: Pools, at: NDArray[np.intp], low: Floats, high: Floats, level: float, everywhere: bool = False
+    method: str, cells: Pools, at: Indices, low: Floats, high: Floats, level: float, everywhere: bool = False
 ) -> Band:
     """The band of an isotonic curve with its ends at some of the cells."""
     p, n, hits = cells
@@ -285,7 +285,7 @@ def _isotonic_band(
     return Band(p[at], curve, low, high, share, float(level), method, _about(method, everywhere))
 
 
-def _shown(count: int) -> NDArray[np.intp]:
+def _shown(count: int) -> Indices:
     """At most `SHOWN` of the cells, the first and the last among them."""
     return np.unique(np.linspace(0, count - 1, min(count, SHOWN)).astype(np.intp))
 
@@ -304,13 +304,13 @@ def _table(bins: Binning, event: Event) -> BinTable:
     return BinTable(*(column[0][state.weight[0] > 0] for column in columns))
 
 
-def _counted(event: Event, what: str) -> Groups:
+def _counted(event: Event, what: str) -> Pooled:
     """Rows pooled by equal prediction, of which hits can be counted."""
     if not event.hard:
         raise InputError("labels", f"must be yes or no for {what}", "they are shares", "Use bins, or hard labels")
-    if not event.groups.integral:
+    if not event.pooled.integral:
         raise InputError("weights", f"must be whole numbers of rows for {what}", advice="Round them, or leave them out")
-    return event.groups
+    return event.pooled
 
 
 def _tail(level: float, n_pools: int) -> float:
@@ -322,7 +322,7 @@ def _tails(level: float) -> list[float]:
     return [(1 - level) / 2, (1 + level) / 2]
 
 
-def _pools(rows: Groups, n_pools: int | None, n_digits: int | None) -> tuple[Pools, Pools]:
+def _pools(rows: Pooled, n_pools: int | None, n_digits: int | None) -> tuple[Pools, Pools]:
     """Pools of rows for the lower end of the band, each at its largest prediction, and for the upper end."""
     if n_digits is not None:
         check_count(n_digits, "n_digits")
@@ -344,12 +344,12 @@ def _rounded(values: Floats, n_digits: int, up: bool) -> Floats:
     return (np.ceil(scaled - ON_GRID) if up else np.floor(scaled + ON_GRID)) / 10.0**n_digits
 
 
-def _sums(rows: Groups, cuts: NDArray[np.intp]) -> tuple[Floats, Floats]:
+def _sums(rows: Pooled, cuts: Indices) -> tuple[Floats, Floats]:
     """Number of rows and hits between cuts."""
     return np.add.reduceat(rows.weight, cuts[:-1]), np.add.reduceat(rows.hits, cuts[:-1])
 
 
-def _cells(rows: Groups) -> Pools:
+def _cells(rows: Pooled) -> Pools:
     """Mean prediction, rows and hits of at most `MAX_CELLS` cells."""
     if len(rows.values) <= MAX_CELLS:
         return rows.values, rows.weight, rows.hits

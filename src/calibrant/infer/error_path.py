@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.infer.squared import cube_root
 from calibrant.kernels.draws.binned_law import Law, binned_law
 from calibrant.kernels.fit.curve_path import bounded_log_odds, direction
 from calibrant.kernels.logits import sigmoid
-from calibrant.kernels.rows.pooling import Groups, mass_cuts, width_cuts
+from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
 from calibrant.predictions import Event
 from calibrant.problems import InputError
-
-Floats = NDArray[np.float64]
+from calibrant.state.pooled import Pooled
+from calibrant.types import Floats, Indices
 
 FITTED_CELLS, FITTED_WIDTHS = 40, 20
 """The direction of the path is fitted on cells of equal mass, cut again at equal widths: rare predictions count too."""
@@ -45,7 +44,7 @@ class ErrorPath:
     away: Floats
     """d at each cell"""
     rows: float
-    bins: NDArray[np.intp]
+    bins: Indices
     """cell at which each bin begins"""
     hits: Floats
     """hits of each bin"""
@@ -96,48 +95,48 @@ def path_of(event: Event) -> ErrorPath:
     """The path through an event's fitted curve, over ⌈n^(1/3)⌉ bins of equal mass, or over few distinct predictions."""
     if not event.hard:
         raise InputError("labels", "must be yes or no for this interval", "they are shares", "Pass hard labels")
-    groups = event.groups
-    few, bins, cells = _cut(groups, groups.total)
-    n, prob, _ = _pooled(groups, cells)
+    pooled = event.pooled
+    few, bins, cells = _cut(pooled, pooled.total)
+    n, prob, _ = _pooled(pooled, cells)
     logit = bounded_log_odds(prob)
-    fitted = np.union1d(_starts(groups, FITTED_CELLS), width_cuts(groups.values, FITTED_WIDTHS)[:-1])
-    fitted = bins if few else fitted[fitted < len(groups.values)]
-    rows, place, hits = _pooled(groups, fitted, bounded_log_odds(groups.values))
+    fitted = np.union1d(_starts(pooled, FITTED_CELLS), width_cuts(pooled.values, FITTED_WIDTHS)[:-1])
+    fitted = bins if few else fitted[fitted < len(pooled.values)]
+    rows, place, hits = _pooled(pooled, fitted, bounded_log_odds(pooled.values))
     away = np.interp(logit, place, direction(place, rows, hits, rough=few))
-    of_bins = np.add.reduceat(groups.hits, bins)
-    return ErrorPath(prob, n / n.sum(), logit, away, groups.total, np.searchsorted(cells, bins), of_bins, few)
+    of_bins = np.add.reduceat(pooled.hits, bins)
+    return ErrorPath(prob, n / n.sum(), logit, away, pooled.total, np.searchsorted(cells, bins), of_bins, few)
 
 
-def true_path(groups: Groups, rows: float) -> ErrorPath:
+def true_path(pooled: Pooled, rows: float) -> ErrorPath:
     """The path through known rates, the hits of some predictions, for `rows` rows of the same distribution.
 
     If all predictions equal their rates, the path is a shift of the log-odds.
     """
-    few, bins, cells = _cut(groups, rows)
-    n, prob, hits = _pooled(groups, cells)
+    few, bins, cells = _cut(pooled, rows)
+    n, prob, hits = _pooled(pooled, cells)
     logit, rate = bounded_log_odds(prob), hits / n
     calibrated = np.allclose(rate, prob, rtol=0, atol=SAME)
     away = np.ones(len(cells)) if calibrated else bounded_log_odds(rate) - logit
-    of_bins = np.add.reduceat(groups.hits, bins) * (rows / groups.total)
+    of_bins = np.add.reduceat(pooled.hits, bins) * (rows / pooled.total)
     return ErrorPath(prob, n / n.sum(), logit, away, rows, np.searchsorted(cells, bins), of_bins, few)
 
 
-def _cut(groups: Groups, rows: float) -> tuple[bool, NDArray[np.intp], NDArray[np.intp]]:
+def _cut(pooled: Pooled, rows: float) -> tuple[bool, Indices, Indices]:
     """Are the distinct predictions few enough to be bins by themselves? Also the starts of bins and of cells."""
-    few = len(groups.values) <= min(MAX_ATOMS, rows / ROWS_PER_ATOM)
-    bins = _starts(groups, len(groups.values) if few else cube_root(int(np.ceil(rows))))
-    return few, bins, np.union1d(bins, _starts(groups, KEPT_CELLS))
+    few = len(pooled.values) <= min(MAX_ATOMS, rows / ROWS_PER_ATOM)
+    bins = _starts(pooled, len(pooled.values) if few else cube_root(int(np.ceil(rows))))
+    return few, bins, np.union1d(bins, _starts(pooled, KEPT_CELLS))
 
 
-def _starts(groups: Groups, count: int) -> NDArray[np.intp]:
+def _starts(pooled: Pooled, count: int) -> Indices:
     """The starts of `count` parts of equal mass; equal predictions are never split."""
-    if count >= len(groups.values):
-        return np.arange(len(groups.values))
-    return np.unique(mass_cuts(groups.below(), count, groups.allowance)[:-1])
+    if count >= len(pooled.values):
+        return np.arange(len(pooled.values))
+    return np.unique(mass_cuts(pooled.below(), count, pooled.allowance)[:-1])
 
 
-def _pooled(groups: Groups, starts: NDArray[np.intp], values: Floats | None = None) -> tuple[Floats, Floats, Floats]:
+def _pooled(pooled: Pooled, starts: Indices, values: Floats | None = None) -> tuple[Floats, Floats, Floats]:
     """Rows, mean value and hits of each part."""
-    values = groups.values if values is None else values
-    n, sums, hits = (np.add.reduceat(v, starts) for v in (groups.weight, groups.weight * values, groups.hits))
+    values = pooled.values if values is None else values
+    n, sums, hits = (np.add.reduceat(v, starts) for v in (pooled.weight, pooled.weight * values, pooled.hits))
     return n, sums / n, hits

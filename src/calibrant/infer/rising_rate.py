@@ -13,11 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.interval.mean import normal_quantile
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats, Indices
 
 LEVELS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999)
 QUANTILES = (0.33, 0.75, 1.10, 1.78, 2.50, 3.45, 4.15, 6.50)
@@ -44,9 +42,7 @@ def most_lost(level: float, tied: bool) -> float:
     return 0.5 * (normal_quantile(level) ** 2 if tied else ratio_quantile(level))
 
 
-def rising_intervals(
-    n: Floats, hits: Floats, points: NDArray[np.intp], level: float, tied: bool
-) -> tuple[Floats, Floats]:
+def rising_intervals(n: Floats, hits: Floats, points: Indices, level: float, tied: bool) -> tuple[Floats, Floats]:
     """Ends of the rate's interval at some of the cells."""
     fit = isotonic(n, hits)
     least = _likelihood(n, hits, fit) - most_lost(level, tied)

@@ -61,7 +61,7 @@ def cumulative_interval(
     check_choice("statistic", statistic, ("max", "range"))
     check_level(level)
     event = admit(labels, probs, weights=weights).event(view)
-    found = group_course(event.groups)
+    found = group_course(event.pooled)
     n, sums = found.total, found.sums / found.total
     top, bottom = max(float(sums.max()), 0.0), min(float(sums.min()), 0.0)
     value = max(top, -bottom) if statistic == "max" else top - bottom

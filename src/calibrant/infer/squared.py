@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.bins import Binning, BinSums, EqualMass
 from calibrant.interval.mean import normal_quantile
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Interval
+from calibrant.types import Floats
 
 METHOD = "debiased square, two regimes"
 
@@ -79,7 +79,7 @@ def cube_root(n: int) -> int:
     return int(np.ceil(round(n ** (1 / 3), 9)))
 
 
-def squared_ends(state: BinSums, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def squared_ends(state: BinSums, level: float) -> tuple[Floats, Floats]:
     """Lower and upper ends of the squared error of each event of a state, `(C,)` each, within [0, 1]."""
     z2 = normal_quantile(level) ** 2
     n, rate, share = state.weight, state.label_rate, state.weight / state.total[:, None]
@@ -110,7 +110,7 @@ def overall_interval(state: BinSums, level: float, root: bool, average: str) -> 
     return Interval(low, high, level, METHOD + (", all classes" if len(each[0]) > 1 else ""))
 
 
-def class_intervals(state: BinSums, level: float, root: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def class_intervals(state: BinSums, level: float, root: bool) -> tuple[Floats, Floats]:
     """Ends of each class's error that hold for all classes at once, by Bonferroni: level 1 − (1 − level)/C each."""
     low, high = squared_ends(state, 1 - (1 - level) / len(state.weight))
     return (np.sqrt(low), np.sqrt(high)) if root else (low, high)

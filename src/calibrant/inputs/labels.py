@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.arrays import column_names, to_numpy
 from calibrant.inputs.numbers import FloatArray, check_finite, check_no_missing, check_row_sums, floats, refuse
 from calibrant.inputs.options import listed
 from calibrant.problems import InputError
+from calibrant.types import Array
 
-IntArray = NDArray[Any]
+IntArray = Array
 
 
-def in_column_order(labels: Any, columns: tuple[Any, ...] | None) -> NDArray[Any]:
+def in_column_order(labels: Any, columns: tuple[Any, ...] | None) -> Array:
     """Labels as an array; one-hot columns that carry the names of the probabilities' columns are put in their order."""
     found, names = to_numpy(labels, "labels"), column_names(labels)
     if found.ndim == 2 and names and columns and names != columns and set(names) == set(columns):
@@ -24,7 +24,7 @@ def in_column_order(labels: Any, columns: tuple[Any, ...] | None) -> NDArray[Any
     return found
 
 
-def check_lengths(labels: NDArray[Any], predicted: FloatArray, name: str) -> None:
+def check_lengths(labels: Array, predicted: FloatArray, name: str) -> None:
     """Labels and predictions must have as many rows."""
     if labels.ndim not in (1, 2):
         raise InputError("labels", "must have shape (n,), or (n, K) if one-hot", f"it has shape {labels.shape}")
@@ -51,7 +51,7 @@ def check_swapped(labels: Any, probs: FloatArray, soft: bool) -> None:
 
 
 def class_order(
-    classes: Any, columns: tuple[Any, ...] | None, labels: NDArray[Any], n_classes: int, ndim: int
+    classes: Any, columns: tuple[Any, ...] | None, labels: Array, n_classes: int, ndim: int
 ) -> tuple[Any, ...]:
     """The classes of the columns: declared, named by a table that the labels match, or 0 … K−1."""
     if classes is not None:
@@ -79,7 +79,7 @@ def check_distinct(classes: tuple[Any, ...]) -> tuple[Any, ...]:
     return classes
 
 
-def codes(labels: NDArray[Any], classes: tuple[Any, ...], name: str, ndim: int, declared: bool) -> IntArray:
+def codes(labels: Array, classes: tuple[Any, ...], name: str, ndim: int, declared: bool) -> IntArray:
     """Labels as class indices: uint8 for two classes given as one column, else int32."""
     dtype: Any = np.uint8 if ndim == 1 else np.int32
     if labels.ndim == 2:
@@ -97,13 +97,13 @@ def codes(labels: NDArray[Any], classes: tuple[Any, ...], name: str, ndim: int, 
     return _look_up(labels, classes).astype(dtype)
 
 
-def _same_kind(labels: NDArray[Any]) -> NDArray[Any]:
+def _same_kind(labels: Array) -> Array:
     """Objects as strings or numbers, if they are all of one kind."""
     simpler = np.array(labels.tolist())
     return labels if simpler.dtype.kind in "US" and not all(isinstance(v, str) for v in labels) else simpler
 
 
-def _from_one_hot(labels: NDArray[Any], n_classes: int) -> IntArray:
+def _from_one_hot(labels: Array, n_classes: int) -> IntArray:
     if labels.shape[1] != n_classes:
         raise InputError("labels", f"must have {n_classes} columns if one-hot", f"it has {labels.shape[1]}")
     ones = np.asarray(labels == 1, dtype=bool) if labels.dtype.kind not in "US" else np.zeros(labels.shape, dtype=bool)
@@ -115,7 +115,7 @@ def _from_one_hot(labels: NDArray[Any], n_classes: int) -> IntArray:
     return ones.argmax(axis=1)
 
 
-def _check_codes(labels: NDArray[Any], n_classes: int, name: str, ndim: int) -> NDArray[Any]:
+def _check_codes(labels: Array, n_classes: int, name: str, ndim: int) -> Array:
     if labels.dtype.kind == "f":
         check_finite(labels, "labels")
         refuse(labels != np.floor(labels), labels, "labels", "must be classes")
@@ -132,7 +132,7 @@ def _check_codes(labels: NDArray[Any], n_classes: int, name: str, ndim: int) -> 
     return labels
 
 
-def _look_up(labels: NDArray[Any], classes: tuple[Any, ...]) -> IntArray:
+def _look_up(labels: Array, classes: tuple[Any, ...]) -> IntArray:
     """The position of each label among the declared classes."""
     try:
         seen, inverse = np.unique(labels, return_inverse=True)
@@ -148,7 +148,7 @@ def _look_up(labels: NDArray[Any], classes: tuple[Any, ...]) -> IntArray:
     return positions
 
 
-def shares(labels: NDArray[Any], ndim: int, n_classes: int) -> FloatArray:
+def shares(labels: Array, ndim: int, n_classes: int) -> FloatArray:
     """Soft labels: event shares `(n,)`, or class shares `(n, K)` whose rows sum to 1."""
     found = floats(labels, "labels").astype(np.float64)
     if found.ndim != ndim or (ndim == 2 and found.shape[1] != n_classes):

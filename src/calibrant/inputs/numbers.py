@@ -6,11 +6,11 @@ from math import isnan
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.arrays import to_numpy
 from calibrant.kernels.rows.checks import all_in_unit_interval, rows_are_distributions
 from calibrant.problems import InputError
+from calibrant.types import Array
 
 ROW_SUM_TOLERANCE = 1e-4
 """How far a row of probabilities may be from summing to 1: above float32 rounding at 1000 classes, below a mistake."""
@@ -18,7 +18,7 @@ ROW_SUM_TOLERANCE = 1e-4
 LOOKS_LIKE_ROUNDING = 1e-4
 """How far beyond [0, 1] numbers may lie and still be taken for rounded probabilities in an error text."""
 
-FloatArray = NDArray[Any]
+FloatArray = Array
 
 
 def floats(values: Any, argument: str) -> FloatArray:
@@ -41,7 +41,7 @@ def floats(values: Any, argument: str) -> FloatArray:
     return array[:]  # a view with a write flag of its own
 
 
-def _parsed(array: NDArray[Any], argument: str) -> NDArray[Any]:
+def _parsed(array: Array, argument: str) -> Array:
     if array.dtype.kind == "O":
         check_no_missing(array, argument)
     try:
@@ -50,7 +50,7 @@ def _parsed(array: NDArray[Any], argument: str) -> NDArray[Any]:
         raise InputError(argument, "must hold numbers", f"it holds {array.flat[0]!r} and the like") from error
 
 
-def check_no_missing(array: NDArray[Any], argument: str, advice: str = "Drop or fill such rows") -> None:
+def check_no_missing(array: Array, argument: str, advice: str = "Drop or fill such rows") -> None:
     """Refuse objects that represent a missing value: None, NaN, pandas' NA."""
 
     def is_missing(value: Any) -> bool:
@@ -61,7 +61,7 @@ def check_no_missing(array: NDArray[Any], argument: str, advice: str = "Drop or 
     refuse(missing, array, argument, "must not hold missing values", advice)
 
 
-def refuse(bad: NDArray[Any], array: NDArray[Any], argument: str, expected: str, advice: str = "") -> None:
+def refuse(bad: Array, array: Array, argument: str, expected: str, advice: str = "") -> None:
     """Raise an error that names the first bad entry, in row order, if there is one."""
     if bad.any():
         where = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
@@ -126,7 +126,7 @@ def check_column(values: Any, argument: str, n: int | None = None) -> FloatArray
     return array
 
 
-def _check_length(array: NDArray[Any], argument: str, noun: str, n: int | None) -> None:
+def _check_length(array: Array, argument: str, noun: str, n: int | None) -> None:
     if array.ndim != 1 or n not in (None, len(array)):
         rows = "" if n is None else f", {n} in all"
         raise InputError(argument, f"must hold one {noun} per row{rows}", f"its shape is {array.shape}")
@@ -149,7 +149,7 @@ def check_weights(weights: Any, n: int) -> FloatArray:
     return array
 
 
-def check_groups(groups: Any, n: int) -> NDArray[Any]:
+def check_groups(groups: Any, n: int) -> Array:
     """One value per row, none of them missing, of kinds that can be put in order."""
     array = to_numpy(groups, "groups")[:]
     _check_length(array, "groups", "value", n)
@@ -160,7 +160,7 @@ def check_groups(groups: Any, n: int) -> NDArray[Any]:
     return array
 
 
-def _check_orderable(array: NDArray[Any], argument: str) -> None:
+def _check_orderable(array: Array, argument: str) -> None:
     """Refuse objects that have no order, such as names among numbers."""
     try:
         np.unique(array)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.interval.limited_mean import LimitedMean, Limits, is_students
 from calibrant.interval.mean import Moments, moments_of, pooled
 from calibrant.problems import InputError, MapError
 from calibrant.results import Interval, Record, kind
-
-Floats = NDArray[np.float64]
+from calibrant.types import Array, Floats
 
 CELLS = 256
 """Cells between the limits. Each keeps its variance, so that few suffice: see `CellMoments`."""
@@ -62,7 +60,7 @@ class CellMoments(Record):
             raise MapError("the saved moments of cells are damaged")
 
     @classmethod
-    def collect(cls, values: NDArray[Any], weights: NDArray[Any] | None, limits: Limits) -> CellMoments:
+    def collect(cls, values: Array, weights: Array | None, limits: Limits) -> CellMoments:
         """The state of some rows.
 
         Parameters

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.interval.mean import FEW_ROWS, around, two_sided
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Interval
+from calibrant.types import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class ClusterMean:
         return found, (few,) if self.clusters < FEW_ROWS else ()
 
 
-def cluster_mean(values: NDArray[Any], weights: NDArray[Any] | None, clusters: NDArray[Any]) -> ClusterMean:
+def cluster_mean(values: Array, weights: Array | None, clusters: Array) -> ClusterMean:
     """The weighted mean of rows in clusters. With one row per cluster this is the ordinary mean with its error."""
     if weights is not None:
         kept = weights > 0
@@ -60,7 +59,7 @@ def cluster_mean(values: NDArray[Any], weights: NDArray[Any] | None, clusters: N
     return ClusterMean(mean, len(names), inner(sums, sums) / total**2)
 
 
-def clusters_of(predictions: Predictions) -> NDArray[Any]:
+def clusters_of(predictions: Predictions) -> Array:
     """The group of each row; an error where predictions have none."""
     if predictions.groups is None:
         raise InputError("cluster", "needs groups", "these predictions have none", "Pass Predictions(..., groups=...)")

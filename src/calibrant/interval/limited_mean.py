@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_level
 from calibrant.interval.mean import NOT_COUNTS, Moments, moments_of, normal_quantile
 from calibrant.kernels.sums.weighted_means import tail_beyond, value_beyond
 from calibrant.results import Interval, Record, kind
-
-Floats = NDArray[np.float64]
+from calibrant.types import Array, Floats
 
 METHOD = "random weights, one more row at the limit"
 
@@ -55,7 +52,7 @@ class LimitedMean:
     limits: Limits
 
     @classmethod
-    def of(cls, values: NDArray[Any], weights: NDArray[Any] | None, limits: Limits) -> LimitedMean | Moments:
+    def of(cls, values: Array, weights: Array | None, limits: Limits) -> LimitedMean | Moments:
         """The mean of rows; plain moments where Student's interval is as good, or no limit is known."""
         moments = moments_of(values, weights)
         if is_students(moments, limits):
@@ -111,7 +108,7 @@ class LimitedMean:
         return min(1.0, 2 * tail_beyond(*self.above, limits.upper, -limits.above))
 
 
-def gap_limits(probs: NDArray[Any], weights: NDArray[Any] | None = None) -> Limits:
+def gap_limits(probs: Array, weights: Array | None = None) -> Limits:
     """The limits of p − y, where y is 0 or 1."""
     counted = probs if weights is None else probs[weights > 0]
     return Limits(float(counted.min()) - 1.0, float(counted.max()))
@@ -131,7 +128,7 @@ def is_students(moments: Moments, limits: Limits) -> bool:
 
 
 def mean_with_interval(
-    values: NDArray[Any], weights: NDArray[Any] | None, level: float, limits: Limits | None = None
+    values: Array, weights: Array | None, level: float, limits: Limits | None = None
 ) -> tuple[float, Interval | None, tuple[str, ...]]:
     """Weighted mean, its interval and warnings; Student's unless `limits` are known. A weight of w counts as w rows."""
     found = moments_of(values, weights) if limits is None else LimitedMean.of(values, weights, limits)

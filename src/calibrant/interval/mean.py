@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_level
 from calibrant.kernels.compiled import COMPILE_FROM
@@ -16,6 +14,7 @@ from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.kernels.sums.squared_distances import spread, weighted_spread
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.results import Interval, Record, kind
+from calibrant.types import Array, Floats
 
 FEW_ROWS = 30
 """Rows below which an interval for the mean of skewed rows is known to be too short."""
@@ -86,7 +85,7 @@ class Moments(Record):
         return None if self.error is None else two_sided(self.mean, self.error, self.degrees)
 
 
-def moments(values: NDArray[Any], weights: NDArray[Any] | None) -> Moments:
+def moments(values: Array, weights: Array | None) -> Moments:
     """The moments of one block of rows."""
     if weights is None:
         mean = float(values.mean())
@@ -102,7 +101,7 @@ def moments(values: NDArray[Any], weights: NDArray[Any] | None) -> Moments:
     return Moments(len(values), float(weights.sum()), mean, squares, integral)
 
 
-def quick_moments(values: NDArray[np.float64], weights: NDArray[Any] | None) -> Moments:
+def quick_moments(values: Floats, weights: Array | None) -> Moments:
     """The same by a compiled loop, for a large block."""
     if weights is None:
         return Moments(len(values), float(len(values)), *spread(values))
@@ -122,7 +121,7 @@ def pooled(parts: Iterable[Moments]) -> Moments:
     return Moments(sum(p.rows for p in found), total, overall, spread, all(p.integral for p in found))
 
 
-def moments_of(values: NDArray[Any], weights: NDArray[Any] | None) -> Moments:
+def moments_of(values: Array, weights: Array | None) -> Moments:
     """The moments of any number of rows, block by block, so that no temporary array is as long as the data."""
     of_block = quick_moments if len(values) >= COMPILE_FROM else moments
 

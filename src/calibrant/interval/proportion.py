@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.interval.mean import normal_quantile
+from calibrant.types import Floats
 
 
-def wilson(
-    rate: NDArray[np.float64], count: NDArray[np.float64], level: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def wilson(rate: Floats, count: Floats, level: float) -> tuple[Floats, Floats]:
     """Wilson's score interval of observed rates in `count` trials each: sensible at 0 and 1, where ±z·se is not."""
     z2 = normal_quantile(level) ** 2
     centre = (rate + z2 / (2 * count)) / (1 + z2 / count)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_count
 from calibrant.interval import mean_with_interval, moments_of
@@ -18,9 +17,9 @@ from calibrant.predictions import Predictions
 from calibrant.problems import CalibrantError, InputError
 from calibrant.results import number
 from calibrant.score.score import Score, check_score
+from calibrant.types import Array, Bools, Floats
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+Mask = Bools
 Progress = Callable[[int, int], None]
 """Called with the number of fits done and of all."""
 
@@ -217,11 +216,11 @@ def _simplest(scores: dict[str, Floats], sizes: dict[str, int], rows: Prediction
     return min(near, key=lambda name: (name != "identity", sizes[name], np.average(scores[name], weights=weights)))
 
 
-def _best(scores: dict[str, Floats], weights: NDArray[Any] | None) -> str:
+def _best(scores: dict[str, Floats], weights: Array | None) -> str:
     return min(scores, key=lambda name: np.average(scores[name], weights=weights))
 
 
-def _behind(values: Floats, best: Floats, weights: NDArray[Any] | None) -> float:
+def _behind(values: Floats, best: Floats, weights: Array | None) -> float:
     """How far behind the best, in standard errors of the paired difference."""
     found = moments_of(difference(values, best), weights)
     if not np.isfinite(found.mean):

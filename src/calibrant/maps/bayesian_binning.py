@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_positive
-from calibrant.kernels.rows.pooling import Groups, mass_cuts
+from calibrant.kernels.rows.pooling import mass_cuts
 from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import doubts, margin
@@ -20,6 +19,8 @@ from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import kind
+from calibrant.state.pooled import Pooled
+from calibrant.types import Floats, Indices
 
 NEGLIGIBLE = 1e-12
 """Binnings with less than this share of the best one's probability are left out."""
@@ -59,12 +60,12 @@ class BayesianBinning(BinaryRecipe):
 
     def fit_event(self, predictions: Predictions) -> BayesianBinningMap:
         """A marginal likelihood for each binning; the average of their heights is again a step function."""
-        pooled = predictions.event("binary").groups
+        pooled = predictions.event("binary").pooled
         cuts, heights = averaged(list(self._binnings(pooled)))
         fit = Fit(predictions.n, cautions=doubts(pooled))
         return BayesianBinningMap(predictions.classes, True, fit, pooled.values[cuts[1:-1] - 1], heights)
 
-    def _binnings(self, pooled: Groups) -> Iterator[ScoredBins]:
+    def _binnings(self, pooled: Pooled) -> Iterator[ScoredBins]:
         below, hits = (np.concatenate([[0.0], np.cumsum(terms)]) for terms in (pooled.weight, pooled.hits))
         middle = math.cbrt(pooled.total)
         fewest = max(1, math.floor(middle / self.reach))
@@ -85,12 +86,12 @@ class BayesianBinningMap(StepMap):
 class ScoredBins(NamedTuple):
     """A binning as cuts between distinct predictions, its posterior means and the log of its marginal likelihood."""
 
-    cuts: NDArray[np.intp]
+    cuts: Indices
     heights: Floats
     score: float
 
 
-def scored(values: Floats, below: Floats, hits: Floats, cuts: NDArray[np.intp], prior_rows: float) -> ScoredBins:
+def scored(values: Floats, below: Floats, hits: Floats, cuts: Indices, prior_rows: float) -> ScoredBins:
     """Σ ln B(α + h, β + n − h) − ln B(α, β) over the bins; `below` and `hits` are cumulative and begin with 0."""
     from scipy.special import betaln
 
@@ -105,7 +106,7 @@ def scored(values: Floats, below: Floats, hits: Floats, cuts: NDArray[np.intp], 
     return ScoredBins(cuts, (a + h) / (strength + n), score)
 
 
-def averaged(binnings: list[ScoredBins]) -> tuple[NDArray[np.intp], Floats]:
+def averaged(binnings: list[ScoredBins]) -> tuple[Indices, Floats]:
     """All cuts of the binnings that matter, and the average height between them."""
     scores = np.array([found.score for found in binnings])
     share = np.exp(scores - scores.max())

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.logits import inside, log_odds
-from calibrant.kernels.rows.pooling import Groups, grouped
+from calibrant.kernels.rows.pooling import grouped
 from calibrant.maps.calibration_map import CalibrationMap
 from calibrant.maps.recipe import Recipe
 from calibrant.predictions import Predictions
-
-Floats = NDArray[np.float64]
+from calibrant.state.pooled import Pooled
+from calibrant.types import Array, Floats
 
 FAR, LAST = 1e30, 745.0
 """Logits beyond the first are read as it, so that products of them stay finite. The second is the log-odds of the smallest
@@ -46,14 +44,14 @@ class BinaryMap(CalibrationMap):
     def of_log_odds(self, z: Floats) -> Floats:
         """Recalibrated probabilities of log-odds, which may be infinite."""
 
-    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """Through the log-odds, in the precision of the predictions."""
         wide = predictions.astype(np.float64)
         z = wide if are_logits else np.clip(log_odds(wide), -LAST, LAST)
         return inside(self.of_log_odds(z), predictions.dtype)
 
 
-def pooled_log_odds(predictions: Predictions) -> tuple[Groups, Floats, float, tuple[str, ...]]:
+def pooled_log_odds(predictions: Predictions) -> tuple[Pooled, Floats, float, tuple[str, ...]]:
     """Rows pooled by equal prediction, their log-odds, the limit of these, and warnings.
 
     Predictions of exactly 0 or 1 have no log-odds; they are read as one rounding unit away, and so is everything beyond
@@ -63,14 +61,14 @@ def pooled_log_odds(predictions: Predictions) -> tuple[Groups, Floats, float, tu
         pooled = pooled_logits(predictions)
         return pooled, np.clip(pooled.values, -FAR, FAR), FAR, ()
     event = predictions.event("binary")
-    unit, z = float(np.finfo(event.probs.dtype).eps), log_odds(event.groups.values)
+    unit, z = float(np.finfo(event.probs.dtype).eps), log_odds(event.pooled.values)
     if np.isfinite(z).all():
-        return event.groups, z, FAR, ()
+        return event.pooled, z, FAR, ()
     limit = float(-np.log(unit))
-    return event.groups, np.clip(z, -limit, limit), limit, (_read_as(unit),)
+    return event.pooled, np.clip(z, -limit, limit), limit, (_read_as(unit),)
 
 
-def pooled_logits(predictions: Predictions) -> Groups:
+def pooled_logits(predictions: Predictions) -> Pooled:
     """Rows pooled by equal logit: `values` are logits."""
     assert predictions.logits is not None  # the caller has looked
     z = predictions.logits.astype(np.float64)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import inputs
 from calibrant.predictions import Predictions
 from calibrant.problems import FileError, InputError, MapError
 from calibrant.results import Interval, Line, Record, Table, checked_schema, kind, number
+from calibrant.types import Array, Floats
 
 ARRAY: Any = ()
 """Default of a field that holds an array of numbers."""
@@ -183,26 +183,26 @@ class CalibrationMap(SavedMap):
         """Do different predictions stay different?"""
         return False
 
-    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """Recalibrated probabilities of checked probabilities or logits."""
         raise NotImplementedError
 
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
+    def from_probs(self, probs: Array) -> Array:
         """Recalibrated probabilities of checked probabilities."""
         return self.recalibrated(probs, are_logits=False)
 
-    def from_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+    def from_logits(self, logits: Array) -> Array:
         """Recalibrated probabilities of checked logits."""
         return self.recalibrated(logits, are_logits=True)
 
-    def new_logits(self, logits: NDArray[Any]) -> NDArray[Any] | None:  # noqa: ARG002
+    def new_logits(self, logits: Array) -> Array | None:  # noqa: ARG002
         """Recalibrated logits, for maps that have them: they hold what a probability rounded to 0 or 1 has lost."""
         return None
 
     @overload
     def apply(self, probs: Predictions) -> Predictions: ...
     @overload
-    def apply(self, probs: Any = None, *, logits: Any = None) -> NDArray[Any]: ...
+    def apply(self, probs: Any = None, *, logits: Any = None) -> Array: ...
     def apply(self, probs: Any = None, *, logits: Any = None) -> Any:
         """Recalibrated probabilities.
 
@@ -228,7 +228,7 @@ class CalibrationMap(SavedMap):
         values, are_logits = self._admitted(probs, logits)
         return self.from_logits(values) if are_logits else self.from_probs(values)
 
-    def _admitted(self, probs: Any, logits: Any) -> tuple[NDArray[Any], bool]:
+    def _admitted(self, probs: Any, logits: Any) -> tuple[Array, bool]:
         """Checked probabilities or logits, whichever was given, and whether these are logits."""
         if (probs is None) == (logits is None):
             raise InputError("probs", "or logits must be given, one of the two")
@@ -242,7 +242,7 @@ class CalibrationMap(SavedMap):
         self._check_shape(values, "probs" if logits is None else "logits")
         return values, logits is not None
 
-    def moves(self, probs: NDArray[Any]) -> NDArray[np.float64]:
+    def moves(self, probs: Array) -> Floats:
         """What the map adds to checked probabilities, before anything is kept within [0, 1]."""
         p = probs.astype(np.float64)
         return self.from_probs(p) - p
@@ -274,7 +274,7 @@ class CalibrationMap(SavedMap):
                 "Pass classes= in the map's order, with the columns of probs to match",
             )
 
-    def _check_shape(self, values: NDArray[Any], argument: str) -> None:
+    def _check_shape(self, values: Array, argument: str) -> None:
         columns = 1 if values.ndim == 1 else values.shape[1]
         expected = 1 if self.single else len(self.classes)
         if columns != expected:

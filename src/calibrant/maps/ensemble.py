@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.fit.mixture import fit_mixture
 from calibrant.kernels.logits import inside, probabilities, two_columns
@@ -19,6 +18,7 @@ from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import MapError
 from calibrant.results import kind
+from calibrant.types import Array, Floats
 
 
 @method("map", name="ensemble_temperature")
@@ -56,7 +56,7 @@ class EnsembleMap(CalibrationMap):
     """w₁·softmax(z/T) + w₂·p + w₃/K."""
 
     base: TemperatureMap | None = None
-    weights: NDArray[np.float64] = (1.0, 0.0, 0.0)  # type: ignore[assignment]
+    weights: Floats = (1.0, 0.0, 0.0)  # type: ignore[assignment]
 
     method: ClassVar[str] = "ensemble_temperature"
 
@@ -79,7 +79,7 @@ class EnsembleMap(CalibrationMap):
         assert self.base is not None
         return {"temperature": self.base.temperature, "weights": self.weights}
 
-    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The sum of the three parts."""
         assert self.base is not None
         wide = predictions.astype(np.float64)

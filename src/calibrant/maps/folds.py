@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.rows.sorted_folds import Ints, assigned, n_counted
 from calibrant.maps.log_space import rows_that_count
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
+from calibrant.types import Array, Bools
 
 
 def n_rows(predictions: Predictions) -> int:
@@ -23,11 +21,11 @@ def n_units(predictions: Predictions) -> int:
     return n_rows(predictions) if predictions.groups is None else len(np.unique(predictions.groups))
 
 
-def in_folds(predictions: Predictions, n_folds: int, seed: int = 0) -> tuple[Predictions, list[NDArray[np.bool_]]]:
+def in_folds(predictions: Predictions, n_folds: int, seed: int = 0) -> tuple[Predictions, list[Bools]]:
     """Rows that each lie in one fold, and a mask of these rows per fold.
 
     Rows are sorted by content and assigned at random: turns by label would give every fold the same local rates, and favour
-    whatever overfits. A row of whole weight is split over the folds as that many rows would be. Groups, where given,
+    whatever overfits. A row of whole weight is split over the folds as that many rows would be. Pooled, where given,
     stay in one fold. There are at most as many folds as rows or groups.
     """
     units = n_units(predictions)
@@ -62,14 +60,14 @@ def _assigned(rows: Predictions, n_folds: int, seed: int) -> tuple[Predictions, 
     return rows.rows(order[row]).with_weights(weights), fold
 
 
-def _content(rows: Predictions) -> tuple[NDArray[Any], ...]:
+def _content(rows: Predictions) -> tuple[Array, ...]:
     """Numbers that differ where rows do, the first key last; up to ties, the names of the classes do not matter."""
     probs, labels, given = rows.probs, rows.labels, rows.said
     if probs.ndim == 1:
         return given, labels, probs
     steps = np.arange(probs.shape[1], dtype=np.float64)
 
-    def projected(columns: NDArray[Any], at: NDArray[Any]) -> NDArray[Any]:
+    def projected(columns: Array, at: Array) -> Array:
         return np.einsum("ij,j->i", columns, at)  # in one order for all rows, unlike a matrix product
 
     key, name = projected(np.sort(probs, axis=1), np.cos(steps**2)), np.sin(steps**2 + 1)

@@ -75,7 +75,7 @@ def believed(predictions: Predictions) -> Belief:
 def _believed(predictions: Predictions) -> Belief:
     limit = last_log_odds(predictions)
     logits = predictions.logits is not None
-    pooled = pooled_logits(predictions) if logits else predictions.event("binary").groups
+    pooled = pooled_logits(predictions) if logits else predictions.event("binary").pooled
     x = pooled.values if logits else log_odds(pooled.values)
     z = np.clip(x, -limit, limit)
     cuts = np.unique(mass_cuts(pooled.below(), CELLS, pooled.allowance))[:-1]

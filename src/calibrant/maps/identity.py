@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
-
-from numpy.typing import NDArray
+from typing import ClassVar
 
 from calibrant.kernels.logits import probabilities
 from calibrant.maps.calibration_map import CalibrationMap, Fit
@@ -13,6 +11,7 @@ from calibrant.maps.recipe import Recipe
 from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import kind
+from calibrant.types import Array
 
 
 @method("map", name="identity")
@@ -45,10 +44,10 @@ class IdentityMap(CalibrationMap):
     def injective(self) -> bool:
         return True
 
-    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The same probabilities, or those of the logits."""
         return probabilities(predictions) if are_logits else predictions.copy()
 
-    def new_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+    def new_logits(self, logits: Array) -> Array:
         """The same numbers."""
         return logits

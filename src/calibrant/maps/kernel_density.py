@@ -9,13 +9,13 @@ import numpy as np
 
 from calibrant.inputs import check_bandwidth
 from calibrant.kernels.fit.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
-from calibrant.kernels.rows.pooling import Groups
 from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import ARRAY, Fit
 from calibrant.maps.pointwise import PointwiseMap, doubts, margin
 from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import kind
+from calibrant.state.pooled import Pooled
 
 MOST_POINTS = 1 << 13
 """Distinct predictions that are kept as they are."""
@@ -61,7 +61,7 @@ class KernelDensity(BinaryRecipe):
 
     def fit_event(self, predictions: Predictions) -> KernelDensityMap:
         """Nothing is searched for: the pooled rows are the map."""
-        pooled = predictions.event("binary").groups
+        pooled = predictions.event("binary").pooled
         width = rule_of_thumb(pooled) if self.bandwidth is None else float(self.bandwidth)
         cautions = doubts(pooled)
         if width < NARROWEST:
@@ -72,7 +72,7 @@ class KernelDensity(BinaryRecipe):
         return KernelDensityMap(predictions.classes, True, fit, width, pooled.values, pooled.weight, pooled.hits, edge)
 
 
-def in_cells(pooled: Groups, width: float) -> Groups:
+def in_cells(pooled: Pooled, width: float) -> Pooled:
     """The hits of each cell of this width at their mean, and the misses at theirs: no change to first order."""
     starts = np.flatnonzero(np.diff(np.floor(pooled.values / width), prepend=-1.0))
     parts = []
@@ -81,7 +81,7 @@ def in_cells(pooled: Groups, width: float) -> Groups:
         kept = mass > 0
         parts.append(np.stack([place[kept] / mass[kept], mass[kept], rate * mass[kept]]))
     joined = np.concatenate(parts, axis=1)
-    return Groups(*joined[:, np.argsort(joined[0], kind="stable")])
+    return Pooled(*joined[:, np.argsort(joined[0], kind="stable")])
 
 
 @kind
@@ -110,4 +110,4 @@ class KernelDensityMap(PointwiseMap):
         nearest = np.where(np.abs(p - left) <= np.abs(right - p), left, right)
         farthest = FARTHEST * self.bandwidth
         near = np.clip(p, nearest - farthest, nearest + farthest)
-        return smooth_rate(near, Groups(self.values, self.weight, self.hits), self.bandwidth)[0]
+        return smooth_rate(near, Pooled(self.values, self.weight, self.hits), self.bandwidth)[0]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.fit.softmax_regression import Data, Found, Linear, fit, loss
@@ -20,8 +19,8 @@ from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError, MapError
 from calibrant.results import kind
+from calibrant.types import Array, Floats
 
-Floats = NDArray[np.float64]
 Space = Literal["logits", "log_probs"]
 
 STEADY = 1e-9
@@ -184,7 +183,7 @@ class LinearMap(CalibrationMap):
         """Not for logits as they were given: rows with different probabilities can become equal."""
         return one_to_one(self.weight, raw=self.space == "logits")
 
-    def scores(self, predictions: NDArray[Any], are_logits: bool) -> Floats:
+    def scores(self, predictions: Array, are_logits: bool) -> Floats:
         """W x + b, `(n, K)`."""
         if self.space == "logits" and not are_logits:
             raise InputError(
@@ -198,11 +197,11 @@ class LinearMap(CalibrationMap):
             x = normalised_columns(predictions, self.zero, are_logits)
         return Linear(self.weight, self.bias).scores(x)
 
-    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The softmax of W x + b."""
         return of_scores(self.scores(predictions, are_logits), predictions)
 
-    def new_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+    def new_logits(self, logits: Array) -> Array:
         """W x + b."""
         return logits_of_scores(self.scores(logits, are_logits=True), logits)
 
@@ -214,13 +213,13 @@ def check_linear(fitted: Any) -> None:
         raise MapError(f"weight and bias do not fit {k} classes: {weight.shape}, {bias.shape}")
 
 
-def of_scores(scores: Floats, like: NDArray[Any]) -> NDArray[Any]:
+def of_scores(scores: Floats, like: Array) -> Array:
     """The softmax of scores `(n, K)`, in the shape and precision of the predictions."""
     found = probabilities(scores)
     return inside(found[:, 1] if like.ndim == 1 else found, like.dtype)
 
 
-def logits_of_scores(scores: Floats, like: NDArray[Any]) -> NDArray[Any]:
+def logits_of_scores(scores: Floats, like: Array) -> Array:
     """Scores `(n, K)` in the shape and precision of the logits."""
     return (scores[:, 1] - scores[:, 0] if like.ndim == 1 else scores).astype(like.dtype)
 
@@ -253,7 +252,7 @@ def regression_data(predictions: Predictions, space: Space, zero: float) -> Data
     return Data(x, *regression_weights(predictions))
 
 
-def regression_weights(predictions: Predictions) -> tuple[NDArray[Any], Floats]:
+def regression_weights(predictions: Predictions) -> tuple[Array, Floats]:
     """Labels or shares, and weights that sum to 1."""
     labels = soft_shares(predictions) if predictions.soft else predictions.labels
     w = np.ones(predictions.n) if predictions.weights is None else predictions.weights.astype(np.float64)

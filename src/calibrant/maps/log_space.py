@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.logits import log_probabilities, tamed, two_columns
 from calibrant.predictions import Predictions
+from calibrant.types import Array, Floats, Indices
 
 NEVER = -1e30
 """The logit of a probability of 0 that takes no part: finite, and far enough down."""
 
 
-def log_columns(probs: NDArray[Any], zero: float) -> NDArray[Any]:
+def log_columns(probs: Array, zero: float) -> Array:
     """ln p, `(n, K)`; a single event becomes the pair (1−p, p). A probability of 0 is read as `zero`.
 
     It stays below every positive probability of its row, so that no class overtakes another; for a single event nothing is
@@ -22,7 +20,7 @@ def log_columns(probs: NDArray[Any], zero: float) -> NDArray[Any]:
     """
     if probs.ndim == 1:
         return log_columns(np.maximum(two_columns(probs), zero), 0.0)
-    found: NDArray[Any] = np.log(probs, out=np.full_like(probs, NEVER), where=probs > 0)
+    found: Array = np.log(probs, out=np.full_like(probs, NEVER), where=probs > 0)
     if not zero:
         return found
     row, column = np.nonzero(probs == 0)
@@ -32,21 +30,21 @@ def log_columns(probs: NDArray[Any], zero: float) -> NDArray[Any]:
     return found
 
 
-def raw_or_log_columns(predictions: Predictions, zero: float) -> NDArray[Any]:
+def raw_or_log_columns(predictions: Predictions, zero: float) -> Array:
     """Logits as they were given, `(n, K)`; else ln p."""
     if predictions.logits is None:
         return log_columns(predictions.probs, zero)
     return _logit_columns(predictions.logits)
 
 
-def normalised_columns(predictions: NDArray[Any], zero: float, are_logits: bool) -> NDArray[np.float64]:
+def normalised_columns(predictions: Array, zero: float, are_logits: bool) -> Floats:
     """ln p in float64, `(n, K)`, of probabilities or logits: the same for logits that differ by a constant."""
     if not are_logits:
         return log_columns(predictions.astype(np.float64), zero)
     return log_probabilities(_logit_columns(predictions.astype(np.float64)))
 
 
-def _logit_columns(logits: NDArray[Any]) -> NDArray[Any]:
+def _logit_columns(logits: Array) -> Array:
     z = tamed(logits)
     return np.stack([np.zeros_like(z), z], axis=1) if z.ndim == 1 else z
 
@@ -74,13 +72,13 @@ def reading_of_zero(predictions: Predictions, *, always: bool = False) -> tuple[
     return unit * always, ()
 
 
-def soft_shares(predictions: Predictions) -> NDArray[np.float64]:
+def soft_shares(predictions: Predictions) -> Floats:
     """Soft labels as rows of class shares."""
     labels = predictions.labels
     return labels if labels.ndim == 2 else two_columns(labels)
 
 
-def label_entries(predictions: Predictions) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[Any]]:
+def label_entries(predictions: Predictions) -> tuple[Indices, Array, Array]:
     """Row, class and weight of each label; a soft label has an entry per class with a share."""
     weights = np.ones(predictions.n) if predictions.weights is None else predictions.weights
     if not predictions.soft:
@@ -90,7 +88,7 @@ def label_entries(predictions: Predictions) -> tuple[NDArray[np.intp], NDArray[A
     return row, column, shares[row, column] * weights[row]
 
 
-def label_logits(z: NDArray[Any], predictions: Predictions) -> NDArray[np.float64]:
+def label_logits(z: Array, predictions: Predictions) -> Floats:
     """The logit of the label of each row; for soft labels its mean."""
     labels = predictions.labels
     if not predictions.soft:

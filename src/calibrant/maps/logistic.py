@@ -10,13 +10,13 @@ import numpy as np
 from calibrant.inputs import check_choice
 from calibrant.kernels.fit.newton_logistic import LogisticFit, fit_logistic
 from calibrant.kernels.logits import sigmoid
-from calibrant.kernels.rows.pooling import Groups
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import FAR, BinaryMap, BinaryRecipe, Floats, one_outcome, pooled_log_odds
 from calibrant.maps.calibration_map import Fit
 from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import kind
+from calibrant.state.pooled import Pooled
 
 LN_2 = float(np.log(2))
 
@@ -105,14 +105,14 @@ def _fit(predictions: Predictions, degree: int) -> LogOddsMap:
     return LogOddsMap(predictions.classes, True, fit, intercept, slope, square[0] if square else 0.0, limit)
 
 
-def smoothed_hits(pooled: Groups) -> Floats:
+def smoothed_hits(pooled: Pooled) -> Floats:
     """Platt's targets, (N₊+1)/(N₊+2) for an event and 1/(N₋+2) for a non-event: the coefficients stay finite."""
     events = float(pooled.hits.sum())
     yes, no = (events + 1) / (events + 2), 1 / (pooled.total - events + 2)
     return pooled.hits * yes + (pooled.weight - pooled.hits) * no
 
 
-def _doubts(found: LogisticFit, pooled: Groups) -> tuple[str, ...]:
+def _doubts(found: LogisticFit, pooled: Pooled) -> tuple[str, ...]:
     separated = "the search did not converge, as when rows can be separated; the last step is returned"
     return one_outcome(float(pooled.hits.sum()), pooled.total) + (() if found.converged else (separated,))
 

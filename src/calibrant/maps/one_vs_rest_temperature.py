@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.logits import class_log_odds, inside, sigmoid, tamed
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit
@@ -18,8 +17,7 @@ from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import MapError
 from calibrant.results import kind
-
-Floats = NDArray[np.float64]
+from calibrant.types import Array, Floats
 
 
 @method("map", name="one_vs_rest_temperature")
@@ -54,7 +52,7 @@ def _class_events(predictions: Predictions, zero: float) -> Iterator[Predictions
         yield Predictions.from_logits(y, np.ascontiguousarray(z), weights=predictions.weights, soft=predictions.soft)
 
 
-def _log_odds(predictions: NDArray[Any], zero: float, are_logits: bool) -> Floats:
+def _log_odds(predictions: Array, zero: float, are_logits: bool) -> Floats:
     """Log-odds of each class against the rest, `(n, K)`, or `(n, 1)` for a single event."""
     wide = predictions.astype(np.float64)
     columns = tamed(wide) if are_logits else log_columns(wide, zero)
@@ -92,7 +90,7 @@ class OneVsRestTemperatureMap(CalibrationMap):
 
     keeps_accuracy = keeps_ranking
 
-    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """Class by class, then divided by the sum."""
         found = sigmoid(_log_odds(predictions, self.zero, are_logits) / self.temperatures)
         if predictions.ndim == 1:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count, check_positive
 from calibrant.kernels.fit import monotone_logits as kernel
@@ -22,8 +21,7 @@ from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import MapError
 from calibrant.results import kind
-
-Floats = NDArray[np.float64]
+from calibrant.types import Array, Floats
 
 KINDS = ("diagonal", "invariant", "general")
 
@@ -192,7 +190,7 @@ class OrderPreservingMap(CalibrationMap):
         found = {"slopes": self.slopes, "rates": self.rates, "above": self.above, "below": self.below}
         return {name: value for name, value in found.items() if value.size}
 
-    def new_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+    def new_logits(self, logits: Array) -> Array:
         """New logits, with the largest of each row at 0."""
         if logits.ndim == 1:
             return self._event_logits(np.stack([np.zeros_like(logits), logits], axis=1), logits=True)
@@ -201,7 +199,7 @@ class OrderPreservingMap(CalibrationMap):
             out[rows] = self._ordered(logits[rows], logits=True, probs=False)
         return out
 
-    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The softmax of the new logits."""
         if predictions.ndim == 2:
             out = np.empty_like(predictions)
@@ -215,11 +213,11 @@ class OrderPreservingMap(CalibrationMap):
         )  # so that no row overtakes another
         return event_probabilities(self._event_logits(read, logits=False))
 
-    def _event_logits(self, columns: NDArray[Any], logits: bool) -> NDArray[Any]:
+    def _event_logits(self, columns: Array, logits: bool) -> Array:
         z = self._ordered(columns, logits, probs=False)
         return z[:, 1] - z[:, 0]
 
-    def _ordered(self, columns: NDArray[Any], logits: bool, probs: bool) -> NDArray[Any]:
+    def _ordered(self, columns: Array, logits: bool, probs: bool) -> Array:
         """New logits, or their softmax, in the order of the columns."""
         order = np.argsort(-columns, axis=1, kind="stable")
         ranked = np.take_along_axis(normalised_columns(columns, self.zero, logits), order, axis=1)
@@ -234,7 +232,7 @@ class OrderPreservingMap(CalibrationMap):
         return out
 
 
-def event_probabilities(z: NDArray[Any]) -> NDArray[Any]:
+def event_probabilities(z: Array) -> Array:
     """σ(z) on the right side of ½, and never rounded to 0, ½ or 1."""
     half = z.dtype.type(0.5)
     p = inside(sigmoid(z))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.fit.knot_heights import Family
@@ -23,6 +22,7 @@ from calibrant.maps.pointwise import margin
 from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import kind
+from calibrant.types import Array, Floats
 
 ROWS_PER_PIECE = 200
 """One more piece is tried for so many rows."""
@@ -157,14 +157,14 @@ class PiecewiseMap(BentLineMap):
         """Interpolated in the space of the map."""
         return self._at(sigmoid(z)) if self.space == "probability" else super().of_log_odds(z)
 
-    def from_probs(self, probs: NDArray[Any]) -> NDArray[Any]:
+    def from_probs(self, probs: Array) -> Array:
         """Without log-odds in between if the map is linear in probabilities."""
         if self.space == "probability":
             return inside(self._at(probs.astype(np.float64)), probs.dtype)
         return super().from_probs(probs)
 
 
-def _rows(predictions: Predictions, logit: bool) -> tuple[Floats, NDArray[Any], NDArray[Any] | None]:
+def _rows(predictions: Predictions, logit: bool) -> tuple[Floats, Array, Array | None]:
     """Sorted rows: place, outcome, weight."""
     event = predictions.event("binary")
     if logit and predictions.logits is not None:  # outcomes as floats, as logits are not sorted by their bits

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.logits import inside, probabilities, sigmoid
-from calibrant.kernels.rows.pooling import Groups
 from calibrant.maps.binary import BinaryMap, Floats, one_outcome
+from calibrant.state.pooled import Pooled
+from calibrant.types import Array, Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,7 +26,7 @@ class PointwiseMap(BinaryMap):
         """Through the sigmoid."""
         return self.at(sigmoid(z))
 
-    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """From the probabilities; logits through the sigmoid in their own precision, as in the fit."""
         p = probabilities(predictions) if are_logits else predictions
         return narrowed(self.at(p.astype(np.float64)), p.dtype)
@@ -58,7 +58,7 @@ class ShiftMap(PointwiseMap):
         """
         return self.shift_at(self._probs(probs, logits))
 
-    def moves(self, probs: NDArray[Any]) -> Floats:
+    def moves(self, probs: Array) -> Floats:
         """The shift of each checked probability."""
         return self.shift_at(probs.astype(np.float64))
 
@@ -67,7 +67,7 @@ class ShiftMap(PointwiseMap):
         return np.clip(p + self.shift_at(p), self.margin, 1 - self.margin)
 
 
-def narrowed(values: Floats, dtype: Any) -> NDArray[Any]:
+def narrowed(values: Floats, dtype: Any) -> Array:
     """In the wanted precision; what is neither 0 nor 1 does not become so by rounding."""
     if dtype == np.float64:
         return values
@@ -79,7 +79,7 @@ def margin(total: float, bounded: bool) -> float:
     return max(0.5 / (total + 1), float(np.finfo(np.float64).epsneg)) if bounded else 0.0
 
 
-def doubts(pooled: Groups) -> tuple[str, ...]:
+def doubts(pooled: Pooled) -> tuple[str, ...]:
     """Warnings about data that hold little information."""
     equal = ("all predictions are equal: one rate is all that can be learned",) if len(pooled.values) == 1 else ()
     return one_outcome(float(pooled.hits.sum()), pooled.total) + equal

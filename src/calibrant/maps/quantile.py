@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import inputs
 from calibrant.forecasts import BentForecasts, GaussianForecasts
@@ -15,8 +14,7 @@ from calibrant.maps.regression import EPS, FEW, RegressionMap, admit_fit, checke
 from calibrant.methods import method
 from calibrant.problems import InputError, MapError
 from calibrant.results import kind
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 
 @method("forecast map", name="quantile_recalibration")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import inputs
 from calibrant.forecasts import Forecasts, GaussianForecasts
@@ -18,8 +17,7 @@ from calibrant.maps.calibration_map import Fit, SavedMap
 from calibrant.methods import method
 from calibrant.problems import InputError, MapError
 from calibrant.results import kind
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 EPS = float(np.finfo(np.float64).eps)
 LEAST = 1e-12

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.bins import Binning, EqualMass
 from calibrant.maps.binary import BinaryMap, BinaryRecipe, Floats
@@ -18,6 +17,7 @@ from calibrant.methods import method
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
 from calibrant.results import kind
+from calibrant.types import Array, Floats
 
 
 @method("map", name="scaling_binning", state="pooled")
@@ -92,7 +92,7 @@ class ScalingBinningMap(BinaryMap):
         """The height of the bin of the scaled value."""
         return self._height(self._g.of_log_odds(z))
 
-    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """Scaled in float64, as in the fit, whatever their precision."""
         scaled = self._g.recalibrated(predictions.astype(np.float64), are_logits)
         return narrowed(self._height(scaled), predictions.dtype)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.logits import inside, probabilities
 from calibrant.maps.binary import BinaryMap, BinaryRecipe
@@ -15,6 +14,7 @@ from calibrant.maps.recipe import Recipe
 from calibrant.predictions import Predictions, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import kind
+from calibrant.types import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class OneVsRestMap(CalibrationMap):
             f"class {c}: {k}": v for c, m in zip(self.classes, self.maps, strict=True) for k, v in m.parameters.items()
         }
 
-    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """Class by class, then divided by the sum."""
         probs = probabilities(predictions) if are_logits else predictions
         columns = [m.from_probs(probs[:, k].astype(np.float64)) for k, m in enumerate(self.maps)]
@@ -124,7 +124,7 @@ class TopLabelMap(CalibrationMap):
         assert self.top is not None
         return self.top.parameters
 
-    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The top class first, then the rest in proportion."""
         assert self.top is not None
         probs = probabilities(predictions) if are_logits else predictions

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.fit.cubic_basis import RUN_OUT, fit_spline, slopes_at
-from calibrant.kernels.rows.pooling import Groups, mass_cuts
+from calibrant.kernels.rows.pooling import mass_cuts
 from calibrant.kernels.rows.sorted_folds import fewest_within, rows_in_folds
 from calibrant.kernels.rows.sorting import in_order
 from calibrant.kernels.sums.stable_sums import inner
@@ -20,6 +19,8 @@ from calibrant.maps.pointwise import ShiftMap, doubts, margin
 from calibrant.methods import method
 from calibrant.predictions import Event, Predictions
 from calibrant.results import kind
+from calibrant.state.pooled import Pooled
+from calibrant.types import Floats, Indices
 
 CELLS = 1000
 """Cells of equal mass into which more distinct predictions than this are pooled."""
@@ -82,7 +83,7 @@ class Spline(BinaryRecipe):
     def fit_event(self, predictions: Predictions) -> SplineMap:
         """Least squares on the cumulative curve, once for each number of knots and fold."""
         event = predictions.event("binary")
-        pooled, cuts = event.groups, cells(event.groups)
+        pooled, cuts = event.pooled, cells(event.pooled)
         n_knots = self._chosen(event, pooled.values[cuts[1:-1] - 1]) if self.knots == "cv" else int(self.knots)
         weight, missing = np.add.reduceat(pooled.weight, cuts[:-1]), -np.add.reduceat(pooled.residual, cuts[:-1])
         y, bends = fitted_to(weight, missing, n_knots, self.kind)[:2]
@@ -112,7 +113,7 @@ def fewest_knots(ends: str) -> int:
     return len(RUN_OUT[ends]) + 1
 
 
-def cells(pooled: Groups) -> NDArray[np.intp]:
+def cells(pooled: Pooled) -> Indices:
     """Cuts between predictions: each alone, or about `CELLS` cells of equal mass and every heavier prediction alone."""
     if len(pooled.values) <= CELLS:
         return np.arange(len(pooled.values) + 1)
@@ -137,7 +138,7 @@ def fitted_to(weight: Floats, missing: Floats, n_knots: int, ends: str) -> tuple
     return *fit_spline(t, np.cumsum(missing) / weight.sum(), share, n_knots, ends), t
 
 
-def placed(pooled: Groups, cuts: NDArray[np.intp]) -> tuple[Floats, Floats]:
+def placed(pooled: Pooled, cuts: Indices) -> tuple[Floats, Floats]:
     """The first and the last prediction of every cell, and the share of rows up to each, half of its own included."""
     kept = np.unique(np.append(cuts[:-1], cuts[1:] - 1))
     return pooled.values[kept], (pooled.below() - pooled.weight / 2)[kept] / pooled.total

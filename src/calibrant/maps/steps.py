@@ -49,7 +49,7 @@ class Isotonic(BinaryRecipe):
         """Pool adjacent violators on the pooled rows."""
         from scipy.optimize import isotonic_regression
 
-        pooled = predictions.event("binary").groups
+        pooled = predictions.event("binary").pooled
         fitted = isotonic_regression(pooled.hits / pooled.weight, weights=pooled.weight)
         starts = fitted.blocks[:-1]
         if self.centred:

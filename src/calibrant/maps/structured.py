@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.fit.softmax_regression import Data, Linear, fit
 from calibrant.kernels.logits import two_columns
@@ -25,8 +24,7 @@ from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import MapError
 from calibrant.results import kind
-
-Floats = NDArray[np.float64]
+from calibrant.types import Array, Floats
 
 
 @method("map", name="structured_vector")
@@ -83,7 +81,7 @@ def _fitted(predictions: Predictions, diagonal: bool) -> StructuredMap:
     return StructuredMap(predictions.classes, predictions.is_binary, how, base, mix, at.weight, at.bias)
 
 
-def mixed_logs(base: TemperatureMap, mix: float, predictions: NDArray[Any], are_logits: bool) -> Floats:
+def mixed_logs(base: TemperatureMap, mix: float, predictions: Array, are_logits: bool) -> Floats:
     """ln q, `(n, K)`, of the tempered predictions mixed with a uniform guess."""
     tempered = base.recalibrated(predictions.astype(np.float64), are_logits)
     columns = two_columns(tempered) if tempered.ndim == 1 else tempered
@@ -121,16 +119,16 @@ class StructuredMap(CalibrationMap):
         assert self.base is not None
         return {"temperature": self.base.temperature, "weight": self.weight, "bias": self.bias}
 
-    def scores(self, predictions: NDArray[Any], are_logits: bool) -> Floats:
+    def scores(self, predictions: Array, are_logits: bool) -> Floats:
         """W ln q + b, `(n, K)`."""
         assert self.base is not None
         logs = mixed_logs(self.base, self.mix, predictions, are_logits)
         return Linear(self.weight, self.bias).scores(logs)
 
-    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The softmax of W ln q + b."""
         return of_scores(self.scores(predictions, are_logits), predictions)
 
-    def new_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+    def new_logits(self, logits: Array) -> Array:
         """W ln q + b."""
         return logits_of_scores(self.scores(logits, are_logits=True), logits)

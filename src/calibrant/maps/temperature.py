@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.fit import inverse_temperature as kernel
 from calibrant.kernels.logits import inside, probabilities
@@ -20,6 +19,7 @@ from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError, MapError
 from calibrant.results import kind
+from calibrant.types import Array, Floats
 
 SAMPLE_ROWS = 2048
 """Rows of the first, rough search, which saves full passes on large data."""
@@ -70,7 +70,7 @@ class Temperature(Recipe["TemperatureMap"]):
         fit = Fit(predictions.n, found.loss, found.converged, cautions)
         return TemperatureMap(predictions.classes, predictions.is_binary, fit, math.exp(-found.log_beta), zero)
 
-    def _search(self, z: NDArray[Any], of_label: NDArray[np.float64], weights: NDArray[Any] | None) -> kernel.Found:
+    def _search(self, z: Array, of_label: Floats, weights: Array | None) -> kernel.Found:
         low, high = -math.log(self.bounds[1]), -math.log(self.bounds[0])
         start, every = 0.0, len(z) // SAMPLE_ROWS
         if every >= 8:
@@ -104,14 +104,14 @@ class TemperatureMap(CalibrationMap):
     def injective(self) -> bool:
         return True
 
-    def new_logits(self, logits: NDArray[Any]) -> NDArray[Any]:
+    def new_logits(self, logits: Array) -> Array:
         """z/T, with the largest of each row at 0 so that nothing overflows."""
         with np.errstate(over="ignore"):
             centred = logits - logits.max(axis=1, keepdims=True) if logits.ndim == 2 else logits
             most = np.finfo(logits.dtype).max
             return np.clip(centred / logits.dtype.type(self.temperature), -most, most)
 
-    def recalibrated(self, predictions: NDArray[Any], are_logits: bool) -> NDArray[Any]:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """softmax(z/T), or p^(1/T), normalised."""
         z = predictions if are_logits else log_columns(predictions, self.zero)
         if predictions.ndim == 1:

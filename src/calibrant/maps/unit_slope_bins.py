@@ -54,7 +54,7 @@ class UnitSlopeBins(BinaryRecipe):
         state = self.bins.collect(event)
         kept = (state.weight[0] > 0) | (state.high[0] > state.low[0])  # an empty bin of no width holds nothing
         shifts = (state.label_rate[0] - state.mean_prob[0])[kept]
-        fit = Fit(predictions.n, cautions=doubts(event.groups))
+        fit = Fit(predictions.n, cautions=doubts(event.pooled))
         edge = margin(float(state.total[0]), self.bounded)
         return UnitSlopeMap(predictions.classes, True, fit, state.high[0][kept][:-1], shifts, edge)
 

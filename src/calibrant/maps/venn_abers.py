@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from calibrant.kernels.fit.one_more_row import rates_if_hit, rates_if_missed
 from calibrant.maps.binary import BinaryRecipe, Floats
 from calibrant.maps.calibration_map import ARRAY, Fit
 from calibrant.maps.pointwise import PointwiseMap, doubts
@@ -39,7 +40,7 @@ class VennAbers(BinaryRecipe):
 
     def fit_event(self, predictions: Predictions) -> VennAbersMap:
         """Both fits for every score in two passes; runs of equal rates are kept as one step."""
-        pooled = predictions.event("binary").groups
+        pooled = predictions.event("binary").pooled
         low = np.concatenate([[0.0], rates_if_missed(pooled.weight, pooled.hits)])
         high = np.append(rates_if_hit(pooled.weight, pooled.hits), 1.0)
         rises, ends = np.flatnonzero(np.diff(low)), np.flatnonzero(np.diff(high))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.problems import InputError
 from calibrant.results import BinTable, Curve, Estimate
+from calibrant.types import Floats
 from calibrant.verbs.diagnose import Diagnosis
 
 SAME_WIDTH = 1e-9
@@ -54,10 +54,10 @@ def histogram_of(result: Diagnosis | Estimate) -> BinTable:
     return bins_of(result)
 
 
-def bar_heights(bins: BinTable) -> NDArray[np.float64]:
+def bar_heights(bins: BinTable) -> Floats:
     """Heights in [0, 1] that make the area of each bar its share of the rows, so that unequal bins do not mislead."""
     density = bins.weight / np.maximum(bins.high - bins.low, SAME_WIDTH)
-    heights: NDArray[np.float64] = density / density.max()
+    heights: Floats = density / density.max()
     return heights
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import FloatArray
 from calibrant.kernels.rows.pooling import grouped
 from calibrant.state.pooled import Pooled
 from calibrant.state.state import State
+from calibrant.types import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,7 +20,7 @@ class Event:
     """A yes/no question with its forecast: `probs` said it would happen, `outcomes` says whether it did."""
 
     probs: FloatArray
-    outcomes: NDArray[Any]
+    outcomes: Array
     """uint8 zeros and ones, or float64 shares for soft labels"""
     weights: FloatArray | None
     name: str
@@ -38,8 +38,6 @@ class Event:
         """Rows pooled by equal prediction, in order; sorted once, when first asked for."""
         found: Pooled = self.kept("pooled", lambda: grouped(self.probs, self.outcomes, self.weights))
         return found
-
-    groups = pooled
 
     def kept(self, name: str, make: Callable[[], Any]) -> Any:
         """What was made of these rows before, or is made now: several estimators share the dear parts of their work."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant import inputs
 from calibrant.arrays import column_names, to_numpy
@@ -14,6 +13,7 @@ from calibrant.kernels.logits import probabilities
 from calibrant.predictions.event import Event
 from calibrant.predictions.views import Views
 from calibrant.problems import InputError
+from calibrant.types import Array
 
 if TYPE_CHECKING:
     from calibrant.forecasts import GaussianForecasts, QuantileForecasts, SampleForecasts
@@ -383,7 +383,7 @@ class Predictions(Views):
         return other
 
 
-def chosen_rows(which: Any, labels: NDArray[Any], weights: NDArray[Any] | None) -> Any:
+def chosen_rows(which: Any, labels: Array, weights: Array | None) -> Any:
     """Rows by mask, slice or indices, checked."""
     if not isinstance(which, slice):
         which = to_numpy(which, "which")

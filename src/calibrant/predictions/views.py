@@ -10,10 +10,10 @@ import numpy as np
 from calibrant import inputs
 from calibrant.predictions.event import Event
 from calibrant.problems import InputError
+from calibrant.types import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    
 VIEWS = ("auto", "binary", "top", "class k", "classwise")
 
 
@@ -23,8 +23,8 @@ class Views:
     __slots__ = ()
 
     if TYPE_CHECKING:
-        labels: NDArray[Any]
-        weights: NDArray[Any] | None
+        labels: Array
+        weights: Array | None
         classes: tuple[Any, ...]
         counted: int | None
         _events: dict[str, Event]

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.draws.null_draws import replicate_seeds
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.resampling.null import Null
 from calibrant.resampling.rows import Floats
+from calibrant.types import Array, Floats
 
 BLOCK_ERRORS = 1 << 16
 """Errors drawn at a time: half a megabyte, which stays in a core's cache."""
@@ -87,7 +87,7 @@ def drawn(null: Null, statistics: Sequence[Statistic], n_draws: int, seed: int) 
     return Drawn(np.minimum(values, LARGEST), tuple(states[statistic.collect][0] for statistic in statistics))
 
 
-def content_seed(seed: int, *arrays: NDArray[Any] | None) -> tuple[int, float]:
+def content_seed(seed: int, *arrays: Array | None) -> tuple[int, float]:
     """A seed and a uniform number made of the data and the user's seed: the same data give the same answer."""
     digest = hashlib.blake2b(str(seed).encode(), digest_size=16)
     for array in arrays:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calibrant.kernels.draws import null_draws as kernels
 from calibrant.kernels.draws.null_draws import Seeds, Tables
 from calibrant.resampling.rows import Atoms, Floats
+from calibrant.types import Array, Floats
 
 ALL_ROWS = slice(None)
 
@@ -31,10 +32,10 @@ class Null(Protocol):
     """Draws of the rows' errors, signs or classes under a null hypothesis."""
 
     @property
-    def observed(self) -> NDArray[Any]:
+    def observed(self) -> Array:
         """What was observed, one value per row."""
 
-    def draws(self, seeds: Seeds) -> NDArray[Any]:
+    def draws(self, seeds: Seeds) -> Array:
         """(R, rows): the same for one draw per seed."""
 
 
@@ -104,7 +105,7 @@ class Hypothesis:
     nulls: Sequence[Null]
     text: str
     """the null in words"""
-    content: tuple[NDArray[Any] | None, ...]
+    content: tuple[Array | None, ...]
     """the data, from which the seed of the draws is made"""
     n: int
     settings: dict[str, Any]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from calibrant.inputs import check_choice
 from calibrant.predictions import Event, Predictions, repeats_groups
 from calibrant.problems import InputError
+from calibrant.types import Array, Floats, Indices
 
-Floats = NDArray[np.float64]
 Cluster = Literal["any", "same"]
 
 WEIGHTINGS = ("auto", "counts", "fixed")
@@ -84,7 +84,7 @@ class Atoms:
         return not self.fixed and bool((self.count == 1).all())
 
     @property
-    def content(self) -> tuple[NDArray[Any] | None, ...]:
+    def content(self) -> tuple[Array | None, ...]:
         """The data, from which the seed of the null draws is made."""
         return self.p, self.unit, self.count, self.hits, self.cluster
 
@@ -111,10 +111,10 @@ def atoms_of(predictions: Predictions, view: Any, cluster: Any = None, weighting
     event, kind = predictions.event(view), cluster_kind(predictions, cluster)
     assumed = assumes_independence(predictions, cluster)
     if kind is None and counts_rows(event.weights, weighting):
-        groups = event.groups
-        refuse_many(float(groups.weight.sum()), MAX_COUNTED)
-        counts = np.round(groups.weight).astype(np.int64)
-        return Atoms(groups.values, np.ones(len(counts)), counts, groups.hits, None, event.name, event.n, None, assumed)
+        pooled = event.pooled
+        refuse_many(float(pooled.weight.sum()), MAX_COUNTED)
+        counts = np.round(pooled.weight).astype(np.int64)
+        return Atoms(pooled.values, np.ones(len(counts)), counts, pooled.hits, None, event.name, event.n, None, assumed)
     kept = slice(None) if event.weights is None else event.weights > 0
     codes = cluster_codes(predictions)[kept] if kind else None
     return single_rows(event, kept, kind, codes, assumed)[0]
@@ -127,7 +127,7 @@ def single_rows(
     codes: NDArray[np.int64] | None,
     assumed: bool = False,
     cells: NDArray[np.int64] | None = None,
-) -> tuple[Atoms, NDArray[np.intp]]:
+) -> tuple[Atoms, Indices]:
     """Every row an atom of its own, and the order in which they were sorted.
 
     They are sorted by prediction, then by all else, so that the given order does not matter.

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth
 from calibrant.estimate import mean_gap as mean_gap_estimator
@@ -25,8 +24,9 @@ from calibrant.resampling.draw import Statistic
 from calibrant.resampling.formulas import kolmogorov_p_value, normal_p_value
 from calibrant.resampling.rows import Atoms, Floats
 from calibrant.results import number
+from calibrant.types import Floats, Indices
 
-Cuts = NDArray[np.intp]
+Cuts = Indices
 Collect = Callable[[Floats], Floats]
 
 

@@ -8,9 +8,9 @@ from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.results.record import Record, kind, plain
+from calibrant.types import Floats
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -79,14 +79,14 @@ class Table(Record):
 class BinTable(Record):
     """The bins behind an estimate: limits, weight, mean prediction and event rate per bin; empty bins left out."""
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    mean_prob: NDArray[np.float64]
-    label_rate: NDArray[np.float64]
+    low: Floats
+    high: Floats
+    weight: Floats
+    mean_prob: Floats
+    label_rate: Floats
 
     @property
-    def gap(self) -> NDArray[np.float64]:
+    def gap(self) -> Floats:
         """Mean prediction minus rate: positive where the model is over-confident."""
         return self.mean_prob - self.label_rate
 
@@ -102,11 +102,11 @@ class BinTable(Record):
 class Curve(Record):
     """A reliability curve: prediction (x), observed rate (y) with its interval, and the share of the rows per point."""
 
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    support: NDArray[np.float64]
+    x: Floats
+    y: Floats
+    low: Floats
+    high: Floats
+    support: Floats
     level: float = 0.95
 
     def __repr__(self) -> str:
@@ -118,11 +118,11 @@ class Curve(Record):
 class Line(Record):
     """Points of a function, for drawing; long ones are thinned out."""
 
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
+    x: Floats
+    y: Floats
 
     @classmethod
-    def thinned(cls, x: NDArray[np.float64], y: NDArray[np.float64], most: int = 1000) -> Line:
+    def thinned(cls, x: Floats, y: Floats, most: int = 1000) -> Line:
         """About `most` of the points, the largest and the smallest y among them.
 
         Parameters
@@ -147,12 +147,12 @@ class ClassTable(Record):
     """An estimate per class."""
 
     classes: tuple[Any, ...]
-    values: NDArray[np.float64]
-    n: NDArray[np.float64]
+    values: Floats
+    n: Floats
     """weight of the rows whose label is this class"""
-    low: NDArray[np.float64] | None = None
+    low: Floats | None = None
     """ends of each value's interval, where the method has one"""
-    high: NDArray[np.float64] | None = None
+    high: Floats | None = None
 
     _most: ClassVar[int] = 50
 

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.sums.score_rows import squared_distances, squared_misses
 from calibrant.methods import method
@@ -14,6 +13,7 @@ from calibrant.predictions import Event
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
 from calibrant.score.score import Score
+from calibrant.types import Array, Floats
 
 
 @method("score", state="moments")
@@ -33,7 +33,7 @@ class BrierScore(Score):
         labels=squared_distances, event=partial(squared_misses, 2.0), question=partial(squared_misses, 1.0)
     )
 
-    def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
+    def of_labels(self, probs: Array, labels: Array) -> Floats:
         """Σ_k p_k² − 2 p_y + 1, as the sum over the other classes plus (1 − p_y)² so that nothing cancels."""
         p_y = probs[np.arange(len(probs)), labels].astype(np.float64)
         squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)
@@ -42,12 +42,12 @@ class BrierScore(Score):
     def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
         return 2.0
 
-    def of_classes(self, probs: NDArray[Any]) -> NDArray[np.float64]:
+    def of_classes(self, probs: Array) -> Floats:
         """The same for every class."""
         squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)
         return squares[:, None] + 1 - 2 * probs.astype(np.float64)
 
-    def of_event(self, probs: NDArray[Any], outcomes: NDArray[Any]) -> NDArray[np.float64]:
+    def of_event(self, probs: Array, outcomes: Array) -> Floats:
         """Both classes count: twice (p − y)²."""
         if outcomes.dtype == np.uint8:
             apart = np.subtract(probs, outcomes, dtype=np.float64)
@@ -56,14 +56,14 @@ class BrierScore(Score):
             return apart
         return super().of_event(probs.astype(np.float64), outcomes)
 
-    def of_question(self, event: Event) -> NDArray[np.float64]:
+    def of_question(self, event: Event) -> Floats:
         """A single question counts once: (p − y)², as for scikit-learn's binary score."""
         return self.of_event(event.probs, event.outcomes) / 2
 
-    def expected(self, probs: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
+    def expected(self, probs: Array, truth: Array) -> Floats:
         """Σ_k (p_k − q_k)² + 1 − Σ_k q_k²."""
         distance = ((probs.astype(np.float64) - truth) ** 2).sum(axis=-1)
-        entropy: NDArray[np.float64] = distance + 1 - (np.asarray(truth, dtype=np.float64) ** 2).sum(axis=-1)
+        entropy: Floats = distance + 1 - (np.asarray(truth, dtype=np.float64) ** 2).sum(axis=-1)
         return entropy
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.forecasts import (
     BentForecasts,
@@ -20,8 +19,7 @@ from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.forecast_score import ForecastScore
 from calibrant.score.pinball import PinballScore
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 ROOT_PI = float(np.sqrt(np.pi))
 

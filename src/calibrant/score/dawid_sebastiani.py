@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts
 from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.forecast_score import ForecastScore, positive_variance
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 
 @method("forecast score")

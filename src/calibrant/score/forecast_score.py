@@ -6,7 +6,6 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, admit_forecasts
 from calibrant.interval.mean import CACHED_ROWS, Moments, moments, pooled
@@ -15,8 +14,7 @@ from calibrant.methods import methods
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.rule import Rule
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 CACHED_NUMBERS = 1 << 19
 """Numbers in a block of rows, where a row is many samples or quantiles."""

@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from calibrant.forecasts import Forecasts
 from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.dawid_sebastiani import DawidSebastianiScore
 from calibrant.score.forecast_score import ForecastScore
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 OF_MOMENTS = DawidSebastianiScore()
 CONSTANT = math.log(2 * math.pi)

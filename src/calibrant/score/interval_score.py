@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts, GaussianForecasts
 from calibrant.methods import method
@@ -13,8 +12,7 @@ from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.forecast_score import ForecastScore
 from calibrant.score.pinball import expected_pinball
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 
 @method("forecast score")

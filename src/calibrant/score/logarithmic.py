@@ -6,7 +6,6 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.logits import log_probabilities
 from calibrant.kernels.sums.neg_log import label_surprises, surprises
@@ -16,6 +15,7 @@ from calibrant.results import Estimate
 from calibrant.score.passes import Quick
 from calibrant.score.possible import DOUBT
 from calibrant.score.score import Score
+from calibrant.types import Array, Floats
 
 NEAR_ZERO = 1 / 64
 """Below this 1 − p has lost digits that ln(1−p) needs, and log1p, which is slower, takes its place."""
@@ -37,42 +37,42 @@ class LogScore(Score):
     limited: ClassVar[bool] = False
     quick: ClassVar[Quick] = Quick(labels=label_surprises, event=surprises, question=surprises)
 
-    def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
+    def of_labels(self, probs: Array, labels: Array) -> Floats:
         """−ln of the probability of the label; infinite if that was 0."""
         with np.errstate(divide="ignore"):
-            surprise: NDArray[np.float64] = -np.log(probs[np.arange(len(probs)), labels].astype(np.float64))
+            surprise: Floats = -np.log(probs[np.arange(len(probs)), labels].astype(np.float64))
         return surprise + 0.0  # −0 is 0
 
     def largest(self, n: int, n_classes: int) -> float:
         """Some of n·K probabilities below e^(−b) comes true with probability n·K·e^(−b) at most."""
         return math.log(n * max(n_classes, 2) / DOUBT)
 
-    def of_classes(self, probs: NDArray[Any]) -> NDArray[np.float64]:
+    def of_classes(self, probs: Array) -> Floats:
         """The same for every class."""
         with np.errstate(divide="ignore"):
             return 0.0 - np.log(probs.astype(np.float64))
 
-    def of_event(self, probs: NDArray[Any], outcomes: NDArray[Any]) -> NDArray[np.float64]:
+    def of_event(self, probs: Array, outcomes: Array) -> Floats:
         """−ln p or −ln(1−p)."""
         p = probs.astype(np.float64, copy=False)
         if outcomes.dtype != np.uint8:
             return super().of_event(p, outcomes)
         occurred = outcomes.view(np.bool_)
         with np.errstate(divide="ignore"):
-            surprise: NDArray[np.float64] = -np.log(np.where(occurred, p, 1 - p))
+            surprise: Floats = -np.log(np.where(occurred, p, 1 - p))
         small = np.flatnonzero(~occurred & (p < NEAR_ZERO))
         surprise[small] = -np.log1p(-p[small])
         return surprise + 0.0
 
-    def expected(self, probs: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
+    def expected(self, probs: Array, truth: Array) -> Floats:
         """−Σ_k q_k ln p_k, with 0·ln 0 = 0."""
         p, q = np.asarray(probs, dtype=np.float64), np.asarray(truth, dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.where(q > 0, -q * np.log(p), 0.0)
-        total: NDArray[np.float64] = terms.sum(axis=-1) + 0.0
+        total: Floats = terms.sum(axis=-1) + 0.0
         return total
 
-    def rows(self, predictions: Predictions, view: Any = "canonical") -> NDArray[np.float64]:
+    def rows(self, predictions: Predictions, view: Any = "canonical") -> Floats:
         """From logits where there are any: they hold what a probability rounded to 0 has lost."""
         logits = _own_logits(predictions, view)
         if logits is None or predictions.soft:
@@ -82,7 +82,7 @@ class LogScore(Score):
             return np.logaddexp(0.0, z)
         return _from_logits(logits, predictions.labels)
 
-    def possible(self, predictions: Predictions, view: Any = "canonical") -> NDArray[np.float64]:
+    def possible(self, predictions: Predictions, view: Any = "canonical") -> Floats:
         """From logits where there are any."""
         logits = _own_logits(predictions, view)
         if logits is None:
@@ -91,13 +91,13 @@ class LogScore(Score):
         return np.logaddexp(0.0, np.stack([z, -z], axis=1)) if z.ndim == 1 else 0.0 - log_probabilities(z)
 
 
-def _own_logits(predictions: Predictions, view: Any) -> NDArray[Any] | None:
+def _own_logits(predictions: Predictions, view: Any) -> Array | None:
     """The logits, where they are about the question asked."""
     same = view == "canonical" or (predictions.is_binary and predictions.view(view) == "binary")
     return predictions.logits if same else None
 
 
-def _from_logits(logits: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
+def _from_logits(logits: Array, labels: Array) -> Floats:
     from calibrant.kernels.logits import row_blocks
 
     out = np.empty(len(logits))

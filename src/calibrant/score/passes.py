@@ -8,19 +8,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.interval.mean import CACHED_ROWS, Moments, moments, pooled, quick_moments
 from calibrant.kernels.compiled import COMPILE_FROM
 from calibrant.kernels.rows.blocks import BLOCK_ROWS, over_blocks
 from calibrant.predictions import Predictions
+from calibrant.types import Array, Floats
 
 if TYPE_CHECKING:
     from calibrant.score.rule import Rule
     from calibrant.score.score import Score
 
-Scores = NDArray[np.float64]
-Kernel = Callable[[NDArray[Any], NDArray[Any], Scores], None]
+Scores = Floats
+Kernel = Callable[[Array, Array, Scores], None]
 """Takes probabilities, labels, and the array to write the scores to."""
 
 CACHED_NUMBERS, BLOCK_NUMBERS = 1 << 20, 1 << 21
@@ -113,7 +113,7 @@ def _swept(sides: tuple[_Side, ...]) -> tuple[Moments, ...]:
         return tuple(pooled(column) for column in zip(*parts, strict=True))
 
 
-def _measured(scores: list[Scores], weights: NDArray[Any] | None, of: Callable[..., Moments]) -> tuple[Moments, ...]:
+def _measured(scores: list[Scores], weights: Array | None, of: Callable[..., Moments]) -> tuple[Moments, ...]:
     """Of each side, and of their difference where there are two."""
     found = [of(each, weights) for each in scores]
     if len(scores) == 2:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, checked_levels
 from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.forecast_score import ForecastScore
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 DECILES = tuple((np.arange(1, 10) / 10).tolist())
 """The levels scored unless others are given, or the forecasts have their own."""

@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.interval import LimitedMean, Limits, Moments
 from calibrant.interval.limited_mean import enough
 from calibrant.predictions import Predictions
+from calibrant.types import Array, Floats
 
 if TYPE_CHECKING:
     from calibrant.score.score import Score
-
-Floats = NDArray[np.float64]
 
 MOST_NUMBERS = 1 << 23
 """Rows times classes up to which every possible outcome is scored; beyond, a limit that holds for any row is used."""
@@ -37,7 +35,7 @@ class ScoredRows:
     """(n, K)"""
     chances: Floats
     """(n, K), the predicted probabilities"""
-    weights: NDArray[Any] | None
+    weights: Array | None
     limited: bool
 
     def mean(self) -> LimitedMean | Moments:

@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.sums.score_rows import ranked_distances, squared_misses
 from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
 from calibrant.score.score import Score
+from calibrant.types import Array, Floats
 
 
 @method("score", state="moments")
@@ -36,7 +36,7 @@ class RankedProbabilityScore(Score):
         labels=ranked_distances, event=partial(squared_misses, 1.0), question=partial(squared_misses, 1.0)
     )
 
-    def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
+    def of_labels(self, probs: Array, labels: Array) -> Floats:
         """Squared distances of the cumulative probabilities from the step at the label."""
         apart = np.array(probs[:, :-1].T, dtype=np.float64, order="C")  # one line per class: sums along rows are faster
         np.cumsum(apart, axis=0, out=apart)
@@ -46,22 +46,22 @@ class RankedProbabilityScore(Score):
     def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
         return max(n_classes - 1.0, 1.0)
 
-    def of_classes(self, probs: NDArray[Any]) -> NDArray[np.float64]:
+    def of_classes(self, probs: Array) -> Floats:
         """The same for every class: one more up to class k, and one less from there."""
         below = np.cumsum(probs[:, :-1], axis=1, dtype=np.float64)
         first = ((below - 1) ** 2).sum(axis=1)
         return first[:, None] + np.concatenate([np.zeros((len(probs), 1)), np.cumsum(2 * below - 1, axis=1)], axis=1)
 
-    def of_event(self, probs: NDArray[Any], outcomes: NDArray[Any]) -> NDArray[np.float64]:
+    def of_event(self, probs: Array, outcomes: Array) -> Floats:
         """One threshold: (p − y)²."""
         apart = np.subtract(probs, outcomes, dtype=np.float64)
         apart *= apart
         return apart if outcomes.dtype == np.uint8 else apart + outcomes * (1 - outcomes)
 
-    def expected(self, probs: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
+    def expected(self, probs: Array, truth: Array) -> Floats:
         """Σ_k (F_k − G_k)² + G_k(1 − G_k) with F and G the cumulative probabilities."""
         below, true = (np.cumsum(x[..., :-1], axis=-1, dtype=np.float64) for x in map(np.asarray, (probs, truth)))
-        score: NDArray[np.float64] = ((below - true) ** 2 + true * np.maximum(1 - true, 0)).sum(axis=-1)
+        score: Floats = ((below - true) ** 2 + true * np.maximum(1 - true, 0)).sum(axis=-1)
         return score
 
 

@@ -6,8 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
+from calibrant.types import Floats
 
 
 class Named(ABC):
@@ -39,17 +38,17 @@ class Rule(Named):
     """is its root a distance, in the unit of the probabilities?"""
 
     @abstractmethod
-    def expected(self, predicted: Any, truth: Any) -> NDArray[np.float64]:
+    def expected(self, predicted: Any, truth: Any) -> Floats:
         """s(P, Q), row by row."""
 
-    def entropy(self, truth: Any) -> NDArray[np.float64]:
+    def entropy(self, truth: Any) -> Floats:
         """g(Q): the score of the truth itself."""
         return self.expected(truth, truth)
 
-    def divergence(self, predicted: Any, truth: Any) -> NDArray[np.float64]:
+    def divergence(self, predicted: Any, truth: Any) -> Floats:
         """d(P, Q): the cost of predicting P when Q is true; 0 when they agree."""
         return self.expected(predicted, truth) - self.entropy(truth)
 
     @abstractmethod
-    def rows(self, predicted: Any) -> NDArray[np.float64]:
+    def rows(self, predicted: Any) -> Floats:
         """The score of each row."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.interval import ClusterMean, LimitedMean, Limits, Moments, cluster_mean, clusters_of
 from calibrant.methods import methods
@@ -17,6 +16,7 @@ from calibrant.results import Estimate
 from calibrant.score.passes import Quick, score_moments
 from calibrant.score.possible import limited_mean
 from calibrant.score.rule import Rule
+from calibrant.types import Array, Floats
 
 
 class Score(Rule):
@@ -60,21 +60,21 @@ class Score(Rule):
                 setattr(cls, name, getattr(Score, name))
 
     @abstractmethod
-    def expected(self, probs: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
+    def expected(self, probs: Array, truth: Array) -> Floats:
         """s(P, Q) for rows of probabilities and of true distributions, both `(n, K)`."""
 
-    def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
+    def of_labels(self, probs: Array, labels: Array) -> Floats:
         """S(P_i, y_i) for rows of class probabilities `(n, K)` and class indices `(n,)`."""
         return self.expected(probs, np.eye(probs.shape[1])[labels])
 
-    def of_event(self, probs: NDArray[Any], outcomes: NDArray[Any]) -> NDArray[np.float64]:
+    def of_event(self, probs: Array, outcomes: Array) -> Floats:
         """The score of a yes/no question as a problem of two classes."""
         pair = np.stack([1 - probs, probs], axis=1)
         if outcomes.dtype == np.uint8:
             return self.of_labels(pair, outcomes)
         return self.expected(pair, np.stack([1 - outcomes, outcomes], axis=1))
 
-    def rows(self, predictions: Predictions, view: Any = "canonical") -> NDArray[np.float64]:
+    def rows(self, predictions: Predictions, view: Any = "canonical") -> Floats:
         """The score of each row: of all classes, or of a view's yes/no question."""
         if view != "canonical":
             return self.of_question(predictions.event(view))
@@ -84,16 +84,16 @@ class Score(Rule):
             return self.expected(predictions.probs, predictions.labels)
         return self.of_labels(np.ascontiguousarray(predictions.probs), predictions.labels)
 
-    def of_question(self, event: Event) -> NDArray[np.float64]:
+    def of_question(self, event: Event) -> Floats:
         """The score of a view's yes/no question."""
         return self.of_event(event.probs, event.outcomes)
 
-    def of_classes(self, probs: NDArray[Any]) -> NDArray[np.float64]:
+    def of_classes(self, probs: Array) -> Floats:
         """S(P_i, k) for every class k, `(n, K)`."""
         n, k = probs.shape
         return np.stack([self.of_labels(probs, np.full(n, label)) for label in range(k)], axis=1)
 
-    def possible(self, predictions: Predictions, view: Any = "canonical") -> NDArray[np.float64]:
+    def possible(self, predictions: Predictions, view: Any = "canonical") -> Floats:
         """The score of each row for every possible outcome: `(n, K)`, or `(n, 2)` for a yes/no question."""
         if view == "canonical" and not predictions.is_binary:
             return self.of_classes(np.ascontiguousarray(predictions.probs))
@@ -167,7 +167,7 @@ class Score(Rule):
         )
 
 
-def first_infinite(rows: NDArray[np.float64], weights: NDArray[Any] | None) -> int | None:
+def first_infinite(rows: Floats, weights: Array | None) -> int | None:
     """The first row of some weight whose score is infinite."""
     infinite = np.isinf(rows) if weights is None else np.isinf(rows) & (weights > 0)
     return int(np.argmax(infinite)) if infinite.any() else None

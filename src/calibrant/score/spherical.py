@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.sums.score_rows import angles, label_angles
 from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
 from calibrant.score.score import Score
+from calibrant.types import Array, Floats
 
 
 @method("score", state="moments")
@@ -28,7 +28,7 @@ class SphericalScore(Score):
     name, title, infimum = "spherical", "spherical score", 0.0
     quick: ClassVar[Quick] = Quick(labels=label_angles, event=angles, question=angles)
 
-    def of_labels(self, probs: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
+    def of_labels(self, probs: Array, labels: Array) -> Floats:
         """With r = ‖p‖₂, (r² − p_y²) / (r(r + p_y)), so that little is lost near a certain and right answer."""
         p_y = probs[np.arange(len(probs)), labels].astype(np.float64)
         squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)
@@ -37,25 +37,25 @@ class SphericalScore(Score):
     def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
         return 1.0
 
-    def of_classes(self, probs: NDArray[Any]) -> NDArray[np.float64]:
+    def of_classes(self, probs: Array) -> Floats:
         """The same for every class."""
         return 1 - probs / np.sqrt(np.einsum("ij,ij->i", probs, probs, dtype=np.float64))[:, None]
 
-    def of_event(self, probs: NDArray[Any], outcomes: NDArray[Any]) -> NDArray[np.float64]:
+    def of_event(self, probs: Array, outcomes: Array) -> Floats:
         """The same for the pair (1−p, p)."""
         if outcomes.dtype != np.uint8:
             return super().of_event(probs.astype(np.float64), outcomes)
         other = np.abs(np.subtract(probs, outcomes, dtype=np.float64))
         return _from_squares(1 - other, other**2)
 
-    def expected(self, probs: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
+    def expected(self, probs: Array, truth: Array) -> Floats:
         """1 − ⟨p, q⟩ / ‖p‖₂."""
         p, q = np.asarray(probs, dtype=np.float64), np.asarray(truth, dtype=np.float64)
-        score: NDArray[np.float64] = 1 - (p * q).sum(axis=-1) / np.sqrt((p * p).sum(axis=-1))
+        score: Floats = 1 - (p * q).sum(axis=-1) / np.sqrt((p * p).sum(axis=-1))
         return np.maximum(score, 0)  # rounding
 
 
-def _from_squares(p_y: NDArray[np.float64], rest: NDArray[np.float64]) -> NDArray[np.float64]:
+def _from_squares(p_y: Floats, rest: Floats) -> Floats:
     """1 − p_y/‖p‖₂ from p_y and the sum of the other squares."""
     norm = np.sqrt(p_y**2 + rest)
     return rest / (norm * (norm + p_y))

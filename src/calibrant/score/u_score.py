@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_positive
 from calibrant.interval import around, normal_quantile
@@ -17,8 +16,7 @@ from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.rule import Named
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 TILE = 128
 """Rows and columns of a tile of pairs: 128 kB stay in a core's cache, and a product so small wakes no other threads."""

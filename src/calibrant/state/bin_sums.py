@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.problems import InputError
+from calibrant.types import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinSums:
     """Sums (n, P, Q, Y) for each of C events and B bins, with the bins' ends. Empty bins are rows of zeros."""
 
-    sums: NDArray[np.float64]
+    sums: Floats
     """(C, B, 4): Σw, Σwp, Σwp², Σwy"""
-    low: NDArray[np.float64]
+    low: Floats
     """(C, B)"""
-    high: NDArray[np.float64]
+    high: Floats
     n: int
     """rows seen"""
     bins: Any
@@ -40,35 +40,35 @@ class BinSums:
         )
 
     @property
-    def weight(self) -> NDArray[np.float64]:
+    def weight(self) -> Floats:
         return self.sums[..., 0]
 
     @property
-    def total(self) -> NDArray[np.float64]:
+    def total(self) -> Floats:
         """(C,): weight of all rows, those outside every bin included."""
-        total: NDArray[np.float64] = self.weight.sum(axis=-1) + self.outside
+        total: Floats = self.weight.sum(axis=-1) + self.outside
         return total
 
     @property
-    def mean_prob(self) -> NDArray[np.float64]:
+    def mean_prob(self) -> Floats:
         """(C, B); 0 in empty bins."""
         return self._per_weight(1)
 
     @property
-    def label_rate(self) -> NDArray[np.float64]:
+    def label_rate(self) -> Floats:
         return self._per_weight(3)
 
     @property
-    def mean_variance(self) -> NDArray[np.float64]:
+    def mean_variance(self) -> Floats:
         """(C, B): mean of p(1−p), the variance of an outcome if the forecasts are right."""
         return np.maximum(self._per_weight(1) - self._per_weight(2), 0)
 
     @property
-    def prob_variance(self) -> NDArray[np.float64]:
+    def prob_variance(self) -> Floats:
         """(C, B): spread of the forecasts within the bin."""
         return np.maximum(self._per_weight(2) - self._per_weight(1) ** 2, 0)
 
-    def _per_weight(self, column: int) -> NDArray[np.float64]:
+    def _per_weight(self, column: int) -> Floats:
         return np.divide(self.sums[..., column], self.weight, out=np.zeros_like(self.weight), where=self.weight > 0)
 
 
@@ -76,7 +76,7 @@ def stacked(states: Sequence[BinSums], bins: Any) -> BinSums:
     """One state of several events, each with its own bins; shorter ones are filled up with empty bins."""
     most = max(state.sums.shape[1] for state in states)
 
-    def filled(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    def filled(array: Floats) -> Floats:
         return np.pad(array, [(0, 0), (0, most - array.shape[1]), *[(0, 0)] * (array.ndim - 2)])
 
     parts = ([filled(getattr(state, name)) for state in states] for name in ("sums", "low", "high"))

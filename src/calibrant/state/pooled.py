@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant.problems import MapError
 from calibrant.results import Record, kind
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 
 @kind

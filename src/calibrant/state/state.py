@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.problems import FileError, InputError, MapError
 from calibrant.results import SCHEMA, Record, checked_schema
 from calibrant.state.bin_sums import BinSums
 from calibrant.state.pooled import Pooled
+from calibrant.types import Floats
 from calibrant.writing import whole_or_nothing, write_text
 
 VERSION = 1
@@ -250,7 +250,7 @@ class State:
         return State.from_dict, (self.to_dict(),)
 
 
-def grid_of(sums: NDArray[np.float64], n: int) -> BinSums:
+def grid_of(sums: Floats, n: int) -> BinSums:
     """Per-class sums in equal-width cells, as `BinSums` of the rule that made them."""
     if sums.ndim != 3 or sums.shape[2] != 4 or not np.isfinite(sums).all() or (sums < 0).any():
         raise MapError("the saved state's grid is damaged")

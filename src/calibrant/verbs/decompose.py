@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.bins import Binning
 from calibrant.forecasts import Forecasts
@@ -22,8 +21,7 @@ from calibrant.problems import InputError
 from calibrant.results import Answer, Estimate, Table, kind, number
 from calibrant.score.rule import Rule
 from calibrant.score.score import check_score, first_infinite
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 
 @kind

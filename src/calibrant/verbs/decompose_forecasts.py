@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts
 from calibrant.interval import mean_with_interval
@@ -14,9 +13,8 @@ from calibrant.kernels.sums.stable_sums import inner
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.pinball import PinballScore, own_levels, pinball
+from calibrant.types import Floats
 from calibrant.verbs.decompose import Decomposition
-
-Floats = NDArray[np.float64]
 
 
 def decompose_forecasts(forecasts: Forecasts, *, score: Any, by: Any, level: float) -> Decomposition:

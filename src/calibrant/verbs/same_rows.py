@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.score import CRPS, Rule
+from calibrant.types import Array, Indices
 
 
 def check_same_rows(before: Predictions, after: Predictions) -> None:
@@ -87,14 +85,14 @@ def how_injective(before: Predictions | Forecasts, after: Predictions | Forecast
     return True, "on these rows"
 
 
-def _distinct_rows(old: NDArray[Any], new: NDArray[Any]) -> tuple[int, int, bool]:
+def _distinct_rows(old: Array, new: Array) -> tuple[int, int, bool]:
     """Distinct rows before and after, and whether equal ones stay equal."""
     first, then = row_ids(old), row_ids(new)
     n_old, n_new = int(first.max()) + 1, int(then.max()) + 1
     return n_old, n_new, len(np.unique(first.astype(np.int64) * n_new + then)) == n_old
 
 
-def _distinct_numbers(old: NDArray[Any], new: NDArray[Any]) -> tuple[int, int, bool]:
+def _distinct_numbers(old: Array, new: Array) -> tuple[int, int, bool]:
     """The same for numbers: a single sort, where the order stays."""
     order = np.argsort(old)
     first, then = old[order], new[order]
@@ -106,7 +104,7 @@ def _distinct_numbers(old: NDArray[Any], new: NDArray[Any]) -> tuple[int, int, b
     return 1 + int(other.sum()), len(kept) if ordered else len(np.unique(kept)), is_map
 
 
-def row_ids(probs: NDArray[Any]) -> NDArray[np.intp]:
+def row_ids(probs: Array) -> Indices:
     """A number per row such that equal rows, and only they, share it.
 
     Parameters
@@ -114,7 +112,7 @@ def row_ids(probs: NDArray[Any]) -> NDArray[np.intp]:
     probs
         One number or one vector per row.
     """
-    rows: NDArray[Any] = np.ascontiguousarray(probs) + 0.0  # −0 is 0
+    rows: Array = np.ascontiguousarray(probs) + 0.0  # −0 is 0
     if rows.ndim == 2:
         rows = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]
     return np.unique(rows, return_inverse=True)[1].ravel()

@@ -6,21 +6,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.detect.calibration import statistic_test
 from calibrant.estimate.cumulative import EXPECTED
 from calibrant.inputs import check_count
 from calibrant.interval import Limits, cluster_mean, mean_with_interval
-from calibrant.kernels.rows.pooling import Groups
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.folds import in_folds, n_rows, n_units
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.resampling.exact import LEVEL, Exact
 from calibrant.resampling.statistics import stretch
 from calibrant.results import Answer, Estimate, Line, Table, TestResult, kind, number
-
-Floats = NDArray[np.float64]
+from calibrant.state.pooled import Pooled
 
 N_PLACES, MIN_VARIANCE = 201, 0.02
 """Candidate ends of the core, and the share of all variance that it holds at least."""
@@ -169,14 +166,14 @@ def where(
     """
     predictions = admit(labels, probs, weights=weights)
     event = predictions.event(view)
-    groups = event.groups
-    values, steps = groups.values, np.concatenate([[0.0], np.cumsum(groups.residual)]) / groups.total
+    pooled = event.pooled
+    values, steps = pooled.values, np.concatenate([[0.0], np.cumsum(pooled.residual)]) / pooled.total
     first, last, sign = stretch(steps)
     inside = slice(first, max(last, first + 1))
-    core = _core(groups, inside, sign)
-    rows, mean_prob, label_rate = _rates(groups, inside)
-    _, core_mean_prob, core_label_rate = _rates(groups, core)
-    variance = inner(groups.weight, values * (1 - values))
+    core = _core(pooled, inside, sign)
+    rows, mean_prob, label_rate = _rates(pooled, inside)
+    _, core_mean_prob, core_label_rate = _rates(pooled, core)
+    variance = inner(pooled.weight, values * (1 - values))
     test, warnings = _tested(predictions, event.name, n_draws, cluster, seed)
     return Where(
         n=predictions.n,
@@ -191,7 +188,7 @@ def where(
         core_mean_prob=core_mean_prob,
         core_label_rate=core_label_rate,
         value=float(np.ptp(steps)),
-        noise_floor=EXPECTED["range"] * float(np.sqrt(variance)) / groups.total,
+        noise_floor=EXPECTED["range"] * float(np.sqrt(variance)) / pooled.total,
         test=test,
         held_out=_held_out_gap(predictions, event, level),
         curve=Line.thinned(values, steps[1:]),
@@ -199,20 +196,20 @@ def where(
     )
 
 
-def _rates(groups: Groups, inside: slice) -> tuple[float, float, float]:
+def _rates(pooled: Pooled, inside: slice) -> tuple[float, float, float]:
     """Rows, mean prediction and observed rate of some predictions."""
-    weight = groups.weight[inside]
+    weight = pooled.weight[inside]
     rows = float(weight.sum())
-    return rows, inner(weight, groups.values[inside]) / rows, float(groups.hits[inside].sum()) / rows
+    return rows, inner(weight, pooled.values[inside]) / rows, float(pooled.hits[inside].sum()) / rows
 
 
-def _core(groups: Groups, inside: slice, sign: int) -> slice:
+def _core(pooled: Pooled, inside: slice, sign: int) -> slice:
     """The part with the largest sum of errors for its variance; its ends are searched at steps of equal variance."""
-    v = groups.weight * groups.values * (1 - groups.values)
+    v = pooled.weight * pooled.values * (1 - pooled.values)
     variance = np.concatenate([[0.0], np.cumsum(v[inside])])
     if not sign or not variance[-1]:
         return inside
-    errors = sign * np.concatenate([[0.0], np.cumsum(groups.residual[inside])])
+    errors = sign * np.concatenate([[0.0], np.cumsum(pooled.residual[inside])])
     places = np.searchsorted(variance, np.linspace(0, variance[-1], N_PLACES))
     cuts = np.unique(np.append(np.minimum(places, len(errors) - 1), len(errors) - 1))
     held = variance[cuts][None] - variance[cuts][:, None]
@@ -252,11 +249,11 @@ def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estim
     units, masks = in_folds(rows, 2)
     gaps = np.full(units.n, np.nan)
     for unseen in masks:
-        groups = units.rows(~unseen).event("binary").groups
-        first, last, sign = stretch(np.concatenate([[0.0], np.cumsum(groups.residual)]))
+        pooled = units.rows(~unseen).event("binary").pooled
+        first, last, sign = stretch(np.concatenate([[0.0], np.cumsum(pooled.residual)]))
         if sign:
             p = units.probs[unseen].astype(np.float64)
-            inside = (p >= groups.values[first]) & (p <= groups.values[last - 1])
+            inside = (p >= pooled.values[first]) & (p <= pooled.values[last - 1])
             gaps[unseen] = np.where(inside, sign * (p - units.labels[unseen]), np.nan)
     used = ~np.isnan(gaps)
     if not used.any() or n_rows(units.rows(used)) < 2:

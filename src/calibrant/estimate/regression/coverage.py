@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.estimate.regression.pit import mean_deviation
 from calibrant.forecasts import QuantileForecasts, admit_forecasts, checked_levels
 from calibrant.interval import normal_quantile, wilson
 from calibrant.methods import method
 from calibrant.results import Curve, Estimate
-
-Floats = NDArray[np.float64]
 
 LEVELS = np.arange(1, 20) / 20
 """The levels unless some are given, or the forecasts have their own."""

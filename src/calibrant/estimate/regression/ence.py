@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.estimate.regression.variance_bins import variance_bins
 from calibrant.forecasts import admit_forecasts
 from calibrant.interval import normal_quantile
 from calibrant.methods import method
 from calibrant.results import Estimate
-
-Floats = NDArray[np.float64]
-
+from calibrant.types import Floats
 
 LEFT = 2 - 2**0.5
 """The share of pure noise that debiasing leaves: two folded normals of one variance less one of twice the variance."""

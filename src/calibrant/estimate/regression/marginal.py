@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts, SampleForecasts, admit_forecasts
 from calibrant.inputs import check_count
 from calibrant.interval import normal_quantile
 from calibrant.methods import method
 from calibrant.results import Curve, Estimate
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 
 @method(

@@ -6,15 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.forecasts import admit_forecasts
 from calibrant.inputs import check_count
 from calibrant.interval import normal_quantile
 from calibrant.methods import method
 from calibrant.results import Curve, Estimate
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 
 @method(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts, GaussianForecasts, admit_forecasts
 from calibrant.inputs import check_choice, check_count, check_positive
@@ -15,8 +14,8 @@ from calibrant.kernels.sums.stable_sums import inner
 from calibrant.methods import method
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
+from calibrant.types import Floats
 
-Floats = NDArray[np.float64]
 Kind = Literal["unbiased", "biased", "block"]
 
 EXACT_MEDIAN_ROWS = 1500

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.estimate.regression.variance_bins import variance_bins
 from calibrant.forecasts import admit_forecasts
 from calibrant.methods import method
 from calibrant.results import Estimate
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 
 @method(

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.forecasts import Forecasts
 from calibrant.inputs import check_count
 from calibrant.results import Curve
 from calibrant.score.forecast_score import positive_variance
-
-Floats = NDArray[np.float64]
+from calibrant.types import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

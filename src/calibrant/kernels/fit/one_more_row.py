@@ -19,7 +19,7 @@ from calibrant.kernels.compiled import compiled
 from calibrant.types import Floats
 
 COMPILE_FROM_POINTS = 20_000
-"""Groups from which the loop is compiled."""
+"""Pooled from which the loop is compiled."""
 
 
 def rates_if_hit(weight: Floats, hits: Floats) -> Floats:

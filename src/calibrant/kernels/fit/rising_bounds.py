@@ -24,7 +24,7 @@ from calibrant.kernels.compiled import compiled
 from calibrant.types import Floats
 
 COMPILE_FROM_GROUPS = 3_000
-"""Groups from which the hull is found by a compiled loop."""
+"""Pooled from which the hull is found by a compiled loop."""
 BLOCK = 1 << 13
 """Ends whose runs are in memory at a time."""
 

@@ -18,7 +18,7 @@ LARGEST_EXPONENT = 300.0
 
 
 COMPILE_FROM_GROUPS = 50_000
-"""Groups from which pairs within a distance are counted by a compiled loop."""
+"""Pooled from which pairs within a distance are counted by a compiled loop."""
 
 MANY_STRETCHES = 1000
 """Stretches from which a compiled recursion over the points takes over."""

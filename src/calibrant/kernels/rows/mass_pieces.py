@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.kernels.rows.buckets import HIGH, Buckets, bucket_index
-from calibrant.kernels.rows.pooling import Groups, mass_targets, pooled
+from calibrant.kernels.rows.pooling import mass_targets, pooled
 from calibrant.kernels.rows.radix import sorted_keys
+from calibrant.state.pooled import Pooled
 from calibrant.types import Floats, Indices
 
 
@@ -52,7 +53,7 @@ def mass_pieces(buckets: Buckets, n_bins: int) -> Pieces | None:
     return Pieces(sums[order], np.append(buckets.table[closed, HIGH], groups.values)[order])
 
 
-def group_sums(groups: Groups) -> Floats:
+def group_sums(groups: Pooled) -> Floats:
     """(G, 4): the sums of single groups."""
     wp = groups.weight * groups.values
     return np.stack([groups.weight, wp, wp * groups.values, groups.hits], axis=1)

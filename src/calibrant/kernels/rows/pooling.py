@@ -6,38 +6,33 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import COMPILE_FROM, compiled
 from calibrant.kernels.rows.buckets import worth_buckets
 from calibrant.kernels.rows.radix import Keys, over_buckets, sorted_keys
 from calibrant.kernels.rows.sorting import group_starts, in_order
 from calibrant.state.pooled import Pooled
-
-Floats = NDArray[np.float64]
-
-
-Groups = Pooled
+from calibrant.types import Array, Floats, Indices
 
 
-def grouped(probs: NDArray[Any], outcomes: NDArray[Any], weights: NDArray[Any] | None) -> Groups:
-    """One sort, then sums over runs of equal predictions. Groups of weight 0 are left out."""
+def grouped(probs: Array, outcomes: Array, weights: Array | None) -> Pooled:
+    """One sort, then sums over runs of equal predictions. Pooled of weight 0 are left out."""
     if worth_buckets(probs, outcomes, weights):
         return pooled(*sorted_keys(probs, outcomes))
     p, y, w = in_order(probs, outcomes, weights)
     if w is None and (p[1:] != p[:-1]).all():
-        return Groups(p.astype(np.float64, copy=False), np.ones(len(p)), y.astype(np.float64), single=True)
+        return Pooled(p.astype(np.float64, copy=False), np.ones(len(p)), y.astype(np.float64), single=True)
     starts = group_starts(p)
     values = p[starts].astype(np.float64)
     if w is None:
         weight = np.diff(np.append(starts, len(p))).astype(np.float64)
-        return Groups(values, weight, np.add.reduceat(y, starts, dtype=np.float64))
+        return Pooled(values, weight, np.add.reduceat(y, starts, dtype=np.float64))
     weight, hits = np.add.reduceat(w, starts), np.add.reduceat(w * y, starts)
     kept = weight > 0
-    return Groups(values[kept], weight[kept], hits[kept], bool((w == np.floor(w)).all()))
+    return Pooled(values[kept], weight[kept], hits[kept], bool((w == np.floor(w)).all()))
 
 
-def pooled(keys: Keys, ends: NDArray[np.intp]) -> Groups:
+def pooled(keys: Keys, ends: Indices) -> Pooled:
     """The groups of rows that `sorted_keys` has sorted. No group lies in two buckets, so the cores can share them.
 
     Fresh memory is slow: where all predictions differ, the keys are turned into them in their place.
@@ -49,7 +44,7 @@ def pooled(keys: Keys, ends: NDArray[np.intp]) -> Groups:
     bits = keys if single else np.empty(after[-1], np.uint64)
     weight, hits = np.empty(len(bits)), np.empty(len(bits))
     list(over_buckets(ends, partial(pool_rows, keys, ends, after - counts, bits, weight, hits)))
-    return Groups(bits.view(np.float64), weight, hits, single=single)
+    return Pooled(bits.view(np.float64), weight, hits, single=single)
 
 
 @compiled
@@ -77,7 +72,7 @@ def pool_rows(keys: Any, ends: Any, places: Any, bits: Any, weight: Any, hits: A
                 rows, happened, at = 0.0, 0.0, at + 1
 
 
-def mass_cuts(below: Floats, n_bins: int, allowance: float | None = None) -> NDArray[np.intp]:
+def mass_cuts(below: Floats, n_bins: int, allowance: float | None = None) -> Indices:
     """Equal-mass bins as cuts 0 = c_0 ≤ … ≤ c_m = G between groups, from the cumulative weights.
 
     The i-th cut comes after the last group whose cumulative weight is at most i/m of the whole, give or take the allowance
@@ -95,14 +90,14 @@ def mass_targets(total: float, n_bins: int) -> Floats:
     return targets
 
 
-def width_cuts(values: Floats, n_bins: int) -> NDArray[np.intp]:
+def width_cuts(values: Floats, n_bins: int) -> Indices:
     """Equal-width bins, closed on the right, as cuts between groups."""
     cuts = np.searchsorted(values, np.arange(n_bins + 1) / n_bins, side="right")
     cuts[0] = 0
     return cuts
 
 
-def cut_sums(groups: Groups, cuts: NDArray[np.intp]) -> Floats:
+def cut_sums(groups: Pooled, cuts: Indices) -> Floats:
     """The sums (n, P, Q, Y) of `bin_sums` between consecutive cuts; zeros where a bin is empty."""
     sums = np.zeros((len(cuts) - 1, 4))
     if len(groups.values) >= COMPILE_FROM:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
+from calibrant.types import Array, Floats, Indices
+
+Ints = Indices
 Draw = Callable[[Ints | None, int], Ints]
 
 MOST_DRAWS = 1 << 24
@@ -31,22 +31,22 @@ def fewest_within(losses: Floats) -> int:
     return int(np.argmax(losses <= losses.min() * (1 + FEWER_WITHIN) + 1e-15))
 
 
-def whole_counts(weights: NDArray[Any] | None) -> Ints | None:
+def whole_counts(weights: Array | None) -> Ints | None:
     """Weights as numbers of rows; None where there are none, one is not whole, or they are too large to be counts."""
     if weights is None or (weights != np.floor(weights)).any() or weights.sum() > EXACT:
         return None
     return weights.astype(np.intp)
 
 
-def n_counted(n: int, weights: NDArray[Any] | None) -> int:
+def n_counted(n: int, weights: Array | None) -> int:
     """The number of rows; a row of whole weight w counts as w rows, unless other weights are not whole."""
     counts = whole_counts(weights)
     return n if counts is None else int(counts.sum())
 
 
 def assigned(
-    keys: tuple[NDArray[Any], ...], weights: NDArray[Any] | None, n_folds: int, rng: np.random.Generator, draw: Draw
-) -> tuple[Any, NDArray[Any] | None, Ints]:
+    keys: tuple[Array, ...], weights: Array | None, n_folds: int, rng: np.random.Generator, draw: Draw
+) -> tuple[Any, Array | None, Ints]:
     """Rows that each lie in one fold: index, weight and fold.
 
     Rows come sorted by their `keys`, which are equal where rows are. A row of whole weight is split over the folds; other
@@ -68,7 +68,7 @@ def assigned(
 
 
 def rows_in_folds(
-    x: NDArray[Any], y: NDArray[Any], weights: NDArray[Any] | None, n_folds: int, seed: int
+    x: Array, y: Array, weights: Array | None, n_folds: int, seed: int
 ) -> tuple[Floats, Floats, Floats, Ints]:
     """Rows of one event, sorted by x, then y: x, y, weight and fold, each row in one fold.
 

@@ -19,7 +19,7 @@ from calibrant.kernels.rows.bisection import first_above
 from calibrant.types import Floats, Indices
 
 CHUNK = 1 << 12
-"""Groups compared at a time: most data show a fall in the first chunk."""
+"""Pooled compared at a time: most data show a fall in the first chunk."""
 
 
 def rates_rise(below: Floats, hits: Floats, cuts: Indices, slack: float) -> bool:
@@ -54,7 +54,7 @@ def falling_blocks(weight: Floats, hits: Floats) -> Indices:
 
 @compiled
 def cut_after(places: Any, total: float, allowance: float, k: int, b: int) -> int:
-    """Groups in the first k of b bins."""
+    """Pooled in the first k of b bins."""
     if k <= 0:
         return 0
     if k >= b:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.kernels.rows.pooling import Groups
+from calibrant.state.pooled import Pooled
 from calibrant.types import Floats
 
 
@@ -32,7 +32,7 @@ class RiskCoverage:
     rows at least as confident"""
 
 
-def risk_coverage(groups: Groups) -> RiskCoverage:
+def risk_coverage(groups: Pooled) -> RiskCoverage:
     """From rows pooled by equal confidence, of weight 1 each."""
     weight, wrong = groups.weight[::-1], (groups.weight - groups.hits)[::-1]
     n = int(groups.total)

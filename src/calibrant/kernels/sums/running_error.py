@@ -16,9 +16,9 @@ import numpy as np
 
 from calibrant.kernels.compiled import compiled
 from calibrant.kernels.rows.buckets import HIGH, SUMS, Buckets
-from calibrant.kernels.rows.pooling import Groups
 from calibrant.kernels.rows.radix import rows_of, sorted_keys
 from calibrant.kernels.sums.stable_sums import inner
+from calibrant.state.pooled import Pooled
 from calibrant.types import Floats, Indices
 
 POINTS = 1000
@@ -37,7 +37,7 @@ class Course:
     """Σ wp(1−p)"""
 
 
-def group_course(groups: Groups) -> Course:
+def group_course(groups: Pooled) -> Course:
     """The running sum over rows pooled by equal prediction."""
     sums = np.cumsum(groups.residual)
     kept = _with_ends(np.linspace(0, len(sums) - 1, min(len(sums), POINTS)).astype(np.intp), sums)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count, check_level, check_positive
 from calibrant.predictions import Predictions
@@ -13,14 +12,13 @@ from calibrant.problems import InputError
 from calibrant.resampling.exact import Exact
 from calibrant.resampling.null import FEW_CLUSTERS, IMPOSSIBLE
 from calibrant.resampling.rows import cluster_kind, counts_rows, refuse_soft
+from calibrant.types import Floats
 from calibrant.verbs.auditing.audited import Audit, AuditedSegment
 from calibrant.verbs.auditing.family import Family, family_of
 from calibrant.verbs.auditing.segments import Segments, feature_columns, group_column, mask_columns, segments_of
 from calibrant.verbs.auditing.verdicts import Scored, Verdicts, scored
 
 __all__ = ["Audit", "AuditedSegment", "audit"]
-
-Floats = NDArray[np.float64]
 
 MAX_DEPTH = 3
 """Conditions of an automatic segment."""

@@ -16,9 +16,8 @@ from calibrant.predictions import Event, Predictions
 from calibrant.resampling.draw import content_seed
 from calibrant.resampling.null import nulls_of
 from calibrant.resampling.rows import Atoms, cluster_codes, counts_rows, single_rows
+from calibrant.types import Floats
 from calibrant.verbs.auditing.segments import Codes, Segments
-
-Floats = NDArray[np.float64]
 
 DRAWS_AT_ONCE = 32
 """Draws side by side: four cache lines per row."""

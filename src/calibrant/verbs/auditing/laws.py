@@ -9,12 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.kernels.sums.segment_sums import add_members, cluster_powers, deviations, gap_scores, range_scores
+from calibrant.types import Bools, Floats
 from calibrant.verbs.auditing.family import Family
-
-Floats = NDArray[np.float64]
 
 HALVINGS = 60
 """Of an interval in search of a root: to the last digit."""
@@ -82,7 +80,7 @@ class Laws:
         return np.where(self.sigma > 0, high, 0.0)
 
     @property
-    def uninformative(self) -> NDArray[np.bool_]:
+    def uninformative(self) -> Bools:
         """Segments that leave almost nothing to chance, so that null draws say little about errors of a wrong model."""
         if self.effective is not None:
             return self.effective < MIN_SURPRISES
@@ -154,7 +152,7 @@ class Laws:
         return np.where(self.sigma > 0, scores, np.where(np.abs(values) > NOTHING * self.weight, np.inf, 0.0))
 
 
-def _some(variance: Floats, weight: Floats) -> NDArray[np.bool_]:
+def _some(variance: Floats, weight: Floats) -> Bools:
     """Does the variance of a sum leave anything to chance?"""
     return variance > (NOTHING * weight) ** 2
 
@@ -170,7 +168,7 @@ def last_below(function: Callable[[Floats], Floats], n: int) -> Floats:
     return _halved(lambda middle: function(middle) <= 0, low, np.minimum(2 * low, 1.0))[0]
 
 
-def _halved(below: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def _halved(below: Callable[[Floats], Bools], low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """The ends of intervals that are halved until they hold nothing but the place up to which `below` is true."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2

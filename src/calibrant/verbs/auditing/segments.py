@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from calibrant.arrays import column_names, to_numpy
 from calibrant.problems import InputError
+from calibrant.types import Array, Floats, Indices
 
 Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
 ALL = "all rows"
 MISSING = "missing"
 
@@ -40,7 +39,7 @@ MAX_KEYS = 1 << 62
 class Column:
     """A level per row, −1 for none, and the names of the levels."""
 
-    codes: NDArray[Any]
+    codes: Array
     """in small integers: there may be a thousand columns"""
     levels: tuple[str, ...]
 
@@ -71,7 +70,7 @@ class Segments:
     found: tuple[Segment, ...]
     cells: Codes
     """of each row"""
-    firsts: NDArray[np.intp]
+    firsts: Indices
     """one row of each cell"""
     columns: tuple[Column, ...]
     too_small: int
@@ -152,7 +151,7 @@ def segments_of(
 
 def _candidates(
     columns: Sequence[Column],
-    firsts: NDArray[np.intp],
+    firsts: Indices,
     crossings: Sequence[tuple[int, ...]],
     size: Floats,
     marks: Floats,
@@ -183,7 +182,7 @@ def _candidates(
     return few, sorted(found, key=lambda pair: (-pair[1].size, pair[1].name))
 
 
-def _crossed(columns: Sequence[Column], firsts: NDArray[np.intp], chosen: tuple[int, ...]) -> tuple[NDArray[Any], int]:
+def _crossed(columns: Sequence[Column], firsts: Indices, chosen: tuple[int, ...]) -> tuple[Array, int]:
     """The combined level of several columns per cell, −1 where one has none; and how many there can be."""
     if not chosen:
         return np.zeros(len(firsts), np.int8), 1
@@ -207,7 +206,7 @@ def _conditions(columns: Sequence[Column], chosen: tuple[int, ...], level: int) 
     return tuple(reversed(found))
 
 
-def _cells(columns: Sequence[Column], n: int) -> tuple[Codes, NDArray[np.intp]]:
+def _cells(columns: Sequence[Column], n: int) -> tuple[Codes, Indices]:
     """The cell of each row, numbered by levels so that the order of rows does not matter, and one row of each."""
     key, range_ = np.zeros(n, np.int64), 1
     for column in columns:
@@ -253,7 +252,7 @@ def mask_columns(segments: Any, kept: Any, n: int) -> list[Column]:
     return found
 
 
-def feature_column(name: Any, values: NDArray[Any], counts: Floats, n_bins: int) -> Column:
+def feature_column(name: Any, values: Array, counts: Floats, n_bins: int) -> Column:
     """Quantile bins of a quantity; the values of a category, which integers with few values are, too."""
     if values.dtype.kind == "O":
         values = _plain(values)
@@ -287,7 +286,7 @@ def _bin_names(name: Any, edges: Floats) -> list[str]:
     return [f"{name} ≤ {texts[0]}", *between, f"{name} > {texts[-1]}"]
 
 
-def _categories(name: Any, values: NDArray[Any], counts: Floats | None) -> Column:
+def _categories(name: Any, values: Array, counts: Floats | None) -> Column:
     """The values themselves; with `counts`, the rarer ones beyond MAX_LEVELS in one level."""
     if values.dtype.kind == "O":
         values = _plain(values).astype(str)
@@ -304,7 +303,7 @@ def _categories(name: Any, values: NDArray[Any], counts: Floats | None) -> Colum
     return Column(place[codes], (*(levels[k] for k in frequent), others))
 
 
-def _plain(values: NDArray[Any]) -> NDArray[Any]:
+def _plain(values: Array) -> Array:
     """Objects as numbers if all that are not missing are numbers, else as texts."""
     known = [None if _is_missing(value) else value for value in values.tolist()]
     types = {type(value) for value in known if value is not None}
@@ -336,7 +335,7 @@ def _named_columns(features: Any) -> Iterator[tuple[Any, Any]]:
         yield name, features[name]
 
 
-def _of_rows(values: Any, argument: str, n: int) -> NDArray[Any]:
+def _of_rows(values: Any, argument: str, n: int) -> Array:
     if hasattr(values, "cast") and hasattr(getattr(values, "type", None), "index_type"):
         values = values.cast(values.type.value_type)  # Arrow 26 reads a missing category in chunks as the last one
     array = to_numpy(values, argument)

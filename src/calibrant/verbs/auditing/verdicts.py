@@ -7,17 +7,15 @@ from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.interval import normal_quantile
 from calibrant.resampling.rank import CLOSE, StepDown, critical_score, step_down
 from calibrant.results import Interval
+from calibrant.types import Bools, Floats
 from calibrant.verbs.auditing.audited import AuditedSegment, Verdict
 from calibrant.verbs.auditing.family import Family, segment_draws
 from calibrant.verbs.auditing.laws import Laws, laws_of
 from calibrant.verbs.auditing.segments import Segment
-
-Floats = NDArray[np.float64]
 
 POWER = 0.8
 """Probability with which a detectable error is found."""
@@ -61,7 +59,7 @@ def scored(family: Family, statistic: str, level: float, n_draws: int, seed: int
     return Scored(laws, found.sums[0], observed, fired, scores[0], alone, steps, interval_scores)
 
 
-def joint_scores(scores: Floats, uninformative: NDArray[np.bool_], level: float) -> Floats:
+def joint_scores(scores: Floats, uninformative: Bools, level: float) -> Floats:
     """Scores up to which gaps may vary, so that all do with probability `level`.
 
     They follow from the draws, and where these say nothing, from an equal share of the

@@ -207,7 +207,7 @@ def _risks(
         of = calibrated_world(scores).scores
         return partial(over_scores, of), of.describe(), (None, None)
     if predictions is not None:
-        pooled = admit(predictions, None).event(view).groups
+        pooled = admit(predictions, None).event(view).pooled
         rate = float(pooled.hits.sum()) / pooled.total
         observed = rate, concordance(pooled) if 0 < rate < 1 else None
         risks = partial(over_scores, EmpiricalScores(pooled.values, pooled.weight))

@@ -16,9 +16,10 @@ from calibrant.infer.squared import cube_root
 from calibrant.interval import LimitedMean, Limits, Moments
 from calibrant.interval.mean import normal_quantile
 from calibrant.interval.proportion import wilson
-from calibrant.kernels.rows.pooling import Groups, grouped
+from calibrant.kernels.rows.pooling import grouped
 from calibrant.simulate.quadrature import normal_density
 from calibrant.simulate.world import ScoreWorld
+from calibrant.state.pooled import Pooled
 from calibrant.types import Floats
 from calibrant.verbs.planning.power_laws import Variance, drifting_range, legendre, smallest
 
@@ -106,7 +107,7 @@ def clipped_square(error: Floats, noise: Floats) -> Floats:
 class ErrorWidth(WidthLaw):
     """The interval of the calibration error itself (`calibration_error_interval`), averaged over its statistic."""
 
-    pooled: Groups
+    pooled: Pooled
     """predictions, and the true rates as their hits"""
     norm: int
     miscalibrated: bool
