@@ -17,8 +17,9 @@ from calibrant.resampling.classes import class_rows
 from calibrant.resampling.draw import Statistic
 from calibrant.resampling.exact import Exact, exact_result
 from calibrant.resampling.null import hypothesis_of
-from calibrant.resampling.rows import Atoms, Floats, atoms_of
+from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
+from calibrant.types import Floats
 
 
 @method(

@@ -13,8 +13,9 @@ from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact
 from calibrant.resampling.formulas import brownian_max_p_value, brownian_range_p_value
 from calibrant.resampling.named import Formula, named_test
-from calibrant.resampling.rows import Atoms, Floats
+from calibrant.resampling.rows import Atoms
 from calibrant.results import TestResult
+from calibrant.types import Floats
 
 
 @method(

@@ -9,8 +9,9 @@ from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact
 from calibrant.resampling.formulas import chi_square_p_value, kolmogorov_p_value, normal_p_value
 from calibrant.resampling.named import Formula, named_test
-from calibrant.resampling.rows import Atoms, Floats
+from calibrant.resampling.rows import Atoms
 from calibrant.results import TestResult
+from calibrant.types import Floats
 
 
 @method(

@@ -6,8 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from calibrant.forecasts.base import Floats, Forecasts
+from calibrant.forecasts.base import Forecasts
 from calibrant.forecasts.gaussian import GaussianForecasts
+from calibrant.types import Floats
 
 
 class BentForecasts(Forecasts):

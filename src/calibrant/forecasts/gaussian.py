@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant import inputs
-from calibrant.forecasts.base import Floats, Forecasts, Seed, read_only
+from calibrant.forecasts.base import Forecasts, Seed, read_only
+from calibrant.types import Floats
 
 HERMITE = 64
 """Points that represent a Gaussian; exact for polynomials up to degree 127."""

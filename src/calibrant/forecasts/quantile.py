@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.forecasts.base import Floats, Forecasts, checked_levels, checked_matrix, counted, read_only
+from calibrant.forecasts.base import Forecasts, checked_levels, checked_matrix, counted, read_only
 from calibrant.problems import InputError
 from calibrant.types import Floats, Indices
 

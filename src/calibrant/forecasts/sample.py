@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.forecasts.base import Floats, Forecasts, Seed, checked_matrix, counted, read_only
+from calibrant.forecasts.base import Forecasts, Seed, checked_matrix, counted, read_only
+from calibrant.types import Floats
 
 ROUNDING = 1e-9
 """0.3·10 is 3, although floating point makes it a little more."""

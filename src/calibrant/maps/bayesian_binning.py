@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant.inputs import check_positive
 from calibrant.kernels.rows.pooling import mass_cuts
-from calibrant.maps.binary import BinaryRecipe, Floats
+from calibrant.maps.binary import BinaryRecipe
 from calibrant.maps.calibration_map import Fit
 from calibrant.maps.pointwise import doubts, margin
 from calibrant.maps.steps import StepMap

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from calibrant.kernels.logits import sigmoid
-from calibrant.maps.binary import BinaryMap, Floats, beyond, one_outcome
+from calibrant.maps.binary import BinaryMap, beyond, one_outcome
 from calibrant.maps.calibration_map import ARRAY
 from calibrant.problems import MapError
+from calibrant.types import Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,11 +12,12 @@ from calibrant.kernels.fit.log_odds_process import Posteriors, posteriors
 from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.kernels.rows.pooling import mass_cuts
 from calibrant.maps.bent_line import BentLineMap, doubts
-from calibrant.maps.binary import BinaryRecipe, Floats, last_log_odds, pooled_logits
+from calibrant.maps.binary import BinaryRecipe, last_log_odds, pooled_logits
 from calibrant.maps.calibration_map import ARRAY, Fit
 from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import Curve, kind
+from calibrant.types import Floats
 
 CELLS = 100
 """Cells of equal mass; equal predictions are never split."""

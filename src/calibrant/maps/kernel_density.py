@@ -9,13 +9,14 @@ import numpy as np
 
 from calibrant.inputs import check_bandwidth
 from calibrant.kernels.fit.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
-from calibrant.maps.binary import BinaryRecipe, Floats
+from calibrant.maps.binary import BinaryRecipe
 from calibrant.maps.calibration_map import ARRAY, Fit
 from calibrant.maps.pointwise import PointwiseMap, doubts, margin
 from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import kind
 from calibrant.state.pooled import Pooled
+from calibrant.types import Floats
 
 MOST_POINTS = 1 << 13
 """Distinct predictions that are kept as they are."""

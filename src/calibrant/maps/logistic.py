@@ -11,12 +11,13 @@ from calibrant.inputs import check_choice
 from calibrant.kernels.fit.newton_logistic import LogisticFit, fit_logistic
 from calibrant.kernels.logits import sigmoid
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.maps.binary import FAR, BinaryMap, BinaryRecipe, Floats, one_outcome, pooled_log_odds
+from calibrant.maps.binary import FAR, BinaryMap, BinaryRecipe, one_outcome, pooled_log_odds
 from calibrant.maps.calibration_map import Fit
 from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import kind
 from calibrant.state.pooled import Pooled
+from calibrant.types import Floats
 
 LN_2 = float(np.log(2))
 

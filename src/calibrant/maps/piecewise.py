@@ -15,7 +15,7 @@ from calibrant.kernels.rows.sorted_folds import fewest_within, n_counted, rows_i
 from calibrant.kernels.rows.sorting import in_order
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.bent_line import BentLineMap, doubts
-from calibrant.maps.binary import BinaryRecipe, Floats, last_log_odds
+from calibrant.maps.binary import BinaryRecipe, last_log_odds
 from calibrant.maps.calibration_map import ARRAY, Fit
 from calibrant.maps.log_space import rows_that_count
 from calibrant.maps.pointwise import margin

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.kernels.logits import inside, probabilities, sigmoid
-from calibrant.maps.binary import BinaryMap, Floats, one_outcome
+from calibrant.maps.binary import BinaryMap, one_outcome
 from calibrant.state.pooled import Pooled
 from calibrant.types import Array, Floats
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant.bins import Binning, EqualMass
-from calibrant.maps.binary import BinaryMap, BinaryRecipe, Floats
+from calibrant.maps.binary import BinaryMap, BinaryRecipe
 from calibrant.maps.calibration_map import ARRAY, Fit
 from calibrant.maps.logistic import Platt
 from calibrant.maps.pointwise import narrowed

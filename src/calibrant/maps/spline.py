@@ -13,7 +13,7 @@ from calibrant.kernels.rows.pooling import mass_cuts
 from calibrant.kernels.rows.sorted_folds import fewest_within, rows_in_folds
 from calibrant.kernels.rows.sorting import in_order
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.maps.binary import BinaryRecipe, Floats
+from calibrant.maps.binary import BinaryRecipe
 from calibrant.maps.calibration_map import ARRAY, Fit
 from calibrant.maps.pointwise import ShiftMap, doubts, margin
 from calibrant.methods import method

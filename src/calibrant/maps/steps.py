@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant.bins import Binning, EqualMass
-from calibrant.maps.binary import BinaryRecipe, Floats
+from calibrant.maps.binary import BinaryRecipe
 from calibrant.maps.calibration_map import ARRAY, Fit
 from calibrant.maps.pointwise import PointwiseMap
 from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError, MapError
 from calibrant.results import kind
+from calibrant.types import Floats
 
 
 @method("map", name="isotonic", state="pooled")

@@ -8,13 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from calibrant.bins import Binning, EqualMass
-from calibrant.maps.binary import BinaryRecipe, Floats
+from calibrant.maps.binary import BinaryRecipe
 from calibrant.maps.calibration_map import ARRAY, Fit
 from calibrant.maps.pointwise import ShiftMap, doubts, margin
 from calibrant.maps.steps import check_step_bins
 from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import kind
+from calibrant.types import Floats
 
 
 @method("map", name="unit_slope_bins", state="pooled")

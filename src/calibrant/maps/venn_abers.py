@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant.kernels.fit.one_more_row import rates_if_hit, rates_if_missed
-from calibrant.maps.binary import BinaryRecipe, Floats
+from calibrant.maps.binary import BinaryRecipe
 from calibrant.maps.calibration_map import ARRAY, Fit
 from calibrant.maps.pointwise import PointwiseMap, doubts
 from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import kind
+from calibrant.types import Floats
 
 
 @method("map", name="venn_abers", state="pooled")

@@ -12,8 +12,6 @@ from calibrant.predictions.event import Event
 from calibrant.problems import InputError
 from calibrant.types import Array
 
-if TYPE_CHECKING:
-    
 VIEWS = ("auto", "binary", "top", "class k", "classwise")
 
 

@@ -17,7 +17,7 @@ from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
 from calibrant.resampling.draw import Statistic
 from calibrant.resampling.null import ASSUMED_INDEPENDENT, IMPOSSIBLE, Hypothesis
-from calibrant.resampling.rows import Atoms, Floats, assumes_independence, cluster_kind, refuse_many, refuse_soft
+from calibrant.resampling.rows import Atoms, assumes_independence, cluster_kind, refuse_many, refuse_soft
 from calibrant.resampling.statistics import extremes
 from calibrant.types import Floats
 

@@ -18,7 +18,6 @@ import numpy as np
 from calibrant.kernels.draws.null_draws import replicate_seeds
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.resampling.null import Null
-from calibrant.resampling.rows import Floats
 from calibrant.types import Array, Floats
 
 BLOCK_ERRORS = 1 << 16

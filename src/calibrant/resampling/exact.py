@@ -13,8 +13,9 @@ from calibrant.inputs import check_choice, check_count
 from calibrant.problems import InputError
 from calibrant.resampling.draw import Drawn, Statistic, content_seed, drawn
 from calibrant.resampling.null import Hypothesis
-from calibrant.resampling.rank import Floats, JointRank, Ties, joint_rank, rank_p_value
+from calibrant.resampling.rank import JointRank, Ties, joint_rank, rank_p_value
 from calibrant.results import TestResult
+from calibrant.types import Floats
 
 LEVEL = 0.05
 """Up to this p-value a result describes what is wrong."""

@@ -14,8 +14,9 @@ from calibrant.problems import InputError
 from calibrant.resampling.draw import LARGEST, Statistic
 from calibrant.resampling.exact import LEVEL, Exact, exact_result
 from calibrant.resampling.null import hypothesis_of, null_warnings
-from calibrant.resampling.rows import Atoms, Cluster, Floats, atoms_of
+from calibrant.resampling.rows import Atoms, Cluster, atoms_of
 from calibrant.results import TestResult
+from calibrant.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

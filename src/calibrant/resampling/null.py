@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.kernels.draws import null_draws as kernels
 from calibrant.kernels.draws.null_draws import Seeds, Tables
-from calibrant.resampling.rows import Atoms, Floats
+from calibrant.resampling.rows import Atoms
 from calibrant.types import Array, Floats
 
 ALL_ROWS = slice(None)

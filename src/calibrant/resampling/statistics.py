@@ -22,7 +22,7 @@ from calibrant.methods import method
 from calibrant.problems import InputError
 from calibrant.resampling.draw import Statistic
 from calibrant.resampling.formulas import kolmogorov_p_value, normal_p_value
-from calibrant.resampling.rows import Atoms, Floats
+from calibrant.resampling.rows import Atoms
 from calibrant.results import number
 from calibrant.types import Floats, Indices
 
