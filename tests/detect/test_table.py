@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-import calibrant as cal
+from calibrant import detect
 from calibrant import InputError
 from calibrant.methods import methods
 from calibrant.results import TestResult
@@ -20,7 +20,7 @@ TESTS = list(methods("test").values())
 def test_every_fact_is_filled_in(test):
     for fact in ("name", "title", "quantity", "cost", "source", "ways"):
         assert getattr(test, fact), fact
-    assert getattr(cal, test.function.__name__) is test.function
+    assert getattr(detect, test.function.__name__) is test.function
     file = test.function.__module__.rpartition(".")[2]
     assert test.function.__name__ in (file, f"{file}_test", "is_calibrated")
 

@@ -80,7 +80,7 @@ def test_the_mean_gap_is_below_the_maximum_and_that_below_the_range(said):
 @given(data.events(), st.integers(1, 20))
 def test_it_is_at_most_the_error_of_a_bin_for_each_prediction(said, n_bins):
     made = Predictions(said.labels, said.probs, weights=said.weights)
-    fine = sum(float(r) for r in np.abs(made.event().groups.residual) / made.event().groups.total)
+    fine = sum(float(r) for r in np.abs(made.event().pooled.residual) / made.event().pooled.total)
     assert cal.ks_error(made).value <= fine + ROUNDING
 
 

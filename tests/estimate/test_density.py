@@ -72,7 +72,7 @@ def test_integrated_is_the_trapezoid_rule_of_plain_loops(said, h, norm):
     made = Predictions(said.labels, said.probs, weights=said.weights)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(density, "NODES", 129)  # so that plain loops can keep up
-        nodes = density.spread_nodes(made.event().groups, h).tolist()
+        nodes = density.spread_nodes(made.event().pooled, h).tolist()
         found = cal.density_error(made, method="integrated", bandwidth=h, norm=norm, root=False)
     y, p = written_out(said.labels, said.probs, said.weights)
     assert found.value == pytest.approx(naive.integrated(p, y, h, norm, nodes), abs=SUMS)

@@ -64,7 +64,7 @@ def test_a_wide_kernel_leaves_the_mean_gap_and_it_is_never_above_the_mean_error(
     made = Predictions(said.labels, said.probs, weights=said.weights)
     gap = abs(cal.mean_gap(made).value)
     assert cal.mmce(made, bandwidth=1e14).value == pytest.approx(gap, abs=1e-6)  # a root of 1e-14
-    groups = made.event().groups
+    groups = made.event().pooled
     assert cal.mmce(made).value <= np.abs(groups.residual).sum() / groups.total + 1e-8  # a root of 1e-16
 
 

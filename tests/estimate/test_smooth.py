@@ -92,7 +92,7 @@ def test_wider_kernels_show_less_and_the_widest_the_mean_gap(said):
 @given(data.events())
 def test_it_is_at_most_the_error_of_a_bin_for_each_prediction(said):
     made = Predictions(said.labels, said.probs, weights=said.weights)
-    groups = made.event().groups
+    groups = made.event().pooled
     assert cal.smooth_error(made).value <= np.abs(groups.residual).sum() / groups.total + ROUNDING
 
 

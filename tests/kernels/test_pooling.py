@@ -109,7 +109,7 @@ def test_many_rows_are_pooled_alike(rng, monkeypatch, kind, dtype, plain):
         for name in ("count_groups", "pool_rows"):
             monkeypatch.setattr(kernel, name, getattr(kernel, name).plain)
     found = grouped(probs, outcomes, None)
-    for name in ("values", "weight", "hits", "whole", "single"):
+    for name in ("values", "weight", "hits", "integral", "single"):
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name
 
 

@@ -269,7 +269,7 @@ def test_what_it_refuses(rng):
     with pytest.raises(InputError, match="weights cannot be used in a monitor"):
         monitor.update(Predictions([0, 1], [0.2, 0.7], weights=[1, 2]))
     top = MonitorState("top", n=1, block_rows=[1], block_sums=np.zeros((1, N_BETS)), block_values=[1.0])
-    with pytest.raises(InputError, match="'top' needs one column a class"):
+    with pytest.raises(InputError, match="'top' needs one column per class"):
         Monitor(state=top).update([0], [0.3])
     third = watched([0, 1, 2], np.eye(3) * 0.7 + 0.1, view="class 1")
     with pytest.raises(InputError, match="labels must answer the view 'class 1'; these are 'class dog'"):

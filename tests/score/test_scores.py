@@ -362,5 +362,5 @@ def test_everything_works_for_a_score_of_ones_own(rng):
     parts = cal.decompose(before, score=Tsallis())
     assert min(parts.miscalibration, parts.discrimination) >= 0
     assert cal.upper_bound(before, score=Cubed()).value == Cubed().score(before).value
-    with pytest.raises(InputError, match=r"finite infimum; that of Tsallis is -inf.*Only differences mean something"):
+    with pytest.raises(InputError, match=r"finite infimum; that of Tsallis is -inf.*Only differences are meaningful"):
         cal.upper_bound(before, score=Tsallis())

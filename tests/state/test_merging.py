@@ -142,3 +142,47 @@ def test_the_top_class_of_several(name):
         assert math.isclose(found.value, expected.value, rel_tol=CLOSE)
     else:
         assert_same(found, expected)
+
+
+def both(function, **options):
+    """What a function says of merged parts and of all rows."""
+    rows = one_event("ties")
+    return function(parted(*rows, [30, 80], [1, 2, 0]), **options), function(*rows[:2], **options)
+
+
+@pytest.mark.parametrize("name", [each.name for each in methods("test").values()])
+def test_tests(name):
+    options = {"view": "binary"} if name in ("skce", "is_calibrated") else {}
+    assert_same(*both(methods("test")[name].function, **options))
+
+
+INTERVALS = [cal.calibration_error_interval, cal.cumulative_interval, cal.squared_error_interval]
+BANDS = [cal.simultaneous_band, cal.consistency_band, cal.confidence_band]
+
+
+@pytest.mark.parametrize(
+    "function", [*INTERVALS, *BANDS, cal.diagnose, cal.where, cal.decompose], ids=lambda f: f.__name__
+)
+def test_intervals_bands_and_verbs(function):
+    assert_same(*both(function))
+
+
+@pytest.mark.parametrize("name", [each.name for each in with_state("map", "pooled")])
+def test_maps_of_one_event(name):
+    rows = one_event("ties")
+    state = parted(*rows, [30, 80], [1, 2, 0])
+    data = cal.Predictions(*rows[:2])
+    fitted, expected = cal.recalibrate(state, method=name), cal.recalibrate(data, method=name)
+    assert_same(fitted.parameters, expected.parameters, 1e-7)
+    assert_same(cal.compare(state, expected), cal.compare(data, expected))
+
+
+@pytest.mark.parametrize("name", [*methods("score")])
+def test_scores_of_several_classes(name):
+    labels, probs = several_classes()
+    score = methods("score")[name].function()
+    found, expected = score.score(parted(labels, probs, None, [50, 80], [2, 0, 1])), score.score(labels, probs)
+    assert found.value == pytest.approx(expected.value, rel=1e-12)
+    assert found.interval.low <= expected.value <= found.interval.high
+    one_part = score.score(collect(labels, probs))
+    assert_same(found, one_part)

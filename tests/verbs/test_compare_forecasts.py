@@ -155,7 +155,7 @@ def test_bounds(test):
     assert cal.upper_bound(test, score="interval").value > 0
     for score in ("dawid_sebastiani", "gaussian_log"):
         with pytest.raises(
-            InputError, match=rf"finite infimum; that of {score} is -inf.*Only differences mean something"
+            InputError, match=rf"finite infimum; that of {score} is -inf.*Only differences are meaningful"
         ):
             cal.upper_bound(test, score=score)
     with pytest.raises(InputError, match="labels are forecasts and carry their own data"):

@@ -77,9 +77,9 @@ def apply(fitted: RegressionMap, file: Path, columns: dict[str, Any], output: Pa
     """Recalibrated variances, or standard deviations, in place of those in a file."""
     if not isinstance(fitted, cal.maps.VarianceMap):
         raise InputError("MAP", "must change variances to be applied to a file", f"it is {fitted.method}")
-    found = files.read_gaussian(file, **{name: columns.get(name) for name in GAUSSIAN_OPTIONS})
+    found: Any = files.read_gaussian(file, **{name: columns.get(name) for name in GAUSSIAN_OPTIONS})
     variance = fitted.apply(*found.values.T)[1]
     spread = variance if "variance" in found.columns.described() else np.sqrt(variance)
     spreads = replace(found, columns=Columns(found.columns.predicted[1:]))
     files.write(output, spreads, spread, overwrite=force)
-    click.echo(f"Wrote {output}: {len(spread):,} rows repaired by {fitted.method}.")
+    click.echo(f"Wrote {output}: {len(spread):,} rows recalibrated by {fitted.method}.")

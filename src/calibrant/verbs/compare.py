@@ -12,7 +12,7 @@ from calibrant.forecasts import Forecasts
 from calibrant.inputs import check_positive
 from calibrant.interval import ClusterMean, LimitedMean, Moments, around, cluster_mean, holm, normal_quantile
 from calibrant.maps import CalibrationMap, RegressionMap
-from calibrant.predictions import Predictions
+from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
 from calibrant.score.forecast_score import check_forecast_score
@@ -20,6 +20,7 @@ from calibrant.score.passes import paired_moments
 from calibrant.score.possible import limited_pair
 from calibrant.score.rule import Rule
 from calibrant.score.score import Score, check_score, first_infinite
+from calibrant.state.state import State
 from calibrant.verbs.comparison import Comparison, Comparisons, Split, Verdict
 from calibrant.verbs.decompose import decompose
 from calibrant.verbs.same_rows import check_same_forecasts, check_same_rows, how_injective
@@ -32,7 +33,7 @@ MOST_SPLIT = 2_000_000
 
 @overload
 def compare(
-    before: Predictions | Forecasts,
+    before: Predictions | Forecasts | State,
     after: Predictions | CalibrationMap | Forecasts | RegressionMap,
     *,
     score: str | Rule = "auto",
@@ -43,7 +44,7 @@ def compare(
 ) -> Comparison: ...
 @overload
 def compare(
-    before: Predictions | Forecasts,
+    before: Predictions | Forecasts | State,
     after: Mapping[str, Predictions | CalibrationMap | Forecasts | RegressionMap],
     *,
     score: str | Rule = "auto",
@@ -53,7 +54,7 @@ def compare(
     split: Any = "auto",
 ) -> Comparisons: ...
 def compare(
-    before: Predictions | Forecasts,
+    before: Predictions | Forecasts | State,
     after: Any,
     *,
     score: str | Rule = "auto",
@@ -73,7 +74,8 @@ def compare(
     Parameters
     ----------
     before
-        The predictions, or forecasts of a real number, to compare with.
+        The predictions, or forecasts of a real number, to compare with; or a state from
+        `collect`, if `after` is a map.
     after
         The recalibrated ones; or the map itself, which is then applied to `before`; or
         several candidates, a dict of names. Then the intervals hold for all of them
@@ -111,6 +113,8 @@ def compare(
     normal_quantile(level)
     if margin is not None:
         check_positive("margin", margin)
+    if isinstance(before, State):
+        before = admit(before)
     _check_kind("before", before)
     if cluster and before.groups is None:
         raise InputError("cluster", "needs the groups of before", "it has none", "Pass Predictions(..., groups=...)")

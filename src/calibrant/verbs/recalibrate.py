@@ -10,15 +10,16 @@ import numpy as np
 from calibrant.forecasts import Forecasts
 from calibrant.maps import CalibrationMap, RegressionMap, recipe_of
 from calibrant.methods import methods
-from calibrant.predictions import Predictions
+from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
+from calibrant.state.state import State
 
 
 @overload
-def recalibrate(predictions: Predictions, method: Any = "usual") -> CalibrationMap: ...
+def recalibrate(predictions: Predictions | State, method: Any = "usual") -> CalibrationMap: ...
 @overload
 def recalibrate(predictions: Forecasts, method: Any = "usual") -> RegressionMap: ...
-def recalibrate(predictions: Predictions | Forecasts, method: Any = "usual") -> CalibrationMap | RegressionMap:
+def recalibrate(predictions: Predictions | Forecasts | State, method: Any = "usual") -> CalibrationMap | RegressionMap:
     """Fit a map on validation data that recalibrates the model's probabilities.
 
     Judge the map on other data than it was fitted on: see `compare`.
@@ -26,7 +27,8 @@ def recalibrate(predictions: Predictions | Forecasts, method: Any = "usual") -> 
     Parameters
     ----------
     predictions
-        Predictions for validation data, or Gaussian forecasts of a real number.
+        Predictions for validation data, or Gaussian forecasts of a real number; a state
+        from `collect`, for maps of one event.
     method
         A name or a recipe such as `Temperature(bounds=(0.1, 10))`. `"usual"` is
         temperature. `"auto"` tries the maps that suit the amount of data and chooses the
@@ -43,6 +45,8 @@ def recalibrate(predictions: Predictions | Forecasts, method: Any = "usual") -> 
     True
     >>> recalibrated = fitted.apply(test)
     """
+    if isinstance(predictions, State):
+        predictions = admit(predictions)
     if not isinstance(predictions, Predictions | Forecasts):
         raise InputError(
             "predictions",

@@ -80,7 +80,7 @@ def test_without_a_distribution_prevalence_and_c_statistic_make_one(rng):
     n = 400_000
     events = rng.random(n) < 0.2
     odds = math.log(0.2 / 0.8) + np.where(events, 1, -1) * sd**2 / 2 + sd * rng.normal(size=n)
-    groups = cal.Predictions(events, sigmoid(odds)).event().groups
+    groups = cal.Predictions(events, sigmoid(odds)).event().pooled
     assert concordance(groups) == pytest.approx(0.75, abs=0.005)
     drawn = plan_validation(0.2, 0.75, scores=sigmoid(odds))
     assert sizes(drawn)[1] == pytest.approx(sizes(found)[1], rel=0.02)
@@ -110,7 +110,7 @@ def test_the_c_statistic_varies_as_planned(rng):
     for _ in range(runs):
         y = rng.random(n) < phi
         z = rng.normal(size=n) + y * math.sqrt(2) * 0.6744897501960817
-        values.append(concordance(cal.Predictions(y, sigmoid(z)).event().groups))
+        values.append(concordance(cal.Predictions(y, sigmoid(z)).event().pooled))
     assert np.std(values, ddof=1) == pytest.approx(newcombe(c, phi, n), rel=STANDARD_ERRORS / math.sqrt(2 * runs))
 
 
@@ -139,7 +139,7 @@ def test_the_c_statistic_counts_pairs(rows):
             if y > other:
                 won += w * v * ((p > q) + (p == q) / 2)
                 total += w * v
-    groups = cal.Predictions(labels, tenths / 10, weights=weights).event().groups
+    groups = cal.Predictions(labels, tenths / 10, weights=weights).event().pooled
     assert concordance(groups) == pytest.approx(won / total, abs=1e-12)
 
 
@@ -148,7 +148,7 @@ def test_predictions_bring_prevalence_c_statistic_and_risks(rng):
     rows = cal.Predictions(rng.random(2000) < p, p)
     found = plan_validation(predictions=rows)
     assert found.prevalence == rows.labels.mean()
-    assert found.c_statistic == concordance(rows.event().groups)
+    assert found.c_statistic == concordance(rows.event().pooled)
     assert sizes(found)[1] == sizes(plan_validation(0.2, 0.8, scores=p))[1]
     assert plan_validation(0.1, predictions=rows).prevalence == 0.1
 
