@@ -1,4 +1,4 @@
-"""The public face: written by tools/make_names.py from the register and a short list, and loaded on first use."""
+"""The public face: written by tools/makenames.txt from the register and a short list, and loaded on first use."""
 
 from importlib import util
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 
-TOOL = Path(__file__).parent.parent / "tools" / "make_names.py"
+TOOL = Path(__file__).parent.parent / "tools" / "makenames.txt"
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def tool():
     return made
 
 
-@pytest.mark.parametrize("name", ["_names.py", "__init__.pyi", "regression.py"])
+@pytest.mark.parametrize("name", ["names.txt", "__init__.pyi", "regression.py"])
 def test_the_files_are_what_the_tool_writes(tool, name):
     assert (tool.PACKAGE / name).read_text(encoding="utf-8") == tool.FILES[name](), "run: make names"
 

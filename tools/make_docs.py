@@ -27,7 +27,7 @@ def facts(each: Method) -> list[str]:
     """One row about an estimator or a test."""
     return [
         f"`{each.function.__name__}`", each.name, ", ".join(each.also_called), each.quantity, ", ".join(each.views),
-        each.bias, each.state or "rows", each.cost, each.source,
+        each.note("Bias"), each.state or "rows", each.note("Cost"), each.note("Source"),
     ]  # fmt: skip
 
 

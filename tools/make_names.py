@@ -114,11 +114,10 @@ def by_home(names: dict[str, str]) -> dict[str, list[str]]:
 
 
 def table() -> str:
-    """The file `_names.py`."""
-    lines = [f'"""Where public names and records are defined. {MARK}"""', ""]
-    for title, names in (("HOMES", public()), ("RECORDS", records())):
-        rows = [f'    "{home}": "{" ".join(some)}",' for home, some in by_home(names).items()]
-        lines += [f"{title} = {{", *rows, "}"]
+    """The file `names.txt`: a line per module, public names marked by `:` and records by `=`."""
+    lines = [f"# Where public names (:) and records (=) are defined. {MARK}"]
+    for mark, names in ((":", public()), ("=", records())):
+        lines += [f"{home} {mark} {' '.join(some)}" for home, some in by_home(names).items()]
     return "\n".join([*lines, ""])
 
 
@@ -140,7 +139,7 @@ def namespace() -> str:
     return "\n".join([f'"""All that is made for forecasts of a real number. {MARK}"""', "", *imports(regression()), ""])
 
 
-FILES = {"_names.py": table, "__init__.pyi": stub, "regression.py": namespace}
+FILES = {"names.txt": table, "__init__.pyi": stub, "regression.py": namespace}
 
 if __name__ == "__main__":
     for name, make in FILES.items():

@@ -12,18 +12,16 @@ __version__ = "0.1.0"
 
 SUBMODULES = ("detect", "extend", "maps", "plot", "regression", "report", "results", "score", "simulate")
 
-_HOME = {name: home for home, names in HOMES.items() for name in names.split()}
-
-__all__ = [*_HOME, *SUBMODULES]  # noqa: PLE0604
+__all__ = [*HOMES, *SUBMODULES]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name or submodule on first use."""
     if name in SUBMODULES:
         return import_module(f"calibrant.{name}")
-    if name not in _HOME:
+    if name not in HOMES:
         raise AttributeError(f"module 'calibrant' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"calibrant.{_HOME[name]}"), name)
+    value = globals()[name] = getattr(import_module(f"calibrant.{HOMES[name]}"), name)
     return value
 
 

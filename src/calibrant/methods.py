@@ -1,19 +1,22 @@
 """The register: one record for every method, stated beside its function, from which every list of methods is derived.
 
-    @method("estimator", name="sweep", title="sweep ECE", quantity="…", views=ONE_EVENT, state="pooled", source="…")
+    @method("estimator", name="sweep", title="sweep ECE", views=ONE_EVENT, state="pooled", also_called=("ECE_sweep",))
     def sweep_error(labels, probs=None, *, …) -> Estimate: …
 
-The command line, the documentation, the lazily loaded names, the stubs and the common tests read the register. Other
-packages add to it through `calibrant.extend` and the entry-point group `calibrant.methods`.
+What it estimates, its bias, cost and source are the notes of its docstring. The command line, the documentation, the lazily
+loaded names, the stubs and the common tests read the register. Other packages add to it through `calibrant.extend` and the
+entry-point group `calibrant.methods`.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from inspect import cleandoc
 from pkgutil import walk_packages
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
@@ -63,15 +66,9 @@ class Method:
     """the public function, or the class of a map's recipe, a score or a rule for bins"""
     title: str = ""
     """the name that is printed beside the number"""
-    quantity: str = ""
-    """what an estimator estimates; the faults that a test has power against"""
     views: tuple[str, ...] = ()
     state: State = ""
     """the state it can be computed from, part by part; empty: it needs the rows themselves"""
-    bias: str = ""
-    """direction of the bias at small n"""
-    cost: str = ""
-    source: str = ""
     also_called: tuple[str, ...] = ()
     """acronyms and names users search for"""
     ways: tuple[str, ...] = ()
@@ -87,6 +84,23 @@ class Method:
     def summary(self) -> str:
         """What it does, in a line: the first one of its documentation."""
         return (self.function.__doc__ or "").strip().split("\n")[0]
+
+    def note(self, *labels: str) -> str:
+        """A line of the notes in its documentation, such as `Bias: up near calibration.`, without label and full stop.
+
+        Parameters
+        ----------
+        *labels
+            `Estimates` (of tests: `Power against`), `Bias`, `Cost` or `Source`; the first that there is.
+        """
+        text = cleandoc(self.function.__doc__ or "")
+        found = re.search(rf"^(?:{'|'.join(labels)}): (.+(?:\n  .+)*)", text, re.MULTILINE)
+        return " ".join(found[1].split()).removesuffix(".") if found else ""
+
+    @property
+    def quantity(self) -> str:
+        """What an estimator estimates; the faults that a test has power against."""
+        return self.note("Estimates", "Power against")
 
     @property
     def mergeable(self) -> bool:

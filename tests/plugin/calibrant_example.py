@@ -25,19 +25,17 @@ from calibrant.extend import (
 )
 
 
-@method(
-    "estimator",
-    name="half_gap",
-    title="half gap",
-    quantity="larger mean gap of the predictions up to ½ and above it",
-    views=ONE_EVENT,
-    bias="up near calibration",
-    cost="one pass",
-    source="this package",
-    also_called=("HG",),
-)
+@method("estimator", name="half_gap", title="half gap", views=ONE_EVENT, also_called=("HG",))
 def half_gap(labels: Any, probs: Any = None, *, view: Any = "auto", weights: Any = None) -> Estimate:
-    """How far off is the worse half? The larger mean gap of the predictions up to ½ and above it."""
+    """How far off is the worse half?
+
+    Notes
+    -----
+    Estimates: larger mean gap of the predictions up to ½ and above it.
+    Bias: up near calibration.
+    Cost: one pass.
+    Source: this package.
+    """
     predictions = admit(labels, probs, weights=weights)
     event = predictions.event(view)
     state = Halves().collect(event)
@@ -111,11 +109,14 @@ class CubicScore(Score):
         return 1 + (2 * probs**3 - 3 * truth * probs**2).sum(axis=-1)
 
 
-@method(
-    "test", name="mean_z", title="z of the mean", quantity="predictions too high or too low on average", views=ONE_EVENT
-)
+@method("test", name="mean_z", title="z of the mean", views=ONE_EVENT)
 def mean_z_test(labels: Any, probs: Any = None, *, view: Any = "auto") -> TestResult:
-    """Are the predictions right on average? A normal approximation."""
+    """Are the predictions right on average? A normal approximation.
+
+    Notes
+    -----
+    Power against: predictions too high or too low on average.
+    """
     event = admit(labels, probs).event(view)
     p = event.probs.astype(np.float64)
     z = abs((event.outcomes - p).sum()) / sqrt((p * (1 - p)).sum())

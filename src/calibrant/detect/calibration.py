@@ -26,11 +26,8 @@ from calibrant.types import Floats
     "test",
     name="calibration_test",
     title="exact test of any statistic",
-    quantity="what its statistic has power against",
     views=(*EVERY_VIEW, "canonical"),
     ways=("exact",),
-    cost="rows times draws: 1 s for a binned error, 10⁵ rows and 10 000 draws",
-    source="Monte-Carlo test of Barnard 1963; predictions held fixed",
     also_called=("test", "monte carlo"),
 )
 def calibration_test(
@@ -72,6 +69,12 @@ def calibration_test(
     **options
         Passed on to the statistic, such as `bins=`; `method=Exact(...)` takes the place
         of `n_draws`, `ties` and `seed`.
+
+    Notes
+    -----
+    Power against: what its statistic has power against.
+    Cost: rows times draws: 1 s for a binned error, 10⁵ rows and 10 000 draws.
+    Source: Monte-Carlo test of Barnard 1963; predictions held fixed.
 
     Examples
     --------

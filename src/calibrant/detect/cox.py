@@ -23,11 +23,8 @@ from calibrant.types import Floats
     "test",
     name="cox",
     title="Cox's χ²",
-    quantity="shifts, and predictions that are too extreme or not extreme enough",
     views=ONE_EVENT,
     ways=("exact", "likelihood", "score"),
-    cost="one sort; rows times draws if exact",
-    source="Cox 1958",
     also_called=("calibration slope", "recalibration test"),
 )
 def cox_test(
@@ -58,6 +55,12 @@ def cox_test(
         below 1 is over-confident. The last two need many rows.
     view, n_draws, cluster, seed
         As in `is_calibrated`; clusters need an exact p-value.
+
+    Notes
+    -----
+    Power against: shifts, and predictions that are too extreme or not extreme enough.
+    Cost: one sort; rows times draws if exact.
+    Source: Cox 1958.
 
     Examples
     --------

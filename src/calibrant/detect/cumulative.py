@@ -22,11 +22,8 @@ from calibrant.types import Floats
     "test",
     name="cumulative",
     title="Kuiper's range",
-    quantity="errors of one sign over a stretch of predictions, and shifts",
     views=ONE_EVENT,
     ways=("exact", "brownian"),
-    cost="one sort; rows times draws if exact",
-    source="Arrieta-Ibarra et al. 2022; Kuiper 1960",
     also_called=("kuiper", "ks", "ECCE-R", "ECCE-MAD"),
 )
 def cumulative_test(
@@ -57,6 +54,12 @@ def cumulative_test(
         p) / n.
     view, n_draws, cluster, seed
         As in `is_calibrated`; clusters need an exact p-value.
+
+    Notes
+    -----
+    Power against: errors of one sign over a stretch of predictions, and shifts.
+    Cost: one sort; rows times draws if exact.
+    Source: Arrieta-Ibarra et al. 2022; Kuiper 1960.
 
     Examples
     --------

@@ -23,11 +23,8 @@ TESTED_PAIRS = 125_000
     "forecast test",
     name="gaussian_skce",
     title="SKCE test",
-    quantity="any smooth error of the forecast distributions",
     views=("Gaussian",),
     ways=("exact",),
-    cost="125 000 pairs times draws",
-    source="Widmann, Lindsten, Zachariah 2021",
     also_called=("SKCE", "KCE"),
 )
 def gaussian_skce_test(
@@ -58,6 +55,12 @@ def gaussian_skce_test(
         Number of null draws.
     seed
         Chooses the draws, and the pairs from which the default bandwidth is computed.
+
+    Notes
+    -----
+    Power against: any smooth error of the forecast distributions.
+    Cost: 125 000 pairs times draws.
+    Source: Widmann, Lindsten, Zachariah 2021.
 
     Examples
     --------

@@ -21,11 +21,8 @@ from calibrant.types import Floats
     "test",
     name="hosmer_lemeshow",
     title="Hosmer–Lemeshow χ²",
-    quantity="errors of any shape that are not much narrower than a bin",
     views=ONE_EVENT,
     ways=("exact", "chi2"),
-    cost="one sort; rows times draws if exact",
-    source="Hosmer & Lemeshow 1980",
     also_called=("HL", "Hosmer-Lemeshow"),
 )
 def hosmer_lemeshow_test(
@@ -57,6 +54,12 @@ def hosmer_lemeshow_test(
         needs several expected labels of either kind per bin.
     view, n_draws, cluster, seed
         As in `is_calibrated`; clusters need an exact p-value.
+
+    Notes
+    -----
+    Power against: errors of any shape that are not much narrower than a bin.
+    Cost: one sort; rows times draws if exact.
+    Source: Hosmer & Lemeshow 1980.
 
     Examples
     --------

@@ -20,17 +20,7 @@ FINEST = 50
 """Halvings of [0, 1] that float64 still resolves."""
 
 
-@method(
-    "test",
-    name="multi_scale",
-    title="T-Cal",
-    quantity="errors of any roughness; near the best rate for each",
-    views=ONE_EVENT,
-    ways=("exact",),
-    cost="rows times draws times scales",
-    source="Lee, Huang, Hassani, Dobriban 2023",
-    also_called=("T-Cal", "tcal"),
-)
+@method("test", name="multi_scale", title="T-Cal", views=ONE_EVENT, ways=("exact",), also_called=("T-Cal", "tcal"))
 def multi_scale_test(
     labels: Any,
     probs: Any = None,
@@ -60,6 +50,12 @@ def multi_scale_test(
         As in `is_calibrated`.
     cluster
         As in `is_calibrated`, without `"any"`.
+
+    Notes
+    -----
+    Power against: errors of any roughness; near the best rate for each.
+    Cost: rows times draws times scales.
+    Source: Lee, Huang, Hassani, Dobriban 2023.
 
     Examples
     --------

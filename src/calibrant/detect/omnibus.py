@@ -32,11 +32,8 @@ MAX_FINDINGS = 3
     "test",
     name="is_calibrated",
     title="is it calibrated?",
-    quantity="shifts, over- and under-confidence, local errors, wiggles; each somewhat less than the best single test",
     views=(*ONE_EVENT, "canonical"),
     ways=("exact",),
-    cost="rows times draws: 3 s for 10⁵ rows and 10 000 draws",
-    source="Westfall & Young 1993 over the tests of Cox 1958, Spiegelhalter 1986, Hosmer & Lemeshow 1980, Kuiper 1960",
     also_called=("omnibus",),
 )
 def is_calibrated(
@@ -88,6 +85,14 @@ def is_calibrated(
     weighting
         `"counts"`: a weight of 2 is the row twice, with two labels. `"fixed"`: a row
         has one label and keeps its weight. `"auto"` takes whole numbers as counts.
+
+    Notes
+    -----
+    Power against: shifts, over- and under-confidence, local errors, wiggles; each
+      somewhat less than the best single test.
+    Cost: rows times draws: 3 s for 10⁵ rows and 10 000 draws.
+    Source: Westfall & Young 1993 over the tests of Cox 1958, Spiegelhalter 1986, Hosmer
+      & Lemeshow 1980, Kuiper 1960.
 
     Examples
     --------

@@ -19,11 +19,8 @@ CERTAIN = 0.4
     "forecast test",
     name="pit",
     title="Kuiper test of the PIT",
-    quantity="forecast distributions that are shifted, too narrow or too wide",
     views=("Gaussian", "quantile", "sample"),
     ways=("formula",),
-    cost="one sort",
-    source="Dawid 1984; Kuiper 1960; Stephens 1970",
 )
 def pit_test(forecasts: Any, *, statistic: Literal["kuiper", "ks"] = "kuiper", seed: int = 0) -> TestResult:
     """Are the values F(y) uniform? Kuiper's or Kolmogorov and Smirnov's test, for independent rows.
@@ -39,6 +36,12 @@ def pit_test(forecasts: Any, *, statistic: Literal["kuiper", "ks"] = "kuiper", s
         Stephens' approximation. `"ks"` takes the larger one; its p-value is exact.
     seed
         Chooses F(y) at random where the forecast distribution jumps.
+
+    Notes
+    -----
+    Power against: forecast distributions that are shifted, too narrow or too wide.
+    Cost: one sort.
+    Source: Dawid 1984; Kuiper 1960; Stephens 1970.
 
     Examples
     --------

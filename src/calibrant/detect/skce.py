@@ -36,17 +36,7 @@ FLIPPED = "signs of the errors flipped"
 METHODS = ("exact", "asymptotic", "bound")
 
 
-@method(
-    "test",
-    name="skce",
-    title="SKCE test",
-    quantity="any smooth error of the predicted distributions",
-    views=("canonical", *ONE_EVENT),
-    ways=METHODS,
-    cost="rows times draws for one event; rows² times draws, over the number of classes, for all",
-    source="Widmann, Lindsten, Zachariah 2019",
-    also_called=("KCE",),
-)
+@method("test", name="skce", title="SKCE test", views=("canonical", *ONE_EVENT), ways=METHODS, also_called=("KCE",))
 def skce_test(
     labels: Any,
     probs: Any = None,
@@ -82,6 +72,13 @@ def skce_test(
         event.
     n_draws, cluster, seed
         As in `is_calibrated`; clusters need the exact test of one event.
+
+    Notes
+    -----
+    Power against: any smooth error of the predicted distributions.
+    Cost: rows times draws for one event; rows² times draws, over the number of classes,
+      for all.
+    Source: Widmann, Lindsten, Zachariah 2019.
 
     Examples
     --------

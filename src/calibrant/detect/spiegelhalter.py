@@ -12,16 +12,7 @@ from calibrant.resampling.named import Formula, named_test
 from calibrant.results import TestResult
 
 
-@method(
-    "test",
-    name="spiegelhalter",
-    title="Spiegelhalter's z",
-    quantity="predictions that are too extreme or not extreme enough; blind to shifts around 0.5",
-    views=ONE_EVENT,
-    ways=("exact", "normal"),
-    cost="one sort, and rows times draws if exact",
-    source="Spiegelhalter 1986",
-)
+@method("test", name="spiegelhalter", title="Spiegelhalter's z", views=ONE_EVENT, ways=("exact", "normal"))
 def spiegelhalter_test(
     labels: Any,
     probs: Any = None,
@@ -48,6 +39,13 @@ def spiegelhalter_test(
         as normal, which needs many rows whose labels are uncertain.
     view, n_draws, cluster, seed
         As in `is_calibrated`; clusters need an exact p-value.
+
+    Notes
+    -----
+    Power against: predictions that are too extreme or not extreme enough; blind to
+      shifts around 0.5.
+    Cost: one sort, and rows times draws if exact.
+    Source: Spiegelhalter 1986.
 
     Examples
     --------

@@ -14,16 +14,7 @@ from calibrant.resampling.rank import rank_p_value
 from calibrant.results import TestResult
 
 
-@method(
-    "forecast test",
-    name="spread",
-    title="spread test",
-    quantity="variances that are wrong on average or for some predicted variances",
-    views=("Gaussian",),
-    ways=("exact",),
-    cost="one sort, and bins times draws",
-    source="χ² of standardised errors per bin; Monte-Carlo test of Barnard 1963",
-)
+@method("forecast test", name="spread", title="spread test", views=("Gaussian",), ways=("exact",))
 def spread_test(forecasts: Any, *, n_bins: int = 10, n_simulations: int = 999, seed: int = 0) -> TestResult:
     """Are the errors of Gaussian forecasts as large as predicted, bin by bin of σ? Exact for independent rows.
 
@@ -41,6 +32,12 @@ def spread_test(forecasts: Any, *, n_bins: int = 10, n_simulations: int = 999, s
         Number of null draws.
     seed
         Chooses the draws.
+
+    Notes
+    -----
+    Power against: variances that are wrong on average or for some predicted variances.
+    Cost: one sort, and bins times draws.
+    Source: χ² of standardised errors per bin; Monte-Carlo test of Barnard 1963.
 
     Examples
     --------

@@ -18,11 +18,8 @@ from calibrant.types import Floats
     "test",
     name="two_part",
     title="two-part cumulative test",
-    quantity="shifts, and errors of one sign over a stretch of predictions",
     views=ONE_EVENT,
     ways=("exact", "asymptotic"),
-    cost="one sort; rows times draws if exact",
-    source="Sadatsafavi & Petkau 2024",
     also_called=("cumulcalib",),
 )
 def two_part_test(
@@ -53,6 +50,12 @@ def two_part_test(
         `"asymptotic"` uses the limits above, for many rows without ties.
     view, n_draws, cluster, seed
         As in `is_calibrated`; clusters need an exact p-value.
+
+    Notes
+    -----
+    Power against: shifts, and errors of one sign over a stretch of predictions.
+    Cost: one sort; rows times draws if exact.
+    Source: Sadatsafavi & Petkau 2024.
 
     Examples
     --------

@@ -24,17 +24,7 @@ LEVEL = 0.95
 """Of the interval that the debiased square has."""
 
 
-@method(
-    "estimator",
-    name="binned",
-    title="binned calibration error",
-    quantity="mean gap between prediction and observed rate over bins",
-    views=EVERY_VIEW,
-    state="pooled",
-    bias="up near calibration, down where bins mix errors of opposite sign",
-    cost="one pass for equal width and given edges, one sort for equal mass",
-    source="Roelofs et al. 2022, eq. 4",
-)
+@method("estimator", name="binned", title="binned calibration error", views=EVERY_VIEW, state="pooled")
 def binned_error(
     labels: Any,
     probs: Any = None,
@@ -84,6 +74,13 @@ def binned_error(
     weights
         How often each row occurred; by default once.
 
+    Notes
+    -----
+    Estimates: mean gap between prediction and observed rate over bins.
+    Bias: up near calibration, down where bins mix errors of opposite sign.
+    Cost: one pass for equal width and given edges, one sort for equal mass.
+    Source: Roelofs et al. 2022, eq. 4.
+
     Examples
     --------
     >>> import calibrant as cal
@@ -98,16 +95,7 @@ def binned_error(
 
 
 @method(
-    "estimator",
-    name="ece",
-    title="expected calibration error",
-    quantity="mean gap between prediction and observed rate over 15 equal-width bins",
-    views=EVERY_VIEW,
-    state="pooled",
-    bias="up near calibration, down where bins mix errors of opposite sign",
-    cost="one pass",
-    source="Guo et al. 2017",
-    also_called=("ECE",),
+    "estimator", name="ece", title="expected calibration error", views=EVERY_VIEW, state="pooled", also_called=("ECE",)
 )
 def ece(
     labels: Any,
@@ -136,6 +124,13 @@ def ece(
         `top` for several.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: mean gap between prediction and observed rate over 15 equal-width bins.
+    Bias: up near calibration, down where bins mix errors of opposite sign.
+    Cost: one pass.
+    Source: Guo et al. 2017.
 
     Examples
     --------

@@ -26,11 +26,7 @@ JUDGES = 500
     "estimator",
     name="canonical",
     title="canonical CE",
-    quantity="distance of the whole distribution from a kernel estimate of the truth given it",
     views=("canonical",),
-    bias="up, by the noise of the kernel estimate; slowly vanishing",
-    cost="all pairs of rows and classes for the value, 500 rows against all for each of 26 bandwidths; O(n) memory",
-    source="Popordanoska, Sayer, Blaschko 2022; Gruber & Buettner 2022, C.1",
     also_called=("KDE-CE", "canonical"),
     of_the_error=False,
 )
@@ -65,6 +61,15 @@ def canonical_error(
         Take the α-th root; `False` gives the squared error for norm 2.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: distance of the whole distribution from a kernel estimate of the truth
+      given it.
+    Bias: up, by the noise of the kernel estimate; slowly vanishing.
+    Cost: all pairs of rows and classes for the value, 500 rows against all for each of
+      26 bandwidths; O(n) memory.
+    Source: Popordanoska, Sayer, Blaschko 2022; Gruber & Buettner 2022, C.1.
 
     Examples
     --------

@@ -16,20 +16,10 @@ from calibrant.results import ClassTable, Estimate
 from calibrant.state.bin_sums import BinSums
 from calibrant.types import Floats
 
-CLASSWISE: dict[str, Any] = {"views": ("classwise",), "bias": "up near calibration", "of_the_error": False}
+CLASSWISE: dict[str, Any] = {"views": ("classwise",), "of_the_error": False}
 
 
-@method(
-    "estimator",
-    name="static",
-    title="SCE",
-    quantity="mean gap of each class's probability over equal-width bins, averaged over classes",
-    state="class grid",
-    cost="one pass over the matrix",
-    source="Nixon et al. 2019, sec. 5.1",
-    also_called=("SCE",),
-    **CLASSWISE,
-)
+@method("estimator", name="static", title="SCE", state="class grid", also_called=("SCE",), **CLASSWISE)
 def static_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: Any = None) -> Estimate:
     """How far off is each class's probability on average? SCE: equal-width bins per class.
 
@@ -47,6 +37,14 @@ def static_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: A
     weights
         How often each row occurred; by default once.
 
+    Notes
+    -----
+    Estimates: mean gap of each class's probability over equal-width bins, averaged over
+      classes.
+    Bias: up near calibration.
+    Cost: one pass over the matrix.
+    Source: Nixon et al. 2019, sec. 5.1.
+
     Examples
     --------
     >>> import calibrant as cal
@@ -60,17 +58,7 @@ def static_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: A
     return _renamed(found, "static_error", "SCE")
 
 
-@method(
-    "estimator",
-    name="classwise",
-    title="CWCE",
-    quantity="norm of the gaps of all classes' probabilities, summed over classes before the root",
-    state="class grid",
-    cost="one pass over the matrix for equal width, one sort per class for equal mass",
-    source="Gruber & Buettner 2022, C.1",
-    also_called=("CWCE",),
-    **CLASSWISE,
-)
+@method("estimator", name="classwise", title="CWCE", state="class grid", also_called=("CWCE",), **CLASSWISE)
 def classwise_error(
     labels: Any,
     probs: Any = None,
@@ -109,6 +97,14 @@ def classwise_error(
     weights
         How often each row occurred; by default once.
 
+    Notes
+    -----
+    Estimates: norm of the gaps of all classes' probabilities, summed over classes
+      before the root.
+    Bias: up near calibration.
+    Cost: one pass over the matrix for equal width, one sort per class for equal mass.
+    Source: Gruber & Buettner 2022, C.1.
+
     Examples
     --------
     >>> import calibrant as cal
@@ -122,16 +118,7 @@ def classwise_error(
     return _renamed(found, "classwise_error", f"{'debiased ' if debiased else ''}CWCE ({average})")
 
 
-@method(
-    "estimator",
-    name="adaptive",
-    title="ACE",
-    quantity="mean gap over equal-mass ranges of each class's probabilities",
-    cost="one sort per class",
-    source="Nixon et al. 2019, sec. 5.2",
-    also_called=("ACE",),
-    **CLASSWISE,
-)
+@method("estimator", name="adaptive", title="ACE", also_called=("ACE",), **CLASSWISE)
 def adaptive_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: Any = None) -> Estimate:
     """How far off is each class's probability, over equal-mass ranges? ACE.
 
@@ -147,6 +134,13 @@ def adaptive_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights:
     weights
         How often each row occurred; by default once.
 
+    Notes
+    -----
+    Estimates: mean gap over equal-mass ranges of each class's probabilities.
+    Bias: up near calibration.
+    Cost: one sort per class.
+    Source: Nixon et al. 2019, sec. 5.2.
+
     Examples
     --------
     >>> import calibrant as cal
@@ -158,16 +152,7 @@ def adaptive_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights:
     return _ranges(predictions, n_bins, None, "adaptive_error", "ACE")
 
 
-@method(
-    "estimator",
-    name="thresholded",
-    title="TACE",
-    quantity="ACE over the probabilities above a threshold",
-    cost="one sort per class",
-    source="Nixon et al. 2019, A.1",
-    also_called=("TACE",),
-    **CLASSWISE,
-)
+@method("estimator", name="thresholded", title="TACE", also_called=("TACE",), **CLASSWISE)
 def thresholded_error(
     labels: Any, probs: Any = None, *, threshold: float = 0.01, n_bins: int = 15, weights: Any = None
 ) -> Estimate:
@@ -183,6 +168,13 @@ def thresholded_error(
         Equal-mass ranges per class.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: ACE over the probabilities above a threshold.
+    Bias: up near calibration.
+    Cost: one sort per class.
+    Source: Nixon et al. 2019, A.1.
 
     Examples
     --------

@@ -27,12 +27,8 @@ MOST_BINS = 40
     "estimator",
     name="crossvalidated",
     title="cross-validated ECE",
-    quantity="mean gap between prediction and observed rate over the number of bins that predicts held-out rows best",
     views=EVERY_VIEW,
     state="pooled",
-    bias="up near calibration, less than with many bins",
-    cost="one sort, then two prefix sums a fold and O(b log n) for each number of bins b",
-    source="Kängsepp et al. 2023, sec. 3.2 and C.2",
     also_called=("ECE_CV", "ES_CV"),
 )
 def crossvalidated_error(
@@ -90,6 +86,15 @@ def crossvalidated_error(
         Shuffles rows with equal predictions.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: mean gap between prediction and observed rate over the number of bins
+      that predicts held-out rows best.
+    Bias: up near calibration, less than with many bins.
+    Cost: one sort, then two prefix sums a fold and O(b log n) for each number of bins
+      b.
+    Source: Kängsepp et al. 2023, sec. 3.2 and C.2.
 
     Examples
     --------

@@ -22,12 +22,8 @@ forecasts are right, is Σ p(1−p) / n²."""
     "estimator",
     name="ks",
     title="KS calibration error",
-    quantity="largest running sum of errors along the sorted predictions; a lower bound on the calibration error",
     views=ONE_EVENT,
     state="pooled",
-    bias="up near calibration",
-    cost="one sort; many rows take one pass and a sort of a part",
-    source="Gupta et al. 2021; Arrieta-Ibarra et al. 2022",
     also_called=("KS", "ECCE", "ECCE-MAD", "ECCE-R", "Kuiper"),
     of_the_error=False,
 )
@@ -58,6 +54,14 @@ def ks_error(
         `class k`; `auto` is `binary` for one column and `top` for several.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: largest running sum of errors along the sorted predictions; a lower bound
+      on the calibration error.
+    Bias: up near calibration.
+    Cost: one sort; many rows take one pass and a sort of a part.
+    Source: Gupta et al. 2021; Arrieta-Ibarra et al. 2022.
 
     Examples
     --------

@@ -22,12 +22,8 @@ NODES, PEAKS = 4097, 2048
     "estimator",
     name="density",
     title="KDE calibration error",
-    quantity="mean distance of a prediction from a kernel estimate of the observed rate",
     views=ONE_EVENT,
     state="pooled",
-    bias="down for crowded scores (smooths structure away), up near calibration",
-    cost="one sort, then seven prefix sums",
-    source="Zhang, Kailkhura, Han 2020; Kängsepp et al. 2023, C.4",
     also_called=("KDE", "KDE-ECE"),
 )
 def density_error(
@@ -68,6 +64,14 @@ def density_error(
         `class k`; `auto` is `binary` for one column and `top` for several.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: mean distance of a prediction from a kernel estimate of the observed
+      rate.
+    Bias: down for crowded scores (smooths structure away), up near calibration.
+    Cost: one sort, then seven prefix sums.
+    Source: Zhang, Kailkhura, Han 2020; Kängsepp et al. 2023, C.4.
 
     Examples
     --------

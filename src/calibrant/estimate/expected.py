@@ -14,18 +14,7 @@ from calibrant.predictions import admit
 from calibrant.results import Estimate
 
 
-@method(
-    "estimator",
-    name="expected_ece",
-    title="expected ECE",
-    quantity="mean of the plain binned error over samples of a given size",
-    views=ONE_EVENT,
-    state="pooled",
-    bias="up: the gaps seen here are noisy themselves",
-    cost="one pass",
-    source="Gruber & Buettner 2022, Prop. 3.3",
-    of_the_error=False,
-)
+@method("estimator", name="expected_ece", title="expected ECE", views=ONE_EVENT, state="pooled", of_the_error=False)
 def expected_ece(
     labels: Any,
     probs: Any = None,
@@ -63,6 +52,13 @@ def expected_ece(
         `class k`; `auto` is `binary` for one column and `top` for several.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: mean of the plain binned error over samples of a given size.
+    Bias: up: the gaps seen here are noisy themselves.
+    Cost: one pass.
+    Source: Gruber & Buettner 2022, Prop. 3.3.
 
     Examples
     --------

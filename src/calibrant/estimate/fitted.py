@@ -43,12 +43,8 @@ FEW = "understates errors that its few parameters cannot follow"
     "estimator",
     name="fitted",
     title="calibration error by fitting",
-    quantity="mean distance between a prediction and a map fitted on the same rows",
     views=ONE_EVENT,
     state="pooled",
-    bias="depends on the map's family; cross-fitted: down",
-    cost="one fit of the map; a fit a fold if cross-fitted",
-    source="Kängsepp et al. 2023; Berta et al. 2025 for the cross-fitted form",
     also_called=("ECE_PL", "ECE_PL3", "ECE_GP", "fit on the test"),
 )
 def fitted_error(
@@ -94,6 +90,13 @@ def fitted_error(
         `class k`; `auto` is `binary` for one column and `top` for several.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: mean distance between a prediction and a map fitted on the same rows.
+    Bias: depends on the map's family; cross-fitted: down.
+    Cost: one fit of the map; a fit a fold if cross-fitted.
+    Source: Kängsepp et al. 2023; Berta et al. 2025 for the cross-fitted form.
 
     Examples
     --------

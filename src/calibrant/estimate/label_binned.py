@@ -15,17 +15,7 @@ from calibrant.predictions import Event, admit
 from calibrant.results import ClassTable, Estimate
 
 
-@method(
-    "estimator",
-    name="label_binned",
-    title="label-binned calibration error",
-    quantity="mean distance of a prediction from the observed rate of its bin",
-    views=EVERY_VIEW,
-    state="pooled",
-    bias="up: noise in the rates, and the width of the bins",
-    cost="two passes for equal width and given edges, one sort for equal mass",
-    source="Roelofs et al. 2022, eq. 3",
-)
+@method("estimator", name="label_binned", title="label-binned calibration error", views=EVERY_VIEW, state="pooled")
 def label_binned_error(
     labels: Any,
     probs: Any = None,
@@ -63,6 +53,13 @@ def label_binned_error(
         is taken afterwards.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: mean distance of a prediction from the observed rate of its bin.
+    Bias: up: noise in the rates, and the width of the bins.
+    Cost: two passes for equal width and given edges, one sort for equal mass.
+    Source: Roelofs et al. 2022, eq. 3.
 
     Examples
     --------

@@ -14,12 +14,8 @@ from calibrant.results import Estimate
     "estimator",
     name="mean_gap",
     title="mean gap",
-    quantity="mean prediction minus observed rate; positive is over-confident",
     views=ONE_EVENT,
     state="pooled",
-    bias="none",
-    cost="one pass",
-    source="Cox 1958; Van Calster et al. 2019",
     also_called=("calibration_in_the_large",),
     of_the_error=False,
 )
@@ -52,6 +48,13 @@ def mean_gap(
         is that of whole groups.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: mean prediction minus observed rate; positive is over-confident.
+    Bias: none.
+    Cost: one pass.
+    Source: Cox 1958; Van Calster et al. 2019.
 
     Examples
     --------

@@ -18,17 +18,7 @@ from calibrant.results import Estimate
 
 
 @method(
-    "estimator",
-    name="mmce",
-    title="MMCE",
-    quantity="root of the kernel-weighted mean product of errors; 0 only for a calibrated model",
-    views=ONE_EVENT,
-    state="pooled",
-    bias="up: the diagonal adds Σp(1−p)/n² to the square",
-    cost="one sort with the Laplace kernel; all pairs with any other",
-    source="Kumar, Sarawagi, Jain 2018; Gruber & Buettner 2022, C.1",
-    also_called=("MMCE",),
-    of_the_error=False,
+    "estimator", name="mmce", title="MMCE", views=ONE_EVENT, state="pooled", also_called=("MMCE",), of_the_error=False
 )
 def mmce(
     labels: Any,
@@ -62,6 +52,14 @@ def mmce(
         `class k`; `auto` is `binary` for one column and `top` for several.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: root of the kernel-weighted mean product of errors; 0 only for a
+      calibrated model.
+    Bias: up: the diagonal adds Σp(1−p)/n² to the square.
+    Cost: one sort with the Laplace kernel; all pairs with any other.
+    Source: Kumar, Sarawagi, Jain 2018; Gruber & Buettner 2022, C.1.
 
     Examples
     --------

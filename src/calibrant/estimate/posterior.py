@@ -23,12 +23,8 @@ DRAWS = 2000
     "estimator",
     name="posterior",
     title="calibration error, posterior median",
-    quantity="mean distance between prediction and rate, over the curves the data leave possible",
     views=ONE_EVENT,
     state="pooled",
-    bias="towards 0 where rows are few and the error is small",
-    cost="one sort and a hundred small fits",
-    source="posterior over calibration curves; this package",
     also_called=("ECE_posterior", "GP error"),
 )
 def posterior_error(
@@ -71,6 +67,14 @@ def posterior_error(
         `class k`; `auto` is `binary` for one column and `top` for several.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: mean distance between prediction and rate, over the curves the data leave
+      possible.
+    Bias: towards 0 where rows are few and the error is small.
+    Cost: one sort and a hundred small fits.
+    Source: posterior over calibration curves; this package.
 
     Examples
     --------

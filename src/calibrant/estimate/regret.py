@@ -26,12 +26,8 @@ THRESHOLDS = np.arange(1, 100) / 100
     "estimator",
     name="regret",
     title="largest decision regret",
-    quantity="what deciding by the predictions costs more than deciding by the true rates, at the worst threshold",
     views=ONE_EVENT,
     state="pooled",
-    bias="down, as neither the map nor the threshold is the best one; fitted on the same rows: up",
-    cost="a fit of the map for each fold; as often again for each redraw",
-    source="Hu & Wu 2024; Vickers & Elkin 2006 for net benefit",
     also_called=("CDL", "net benefit", "decision curve"),
     of_the_error=False,
 )
@@ -93,6 +89,15 @@ def decision_regret(
         `class k`; `auto` is `binary` for one column and `top` for several.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: what deciding by the predictions costs more than deciding by the true
+      rates, at the worst threshold.
+    Bias: down, as neither the map nor the threshold is the best one; fitted on the same
+      rows: up.
+    Cost: a fit of the map for each fold; as often again for each redraw.
+    Source: Hu & Wu 2024; Vickers & Elkin 2006 for net benefit.
 
     Examples
     --------

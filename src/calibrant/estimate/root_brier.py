@@ -14,12 +14,8 @@ from calibrant.score.brier import brier_score
     "estimator",
     name="root_brier",
     title="root Brier score",
-    quantity="upper bound on the L2 calibration error",
     views=("canonical", "binary", "top", "class k"),
     state="pooled",
-    bias="slightly down, by the root of a mean: about variance / (8 · value³)",
-    cost="one pass",
-    source="Gruber & Buettner 2022, Theorem 3.1",
     also_called=("RBS",),
     of_the_error=False,
 )
@@ -43,6 +39,13 @@ def root_brier(
         Confidence of the interval.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: upper bound on the L2 calibration error.
+    Bias: slightly down, by the root of a mean: about variance / (8 · value³).
+    Cost: one pass.
+    Source: Gruber & Buettner 2022, Theorem 3.1.
 
     Examples
     --------

@@ -68,12 +68,8 @@ KERNELS = {
     "estimator",
     name="skce",
     title="SKCE",
-    quantity="squared kernel calibration error of the whole distribution; 0 only for a calibrated model",
     views=("canonical", "binary", "top", "class k"),
     state="pooled",
-    bias="none for the unbiased and block estimators; up for the biased one",
-    cost="one sort for a single event with a Laplace kernel; all pairs of rows otherwise, in O(n) memory",
-    source="Widmann, Lindsten, Zachariah 2019",
     also_called=("SKCE", "KCE"),
     of_the_error=False,
 )
@@ -116,6 +112,15 @@ def skce(
         Of the sampled pairs.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: squared kernel calibration error of the whole distribution; 0 only for a
+      calibrated model.
+    Bias: none for the unbiased and block estimators; up for the biased one.
+    Cost: one sort for a single event with a Laplace kernel; all pairs of rows
+      otherwise, in O(n) memory.
+    Source: Widmann, Lindsten, Zachariah 2019.
 
     Examples
     --------

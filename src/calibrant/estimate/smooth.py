@@ -24,12 +24,8 @@ COARSE, FINE = 1 << 12, 1 << 18
     "estimator",
     name="smooth",
     title="smooth ECE",
-    quantity="size of the errors after smoothing over as wide a neighbourhood as they are large",
     views=ONE_EVENT,
     state="pooled",
-    bias="up near calibration",
-    cost="one pass and a few cosine transforms",
-    source="Błasiok & Nakkiran 2024",
     also_called=("smECE", "smooth ECE"),
     of_the_error=False,
 )
@@ -58,6 +54,14 @@ def smooth_error(
         `class k`; `auto` is `binary` for one column and `top` for several.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: size of the errors after smoothing over as wide a neighbourhood as they
+      are large.
+    Bias: up near calibration.
+    Cost: one pass and a few cosine transforms.
+    Source: Błasiok & Nakkiran 2024.
 
     Examples
     --------

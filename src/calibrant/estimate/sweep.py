@@ -20,16 +20,7 @@ SHORT_SWEEP = 256
 
 
 @method(
-    "estimator",
-    name="sweep",
-    title="sweep ECE",
-    quantity="mean gap between prediction and observed rate over as many bins as keep the rates rising",
-    views=EVERY_VIEW,
-    state="pooled",
-    bias="small; up near calibration",
-    cost="one sort, then O(b log n) for each number of bins b tried",
-    source="Roelofs et al. 2022, algorithm 1",
-    also_called=("ECE_sweep", "ESweep"),
+    "estimator", name="sweep", title="sweep ECE", views=EVERY_VIEW, state="pooled", also_called=("ECE_sweep", "ESweep")
 )
 def sweep_error(
     labels: Any,
@@ -78,6 +69,14 @@ def sweep_error(
         is taken afterwards.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: mean gap between prediction and observed rate over as many bins as keep
+      the rates rising.
+    Bias: small; up near calibration.
+    Cost: one sort, then O(b log n) for each number of bins b tried.
+    Source: Roelofs et al. 2022, algorithm 1.
 
     Examples
     --------

@@ -16,12 +16,8 @@ from calibrant.results import Estimate
     "estimator",
     name="two_bin",
     title="averaged two-bin error",
-    quantity="mean over random cuts of the squared mean errors below and above the cut; smallest for who says the truth",
     views=ONE_EVENT,
     state="pooled",
-    bias="up by Σp(1−p)/n² if calibrated; debiased: none",
-    cost="one sort",
-    source="Hartline, Hu, Wu 2026",
     also_called=("ATB",),
     of_the_error=False,
 )
@@ -55,6 +51,14 @@ def averaged_two_bin_error(
         `class k`; `auto` is `binary` for one column and `top` for several.
     weights
         How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: mean over random cuts of the squared mean errors below and above the cut;
+      smallest for who says the truth.
+    Bias: up by Σp(1−p)/n² if calibrated; debiased: none.
+    Cost: one sort.
+    Source: Hartline, Hu, Wu 2026.
 
     Examples
     --------

@@ -329,18 +329,12 @@ class Predictions(Views):
         made_by
             The map that made them, if one did.
         """
-        checked = inputs.floats(probs, "probs")
-        if checked.shape != self.said.shape:
-            raise InputError("probs", f"must have shape {self.said.shape}", f"it has {checked.shape}")
-        changed = self._copy()
+        checked = self._checked_shape(probs, "probs")
         if checked.ndim == 2:
             checked = inputs.check_matrix(checked, None)
         else:
             inputs.check_probabilities(checked)
-        changed._probs, changed.logits = checked, None
-        changed.source = None if made_by is None else (self, made_by)
-        changed._protect()
-        return changed
+        return self._changed(checked, None, made_by)
 
     def with_logits(self, logits: Any, *, made_by: Any = None) -> Predictions:
         """The same rows with other logits of the same shape.
@@ -352,11 +346,17 @@ class Predictions(Views):
         made_by
             The map that made them, if one did.
         """
-        checked = inputs.floats(logits, "logits")
+        return self._changed(None, self._checked_shape(logits, "logits"), made_by)
+
+    def _checked_shape(self, values: Any, name: str) -> FloatArray:
+        checked = inputs.floats(values, name)
         if checked.shape != self.said.shape:
-            raise InputError("logits", f"must have shape {self.said.shape}", f"it has {checked.shape}")
+            raise InputError(name, f"must have shape {self.said.shape}", f"it has {checked.shape}")
+        return checked
+
+    def _changed(self, probs: FloatArray | None, logits: FloatArray | None, made_by: Any) -> Predictions:
         changed = self._copy()
-        changed._probs, changed.logits = None, checked
+        changed._probs, changed.logits = probs, logits
         changed.source = None if made_by is None else (self, made_by)
         changed._protect()
         return changed

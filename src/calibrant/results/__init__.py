@@ -25,4 +25,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *(name for names in RECORDS.values() for name in names.split())]
+    return [*__all__, *RECORDS]

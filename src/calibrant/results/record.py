@@ -21,7 +21,6 @@ SCHEMA = 1
 """Version of the JSON form; raised when an old reader could misread a new file."""
 
 _KINDS: dict[str, type[Record]] = {}
-_HOMES = {name: home for home, names in RECORDS.items() for name in names.split()}
 R = TypeVar("R", bound="type[Record]")
 
 
@@ -33,8 +32,8 @@ def kind(record: R) -> R:
 
 def record_class(name: str) -> type[Record] | None:
     """The record class of this name, or None; its module, or the plugins, are imported if need be."""
-    if name in _HOMES:
-        import_module(f"calibrant.{_HOMES[name]}")
+    if name in RECORDS:
+        import_module(f"calibrant.{RECORDS[name]}")
     elif name not in _KINDS:
         import_plugins()
     return _KINDS.get(name)

@@ -20,14 +20,7 @@ FINE = (np.arange(1000) + 0.5) / 1000
 
 
 @method(
-    "forecast estimator",
-    title="coverage error",
-    quantity="root mean square of coverage − level over quantile levels",
-    views=("Gaussian", "quantile", "sample"),
-    bias="up by noise: see the noise floor; small for the debiased form",
-    cost="one pass",
-    source="Kuleshov, Fenner, Ermon 2018",
-    also_called=("Kuleshov",),
+    "forecast estimator", title="coverage error", views=("Gaussian", "quantile", "sample"), also_called=("Kuleshov",)
 )
 def coverage_error(
     forecasts: Any, *, levels: Any = None, debiased: bool = False, level: float = 0.95, seed: int = 0
@@ -52,6 +45,13 @@ def coverage_error(
         Confidence of each interval of the curve.
     seed
         For labels at a jump of F, or between quantiles, F(y) is drawn with this seed.
+
+    Notes
+    -----
+    Estimates: root mean square of coverage − level over quantile levels.
+    Bias: up by noise: see the noise floor; small for the debiased form.
+    Cost: one pass.
+    Source: Kuleshov, Fenner, Ermon 2018.
 
     Examples
     --------
@@ -82,15 +82,7 @@ def coverage_error(
     return Estimate("coverage_error", title, value, said.n, None, floor, described, {"curve": curve})
 
 
-@method(
-    "forecast estimator",
-    title="miscalibration area",
-    quantity="area between coverage and level over all levels",
-    views=("Gaussian", "quantile", "sample"),
-    bias="up by noise: see the noise floor",
-    cost="one sort",
-    source="Chung, Char, Guo, Schneider, Neiswanger 2021",
-)
+@method("forecast estimator", title="miscalibration area", views=("Gaussian", "quantile", "sample"))
 def miscalibration_area(forecasts: Any, *, seed: int = 0) -> Estimate:
     """How far is coverage from its level, on average over all levels? The area between coverage and diagonal, exactly.
 
@@ -102,6 +94,13 @@ def miscalibration_area(forecasts: Any, *, seed: int = 0) -> Estimate:
         Forecasts of a real number, such as `Predictions.from_gaussian(...)`.
     seed
         For labels at a jump of F, or between quantiles, F(y) is drawn with this seed.
+
+    Notes
+    -----
+    Estimates: area between coverage and level over all levels.
+    Bias: up by noise: see the noise floor.
+    Cost: one sort.
+    Source: Chung, Char, Guo, Schneider, Neiswanger 2021.
 
     Examples
     --------

@@ -17,16 +17,7 @@ LEFT = 2 - 2**0.5
 """The share of pure noise that debiasing leaves: two folded normals of one variance less one of twice the variance."""
 
 
-@method(
-    "forecast estimator",
-    title="ENCE",
-    quantity="mean relative gap between predicted and observed size of the errors, over bins of σ",
-    views=("Gaussian", "quantile", "sample"),
-    bias="up by noise: see the noise floor; less so for the debiased form",
-    cost="one sort",
-    source="Levi, Gispan, Giladi, Fetaya 2020",
-    also_called=("ENCE",),
-)
+@method("forecast estimator", title="ENCE", views=("Gaussian", "quantile", "sample"), also_called=("ENCE",))
 def ence(forecasts: Any, *, n_bins: int = 15, debiased: bool = False, level: float = 0.95) -> Estimate:
     """Are errors as large as predicted, per bin of σ? The mean over bins of |RMV − RMSE| / RMV.
 
@@ -46,6 +37,14 @@ def ence(forecasts: Any, *, n_bins: int = 15, debiased: bool = False, level: flo
         A share of 0.59 of pure noise is left, and nothing where gaps are clear.
     level
         Confidence of each bin's interval.
+
+    Notes
+    -----
+    Estimates: mean relative gap between predicted and observed size of the errors, over
+      bins of σ.
+    Bias: up by noise: see the noise floor; less so for the debiased form.
+    Cost: one sort.
+    Source: Levi, Gispan, Giladi, Fetaya 2020.
 
     Examples
     --------

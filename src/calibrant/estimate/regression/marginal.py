@@ -14,15 +14,7 @@ from calibrant.results import Curve, Estimate
 from calibrant.types import Floats
 
 
-@method(
-    "forecast estimator",
-    title="marginal error",
-    quantity="largest gap between the mean forecast distribution and that of the labels",
-    views=("Gaussian", "quantile", "sample"),
-    bias="up by noise: see the noise floor",
-    cost="points × rows, and a draw of labels a simulation",
-    source="Gneiting, Balabdaoui, Raftery 2007",
-)
+@method("forecast estimator", title="marginal error", views=("Gaussian", "quantile", "sample"))
 def marginal_error(
     forecasts: Any, *, points: int = 50, n_simulations: int = 199, level: float = 0.95, seed: int = 0
 ) -> Estimate:
@@ -45,6 +37,14 @@ def marginal_error(
         Probability that a calibrated model's gap lies in the band.
     seed
         An integer, or a generator to draw from.
+
+    Notes
+    -----
+    Estimates: largest gap between the mean forecast distribution and that of the
+      labels.
+    Bias: up by noise: see the noise floor.
+    Cost: points × rows, and a draw of labels a simulation.
+    Source: Gneiting, Balabdaoui, Raftery 2007.
 
     Examples
     --------

@@ -10,15 +10,7 @@ from calibrant.methods import method
 from calibrant.results import Estimate
 
 
-@method(
-    "forecast estimator",
-    title="mean error",
-    quantity="mean of μ − y: positive where the forecasts are too high on the whole",
-    views=("Gaussian", "quantile", "sample"),
-    bias="none",
-    cost="one pass",
-    also_called=("bias",),
-)
+@method("forecast estimator", title="mean error", views=("Gaussian", "quantile", "sample"), also_called=("bias",))
 def mean_error(forecasts: Any, *, level: float = 0.95) -> Estimate:
     """Are the means too high or too low on average? The mean of μ − y with its interval; 0 if calibrated.
 
@@ -28,6 +20,12 @@ def mean_error(forecasts: Any, *, level: float = 0.95) -> Estimate:
         Forecasts of a real number, such as `Predictions.from_gaussian(...)`.
     level
         Confidence of the interval.
+
+    Notes
+    -----
+    Estimates: mean of μ − y: positive where the forecasts are too high on the whole.
+    Bias: none.
+    Cost: one pass.
 
     Examples
     --------

@@ -15,16 +15,7 @@ from calibrant.results import Curve, Estimate
 from calibrant.types import Floats
 
 
-@method(
-    "forecast estimator",
-    title="PIT error",
-    quantity="share of rows whose label lies in a part of its forecast distribution that is hit too often",
-    views=("Gaussian", "quantile", "sample"),
-    bias="up by noise: see the noise floor",
-    cost="one pass",
-    source="Dawid 1984; Gneiting, Balabdaoui, Raftery 2007",
-    also_called=("PIT",),
-)
+@method("forecast estimator", title="PIT error", views=("Gaussian", "quantile", "sample"), also_called=("PIT",))
 def pit_error(forecasts: Any, *, n_bins: int = 10, level: float = 0.95, seed: int = 0) -> Estimate:
     """Does every tenth of the forecast distributions hold a tenth of the labels? The share of rows in excess of that.
 
@@ -46,6 +37,14 @@ def pit_error(forecasts: Any, *, n_bins: int = 10, level: float = 0.95, seed: in
         Probability, at least, that a calibrated model's histogram lies in the band.
     seed
         For labels at a jump of F, or between quantiles, F(y) is drawn with this seed.
+
+    Notes
+    -----
+    Estimates: share of rows whose label lies in a part of its forecast distribution
+      that is hit too often.
+    Bias: up by noise: see the noise floor.
+    Cost: one pass.
+    Source: Dawid 1984; Gneiting, Balabdaoui, Raftery 2007.
 
     Examples
     --------

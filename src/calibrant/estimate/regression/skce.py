@@ -23,16 +23,7 @@ EXACT_MEDIAN_ROWS = 1500
 SAMPLED_PAIRS = 200_000
 
 
-@method(
-    "forecast estimator",
-    title="SKCE of Gaussians",
-    quantity="squared kernel calibration error of Gaussian forecasts; 0 only for a calibrated model",
-    views=("Gaussian",),
-    bias="none for the unbiased and block estimators; up for the biased one",
-    cost="all pairs of rows, in O(n) memory; O(n) for blocks",
-    source="Widmann, Lindsten, Zachariah 2021",
-    also_called=("SKCE", "KCE"),
-)
+@method("forecast estimator", title="SKCE of Gaussians", views=("Gaussian",), also_called=("SKCE", "KCE"))
 def gaussian_skce(
     forecasts: Any,
     *,
@@ -69,6 +60,14 @@ def gaussian_skce(
         Confidence of the interval.
     seed
         For the pairs drawn to find the median W of many rows.
+
+    Notes
+    -----
+    Estimates: squared kernel calibration error of Gaussian forecasts; 0 only for a
+      calibrated model.
+    Bias: none for the unbiased and block estimators; up for the biased one.
+    Cost: all pairs of rows, in O(n) memory; O(n) for blocks.
+    Source: Widmann, Lindsten, Zachariah 2021.
 
     Examples
     --------

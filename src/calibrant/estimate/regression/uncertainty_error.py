@@ -13,16 +13,7 @@ from calibrant.results import Estimate
 from calibrant.types import Floats
 
 
-@method(
-    "forecast estimator",
-    title="UCE",
-    quantity="mean gap between squared error and predicted variance, over bins of σ",
-    views=("Gaussian", "quantile", "sample"),
-    bias="up by noise: see the noise floor",
-    cost="one sort",
-    source="Laves, Ihler, Fast, Kahrs, Ortmaier 2020",
-    also_called=("UCE",),
-)
+@method("forecast estimator", title="UCE", views=("Gaussian", "quantile", "sample"), also_called=("UCE",))
 def uncertainty_error(forecasts: Any, *, n_bins: int = 15) -> Estimate:
     """How far are squared errors from the predicted variances, per bin of σ? Weighted mean of |MSE − mean variance|.
 
@@ -35,6 +26,13 @@ def uncertainty_error(forecasts: Any, *, n_bins: int = 15) -> Estimate:
         Forecasts of a real number, such as `Predictions.from_gaussian(...)`.
     n_bins
         Number of bins of σ with equally many rows.
+
+    Notes
+    -----
+    Estimates: mean gap between squared error and predicted variance, over bins of σ.
+    Bias: up by noise: see the noise floor.
+    Cost: one sort.
+    Source: Laves, Ihler, Fast, Kahrs, Ortmaier 2020.
 
     Examples
     --------

@@ -10,15 +10,7 @@ from calibrant.methods import method
 from calibrant.results import Estimate
 
 
-@method(
-    "forecast estimator",
-    title="average variance − MSE",
-    quantity="average predicted variance less mean squared error; negative for an over-confident model",
-    views=("Gaussian", "quantile", "sample"),
-    bias="none",
-    cost="one pass",
-    source="Gruber & Buettner 2022, Table 1",
-)
+@method("forecast estimator", title="average variance − MSE", views=("Gaussian", "quantile", "sample"))
 def variance_gap(forecasts: Any, *, level: float = 0.95) -> Estimate:
     """Is the average predicted variance as large as the mean squared error? Their difference, with a paired interval.
 
@@ -34,6 +26,14 @@ def variance_gap(forecasts: Any, *, level: float = 0.95) -> Estimate:
         Forecasts of a real number, such as `Predictions.from_gaussian(...)`.
     level
         Confidence of the interval.
+
+    Notes
+    -----
+    Estimates: average predicted variance less mean squared error; negative for an over-
+      confident model.
+    Bias: none.
+    Cost: one pass.
+    Source: Gruber & Buettner 2022, Table 1.
 
     Examples
     --------

@@ -11,15 +11,7 @@ from calibrant.results import Estimate
 from calibrant.score.forecast_score import positive_variance
 
 
-@method(
-    "forecast estimator",
-    title="SE/variance ratio",
-    quantity="mean of squared error over predicted variance; 1 if calibrated, more if over-confident",
-    views=("Gaussian", "quantile", "sample"),
-    bias="none",
-    cost="one pass",
-    source="Gruber & Buettner 2022, Table 2",
-)
+@method("forecast estimator", title="SE/variance ratio", views=("Gaussian", "quantile", "sample"))
 def variance_ratio(forecasts: Any, *, level: float = 0.95) -> Estimate:
     """How large are squared errors relative to the predicted variances? The mean of (y−μ)²/σ²; 1 if calibrated.
 
@@ -34,6 +26,14 @@ def variance_ratio(forecasts: Any, *, level: float = 0.95) -> Estimate:
         Forecasts of a real number, such as `Predictions.from_gaussian(...)`.
     level
         Confidence of the interval.
+
+    Notes
+    -----
+    Estimates: mean of squared error over predicted variance; 1 if calibrated, more if
+      over-confident.
+    Bias: none.
+    Cost: one pass.
+    Source: Gruber & Buettner 2022, Table 2.
 
     Examples
     --------
