@@ -217,3 +217,13 @@ def test_measures_that_are_none_are_refused():
         diagnose([0, 1], [0.2, 0.7], measures=[3])
     with pytest.raises(InputError, match="measures must return an Estimate; len returns a int"):
         diagnose([0, 1], [0.2, 0.7], measures=[len])
+
+
+def test_rows_are_sorted_once(rng, monkeypatch):
+    from calibrant.kernels.rows import pooling
+
+    sizes, sort = [], pooling.in_order
+    monkeypatch.setattr(pooling, "in_order", lambda probs, *rest: sizes.append(len(probs)) or sort(probs, *rest))
+    probs = rng.random(2000)
+    cal.diagnose(rng.random(2000) < probs, probs)
+    assert sizes == [2000]

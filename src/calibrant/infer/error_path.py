@@ -92,6 +92,12 @@ class ErrorPath:
 
 
 def path_of(event: Event) -> ErrorPath:
+    """The path of an event, fitted once for all norms."""
+    found: ErrorPath = event.kept("error path", lambda: fitted_path(event))
+    return found
+
+
+def fitted_path(event: Event) -> ErrorPath:
     """The path through an event's fitted curve, over ⌈n^(1/3)⌉ bins of equal mass, or over few distinct predictions."""
     if not event.hard:
         raise InputError("labels", "must be yes or no for this interval", "they are shares", "Pass hard labels")

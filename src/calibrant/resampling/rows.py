@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calibrant.inputs import check_choice
 from calibrant.predictions import Event, Predictions, repeats_groups
 from calibrant.problems import InputError
+from calibrant.state.pooled import Pooled
 from calibrant.types import Array, Floats, Indices
 
 Cluster = Literal["any", "same"]
@@ -99,9 +100,19 @@ class Atoms:
         place = np.arange(int(self.count.sum())) - np.repeat(np.cumsum(self.count) - self.count, self.count)
         return (place < np.repeat(hits, self.count)).astype(np.uint8)
 
+    @cached_property
     def event(self) -> Event:
-        """The same as an event, for rules that cut it into bins."""
-        return Event(self.p, np.zeros(len(self.p), np.uint8), None if self.plain else self.weight, self.view)
+        """The same as an event, for rules that cut it into bins; distinct predictions are not pooled again."""
+        none = np.zeros(len(self.p), np.uint8)
+        kept = {}
+        if (self.gaps[:-1] > 0).all():
+            kept["pooled"] = Pooled(self.p, self.weight, none.astype(np.float64), not self.fixed, self.plain)
+        return Event(self.p, none, None if self.plain else self.weight, self.view, kept)
+
+    @cached_property
+    def cuts(self) -> dict[Any, Indices]:
+        """Where bins begin, by the rule for bins: filled by those who look for them."""
+        return {}
 
 
 def atoms_of(predictions: Predictions, view: Any, cluster: Any = None, weighting: Any = "auto") -> Atoms:

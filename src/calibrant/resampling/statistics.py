@@ -194,9 +194,10 @@ def averaged_two_bin(atoms: Atoms, along: Collect | None = None) -> Statistic:
 
 def cuts_of(atoms: Atoms, bins: Binning) -> Cuts:
     """Where bins begin among the atoms; rows outside every bin lie before the first cut or after the last."""
-    index = bins.index(atoms.event())
-    n_bins = bins.collect(atoms.event()).sums.shape[1]
-    return np.searchsorted(index, np.arange(n_bins + 1)).astype(np.intp)
+    if bins not in atoms.cuts:
+        index, n_bins = bins.index(atoms.event), bins.collect(atoms.event).sums.shape[1]
+        atoms.cuts[bins] = np.searchsorted(index, np.arange(n_bins + 1)).astype(np.intp)
+    return atoms.cuts[bins]
 
 
 def between(cuts: Cuts) -> Collect:
@@ -289,7 +290,7 @@ def binned(atoms: Atoms, bins: Binning, **options: Any) -> Statistic:
 
     The estimator's own `finish`, with draws in place of classes.
     """
-    cuts, state = cuts_of(atoms, bins), bins.collect(atoms.event())
+    cuts, state = cuts_of(atoms, bins), bins.collect(atoms.event)
 
     def finish(states: Floats) -> Floats:
         sums = np.repeat(state.sums, len(states), axis=0)

@@ -56,7 +56,7 @@ ROUNDING = 1e-12
 FEW_ROWS = 200
 """Below this even a large error is hard to detect; the diagnosis warns of it."""
 
-DRAWN_LABELS, FEWEST_DRAWS, MOST_DRAWS = 1e8, 99, 999
+DRAWN_LABELS, FEWEST_DRAWS, MOST_DRAWS = 4e7, 99, 999
 """Labels drawn in all; the p-value is exact with any number of draws, and finer with more."""
 
 ADVICE = (

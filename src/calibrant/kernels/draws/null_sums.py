@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.kernels.compiled import compiled
+from calibrant.kernels.compiled import any_order, compiled
 
 
 @compiled
@@ -116,21 +116,15 @@ def picked_sums(labels: Any, table: Any, found: Any) -> None:
         found[r] = total
 
 
-@compiled
+@any_order
 def weighed_sums(errors: Any, factors: Any, found: Any) -> None:
     """found[r, f] = Σ factors[f]·e."""
-    even = errors.shape[1] // 4 * 4
     for r in range(len(errors)):
         for f in range(len(factors)):
-            t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
-            for a in range(0, even, 4):
-                t0 += factors[f, a] * errors[r, a]
-                t1 += factors[f, a + 1] * errors[r, a + 1]
-                t2 += factors[f, a + 2] * errors[r, a + 2]
-                t3 += factors[f, a + 3] * errors[r, a + 3]
-            for a in range(even, errors.shape[1]):
-                t0 += factors[f, a] * errors[r, a]
-            found[r, f] = (t0 + t1) + (t2 + t3)
+            total = 0.0
+            for a in range(errors.shape[1]):
+                total += factors[f, a] * errors[r, a]
+            found[r, f] = total
 
 
 @compiled
