@@ -13,10 +13,8 @@ import pytest
 import calibrant as cal
 from calibrant.methods import methods
 from calibrant.simulate import Bias, bias, bias_table, calibrated_world, named_world, power_world
-from calibrant.simulate.batch import Batch
-from calibrant.simulate.batched import batched
-from calibrant.simulate.measuring import measured
-from calibrant.simulate.recipes import named
+from calibrant.simulate.batch import Batch, batched
+from calibrant.simulate.measuring import measured, named
 
 FAMILY = [
     partial(cal.ece, n_bins=9),

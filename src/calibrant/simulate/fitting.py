@@ -2,22 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_positive
+from calibrant.estimate.binned import ece
+from calibrant.inputs import check_choice, check_count, check_positive
 from calibrant.kernels.logits import class_log_odds, sigmoid
 from calibrant.maps import PiecewiseLinear, recipe_of
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
-from calibrant.results import Table
-from calibrant.simulate.beta_fit import LARGEST, BetaFit, fit_beta
-from calibrant.simulate.curves import LinearCurve, MapCurve, TrueCurve
-from calibrant.simulate.glm import LinearFit, fit_curves
-from calibrant.simulate.world import BetaWorld, EmpiricalWorld, WorldFit
+from calibrant.results import Record, Table, kind, number
+from calibrant.simulate.curves import LinearCurve, LinearFit, MapCurve, TrueCurve, fit_curves
+from calibrant.simulate.world import BetaWorld, EmpiricalWorld, EventWorld, WorldFit
 from calibrant.types import Array, Bools, Floats
+
+LARGEST = 1e7
+"""Largest α and β: scores closer together than this makes them are practically equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class BetaFit:
+    """Parameters, mean log-likelihood, and the weights taken as censored at 0 and at 1."""
+
+    alpha: float
+    beta: float
+    likelihood: float
+    censored: tuple[float, float]
+
+
+def fit_beta(p: Floats, q: Floats, weight: Floats, limits: tuple[float, float]) -> BetaFit:
+    """Maximise Σ w·ln f(p) + w₀·ln P(p < limits[0]) + w₁·ln P(q < limits[1]) over α and
+    β; some row must be uncensored.
+    """
+    from scipy.optimize import minimize
+
+    at_zero, at_one = p < limits[0], q < limits[1]
+    seen = ~(at_zero | at_one)
+    total = float(weight.sum())
+    low, high, inner = (float(weight[rows].sum()) / total for rows in (at_zero, at_one, seen))
+    mean_log_p = float(weight[seen] @ np.log(p[seen])) / total
+    mean_log_q = float(weight[seen] @ np.log(q[seen])) / total
+
+    def loss(logs: Floats) -> float:
+        a, b = np.exp(logs)
+        value = inner * log_beta(a, b) - (a - 1) * mean_log_p - (b - 1) * mean_log_q
+        value -= low * log_tail(limits[0], a, b) if low else 0.0
+        value -= high * log_tail(limits[1], b, a) if high else 0.0
+        return float(value)
+
+    mean = float(weight @ p) / total
+    variance = max(float(weight @ (p - mean) ** 2) / total, 1e-12)
+    size = max(mean * (1 - mean) / variance - 1, 0.05)
+    start = np.log(np.clip([mean * size, (1 - mean) * size], 1e-3, LARGEST / 10))
+    ends = (np.log(1e-8), np.log(LARGEST))
+    found = minimize(
+        loss, start, method="Nelder-Mead", bounds=(ends, ends), options={"xatol": 1e-9, "fatol": 1e-15, "maxiter": 2000}
+    )
+    return BetaFit(float(np.exp(found.x[0])), float(np.exp(found.x[1])), -float(found.fun), (low * total, high * total))
+
+
+def log_beta(a: float, b: float) -> float:
+    """ln B(a, b)."""
+    from scipy.special import betaln
+
+    return float(betaln(a, b))
+
+
+def log_tail(x: float, a: float, b: float) -> float:
+    """ln P(X < x) for X ~ Beta(a, b) and small x, far below where the probability itself underflows."""
+    from scipy.special import hyp2f1
+
+    return float(a * np.log(x) - np.log(a) - log_beta(a, b) + np.log(hyp2f1(a, 1 - b, a + 1, x)))
+
 
 MANY_CENSORED = 0.25
 """Share of saturated scores from which on a fitted Beta distribution rests on its form more than on the data."""
@@ -206,3 +265,78 @@ def beta_distance(rows: Rows, beta: BetaFit) -> float:
     fitted = np.where(p < 0.5, betainc(beta.alpha, beta.beta, p), 1 - betainc(beta.beta, beta.alpha, q))
     at = np.append((np.diff(p) > 0) | (np.diff(q) < 0), True) & rows.uncensored[order]
     return float(np.abs(below[at] - fitted[at]).max())
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class WorldCheck(Record):
+    """An estimate on real data beside the same estimate on data sets of the world, of the same size."""
+
+    real: float
+    simulated: float
+    """mean over the replications"""
+    spread: float
+    """their standard deviation"""
+    low: float
+    high: float
+    """95 % of the replications lie between these two"""
+    p_value: float
+    """two-sided: share of replications as extreme as the real data"""
+    replications: int
+
+    @property
+    def agrees(self) -> bool:
+        """Are the real data among the middle 95 % of the simulated ones?"""
+        return self.low <= self.real <= self.high
+
+    def __repr__(self) -> str:
+        verdict = "like" if self.agrees else "unlike"
+        return (
+            f"{number(self.real)} on the data, {verdict} the {number(self.simulated)} ± {number(self.spread)} "
+            f"on {self.replications:,} data sets of the world"
+        )
+
+
+def check_world(
+    world: EventWorld,
+    predictions: Predictions,
+    estimator: Callable[[Predictions], Any] = ece,
+    *,
+    replications: int = 200,
+    view: Any = "auto",
+    rng: Any = 0,
+) -> WorldCheck:
+    """Does an estimator give the same on these data as on data sets of the world?
+
+    Parameters
+    ----------
+    world
+        The world to check.
+    predictions
+        The real data.
+    estimator
+        A function of a `Predictions` that returns a number.
+    replications
+        Number of simulated data sets.
+    view
+        The yes/no question of the predictions that the world describes.
+    rng
+        A seed or a NumPy generator.
+
+    Examples
+    --------
+    >>> from calibrant.simulate import check_world, fit_world, named_world
+    >>> data = named_world("resnet110_c100").sample(2000, rng=0)
+    >>> check_world(fit_world(data), data).agrees
+    True
+    """
+    event = predictions.event(view)
+    real = float(estimator(Predictions(event.outcomes, event.probs, weights=event.weights, soft=not event.hard)))
+    generator = np.random.default_rng(rng)
+    count = check_count(replications, "replications", 2)
+    found = np.array([float(estimator(world.sample(event.n, generator))) for _ in range(count)])
+    low, high = np.quantile(found, [0.025, 0.975])
+    outer = min(np.sum(found <= real), np.sum(found >= real))
+    p_value = min(1.0, 2 * (outer + 1) / (count + 1))
+    spread = float(found.std(ddof=1))
+    return WorldCheck(real, float(found.mean()), spread, float(low), float(high), float(p_value), count)

@@ -16,8 +16,7 @@ from calibrant.kernels.compiled import many_calls
 from calibrant.maps import recipe_of
 from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
-from calibrant.simulate.measuring import measured
-from calibrant.simulate.recipes import named_all
+from calibrant.simulate.measuring import measured, named_all
 from calibrant.simulate.world import EventWorld, Norm
 
 FRESH = 10_000

@@ -13,8 +13,7 @@ from calibrant.inputs import check_count, check_level
 from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
 from calibrant.simulate.families import calibrated_world
-from calibrant.simulate.measuring import measured
-from calibrant.simulate.recipes import named_all
+from calibrant.simulate.measuring import measured, named_all
 from calibrant.simulate.world import ScoreWorld, World
 from calibrant.types import Floats
 

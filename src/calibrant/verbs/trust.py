@@ -21,9 +21,8 @@ from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import Answer, Table, kind, number
 from calibrant.simulate.bias import Bias, bias
-from calibrant.simulate.check import WorldCheck, check_world
-from calibrant.simulate.fitting import fit_world
-from calibrant.simulate.recipes import named
+from calibrant.simulate.fitting import WorldCheck, check_world, fit_world
+from calibrant.simulate.measuring import named
 from calibrant.simulate.world import EventWorld
 
 TRIED: dict[str, Any] = {

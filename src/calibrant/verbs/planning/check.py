@@ -12,13 +12,11 @@ import numpy as np
 from calibrant.inputs import check_count
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, Record, Table, kind
-from calibrant.simulate.measuring import measured
+from calibrant.simulate.measuring import Named, measured
 from calibrant.simulate.power import detection
-from calibrant.simulate.recipes import Named
 from calibrant.types import Floats
-from calibrant.verbs.planning.data import PlannedData
 from calibrant.verbs.planning.power_laws import NORMAL
-from calibrant.verbs.planning.quantities import Quantity
+from calibrant.verbs.planning.quantities import PlannedData, Quantity
 
 if TYPE_CHECKING:
     from calibrant.verbs.planning.plan import Plan

@@ -14,9 +14,8 @@ from calibrant.problems import InputError
 from calibrant.results import Answer, Line, Table, kind, number
 from calibrant.simulate.world import ScoreWorld
 from calibrant.verbs.planning.check import PlanCheck, shown, simulated
-from calibrant.verbs.planning.data import PlannedData, planned_data
 from calibrant.verbs.planning.power_laws import SquaredLaw, TestLaw
-from calibrant.verbs.planning.quantities import ROUNDING, Quantity, quantity_of
+from calibrant.verbs.planning.quantities import ROUNDING, PlannedData, Quantity, planned_data, quantity_of
 
 POINTS = 41
 """Of a power curve."""
