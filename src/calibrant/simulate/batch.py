@@ -1,4 +1,4 @@
-"""Many data sets of the same size at once: sorted and binned in one pass."""
+"""Many data sets of the same size at once: sorted and binned in one pass, and the estimators that have such a form."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,8 +98,7 @@ class Batch:
 
     def _fixed_index(self, bins: Any) -> Indices:
         flat = Event(self.probs.ravel(), self.outcomes.ravel(), None, "binary")
-        index: Indices = bins.index(flat).reshape(self.probs.shape)
-        return index
+        return np.reshape(bins.index(flat), self.probs.shape)
 
     def _between(self, cuts: Indices, bins: Any) -> BinSums:
         sums = np.diff(np.take_along_axis(self.below, cuts[:, :, None], axis=1), axis=1)
@@ -109,6 +108,7 @@ class Batch:
         return BinSums(sums, edges[:, :-1], edges[:, 1:], self.probs.shape[1], bins)
 
 
+FIFTEEN = EqualMass(15)
 Values = tuple[Floats, Floats, Floats]
 """Value and both ends of the interval for each data set, `(R,)`; the ends are nan where
 the estimator has no interval.
@@ -116,8 +116,7 @@ the estimator has no interval.
 
 
 def batched(function: Callable[..., Any], options: Mapping[str, Any], batch: Batch) -> Values | None:
-    """Estimates on all data sets of a batch; None if the estimator has no batched form
-    or this one lacks an option.
+    """Estimates on all data sets of a batch; None where no batched form knows the options.
 
     A batched form is registered with `@method("batched", name=…, of=estimator)`. It
     takes a `Batch` and, as keywords, the options it understands, and returns None for
@@ -126,27 +125,18 @@ def batched(function: Callable[..., Any], options: Mapping[str, Any], batch: Bat
     form = next((each.function for each in methods("batched").values() if each.of is function), None)
     if form is None or not options.keys() <= inspect.signature(form).parameters.keys():
         return None
-    values: Values | None = form(batch, **options)
-    return values
+    return cast("Values | None", form(batch, **options))
 
 
 def is_batched(bins: Any) -> bool:
-    """Can a batch be binned by this rule? Not by one of another package, one that
-    splits ties, or one that drops rows.
-    """
+    """Can a batch be binned by this rule? Not if it is of another package, splits ties or drops rows."""
     known = type(bins) in (EqualMass, EqualWidth, Edges)
     return known and getattr(bins, "ties", "keep") == "keep" and getattr(bins, "ends", True)
 
 
 @method("batched", name="binned", of=binned_error)
 def batched_binned(
-    batch: Batch,
-    *,
-    bins: Any = EqualMass(15),  # noqa: B008  (frozen)
-    norm: Any = 1,
-    debiased: bool = False,
-    root: bool = True,
-    clip: bool = True,
+    batch: Batch, *, bins: Any = FIFTEEN, norm: Any = 1, debiased: bool = False, root: bool = True, clip: bool = True
 ) -> Values | None:
     """`binned_error`."""
     return _finish(batch.sums(bins), norm, debiased, root, clip) if is_batched(bins) else None
@@ -167,13 +157,7 @@ def batched_sweep(
 
 
 @method("batched", name="label_binned", of=label_binned_error)
-def batched_label_binned(
-    batch: Batch,
-    *,
-    bins: Any = EqualMass(15),  # noqa: B008  (frozen)
-    norm: Any = 1,
-    root: bool = True,
-) -> Values | None:
+def batched_label_binned(batch: Batch, *, bins: Any = FIFTEEN, norm: Any = 1, root: bool = True) -> Values | None:
     """`label_binned_error`."""
     if not is_batched(bins):
         return None

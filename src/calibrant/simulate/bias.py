@@ -14,7 +14,7 @@ from calibrant.estimate.binned import binned_error
 from calibrant.estimate.chosen import RULES, rule_name
 from calibrant.inputs import check_count
 from calibrant.problems import InputError
-from calibrant.results import Record, Table, kind, number
+from calibrant.results import Answer, Table, kind, number
 from calibrant.simulate.measuring import Measured, Named, measured, named_all
 from calibrant.simulate.world import EventWorld, World
 from calibrant.types import Floats
@@ -26,7 +26,7 @@ SLACK = 1e-12
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Bias(Record):
+class Bias(Answer):
     """Mean and spread of an estimator in a world, against the truth; every figure with its Monte-Carlo error."""
 
     estimator: str
@@ -54,6 +54,7 @@ class Bias(Record):
     """time per estimate"""
 
     question: ClassVar[str] = "How far off is the estimator?"
+    printed_tables: ClassVar[int | None] = 0
 
     @property
     def bias(self) -> float:
@@ -62,10 +63,9 @@ class Bias(Record):
 
     def sentence(self) -> str:
         """The answer in words."""
-        text = (
-            f"{self.estimator} on {self.n:,} rows of {self.world}: mean {number(self.mean)} ± {number(self.mean_error)}, truth "
-            f"{number(self.truth)}, bias {number(self.bias)}, sd {number(self.sd)}, RMSE {number(self.rmse)}"
-        )
+        mean, truth, bias, sd, rmse = map(number, (self.mean, self.truth, self.bias, self.sd, self.rmse))
+        text = f"{self.estimator} on {self.n:,} rows of {self.world}: mean {mean} ± {number(self.mean_error)}"
+        text += f", truth {truth}, bias {bias}, sd {sd}, RMSE {rmse}"
         if self.coverage is None:
             return text
         return f"{text}; its interval covers the truth in {self.coverage:.1%} ± {self.coverage_error:.1%}"
@@ -74,27 +74,24 @@ class Bias(Record):
         """The figures side by side."""
         return (bias_table([self]),)
 
-    def __repr__(self) -> str:
-        return self.sentence()
-
     @classmethod
     def of(cls, found: Measured, k: int, estimator: str, world: str, truth: float) -> Bias:
         """The figures of the k-th estimator."""
         values, low, high = found.values[k], found.low[k], found.high[k]
         off = values - truth
-        (mean, mean_error), (mae, mae_error), (mse, mse_error) = map(_mean, (values, np.abs(off), off**2))
+        mean, mae, (mse, mse_error) = map(_mean, (values, np.abs(off), off**2))
         rmse, sd = math.sqrt(mse), float(values.std(ddof=1)) if len(values) > 1 else math.nan
-        bounded = ~np.isnan(low)
         coverage = coverage_error = width = None
+        bounded = ~np.isnan(low)
         if bounded.any():
             covers = (low[bounded] <= truth + SLACK) & (truth <= high[bounded] + SLACK)
             coverage = float(covers.mean())
             coverage_error = math.sqrt(max(coverage * (1 - coverage), 0.25 / len(covers)) / len(covers))
             width = float(np.median((high - low)[bounded]))
-        figures = (mean, mean_error, sd, _sd_error(values, sd), rmse, mse_error / (2 * rmse) if rmse > 0 else 0.0)
-        quantiles, seconds = tuple(np.quantile(values, QUANTILES).tolist()), float(found.seconds[k] / len(values))
-        described = (estimator, world, found.n, len(values), truth)
-        return cls(*described, *figures, mae, mae_error, quantiles, coverage, coverage_error, width, seconds)
+        figures = (*mean, sd, _sd_error(values, sd), rmse, mse_error / (2 * rmse) if rmse > 0 else 0.0, *mae)
+        spread = (tuple(np.quantile(values, QUANTILES).tolist()), coverage, coverage_error, width)
+        seconds = float(found.seconds[k] / len(values))
+        return cls(estimator, world, found.n, len(values), truth, *figures, *spread, seconds)
 
 
 def _mean(values: Floats) -> tuple[float, float]:
@@ -189,8 +186,9 @@ def true_value(one: Named, world: World, view: str = "auto") -> float:
         raise InputError(
             "estimator", "must estimate the calibration error", f"{one.name} has a quantity of its own", "Pass truth="
         )
-    error = world.true_error(one.norm, view)
-    return error**2 if one.norm == 2 and not one.option("root", True) else error
+    norm = one.option("norm", 1)
+    error = world.true_error(norm, view)
+    return error**2 if norm == 2 and not one.option("root", True) else error
 
 
 def bias_table(rows: Sequence[Bias], title: str = "Estimators on a world with a known truth") -> Table:
@@ -217,7 +215,7 @@ def bias_table(rows: Sequence[Bias], title: str = "Estimators on a world with a 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class BiasGrid(Record):
+class BiasGrid(Answer):
     """Bias of a binned error: one row per sample size, one column per number of bins."""
 
     world: str
@@ -233,15 +231,15 @@ class BiasGrid(Record):
 
     question: ClassVar[str] = "How biased is the binned error?"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sizes", tuple(self.sizes))
-        object.__setattr__(self, "n_bins", tuple(self.n_bins))
-        self._hold("bias", "error")
-
     def best(self) -> tuple[tuple[int, int], ...]:
         """For each size the number of bins whose bias is closest to 0."""
         least = np.abs(self.bias).argmin(axis=1)
         return tuple((n, self.n_bins[k]) for n, k in zip(self.sizes, least, strict=True))
+
+    def sentence(self) -> str:
+        """How many bins are best."""
+        best = (f"{bins} bins at n = {n:,}" for n, bins in self.best())
+        return f"The bias is closest to 0 with {', '.join(best)}."
 
     def tables(self) -> tuple[Table, ...]:
         """Biases with their errors."""
@@ -252,12 +250,6 @@ class BiasGrid(Record):
         how = f"{'debiased ' * self.debiased}norm {self.norm}, bins of equal {self.rule}"
         note = f"{self.world}; the true error is {number(self.truth)}."
         return (Table(f"Bias by sample size and number of bins: {how}", ("n", *map(str, self.n_bins)), rows, note),)
-
-    def __repr__(self) -> str:
-        return self.tables()[0].to_text()
-
-    def _repr_html_(self) -> str:
-        return self.tables()[0].to_html()
 
 
 def bias_grid(
@@ -307,5 +299,5 @@ def bias_grid(
     name = rule_name(bins)
     tried = {str(b): partial(binned_error, bins=RULES[name](b), norm=norm, debiased=debiased) for b in n_bins}
     rows = bias(tried, world, list(sizes), replications, rng, **options)
-    values, errors = np.array([(row.bias, row.mean_error) for row in rows]).T.reshape(2, len(sizes), len(tried))
-    return BiasGrid(world.describe(), name, norm, debiased, rows[0].truth, tuple(sizes), tuple(n_bins), values, errors)
+    found = np.array([(row.bias, row.mean_error) for row in rows]).T.reshape(2, len(sizes), len(tried))
+    return BiasGrid(world.describe(), name, norm, debiased, rows[0].truth, tuple(sizes), tuple(n_bins), *found)

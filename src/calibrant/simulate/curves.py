@@ -1,10 +1,14 @@
-"""The true calibration curve of a world: the rate of the event where p is predicted."""
+"""The true calibration curve of a world: the rate of the event where p is predicted.
+
+Those that are generalised linear models are fitted by Newton's method and compared by
+AIC (Roelofs et al. 2022, A.2).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -13,16 +17,15 @@ from calibrant.kernels.fit.newton_logistic import fit_logistic
 from calibrant.kernels.logits import sigmoid
 from calibrant.maps.calibration_map import CalibrationMap
 from calibrant.problems import InputError
-from calibrant.results import Record, kind, number
+from calibrant.results import kind, number
+from calibrant.simulate.scores import Described
 from calibrant.types import Floats
 
-LINKS = ("logit", "log", "logflip")
+LINKS = {"logit": "logit {}", "log": "ln {}", "logflip": "ln(1 − {})"}
 
 
-class TrueCurve(Record, ABC):
+class TrueCurve(Described, ABC):
     """P(Y = 1 | p), as a function of p and its complement q = 1 − p."""
-
-    every_field_needed: ClassVar[bool] = True
 
     @abstractmethod
     def rates(self, p: Floats, q: Floats) -> Floats:
@@ -33,13 +36,6 @@ class TrueCurve(Record, ABC):
         p, q
             Predicted probabilities and their complements.
         """
-
-    @abstractmethod
-    def describe(self) -> str:
-        """The formula."""
-
-    def __repr__(self) -> str:
-        return self.describe()
 
 
 @kind
@@ -81,8 +77,8 @@ class LinearCurve(TrueCurve):
     limits: tuple[float, float] = (0.0, 0.0)
 
     def __post_init__(self) -> None:
-        check_choice("link", self.link, LINKS)
-        check_choice("transform", self.transform, LINKS)
+        check_choice("link", self.link, tuple(LINKS))
+        check_choice("transform", self.transform, tuple(LINKS))
         if not (np.isfinite(self.intercept) and np.isfinite(self.slope)):
             raise InputError("intercept", "and slope must be finite", f"they are {self.intercept} and {self.slope}")
         low, high = self.limits
@@ -90,19 +86,22 @@ class LinearCurve(TrueCurve):
             raise InputError("limits", "must lie in [0, 0.5)", f"they are {self.limits}")
 
     def rates(self, p: Floats, q: Floats) -> Floats:
-        """Link and transform in turn."""
-        if self.slope == 0:
-            eta = np.full(np.shape(p), float(self.intercept))
-        else:
-            eta = self.intercept + self.slope * transformed(self.transform, p, q, self.limits)
-        return linked(self.link, eta)
+        """The inverse of the link, clipped to [0, 1]."""
+        eta = self.linear(p, q)
+        if self.link == "logit":
+            return sigmoid(eta)
+        below = np.minimum(eta, 0.0)
+        return np.exp(below) if self.link == "log" else -np.expm1(below)
+
+    def linear(self, p: Floats, q: Floats) -> Floats:
+        """b0 + b1·t(p)."""
+        t = transformed(self.transform, p, q, self.limits) if self.slope else np.zeros(np.shape(p))
+        return self.intercept + self.slope * t
 
     def describe(self) -> str:
         """The formula."""
-        inner = {"logit": "logit p", "log": "ln p", "logflip": "ln(1 − p)"}[self.transform]
-        outer = {"logit": "logit c", "log": "ln c", "logflip": "ln(1 − c)"}[self.link]
-        sign = "−" if self.slope < 0 else "+"
-        return f"{outer} = {number(self.intercept)} {sign} {number(abs(self.slope))}·{inner}"
+        sign, t = "−" if self.slope < 0 else "+", LINKS[self.transform].format("p")
+        return f"{LINKS[self.link].format('c')} = {number(self.intercept)} {sign} {number(abs(self.slope))}·{t}"
 
 
 def transformed(transform: str, p: Floats, q: Floats, limits: tuple[float, float] = (0.0, 0.0)) -> Floats:
@@ -116,14 +115,6 @@ def transformed(transform: str, p: Floats, q: Floats, limits: tuple[float, float
         if transform == "logflip":
             return np.log(q)
         return np.where(q < 0.5, np.log1p(-np.minimum(q, 0.5)), np.log(p))
-
-
-def linked(link: str, eta: Floats) -> Floats:
-    """The inverse of a link, clipped to [0, 1]."""
-    if link == "logit":
-        return sigmoid(eta)
-    below = np.minimum(eta, 0.0)
-    return np.exp(below) if link == "log" else -np.expm1(below)
 
 
 @kind
@@ -217,10 +208,8 @@ class LinearFit:
     @property
     def name(self) -> str:
         """Link, transform, free parameters."""
-        if self.curve.slope == 0:
-            return "constant"
-        free = "b0, b1" if self.n_parameters == 2 else "b1"
-        return f"{self.curve.link}, {self.curve.transform}: {free}"
+        named = f"{self.curve.link}, {self.curve.transform}: {'b0, b1' if self.n_parameters == 2 else 'b1'}"
+        return named if self.curve.slope else "constant"
 
 
 def fit_curves(p: Floats, q: Floats, hits: Floats, weight: Floats, limits: tuple[float, float]) -> list[LinearFit]:
@@ -251,8 +240,7 @@ def _fit(link: str, t: Floats, hits: Floats, weight: Floats, free_intercept: boo
 
 def _likelihood(curve: LinearCurve, p: Floats, q: Floats, hits: Floats, weight: Floats) -> float:
     """Σ h ln c + (w − h) ln(1 − c), with ln c and ln(1 − c) each from the side that does not cancel."""
-    t = transformed(curve.transform, p, q, curve.limits) if curve.slope else np.zeros(len(p))
-    eta = curve.intercept + curve.slope * t
+    eta = curve.linear(p, q)
     if curve.link == "logit":
         yes, no = -np.logaddexp(0, -eta), -np.logaddexp(0, eta)
     else:
@@ -270,10 +258,9 @@ def log_complement(eta: Floats) -> Floats:
 
 
 def fit_log_linear(t: Floats, hits: Floats, weight: Floats, free_intercept: bool) -> tuple[float, float, bool]:
-    """ln c = b0 + b1·t for t ≤ 0, with b0 ≤ 0 ≤ b1, so that c is a probability
-    everywhere: b0, b1 and whether it converged.
+    """ln c = b0 + b1·t for t ≤ 0, with b0 ≤ 0 ≤ b1: b0, b1 and whether it converged.
 
-    The likelihood is concave. Newton's steps are shortened where they would leave the
+    c is then a probability everywhere. The likelihood is concave. Newton's steps are shortened where they would leave the
     allowed quadrant; if the maximum lies on its edge b0 = 0 or b1 = 0, the fit along
     that edge is at least as good and is taken.
     """
@@ -303,10 +290,9 @@ def _newton(beta: Floats, features: Floats, hits: Floats, weight: Floats) -> tup
         step = -np.linalg.solve(curvature, slope)
         leaving = sign * step < 0
         size = min(1.0, 0.99 * float(np.min(np.abs(beta[leaving] / step[leaving])))) if leaving.any() else 1.0
-        trial = _log_linear_loss(beta + size * step, features, hits, weight)
-        while trial > loss + 1e-14 * abs(loss) and size > 1e-12:
+        most = loss + 1e-14 * abs(loss)
+        while (trial := _log_linear_loss(beta + size * step, features, hits, weight)) > most and size > 1e-12:
             size /= 2
-            trial = _log_linear_loss(beta + size * step, features, hits, weight)
         if size <= 1e-12:
             return beta, False  # on the edge
         beta, loss = beta + size * step, trial

@@ -15,7 +15,7 @@ from calibrant.maps import PiecewiseLinear, recipe_of
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
-from calibrant.simulate.curves import LinearCurve, LinearFit, MapCurve, TrueCurve, fit_curves
+from calibrant.simulate.curves import LinearCurve, MapCurve, TrueCurve, fit_curves
 from calibrant.simulate.world import BetaWorld, EmpiricalWorld, EventWorld, WorldFit
 from calibrant.types import Array, Bools, Floats
 
@@ -34,21 +34,24 @@ class BetaFit:
 
 
 def fit_beta(p: Floats, q: Floats, weight: Floats, limits: tuple[float, float]) -> BetaFit:
-    """Maximise Σ w·ln f(p) + w₀·ln P(p < limits[0]) + w₁·ln P(q < limits[1]) over α and
-    β; some row must be uncensored.
+    """Maximise Σ w·ln f(p) + w₀·ln P(p < limits[0]) + w₁·ln P(q < limits[1]) over α and β.
+
+    Scores stored as exactly 0 or 1 are censored; some row must not be. Five sums
+    suffice: the weight, Σ ln p and Σ ln q of the rows that are not censored, and the
+    weights at either end.
     """
     from scipy.optimize import minimize
+    from scipy.special import betaln
 
     at_zero, at_one = p < limits[0], q < limits[1]
     seen = ~(at_zero | at_one)
     total = float(weight.sum())
     low, high, inner = (float(weight[rows].sum()) / total for rows in (at_zero, at_one, seen))
-    mean_log_p = float(weight[seen] @ np.log(p[seen])) / total
-    mean_log_q = float(weight[seen] @ np.log(q[seen])) / total
+    mean_log_p, mean_log_q = (float(weight[seen] @ np.log(side[seen])) / total for side in (p, q))
 
     def loss(logs: Floats) -> float:
         a, b = np.exp(logs)
-        value = inner * log_beta(a, b) - (a - 1) * mean_log_p - (b - 1) * mean_log_q
+        value = inner * betaln(a, b) - (a - 1) * mean_log_p - (b - 1) * mean_log_q
         value -= low * log_tail(limits[0], a, b) if low else 0.0
         value -= high * log_tail(limits[1], b, a) if high else 0.0
         return float(value)
@@ -58,24 +61,16 @@ def fit_beta(p: Floats, q: Floats, weight: Floats, limits: tuple[float, float]) 
     size = max(mean * (1 - mean) / variance - 1, 0.05)
     start = np.log(np.clip([mean * size, (1 - mean) * size], 1e-3, LARGEST / 10))
     ends = (np.log(1e-8), np.log(LARGEST))
-    found = minimize(
-        loss, start, method="Nelder-Mead", bounds=(ends, ends), options={"xatol": 1e-9, "fatol": 1e-15, "maxiter": 2000}
-    )
-    return BetaFit(float(np.exp(found.x[0])), float(np.exp(found.x[1])), -float(found.fun), (low * total, high * total))
-
-
-def log_beta(a: float, b: float) -> float:
-    """ln B(a, b)."""
-    from scipy.special import betaln
-
-    return float(betaln(a, b))
+    options = {"xatol": 1e-9, "fatol": 1e-15, "maxiter": 2000}
+    found = minimize(loss, start, method="Nelder-Mead", bounds=(ends, ends), options=options)
+    return BetaFit(*np.exp(found.x).tolist(), -float(found.fun), (low * total, high * total))
 
 
 def log_tail(x: float, a: float, b: float) -> float:
     """ln P(X < x) for X ~ Beta(a, b) and small x, far below where the probability itself underflows."""
-    from scipy.special import hyp2f1
+    from scipy.special import betaln, hyp2f1
 
-    return float(a * np.log(x) - np.log(a) - log_beta(a, b) + np.log(hyp2f1(a, 1 - b, a + 1, x)))
+    return float(a * np.log(x) - np.log(a) - betaln(a, b) + np.log(hyp2f1(a, 1 - b, a + 1, x)))
 
 
 MANY_CENSORED = 0.25
@@ -89,8 +84,9 @@ SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Scores of one event with their complements, outcomes and weights; `limits`: how
-    near to 0 and 1 a score can be stored.
+    """Scores of one event with their complements, outcomes and weights.
+
+    `limits`: how near to 0 and 1 a score can be stored.
     """
 
     p: Floats
@@ -160,9 +156,10 @@ def fit_world(
     name = predictions.view(view)
     rows = _rows(predictions, name, resolution)
     calibration, table, cautions = _curve(rows, curve)
-    possible = scores == "beta" and not rows.constant and rows.uncensored.any()
-    beta = fit_beta(rows.p, rows.q, rows.weight, rows.limits) if possible else None
+    beta = None
     if scores == "beta":
+        possible = not rows.constant and rows.uncensored.any()
+        beta = fit_beta(rows.p, rows.q, rows.weight, rows.limits) if possible else None
         cautions += _beta_cautions(rows, beta)
     fit = WorldFit(predictions.n, name, rows.limits, table, cautions)
     if beta is None:
@@ -203,8 +200,7 @@ def storage_limits(probs: Array, resolution: float | None = None) -> tuple[float
         if half >= 0.25:
             raise InputError("resolution", "must be below 0.5", f"it is {resolution}")
         return half, half
-    narrow = probs.astype(np.float32)
-    info = np.finfo(np.float32 if (narrow == probs).all() else np.float64)
+    info = np.finfo(np.float32 if (probs.astype(np.float32) == probs).all() else np.float64)
     for digits in range(1, int(info.precision)):
         if (np.round(probs.astype(np.float64), digits).astype(info.dtype) == probs).all():
             return 0.5 * 10.0**-digits, 0.5 * 10.0**-digits
@@ -222,21 +218,17 @@ def _curve(rows: Rows, curve: Any) -> tuple[TrueCurve, Table | None, tuple[str, 
         rate = (occurred + 0.5) / (total + 1)
         return LinearCurve("logit", "logit", float(np.log(rate) - np.log1p(-rate)), 0.0, rows.limits), None, (why,)
     if isinstance(curve, str) and curve == "glm":
-        best, *others = fit_curves(rows.p, rows.q, hits, rows.weight, rows.limits)
+        fits = fit_curves(rows.p, rows.q, hits, rows.weight, rows.limits)
+        best, columns = fits[0], ("link, transform", "parameters", "AIC", "b0", "b1")
+        tried = tuple((each.name, each.n_parameters, each.aic, each.curve.intercept, each.curve.slope) for each in fits)
         low, high = best.curve.rates(np.array([0.25, 0.75]), np.array([0.75, 0.25]))
         cautions = [] if best.converged else ["the fit of the curve did not converge"]
         cautions += ["the fitted curve falls: higher scores have lower rates"] if high < low else []
-        return best.curve, aic_table([best, *others]), tuple(cautions)
+        return best.curve, Table("Curves by AIC", columns, tried), tuple(cautions)
     recipe = PiecewiseLinear(identity=False) if isinstance(curve, str) and curve == "piecewise" else recipe_of(curve)
     soft = not np.isin(rows.outcomes, (0.0, 1.0)).all()
     fitted = recipe.fit(Predictions(rows.outcomes, rows.p, weights=rows.weight, soft=soft))
     return MapCurve(fitted), None, tuple(fitted.fit.cautions)
-
-
-def aic_table(fits: list[LinearFit]) -> Table:
-    """The curves tried, best first."""
-    rows = tuple((each.name, each.n_parameters, each.aic, each.curve.intercept, each.curve.slope) for each in fits)
-    return Table("Curves by AIC", ("link, transform", "parameters", "AIC", "b0", "b1"), rows)
 
 
 def _beta_cautions(rows: Rows, beta: BetaFit | None) -> tuple[str, ...]:
@@ -247,12 +239,8 @@ def _beta_cautions(rows: Rows, beta: BetaFit | None) -> tuple[str, ...]:
     saturated = f"{share:.0%} of the scores are stored as exactly 0 or 1: the Beta distribution there rests on its form"
     narrow = "the scores are so close together that the Beta distribution is at the end of its range"
     misfit = f"the Beta distribution is off by {off:.0%} of the rows somewhere: scores='empirical' follows the data"
-    found = (
-        (share > MANY_CENSORED, saturated),
-        (max(beta.alpha, beta.beta) > LARGEST / 2, narrow),
-        (off > FAR, misfit),
-    )
-    return tuple(text for applies, text in found if applies)
+    found = {saturated: share > MANY_CENSORED, narrow: max(beta.alpha, beta.beta) > LARGEST / 2, misfit: off > FAR}
+    return tuple(text for text, applies in found.items() if applies)
 
 
 def beta_distance(rows: Rows, beta: BetaFit) -> float:
@@ -290,11 +278,9 @@ class WorldCheck(Record):
         return self.low <= self.real <= self.high
 
     def __repr__(self) -> str:
-        verdict = "like" if self.agrees else "unlike"
-        return (
-            f"{number(self.real)} on the data, {verdict} the {number(self.simulated)} ± {number(self.spread)} "
-            f"on {self.replications:,} data sets of the world"
-        )
+        real, simulated, spread = map(number, (self.real, self.simulated, self.spread))
+        compared = f"{real} on the data, {'like' if self.agrees else 'unlike'} the {simulated} ± {spread}"
+        return f"{compared} on {self.replications:,} data sets of the world"
 
 
 def check_world(
@@ -338,5 +324,4 @@ def check_world(
     low, high = np.quantile(found, [0.025, 0.975])
     outer = min(np.sum(found <= real), np.sum(found >= real))
     p_value = min(1.0, 2 * (outer + 1) / (count + 1))
-    spread = float(found.std(ddof=1))
-    return WorldCheck(real, float(found.mean()), spread, float(low), float(high), float(p_value), count)
+    return WorldCheck(real, *map(float, (found.mean(), found.std(ddof=1), low, high, p_value)), count)

@@ -26,9 +26,7 @@ FRESH = 10_000
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class MapQuality(Record):
-    """Distance of a fitted map from the true curve, and of its estimated error from the
-    true one; means with Monte-Carlo errors.
-    """
+    """Distances of a fitted map and of its estimated error from the truth, with Monte-Carlo errors."""
 
     map: str
     world: str
@@ -45,10 +43,9 @@ class MapQuality(Record):
     squared_error_error: float
 
     def __repr__(self) -> str:
-        return (
-            f"{self.map} fitted on {self.n:,} rows of {self.world}: {number(self.map_error)} ± {number(self.map_error_error)} from the true "
-            f"curve, its error {number(self.error_off)} ± {number(self.error_off_error)} from the true one"
-        )
+        curve = f"{number(self.map_error)} ± {number(self.map_error_error)} from the true curve"
+        error = f"its error {number(self.error_off)} ± {number(self.error_off_error)} from the true one"
+        return f"{self.map} fitted on {self.n:,} rows of {self.world}: {curve}, {error}"
 
 
 def map_quality(maps: Any, world: EventWorld, n: int, replications: int = 100, rng: int = 0) -> tuple[MapQuality, ...]:
@@ -76,10 +73,11 @@ def map_quality(maps: Any, world: EventWorld, n: int, replications: int = 100, r
     """
     check_count(n, "n")
     check_count(replications, "replications", 2)
-    recipes = maps if isinstance(maps, Mapping) else {str(m): m for m in maps}
-    if not recipes:
+    chosen = {
+        name: recipe_of(m) for name, m in (maps if isinstance(maps, Mapping) else {str(m): m for m in maps}).items()
+    }
+    if not chosen:
         raise InputError("maps", "must name at least one map", "it is empty")
-    chosen = {name: recipe_of(m) for name, m in recipes.items()}
     found = np.empty((len(chosen), 3, replications))
     with many_calls():
         for r in range(replications):

@@ -43,23 +43,18 @@ class Named:
         return self.options.get(name, unset)
 
     @property
-    def norm(self) -> Any:
-        """The order of the error it estimates."""
-        return self.option("norm", 1)
-
-    @property
     def of_the_error(self) -> bool:
         """Does it estimate the true error of its norm? Functions that are not registered are taken to do so."""
-        registered = _registered(self.function)
+        registered = method_of(self.function)
         return registered is None or bool(registered.of_the_error)
 
 
 def named(estimator: Any, name: str | None = None) -> Named:
-    """An estimator as a `Named`."""
+    """An estimator given as a function, as a partial of one, or by its name."""
     if isinstance(estimator, Named):
-        return estimator if name is None else Named(name, estimator.function, estimator.options)
+        return Named(name or estimator.name, estimator.function, estimator.options)
     if isinstance(estimator, str):
-        registered = _registered(estimator)
+        registered = find("estimator", estimator)
         if registered is None:
             names = ", ".join(methods("estimator"))
             raise InputError("estimator", f"must be one of {names}, or a function", f"it is {estimator!r}")
@@ -85,11 +80,6 @@ def named_all(estimators: Any) -> tuple[list[Named], bool]:
     if isinstance(estimators, list | tuple):
         return [*map(named, estimators)], False
     return [named(estimators)], True
-
-
-def _registered(estimator: Any) -> Any:
-    """What the register says of an estimator, given by name or as the function; None if nothing."""
-    return find("estimator", estimator) if isinstance(estimator, str) else method_of(estimator)
 
 
 ROWS_PER_PART = 1 << 18
@@ -153,20 +143,17 @@ def measured(
     check_count(replications, "replications")
     check_count(rng, "rng", 0)
     step = int(np.clip(ROWS_PER_PART // n, 1, DATA_SETS_PER_PART))
-    sizes = [min(step, replications - start) for start in range(0, replications, step)]
+    keys = [(n, min(step, replications - start), start // step) for start in range(0, replications, step)]
     if workers is None:
         workers = (os.cpu_count() or 1) if n * replications * len(estimators) >= WORTH_WORKERS else 1
-    tasks = [(estimators, world, n, count, (rng, n, k), view) for k, count in enumerate(sizes)]
     kept = Checkpoint(checkpoint, estimators, world, view, rng)
-    done = {k: kept.parts[n, count, k] for k, count in enumerate(sizes) if (n, count, k) in kept.parts}
-    left = [k for k in range(len(tasks)) if k not in done]
-    parts = _computed([tasks[k] for k in left], workers)
+    left = [key for key in keys if key not in kept.parts]
+    parts = _computed([(estimators, world, n, count, (rng, n, k), view) for _, count, k in left], workers)
     if progress:
-        parts = _with_bar(parts, f"{world.describe()}, n = {n:,}", len(tasks), len(done))
-    for k, part in zip(left, parts, strict=True):
-        done[k] = part
-        kept.add((n, sizes[k], k), part)
-    values, low, high, seconds = np.concatenate([done[k] for k in range(len(tasks))], axis=2)
+        parts = _with_bar(parts, f"{world.describe()}, n = {n:,}", len(keys), len(keys) - len(left))
+    for key, part in zip(left, parts, strict=True):
+        kept.add(key, part)
+    values, low, high, seconds = np.concatenate([kept.parts[key] for key in keys], axis=2)
     return Measured(n, values, low, high, seconds.sum(axis=1))
 
 
@@ -205,7 +192,7 @@ def _ends(found: Any) -> tuple[float, float, float]:
 
 
 class Checkpoint:
-    """Finished parts in a file of JSON lines, which are not computed again; without a path nothing is kept."""
+    """Finished parts, which are not computed again; kept in a file of JSON lines if there is a path."""
 
     def __init__(self, path: Any, estimators: Sequence[Named], world: World, view: str, rng: int) -> None:
         self.path = None if path is None else Path(path)
@@ -225,6 +212,7 @@ class Checkpoint:
 
     def add(self, key: tuple[int, int, int], part: Floats) -> None:
         """Keep the part of (rows, data sets, position)."""
+        self.parts[key] = part
         if self.path is not None:
             plain = np.where(np.isnan(part), np.array(None), part).tolist()
             with self.path.open("a", encoding="utf-8") as file:
