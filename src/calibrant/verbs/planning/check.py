@@ -45,9 +45,6 @@ class PlanCheck(Record):
 
     question: ClassVar[str] = "Does the formula hold?"
 
-    def __post_init__(self) -> None:
-        self._hold("formula", "simulated", "errors")
-
     def at(self, n: int) -> str:
         """The simulated figure at one of the sizes.
 
@@ -80,9 +77,7 @@ def shown(quantity: str, value: float, error: float | None = None) -> str:
 
 
 def simulated(plan: Plan, quantity: Quantity, data: PlannedData, replications: int, rng: int) -> PlanCheck:
-    """A plan on simulated data sets: power with the threshold of the calibrated twin,
-    or the mean width of intervals.
-    """
+    """A plan on simulated data sets: power against the calibrated twin, or mean width of intervals."""
     check_count(replications, "replications", 2)
     error = plan.detectable if plan.error is None else plan.error
     erring = error is not None and (plan.power is not None or quantity.has_error)
@@ -117,8 +112,9 @@ def interval_estimate(predictions: Predictions, quantity: Quantity, level: float
 
 
 def crossing(sizes: tuple[int, ...], heights: Floats, errors: Floats, goal: float) -> tuple[float | None, float | None]:
-    """Where a line through the heights over log n crosses the goal, with its error;
-    None if it does not rise, or far outside.
+    """Where a line through the heights over log n crosses the goal, with its error.
+
+    None if the line does not rise, or crosses the goal far outside the sizes.
     """
     if len(sizes) < 2:
         return None, None

@@ -14,21 +14,19 @@ from calibrant.bins import EqualMass
 from calibrant.estimate.binned import binned_error
 from calibrant.estimate.cumulative import ks_error
 from calibrant.estimate.mean_gap import mean_gap
-from calibrant.infer.error import calibration_error_interval
-from calibrant.infer.running import cumulative_interval
-from calibrant.infer.squared import cube_root, squared_error_interval
+from calibrant.infer import calibration_error_interval, cumulative_interval, squared_error_interval
+from calibrant.infer.squared import cube_root
 from calibrant.inputs import check_choice, check_positive
-from calibrant.interval.proportion import wilson
+from calibrant.interval import wilson
 from calibrant.methods import methods
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
-from calibrant.results import Interval, number
+from calibrant.results import Estimate, Interval, number
 from calibrant.score.passes import score_moments
 from calibrant.score.possible import mean_of_rows
 from calibrant.score.score import Score
-from calibrant.simulate.families import bent_world, calibrated_world
-from calibrant.simulate.fitting import fit_world
-from calibrant.simulate.world import BetaWorld, EmpiricalWorld, ScoreWorld
+from calibrant.simulate import BetaWorld, EmpiricalWorld, bent_world, calibrated_world, fit_world
+from calibrant.simulate.world import ScoreWorld
 from calibrant.verbs.planning.power_laws import AbsoluteLaw, GapLaw, KuiperLaw, SquaredLaw, TestLaw, Variance
 from calibrant.verbs.planning.width_laws import ErrorWidth, MeanWidth, RangeWidth, RateWidth, SquaredWidth, WidthLaw
 
@@ -59,9 +57,8 @@ class PlannedData:
     def known_world(self) -> ScoreWorld:
         """A world with these scores."""
         if self.world is None:
-            raise InputError(
-                "check", "needs predictions, a world, or a mean_variance below 1/4", "there are no scores to draw"
-            )
+            needed = "needs predictions, a world, or a mean_variance below 1/4"
+            raise InputError("check", needed, "there are no scores to draw")
         return self.world
 
     def rows(self) -> Predictions:
@@ -110,16 +107,11 @@ def _like_predictions(predictions: Predictions, view: Any) -> PlannedData:
     event = predictions.event("auto" if canonical else view)
     weights = np.ones(event.n) if event.weights is None else event.weights
     world = EmpiricalWorld(event.probs.astype(np.float64), weights=weights)
-    return PlannedData(
-        _variance_of(world),
-        world,
-        float(np.average(event.outcomes, weights=event.weights)),
-        (f"independent rows with predictions like these {event.n:,}",),
-        () if predictions.groups is None else ("rows of a group are counted as if independent",),
-        predictions=predictions,
-        view=event.name,
-        canonical=canonical,
-    )
+    rate = float(np.average(event.outcomes, weights=event.weights))
+    assumed = (f"independent rows with predictions like these {event.n:,}",)
+    cautions = () if predictions.groups is None else ("rows of a group are counted as if independent",)
+    known = (_variance_of(world), world, rate, assumed, cautions)
+    return PlannedData(*known, predictions=predictions, view=event.name, canonical=canonical)
 
 
 def _variance_of(world: ScoreWorld) -> Variance:
@@ -138,9 +130,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """A quantity with an interval, whose width can be planned, and with a test, if
-    there is one, whose power can be planned.
-    """
+    """A quantity with an interval and perhaps a test, whose width and power can be planned."""
 
     title: str
     width_law: Callable[[Quantity, PlannedData, float], WidthLaw]
@@ -197,9 +187,8 @@ class Quantity:
         if data.predictions is None:
             return self.calibrated(data)
         if self.all_classes and data.canonical and not data.predictions.is_binary:
-            raise InputError(
-                "check", "simulates single events only", "the score is that of all classes", "Pass view='top'"
-            )
+            found = "the score is that of all classes"
+            raise InputError("check", "simulates single events only", found, "Pass view='top'")
         return fit_world(data.predictions, view=data.view, scores="empirical")
 
     def notes(self, n: int, variance: Variance) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -232,8 +221,8 @@ def absolute_gap(predictions: Predictions) -> float:
 
 
 def _rate_interval(predictions: Predictions, level: float, _: str) -> Interval:
-    (low,), (high,) = wilson(np.array([predictions.labels.mean()]), np.array([float(predictions.n)]), level)
-    return Interval(float(low), float(high), level, "Wilson")
+    low, high = map(float, wilson(predictions.labels.mean(), np.float64(predictions.n), level))
+    return Interval(low, high, level, "Wilson")
 
 
 ABSOLUTE = Quantity(
@@ -298,11 +287,10 @@ def _score(rule: Score) -> Quantity:
     return Quantity(title=rule.title, width_law=width, interval=interval, all_classes=True)
 
 
-def _of(estimate: Any) -> Interval:
+def _of(estimate: Estimate) -> Interval:
     if estimate.interval is None:
         raise InputError("statistic", "must be finite in the world", f"the {estimate.title} is not")
-    found: Interval = estimate.interval
-    return found
+    return estimate.interval
 
 
 @cache
