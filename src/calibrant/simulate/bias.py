@@ -61,6 +61,12 @@ class Bias(Answer):
         """Mean minus truth; its error is `mean_error`."""
         return self.mean - self.truth
 
+    def texts(self) -> tuple[str, str, str]:
+        """Bias, RMSE and coverage with their errors."""
+        pairs = ((self.bias, self.mean_error), (self.rmse, self.rmse_error))
+        bias, rmse = (f"{number(value)} ± {number(error)}" for value, error in pairs)
+        return bias, rmse, "–" if self.coverage is None else f"{self.coverage:.1%} ± {self.coverage_error:.1%}"
+
     def sentence(self) -> str:
         """The answer in words."""
         mean, truth, bias, sd, rmse = map(number, (self.mean, self.truth, self.bias, self.sd, self.rmse))
@@ -202,12 +208,9 @@ def bias_table(rows: Sequence[Bias], title: str = "Estimators on a world with a 
         Of the table.
     """
     body = tuple(
-        (
-            *(r.estimator, r.n, r.truth, r.mean, f"{number(r.bias)} ± {number(r.mean_error)}", r.sd),
-            *(f"{number(r.rmse)} ± {number(r.rmse_error)}", r.mae),
-            "–" if r.coverage is None else f"{r.coverage:.1%} ± {r.coverage_error:.1%}",
-        )
+        (r.estimator, r.n, r.truth, r.mean, bias, r.sd, rmse, r.mae, coverage)
         for r in sorted(rows, key=lambda r: (r.world, r.n, r.rmse))
+        for bias, rmse, coverage in [r.texts()]
     )
     columns = ("estimator", "n", "truth", "mean", "bias", "sd", "RMSE", "mean |error|", "95 % interval covers")
     return Table(title, columns, body, "± is one Monte-Carlo standard error.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,9 +26,7 @@ MANY_ANSWERS, UNDECIDED = 10_000, 0.5
 """From so many answers on, adjusted p-values above this are not computed exactly but bounded by a sum."""
 TINY = 1e-300
 SUBTRACTED = 1e-9
-"""From this on the probability of any small p-value is 1 − that of none; smaller ones
-would be lost in rounding, and are summed instead.
-"""
+"""From this on the probability of any small p-value is 1 − that of none; smaller ones are summed, not to be lost in rounding."""
 
 
 @kind
@@ -45,9 +43,6 @@ class ConfidenceLevels(Record):
     p_value: Floats
     adjusted: Floats
     """p-values adjusted for testing all levels and the total"""
-
-    def __post_init__(self) -> None:
-        self._hold(*(f.name for f in fields(self)))
 
     def __len__(self) -> int:
         return len(self.n)
@@ -151,9 +146,7 @@ def _tested(p: Floats, right: Floats, clusters: Indices | None, uniform: float |
 
 
 def _adjusted(tests: list[_Test]) -> list[float]:
-    """Step-down: the probability that any test not yet rejected is as small. The last
-    test is the total, the others are levels.
-    """
+    """Step-down: the probability that any p-value not yet rejected is as small; the total is last."""
     if len(tests) == 2:
         return [tests[0].p_value] * 2  # the total is the level
     order = np.argsort([test.p_value for test in tests], kind="stable")
