@@ -134,10 +134,10 @@ def bias(
 ) -> Bias | tuple[Bias, ...]:
     """How far off is an estimator, on `n` rows of a world whose truth is known?
 
-    Mean, bias, spread, RMSE, quantiles and coverage, by simulation (Roelofs et al. 2022).
-    One estimator at one size gives one `Bias`. Several estimators or sizes give a tuple
-    of them, size by size, all estimators on the same data sets; `bias_table` shows them
-    side by side.
+    Mean, bias, spread, RMSE, quantiles and coverage, by simulation (Roelofs et al.
+    2022). One estimator at one size gives one `Bias`. Several estimators or sizes give
+    a tuple of them, size by size, all estimators on the same data sets; `bias_table`
+    shows them side by side.
 
     Parameters
     ----------
@@ -189,9 +189,8 @@ def bias(
 def true_value(one: Named, world: World, view: str = "auto") -> float:
     """What an estimator should give in a world: the true error of its norm, squared where it leaves the root out."""
     if not one.of_the_error:
-        raise InputError(
-            "estimator", "must estimate the calibration error", f"{one.name} has a quantity of its own", "Pass truth="
-        )
+        own = f"{one.name} has a quantity of its own"
+        raise InputError("estimator", "must estimate the calibration error", own, "Pass truth=")
     norm = one.option("norm", 1)
     error = world.true_error(norm, view)
     return error**2 if norm == 2 and not one.option("root", True) else error

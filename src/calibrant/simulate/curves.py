@@ -260,9 +260,9 @@ def log_complement(eta: Floats) -> Floats:
 def fit_log_linear(t: Floats, hits: Floats, weight: Floats, free_intercept: bool) -> tuple[float, float, bool]:
     """ln c = b0 + b1·t for t ≤ 0, with b0 ≤ 0 ≤ b1: b0, b1 and whether it converged.
 
-    c is then a probability everywhere. The likelihood is concave. Newton's steps are shortened where they would leave the
-    allowed quadrant; if the maximum lies on its edge b0 = 0 or b1 = 0, the fit along
-    that edge is at least as good and is taken.
+    c is then a probability everywhere. The likelihood is concave. Newton's steps are
+    shortened where they would leave the allowed quadrant; if the maximum lies on its
+    edge b0 = 0 or b1 = 0, the fit along that edge is at least as good and is taken.
     """
     slope, converged = _newton(np.array([1.0]), t[:, None], hits, weight)
     edge = (0.0, float(slope[0]), converged)

@@ -44,10 +44,10 @@ def fit_beta(p: Floats, q: Floats, weight: Floats, limits: tuple[float, float]) 
     from scipy.special import betaln
 
     at_zero, at_one = p < limits[0], q < limits[1]
-    seen = ~(at_zero | at_one)
+    inside = ~(at_zero | at_one)
     total = float(weight.sum())
-    low, high, inner = (float(weight[rows].sum()) / total for rows in (at_zero, at_one, seen))
-    mean_log_p, mean_log_q = (float(weight[seen] @ np.log(side[seen])) / total for side in (p, q))
+    low, high, inner = (float(weight[rows].sum()) / total for rows in (at_zero, at_one, inside))
+    mean_log_p, mean_log_q = (float(weight[inside] @ np.log(side[inside])) / total for side in (p, q))
 
     def loss(logs: Floats) -> float:
         a, b = np.exp(logs)
@@ -61,9 +61,10 @@ def fit_beta(p: Floats, q: Floats, weight: Floats, limits: tuple[float, float]) 
     size = max(mean * (1 - mean) / variance - 1, 0.05)
     start = np.log(np.clip([mean * size, (1 - mean) * size], 1e-3, LARGEST / 10))
     ends = (np.log(1e-8), np.log(LARGEST))
-    options = {"xatol": 1e-9, "fatol": 1e-15, "maxiter": 2000}
+    options: Any = {"xatol": 1e-9, "fatol": 1e-15, "maxiter": 2000}
     found = minimize(loss, start, method="Nelder-Mead", bounds=(ends, ends), options=options)
-    return BetaFit(*np.exp(found.x).tolist(), -float(found.fun), (low * total, high * total))
+    alpha, beta = np.exp(found.x).tolist()
+    return BetaFit(alpha, beta, -float(found.fun), (low * total, high * total))
 
 
 def log_tail(x: float, a: float, b: float) -> float:
@@ -321,7 +322,6 @@ def check_world(
     generator = np.random.default_rng(rng)
     count = check_count(replications, "replications", 2)
     found = np.array([float(estimator(world.sample(event.n, generator))) for _ in range(count)])
-    low, high = np.quantile(found, [0.025, 0.975])
-    outer = min(np.sum(found <= real), np.sum(found >= real))
-    p_value = min(1.0, 2 * (outer + 1) / (count + 1))
-    return WorldCheck(real, *map(float, (found.mean(), found.std(ddof=1), low, high, p_value)), count)
+    low, high = np.quantile(found, [0.025, 0.975]).tolist()
+    p_value = min(1.0, 2 * (min(int(np.sum(found <= real)), int(np.sum(found >= real))) + 1) / (count + 1))
+    return WorldCheck(real, float(found.mean()), float(found.std(ddof=1)), low, high, p_value, count)

@@ -1,6 +1,4 @@
-"""How close do maps come to the true curve, and do estimators rank models as the truth
-does? (Kängsepp et al. 2023, Tables 1 to 3)
-"""
+"""How close do maps come to the truth, and do estimators rank as it does? (Kängsepp et al. 2023, Tables 1 to 3)"""
 
 from __future__ import annotations
 
@@ -73,9 +71,8 @@ def map_quality(maps: Any, world: EventWorld, n: int, replications: int = 100, r
     """
     check_count(n, "n")
     check_count(replications, "replications", 2)
-    chosen = {
-        name: recipe_of(m) for name, m in (maps if isinstance(maps, Mapping) else {str(m): m for m in maps}).items()
-    }
+    recipes = maps if isinstance(maps, Mapping) else {str(m): m for m in maps}
+    chosen = {name: recipe_of(m) for name, m in recipes.items()}
     if not chosen:
         raise InputError("maps", "must name at least one map", "it is empty")
     found = np.empty((len(chosen), 3, replications))

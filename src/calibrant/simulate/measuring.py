@@ -67,9 +67,8 @@ def named(estimator: Any, name: str | None = None) -> Named:
         shown = ", ".join(f"{key}={value!r}" for key, value in options.items())
         return Named(name or f"{inner.function.__name__}({shown})", inner.function, options)
     if not callable(estimator):
-        raise InputError(
-            "estimator", "must be a function (labels, probs), a partial of one, or a name", f"it is {estimator!r}"
-        )
+        needed = "must be a function (labels, probs), a partial of one, or a name"
+        raise InputError("estimator", needed, f"it is {estimator!r}")
     return Named(name or str(getattr(estimator, "__name__", repr(estimator))), estimator)
 
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from calibrant.forecasts import GaussianForecasts
 from calibrant.inputs import check_choice, check_count, check_positive
 from calibrant.problems import InputError
 from calibrant.results import Estimate, kind, number
 from calibrant.simulate.quadrature import Function, integral, normal_density, panel_nodes, supremum
 from calibrant.simulate.world import NORMS, Norm, World, true_estimate
 from calibrant.types import Floats
-
-if TYPE_CHECKING:
-    from calibrant.forecasts import GaussianForecasts
-
 
 NORMAL = np.linspace(-9.0, 9.0, 37)
 """Points that divide the range of a normal variable into panels; less than 1e-18 of the mass lies outside."""
@@ -26,9 +23,10 @@ NORMAL = np.linspace(-9.0, 9.0, 37)
 class NumberWorld(World, ABC):
     """A real number whose mean and variance are known for each row.
 
-    Predicted are that mean and `factor` · variance^`exponent`. Views: `quantile`, how far the share of labels below a predicted quantile is from
-    its level, over all levels; `variance`, how far the predicted variance is from the
-    mean squared residual where it is predicted. `auto` is `quantile`.
+    Predicted are that mean and `factor` · variance^`exponent`. Views: `quantile`, how
+    far the share of labels below a predicted quantile is from its level, over all
+    levels; `variance`, how far the predicted variance is from the mean squared residual
+    where it is predicted. `auto` is `quantile`.
     """
 
     factor: float
@@ -67,8 +65,6 @@ class NumberWorld(World, ABC):
 
     def sample(self, n: int, rng: Any) -> GaussianForecasts:
         """Labels drawn from the true distributions, with the forecasts."""
-        from calibrant.forecasts import GaussianForecasts
-
         generator = np.random.default_rng(rng)
         _, mean, variance = self.data(check_count(n, "n"), generator)
         return GaussianForecasts(generator.normal(mean, np.sqrt(variance)), mean, self.predicted(variance))
@@ -155,7 +151,8 @@ class GaussianWorld(NumberWorld):
 class FriedmanWorld(NumberWorld):
     """Friedman's first problem with noise of variance 0.5 + x₆ (Gruber & Buettner, G.5).
 
-    There are ten uniform features, of which five are in the mean. `data` gives the features, for fitting a model of one's own.
+    There are ten uniform features, of which five are in the mean. `data` gives the
+    features, for fitting a model of one's own.
 
     Parameters
     ----------

@@ -49,10 +49,9 @@ class Detection(Answer):
 
     def sentence(self) -> str:
         """The answer in words."""
-        return (
-            f"{self.estimator} on {self.n:,} rows of {self.world}: misses {self.miss_rate:.1%} ± {self.miss_error:.1%} "
-            f"with {self.alarms:.0%} false alarms (true error {number(self.true_error)}, alarm above {number(self.threshold)})"
-        )
+        rates = f"misses {self.miss_rate:.1%} ± {self.miss_error:.1%} with {self.alarms:.0%} false alarms"
+        known = f"true error {number(self.true_error)}, alarm above {number(self.threshold)}"
+        return f"{self.estimator} on {self.n:,} rows of {self.world}: {rates} ({known})"
 
     def tables(self) -> tuple[Table, ...]:
         """The miss rate."""

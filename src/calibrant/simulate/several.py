@@ -1,6 +1,4 @@
-"""Worlds of several classes: the true distribution of every row is known; true errors
-are computed from very many draws.
-"""
+"""Worlds of several classes, with known true distributions; true errors come from very many draws."""
 
 from __future__ import annotations
 
@@ -31,8 +29,9 @@ N_BINS = 1000
 class ClassWorld(World, ABC):
     """A world of several classes, with the true distribution of the label per row.
 
-    Predictions are `(n, K)`; the distribution is that given all K probabilities. Views: `top`, `class k`, `classwise` (the mean over classes, root after the mean)
-    and `canonical`. Norms: 1 and 2.
+    Predictions are `(n, K)`; the distribution is that given all K probabilities. Views:
+    `top`, `class k`, `classwise` (the mean over classes, root after the mean) and
+    `canonical`. Norms: 1 and 2.
     """
 
     @property
@@ -129,8 +128,8 @@ def _conditional(p: Floats, rates: Floats, norm: int) -> tuple[float, float]:
 class DirichletWorld(ClassWorld):
     """Predictions from a Dirichlet distribution, or a mixture of several.
 
-    The true distribution is p^power, scaled to sum to 1, mixed with labels drawn uniformly. With power 1
-    and random 0 the predictions are calibrated.
+    The true distribution is p^power, scaled to sum to 1, mixed with labels drawn
+    uniformly. With power 1 and random 0 the predictions are calibrated.
 
     Parameters
     ----------

@@ -98,8 +98,8 @@ class EventWorld(World, ABC):
     def draw(self, n: int, replications: int, rng: Any) -> tuple[Floats, NDArray[np.uint8], Floats]:
         """Many data sets at once: predictions, outcomes and true rates.
 
-        Each is `(replications, n)`. Scores so close to 0 or 1 that float64 cannot hold them are predicted as 0 or 1;
-        their true rate is that of the exact score.
+        Each is `(replications, n)`. Scores so close to 0 or 1 that float64 cannot hold
+        them are predicted as 0 or 1; their true rate is that of the exact score.
 
         Parameters
         ----------

@@ -61,8 +61,8 @@ class AnswerReport(Answer):
     def __getitem__(self, name: str) -> Estimate:
         """An estimate by its name.
 
-        accuracy, mean_gap, level_error, binned_error (as HLE prints it), selective_risk,
-        sampled_error.
+        accuracy, mean_gap, level_error, binned_error (as HLE prints it),
+        selective_risk, sampled_error.
         """
         for estimate in self.estimates:
             if name in (estimate.name, estimate.title):
@@ -164,7 +164,7 @@ def assess_answers(
     event = predictions.event()
     clusters = None if predictions.groups is None else np.unique(predictions.groups, return_inverse=True)[1].ravel()
     levels, overall = levels_tested(event, clusters, ties, seed)
-    estimates = _estimates(predictions, event, clusters, samples)
+    estimates = _estimates(predictions, clusters, samples)
     questions = None if clusters is None else int(clusters.max()) + 1
     found = (estimates, levels, overall, *_verdict(levels, overall, event))
     cautions = _cautions(estimates, event, questions, samples)
@@ -208,13 +208,12 @@ def _missing(confidences: Array) -> Bools:
     return np.array([v is None or v != v or type(v).__name__ == "NAType" for v in confidences])  # noqa: PLR0124  (NaN is not itself)
 
 
-def _estimates(
-    predictions: Predictions, event: Event, clusters: Indices | None, samples: int | None
-) -> tuple[Estimate, ...]:
+def _estimates(predictions: Predictions, clusters: Indices | None, samples: int | None) -> tuple[Estimate, ...]:
+    event = predictions.event()
     p, right = event.probs.astype(np.float64), event.outcomes.astype(np.float64)
     accuracy = _mean("accuracy", "share of right answers", right, clusters, Limits(0.0, 1.0))
     if clusters is None:
-        low, high = map(float, wilson(right.mean(), np.float64(event.n), CONFIDENCE))
+        low, high = map(float, wilson(right.mean(), np.asarray(float(event.n)), CONFIDENCE))
         accuracy = replace(accuracy, interval=Interval(low, high, CONFIDENCE, "Wilson"), cautions=())
     return (
         accuracy,
@@ -255,10 +254,9 @@ def _cautions(
     cautions = [f"{questions} questions are few: tests by questions are rough"] if few else []
     cautions += [f"{e.title}: {c}" for e in estimates for c in e.cautions]
     if samples is not None:
-        cautions.append(
-            f"confidences are shares of {samples} samples, and their noise alone makes high levels look over-confident and low ones "
-            "under-confident: the tests of levels do not correct for it, sampled_error does"
-        )
+        noise = "their noise alone makes high levels look over-confident and low ones under-confident"
+        uncorrected = "the tests of levels do not correct for it, sampled_error does"
+        cautions.append(f"confidences are shares of {samples} samples, and {noise}: {uncorrected}")
     elif questions is None and len(np.unique(event.probs)) < event.n / MANY_REPEATS:
         cautions.append("answers are taken to be independent: pass groups= if questions were asked several times")
     return tuple(cautions)

@@ -69,19 +69,15 @@ class _Test:
     """The p-value of a number of right answers."""
 
     p_value: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _ExactTest(_Test):
-    """The same with the p-value of each possible number of right answers, and the probabilities of these numbers."""
-
-    law: Floats
-    values: Floats
+    law: Floats = ()  # type: ignore[assignment]
+    """of an exact test: the probability of each number of right answers"""
+    values: Floats = ()  # type: ignore[assignment]
+    """and the p-value of each"""
     steps: Floats | None = None
     """if ties are broken at random: how far below `values` the p-values may lie"""
 
     @classmethod
-    def of(cls, p: Floats, right: Floats, uniform: float | None) -> _ExactTest:
+    def exact(cls, p: Floats, right: Floats, uniform: float | None) -> _Test:
         law, count = hit_law(p), int(right.sum())
         values, steps = exact_two_sided(law)
         if uniform is None or steps[count] >= 1 - ROUNDING:  # only one number is possible: its p-value stays 1
@@ -135,7 +131,7 @@ def levels_tested(
 def _tested(p: Floats, right: Floats, clusters: Indices | None, uniform: float | None) -> _Test:
     """The number of right answers: exact for independent answers, by Student's test on questions otherwise."""
     if clusters is None:
-        return _ExactTest.of(p, right, uniform)
+        return _Test.exact(p, right, uniform)
     if (((p == 0) & (right == 1)) | ((p == 1) & (right == 0))).any():
         return _Test(0.0)  # an outcome of predicted probability 0 occurred
     found = cluster_mean(right - p, None, clusters)
@@ -159,10 +155,9 @@ def _adjusted(tests: list[_Test]) -> list[float]:
 
 def _chance_of_any(tests: list[_Test], left: set[int], x: float) -> float:
     """That some of the tests left has a p-value as small as x: exact for independent answers, else at most the sum."""
-    exact = [test for test in tests if isinstance(test, _ExactTest)]
-    if len(exact) < len(tests):
+    *levels, total = tests
+    if not len(total.law):
         return x * len(left)
-    *levels, total = exact
     chances = [test.chance(x) for k, test in enumerate(levels) if k in left]
     any_level = 1.0 if 1.0 in chances else -math.expm1(sum(math.log1p(-c) for c in chances))  # 1 − Π(1 − c)
     if len(levels) not in left:

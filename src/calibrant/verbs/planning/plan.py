@@ -194,16 +194,10 @@ def plan(
     else:
         figures = _width_figures(quantity, error, width, n, level, data)
     assumptions, cautions = quantity.notes(figures["n"], data.variance)
-    found = Plan(
-        goal="n" if n is not None else "error" if law else "width",
-        title=quantity.title,
-        level=level,
-        power=power if law else None,
-        mean_variance=data.variance.mean(),
-        assumptions=(*data.assumptions, *assumptions, *(quantity.assumption if law else ())),
-        cautions=(*data.cautions, *cautions),
-        **figures,
-    )
+    assumed = (*data.assumptions, *assumptions, *(quantity.assumption if law else ()))
+    figures |= {"mean_variance": data.variance.mean(), "assumptions": assumed, "cautions": (*data.cautions, *cautions)}
+    goal = "n" if n is not None else "error" if law else "width"
+    found = Plan(goal=goal, title=quantity.title, level=level, power=power if law else None, **figures)
     return replace(found, check=simulated(found, quantity, data, replications, rng)) if check else found
 
 

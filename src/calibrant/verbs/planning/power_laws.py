@@ -116,9 +116,9 @@ class SquaredLaw(TestLaw):
 class AbsoluteLaw(TestLaw):
     """The plain mean absolute error over ⌈n^(1/3)⌉ bins of equal mass, centred.
 
-    Its mean under calibration is subtracted. Each bin has the absolute value of a normal variable with standard deviation
-    √(vB/n), around 0 or around an error of the same size everywhere. Their mean is
-    taken to be normal.
+    Its mean under calibration is subtracted. Each bin has the absolute value of a
+    normal variable with standard deviation √(vB/n), around 0 or around an error of the
+    same size everywhere. Their mean is taken to be normal.
     """
 
     variance: Variance

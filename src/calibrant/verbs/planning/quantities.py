@@ -221,7 +221,7 @@ def absolute_gap(predictions: Predictions) -> float:
 
 
 def _rate_interval(predictions: Predictions, level: float, _: str) -> Interval:
-    low, high = map(float, wilson(predictions.labels.mean(), np.float64(predictions.n), level))
+    low, high = map(float, wilson(predictions.labels.mean(), np.asarray(float(predictions.n)), level))
     return Interval(low, high, level, "Wilson")
 
 

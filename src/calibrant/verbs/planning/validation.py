@@ -182,11 +182,11 @@ def plan_validation(
         risks = _from_c(prevalence, c)
         described = "normal log-odds among events and non-events that give the c-statistic"
     z = 1.96 if compat else normal_quantile(1 - check_level(level))
-    found = [
-        _oe(prevalence, check_positive("oe_width", oe_width), z, STEP if compat else 0.0),
-        _slope(risks, check_positive("slope_width", slope_width), z),
-        _c_statistic(prevalence, c, check_positive("c_width", c_width), z),
-    ]
+    oe = _oe(prevalence, check_positive("oe_width", oe_width), z, STEP if compat else 0.0)
+    slope = _slope(risks, check_positive("slope_width", slope_width), z)
+    error = check_positive("c_width", c_width) / (2 * z)
+    rows = smallest(lambda n: newcombe(c, prevalence, n) <= error, "c_width")
+    found = [oe, slope, Criterion("c-statistic", rows, c, c_width, error)]
     if threshold is not None:
         found.append(_benefit(risks, prevalence, threshold, check_positive("benefit_width", benefit_width), z))
     mean = risks(lambda p, *_: p)
@@ -253,12 +253,6 @@ def _slope(risks: Risks, width: float, z: float) -> Criterion:
     if not determinant > 1e-12 * a * c:
         raise InputError("scores", "must vary", "equal risks have no slope")
     return Criterion("calibration slope", math.ceil(a / (error**2 * determinant)), 1.0, width, error)
-
-
-def _c_statistic(prevalence: float, c: float, width: float, z: float) -> Criterion:
-    error = width / (2 * z)
-    rows = smallest(lambda n: newcombe(c, prevalence, n) <= error, "c_width")
-    return Criterion("c-statistic", rows, c, width, error)
 
 
 def newcombe(c: float, prevalence: float, n: int) -> float:

@@ -50,10 +50,10 @@ class WidthLaw(ABC):
 class SquaredWidth(WidthLaw):
     """The interval of the RMS error over ⌈n^(1/3)⌉ bins (`squared_error_interval`).
 
-    It is averaged over the debiased square. Its variance is computed from the debiased squares of single bins, clipped at 0.
-    Noise alone makes them positive and widens the interval, so their expectation is
-    used: that of v/n_b·((Z + a)² − 1)₊ with a the error in standard deviations of a
-    bin.
+    It is averaged over the debiased square. Its variance is computed from the debiased
+    squares of single bins, clipped at 0. Noise alone makes them positive and widens the
+    interval, so their expectation is used: that of v/n_b·((Z + a)² − 1)₊ with a the
+    error in standard deviations of a bin.
     """
 
     error: float
@@ -179,5 +179,5 @@ class RateWidth(WidthLaw):
 
     def width(self, n: int, level: float) -> float:
         """If the observed rate is the true one."""
-        low, high = wilson(np.float64(self.rate), np.float64(n), level)
+        low, high = wilson(np.asarray(self.rate), np.asarray(float(n)), level)
         return float(high - low)
