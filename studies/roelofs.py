@@ -20,7 +20,7 @@ from joblib import Parallel, delayed
 
 import calibrant as cal
 from calibrant.simulate import bias, named_world
-from calibrant.simulate.named import NAMED_WORLDS
+from calibrant.simulate.families import NAMED_WORLDS
 
 RESULTS = Path(__file__).parent / "results" / "roelofs.md"
 SIZES = tuple(int(n) for n in np.round(np.geomspace(100, 10_000, 10)))

@@ -22,7 +22,7 @@ from rich.progress import track
 
 import calibrant as cal
 from calibrant.simulate import Bias, ShapeWorld, bias, calibrated_world, named_world, power_world
-from calibrant.simulate.named import NAMED_WORLDS
+from calibrant.simulate.families import NAMED_WORLDS
 from calibrant.simulate.shapes import SHAPES
 from calibrant.verbs.trust import CANDIDATES
 

@@ -106,13 +106,13 @@ alone(
     dirichlet_truth=lambda: name("DirichletWorld")((1.0, 2.0), 1.4).truth(2, "top"),
     logistic_world=lambda: drawn(name("LogisticNormalWorld")(5, 1.5, 4.0), norms=()),
     bias=lambda: name("bias")(name("ece"), name("ShapeWorld")("square", 0.05), 200, 20, workers=1),
-    biases=lambda: name("biases")(
+    biases=lambda: name("bias")(
         SQUARE["estimators"](), name("named_world")("resnet110_c10"), [100, 200], 10, workers=1
     ),
     bias_grid=lambda: name("bias_grid")(name("ShapeWorld")("square", 0.05), [100, 200], [5, 10], 10, workers=1),
     bias_numbers=lambda: name("bias")(name("ence"), name("GaussianWorld")(1.2), 200, 10, workers=1, truth=0.1),
     detection=lambda: name("detection")(name("ece"), name("power_world")(0.1), 200, replications=20, workers=1),
-    detections=lambda: name("detections")(
+    detections=lambda: name("detection")(
         SQUARE["estimators"](), name("power_world")(0.1), [100, 200], replications=20, workers=1
     ),
     map_quality=lambda: name("map_quality")(["platt", "isotonic"], name("ShapeWorld")("square", 0.05), 200, 5),

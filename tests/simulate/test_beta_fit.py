@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.special import betainc
 
 from calibrant.simulate import BetaScores
-from calibrant.simulate.beta_fit import fit_beta, log_tail
+from calibrant.simulate.fitting import fit_beta, log_tail
 from tolerances import OPTIMISER, STANDARD_ERRORS
 
 OPEN = (5e-324, 5e-324)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from calibrant.simulate import BetaWorld, LinearCurve
-from calibrant.simulate.glm import PAIRS, fit_curves, fit_log_linear
+from calibrant.simulate.curves import PAIRS, fit_curves, fit_log_linear
 from tolerances import STANDARD_ERRORS
 
 OPEN = (5e-324, 5e-324)

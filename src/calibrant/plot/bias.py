@@ -10,8 +10,7 @@ import numpy as np
 from calibrant.inputs import check_choice
 from calibrant.plot.axes import axes_or_new, labelled, line_with_errors
 from calibrant.problems import InputError
-from calibrant.simulate.bias import Bias
-from calibrant.simulate.grid import BiasGrid
+from calibrant.simulate.bias import Bias, BiasGrid
 
 
 def bias_grid(grid: BiasGrid, *, ax: Any = None) -> Any:

@@ -1,13 +1,10 @@
 """Simulated predictions whose true calibration error is known, and what estimators and maps make of them."""
 
-from calibrant.simulate.bias import Bias, bias, bias_table
-from calibrant.simulate.check import WorldCheck, check_world
+from calibrant.simulate.bias import Bias, BiasGrid, bias, bias_grid, bias_table
 from calibrant.simulate.curves import Calibrated, LinearCurve, MapCurve, PowerCurve, ScaledCurve, TrueCurve
-from calibrant.simulate.families import bent_world, calibrated_world, power_world
-from calibrant.simulate.fitting import fit_world
-from calibrant.simulate.grid import BiasGrid, bias_grid
+from calibrant.simulate.families import NAMED_WORLDS, REAL_SIZES, bent_world, calibrated_world, named_world, power_world
+from calibrant.simulate.fitting import WorldCheck, check_world, fit_world
 from calibrant.simulate.map_quality import MapQuality, map_quality, map_quality_table, rank_correlation
-from calibrant.simulate.named import NAMED_WORLDS, REAL_SIZES, named_world
 from calibrant.simulate.numbers import FriedmanWorld, GaussianWorld, NumberWorld
 from calibrant.simulate.power import Detection, detection, detection_table
 from calibrant.simulate.scores import BetaScores, EmpiricalScores, Scores, UniformScores
@@ -16,48 +13,10 @@ from calibrant.simulate.shapes import ShapeWorld
 from calibrant.simulate.world import BetaWorld, EmpiricalWorld, EventWorld, UniformWorld, World, WorldFit
 
 __all__ = [
-    "NAMED_WORLDS",
-    "REAL_SIZES",
-    "BetaScores",
-    "BetaWorld",
-    "Bias",
-    "BiasGrid",
-    "Calibrated",
-    "ClassWorld",
-    "Detection",
-    "DirichletWorld",
-    "EmpiricalScores",
-    "EmpiricalWorld",
-    "EventWorld",
-    "FriedmanWorld",
-    "GaussianWorld",
-    "LinearCurve",
-    "LogisticNormalWorld",
-    "MapCurve",
-    "MapQuality",
-    "NumberWorld",
-    "PowerCurve",
-    "ScaledCurve",
-    "Scores",
-    "ShapeWorld",
-    "TrueCurve",
-    "UniformScores",
-    "UniformWorld",
-    "World",
-    "WorldCheck",
-    "WorldFit",
-    "bent_world",
-    "bias",
-    "bias_grid",
-    "bias_table",
-    "calibrated_world",
-    "check_world",
-    "detection",
-    "detection_table",
-    "fit_world",
-    "map_quality",
-    "map_quality_table",
-    "named_world",
-    "power_world",
-    "rank_correlation",
-]
+    "NAMED_WORLDS", "REAL_SIZES", "BetaScores", "BetaWorld", "Bias", "BiasGrid", "Calibrated", "ClassWorld", "Detection",
+    "DirichletWorld", "EmpiricalScores", "EmpiricalWorld", "EventWorld", "FriedmanWorld", "GaussianWorld", "LinearCurve",
+    "LogisticNormalWorld", "MapCurve", "MapQuality", "NumberWorld", "PowerCurve", "ScaledCurve", "Scores", "ShapeWorld",
+    "TrueCurve", "UniformScores", "UniformWorld", "World", "WorldCheck", "WorldFit", "bent_world", "bias", "bias_grid",
+    "bias_table", "calibrated_world", "check_world", "detection", "detection_table", "fit_world", "map_quality",
+    "map_quality_table", "named_world", "power_world", "rank_correlation",
+]  # fmt: skip

@@ -1,17 +1,24 @@
-"""Many data sets of the same size at once: sorted and binned in one pass."""
+"""Many data sets of the same size at once: sorted and binned in one pass, and the estimators that have such a form."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.bins import BinSums, EqualMass, EqualWidth
-from calibrant.estimate.chosen import RULES
+from calibrant.bins import BinSums, Edges, EqualMass, EqualWidth
+from calibrant.estimate.binned import LEVEL, binned_error, each_error, ece
+from calibrant.estimate.chosen import RULES, rule_name
+from calibrant.estimate.label_binned import label_binned_error
+from calibrant.estimate.sweep import sweep_error
+from calibrant.infer.squared import squared_ends
 from calibrant.kernels.sums.rising_bins_batched import cuts_of, rising_counts
+from calibrant.methods import method, methods
 from calibrant.predictions import Event, Predictions
 from calibrant.types import Floats, Indices
 
@@ -91,8 +98,7 @@ class Batch:
 
     def _fixed_index(self, bins: Any) -> Indices:
         flat = Event(self.probs.ravel(), self.outcomes.ravel(), None, "binary")
-        index: Indices = bins.index(flat).reshape(self.probs.shape)
-        return index
+        return np.reshape(bins.index(flat), self.probs.shape)
 
     def _between(self, cuts: Indices, bins: Any) -> BinSums:
         sums = np.diff(np.take_along_axis(self.below, cuts[:, :, None], axis=1), axis=1)
@@ -100,3 +106,74 @@ class Batch:
         edges = np.where(cuts > 0, last, 0.0)
         edges[:, -1] = 1.0
         return BinSums(sums, edges[:, :-1], edges[:, 1:], self.probs.shape[1], bins)
+
+
+FIFTEEN = EqualMass(15)
+Values = tuple[Floats, Floats, Floats]
+"""Value and both ends of the interval for each data set, `(R,)`; the ends are nan where
+the estimator has no interval.
+"""
+
+
+def batched(function: Callable[..., Any], options: Mapping[str, Any], batch: Batch) -> Values | None:
+    """Estimates on all data sets of a batch; None where no batched form knows the options.
+
+    A batched form is registered with `@method("batched", name=…, of=estimator)`. It
+    takes a `Batch` and, as keywords, the options it understands, and returns None for
+    values of them that it does not.
+    """
+    form = next((each.function for each in methods("batched").values() if each.of is function), None)
+    if form is None or not options.keys() <= inspect.signature(form).parameters.keys():
+        return None
+    return cast("Values | None", form(batch, **options))
+
+
+def is_batched(bins: Any) -> bool:
+    """Can a batch be binned by this rule? Not if it is of another package, splits ties or drops rows."""
+    known = type(bins) in (EqualMass, EqualWidth, Edges)
+    return known and getattr(bins, "ties", "keep") == "keep" and getattr(bins, "ends", True)
+
+
+@method("batched", name="binned", of=binned_error)
+def batched_binned(
+    batch: Batch, *, bins: Any = FIFTEEN, norm: Any = 1, debiased: bool = False, root: bool = True, clip: bool = True
+) -> Values | None:
+    """`binned_error`."""
+    return _finish(batch.sums(bins), norm, debiased, root, clip) if is_batched(bins) else None
+
+
+@method("batched", name="ece", of=ece)
+def batched_ece(batch: Batch, *, n_bins: int = 15) -> Values | None:
+    """`ece`."""
+    return batched_binned(batch, bins=EqualWidth(n_bins))
+
+
+@method("batched", name="sweep", of=sweep_error)
+def batched_sweep(
+    batch: Batch, *, bins: Any = "mass", norm: Any = 1, debiased: bool = False, root: bool = True, clip: bool = True
+) -> Values:
+    """`sweep_error`."""
+    return _finish(batch.swept(rule_name(bins)), norm, debiased, root, clip)
+
+
+@method("batched", name="label_binned", of=label_binned_error)
+def batched_label_binned(batch: Batch, *, bins: Any = FIFTEEN, norm: Any = 1, root: bool = True) -> Values | None:
+    """`label_binned_error`."""
+    if not is_batched(bins):
+        return None
+    distances = batch.distances(bins)
+    values = distances.max(axis=1) if norm == "max" else (distances**norm).mean(axis=1)
+    return _without_interval(np.sqrt(values) if norm == 2 and root else values)
+
+
+def _finish(state: BinSums, norm: Any, debiased: bool, root: bool, clip: bool) -> Values:
+    values = each_error(state, norm=norm, debiased=debiased, root=root, clip=clip)
+    if norm != 2 or not debiased:
+        return _without_interval(values)
+    low, high = squared_ends(state, LEVEL)
+    return (values, np.sqrt(low), np.sqrt(high)) if root else (values, low, high)
+
+
+def _without_interval(values: Floats) -> Values:
+    none = np.full(len(values), np.nan)
+    return values, none, none

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, overload
+from functools import partial
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
+from calibrant.estimate.binned import binned_error
+from calibrant.estimate.chosen import RULES, rule_name
 from calibrant.inputs import check_count
 from calibrant.problems import InputError
-from calibrant.results import Record, Table, kind, number
-from calibrant.simulate.measuring import Measured, measured
-from calibrant.simulate.recipes import Named, named_all
-from calibrant.simulate.world import World
+from calibrant.results import Answer, Table, kind, number
+from calibrant.simulate.measuring import Measured, Named, measured, named_all
+from calibrant.simulate.world import EventWorld, World
 from calibrant.types import Floats
 
 QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
@@ -24,7 +26,7 @@ SLACK = 1e-12
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Bias(Record):
+class Bias(Answer):
     """Mean and spread of an estimator in a world, against the truth; every figure with its Monte-Carlo error."""
 
     estimator: str
@@ -52,18 +54,24 @@ class Bias(Record):
     """time per estimate"""
 
     question: ClassVar[str] = "How far off is the estimator?"
+    printed_tables: ClassVar[int | None] = 0
 
     @property
     def bias(self) -> float:
         """Mean minus truth; its error is `mean_error`."""
         return self.mean - self.truth
 
+    def texts(self) -> tuple[str, str, str]:
+        """Bias, RMSE and coverage with their errors."""
+        pairs = ((self.bias, self.mean_error), (self.rmse, self.rmse_error))
+        bias, rmse = (f"{number(value)} ± {number(error)}" for value, error in pairs)
+        return bias, rmse, "–" if self.coverage is None else f"{self.coverage:.1%} ± {self.coverage_error:.1%}"
+
     def sentence(self) -> str:
         """The answer in words."""
-        text = (
-            f"{self.estimator} on {self.n:,} rows of {self.world}: mean {number(self.mean)} ± {number(self.mean_error)}, truth "
-            f"{number(self.truth)}, bias {number(self.bias)}, sd {number(self.sd)}, RMSE {number(self.rmse)}"
-        )
+        mean, truth, bias, sd, rmse = map(number, (self.mean, self.truth, self.bias, self.sd, self.rmse))
+        text = f"{self.estimator} on {self.n:,} rows of {self.world}: mean {mean} ± {number(self.mean_error)}"
+        text += f", truth {truth}, bias {bias}, sd {sd}, RMSE {rmse}"
         if self.coverage is None:
             return text
         return f"{text}; its interval covers the truth in {self.coverage:.1%} ± {self.coverage_error:.1%}"
@@ -72,27 +80,24 @@ class Bias(Record):
         """The figures side by side."""
         return (bias_table([self]),)
 
-    def __repr__(self) -> str:
-        return self.sentence()
-
     @classmethod
     def of(cls, found: Measured, k: int, estimator: str, world: str, truth: float) -> Bias:
         """The figures of the k-th estimator."""
         values, low, high = found.values[k], found.low[k], found.high[k]
         off = values - truth
-        (mean, mean_error), (mae, mae_error), (mse, mse_error) = map(_mean, (values, np.abs(off), off**2))
+        mean, mae, (mse, mse_error) = map(_mean, (values, np.abs(off), off**2))
         rmse, sd = math.sqrt(mse), float(values.std(ddof=1)) if len(values) > 1 else math.nan
-        bounded = ~np.isnan(low)
         coverage = coverage_error = width = None
+        bounded = ~np.isnan(low)
         if bounded.any():
             covers = (low[bounded] <= truth + SLACK) & (truth <= high[bounded] + SLACK)
             coverage = float(covers.mean())
             coverage_error = math.sqrt(max(coverage * (1 - coverage), 0.25 / len(covers)) / len(covers))
             width = float(np.median((high - low)[bounded]))
-        figures = (mean, mean_error, sd, _sd_error(values, sd), rmse, mse_error / (2 * rmse) if rmse > 0 else 0.0)
-        quantiles, seconds = tuple(np.quantile(values, QUANTILES).tolist()), float(found.seconds[k] / len(values))
-        described = (estimator, world, found.n, len(values), truth)
-        return cls(*described, *figures, mae, mae_error, quantiles, coverage, coverage_error, width, seconds)
+        figures = (*mean, sd, _sd_error(values, sd), rmse, mse_error / (2 * rmse) if rmse > 0 else 0.0, *mae)
+        spread = (tuple(np.quantile(values, QUANTILES).tolist()), coverage, coverage_error, width)
+        seconds = float(found.seconds[k] / len(values))
+        return cls(estimator, world, found.n, len(values), truth, *figures, *spread, seconds)
 
 
 def _mean(values: Floats) -> tuple[float, float]:
@@ -129,10 +134,10 @@ def bias(
 ) -> Bias | tuple[Bias, ...]:
     """How far off is an estimator, on `n` rows of a world whose truth is known?
 
-    Mean, bias, spread, RMSE, quantiles and coverage, by simulation (Roelofs et al. 2022).
-    One estimator at one size gives one `Bias`. Several estimators or sizes give a tuple
-    of them, size by size, all estimators on the same data sets; `bias_table` shows them
-    side by side.
+    Mean, bias, spread, RMSE, quantiles and coverage, by simulation (Roelofs et al.
+    2022). One estimator at one size gives one `Bias`. Several estimators or sizes give
+    a tuple of them, size by size, all estimators on the same data sets; `bias_table`
+    shows them side by side.
 
     Parameters
     ----------
@@ -184,11 +189,11 @@ def bias(
 def true_value(one: Named, world: World, view: str = "auto") -> float:
     """What an estimator should give in a world: the true error of its norm, squared where it leaves the root out."""
     if not one.of_the_error:
-        raise InputError(
-            "estimator", "must estimate the calibration error", f"{one.name} has a quantity of its own", "Pass truth="
-        )
-    error = world.true_error(one.norm, view)
-    return error**2 if one.norm == 2 and not one.option("root", True) else error
+        own = f"{one.name} has a quantity of its own"
+        raise InputError("estimator", "must estimate the calibration error", own, "Pass truth=")
+    norm = one.option("norm", 1)
+    error = world.true_error(norm, view)
+    return error**2 if norm == 2 and not one.option("root", True) else error
 
 
 def bias_table(rows: Sequence[Bias], title: str = "Estimators on a world with a known truth") -> Table:
@@ -202,12 +207,99 @@ def bias_table(rows: Sequence[Bias], title: str = "Estimators on a world with a 
         Of the table.
     """
     body = tuple(
-        (
-            *(r.estimator, r.n, r.truth, r.mean, f"{number(r.bias)} ± {number(r.mean_error)}", r.sd),
-            *(f"{number(r.rmse)} ± {number(r.rmse_error)}", r.mae),
-            "–" if r.coverage is None else f"{r.coverage:.1%} ± {r.coverage_error:.1%}",
-        )
+        (r.estimator, r.n, r.truth, r.mean, bias, r.sd, rmse, r.mae, coverage)
         for r in sorted(rows, key=lambda r: (r.world, r.n, r.rmse))
+        for bias, rmse, coverage in [r.texts()]
     )
     columns = ("estimator", "n", "truth", "mean", "bias", "sd", "RMSE", "mean |error|", "95 % interval covers")
     return Table(title, columns, body, "± is one Monte-Carlo standard error.")
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class BiasGrid(Answer):
+    """Bias of a binned error: one row per sample size, one column per number of bins."""
+
+    world: str
+    rule: str
+    norm: int
+    debiased: bool
+    truth: float
+    sizes: tuple[int, ...]
+    n_bins: tuple[int, ...]
+    bias: Floats
+    error: Floats
+    """Monte-Carlo standard errors of the biases"""
+
+    question: ClassVar[str] = "How biased is the binned error?"
+
+    def best(self) -> tuple[tuple[int, int], ...]:
+        """For each size the number of bins whose bias is closest to 0."""
+        least = np.abs(self.bias).argmin(axis=1)
+        return tuple((n, self.n_bins[k]) for n, k in zip(self.sizes, least, strict=True))
+
+    def sentence(self) -> str:
+        """How many bins are best."""
+        best = (f"{bins} bins at n = {n:,}" for n, bins in self.best())
+        return f"The bias is closest to 0 with {', '.join(best)}."
+
+    def tables(self) -> tuple[Table, ...]:
+        """Biases with their errors."""
+        rows = tuple(
+            (n, *(f"{number(b)} ± {number(e)}" for b, e in zip(*pair, strict=True)))
+            for n, *pair in zip(self.sizes, self.bias, self.error, strict=True)
+        )
+        how = f"{'debiased ' * self.debiased}norm {self.norm}, bins of equal {self.rule}"
+        note = f"{self.world}; the true error is {number(self.truth)}."
+        return (Table(f"Bias by sample size and number of bins: {how}", ("n", *map(str, self.n_bins)), rows, note),)
+
+
+def bias_grid(
+    world: EventWorld,
+    sizes: Sequence[int],
+    n_bins: Sequence[int],
+    replications: int = 1000,
+    rng: int = 0,
+    *,
+    bins: Literal["mass", "width"] = "mass",
+    norm: Literal[1, 2] = 2,
+    debiased: bool = False,
+    **options: Any,
+) -> BiasGrid:
+    """How biased is a binned error, for each sample size and number of bins?
+
+    `plot.bias_grid` draws it.
+
+    Parameters
+    ----------
+    world
+        A world of one event.
+    sizes
+        Rows per data set.
+    n_bins
+        Numbers of bins to try.
+    replications
+        Number of data sets per size.
+    rng
+        Seed.
+    bins
+        Bins of equal mass or of equal width.
+    norm
+        1: expected absolute error; 2: root mean square.
+    debiased
+        Subtract the part that sampling noise contributes.
+    **options
+        `workers`, `progress` and `checkpoint` as in `bias`.
+
+    Examples
+    --------
+    >>> from calibrant.simulate import bias_grid, power_world
+    >>> found = bias_grid(power_world(0.05), sizes=[100, 1000], n_bins=[5, 50], replications=50)
+    >>> bool(found.bias[0, 1] > found.bias[1, 1] > 0)  # many bins need many rows
+    True
+    """
+    name = rule_name(bins)
+    tried = {str(b): partial(binned_error, bins=RULES[name](b), norm=norm, debiased=debiased) for b in n_bins}
+    rows = bias(tried, world, list(sizes), replications, rng, **options)
+    found = np.array([(row.bias, row.mean_error) for row in rows]).T.reshape(2, len(sizes), len(tried))
+    return BiasGrid(world.describe(), name, norm, debiased, rows[0].truth, tuple(sizes), tuple(n_bins), *found)

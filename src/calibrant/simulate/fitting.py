@@ -2,22 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_positive
+from calibrant.estimate.binned import ece
+from calibrant.inputs import check_choice, check_count, check_positive
 from calibrant.kernels.logits import class_log_odds, sigmoid
 from calibrant.maps import PiecewiseLinear, recipe_of
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
-from calibrant.results import Table
-from calibrant.simulate.beta_fit import LARGEST, BetaFit, fit_beta
-from calibrant.simulate.curves import LinearCurve, MapCurve, TrueCurve
-from calibrant.simulate.glm import LinearFit, fit_curves
-from calibrant.simulate.world import BetaWorld, EmpiricalWorld, WorldFit
+from calibrant.results import Record, Table, kind, number
+from calibrant.simulate.curves import LinearCurve, MapCurve, TrueCurve, fit_curves
+from calibrant.simulate.world import BetaWorld, EmpiricalWorld, EventWorld, WorldFit
 from calibrant.types import Array, Bools, Floats
+
+LARGEST = 1e7
+"""Largest α and β: scores closer together than this makes them are practically equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class BetaFit:
+    """Parameters, mean log-likelihood, and the weights taken as censored at 0 and at 1."""
+
+    alpha: float
+    beta: float
+    likelihood: float
+    censored: tuple[float, float]
+
+
+def fit_beta(p: Floats, q: Floats, weight: Floats, limits: tuple[float, float]) -> BetaFit:
+    """Maximise Σ w·ln f(p) + w₀·ln P(p < limits[0]) + w₁·ln P(q < limits[1]) over α and β.
+
+    Scores stored as exactly 0 or 1 are censored; some row must not be. Five sums
+    suffice: the weight, Σ ln p and Σ ln q of the rows that are not censored, and the
+    weights at either end.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import betaln
+
+    at_zero, at_one = p < limits[0], q < limits[1]
+    inside = ~(at_zero | at_one)
+    total = float(weight.sum())
+    low, high, inner = (float(weight[rows].sum()) / total for rows in (at_zero, at_one, inside))
+    mean_log_p, mean_log_q = (float(weight[inside] @ np.log(side[inside])) / total for side in (p, q))
+
+    def loss(logs: Floats) -> float:
+        a, b = np.exp(logs)
+        value = inner * betaln(a, b) - (a - 1) * mean_log_p - (b - 1) * mean_log_q
+        value -= low * log_tail(limits[0], a, b) if low else 0.0
+        value -= high * log_tail(limits[1], b, a) if high else 0.0
+        return float(value)
+
+    mean = float(weight @ p) / total
+    variance = max(float(weight @ (p - mean) ** 2) / total, 1e-12)
+    size = max(mean * (1 - mean) / variance - 1, 0.05)
+    start = np.log(np.clip([mean * size, (1 - mean) * size], 1e-3, LARGEST / 10))
+    ends = (np.log(1e-8), np.log(LARGEST))
+    options: Any = {"xatol": 1e-9, "fatol": 1e-15, "maxiter": 2000}
+    found = minimize(loss, start, method="Nelder-Mead", bounds=(ends, ends), options=options)
+    alpha, beta = np.exp(found.x).tolist()
+    return BetaFit(alpha, beta, -float(found.fun), (low * total, high * total))
+
+
+def log_tail(x: float, a: float, b: float) -> float:
+    """ln P(X < x) for X ~ Beta(a, b) and small x, far below where the probability itself underflows."""
+    from scipy.special import betaln, hyp2f1
+
+    return float(a * np.log(x) - np.log(a) - betaln(a, b) + np.log(hyp2f1(a, 1 - b, a + 1, x)))
+
 
 MANY_CENSORED = 0.25
 """Share of saturated scores from which on a fitted Beta distribution rests on its form more than on the data."""
@@ -30,8 +85,9 @@ SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Scores of one event with their complements, outcomes and weights; `limits`: how
-    near to 0 and 1 a score can be stored.
+    """Scores of one event with their complements, outcomes and weights.
+
+    `limits`: how near to 0 and 1 a score can be stored.
     """
 
     p: Floats
@@ -101,9 +157,10 @@ def fit_world(
     name = predictions.view(view)
     rows = _rows(predictions, name, resolution)
     calibration, table, cautions = _curve(rows, curve)
-    possible = scores == "beta" and not rows.constant and rows.uncensored.any()
-    beta = fit_beta(rows.p, rows.q, rows.weight, rows.limits) if possible else None
+    beta = None
     if scores == "beta":
+        possible = not rows.constant and rows.uncensored.any()
+        beta = fit_beta(rows.p, rows.q, rows.weight, rows.limits) if possible else None
         cautions += _beta_cautions(rows, beta)
     fit = WorldFit(predictions.n, name, rows.limits, table, cautions)
     if beta is None:
@@ -144,8 +201,7 @@ def storage_limits(probs: Array, resolution: float | None = None) -> tuple[float
         if half >= 0.25:
             raise InputError("resolution", "must be below 0.5", f"it is {resolution}")
         return half, half
-    narrow = probs.astype(np.float32)
-    info = np.finfo(np.float32 if (narrow == probs).all() else np.float64)
+    info = np.finfo(np.float32 if (probs.astype(np.float32) == probs).all() else np.float64)
     for digits in range(1, int(info.precision)):
         if (np.round(probs.astype(np.float64), digits).astype(info.dtype) == probs).all():
             return 0.5 * 10.0**-digits, 0.5 * 10.0**-digits
@@ -163,21 +219,17 @@ def _curve(rows: Rows, curve: Any) -> tuple[TrueCurve, Table | None, tuple[str, 
         rate = (occurred + 0.5) / (total + 1)
         return LinearCurve("logit", "logit", float(np.log(rate) - np.log1p(-rate)), 0.0, rows.limits), None, (why,)
     if isinstance(curve, str) and curve == "glm":
-        best, *others = fit_curves(rows.p, rows.q, hits, rows.weight, rows.limits)
+        fits = fit_curves(rows.p, rows.q, hits, rows.weight, rows.limits)
+        best, columns = fits[0], ("link, transform", "parameters", "AIC", "b0", "b1")
+        tried = tuple((each.name, each.n_parameters, each.aic, each.curve.intercept, each.curve.slope) for each in fits)
         low, high = best.curve.rates(np.array([0.25, 0.75]), np.array([0.75, 0.25]))
         cautions = [] if best.converged else ["the fit of the curve did not converge"]
         cautions += ["the fitted curve falls: higher scores have lower rates"] if high < low else []
-        return best.curve, aic_table([best, *others]), tuple(cautions)
+        return best.curve, Table("Curves by AIC", columns, tried), tuple(cautions)
     recipe = PiecewiseLinear(identity=False) if isinstance(curve, str) and curve == "piecewise" else recipe_of(curve)
     soft = not np.isin(rows.outcomes, (0.0, 1.0)).all()
     fitted = recipe.fit(Predictions(rows.outcomes, rows.p, weights=rows.weight, soft=soft))
     return MapCurve(fitted), None, tuple(fitted.fit.cautions)
-
-
-def aic_table(fits: list[LinearFit]) -> Table:
-    """The curves tried, best first."""
-    rows = tuple((each.name, each.n_parameters, each.aic, each.curve.intercept, each.curve.slope) for each in fits)
-    return Table("Curves by AIC", ("link, transform", "parameters", "AIC", "b0", "b1"), rows)
 
 
 def _beta_cautions(rows: Rows, beta: BetaFit | None) -> tuple[str, ...]:
@@ -188,12 +240,8 @@ def _beta_cautions(rows: Rows, beta: BetaFit | None) -> tuple[str, ...]:
     saturated = f"{share:.0%} of the scores are stored as exactly 0 or 1: the Beta distribution there rests on its form"
     narrow = "the scores are so close together that the Beta distribution is at the end of its range"
     misfit = f"the Beta distribution is off by {off:.0%} of the rows somewhere: scores='empirical' follows the data"
-    found = (
-        (share > MANY_CENSORED, saturated),
-        (max(beta.alpha, beta.beta) > LARGEST / 2, narrow),
-        (off > FAR, misfit),
-    )
-    return tuple(text for applies, text in found if applies)
+    found = {saturated: share > MANY_CENSORED, narrow: max(beta.alpha, beta.beta) > LARGEST / 2, misfit: off > FAR}
+    return tuple(text for text, applies in found.items() if applies)
 
 
 def beta_distance(rows: Rows, beta: BetaFit) -> float:
@@ -206,3 +254,74 @@ def beta_distance(rows: Rows, beta: BetaFit) -> float:
     fitted = np.where(p < 0.5, betainc(beta.alpha, beta.beta, p), 1 - betainc(beta.beta, beta.alpha, q))
     at = np.append((np.diff(p) > 0) | (np.diff(q) < 0), True) & rows.uncensored[order]
     return float(np.abs(below[at] - fitted[at]).max())
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class WorldCheck(Record):
+    """An estimate on real data beside the same estimate on data sets of the world, of the same size."""
+
+    real: float
+    simulated: float
+    """mean over the replications"""
+    spread: float
+    """their standard deviation"""
+    low: float
+    high: float
+    """95 % of the replications lie between these two"""
+    p_value: float
+    """two-sided: share of replications as extreme as the real data"""
+    replications: int
+
+    @property
+    def agrees(self) -> bool:
+        """Are the real data among the middle 95 % of the simulated ones?"""
+        return self.low <= self.real <= self.high
+
+    def __repr__(self) -> str:
+        real, simulated, spread = map(number, (self.real, self.simulated, self.spread))
+        compared = f"{real} on the data, {'like' if self.agrees else 'unlike'} the {simulated} ± {spread}"
+        return f"{compared} on {self.replications:,} data sets of the world"
+
+
+def check_world(
+    world: EventWorld,
+    predictions: Predictions,
+    estimator: Callable[[Predictions], Any] = ece,
+    *,
+    replications: int = 200,
+    view: Any = "auto",
+    rng: Any = 0,
+) -> WorldCheck:
+    """Does an estimator give the same on these data as on data sets of the world?
+
+    Parameters
+    ----------
+    world
+        The world to check.
+    predictions
+        The real data.
+    estimator
+        A function of a `Predictions` that returns a number.
+    replications
+        Number of simulated data sets.
+    view
+        The yes/no question of the predictions that the world describes.
+    rng
+        A seed or a NumPy generator.
+
+    Examples
+    --------
+    >>> from calibrant.simulate import check_world, fit_world, named_world
+    >>> data = named_world("resnet110_c100").sample(2000, rng=0)
+    >>> check_world(fit_world(data), data).agrees
+    True
+    """
+    event = predictions.event(view)
+    real = float(estimator(Predictions(event.outcomes, event.probs, weights=event.weights, soft=not event.hard)))
+    generator = np.random.default_rng(rng)
+    count = check_count(replications, "replications", 2)
+    found = np.array([float(estimator(world.sample(event.n, generator))) for _ in range(count)])
+    low, high = np.quantile(found, [0.025, 0.975]).tolist()
+    p_value = min(1.0, 2 * (min(int(np.sum(found <= real)), int(np.sum(found >= real))) + 1) / (count + 1))
+    return WorldCheck(real, float(found.mean()), float(found.std(ddof=1)), low, high, p_value, count)

@@ -1,6 +1,4 @@
-"""How close do maps come to the true curve, and do estimators rank models as the truth
-does? (Kängsepp et al. 2023, Tables 1 to 3)
-"""
+"""How close do maps come to the truth, and do estimators rank as it does? (Kängsepp et al. 2023, Tables 1 to 3)"""
 
 from __future__ import annotations
 
@@ -16,8 +14,7 @@ from calibrant.kernels.compiled import many_calls
 from calibrant.maps import recipe_of
 from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
-from calibrant.simulate.measuring import measured
-from calibrant.simulate.recipes import named_all
+from calibrant.simulate.measuring import measured, named_all
 from calibrant.simulate.world import EventWorld, Norm
 
 FRESH = 10_000
@@ -27,9 +24,7 @@ FRESH = 10_000
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class MapQuality(Record):
-    """Distance of a fitted map from the true curve, and of its estimated error from the
-    true one; means with Monte-Carlo errors.
-    """
+    """Distances of a fitted map and of its estimated error from the truth, with Monte-Carlo errors."""
 
     map: str
     world: str
@@ -46,10 +41,9 @@ class MapQuality(Record):
     squared_error_error: float
 
     def __repr__(self) -> str:
-        return (
-            f"{self.map} fitted on {self.n:,} rows of {self.world}: {number(self.map_error)} ± {number(self.map_error_error)} from the true "
-            f"curve, its error {number(self.error_off)} ± {number(self.error_off_error)} from the true one"
-        )
+        curve = f"{number(self.map_error)} ± {number(self.map_error_error)} from the true curve"
+        error = f"its error {number(self.error_off)} ± {number(self.error_off_error)} from the true one"
+        return f"{self.map} fitted on {self.n:,} rows of {self.world}: {curve}, {error}"
 
 
 def map_quality(maps: Any, world: EventWorld, n: int, replications: int = 100, rng: int = 0) -> tuple[MapQuality, ...]:
@@ -78,9 +72,9 @@ def map_quality(maps: Any, world: EventWorld, n: int, replications: int = 100, r
     check_count(n, "n")
     check_count(replications, "replications", 2)
     recipes = maps if isinstance(maps, Mapping) else {str(m): m for m in maps}
-    if not recipes:
-        raise InputError("maps", "must name at least one map", "it is empty")
     chosen = {name: recipe_of(m) for name, m in recipes.items()}
+    if not chosen:
+        raise InputError("maps", "must name at least one map", "it is empty")
     found = np.empty((len(chosen), 3, replications))
     with many_calls():
         for r in range(replications):

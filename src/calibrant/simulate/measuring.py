@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,69 @@ import numpy as np
 
 from calibrant.inputs import check_count
 from calibrant.kernels.compiled import many_calls
+from calibrant.methods import find, method_of, methods
 from calibrant.problems import InputError
 from calibrant.results import Estimate
-from calibrant.simulate.batch import Batch
-from calibrant.simulate.batched import batched
-from calibrant.simulate.recipes import Named
+from calibrant.simulate.batch import Batch, batched
 from calibrant.simulate.world import EventWorld, World
 from calibrant.types import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An estimator that can be called, with the facts a comparison needs."""
+
+    name: str
+    function: Callable[..., Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, *arguments: Any, **more: Any) -> Any:
+        return self.function(*arguments, **{**self.options, **more})
+
+    def option(self, name: str, default: Any) -> Any:
+        """An option as it is set, or the function's default."""
+        known = inspect.signature(self.function).parameters.get(name)
+        unset = default if known is None or known.default is inspect.Parameter.empty else known.default
+        return self.options.get(name, unset)
+
+    @property
+    def of_the_error(self) -> bool:
+        """Does it estimate the true error of its norm? Functions that are not registered are taken to do so."""
+        registered = method_of(self.function)
+        return registered is None or bool(registered.of_the_error)
+
+
+def named(estimator: Any, name: str | None = None) -> Named:
+    """An estimator given as a function, as a partial of one, or by its name."""
+    if isinstance(estimator, Named):
+        return Named(name or estimator.name, estimator.function, estimator.options)
+    if isinstance(estimator, str):
+        registered = find("estimator", estimator)
+        if registered is None:
+            names = ", ".join(methods("estimator"))
+            raise InputError("estimator", f"must be one of {names}, or a function", f"it is {estimator!r}")
+        return Named(name or registered.name, registered.function)
+    if isinstance(estimator, partial):
+        if estimator.args:
+            raise InputError("estimator", "must be a partial of keywords only", f"it fixes {estimator.args!r}")
+        inner = named(estimator.func)
+        options = {**inner.options, **estimator.keywords}
+        shown = ", ".join(f"{key}={value!r}" for key, value in options.items())
+        return Named(name or f"{inner.function.__name__}({shown})", inner.function, options)
+    if not callable(estimator):
+        needed = "must be a function (labels, probs), a partial of one, or a name"
+        raise InputError("estimator", needed, f"it is {estimator!r}")
+    return Named(name or str(getattr(estimator, "__name__", repr(estimator))), estimator)
+
+
+def named_all(estimators: Any) -> tuple[list[Named], bool]:
+    """One estimator, a list of them, or a mapping of names to them; and whether it was one alone."""
+    if isinstance(estimators, Mapping):
+        return [named(each, name) for name, each in estimators.items()], False
+    if isinstance(estimators, list | tuple):
+        return [*map(named, estimators)], False
+    return [named(estimators)], True
+
 
 ROWS_PER_PART = 1 << 18
 """Rows drawn at once, so that a batch stays near the cache; the draws depend on this, not on the number of workers."""
@@ -84,20 +142,17 @@ def measured(
     check_count(replications, "replications")
     check_count(rng, "rng", 0)
     step = int(np.clip(ROWS_PER_PART // n, 1, DATA_SETS_PER_PART))
-    sizes = [min(step, replications - start) for start in range(0, replications, step)]
+    keys = [(n, min(step, replications - start), start // step) for start in range(0, replications, step)]
     if workers is None:
         workers = (os.cpu_count() or 1) if n * replications * len(estimators) >= WORTH_WORKERS else 1
-    tasks = [(estimators, world, n, count, (rng, n, k), view) for k, count in enumerate(sizes)]
     kept = Checkpoint(checkpoint, estimators, world, view, rng)
-    done = {k: kept.parts[n, count, k] for k, count in enumerate(sizes) if (n, count, k) in kept.parts}
-    left = [k for k in range(len(tasks)) if k not in done]
-    parts = _computed([tasks[k] for k in left], workers)
+    left = [key for key in keys if key not in kept.parts]
+    parts = _computed([(estimators, world, n, count, (rng, n, k), view) for _, count, k in left], workers)
     if progress:
-        parts = _with_bar(parts, f"{world.describe()}, n = {n:,}", len(tasks), len(done))
-    for k, part in zip(left, parts, strict=True):
-        done[k] = part
-        kept.add((n, sizes[k], k), part)
-    values, low, high, seconds = np.concatenate([done[k] for k in range(len(tasks))], axis=2)
+        parts = _with_bar(parts, f"{world.describe()}, n = {n:,}", len(keys), len(keys) - len(left))
+    for key, part in zip(left, parts, strict=True):
+        kept.add(key, part)
+    values, low, high, seconds = np.concatenate([kept.parts[key] for key in keys], axis=2)
     return Measured(n, values, low, high, seconds.sum(axis=1))
 
 
@@ -136,7 +191,7 @@ def _ends(found: Any) -> tuple[float, float, float]:
 
 
 class Checkpoint:
-    """Finished parts in a file of JSON lines, which are not computed again; without a path nothing is kept."""
+    """Finished parts, which are not computed again; kept in a file of JSON lines if there is a path."""
 
     def __init__(self, path: Any, estimators: Sequence[Named], world: World, view: str, rng: int) -> None:
         self.path = None if path is None else Path(path)
@@ -156,6 +211,7 @@ class Checkpoint:
 
     def add(self, key: tuple[int, int, int], part: Floats) -> None:
         """Keep the part of (rows, data sets, position)."""
+        self.parts[key] = part
         if self.path is not None:
             plain = np.where(np.isnan(part), np.array(None), part).tolist()
             with self.path.open("a", encoding="utf-8") as file:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from calibrant.forecasts import GaussianForecasts
 from calibrant.inputs import check_choice, check_count, check_positive
 from calibrant.problems import InputError
 from calibrant.results import Estimate, kind, number
@@ -15,21 +16,17 @@ from calibrant.simulate.quadrature import Function, integral, normal_density, pa
 from calibrant.simulate.world import NORMS, Norm, World, true_estimate
 from calibrant.types import Floats
 
-if TYPE_CHECKING:
-    from calibrant.forecasts import GaussianForecasts
-
-
 NORMAL = np.linspace(-9.0, 9.0, 37)
 """Points that divide the range of a normal variable into panels; less than 1e-18 of the mass lies outside."""
 
 
 class NumberWorld(World, ABC):
-    """A real number with a known mean and variance for each row; predicted are that
-    mean and `factor` · variance^`exponent`.
+    """A real number whose mean and variance are known for each row.
 
-    Views: `quantile`, how far the share of labels below a predicted quantile is from
-    its level, over all levels; `variance`, how far the predicted variance is from the
-    mean squared residual where it is predicted. `auto` is `quantile`.
+    Predicted are that mean and `factor` · variance^`exponent`. Views: `quantile`, how
+    far the share of labels below a predicted quantile is from its level, over all
+    levels; `variance`, how far the predicted variance is from the mean squared residual
+    where it is predicted. `auto` is `quantile`.
     """
 
     factor: float
@@ -49,11 +46,9 @@ class NumberWorld(World, ABC):
 
     @abstractmethod
     def _cause(self) -> tuple[Floats, Function, Function]:
-        """The variable that determines the variance: panel points, its density, and the
-        variance as a function of it.
-        """
+        """What determines the variance: panel points, its density, and the variance as its function."""
 
-    def _check_distortion(self) -> None:
+    def __post_init__(self) -> None:
         check_positive("factor", self.factor)
         if isinstance(self.exponent, bool) or not 0 <= self.exponent < np.inf:
             raise InputError("exponent", "must be 0 or positive, and finite", f"it is {self.exponent!r}")
@@ -70,12 +65,9 @@ class NumberWorld(World, ABC):
 
     def sample(self, n: int, rng: Any) -> GaussianForecasts:
         """Labels drawn from the true distributions, with the forecasts."""
-        from calibrant.forecasts import GaussianForecasts
-
         generator = np.random.default_rng(rng)
         _, mean, variance = self.data(check_count(n, "n"), generator)
-        labels = generator.normal(mean, np.sqrt(variance))
-        return GaussianForecasts(labels, mean, self.predicted(variance))
+        return GaussianForecasts(generator.normal(mean, np.sqrt(variance)), mean, self.predicted(variance))
 
     def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
         """By quadrature to 1e-10."""
@@ -135,7 +127,7 @@ class GaussianWorld(NumberWorld):
     spread: float = 0.5
 
     def __post_init__(self) -> None:
-        self._check_distortion()
+        super().__post_init__()
         check_positive("spread", self.spread)
 
     def data(self, n: int, rng: Any) -> tuple[Floats, Floats, Floats]:
@@ -157,10 +149,10 @@ class GaussianWorld(NumberWorld):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class FriedmanWorld(NumberWorld):
-    """Friedman's first problem: ten uniform features, five in the mean, and noise of
-    variance 0.5 + x₆ (Gruber & Buettner, G.5).
+    """Friedman's first problem with noise of variance 0.5 + x₆ (Gruber & Buettner, G.5).
 
-    `data` gives the features, for fitting a model of one's own.
+    There are ten uniform features, of which five are in the mean. `data` gives the
+    features, for fitting a model of one's own.
 
     Parameters
     ----------
@@ -179,9 +171,6 @@ class FriedmanWorld(NumberWorld):
 
     factor: float = 1.0
     exponent: float = 1.0
-
-    def __post_init__(self) -> None:
-        self._check_distortion()
 
     def data(self, n: int, rng: Any) -> tuple[Floats, Floats, Floats]:
         """10 sin(π x₁x₂) + 20 (x₃ − ½)² + 10 x₄ + 5 x₅."""

@@ -11,17 +11,16 @@ import numpy as np
 
 from calibrant.inputs import check_count, check_level
 from calibrant.problems import InputError
-from calibrant.results import Record, Table, kind, number
+from calibrant.results import Answer, Table, kind, number
 from calibrant.simulate.families import calibrated_world
-from calibrant.simulate.measuring import measured
-from calibrant.simulate.recipes import named_all
+from calibrant.simulate.measuring import measured, named_all
 from calibrant.simulate.world import ScoreWorld, World
 from calibrant.types import Floats
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Detection(Record):
+class Detection(Answer):
     """How often an estimator misses a world that is not calibrated, at a given rate of false alarms."""
 
     estimator: str
@@ -41,6 +40,7 @@ class Detection(Record):
     """its Monte-Carlo standard error: of the misses counted, and of the threshold"""
 
     question: ClassVar[str] = "How often is the miscalibration missed?"
+    printed_tables: ClassVar[int | None] = 0
 
     @property
     def power(self) -> float:
@@ -49,17 +49,13 @@ class Detection(Record):
 
     def sentence(self) -> str:
         """The answer in words."""
-        return (
-            f"{self.estimator} on {self.n:,} rows of {self.world}: misses {self.miss_rate:.1%} ± {self.miss_error:.1%} "
-            f"with {self.alarms:.0%} false alarms (true error {number(self.true_error)}, alarm above {number(self.threshold)})"
-        )
+        rates = f"misses {self.miss_rate:.1%} ± {self.miss_error:.1%} with {self.alarms:.0%} false alarms"
+        known = f"true error {number(self.true_error)}, alarm above {number(self.threshold)}"
+        return f"{self.estimator} on {self.n:,} rows of {self.world}: {rates} ({known})"
 
     def tables(self) -> tuple[Table, ...]:
         """The miss rate."""
         return (detection_table([self]),)
-
-    def __repr__(self) -> str:
-        return self.sentence()
 
 
 @overload
@@ -128,8 +124,10 @@ def detection(
     nulls: dict[tuple[str, int], Floats] = {}
     rows = []
     for each in [world] if isinstance(world, World) else world:
-        twin = _calibrated_twin(each)
-        errors = each.true_error(1), each.true_error(2)
+        if not isinstance(each, ScoreWorld):
+            needed = "must be a world of scores and a curve, so that it has a calibrated twin"
+            raise InputError("world", needed, f"it is {each!r}")
+        twin, errors = calibrated_world(each), (each.true_error(1), each.true_error(2))
         for size in np.atleast_1d(np.asarray(n, dtype=object)):
             key = twin.to_json(), check_count(size, "n")
             if key not in nulls:
@@ -138,8 +136,8 @@ def detection(
             for one, null, found in zip(several, nulls[key], values, strict=True):
                 if not (np.isfinite(null).all() and np.isfinite(found).all()):
                     raise InputError("estimator", "must give a finite number on every data set", f"{one.name} does not")
-                described = (one.name, each.describe(), key[1], count, alarms, *errors)
-                rows.append(Detection(*described, *missed(null, found, rank)))
+                figures = (*errors, *missed(null, found, rank))
+                rows.append(Detection(one.name, each.describe(), key[1], count, alarms, *figures))
     return rows[0] if alone and isinstance(world, World) and np.ndim(n) == 0 else tuple(rows)
 
 
@@ -153,14 +151,6 @@ def alarm_rank(alarms: float, replications: int) -> tuple[int, int]:
     return count, rank
 
 
-def _calibrated_twin(world: World) -> World:
-    if not isinstance(world, ScoreWorld):
-        raise InputError(
-            "world", "must be a world of scores and a curve, so that it has a calibrated twin", f"it is {world!r}"
-        )
-    return calibrated_world(world)
-
-
 def missed(null: Floats, values: Floats, rank: int) -> tuple[float, float, float]:
     """Threshold, share of values that do not exceed it, and its standard error.
 
@@ -168,8 +158,7 @@ def missed(null: Floats, values: Floats, rank: int) -> tuple[float, float, float
     √(R·α·(1−α)); the threshold moved that far up and down shows how much it contributes
     to the error of the share.
     """
-    count = len(null)
-    ordered = np.sort(null)[::-1]
+    count, ordered = len(null), np.sort(null)[::-1]
     step = math.sqrt(rank * (1 - rank / (count + 1)))
     places = np.clip(np.round([rank - 1, rank - 1 - step, rank - 1 + step]), 0, count - 1).astype(int)
     share, up, down = (float((values <= ordered[place]).mean()) for place in places)

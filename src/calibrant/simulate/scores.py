@@ -28,10 +28,21 @@ PredictionAndRate = Callable[[Floats, Floats], tuple[Floats, Floats]]
 """Two functions of p and q at once: the prediction and the true rate."""
 
 
-class Scores(Record, ABC):
-    """A distribution of predicted probabilities."""
+class Described(Record, ABC):
+    """A world or a part of one: printed as its description, and read back only if complete."""
 
     every_field_needed: ClassVar[bool] = True
+
+    @abstractmethod
+    def describe(self) -> str:
+        """What it is, in a line."""
+
+    def __repr__(self) -> str:
+        return self.describe()
+
+
+class Scores(Described, ABC):
+    """A distribution of predicted probabilities."""
 
     @abstractmethod
     def draw(self, size: Any, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -48,13 +59,6 @@ class Scores(Record, ABC):
     @abstractmethod
     def largest(self, function: OfScore) -> float:
         """The largest value that a function of the score takes."""
-
-    @abstractmethod
-    def describe(self) -> str:
-        """The distribution in a few words."""
-
-    def __repr__(self) -> str:
-        return self.describe()
 
 
 @kind
@@ -81,9 +85,7 @@ class BetaScores(Scores):
             p[lost] = rng.random(int(lost.sum())) * (self.alpha + self.beta) < self.alpha
             q[lost] = 1 - p[lost]
             total[lost] = 1.0
-        p /= total
-        q /= total
-        return p, q
+        return p / total, q / total
 
     def mean(self, function: OfScore) -> float:
         """∫ f(σ(x)) σ(x)^α σ(−x)^β dx / B(α, β): in log-odds neither end is singular."""
@@ -103,19 +105,15 @@ class BetaScores(Scores):
         return supremum(lambda x: function(sigmoid(x), sigmoid(-x)), np.union1d(self._points(), [-ENDS, ENDS]))
 
     def _points(self) -> Floats:
-        """Log-odds that separate the first panels: quantiles, and growing steps to
-        where only 1e-16 of the mass is left.
-        """
+        """Bounds of the first panels: quantiles, and growing steps to where 1e-16 of the mass is left."""
         from scipy.special import betaincinv, betaln
 
         log_scale = betaln(self.alpha, self.beta)
         low = min((np.log(REST * self.alpha) + log_scale) / self.alpha, -1.0)
         high = max(-(np.log(REST * self.beta) + log_scale) / self.beta, 1.0)
         p, q = betaincinv(self.alpha, self.beta, LEVELS), betaincinv(self.beta, self.alpha, 1 - LEVELS)
-        seen = (p > 0) & (q > 0)
-        quantiles = np.log(p[seen]) - np.log(q[seen])
-        far = 40 * 1.25 ** np.arange(1, 60)
-        points = np.concatenate([np.arange(-40.0, 41.0), far, -far, quantiles])
+        inside, far = (p > 0) & (q > 0), 40 * 1.25 ** np.arange(1, 60)
+        points = np.concatenate([np.arange(-40.0, 41.0), far, -far, np.log(p[inside]) - np.log(q[inside])])
         return np.unique(np.concatenate([[low, high], points[(points > low) & (points < high)]]))
 
     def describe(self) -> str:
@@ -124,7 +122,7 @@ class BetaScores(Scores):
 
 
 LARGEST_TABLE = 10_000_000
-"""Total weight up to which scores with whole weights are repeated in a table to draw from."""
+"""Total weight up to which scores with integer weights are repeated in a table to draw from."""
 
 REST = 1e-16
 """Mass neglected at either end."""
@@ -156,8 +154,8 @@ class UniformScores(Scores):
 
     def mean(self, function: OfScore) -> float:
         """∫ f dp over the interval, divided by its length."""
-        points = np.linspace(self.low, self.high, 65)
-        return integral(lambda p: function(p, 1 - p), points) / (self.high - self.low)
+        total = integral(lambda p: function(p, 1 - p), np.linspace(self.low, self.high, 65))
+        return total / (self.high - self.low)
 
     def largest(self, function: OfScore) -> float:
         """Over the closed interval."""
@@ -186,7 +184,7 @@ class EmpiricalScores(Scores):
         pooled = np.bincount(at, weights)
         object.__setattr__(self, "values", distinct[pooled > 0])
         object.__setattr__(self, "weights", pooled[pooled > 0])
-        self._hold("values", "weights")
+        super().__post_init__()
 
     def draw(self, size: Any, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Atoms in proportion to their weights."""
@@ -200,9 +198,7 @@ class EmpiricalScores(Scores):
         return predicted[at], rates[at]
 
     def _drawn(self, size: Any, rng: np.random.Generator) -> Indices:
-        """Indices of atoms: rows of a table if all weights are whole numbers, else by
-        inverting the cumulative weight.
-        """
+        """Indices of atoms: rows of a table if all weights are integers, else by the cumulative weight."""
         total = float(self.weights.sum())
         if total <= LARGEST_TABLE and (self.weights == np.floor(self.weights)).all():
             table = np.repeat(np.arange(len(self.weights)), self.weights.astype(np.intp))

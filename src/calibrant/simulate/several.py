@@ -1,6 +1,4 @@
-"""Worlds of several classes: the true distribution of every row is known; true errors
-are computed from very many draws.
-"""
+"""Worlds of several classes, with known true distributions; true errors come from very many draws."""
 
 from __future__ import annotations
 
@@ -29,11 +27,11 @@ N_BINS = 1000
 
 
 class ClassWorld(World, ABC):
-    """A world of several classes: predictions `(n, K)`, and the true distribution of
-    the label given the whole prediction.
+    """A world of several classes, with the true distribution of the label per row.
 
-    Views: `top`, `class k`, `classwise` (the mean over classes, root after the mean)
-    and `canonical`. Norms: 1 and 2.
+    Predictions are `(n, K)`; the distribution is that given all K probabilities. Views:
+    `top`, `class k`, `classwise` (the mean over classes, root after the mean) and
+    `canonical`. Norms: 1 and 2.
     """
 
     @property
@@ -64,21 +62,15 @@ class ClassWorld(World, ABC):
     def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
         """From very many draws, always the same ones, with the standard error. Cached, so that asking again is free."""
         check_choice("norm", norm, (1, 2))
-        name = self._view(view)
+        name = "top" if view == "auto" else view
+        if name not in ("top", "classwise", "canonical", *(f"class {k}" for k in range(self.n_classes))):
+            needed = "must be 'auto', 'top', 'classwise', 'canonical' or 'class k' with k a class"
+            raise InputError("view", needed, f"it is {view!r}")
         value, error, n = _true_power(self.to_json(indent=None), int(norm), name)
         if norm == 2:
             value = float(np.sqrt(max(value, 0.0)))
             error = error / (2 * value) if value else float(np.sqrt(error))
         return true_estimate(value, norm, name, n, error)
-
-    def _view(self, view: Any) -> str:
-        name = "top" if view == "auto" else view
-        names = ("top", "classwise", "canonical", *(f"class {k}" for k in range(self.n_classes)))
-        if name not in names:
-            raise InputError(
-                "view", "must be 'auto', 'top', 'classwise', 'canonical' or 'class k' with k a class", f"it is {view!r}"
-            )
-        return str(name)
 
 
 @lru_cache(maxsize=256)
@@ -120,14 +112,12 @@ def _conditional(p: Floats, rates: Floats, norm: int) -> tuple[float, float]:
     applied to the other half. The error is of second order in the noise for norm 1 (a
     sign is wrong only where the distance is near 0); there is no bias for norm 2.
     """
-    half = len(p) // 2
-    parts = []
+    half, parts = len(p) // 2, []
+    cuts = np.linspace(0, half, N_BINS + 1).astype(np.intp)[:-1]
     for known, fresh in ((slice(half), slice(half, None)), (slice(half, None), slice(half))):
         order = np.argsort(p[known])
-        cuts = np.linspace(0, half, N_BINS + 1).astype(np.intp)[:-1]
         means = np.add.reduceat((rates[known] - p[known])[order], cuts) / np.diff(np.append(cuts, half))
-        edges = p[known][order][cuts[1:]]
-        expected = means[np.searchsorted(edges, p[fresh], side="right")]
+        expected = means[np.searchsorted(p[known][order][cuts[1:]], p[fresh], side="right")]
         parts.append((np.sign(expected) if norm == 1 else expected) * (rates[fresh] - p[fresh]))
     both = np.concatenate(parts)
     return float(both.mean()), float(both.std() / np.sqrt(len(both)))
@@ -138,8 +128,8 @@ def _conditional(p: Floats, rates: Floats, norm: int) -> tuple[float, float]:
 class DirichletWorld(ClassWorld):
     """Predictions from a Dirichlet distribution, or a mixture of several.
 
-    The true distribution is p^power, scaled to sum to 1, mixed with labels drawn uniformly. With power 1
-    and random 0 the predictions are calibrated.
+    The true distribution is p^power, scaled to sum to 1, mixed with labels drawn
+    uniformly. With power 1 and random 0 the predictions are calibrated.
 
     Parameters
     ----------
@@ -180,7 +170,7 @@ class DirichletWorld(ClassWorld):
             raise InputError("random", "must lie in [0, 1]", f"it is {self.random!r}")
         object.__setattr__(self, "concentration", table)
         object.__setattr__(self, "shares", shares / shares.sum())
-        self._hold("concentration", "shares")
+        super().__post_init__()
 
     @property
     def n_classes(self) -> int:
@@ -288,7 +278,6 @@ class LogisticNormalWorld(ClassWorld):
 
     def describe(self) -> str:
         """Classes and temperature."""
-        how = (
-            "perfectly calibrated" if self.temperature == 1 else f"predicted at temperature {number(self.temperature)}"
-        )
+        distorted = f"predicted at temperature {number(self.temperature)}"
+        how = "perfectly calibrated" if self.temperature == 1 else distorted
         return f"{self.classes} classes, logistic-normal, {how}"

@@ -1,5 +1,4 @@
-"""Five shapes and their derivates (Kängsepp et al. 2023, appendix D.3): true rates are
-drawn, predictions distort them.
+"""Five shapes (Kängsepp et al. 2023, appendix D.3): true rates are drawn, predictions distort them.
 
 As the true rates and the labels are drawn before the predictions, the same seed gives
 the same rates and labels for every shape and every level: models of one data set, to be
@@ -32,12 +31,10 @@ def _beta_shape(c: Floats, a: float, b: float, half: float) -> Floats:
         return np.asarray(1 / (1 + np.exp(-(k + a * np.log(c) - b * np.log1p(-c)))))
 
 
-def _bent(x: Floats) -> Floats:
-    return x - np.sin(x)
-
-
 def _stair(x: Floats) -> Floats:
-    return _bent(_bent(3 * np.pi * x)) / (3 * np.pi)
+    """x − sin x, twice."""
+    once = 3 * np.pi * x - np.sin(3 * np.pi * x)
+    return (once - np.sin(once)) / (3 * np.pi)
 
 
 SHAPES: dict[str, Callable[[Floats], Floats]] = {
@@ -48,9 +45,6 @@ SHAPES: dict[str, Callable[[Floats], Floats]] = {
     "stairs": lambda c: _stair(c + 1 / 3) - _stair(np.array(1 / 3)),
 }
 """From the true rate to the prediction."""
-
-LEVELS = tuple(round(0.005 * k, 3) for k in range(21))
-"""Expected absolute errors of the published derivates."""
 
 
 @lru_cache
@@ -138,8 +132,9 @@ class ShapeWorld(EventWorld):
 
 
 def published_draw(n: int, seed: int) -> tuple[Floats, Any]:
-    """Sorted true rates and labels as the paper's code draws them: data set `seed` (0
-    to 4) of size `n` (1000, 3000, 10 000).
+    """Sorted true rates and labels as the paper's code draws them.
+
+    These are data set `seed` (0 to 4) of size `n` (1000, 3000, 10 000).
     """
     state = np.random.RandomState(seed + n)  # as the published data were drawn
     rates = np.sort(state.dirichlet((1, 1), n)[:, 0])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from calibrant.inputs import check_choice, check_count, check_probabilities, flo
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, Record, Table, kind
 from calibrant.simulate.curves import CALIBRATED, TrueCurve, as_curve
-from calibrant.simulate.scores import BetaScores, EmpiricalScores, Scores, UniformScores
+from calibrant.simulate.scores import BetaScores, Described, EmpiricalScores, Scores, UniformScores
 from calibrant.types import Floats
 
 Norm = Literal[1, 2, "max"]
@@ -37,10 +37,8 @@ class WorldFit(Record):
         return "\n".join([f"fitted on {self.n:,} rows", *(f"  caution: {c}" for c in self.cautions)])
 
 
-class World(Record, ABC):
+class World(Described, ABC):
     """A way to produce predictions whose true calibration error is known."""
-
-    every_field_needed: ClassVar[bool] = True
 
     @abstractmethod
     def sample(self, n: int, rng: Any) -> Any:
@@ -66,10 +64,6 @@ class World(Record, ABC):
         view
             Which error of a world that has several; `"auto"` is the first of its views.
         """
-
-    @abstractmethod
-    def describe(self) -> str:
-        """What the world is like, in a line."""
 
     def true_error(self, norm: Norm = 1, view: str = "auto") -> float:
         """(E|p − P(Y=1|p)|^norm)^(1/norm), or the largest distance for `"max"`.
@@ -104,8 +98,8 @@ class EventWorld(World, ABC):
     def draw(self, n: int, replications: int, rng: Any) -> tuple[Floats, NDArray[np.uint8], Floats]:
         """Many data sets at once: predictions, outcomes and true rates.
 
-        Each is `(replications, n)`. Scores so close to 0 or 1 that float64 cannot hold them are predicted as 0 or 1;
-        their true rate is that of the exact score.
+        Each is `(replications, n)`. Scores so close to 0 or 1 that float64 cannot hold
+        them are predicted as 0 or 1; their true rate is that of the exact score.
 
         Parameters
         ----------
@@ -137,8 +131,7 @@ class EventWorld(World, ABC):
 
         if norm == "max":
             return true_estimate(self.scores.largest(distance), norm, "binary")
-        power = self.scores.mean(lambda p, q: distance(p, q) ** norm)
-        return true_estimate(power ** (1 / norm), norm, "binary")
+        return true_estimate(self.scores.mean(lambda p, q: distance(p, q) ** norm) ** (1 / norm), norm, "binary")
 
     @property
     def rate(self) -> float:
@@ -150,7 +143,7 @@ def true_estimate(value: float, norm: Norm, view: str, n: int = 0, standard_erro
     """A true error as an `Estimate`; `n` draws if it took any."""
     settings = {"view": view, "norm": norm, "method": "Monte Carlo" if n else "quadrature"}
     parts = {"standard_error": standard_error}
-    return Estimate("true_error", "true calibration error", value, n, settings=settings, parts=parts)
+    return Estimate("true_error", "true calibration error", value, n, None, None, settings, parts)
 
 
 def probabilities_of(p: Any) -> Floats:
@@ -169,6 +162,9 @@ class ScoreWorld(EventWorld, ABC):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "calibration", as_curve(self.calibration))
+        scores = self.scores  # checks their parameters, and pools equal values
+        for each in fields(scores):
+            object.__setattr__(self, each.name, getattr(scores, each.name))
 
     def prediction_and_rate(self, p: Floats, q: Floats) -> tuple[Floats, Floats]:
         """The score, and the curve at it."""
@@ -236,10 +232,6 @@ class BetaWorld(ScoreWorld):
     name: str = ""
     fit: WorldFit | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        BetaScores(self.alpha, self.beta)  # checks both
-
     @property
     def scores(self) -> BetaScores:
         """Beta(α, β)."""
@@ -270,10 +262,6 @@ class UniformWorld(ScoreWorld):
     calibration: TrueCurve = CALIBRATED
     name: str = ""
     fit: WorldFit | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        UniformScores(self.low, self.high)  # checks both
 
     @property
     def scores(self) -> UniformScores:
@@ -307,12 +295,6 @@ class EmpiricalWorld(ScoreWorld):
     weights: Floats = ()  # type: ignore[assignment]
     name: str = ""
     fit: WorldFit | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        pooled = EmpiricalScores(self.values, self.weights)
-        object.__setattr__(self, "values", pooled.values)
-        object.__setattr__(self, "weights", pooled.weights)
 
     @property
     def scores(self) -> EmpiricalScores:

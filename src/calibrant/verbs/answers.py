@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ from calibrant.kernels.pairs.level_pairs import squared_gaps
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.rank import Ties
-from calibrant.results import Answer, Estimate, Interval, Table, kind, number
+from calibrant.results import Answer, Estimate, Interval, Table, ends, kind
 from calibrant.types import Array, Bools, Floats, Indices
 from calibrant.verbs.confidence_levels import MAX_LEVELS, RANGES, ConfidenceLevels, level_of_each, levels_tested
 
@@ -59,8 +59,10 @@ class AnswerReport(Answer):
         return self.verdict
 
     def __getitem__(self, name: str) -> Estimate:
-        """An estimate by its name: accuracy, mean_gap, level_error, binned_error (as
-        HLE prints it), selective_risk, sampled_error.
+        """An estimate by its name.
+
+        accuracy, mean_gap, level_error, binned_error (as HLE prints it),
+        selective_risk, sampled_error.
         """
         for estimate in self.estimates:
             if name in (estimate.name, estimate.title):
@@ -69,26 +71,20 @@ class AnswerReport(Answer):
 
     def tables(self) -> tuple[Table, ...]:
         """Estimates, levels, and risk at some coverages."""
-        return (self._estimates(), self._by_level(), self._by_coverage())
-
-    def _estimates(self) -> Table:
-        intervals = [e.interval for e in self.estimates]
-        ends = ["" if i is None else f"{number(i.low)} … {number(i.high)}" for i in intervals]
-        rows = tuple((e.title, e.value, end) for e, end in zip(self.estimates, ends, strict=True))
-        return Table("Estimates", ("quantity", "value", "95% interval"), rows)
+        rows = tuple((e.title, e.value, ends(e.interval, "")) for e in self.estimates)
+        estimates = Table("Estimates", ("quantity", "value", "95% interval"), rows)
+        return (estimates, self._by_level(), self._by_coverage())
 
     def _by_level(self) -> Table:
         it = self.levels
-        columns = (it.mean_prob, it.label_rate, it.p_value, it.adjusted)
-        rows = tuple(
-            (name, f"{n:,.6g}", *map(float, rest)) for name, n, *rest in zip(it.names(), it.n, *columns, strict=True)
-        )
+        counts = [f"{n:,.6g}" for n in it.n]
+        figures = (each.tolist() for each in (it.mean_prob, it.label_rate, it.p_value, it.adjusted))
+        rows = tuple(zip(it.names(), counts, *figures, strict=True))
         note = "p: probability of a share of right answers as far off; adjusted: that any level or the total is"
         return Table("Level by level", ("confidence", "answers", "mean", "right", "p", "adjusted"), rows, note)
 
     def _by_coverage(self) -> Table:
-        found = self["selective_risk"]
-        curve, cut = found.parts["curve"], found.parts["thresholds"]
+        curve, cut = (self["selective_risk"].parts[part] for part in ("curve", "thresholds"))
         answered = self.n / (self.n + self.abstained)
         places = np.minimum(np.searchsorted(curve.x, np.array(COVERAGES) - 1e-12), len(curve.x) - 1)
         rows = [(f"{curve.x[at] * answered:.1%}", float(cut.y[at]), float(curve.y[at])) for at in places]
@@ -168,13 +164,11 @@ def assess_answers(
     event = predictions.event()
     clusters = None if predictions.groups is None else np.unique(predictions.groups, return_inverse=True)[1].ravel()
     levels, overall = levels_tested(event, clusters, ties, seed)
-    estimates = _estimates(predictions, event, clusters, samples)
+    estimates = _estimates(predictions, clusters, samples)
     questions = None if clusters is None else int(clusters.max()) + 1
+    found = (estimates, levels, overall, *_verdict(levels, overall, event))
     cautions = _cautions(estimates, event, questions, samples)
-    verdict = _verdict(levels, overall, event)
-    return AnswerReport(
-        name, source, predictions.n, abstained, questions, estimates, levels, overall, *verdict, cautions
-    )
+    return AnswerReport(name, source, predictions.n, abstained, questions, *found, cautions)
 
 
 def _answered(labels: Any, probs: Any, groups: Any, abstentions: str) -> tuple[Predictions, int]:
@@ -185,8 +179,7 @@ def _answered(labels: Any, probs: Any, groups: Any, abstentions: str) -> tuple[P
     abstained = 0
     if probs is not None and not isinstance(labels, Predictions | str):
         missing = _missing(to_numpy(probs, "probs"))
-        abstained = int(missing.sum())
-        if abstained:
+        if abstained := int(missing.sum()):
             labels, probs, groups = _without(missing, labels, probs, groups, abstentions)
     predictions = admit(labels, probs)
     event = plain_event(predictions, "auto")
@@ -195,12 +188,9 @@ def _answered(labels: Any, probs: Any, groups: Any, abstentions: str) -> tuple[P
 
 def _without(missing: Bools, labels: Any, probs: Any, groups: Any, abstentions: str) -> tuple[Any, Any, Any]:
     if abstentions == "refuse":
-        raise InputError(
-            "probs",
-            "must hold a confidence for every answer",
-            f"{int(missing.sum())} are missing, the first in row {int(np.argmax(missing))}",
-            "Pass abstentions='count' if the model abstained there",
-        )
+        found = f"{missing.sum()} are missing, the first in row {missing.argmax()}"
+        advice = "Pass abstentions='count' if the model abstained there"
+        raise InputError("probs", "must hold a confidence for every answer", found, advice)
     if missing.all():
         raise InputError("probs", "must hold a confidence for some answer", "all are missing")
     right = to_numpy(labels, "labels")
@@ -218,16 +208,13 @@ def _missing(confidences: Array) -> Bools:
     return np.array([v is None or v != v or type(v).__name__ == "NAType" for v in confidences])  # noqa: PLR0124  (NaN is not itself)
 
 
-def _estimates(
-    predictions: Predictions, event: Event, clusters: Indices | None, samples: int | None
-) -> tuple[Estimate, ...]:
+def _estimates(predictions: Predictions, clusters: Indices | None, samples: int | None) -> tuple[Estimate, ...]:
+    event = predictions.event()
     p, right = event.probs.astype(np.float64), event.outcomes.astype(np.float64)
-    (low,), (high,) = wilson(np.array([right.mean()]), np.array([float(event.n)]), CONFIDENCE)
-    accuracy = Estimate(
-        "accuracy", "share of right answers", right.mean(), event.n, Interval(float(low), float(high), CONFIDENCE, "Wilson")
-    )  # fmt: skip
-    if clusters is not None:
-        accuracy = _mean("accuracy", "share of right answers", right, clusters, Limits(0.0, 1.0))
+    accuracy = _mean("accuracy", "share of right answers", right, clusters, Limits(0.0, 1.0))
+    if clusters is None:
+        low, high = map(float, wilson(right.mean(), np.asarray(float(event.n)), CONFIDENCE))
+        accuracy = replace(accuracy, interval=Interval(low, high, CONFIDENCE, "Wilson"), cautions=())
     return (
         accuracy,
         _mean("mean_gap", "mean confidence minus share of right answers", p - right, clusters, gap_limits(p)),
@@ -244,15 +231,13 @@ def _mean(name: str, title: str, values: Floats, clusters: Indices | None, limit
 
 
 def _level_error(predictions: Predictions, event: Event, clusters: Indices | None) -> Estimate:
-    """Root of the mean squared gap over levels, from products of different answers, or
-    of answers to different questions.
-    """
+    """Root of the mean squared gap over levels, from products of answers to different questions."""
     p, level = event.probs.astype(np.float64), level_of_each(event)
     independent = np.arange(len(p)) if clusters is None else clusters
     squares, mass = squared_gaps(level, independent, p - event.outcomes, np.ones(len(p)), int(level.max()) + 1)
     known = ~np.isnan(squares)
-    lost = float(mass[~known].sum())
     power = float(mass[known] @ squares[known]) / float(mass[known].sum()) if known.any() else 0.0
+    lost = float(mass[~known].sum())
     cautions = (f"{lost:g} answers are alone on their level and are left out",) if lost else ()
     values = np.unique(p)
     bins = Edges((-1.0, *values[:-1], 2.0)) if len(values) <= MAX_LEVELS else EqualMass(RANGES)
@@ -269,10 +254,9 @@ def _cautions(
     cautions = [f"{questions} questions are few: tests by questions are rough"] if few else []
     cautions += [f"{e.title}: {c}" for e in estimates for c in e.cautions]
     if samples is not None:
-        cautions.append(
-            f"confidences are shares of {samples} samples, and their noise alone makes high levels look over-confident and low ones "
-            "under-confident: the tests of levels do not correct for it, sampled_error does"
-        )
+        noise = "their noise alone makes high levels look over-confident and low ones under-confident"
+        uncorrected = "the tests of levels do not correct for it, sampled_error does"
+        cautions.append(f"confidences are shares of {samples} samples, and {noise}: {uncorrected}")
     elif questions is None and len(np.unique(event.probs)) < event.n / MANY_REPEATS:
         cautions.append("answers are taken to be independent: pass groups= if questions were asked several times")
     return tuple(cautions)
@@ -284,12 +268,8 @@ def _verdict(levels: ConfidenceLevels, overall: float, event: Event) -> tuple[bo
     wrong = levels.adjusted <= ALPHA
     if not wrong.any() and overall > ALPHA:
         return None, f"These {event.n:,} answers show no miscalibration. {facts}"
-    words = []
-    for way, sign in (("over-confident", 1), ("under-confident", -1)):
-        here = wrong & (np.sign(levels.mean_prob - levels.label_rate) == sign)
-        named = [name for name, bad in zip(levels.names(), here, strict=True) if bad]
-        if named:
-            words.append(f"{way} at {', '.join(named)}")
-    if not words:
-        words.append(("over-confident" if p > rate else "under-confident") + " in total, no single level")
+    signs, ways = np.sign(levels.mean_prob - levels.label_rate) * wrong, {1: "over-confident", -1: "under-confident"}
+    places = {ways[sign]: np.array(levels.names())[signs == sign] for sign in ways}
+    words = [f"{way} at {', '.join(names)}" for way, names in places.items() if len(names)]
+    words = words or [f"{ways[1 if p > rate else -1]} in total, no single level"]
     return False, f"Not calibrated: {'; '.join(words)}. {facts}"

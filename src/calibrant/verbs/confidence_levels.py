@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,9 +26,7 @@ MANY_ANSWERS, UNDECIDED = 10_000, 0.5
 """From so many answers on, adjusted p-values above this are not computed exactly but bounded by a sum."""
 TINY = 1e-300
 SUBTRACTED = 1e-9
-"""From this on the probability of any small p-value is 1 − that of none; smaller ones
-would be lost in rounding, and are summed instead.
-"""
+"""From this on the probability of any small p-value is 1 − that of none; smaller ones are summed, not to be lost in rounding."""
 
 
 @kind
@@ -45,9 +43,6 @@ class ConfidenceLevels(Record):
     p_value: Floats
     adjusted: Floats
     """p-values adjusted for testing all levels and the total"""
-
-    def __post_init__(self) -> None:
-        self._hold(*(f.name for f in fields(self)))
 
     def __len__(self) -> int:
         return len(self.n)
@@ -74,19 +69,15 @@ class _Test:
     """The p-value of a number of right answers."""
 
     p_value: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _ExactTest(_Test):
-    """The same with the p-value of each possible number of right answers, and the probabilities of these numbers."""
-
-    law: Floats
-    values: Floats
+    law: Floats = ()  # type: ignore[assignment]
+    """of an exact test: the probability of each number of right answers"""
+    values: Floats = ()  # type: ignore[assignment]
+    """and the p-value of each"""
     steps: Floats | None = None
     """if ties are broken at random: how far below `values` the p-values may lie"""
 
     @classmethod
-    def of(cls, p: Floats, right: Floats, uniform: float | None) -> _ExactTest:
+    def exact(cls, p: Floats, right: Floats, uniform: float | None) -> _Test:
         law, count = hit_law(p), int(right.sum())
         values, steps = exact_two_sided(law)
         if uniform is None or steps[count] >= 1 - ROUNDING:  # only one number is possible: its p-value stays 1
@@ -140,7 +131,7 @@ def levels_tested(
 def _tested(p: Floats, right: Floats, clusters: Indices | None, uniform: float | None) -> _Test:
     """The number of right answers: exact for independent answers, by Student's test on questions otherwise."""
     if clusters is None:
-        return _ExactTest.of(p, right, uniform)
+        return _Test.exact(p, right, uniform)
     if (((p == 0) & (right == 1)) | ((p == 1) & (right == 0))).any():
         return _Test(0.0)  # an outcome of predicted probability 0 occurred
     found = cluster_mean(right - p, None, clusters)
@@ -151,9 +142,7 @@ def _tested(p: Floats, right: Floats, clusters: Indices | None, uniform: float |
 
 
 def _adjusted(tests: list[_Test]) -> list[float]:
-    """Step-down: the probability that any test not yet rejected is as small. The last
-    test is the total, the others are levels.
-    """
+    """Step-down: the probability that any p-value not yet rejected is as small; the total is last."""
     if len(tests) == 2:
         return [tests[0].p_value] * 2  # the total is the level
     order = np.argsort([test.p_value for test in tests], kind="stable")
@@ -166,10 +155,9 @@ def _adjusted(tests: list[_Test]) -> list[float]:
 
 def _chance_of_any(tests: list[_Test], left: set[int], x: float) -> float:
     """That some of the tests left has a p-value as small as x: exact for independent answers, else at most the sum."""
-    exact = [test for test in tests if isinstance(test, _ExactTest)]
-    if len(exact) < len(tests):
+    *levels, total = tests
+    if not len(total.law):
         return x * len(left)
-    *levels, total = exact
     chances = [test.chance(x) for k, test in enumerate(levels) if k in left]
     any_level = 1.0 if 1.0 in chances else -math.expm1(sum(math.log1p(-c) for c in chances))  # 1 − Π(1 − c)
     if len(levels) not in left:

@@ -20,11 +20,8 @@ from calibrant.inputs import check_choice
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import Answer, Table, kind, number
-from calibrant.simulate.bias import Bias, bias
-from calibrant.simulate.check import WorldCheck, check_world
-from calibrant.simulate.fitting import fit_world
-from calibrant.simulate.recipes import named
-from calibrant.simulate.world import EventWorld
+from calibrant.simulate import Bias, EventWorld, WorldCheck, bias, check_world, fit_world
+from calibrant.simulate.measuring import named_all
 
 TRIED: dict[str, Any] = {
     "{}, equal width": partial(binned_error, bins=EqualWidth(15)),
@@ -45,6 +42,11 @@ CANDIDATES: dict[int, dict[str, Any]] = {
 
 MANY_TIED = 0.1
 """Share of rows with a repeated score above which the scores themselves are resampled, not a smooth distribution."""
+
+WORLDS: tuple[tuple[Literal["beta", "empirical"], str], ...] = (
+    ("beta", "glm"), ("empirical", "glm"), ("empirical", "gaussian_process"),
+)  # fmt: skip
+"""Scores and curve of the worlds that are fitted, the simplest first."""
 
 CHECKS = 200
 """Data sets on which the world is compared with the data."""
@@ -86,10 +88,8 @@ class Trust(Answer):
         """What to use, and why."""
         best, equal = self.best, [r for r in self.rows if r.rmse - self.best.rmse <= 2 * self.best.rmse_error]
         usual = next((r for r in self.rows if "equal width" in r.estimator), None)
-        text = (
-            f"Use “{best.estimator}”: on data like yours, at n = {self.n:,}, it is off by {number(best.bias)} on average, ± "
-            f"{number(best.sd)}"
-        )
+        text = f"Use “{best.estimator}”: on data like yours, at n = {self.n:,}, it is off by {number(best.bias)} on average"
+        text += f", ± {number(best.sd)}"
         if best.coverage is not None:
             text += f"; its 95 % interval holds the truth {best.coverage:.0%} of the time"
         if equal[1:]:
@@ -102,15 +102,14 @@ class Trust(Answer):
     def tables(self) -> tuple[Table, ...]:
         """One row per estimator."""
         columns = ("estimator", "your data", "off by, on average", "±", "RMSE", "95 % interval holds", "width")
-        body = []
-        for r in self.rows:
-            bias, rmse = (f"{number(a)} ± {number(b)}" for a, b in ((r.bias, r.mean_error), (r.rmse, r.rmse_error)))
-            holds = "–" if r.coverage is None else f"{r.coverage:.1%} ± {r.coverage_error:.1%}"
-            width = "–" if r.width is None else r.width
-            body.append((r.estimator, self.values[r.estimator], bias, r.sd, rmse, holds, width))
+        body = tuple(
+            (r.estimator, self.values[r.estimator], bias, r.sd, rmse, coverage, "–" if r.width is None else r.width)
+            for r in self.rows
+            for bias, rmse, coverage in [r.texts()]
+        )
         drawn = f"{self.best.replications:,} data sets of {self.n:,} rows from a world fitted to the data"
         note = f"{drawn} ({self.world.describe()}), whose true error is {number(self.truth)}."
-        return (Table(f"Which estimator can be trusted, norm {self.norm}", columns, tuple(body), note),)
+        return (Table(f"Which estimator can be trusted, norm {self.norm}", columns, body, note),)
 
 
 def trust(
@@ -170,12 +169,12 @@ def trust(
     predictions = admit(labels, probs, weights=weights)
     check_choice("norm", norm, (1, 2))
     rows = as_predictions(predictions.event(view))
-    chosen = _chosen(CANDIDATES[norm] if estimators is None else estimators)
+    chosen = {one.name: one for one in named_all(CANDIDATES[norm] if estimators is None else estimators)[0]}
+    if not chosen:
+        raise InputError("estimators", "must name at least one estimator", "it is empty")
     if world is not None and not isinstance(world, EventWorld):
         raise InputError("world", "must be a world of one event", f"it is {type(world).__name__}")
-    fitted, check = (
-        fitted_to(rows, rng) if world is None else (world, check_world(world, rows, replications=CHECKS, rng=rng))
-    )
+    fitted, check = fitted_to(rows, rng) if world is None else (world, _checked(world, rows, rng))
     n = rows.n if rows.weights is None else int(np.ceil(rows.weights.sum()))
     found = bias(chosen, fitted, n, replications, rng, workers=workers, progress=progress)
     values = {name: float(one(rows)) for name, one in chosen.items()}
@@ -200,21 +199,13 @@ def fitted_to(rows: Predictions, rng: int = 0) -> tuple[EventWorld, WorldCheck]:
         Seed of the simulated data sets that the world is checked on.
     """
     repeated = 1 - len(np.unique(rows.probs)) / rows.n
-    tried: list[dict[str, Any]] = [
-        {"scores": "beta"},
-        {"scores": "empirical"},
-        {"scores": "empirical", "curve": "gaussian_process"},
-    ]
-    for options in tried[1 if repeated > MANY_TIED else 0 :]:
-        world = fit_world(rows, **options)
-        check = check_world(world, rows, replications=CHECKS, rng=rng)
-        if check.agrees and not (options["scores"] == "beta" and world.fit is not None and world.fit.cautions):
+    for scores, curve in WORLDS[1 if repeated > MANY_TIED else 0 :]:
+        world = fit_world(rows, scores=scores, curve=curve)
+        check = _checked(world, rows, rng)
+        if check.agrees and not (scores == "beta" and world.fit is not None and world.fit.cautions):
             break
     return world, check
 
 
-def _chosen(estimators: Any) -> dict[str, Any]:
-    several = estimators if isinstance(estimators, Mapping) else {named(e).name: e for e in estimators}
-    if not several:
-        raise InputError("estimators", "must name at least one estimator", "it is empty")
-    return {str(name): named(one, str(name)) for name, one in several.items()}
+def _checked(world: EventWorld, rows: Predictions, rng: int) -> WorldCheck:
+    return check_world(world, rows, replications=CHECKS, rng=rng)

@@ -12,13 +12,11 @@ import numpy as np
 from calibrant.inputs import check_count
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, Record, Table, kind
-from calibrant.simulate.measuring import measured
+from calibrant.simulate.measuring import Named, measured
 from calibrant.simulate.power import detection
-from calibrant.simulate.recipes import Named
 from calibrant.types import Floats
-from calibrant.verbs.planning.data import PlannedData
 from calibrant.verbs.planning.power_laws import NORMAL
-from calibrant.verbs.planning.quantities import Quantity
+from calibrant.verbs.planning.quantities import PlannedData, Quantity
 
 if TYPE_CHECKING:
     from calibrant.verbs.planning.plan import Plan
@@ -46,9 +44,6 @@ class PlanCheck(Record):
     rows_error: float | None = None
 
     question: ClassVar[str] = "Does the formula hold?"
-
-    def __post_init__(self) -> None:
-        self._hold("formula", "simulated", "errors")
 
     def at(self, n: int) -> str:
         """The simulated figure at one of the sizes.
@@ -82,9 +77,7 @@ def shown(quantity: str, value: float, error: float | None = None) -> str:
 
 
 def simulated(plan: Plan, quantity: Quantity, data: PlannedData, replications: int, rng: int) -> PlanCheck:
-    """A plan on simulated data sets: power with the threshold of the calibrated twin,
-    or the mean width of intervals.
-    """
+    """A plan on simulated data sets: power against the calibrated twin, or mean width of intervals."""
     check_count(replications, "replications", 2)
     error = plan.detectable if plan.error is None else plan.error
     erring = error is not None and (plan.power is not None or quantity.has_error)
@@ -119,8 +112,9 @@ def interval_estimate(predictions: Predictions, quantity: Quantity, level: float
 
 
 def crossing(sizes: tuple[int, ...], heights: Floats, errors: Floats, goal: float) -> tuple[float | None, float | None]:
-    """Where a line through the heights over log n crosses the goal, with its error;
-    None if it does not rise, or far outside.
+    """Where a line through the heights over log n crosses the goal, with its error.
+
+    None if the line does not rise, or crosses the goal far outside the sizes.
     """
     if len(sizes) < 2:
         return None, None

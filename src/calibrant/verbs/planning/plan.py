@@ -14,9 +14,8 @@ from calibrant.problems import InputError
 from calibrant.results import Answer, Line, Table, kind, number
 from calibrant.simulate.world import ScoreWorld
 from calibrant.verbs.planning.check import PlanCheck, shown, simulated
-from calibrant.verbs.planning.data import PlannedData, planned_data
 from calibrant.verbs.planning.power_laws import SquaredLaw, TestLaw
-from calibrant.verbs.planning.quantities import ROUNDING, Quantity, quantity_of
+from calibrant.verbs.planning.quantities import ROUNDING, PlannedData, Quantity, planned_data, quantity_of
 
 POINTS = 41
 """Of a power curve."""
@@ -71,8 +70,7 @@ class Plan(Answer):
             return f"{self.n:,} rows: a {percent(1 - self.level)} interval of the {self.title} is {number(self.reached)} wide{assumed}."
         how = f"with power {percent(self.power)}, at {percent(self.level)} false alarms"
         found = self.detectable if self.goal == "n" else self.error
-        article = "an" if self.title.startswith("RMS") else "a"
-        what = f"{article} {self.title} of {number(found)}"
+        what = f"{'an' if self.title.startswith('RMS') else 'a'} {self.title} of {number(found)}"
         if self.goal == "n" and math.isinf(found or 0.0):
             what = f"no {self.title}"
         text = f"{self.n:,} rows detect {what} {how}."
@@ -188,24 +186,18 @@ def plan(
     check_choice("norm", norm, (1, 2))
     data = planned_data(predictions, world, mean_variance, view)
     quantity = quantity_of(statistic, norm)
-    tested = quantity.test_law is not None and width is None
-    if quantity.test_law is not None and width is None:
-        figures = _test_figures(quantity, quantity.test_law(data.variance), error, n, power, level, data)
+    law = None if width is not None or quantity.test_law is None else quantity.test_law(data.variance)
+    if law is not None:
+        figures = _test_figures(quantity, law, error, n, power, level, data)
     elif width is None and n is None:
         raise InputError("width", f"or n must be given for {statistic!r}", "neither is")
     else:
         figures = _width_figures(quantity, error, width, n, level, data)
     assumptions, cautions = quantity.notes(figures["n"], data.variance)
-    found = Plan(
-        goal="n" if n is not None else "error" if tested else "width",
-        title=quantity.title,
-        level=level,
-        power=power if tested else None,
-        mean_variance=data.variance.mean(),
-        assumptions=(*data.assumptions, *assumptions, *(quantity.assumption if tested else ())),
-        cautions=(*data.cautions, *cautions),
-        **figures,
-    )
+    assumed = (*data.assumptions, *assumptions, *(quantity.assumption if law else ()))
+    figures |= {"mean_variance": data.variance.mean(), "assumptions": assumed, "cautions": (*data.cautions, *cautions)}
+    goal = "n" if n is not None else "error" if law else "width"
+    found = Plan(goal=goal, title=quantity.title, level=level, power=power if law else None, **figures)
     return replace(found, check=simulated(found, quantity, data, replications, rng)) if check else found
 
 
@@ -223,13 +215,7 @@ def _check_goal(error: Any, width: Any, n: Any) -> None:
 
 
 def _test_figures(
-    quantity: Quantity,
-    law: TestLaw,
-    error: float | None,
-    n: int | None,
-    power: float,
-    level: float,
-    data: PlannedData,
+    quantity: Quantity, law: TestLaw, error: float | None, n: int | None, power: float, level: float, data: PlannedData
 ) -> dict[str, Any]:
     """Rows or the detectable error, and the power, by the law of a test."""
     if error is None and data.truth_given:
@@ -244,30 +230,19 @@ def _test_figures(
     most, smallest = quantity.largest_error(data), law.detectable(rows, power, level)
     smallest = smallest if smallest <= most else math.inf
     at = min(smallest, most) if error is None else error
+    beside: dict[str, float] = {}
     if n is None:
         x = _sizes_around(rows)
         y = [law.power(int(size), at, level) for size in x]
+        if isinstance(law, SquaredLaw):
+            beside["rows by the normal law, too few"] = law.normal_needed(at, power, level)
     else:
         x = np.linspace(0.0, min(2 * max(smallest, at), most), POINTS)
         y = [law.power(rows, size, level) for size in x]
-    return {
-        "n": rows,
-        "error": error,
-        "detectable": smallest,
-        "reached": law.power(rows, at, level),
-        "curve": Line(x, np.array(y)),
-        "beside": _normal_approximation(law, n, rows, at, power, level),
-    }
-
-
-def _normal_approximation(
-    law: TestLaw, n: int | None, rows: int, error: float, power: float, level: float
-) -> dict[str, float]:
-    if not isinstance(law, SquaredLaw):
-        return {}
-    if n is None:
-        return {"rows by the normal law, too few": law.normal_needed(error, power, level)}
-    return {"smallest error by the normal law, too small": law.normal_detectable(rows, power, level)}
+        if isinstance(law, SquaredLaw):
+            beside["smallest error by the normal law, too small"] = law.normal_detectable(rows, power, level)
+    figures = {"n": rows, "error": error, "detectable": smallest, "reached": law.power(rows, at, level)}
+    return figures | {"curve": Line(x, np.array(y)), "beside": beside}
 
 
 def _width_figures(
@@ -282,13 +257,8 @@ def _width_figures(
     law = quantity.width_law(quantity, data, error or 0.0)
     rows = law.needed(width, 1 - level) if width is not None else int(n or 0)
     sizes = _sizes_around(rows)
-    return {
-        "n": rows,
-        "error": error,
-        "detectable": None,
-        "reached": law.width(rows, 1 - level),
-        "curve": Line(sizes, np.array([law.width(int(size), 1 - level) for size in sizes])),
-    }
+    curve = Line(sizes, np.array([law.width(int(size), 1 - level) for size in sizes]))
+    return {"n": rows, "error": error, "detectable": None, "reached": law.width(rows, 1 - level), "curve": curve}
 
 
 def _sizes_around(n: int) -> Any:

@@ -16,7 +16,7 @@ from statistics import NormalDist
 import numpy as np
 
 from calibrant.infer.squared import cube_root
-from calibrant.interval.mean import normal_quantile
+from calibrant.interval import normal_quantile
 from calibrant.problems import InputError
 from calibrant.resampling.formulas import brownian_range_p_value
 from calibrant.simulate.quadrature import normal_density
@@ -93,14 +93,15 @@ class SquaredLaw(TestLaw):
         """P(χ²_h(λ) above the 1 − level quantile of χ²_h)."""
         from scipy.special import chdtri, chndtr
 
-        scale, degrees = self.square / self.mean, cube_root(n) * self.mean**2 / self.square
         if not error:
             return level
+        scale, degrees = self.square / self.mean, cube_root(n) * self.mean**2 / self.square
         return float(1 - chndtr(chdtri(degrees, level), degrees, n * error**2 / scale))
 
     def normal_needed(self, error: float, power: float, level: float) -> int:
-        """Rows by the normal approximation, n = (z_α + z_β)·√(2B)·v̄ / θ²: too few, as
-        χ² is skewed and widens with the error.
+        """Rows by the normal approximation, n = (z_α + z_β)·√(2B)·v̄ / θ².
+
+        They are too few, as χ² is skewed and widens with the error.
         """
         z = NORMAL.inv_cdf(1 - level) + NORMAL.inv_cdf(power)
         return smallest(lambda n: n >= z * math.sqrt(2 * cube_root(n)) * self.mean / error**2, "error")
@@ -113,12 +114,11 @@ class SquaredLaw(TestLaw):
 
 @dataclass(frozen=True)
 class AbsoluteLaw(TestLaw):
-    """The plain mean absolute error over ⌈n^(1/3)⌉ bins of equal mass, minus its mean
-    under calibration.
+    """The plain mean absolute error over ⌈n^(1/3)⌉ bins of equal mass, centred.
 
-    Each bin has the absolute value of a normal variable with standard deviation
-    √(vB/n), around 0 or around an error of the same size everywhere. Their mean is
-    taken to be normal.
+    Its mean under calibration is subtracted. Each bin has the absolute value of a
+    normal variable with standard deviation √(vB/n), around 0 or around an error of the
+    same size everywhere. Their mean is taken to be normal.
     """
 
     variance: Variance
@@ -136,8 +136,7 @@ class AbsoluteLaw(TestLaw):
 
         def mean(v: Floats) -> Floats:
             sd = np.sqrt(v * bins / n)
-            far = np.divide(error, sd, out=np.full(sd.shape, np.inf if error else 0.0), where=sd > 0)
-            far = np.minimum(far, FAR)
+            far = np.divide(error, sd, out=np.full(sd.shape, FAR if error else 0.0), where=sd > 0).clip(max=FAR)
             return np.asarray(2 * sd * normal_density(far) + error * erf(far / np.sqrt(2)))
 
         squares = error**2 + self.variance.mean() * bins / n
@@ -195,17 +194,15 @@ def drifting_range(r: float, drift: float) -> float:
     total = 0.0
     for centre in (-r / 2, r / 2):
         x = centre + r / 2 * nodes
-        first, last = np.maximum(0, x), np.minimum(r, r + x)
-        plain = 2 * TERMS * (r - np.abs(x)) * (x - 2 * TERMS * r) * normal_density(x - 2 * TERMS * r)
-        mirrored = -TERMS * (
-            normal_density(x - 2 * last - 2 * TERMS * r) - normal_density(x - 2 * first - 2 * TERMS * r)
-        )
+        first, last, image = np.maximum(0, x), np.minimum(r, r + x), x - 2 * TERMS * r
+        plain = 2 * TERMS * (r - np.abs(x)) * image * normal_density(image)
+        mirrored = -TERMS * (normal_density(image - 2 * last) - normal_density(image - 2 * first))
         total += float(r / 2 * (weights * np.exp(drift * x - drift**2 / 2) * (plain + mirrored).sum(axis=0)).sum())
     return min(max(total, 0.0), 1.0)
 
 
 def smallest(holds: Callable[[int], bool], argument: str) -> int:
-    """A whole number n that holds while n − 1 does not: the smallest, if all larger numbers hold too."""
+    """An integer n that holds while n − 1 does not: the smallest, if all larger ones hold too."""
     high = 2
     while not holds(high):
         high *= 2

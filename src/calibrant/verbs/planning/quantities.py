@@ -14,24 +14,112 @@ from calibrant.bins import EqualMass
 from calibrant.estimate.binned import binned_error
 from calibrant.estimate.cumulative import ks_error
 from calibrant.estimate.mean_gap import mean_gap
-from calibrant.infer.error import calibration_error_interval
-from calibrant.infer.running import cumulative_interval
-from calibrant.infer.squared import cube_root, squared_error_interval
-from calibrant.inputs import check_choice
-from calibrant.interval.proportion import wilson
+from calibrant.infer import calibration_error_interval, cumulative_interval, squared_error_interval
+from calibrant.infer.squared import cube_root
+from calibrant.inputs import check_choice, check_positive
+from calibrant.interval import wilson
 from calibrant.methods import methods
-from calibrant.predictions import Predictions
+from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
-from calibrant.results import Interval
+from calibrant.results import Estimate, Interval, number
 from calibrant.score.passes import score_moments
 from calibrant.score.possible import mean_of_rows
 from calibrant.score.score import Score
-from calibrant.simulate.families import bent_world, calibrated_world
-from calibrant.simulate.fitting import fit_world
-from calibrant.simulate.world import EmpiricalWorld, ScoreWorld
-from calibrant.verbs.planning.data import PlannedData
+from calibrant.simulate import BetaWorld, EmpiricalWorld, bent_world, calibrated_world, fit_world
+from calibrant.simulate.world import ScoreWorld
 from calibrant.verbs.planning.power_laws import AbsoluteLaw, GapLaw, KuiperLaw, SquaredLaw, TestLaw, Variance
 from calibrant.verbs.planning.width_laws import ErrorWidth, MeanWidth, RangeWidth, RateWidth, SquaredWidth, WidthLaw
+
+SMALLEST_VARIANCE = 1e-12
+"""Mean of p(1 − p) below which no plan is made: both outcomes would not occur in any realistic number of rows."""
+
+ROWS_FOR_SCORES = 1 << 17
+"""Rows drawn from a world to estimate how much a score varies."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedData:
+    """The data that are planned for."""
+
+    variance: Variance
+    world: ScoreWorld | None
+    """their scores, where they are known"""
+    rate: float
+    assumptions: tuple[str, ...]
+    cautions: tuple[str, ...] = ()
+    truth_given: bool = False
+    """was a world given, whose own error is the one to detect?"""
+    predictions: Predictions | None = None
+    view: str = "binary"
+    canonical: bool = True
+    """are proper scores those of all classes, as they are without a view?"""
+
+    def known_world(self) -> ScoreWorld:
+        """A world with these scores."""
+        if self.world is None:
+            needed = "needs predictions, a world, or a mean_variance below 1/4"
+            raise InputError("check", needed, "there are no scores to draw")
+        return self.world
+
+    def rows(self) -> Predictions:
+        """Rows with labels."""
+        if self.predictions is not None:
+            return self.predictions
+        if self.world is None or not self.truth_given:
+            raise InputError("predictions", "or world must be given for a proper score", "neither is")
+        return self.world.sample(ROWS_FOR_SCORES, 0)
+
+
+def planned_data(predictions: Any, world: Any, mean_variance: Any, view: Any) -> PlannedData:
+    """Data like the one thing that is given."""
+    candidates = {"predictions": predictions, "world": world, "mean_variance": mean_variance}
+    given = [name for name, value in candidates.items() if value is not None]
+    if len(given) > 1:
+        raise InputError(given[1], f"and {given[0]} cannot both be given", "each describes the data")
+    if predictions is not None:
+        return _like_predictions(admit(predictions, None), view)
+    if world is None:
+        return _with_variance(mean_variance)
+    if not isinstance(world, ScoreWorld):
+        raise InputError("world", "must be a world of scores and a curve", f"it is {world!r}")
+    assumed = f"independent rows like those of {world.describe()}"
+    return PlannedData(_variance_of(world), world, world.rate, (assumed,), truth_given=True)
+
+
+def _with_variance(mean_variance: Any) -> PlannedData:
+    v = 0.25 if mean_variance is None else check_positive("mean_variance", mean_variance)
+    if v < SMALLEST_VARIANCE:
+        least = f"must be at least {SMALLEST_VARIANCE:g}"
+        raise InputError("mean_variance", least, f"it is {v:g}: the labels would be certain")
+    if v > 0.25:
+        raise InputError("mean_variance", "must be at most 1/4, the largest p(1 − p)", f"it is {v:g}")
+    if v == 0.25:
+        worst = "nothing is known of the predictions: p = ½ takes the most rows"
+        cautions = (worst,) if mean_variance is None else ()
+        return PlannedData(Variance(), None, 0.5, ("independent rows with predictions of ½",), cautions)
+    world = BetaWorld(2 * v / (1 - 4 * v), 2 * v / (1 - 4 * v))
+    assumed = f"independent rows with {world.scores.describe()}, for which p(1 − p) is {number(v)} on average"
+    return PlannedData(Variance(world.scores), world, (1 - math.sqrt(1 - 4 * v)) / 2, (assumed,))
+
+
+def _like_predictions(predictions: Predictions, view: Any) -> PlannedData:
+    canonical = view in ("auto", "canonical")
+    event = predictions.event("auto" if canonical else view)
+    weights = np.ones(event.n) if event.weights is None else event.weights
+    world = EmpiricalWorld(event.probs.astype(np.float64), weights=weights)
+    rate = float(np.average(event.outcomes, weights=event.weights))
+    assumed = (f"independent rows with predictions like these {event.n:,}",)
+    cautions = () if predictions.groups is None else ("rows of a group are counted as if independent",)
+    known = (_variance_of(world), world, rate, assumed, cautions)
+    return PlannedData(*known, predictions=predictions, view=event.name, canonical=canonical)
+
+
+def _variance_of(world: ScoreWorld) -> Variance:
+    variance = Variance(world.scores)
+    if variance.mean() < SMALLEST_VARIANCE:
+        raise InputError("predictions", "must not all be 0 or 1, or next to it", "the labels would be certain")
+    return variance
+
 
 FEW_EVENTS = 5.0
 """Expected variance of the number of hits per bin below which the χ² law is called rough."""
@@ -42,9 +130,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """A quantity with an interval, whose width can be planned, and with a test, if
-    there is one, whose power can be planned.
-    """
+    """A quantity with an interval and perhaps a test, whose width and power can be planned."""
 
     title: str
     width_law: Callable[[Quantity, PlannedData, float], WidthLaw]
@@ -101,9 +187,8 @@ class Quantity:
         if data.predictions is None:
             return self.calibrated(data)
         if self.all_classes and data.canonical and not data.predictions.is_binary:
-            raise InputError(
-                "check", "simulates single events only", "the score is that of all classes", "Pass view='top'"
-            )
+            found = "the score is that of all classes"
+            raise InputError("check", "simulates single events only", found, "Pass view='top'")
         return fit_world(data.predictions, view=data.view, scores="empirical")
 
     def notes(self, n: int, variance: Variance) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -136,8 +221,8 @@ def absolute_gap(predictions: Predictions) -> float:
 
 
 def _rate_interval(predictions: Predictions, level: float, _: str) -> Interval:
-    (low,), (high,) = wilson(np.array([predictions.labels.mean()]), np.array([float(predictions.n)]), level)
-    return Interval(float(low), float(high), level, "Wilson")
+    low, high = map(float, wilson(predictions.labels.mean(), np.asarray(float(predictions.n)), level))
+    return Interval(low, high, level, "Wilson")
 
 
 ABSOLUTE = Quantity(
@@ -202,11 +287,10 @@ def _score(rule: Score) -> Quantity:
     return Quantity(title=rule.title, width_law=width, interval=interval, all_classes=True)
 
 
-def _of(estimate: Any) -> Interval:
+def _of(estimate: Estimate) -> Interval:
     if estimate.interval is None:
         raise InputError("statistic", "must be finite in the world", f"the {estimate.title} is not")
-    found: Interval = estimate.interval
-    return found
+    return estimate.interval
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice, check_level, check_positive
-from calibrant.interval.mean import normal_quantile
+from calibrant.interval import normal_quantile
 from calibrant.kernels.logits import sigmoid
 from calibrant.predictions import admit
 from calibrant.problems import InputError
@@ -105,8 +105,7 @@ def over_scores(scores: Scores, function: OfRisk) -> float:
 
     def of(p: Floats, q: Floats) -> Floats:
         inside = (p > 0) & (q > 0)
-        odds = np.log(np.where(inside, p, 0.5)) - np.log(np.where(inside, q, 0.5))
-        return function(p, q, odds)
+        return function(p, q, np.log(np.where(inside, p, 0.5)) - np.log(np.where(inside, q, 0.5)))
 
     return scores.mean(of)
 
@@ -183,14 +182,17 @@ def plan_validation(
         risks = _from_c(prevalence, c)
         described = "normal log-odds among events and non-events that give the c-statistic"
     z = 1.96 if compat else normal_quantile(1 - check_level(level))
-    found = [
-        _oe(prevalence, check_positive("oe_width", oe_width), z, STEP if compat else 0.0),
-        _slope(risks, check_positive("slope_width", slope_width), z),
-        _c_statistic(prevalence, c, check_positive("c_width", c_width), z),
-    ]
+    oe = _oe(prevalence, check_positive("oe_width", oe_width), z, STEP if compat else 0.0)
+    slope = _slope(risks, check_positive("slope_width", slope_width), z)
+    error = check_positive("c_width", c_width) / (2 * z)
+    rows = smallest(lambda n: newcombe(c, prevalence, n) <= error, "c_width")
+    found = [oe, slope, Criterion("c-statistic", rows, c, c_width, error)]
     if threshold is not None:
         found.append(_benefit(risks, prevalence, threshold, check_positive("benefit_width", benefit_width), z))
-    return ValidationPlan(prevalence, c, level, tuple(found), described, _cautions(risks, prevalence))
+    mean = risks(lambda p, *_: p)
+    apart = f"the mean predicted risk is {number(mean)}, the prevalence is {number(prevalence)}: they disagree"
+    cautions = (apart,) if abs(mean - prevalence) > FAR_APART * prevalence else ()
+    return ValidationPlan(prevalence, c, level, tuple(found), described, cautions)
 
 
 def _risks(
@@ -208,10 +210,9 @@ def _risks(
         return partial(over_scores, of), of.describe(), (None, None)
     if predictions is not None:
         pooled = admit(predictions, None).event(view).pooled
-        rate = float(pooled.hits.sum()) / pooled.total
+        rate, of = float(pooled.hits.sum()) / pooled.total, EmpiricalScores(pooled.values, pooled.weight)
         observed = rate, concordance(pooled) if 0 < rate < 1 else None
-        risks = partial(over_scores, EmpiricalScores(pooled.values, pooled.weight))
-        return risks, "risks of the predictions given", observed
+        return partial(over_scores, of), "risks of the predictions given", observed
     return None, "", (None, None)
 
 
@@ -254,12 +255,6 @@ def _slope(risks: Risks, width: float, z: float) -> Criterion:
     return Criterion("calibration slope", math.ceil(a / (error**2 * determinant)), 1.0, width, error)
 
 
-def _c_statistic(prevalence: float, c: float, width: float, z: float) -> Criterion:
-    error = width / (2 * z)
-    rows = smallest(lambda n: newcombe(c, prevalence, n) <= error, "c_width")
-    return Criterion("c-statistic", rows, c, width, error)
-
-
 def newcombe(c: float, prevalence: float, n: int) -> float:
     """Standard error of a c-statistic from `n` rows (Newcombe 2006, method 4)."""
     pairs = n / 2 - 1
@@ -268,21 +263,13 @@ def newcombe(c: float, prevalence: float, n: int) -> float:
 
 
 def _benefit(risks: Risks, prevalence: float, threshold: Any, width: float, z: float) -> Criterion:
-    """(TP − FP·t/(1 − t)) / events: variance by the delta method, with the sensitivity
-    and specificity that the risks imply.
-    """
+    """(TP − FP·t/(1 − t)) / events, with the sensitivity and specificity that the risks imply."""
     t = _checked("threshold", 0, threshold, "")
     sensitivity = risks(lambda p, *_: p * (p >= t)) / risks(lambda p, *_: p)
     false_alarms = risks(lambda p, q, _: q * (p >= t)) / risks(lambda p, q, _: q)  # noqa: ARG005
     weight = (1 - prevalence) / prevalence * t / (1 - t)
     variance = sensitivity * (1 - sensitivity) / prevalence
     variance += weight**2 * (false_alarms / (1 - prevalence) + false_alarms**2 / prevalence)
-    rows, error = max(1, math.ceil(variance / (width / (2 * z)) ** 2)), width / (2 * z)
-    return Criterion(f"standardised net benefit at {t:g}", rows, sensitivity - weight * false_alarms, width, error)
-
-
-def _cautions(risks: Risks, prevalence: float) -> tuple[str, ...]:
-    mean = risks(lambda p, *_: p)
-    if abs(mean - prevalence) <= FAR_APART * prevalence:
-        return ()
-    return (f"the mean predicted risk is {number(mean)}, the prevalence is {number(prevalence)}: they disagree",)
+    error = width / (2 * z)
+    rows, value = max(1, math.ceil(variance / error**2)), sensitivity - weight * false_alarms
+    return Criterion(f"standardised net benefit at {t:g}", rows, value, width, error)

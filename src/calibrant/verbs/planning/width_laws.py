@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -13,9 +14,7 @@ from calibrant.infer.error import error_ends
 from calibrant.infer.error_path import true_path
 from calibrant.infer.running import brownian_quantile
 from calibrant.infer.squared import cube_root
-from calibrant.interval import LimitedMean, Limits, Moments
-from calibrant.interval.mean import normal_quantile
-from calibrant.interval.proportion import wilson
+from calibrant.interval import LimitedMean, Limits, Moments, normal_quantile, wilson
 from calibrant.kernels.rows.pooling import grouped
 from calibrant.simulate.quadrature import normal_density
 from calibrant.simulate.world import ScoreWorld
@@ -30,6 +29,9 @@ PREDICTIONS = 8192
 """Drawn from a world to represent all of its predictions."""
 
 TINY = 1e-12
+
+OfError = Callable[[Floats, Floats], Floats]
+"""A function of the error at a score and of v there."""
 
 
 class WidthLaw(ABC):
@@ -46,18 +48,17 @@ class WidthLaw(ABC):
 
 @dataclass(frozen=True)
 class SquaredWidth(WidthLaw):
-    """The interval of the RMS error over ⌈n^(1/3)⌉ bins (`squared_error_interval`),
-    averaged over the debiased square.
+    """The interval of the RMS error over ⌈n^(1/3)⌉ bins (`squared_error_interval`).
 
-    Its variance is computed from the debiased squares of single bins, clipped at 0.
-    Noise alone makes them positive and widens the interval, so their expectation is
-    used: that of v/n_b·((Z + a)² − 1)₊ with a the error in standard deviations of a
-    bin.
+    It is averaged over the debiased square. Its variance is computed from the debiased
+    squares of single bins, clipped at 0. Noise alone makes them positive and widens the
+    interval, so their expectation is used: that of v/n_b·((Z + a)² − 1)₊ with a the
+    error in standard deviations of a bin.
     """
 
     error: float
-    mean: Callable[[Callable[[Floats, Floats], Floats]], float]
-    """expectation of a function of the error at a score and of v there"""
+    mean: Callable[[OfError], float]
+    """expectation over the scores"""
     largest: float
     """the largest v"""
 
@@ -70,14 +71,12 @@ class SquaredWidth(WidthLaw):
     def within(cls, world: ScoreWorld, error: float) -> SquaredWidth:
         """The errors of a world."""
 
-        def of(f: Callable[[Floats, Floats], Floats]) -> Callable[[Floats, Floats], Floats]:
-            def at(p: Floats, q: Floats) -> Floats:
-                predicted, rate = world.prediction_and_rate(p, q)
-                return f(np.abs(predicted - rate), rate * (1 - rate))
+        def at(f: OfError, p: Floats, q: Floats) -> Floats:
+            predicted, rate = world.prediction_and_rate(p, q)
+            return f(np.abs(predicted - rate), rate * (1 - rate))
 
-            return at
-
-        return cls(error, lambda f: world.scores.mean(of(f)), world.scores.largest(of(lambda _, v: v)))
+        scores = world.scores
+        return cls(error, lambda f: scores.mean(partial(at, f)), scores.largest(partial(at, lambda _, v: v)))
 
     def width(self, n: int, level: float) -> float:
         """Between the roots of the two ends, the square taken to be normal."""
@@ -126,15 +125,16 @@ class ErrorWidth(WidthLaw):
         path = true_path(self.pooled, float(n))
         law = path.law(1.0 if self.miscalibrated else 0.0, self.norm)
         nodes, weights = FEW_NODES
-        values = np.maximum(law.mean + math.sqrt(law.variance) * nodes, TINY)
-        widths = [high - low for low, high in (error_ends(path, self.norm, level, float(x)) for x in values)]
-        return float(weights @ np.array(widths) / weights.sum())
+        values = np.maximum(law.mean + math.sqrt(law.variance) * nodes, TINY).tolist()
+        low, high = np.array([error_ends(path, self.norm, level, x) for x in values]).T
+        return float(weights @ (high - low) / weights.sum())
 
 
 @dataclass(frozen=True)
 class RangeWidth(WidthLaw):
-    """The interval of the Kuiper error (`cumulative_interval`) for a gap of one sign:
-    the value ± a margin, clipped at 0.
+    """The interval of the Kuiper error (`cumulative_interval`): value ± margin, clipped at 0.
+
+    The gap has one sign.
     """
 
     mean: float
@@ -179,5 +179,5 @@ class RateWidth(WidthLaw):
 
     def width(self, n: int, level: float) -> float:
         """If the observed rate is the true one."""
-        low, high = wilson(np.array([self.rate]), np.array([float(n)]), level)
-        return float(high[0] - low[0])
+        low, high = wilson(np.asarray(self.rate), np.asarray(float(n)), level)
+        return float(high - low)
