@@ -61,9 +61,7 @@ def power_rows(replications):
         law = SquaredLaw.of(Variance(calibrated_world(scores).scores))
         for n, errors in CASES.items():
             worlds = [power_world(error, scores, norm=2) for error in errors]
-            for error, found in zip(
-                errors, detection(RMS.statistic(n), worlds, n, 0.05, replications), strict=True
-            ):
+            for error, found in zip(errors, detection(RMS.statistic(n), worlds, n, 0.05, replications), strict=True):
                 normal = NORMAL.cdf(n * error**2 / (2 * cube_root(n)) ** 0.5 / law.mean - NORMAL.inv_cdf(0.95))
                 cells = (law.power(n, error, 0.05), normal)
                 simulated = shown("power", found.power, found.miss_error)

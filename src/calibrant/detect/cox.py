@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calibrant.interval.formulas import chi_square_p_value
 from calibrant.kernels.fit.newton_logistic import fit_logistic
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.methods import ONE_EVENT, method
 from calibrant.problems import InputError
 from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact
-from calibrant.resampling.formulas import chi_square_p_value
 from calibrant.resampling.named import Formula, named_test
 from calibrant.resampling.rows import Atoms
 from calibrant.results import TestResult

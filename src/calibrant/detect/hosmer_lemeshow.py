@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any, Literal
 
 from calibrant.bins import Binning, EqualMass
+from calibrant.interval.formulas import chi_square_p_value
 from calibrant.methods import ONE_EVENT, method
 from calibrant.problems import InputError
 from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact
-from calibrant.resampling.formulas import chi_square_p_value
 from calibrant.resampling.named import Formula, named_test
 from calibrant.resampling.rows import Atoms
 from calibrant.results import TestResult

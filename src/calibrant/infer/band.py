@@ -37,10 +37,6 @@ class Band(Record):
     """the smallest ε for which every prediction is certified to be within ε of its true rate; None where none is"""
     cautions: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        self._hold("x", "y", "low", "high", "support")
-        object.__setattr__(self, "cautions", tuple(self.cautions))
-
     def at(self, probs: Any) -> tuple[Floats, Floats]:
         """The lower and the upper end at any predictions.
 

@@ -1,6 +1,5 @@
 """Uncertainty of means and rates."""
 
-from calibrant.interval.cells import CellMoments as CellMoments
 from calibrant.interval.clusters import ClusterMean as ClusterMean
 from calibrant.interval.clusters import cluster_mean as cluster_mean
 from calibrant.interval.clusters import clusters_of as clusters_of
@@ -14,4 +13,4 @@ from calibrant.interval.mean import around as around
 from calibrant.interval.mean import moments_of as moments_of
 from calibrant.interval.mean import normal_quantile as normal_quantile
 from calibrant.interval.mean import two_sided as two_sided
-from calibrant.interval.proportion import wilson as wilson
+from calibrant.interval.mean import wilson as wilson

@@ -38,11 +38,10 @@ class ClusterMean:
 
     def interval(self, level: float) -> tuple[Interval | None, tuple[str, ...]]:
         """Student's interval with one degree of freedom less than there are clusters, and warnings."""
-        error = self.error
-        if error is None:
+        if self.error is None:
             return None, ("one cluster has no interval",)
         few = f"{self.clusters} clusters are few for an interval of a mean: it may be too short"
-        found = around(self.mean, error, self.degrees, level, "Student t, clusters")
+        found = around(self.mean, self.error, self.degrees, level, "Student t, clusters")
         return found, (few,) if self.clusters < FEW_ROWS else ()
 
 

@@ -60,15 +60,9 @@ class LimitedMean:
         kept = slice(None) if weights is None else weights > 0
         x = np.asarray(values[kept], dtype=np.float64)
         w = np.ones(len(x)) if weights is None else np.asarray(weights[kept], dtype=np.float64)
-        return cls.of_points(moments, _pooled(x, w), limits, float(x.min()), float(x.max()))
-
-    @classmethod
-    def of_points(
-        cls, moments: Moments, points: tuple[Floats, Floats], limits: Limits, low: float, high: float
-    ) -> LimitedMean:
-        """The mean of values and weights whose extremes are `low` and `high`; limits that these exceed give way."""
-        wider = replace(limits, lower=min(limits.lower, low), upper=max(limits.upper, high))
-        return cls(moments, points, points, wider)
+        points = _pooled(x, w)
+        wider = replace(limits, lower=min(limits.lower, float(x.min())), upper=max(limits.upper, float(x.max())))
+        return cls(moments, points, points, wider)  # limits that the rows exceed give way
 
     @classmethod
     def of_moments(cls, moments: Moments, limits: Limits) -> LimitedMean | Moments:
@@ -92,20 +86,17 @@ class LimitedMean:
     def interval(self, level: float) -> tuple[Interval, tuple[str, ...]]:
         """The interval and warnings."""
         z, limits = normal_quantile(check_level(level)), self.limits
-        (fewer, low_weights), (more, high_weights) = self.below, self.above
-        low = 0.0 - value_beyond(-fewer, low_weights, -limits.lower, z) - limits.below
-        high = value_beyond(more, high_weights, limits.upper, z) + limits.above
+        low = 0.0 - value_beyond(-self.below[0], self.below[1], -limits.lower, z) - limits.below
+        high = value_beyond(*self.above, limits.upper, z) + limits.above
         cautions = limits.cautions if self.moments.integral else (*limits.cautions, NOT_COUNTS)
         return Interval(min(low, self.mean), max(high, self.mean), level, METHOD), cautions
 
     def p_value(self) -> float:
         """Two-sided p-value of a true mean of 0: below α just where the interval at 1 − α leaves 0 out."""
-        if self.mean == 0:
-            return 1.0
-        limits = self.limits
+        limits, (values, weights) = self.limits, self.below
         if self.mean > 0:
-            return min(1.0, 2 * tail_beyond(-self.below[0], self.below[1], -limits.lower, -limits.below))
-        return min(1.0, 2 * tail_beyond(*self.above, limits.upper, -limits.above))
+            return min(1.0, 2 * tail_beyond(-values, weights, -limits.lower, -limits.below))
+        return min(1.0, 2 * tail_beyond(*self.above, limits.upper, -limits.above)) if self.mean else 1.0
 
 
 def gap_limits(probs: Array, weights: Array | None = None) -> Limits:

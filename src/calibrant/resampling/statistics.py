@@ -16,12 +16,12 @@ from calibrant.estimate import mean_gap as mean_gap_estimator
 from calibrant.estimate.binned import binned_error, ece
 from calibrant.estimate.binned import finish as finish_binned
 from calibrant.estimate.cumulative import ks_error
+from calibrant.interval.formulas import kolmogorov_p_value, normal_p_value
 from calibrant.kernels.draws.null_sums import bridges, courses, fading_pairs, pairs_between, sums_between, weighed_sums
 from calibrant.kernels.logits import log_odds
 from calibrant.methods import method
 from calibrant.problems import InputError
 from calibrant.resampling.draw import Statistic
-from calibrant.resampling.formulas import kolmogorov_p_value, normal_p_value
 from calibrant.resampling.rows import Atoms
 from calibrant.results import number
 from calibrant.types import Floats, Indices

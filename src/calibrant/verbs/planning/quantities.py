@@ -18,7 +18,7 @@ from calibrant.infer.error import calibration_error_interval
 from calibrant.infer.running import cumulative_interval
 from calibrant.infer.squared import cube_root, squared_error_interval
 from calibrant.inputs import check_choice
-from calibrant.interval.proportion import wilson
+from calibrant.interval.mean import wilson
 from calibrant.methods import methods
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError

@@ -14,8 +14,7 @@ from calibrant.infer.error_path import true_path
 from calibrant.infer.running import brownian_quantile
 from calibrant.infer.squared import cube_root
 from calibrant.interval import LimitedMean, Limits, Moments
-from calibrant.interval.mean import normal_quantile
-from calibrant.interval.proportion import wilson
+from calibrant.interval.mean import normal_quantile, wilson
 from calibrant.kernels.rows.pooling import grouped
 from calibrant.simulate.quadrature import normal_density
 from calibrant.simulate.world import ScoreWorld
