@@ -11,8 +11,7 @@ from calibrant.inputs import check_choice
 from calibrant.interval.formulas import brownian_max_p_value, brownian_range_p_value
 from calibrant.methods import ONE_EVENT, method
 from calibrant.resampling import statistics
-from calibrant.resampling.exact import Exact
-from calibrant.resampling.named import Formula, named_test
+from calibrant.resampling.exact import Exact, Formula, named_test
 from calibrant.resampling.rows import Atoms
 from calibrant.results import TestResult
 from calibrant.types import Floats

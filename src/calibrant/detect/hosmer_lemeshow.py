@@ -10,8 +10,7 @@ from calibrant.interval.formulas import chi_square_p_value
 from calibrant.methods import ONE_EVENT, method
 from calibrant.problems import InputError
 from calibrant.resampling import statistics
-from calibrant.resampling.exact import Exact
-from calibrant.resampling.named import Formula, named_test
+from calibrant.resampling.exact import Exact, Formula, named_test
 from calibrant.resampling.rows import Atoms
 from calibrant.results import TestResult
 from calibrant.types import Floats

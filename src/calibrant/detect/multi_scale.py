@@ -10,8 +10,7 @@ from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.resampling import statistics
-from calibrant.resampling.exact import LEVEL, Exact, as_result, ranked_jointly
-from calibrant.resampling.named import method_name
+from calibrant.resampling.exact import LEVEL, Exact, as_result, method_name, ranked_jointly
 from calibrant.resampling.null import hypothesis_of
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult

@@ -17,8 +17,7 @@ from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.classes import MAX_HELD, ClassRows, class_rows
 from calibrant.resampling.draw import Statistic
-from calibrant.resampling.exact import Exact, exact_result
-from calibrant.resampling.named import method_name, refuse_cluster
+from calibrant.resampling.exact import Exact, exact_result, method_name, refuse_cluster
 from calibrant.resampling.null import ASSUMED_INDEPENDENT, IMPOSSIBLE, Hypothesis, SignFlips, hypothesis_of
 from calibrant.resampling.rows import Atoms, assumes_independence, atoms_of, cluster_kind, refuse_many, refuse_soft
 from calibrant.resampling.statistics import laplace_pairs

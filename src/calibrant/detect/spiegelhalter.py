@@ -7,8 +7,7 @@ from typing import Any, Literal
 from calibrant.interval.formulas import normal_p_value
 from calibrant.methods import ONE_EVENT, method
 from calibrant.resampling import statistics
-from calibrant.resampling.exact import Exact
-from calibrant.resampling.named import Formula, named_test
+from calibrant.resampling.exact import Exact, Formula, named_test
 from calibrant.results import TestResult
 
 

@@ -1,19 +1,21 @@
-"""Exact p-values: how a null is drawn from, and the results of one statistic and of several."""
+"""Results of tests: p-values by null draws, of one statistic or of several, and p-values by formula."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
 from calibrant.inputs import check_choice, check_count
+from calibrant.predictions import admit
 from calibrant.problems import InputError
-from calibrant.resampling.draw import Drawn, Statistic, content_seed, drawn
-from calibrant.resampling.null import Hypothesis
+from calibrant.resampling.draw import LARGEST, Drawn, Statistic, content_seed, drawn
+from calibrant.resampling.null import Hypothesis, hypothesis_of, null_warnings
 from calibrant.resampling.rank import JointRank, Ties, joint_rank, rank_p_value
+from calibrant.resampling.rows import Atoms, Cluster, atoms_of
 from calibrant.results import TestResult
 from calibrant.types import Floats
 
@@ -106,15 +108,11 @@ def exact_result(
     p_values = [rank_p_value(each.values[:, 0], exact.ties, coin) for each in found]
     p_value, state = max(p_values), found[0].states[0]
     values = found[p_values.index(p_value)].values[:, 0]
-    chance = values[1:]
-    parts = {
-        "p_counting_ties": rank_p_value(values, "count", coin),
-        "null_mean": float(chance.mean()),
-        "null_95": float(np.quantile(chance, 0.95)),
-    }
+    null = {"null_mean": float(values[1:].mean()), "null_95": float(np.quantile(values[1:], 0.95))}
+    parts = {"p_counting_ties": rank_p_value(values, "count", coin)} | null | statistic.parts(state)
     finding = statistic.words(state) if p_value <= LEVEL else ""
     outcome = (name, title or statistic.title, values[0], p_value)
-    return as_result(hypothesis, exact, outcome, parts | statistic.parts(state), finding, settings)
+    return as_result(hypothesis, exact, outcome, parts, finding, settings)
 
 
 def ranked_jointly(
@@ -123,8 +121,7 @@ def ranked_jointly(
     """Observed values and states of several statistics, and their joint rank by the null with the largest p-value."""
     found, coin = drawn_values(hypothesis, statistics, exact)
     ranks = [joint_rank(each.values, exact.ties, coin) for each in found]
-    worst = max(ranks, key=lambda rank: rank.p_value)
-    return found[0].values[0], found[0].states, worst
+    return found[0].values[0], found[0].states, max(ranks, key=lambda rank: rank.p_value)
 
 
 def as_result(
@@ -139,3 +136,71 @@ def as_result(
     described = {"method": "exact"} | hypothesis.settings | (settings or {}) | exact.settings
     null = f"{hypothesis.text}; {exact.n_draws:,} draws"
     return TestResult(*outcome, hypothesis.n, null, described, parts, hypothesis.warnings, finding)
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A p-value by formula; `value` and `title` where its statistic is not the one of the exact test."""
+
+    p_value: float
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    value: float | None = None
+    title: str = ""
+    law: str = ""
+    """the distribution in words"""
+    warnings: tuple[str, ...] = ()
+
+
+Law = Callable[[Atoms, float, Floats], Formula]
+"""The formula of the rows, the observed statistic and the state that it was computed from."""
+
+
+def named_test(
+    name: str,
+    statistic: Callable[[Atoms], Statistic],
+    data: tuple[Any, Any, Any],
+    laws: Mapping[str, Law],
+    *,
+    method: Any,
+    view: Any,
+    n_draws: Any,
+    cluster: Any,
+    seed: Any,
+    settings: dict[str, Any] | None = None,
+) -> TestResult:
+    """The test of one statistic: exact, or by one of the formulas; `data` is (labels, probs, weights)."""
+    way = method_name(method, ("exact", *laws))
+    labels, probs, weights = data
+    atoms = atoms_of(admit(labels, probs, weights=weights), view, cluster)
+    made = statistic(atoms)
+    if way == "exact":
+        exact = Exact.asked(method, n_draws, seed)
+        return exact_result(hypothesis_of(atoms), made, exact, name, settings=settings)
+    refuse_cluster(atoms.dependence, way)
+    states = made.collect(atoms.errors[None])
+    with np.errstate(over="ignore"):
+        value = min(float(made.finish(states)[0]), LARGEST)
+    found = laws[way](atoms, value, states[0])
+    return TestResult(
+        name,
+        found.title or made.title,
+        value if found.value is None else found.value,
+        found.p_value,
+        atoms.n,
+        f"rows independent; {found.law or f'{way} law'}, for many rows",
+        {"view": atoms.view, "method": way} | atoms.settings,
+        made.parts(states[0]) | dict(found.parts),
+        null_warnings(atoms) + found.warnings,
+        made.words(states[0]) if found.p_value <= LEVEL else "",
+    )
+
+
+def method_name(method: Any, ways: tuple[str, ...]) -> str:
+    """The way to the p-value that `method` names; an `Exact` is "exact"."""
+    return "exact" if isinstance(method, Exact) else check_choice("method", method, ways)
+
+
+def refuse_cluster(kind: Cluster | None, method: str) -> None:
+    """Formulas are for independent rows."""
+    if kind is not None:
+        raise InputError("cluster", "needs method='exact'", f"method is {method!r}")

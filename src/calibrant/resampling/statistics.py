@@ -30,12 +30,12 @@ Cuts = Indices
 Collect = Callable[[Floats], Floats]
 
 
-def collected(kernel: Callable[..., None], width: int, *arguments: Any) -> Collect:
-    """A `collect` that has a kernel fill `width` numbers per draw from (errors, *arguments)."""
+def collected(kernel: Callable[..., None], width: int | None, *arguments: Any) -> Callable[[Any], Floats]:
+    """A `collect` that has a kernel fill `width` numbers per draw, or one if None, from (errors, *arguments)."""
 
-    def collect(errors: Floats) -> Floats:
-        found = np.empty((len(errors), width))
-        kernel(errors, *arguments, found)
+    def collect(errors: Any) -> Floats:
+        found = np.empty((len(errors), width or 1))
+        kernel(errors, *arguments, found if width else found[:, 0])
         return found
 
     return collect
@@ -320,21 +320,14 @@ def fast_ece(atoms: Atoms, n_bins: int = 15) -> Statistic:
 
 def multi_scale(atoms: Atoms, levels: range) -> list[Statistic]:
     """T-Cal at each scale: Σ over 2^level equal bins of (products of different rows) / rows, over n."""
-    return [_one_scale(atoms, level) for level in levels]
-
-
-def _one_scale(atoms: Atoms, level: int) -> Statistic:
-    cell = np.minimum(np.floor(atoms.p * 2.0**level), 2.0**level - 1)
-    cuts = np.concatenate([[0], np.flatnonzero(np.diff(cell)) + 1, [len(cell)]]).astype(np.intp)
-    scale = 1 / np.add.reduceat(atoms.weight, cuts[:-1]) / atoms.total
-    constant, factor = squared_error(atoms)
-
-    def collect(errors: Floats) -> Floats:
-        found = np.empty((len(errors), 1))
-        pairs_between(errors, constant, factor, cuts, scale, found[:, 0])
-        return found
-
-    return Statistic(f"2^{level} bins", f"{2**level} bins", collect)
+    made = []
+    for level in levels:
+        cell = np.minimum(np.floor(atoms.p * 2.0**level), 2.0**level - 1)
+        cuts = np.concatenate([[0], np.flatnonzero(np.diff(cell)) + 1, [len(cell)]]).astype(np.intp)
+        scale = 1 / np.add.reduceat(atoms.weight, cuts[:-1]) / atoms.total
+        collect = collected(pairs_between, None, *squared_error(atoms), cuts, scale)
+        made.append(Statistic(f"2^{level} bins", f"{2**level} bins", collect))
+    return made
 
 
 def squared_error(atoms: Atoms) -> tuple[Floats, Floats]:
@@ -348,15 +341,13 @@ def laplace_pairs(atoms: Atoms, bandwidth: float, estimator: str, flipped: bool 
     `flipped` is for errors whose signs are flipped, which leaves their squares as they
     are.
     """
-    fades = np.exp(-np.diff(atoms.p, prepend=atoms.p[:1]) / bandwidth)
+    pair_sums = collected(fading_pairs, None, np.exp(-np.diff(atoms.p, prepend=atoms.p[:1]) / bandwidth))
     constant, factor = (atoms.errors**2, 0 * atoms.p) if flipped else squared_error(atoms)
     own, slope, total = float(constant.sum()), linear(factor), atoms.total
     pairs = total * (total - 1) if estimator == "unbiased" else total**2
 
     def collect(errors: Floats) -> Floats:
-        found = np.empty((len(errors), 2))
-        fading_pairs(errors, fades, found[:, 0])
-        found[:, 1] = own + slope(errors)[:, 0] if estimator == "unbiased" else 0.0
-        return found
+        squares = own + slope(errors) if estimator == "unbiased" else np.zeros((len(errors), 1))
+        return np.hstack([pair_sums(errors), squares])
 
     return Statistic("skce", "SKCE", collect, lambda states: 2 * (states[:, 0] - states[:, 1]) / pairs)
