@@ -81,8 +81,7 @@ def _degrees(atoms: Atoms) -> int:
 
 
 def _score(atoms: Atoms, value: float, _: Floats) -> Formula:
-    degrees = _degrees(atoms)
-    return Formula(chi_square_p_value(value, degrees), {"degrees": degrees})
+    return Formula(chi_square_p_value(value, _degrees(atoms)), {"degrees": _degrees(atoms)})
 
 
 def _likelihood(atoms: Atoms, _: float, __: Floats) -> Formula:
@@ -102,11 +101,10 @@ def _likelihood(atoms: Atoms, _: float, __: Floats) -> Formula:
         return inner(weight, np.logaddexp(0.0, eta)) - inner(hits, eta)
 
     value = max(0.0, 2 * (loss(odds) - loss(shift + slope * odds)))
-    return Formula(
+    p, parts = (
         chi_square_p_value(value, degrees),
         {"intercept": float(shift), "slope": float(slope), "degrees": degrees},
-        value,
-        "Cox's likelihood ratio χ²",
-        f"χ² with {degrees} degrees of freedom",
-        () if fit.converged else ("labels are separated by the predictions: the fit does not converge",),
     )
+    title, law = "Cox's likelihood ratio χ²", f"χ² with {degrees} degrees of freedom"
+    separated = "labels are separated by the predictions: the fit does not converge"
+    return Formula(p, parts, value, title, law, (separated,) * (not fit.converged))

@@ -73,12 +73,8 @@ def multi_scale_test(
     levels = scales(atoms)
     hypothesis, exact = hypothesis_of(atoms), Exact.asked(method, n_draws, seed).sized(len(atoms.p) * len(levels))
     values, _, rank = ranked_jointly(hypothesis, statistics.multi_scale(atoms, levels), exact)
-    parts = {
-        "n_bins": [2**level for level in levels],
-        "squared_error": values.tolist(),
-        "p_values": list(rank.each),
-        "adjusted": list(rank.adjusted),
-    }
+    parts = {"n_bins": [2**level for level in levels], "squared_error": values.tolist()}
+    parts |= {"p_values": list(rank.each), "adjusted": list(rank.adjusted)}
     finding = f"errors show best in {2 ** levels[int(np.argmin(rank.each))]} bins" if rank.p_value <= LEVEL else ""
     outcome = ("multi_scale", f"smallest of {len(levels)} p-values", rank.smallest, rank.p_value)
     return as_result(hypothesis, exact, outcome, parts, finding)
