@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
@@ -67,6 +68,10 @@ class FileColumns:
         """What the predictions are, and in which columns."""
         return {"predictions": self.ends}
 
+    def reworded(self, text: str) -> str:
+        """An error text with columns in place of arguments."""
+        return text
+
     def __str__(self) -> str:
         truth = self.label and (f"{self.pred!r} = {self.label!r}" if self.pred else repr(self.label))
         others = {role: name and repr(name) for role, name in (("weights", self.weights), ("groups", self.groups))}
@@ -84,6 +89,22 @@ class Columns(FileColumns):
 
     def described(self) -> dict[str, str]:
         return {"logits" if self.logits else "probabilities": self.ends}
+
+    def reworded(self, text: str) -> str:
+        """`probs[3, 1]` as a row and a column, arguments as self."""
+        role = "logits" if self.logits else "probs"
+        others = {"labels": (self.label,), "weights": (self.weights,), "groups": (self.groups,)}
+        roles = {role: self.predicted, **others}
+
+        def at(found: re.Match[str]) -> str:
+            names = roles.get(found[1], ())
+            return f"row {found[2]}" + (f" of {names[int(found[3])]!r}" if found[3] and len(names) > 1 else "")
+
+        text = re.sub(r"\b(labels|probs|logits|weights|groups)\[(\d+)(?:, (\d+))?\]", at, text)
+        for each, names in roles.items():
+            shown = self.ends if each == role else repr(names[0])
+            text = re.sub(rf"^{each}\b", f"column{'s' * (len(names) > 1)} {shown}", text)
+        return text.replace("use Predictions.from_logits", f"pass logits={','.join(self.predicted)!r}")
 
 
 def choose(
@@ -251,3 +272,16 @@ def none_found(names: Sequence[str], file: str, purpose: str, option: str) -> Fi
     if all(re.fullmatch(r"[-+.\deE]+", name) for name in names):
         return FileError(f"{text} The first line seems to hold data: add a header such as label,prob.")
     return FileError(f"{text} Say which: {option}.")
+
+
+@contextmanager
+def worded(file: str, columns: FileColumns) -> Iterator[None]:
+    """An InputError inside names the file and its columns instead of arguments."""
+    try:
+        yield
+    except InputError as error:
+        text = re.sub(r"(?<=; )row \d+(, place \d+)?", r"\g<0> (the first is 0)", columns.reworded(str(error)))
+        body, _, advice = text.rpartition(". ")
+        reworded = InputError(f"{file}:", body or advice.removesuffix("."), "", body and advice.removesuffix("."))
+        reworded.argument = error.argument
+        raise reworded from error

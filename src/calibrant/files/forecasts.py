@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 
 from calibrant import inputs
-from calibrant.files.columns import NONE, has_probabilities
-from calibrant.files.forecast_columns import ForecastColumns, choose_forecasts, choose_gaussian
+from calibrant.files.columns import NONE, has_probabilities, worded
+from calibrant.files.forecast_columns import (
+    ForecastColumns,
+    choose_forecasts,
+    choose_gaussian,
+    is_clear,
+    quantile_sets,
+)
 from calibrant.files.formats import open_store
-from calibrant.files.levels import is_clear, quantile_sets
-from calibrant.files.reading import Predicted
-from calibrant.files.values import load
-from calibrant.files.wording import worded
+from calibrant.files.reading import Predicted, load
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, SampleForecasts
 from calibrant.types import Array
 

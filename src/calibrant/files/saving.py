@@ -14,8 +14,7 @@ import numpy as np
 
 from calibrant.files.columns import Columns, FileColumns
 from calibrant.files.formats import check_distinct, delimiter_of, file_errors, format_of, open_store
-from calibrant.files.reading import Predicted
-from calibrant.files.values import to_numpy
+from calibrant.files.reading import Predicted, to_numpy
 from calibrant.problems import FileError, InputError
 from calibrant.types import Array
 
