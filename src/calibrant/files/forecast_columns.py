@@ -10,17 +10,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from calibrant.files.columns import (
-    NONE,
-    FileColumns,
-    find_column,
-    find_others,
-    given_columns,
-    known_as,
-    named,
-    none_found,
-    unknown,
-)
+from calibrant.files.columns import NONE, FileColumns, Header, known_as
 from calibrant.inputs import listed
 from calibrant.problems import InputError
 
@@ -78,40 +68,35 @@ class ForecastColumns(FileColumns):
 
 
 def choose_forecasts(
-    names: list[str],
-    file: str,
-    others: dict[str, str | None],
-    gaussian: dict[str, str | None],
-    quantiles: Any = None,
-    samples: Any = None,
+    header: Header, others: dict[str, str | None], gaussian: dict[str, str | None], quantiles: Any, samples: Any
 ) -> ForecastColumns:
     """The kind of forecasts and the role of each column, by its name or as the caller gives it.
 
-    `file` is for error texts, `others` are the columns given for labels, weights and
-    groups, `gaussian` those for mean, variance and std.
+    `others` are the columns given for labels, weights and groups, `gaussian` those for
+    mean, variance and std.
     """
     predicted = {"quantiles": quantiles, "samples": samples, **gaussian}
     given = [role for role, columns in predicted.items() if columns is not None]
     if len(given) > 1 and given[0] not in gaussian:
         raise InputError(given[0], f"and {given[1]} cannot both be given", advice="Name the one to use")
     if others["label"] == NONE:
-        raise none_found(names, file, "for the labels", "label='NAME'")
+        raise header.lacks("for the labels", "label='NAME'")
     if given and given[0] in gaussian:
-        return choose_gaussian(names, file, others, **gaussian)
-    found = find_others(names, file, **others)
-    rest = [name for name in names if name not in found.values() and not known_as(name, *others)]
+        return choose_gaussian(header, others, **gaussian)
+    found: dict[str, Any] = header.others(**others)
+    rest = [name for name in header.names if name not in found.values() and not known_as(name, *others)]
     if samples is not None:
         _check_names("samples", samples)
-        columns = given_columns("samples", samples, rest, file).columns
+        columns = Header(rest, header.file).given("samples", samples).columns
         check_once("samples", columns)
         return ForecastColumns(columns, **found, kind="samples")
     if quantiles is None:
-        levels = _found_quantiles(rest, names, file)
+        levels = _found_quantiles(rest, header)
     else:
         _check_names("quantiles", quantiles)
-        levels = given_quantiles(quantiles, rest, file)
+        levels = given_quantiles(quantiles, Header(rest, header.file))
     if not levels:
-        return choose_gaussian(names, file, others)
+        return choose_gaussian(header, others)
     return ForecastColumns(tuple(levels), **found, kind="quantiles", levels=tuple(levels.values()))
 
 
@@ -122,28 +107,26 @@ def _check_names(argument: str, given: Any) -> None:
         raise InputError(argument, "must name columns", f"it is {given!r}")
 
 
-def _found_quantiles(rest: list[str], names: list[str], file: str) -> Levels:
+def _found_quantiles(rest: list[str], header: Header) -> Levels:
     """Columns of quantiles among the rest; none where there are only those of Gaussian forecasts."""
     sets = quantile_sets(rest)
-    means, spreads = ([n for n in names if known_as(n, *roles)] for roles in (("mean",), ("variance", "std")))
+    means, spreads = ([n for n in header.names if known_as(n, *roles)] for roles in (("mean",), ("variance", "std")))
     if not sets and not means and not spreads:
-        options = "mean='NAME', quantiles='NAMES' or samples='NAMES'"
-        raise none_found(names, file, "for the mean or for quantiles", options)
+        raise header.lacks("for the mean or for quantiles", "mean='NAME', quantiles='NAMES' or samples='NAMES'")
     if not sets or ((means or spreads) and not is_clear(sets[0])):
         return {}
     shown = ",".join(sets[0])
     if means and spreads:
         advice = f"Say which: quantiles='{shown}' or mean='{means[0]}'"
-        raise InputError("quantiles", f"and a mean with a variance are both in {file}", advice=advice)
+        raise InputError("quantiles", f"and a mean with a variance are both in {header.file}", advice=advice)
     if len(sets) > 1 and is_clear(sets[0]):
-        found = f"{file} has {' and '.join(listed(each) for each in sets)}"
+        found = f"{header.file} has {' and '.join(listed(each) for each in sets)}"
         raise InputError("quantiles", "must be one set of columns", found, f"Say which: quantiles='{shown}'")
-    return stated_levels(sets[0], file)
+    return stated_levels(sets[0], header.file)
 
 
 def choose_gaussian(
-    names: list[str],
-    file: str,
+    header: Header,
     others: dict[str, str | None],
     mean: str | None = None,
     variance: str | None = None,
@@ -152,23 +135,23 @@ def choose_gaussian(
     """The role of each column of Gaussian forecasts."""
     if variance is not None and std is not None:
         raise InputError("variance", "and std cannot both be given", advice="Name the one to use")
-    found = find_others(names, file, **others)
-    centre = find_column("mean", mean, names, file)
+    found: dict[str, Any] = header.others(**others)
+    centre = header.column("mean", mean)
     if centre is None:
-        raise none_found(names, file, "for the mean", "mean='NAME'")
-    squares = None if std is not None else find_column("variance", variance, names, file)
-    spread = squares or find_column("std", std, names, file)
+        raise header.lacks("for the mean", "mean='NAME'")
+    squares = None if std is not None else header.column("variance", variance)
+    spread = squares or header.column("std", std)
     if spread is None:
-        raise none_found(names, file, "for the variance", "variance='NAME' or std=")
+        raise header.lacks("for the variance", "variance='NAME' or std=")
     return ForecastColumns((centre, spread), **found, squared=squares is not None)
 
 
-def given_quantiles(given: Any, names: Sequence[str], file: str) -> Levels:
+def given_quantiles(given: Any, header: Header) -> Levels:
     """The columns that a mapping, a list, `"q05=0.05,q95=0.95"`, a prefix or a pattern refers to, with their levels."""
-    pairs = _pairs(given, names, file)
+    pairs = _pairs(given, header)
     check_once("quantiles", [name for name, _ in pairs])
     silent = [name for name, level in pairs if level is None]
-    stated = stated_levels(silent, file) if silent else {}
+    stated = stated_levels(silent, header.file) if silent else {}
     return _rising({name: stated[name] if level is None else _level(name, level) for name, level in pairs})
 
 
@@ -184,8 +167,10 @@ def quantile_sets(names: Sequence[str]) -> list[list[str]]:
     sets: dict[str, list[str]] = {}
     for name in names:
         found = _STATED.fullmatch(name.strip())
-        if found and _is_known(*found.groups()):
-            sets.setdefault(_bare(found[1]), []).append(name)
+        prefix = re.sub(r"[_. -]", "", found[1]).lower() if found else ""
+        # a bare number needs a percent sign, or to be a share such as 0.05
+        if found and (prefix in _KNOWN or (not found[1] and (found[3] or Decimal(found[2]) < 1))):
+            sets.setdefault(prefix, []).append(name)
     return [each for each in sets.values() if is_clear(each)] or list(sets.values())
 
 
@@ -204,45 +189,20 @@ def stated_levels(names: Sequence[str], file: str) -> Levels:
     if readings:
         found += f", which can mean {' or '.join(listed(levels) for levels in readings)}"
     each = ",".join(f"{name}=LEVEL" for name in (silent or names)[:2])
-    raise InputError(
-        "quantiles",
-        "must have names that state different levels between 0 and 1",
-        found,
-        f"Write the level of each, as in quantiles='{each}', or choose other columns",
-    )
+    advice = f"Write the level of each, as in quantiles='{each}', or choose other columns"
+    raise InputError("quantiles", "must have names that state different levels between 0 and 1", found, advice)
 
 
-def _is_known(before: str, number: str, percent: str) -> bool:
-    """A bare number needs a percent sign, or to be a share such as 0.05."""
-    return _bare(before) in _KNOWN or (not before and bool(percent or Decimal(number) < 1))
-
-
-def _bare(before: str) -> str:
-    return re.sub(r"[_. -]", "", before).lower()
-
-
-def _pairs(given: Any, names: Sequence[str], file: str) -> list[tuple[str, Any]]:
+def _pairs(given: Any, header: Header) -> list[tuple[str, Any]]:
     """Columns with the level that the caller gives, or None where the name must state it."""
     if isinstance(given, Mapping):
         pairs = list(given.items())
-    elif isinstance(given, str) and (named(given, names) is not None or not re.search("[,=]", given)):
-        return [(name, None) for name in given_columns("quantiles", given, names, file).columns]
+    elif isinstance(given, str) and (header.named(given) is not None or not re.search("[,=]", given)):
+        return [(name, None) for name in header.given("quantiles", given).columns]
     else:
-        pairs = [_split(part, names) for part in (given.split(",") if isinstance(given, str) else given)]
-    return [(_column(part, names, file), level) for part, level in pairs]
-
-
-def _split(part: str, names: Sequence[str]) -> tuple[str, str | None]:
-    """A name, or a name and its level."""
-    name, sign, level = part.rpartition("=")
-    return (name, level) if sign and named(part, names) is None else (part, None)
-
-
-def _column(part: str, names: Sequence[str], file: str) -> str:
-    name = named(part, names)
-    if name is None:
-        raise unknown("quantiles", part, names, file)
-    return name
+        parts = [(part, *part.rpartition("=")) for part in (given.split(",") if isinstance(given, str) else given)]
+        pairs = [(n, level) if sign and header.named(part) is None else (part, None) for part, n, sign, level in parts]
+    return [(header.known("quantiles", part), level) for part, level in pairs]
 
 
 def _level(name: str, given: Any) -> float:
