@@ -83,8 +83,7 @@ def read_with_columns(
     path: str | Path, *, classes: Any = None, normalize: bool = False, soft: bool = False, **columns: Any
 ) -> tuple[Predictions, Columns]:
     """The predictions in a file and the columns they come from; options as for `read`."""
-    store = open_store(Path(path))
-    order = _split(classes)
+    store, order = open_store(Path(path)), _split(classes)
     chosen = choose(store.names, str(path), classes=order, **columns)
     with worded(str(path), chosen):
         found = load(store, chosen)
@@ -104,8 +103,7 @@ def read_with_columns(
 
 def read_predicted(path: str | Path, *, classes: Any = None, normalize: bool = False, **columns: Any) -> Predicted:
     """The predictions in a file that need not hold labels; options as for `read`."""
-    store = open_store(Path(path))
-    order = _split(classes)
+    store, order = open_store(Path(path)), _split(classes)
     chosen = choose(store.names, str(path), label=NONE, classes=order, **columns)
     with worded(str(path), chosen):
         values = inputs.floats(stacked(load(store, chosen), chosen), "logits" if chosen.logits else "probs")
@@ -185,9 +183,8 @@ def _check_filled(array: Any, name: str, per_row: int) -> None:
         blank = pc.equal(array, "")  # a missing value in CSV
     row = -1 if blank is None else pc.index(blank, True).as_py() // per_row
     if row >= 0:
-        raise InputError(
-            f"column {name!r}", "must not hold missing values", f"row {row} is empty", "Drop or fill such rows"
-        )
+        found, advice = f"row {row} is empty", "Drop or fill such rows"
+        raise InputError(f"column {name!r}", "must not hold missing values", found, advice)
 
 
 def _rows_of_lists(array: Any, name: str) -> Array:
@@ -196,8 +193,7 @@ def _rows_of_lists(array: Any, name: str) -> Array:
     lengths = pc.list_value_length(array).to_numpy(zero_copy_only=False)
     odd = lengths != lengths[:1]
     if odd.any():
-        row = int(np.argmax(odd))
-        found = f"row 0 has {lengths[0]} numbers, row {row} has {lengths[row]}"
+        found = f"row 0 has {lengths[0]} numbers, row {np.argmax(odd)} has {lengths[np.argmax(odd)]}"
         raise InputError(f"column {name!r}", "must hold lists of one length", found)
     length = int(lengths[0]) if len(array) else 0
     inner = to_numpy(array.flatten(), name, max(length, 1))
@@ -220,12 +216,11 @@ def truth_of(found: dict[str, Array], chosen: Columns) -> Array:
         return labels
     predicted = found[chosen.pred]
     if (labels.dtype.kind in "OUS") != (predicted.dtype.kind in "OUS") or labels.shape != predicted.shape:
-        raise InputError(
-            "labels",
+        expected, advice = (
             f"must hold classes as column {chosen.pred!r} does",
-            f"one holds {labels.item(0)!r}, the other {predicted.item(0)!r}",
             "Pass pred='none' if it is not the predicted class",
         )
+        raise InputError("labels", expected, f"one holds {labels.item(0)!r}, the other {predicted.item(0)!r}", advice)
     return np.asarray(labels == predicted)
 
 
@@ -245,11 +240,7 @@ def matched(
 
 def _numbers(classes: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Class names as numbers or truth values, or None if they are words."""
-    ways: dict[str, Callable[[str], Any]] = {
-        r"-?\d+": int,
-        r"-?\d+\.\d*": float,
-        "false|true": lambda name: name == "true",
-    }
+    ways: dict[str, Callable[[str], Any]] = {r"-?\d+": int, r"-?\d+\.\d*": float, "false|true": "true".__eq__}
     names = [str(c).lower() for c in classes]
     numbers = [next((way(n) for form, way in ways.items() if re.fullmatch(form, n)), None) for n in names]
     return None if None in numbers else tuple(numbers)

@@ -3,7 +3,7 @@
 from calibrant.forecasts.base import Forecasts as Forecasts
 from calibrant.forecasts.base import admit_forecasts as admit_forecasts
 from calibrant.forecasts.base import checked_levels as checked_levels
-from calibrant.forecasts.bent import BentForecasts as BentForecasts
+from calibrant.forecasts.gaussian import BentForecasts as BentForecasts
 from calibrant.forecasts.gaussian import GaussianForecasts as GaussianForecasts
 from calibrant.forecasts.quantile import QuantileForecasts as QuantileForecasts
 from calibrant.forecasts.sample import SampleForecasts as SampleForecasts
