@@ -91,7 +91,7 @@ class Columns(FileColumns):
         return {"logits" if self.logits else "probabilities": self.ends}
 
     def reworded(self, text: str) -> str:
-        """`probs[3, 1]` as a row and a column, arguments as self."""
+        """`probs[3, 1]` as a row and a column, arguments as columns."""
         role = "logits" if self.logits else "probs"
         others = {"labels": (self.label,), "weights": (self.weights,), "groups": (self.groups,)}
         roles = {role: self.predicted, **others}
