@@ -10,10 +10,11 @@ from calibrant.interval.formulas import chi_square_p_value
 from calibrant.kernels.fit.newton_logistic import fit_logistic
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.methods import ONE_EVENT, method
+from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact, Formula, named_test
-from calibrant.resampling.rows import Atoms
+from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
 from calibrant.types import Floats
 
@@ -69,10 +70,9 @@ def cox_test(
     >>> round(found.parts["slope"], 4), round(found.statistic, 3), round(found.p_value, 4)
     (0.2925, 4.186, 0.1233)
     """
-    return named_test(
-        "cox", statistics.cox, (labels, probs, weights), {"likelihood": _likelihood, "score": _score},
-        method=method, view=view, n_draws=n_draws, cluster=cluster, seed=seed,
-    )  # fmt: skip
+    atoms = atoms_of(admit(labels, probs, weights=weights), view, cluster)
+    laws = {"likelihood": _likelihood, "score": _score}
+    return named_test("cox", atoms, statistics.cox(atoms), laws, (method, n_draws, seed))
 
 
 def _degrees(atoms: Atoms) -> int:

@@ -106,8 +106,8 @@ def interval_of(
 
     estimate = measure(predictions)
     if method != "inversion":
-        ends = _bootstrapped(measure, predictions, estimate.value, method, level, _streams(seed, n_draws))
-        interval = Interval(*ends, float(level), BOOTSTRAPS[method])
+        found = _bootstrapped(measure, predictions, estimate.value, method, level, _streams(seed, n_draws))
+        interval = Interval(*found, float(level), BOOTSTRAPS[method])
         return replace(estimate, interval=interval, cautions=(*estimate.cautions, CAUTION))
     chosen = predictions.view(view)
     if estimate.settings.get("view", chosen if predictions.is_binary else None) != chosen:

@@ -83,7 +83,8 @@ def class_rows(predictions: Predictions, cluster: Any) -> ClassRows:
         if (weights != np.floor(weights)).any():
             raise InputError("weights", "must be whole numbers for a test of all classes", advice=advice)
         refuse_many(float(weights.sum()), MAX_HELD / probs.shape[1])
-        probs, labels = (np.repeat(each, weights.astype(np.int64), axis=0) for each in (probs, labels))
+        times = weights.astype(np.int64)
+        probs, labels = np.repeat(probs, times, axis=0), np.repeat(labels, times)
     mark = np.random.default_rng(0).random(probs.shape[1])  # different rows get different marks
     order = np.lexsort((labels, np.einsum("ij,j->i", probs, mark)))
     return ClassRows(probs[order], labels[order], predictions.n, assumes_independence(predictions, cluster))

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
 from calibrant.inputs import check_choice, check_count
-from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.resampling.draw import LARGEST, Drawn, Statistic, content_seed, drawn
 from calibrant.resampling.null import Hypothesis, hypothesis_of, null_warnings
 from calibrant.resampling.rank import JointRank, Ties, joint_rank, rank_p_value
-from calibrant.resampling.rows import Atoms, Cluster, atoms_of
+from calibrant.resampling.rows import Atoms, Cluster
 from calibrant.results import TestResult
 from calibrant.types import Floats
 
@@ -80,11 +79,6 @@ class Exact:
         default = MANY_DRAWS if work * MANY_DRAWS <= MAX_WORK else FEW_DRAWS
         return replace(self, n_draws=default) if self.n_draws is None else self
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """As results record it."""
-        return {"n_draws": self.n_draws, "ties": self.ties, "seed": self.seed}
-
 
 def drawn_values(hypothesis: Hypothesis, statistics: Sequence[Statistic], exact: Exact) -> tuple[list[Drawn], float]:
     """Observed and drawn values of the statistics under each null, and a uniform number for ties."""
@@ -133,7 +127,7 @@ def as_result(
     settings: dict[str, Any] | None = None,
 ) -> TestResult:
     """A result with what every exact one has in common; `outcome` is name, title, statistic and p-value."""
-    described = {"method": "exact"} | hypothesis.settings | (settings or {}) | exact.settings
+    described = {"method": "exact"} | hypothesis.settings | (settings or {}) | asdict(exact)
     null = f"{hypothesis.text}; {exact.n_draws:,} draws"
     return TestResult(*outcome, hypothesis.n, null, described, parts, hypothesis.warnings, finding)
 
@@ -157,25 +151,16 @@ Law = Callable[[Atoms, float, Floats], Formula]
 
 def named_test(
     name: str,
-    statistic: Callable[[Atoms], Statistic],
-    data: tuple[Any, Any, Any],
+    atoms: Atoms,
+    made: Statistic,
     laws: Mapping[str, Law],
-    *,
-    method: Any,
-    view: Any,
-    n_draws: Any,
-    cluster: Any,
-    seed: Any,
+    exact: tuple[Any, Any, Any],
     settings: dict[str, Any] | None = None,
 ) -> TestResult:
-    """The test of one statistic: exact, or by one of the formulas; `data` is (labels, probs, weights)."""
-    way = method_name(method, ("exact", *laws))
-    labels, probs, weights = data
-    atoms = atoms_of(admit(labels, probs, weights=weights), view, cluster)
-    made = statistic(atoms)
+    """The test of one statistic: exact, or by one of the formulas; `exact` is (method, n_draws, seed)."""
+    way = method_name(exact[0], ("exact", *laws))
     if way == "exact":
-        exact = Exact.asked(method, n_draws, seed)
-        return exact_result(hypothesis_of(atoms), made, exact, name, settings=settings)
+        return exact_result(hypothesis_of(atoms), made, Exact.asked(*exact), name, settings=settings)
     refuse_cluster(atoms.dependence, way)
     states = made.collect(atoms.errors[None])
     with np.errstate(over="ignore"):

@@ -121,10 +121,8 @@ class Hypothesis:
 
 def hypothesis_of(atoms: Atoms) -> Hypothesis:
     """That the labels of an event follow its predictions."""
-    text, settings = null_text(atoms), {"view": atoms.view} | atoms.settings
-    return Hypothesis(
-        nulls_of(atoms), text, atoms.content, atoms.n, settings, null_warnings(atoms), bool(atoms.impossible)
-    )
+    text, settings, warnings = null_text(atoms), {"view": atoms.view} | atoms.settings, null_warnings(atoms)
+    return Hypothesis(nulls_of(atoms), text, atoms.content, atoms.n, settings, warnings, bool(atoms.impossible))
 
 
 def nulls_of(atoms: Atoms) -> list[LabelDraws | SignFlips]:
