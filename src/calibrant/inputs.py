@@ -29,7 +29,7 @@ FloatArray = Array
 
 
 def floats(values: Any, argument: str) -> Array:
-    """A float32 or float64 array of one or two dimensions that no one else will write to; float16 becomes float32."""
+    """A float32 or float64 array of one or two dimensions with its own write flag; float16 becomes float32."""
     array = to_numpy(values, argument)
     if array.dtype.kind == "O":
         check_no_missing(array, argument)
@@ -170,7 +170,7 @@ def check_all_positive(array: Array, argument: str) -> None:
 
 
 def in_column_order(labels: Any, columns: tuple[Any, ...] | None) -> Array:
-    """Labels as an array; one-hot columns that carry the names of the probabilities' columns are put in their order."""
+    """Labels as an array; one-hot columns named as those of the probabilities are put in their order."""
     found, names = to_numpy(labels, "labels"), column_names(labels)
     if found.ndim == 2 and names and columns and names != columns and set(names) == set(columns):
         check_distinct(columns)

@@ -1,4 +1,4 @@
-"""Any statistic as a test: its value among those that the same predictions show when the labels follow them."""
+"""Any statistic as a test: its value ranked among those of labels drawn from the predictions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def calibration_test(
     seed: int = 0,
     **options: Any,
 ) -> TestResult:
-    """How often would a calibrated model show a calibration error as large as this? Exact at every sample size.
+    """How often would a calibrated model show an error as large as this? Exact at every sample size.
 
     If the model is calibrated, labels are draws from its predictions. So labels are
     drawn `n_draws` times, with the predictions held fixed, and the p-value is (1 +
@@ -143,7 +143,7 @@ def resolved(statistic: Any) -> tuple[str, Callable[..., Statistic] | None, Any]
 
 
 def _fast_form(function: Callable[..., Any], atoms: Atoms, options: dict[str, Any]) -> Statistic | None:
-    """The statistic of an estimator computed for all draws at once, where one is registered that takes the options."""
+    """The registered statistic that computes an estimator for all draws at once, if it takes the options."""
     form = next((each.function for each in methods("statistic").values() if each.of is function), None)
     if form is None or not (
         "options" in (taken := inspect.signature(form).parameters) or options.keys() <= taken.keys()

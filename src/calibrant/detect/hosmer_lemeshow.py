@@ -1,4 +1,4 @@
-"""Hosmer and Lemeshow's test on validation data: are bins of similar predictions off by more than chance?"""
+"""Hosmer and Lemeshow's test on validation data: are bins off by more than chance?"""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def pit_test(forecasts: Any, *, statistic: Literal["kuiper", "ks"] = "kuiper", s
 
 
 def distances(forecasts: Forecasts, seed: int) -> tuple[float, float, float]:
-    """How far the distribution of F(y) rises above the diagonal and falls below it, and the number of rows."""
+    """How far the distribution of F(y) rises above the diagonal and falls below it, and the total weight."""
     u = forecasts.pit(seed)
     order = np.argsort(u, kind="stable")
     w = np.ones(forecasts.n) if forecasts.weights is None else forecasts.weights[order]

@@ -1,4 +1,4 @@
-"""Tests of the squared kernel calibration error: by null draws, by sign flips, or by a bound that always holds."""
+"""Tests of the squared kernel calibration error: by null draws, sign flips, or a bound."""
 
 from __future__ import annotations
 

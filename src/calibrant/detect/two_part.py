@@ -1,4 +1,4 @@
-"""The cumulative test in two parts: is the model right on average, and apart from that along the predictions?"""
+"""The cumulative test in two parts: is the model right on average, and along the predictions?"""
 
 from __future__ import annotations
 

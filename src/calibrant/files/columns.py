@@ -213,7 +213,7 @@ def choose(
     classes: tuple[Any, ...] | None = None,
     **columns: str | None,
 ) -> Columns:
-    """The role of each column, by its name or as the caller gives it; `columns` are those of `Header.others`.
+    """The role of each column, by name or as given by the caller; `columns` are those of `Header.others`.
 
     `file` is for error texts.
     """
@@ -256,7 +256,7 @@ def _family(kind: str, pairs: list[tuple[str, str]], *, ordered: bool = False) -
 
 
 def _suffixes(names: Sequence[str]) -> list[str]:
-    """The parts in which names differ, after the last separator they share: prob_cat and prob_cow are cat and cow."""
+    """The parts in which names differ after their last common separator: cat and cow of prob_cat, prob_cow."""
     first, last = min(names), max(names)
     same = next((k for k, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), 0)
     cut = max(first[:same].rfind(mark) for mark in "_. -") + 1

@@ -147,7 +147,7 @@ def choose_gaussian(
 
 
 def given_quantiles(given: Any, header: Header) -> Levels:
-    """The columns that a mapping, a list, `"q05=0.05,q95=0.95"`, a prefix or a pattern refers to, with their levels."""
+    """The columns, with levels, that a mapping, a list, `"q05=0.05,q95=0.95"` or a pattern refers to."""
     pairs = _pairs(given, header)
     check_once("quantiles", [name for name, _ in pairs])
     silent = [name for name, level in pairs if level is None]
@@ -226,7 +226,7 @@ def _rising(levels: Levels) -> Levels:
 
 
 def _readings(names: Sequence[str]) -> list[tuple[float, ...]]:
-    """The different ways to read the numbers in names as levels: fractions, percent, decimal digits, or counts."""
+    """The ways to read the numbers in names as levels: fractions, percent, decimal digits, or counts."""
     found = (_STATED.fullmatch(name.strip()) for name in names)
     texts = ["".join(each.groups()[1:]) for each in found if each]
     ways = dict.fromkeys(way(texts) for way in (_as_fractions, _as_percent, _as_digits, _as_counts))
@@ -247,7 +247,7 @@ def _as_percent(texts: list[str]) -> tuple[float, ...]:
 
 
 def _as_digits(texts: list[str]) -> tuple[float, ...]:
-    """025, 975: decimal digits, if all are equally long, or padded to two digits, or without trailing zeros."""
+    """025, 975: decimal digits, if equally long, padded to two digits, or without trailing zeros."""
     alike = len(set(map(len, texts))) == 1
     to_two = all(len(text) == 2 or (len(text) > 2 and not text.endswith("0")) for text in texts)
     bare = not any(text.endswith("0") for text in texts)

@@ -106,7 +106,7 @@ def holds_quantiles(path: str | Path) -> bool:
 
 
 def read_gaussian(path: str | Path, **columns: str | None) -> Predicted:
-    """The means and variances in a file that need not hold labels, `(n, 2)`; options as for `read_forecasts`."""
+    """Means and variances, `(n, 2)`, from a file with or without labels; options as for `read_forecasts`."""
     store = open_store(Path(path))
     chosen = choose_gaussian(Header(store.names, str(path)), {"label": NONE}, **columns)
     with worded(str(path), chosen):

@@ -147,7 +147,7 @@ def load(store: Store, chosen: FileColumns) -> dict[str, Array]:
 
 
 def to_numpy(column: Any, name: str, per_row: int = 1) -> Array:
-    """An Arrow column as `(n,)`, or `(n, K)` if it holds lists; `per_row` values make a row. NumPy arrays stay."""
+    """An Arrow column as `(n,)`, or `(n, K)` if it holds lists, with `per_row` values per row."""
     if isinstance(column, np.ndarray):
         return column
     import pyarrow as pa

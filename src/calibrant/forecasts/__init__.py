@@ -1,4 +1,4 @@
-"""Forecasts of a real number: a distribution per row and the label that followed, one kind of distribution per file."""
+"""Forecasts of a real number: a distribution and a label per row."""
 
 from calibrant.forecasts.base import Forecasts as Forecasts
 from calibrant.forecasts.base import admit_forecasts as admit_forecasts

@@ -1,4 +1,4 @@
-"""What all kinds of forecasts have in common: labels, weights, groups, and questions that quantiles can answer."""
+"""What all kinds of forecasts have in common: labels, weights, groups, and what quantiles determine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gaussian forecasts: a mean and a variance per row, as predicted or with recalibrated cumulative probabilities."""
+"""Gaussian forecasts: a mean and a variance per row, as predicted or recalibrated by a bent CDF."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class GaussianForecasts(Forecasts):
 
 
 class BentForecasts(Forecasts):
-    """Gaussian forecasts with the distribution functions F = R∘Φ((· − μ)/σ), as `QuantileRecalibration` makes them.
+    """Gaussian forecasts with distribution functions F = R∘Φ((· − μ)/σ), from `QuantileRecalibration`.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class QuantileForecasts(Forecasts):
 
     @property
     def _masses(self) -> Floats:
-        """The probability of the lowest quantile, of each piece between quantiles, and of the highest quantile."""
+        """The probabilities of the lowest quantile, of the pieces between quantiles, and of the highest one."""
         return np.diff(self.levels, prepend=0.0, append=1.0)
 
     @property

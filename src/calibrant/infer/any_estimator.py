@@ -1,4 +1,4 @@
-"""Intervals of any estimator: by test inversion along a path of curves, or by the bootstrap, with a warning."""
+"""Intervals of any estimator: by test inversion along a path of curves, or by the bootstrap."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def interval_of(
 def _inverted(
     estimator: Callable[..., Any], event: Event, path: ErrorPath, value: float, level: float, n_draws: int, seed: Any
 ) -> tuple[float, ...]:
-    """Ends by drawing labels under each curve, with the same random numbers, so that distributions move smoothly."""
+    """Ends by drawing labels under each curve, with the same random numbers for all curves."""
     p = event.probs.astype(np.float64)
     logit = bounded_log_odds(p)
     away = np.interp(logit, path.logit, path.away)
@@ -162,7 +162,7 @@ def _bootstrapped(
     level: float,
     streams: Streams,
 ) -> tuple[float, float]:
-    """Percentiles of resampled estimates; for BCa corrected for bias, and for a spread that changes with the value."""
+    """Percentiles of resampled estimates; for BCa corrected for bias and for a changing spread."""
     n = rows.n
     drawn = np.array([measure(rows.rows(rng.integers(0, n, n))).value for rng in streams])
     shares = np.array([(1 - level) / 2, (1 + level) / 2])

@@ -55,7 +55,7 @@ class Band(Record):
         return low, high
 
     def excluded(self) -> tuple[tuple[float, float, str], ...]:
-        """Ranges of predictions where the band excludes calibration: (from, to, "predicts too high" or "… too low").
+        """Where the band excludes calibration: (from, to, "predicts too high" or "predicts too low").
 
         There the curve leaves a band around the diagonal, or the diagonal leaves any
         other band. A simultaneous band holds for all ranges at once, at its level. A band

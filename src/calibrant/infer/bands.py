@@ -1,4 +1,4 @@
-"""Bands for reliability diagrams: around the diagonal, around the estimate, and one that holds everywhere at once."""
+"""Bands for reliability diagrams: around the diagonal, around the estimate, and simultaneous ones."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def simultaneous_band(
     view: Any = "auto",
     weights: Any = None,
 ) -> Band:
-    """Between which rates does the true curve lie, everywhere at once? Exact for every n, if the true rate rises.
+    """Between which rates does the true curve lie, everywhere at once? Exact, if the true rate rises.
 
     The claim is the reverse of a test's: `certified` is the ε for which the data prove
     that every prediction is within ±ε of its true rate, and `excluded()` tells where the
@@ -121,7 +121,7 @@ def consistency_band(
     view: Any = "auto",
     weights: Any = None,
 ) -> Band:
-    """What would a calibrated model's diagram look like? A band around the diagonal; a curve that leaves it is news.
+    """What would a calibrated model's diagram look like? A band around the diagonal.
 
     Labels are drawn from the predictions, which stay as they are: that is calibration,
     exactly. The curve is isotonic regression, fitted anew to every set of labels.
@@ -292,7 +292,7 @@ def _shown(count: int) -> Indices:
 
 
 def _steps(below: Floats, low: Floats, above: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-    """Lower ends that hold from `below` on, and upper ends that hold up to `above`, at all of these places."""
+    """Lower ends that hold from `below` on and upper ends that hold up to `above`, at all these places."""
     x = np.unique(np.concatenate([below, above]))
     lower = np.append(0.0, low)[np.searchsorted(below, x, side="right")]
     upper = np.append(high, 1.0)[np.searchsorted(above, x, side="left")]
@@ -334,7 +334,7 @@ def _pools(rows: Pooled, n_pools: int | None, n_digits: int | None) -> tuple[Poo
 
 
 def _rounded(values: Floats, n_digits: int, up: bool) -> Floats:
-    """The next multiple of 10^−digits in one direction; a multiple but for rounding error stays where it is."""
+    """The next multiple of 10^−digits in one direction; multiples, up to rounding error, stay."""
     scaled = values * 10.0**n_digits
     return (np.ceil(scaled - ON_GRID) if up else np.floor(scaled + ON_GRID)) / 10.0**n_digits
 

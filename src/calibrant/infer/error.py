@@ -36,7 +36,7 @@ def calibration_error_interval(
     view: Any = "auto",
     weights: Any = None,
 ) -> Interval:
-    """Where does the true calibration error lie, (E|P(Y=1|p) − p|^α)^(1/α) with α = `norm`? Not that of any bins.
+    """Where does the true calibration error lie, (E|P(Y=1|p) − p|^α)^(1/α) with α = `norm`? No bins.
 
     A smooth calibration curve is fitted; scaled down and up it makes a path of curves
     from "calibrated" to far beyond. Under each curve the distribution of a binned error
@@ -122,13 +122,13 @@ def classwise_intervals(
 
 
 def error_between(path: ErrorPath, norm: int) -> float:
-    """The error of the curve under which the observed statistic is the median; 0 if it is below every median."""
+    """The error of the curve under which the observed statistic is the median; 0 if below all medians."""
     observed = path.statistic(norm)
     return path.error(crossing(lambda t: 0.5 - path.law(t, norm).at_most(observed)), norm)
 
 
 def error_ends(path: ErrorPath, norm: int, level: float, observed: float | None = None) -> tuple[float, float]:
-    """The errors of the first and the last curve on the path that the data, with this statistic, do not reject."""
+    """The errors of the first and the last curve on the path that the statistic does not reject."""
     observed, tail = path.statistic(norm) if observed is None else observed, KEPT * (1 - level) / 2
     usual = path.law(0.0, norm).mean
     cautious = max(observed, usual)  # less noise than on average does not prove an error small

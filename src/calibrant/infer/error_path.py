@@ -1,4 +1,4 @@
-"""A path of calibration curves from "calibrated" to beyond what the data show, over cells of predictions."""
+"""A path of calibration curves, from calibrated to beyond the fitted one, over cells of predictions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KEPT_CELLS = 1000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ErrorPath:
-    """c_t(p) = σ(logit p + t·d(p)) at cells of predictions, t ≥ 0: t = 0 is calibrated, and the error grows with t."""
+    """c_t(p) = σ(logit p + t·d(p)) at cells of predictions: t = 0 is calibrated, the error grows with t."""
 
     prob: Floats
     """mean prediction of each cell"""
@@ -75,7 +75,7 @@ class ErrorPath:
         return float((n / n.sum()) @ np.abs(self.hits / n - prob) ** norm)
 
     def law(self, t: float, norm: int) -> Law:
-        """The distribution of that statistic if c_t were the true curve, and the predictions themselves a sample."""
+        """The distribution of that statistic if c_t were the true curve, with the predictions a sample."""
         size = np.abs(self.rate(t) - self.prob) ** norm
         size = size - self.share @ size
         square = self.share * size**2
@@ -89,7 +89,7 @@ class ErrorPath:
 
 
 def path_of(event: Event) -> ErrorPath:
-    """The path through an event's fitted curve, over ⌈n^(1/3)⌉ bins of equal mass, or over few distinct predictions."""
+    """The path through an event's fitted curve, over ⌈n^(1/3)⌉ equal-mass bins or few distinct predictions."""
     if not event.hard:
         raise InputError("labels", "must be yes or no for this interval", "they are shares", "Pass hard labels")
     pooled = event.pooled
@@ -105,7 +105,7 @@ def path_of(event: Event) -> ErrorPath:
 
 
 def true_path(pooled: Pooled, rows: float) -> ErrorPath:
-    """The path through known rates, the hits of some predictions, for `rows` rows of the same distribution.
+    """The path through known rates, given as hits, for `rows` rows of the same distribution.
 
     If all predictions equal their rates, the path is a shift of the log-odds.
     """
@@ -119,7 +119,7 @@ def true_path(pooled: Pooled, rows: float) -> ErrorPath:
 
 
 def _cut(pooled: Pooled, rows: float) -> tuple[bool, Indices, Indices]:
-    """Are the distinct predictions few enough to be bins by themselves? Also the starts of bins and of cells."""
+    """Whether the distinct predictions are few enough to be bins, and the starts of bins and of cells."""
     few = len(pooled.values) <= min(MAX_ATOMS, rows / ROWS_PER_ATOM)
     bins = mass_starts(pooled, len(pooled.values) if few else cube_root(int(np.ceil(rows))))
     return few, bins, np.union1d(bins, mass_starts(pooled, KEPT_CELLS))

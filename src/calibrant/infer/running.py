@@ -73,7 +73,7 @@ def cumulative_interval(
 
 
 def brownian_quantile(statistic: str, level: float) -> float:
-    """The quantile of the largest distance from 0 (`max`), or of the range, of a Brownian motion on [0, 1]."""
+    """The quantile of the maximum of |W| (`max`), or of the range, of a Brownian motion W on [0, 1]."""
     from scipy.optimize import brentq
 
     beyond = brownian_max_p_value if statistic == "max" else brownian_range_p_value

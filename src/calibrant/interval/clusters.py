@@ -16,7 +16,7 @@ from calibrant.types import Array
 
 @dataclass(frozen=True, slots=True)
 class ClusterMean:
-    """A mean with the standard error of the clusters' sums: rows of a cluster may depend on each other in any way."""
+    """A mean with the standard error of the clusters' sums: rows of a cluster may depend in any way."""
 
     mean: float
     clusters: int
@@ -46,7 +46,7 @@ class ClusterMean:
 
 
 def cluster_mean(values: Array, weights: Array | None, clusters: Array) -> ClusterMean:
-    """The weighted mean of rows in clusters. With one row per cluster this is the ordinary mean with its error."""
+    """The weighted mean of rows in clusters; with one row per cluster, the ordinary mean and its error."""
     if weights is not None:
         kept = weights > 0
         values, weights, clusters = values[kept], weights[kept], clusters[kept]

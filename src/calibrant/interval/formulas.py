@@ -67,7 +67,7 @@ def kolmogorov_p_value(x: float) -> float:
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Holm's adjusted p-values: rejecting those up to α gives any false rejection with probability at most α.
+    """Holm's adjusted p-values: rejecting those up to α errs at all with probability at most α.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The interval of a mean of rows with known limits: for few rows, and for losses that are rare and large."""
+"""The interval of a mean of rows with known limits: for few rows, and for rare large losses."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class LimitedMean:
 
     @classmethod
     def of_moments(cls, moments: Moments, limits: Limits) -> LimitedMean | Moments:
-        """The mean where only moments are known: as if all variation came from rows at the limit, the worst case."""
+        """The mean from moments alone: as if all variation came from rows at the limit, the worst case."""
         if is_students(moments, limits) or not limits.lower <= moments.mean <= limits.upper:
             return moments
         return cls(moments, _two_values(moments, limits.lower), _two_values(moments, limits.upper), limits)
@@ -121,7 +121,7 @@ def is_students(moments: Moments, limits: Limits) -> bool:
 def mean_with_interval(
     values: Array, weights: Array | None, level: float, limits: Limits | None = None
 ) -> tuple[float, Interval | None, tuple[str, ...]]:
-    """Weighted mean, its interval and warnings; Student's unless `limits` are known. A weight of w counts as w rows."""
+    """Weighted mean, its interval and warnings; Student's unless `limits` are known. Weights count rows."""
     found = moments_of(values, weights) if limits is None else LimitedMean.of(values, weights, limits)
     return (found.mean, *found.interval(level))
 

@@ -115,7 +115,7 @@ def pooled(parts: Iterable[Moments]) -> Moments:
 
 
 def moments_of(values: Array, weights: Array | None) -> Moments:
-    """The moments of any number of rows, block by block, so that no temporary array is as long as the data."""
+    """The moments of any number of rows, block by block, without temporary arrays as long as the data."""
     of_block = quick_moments if len(values) >= COMPILE_FROM else moments
 
     def part(block: slice) -> Moments:
@@ -125,7 +125,7 @@ def moments_of(values: Array, weights: Array | None) -> Moments:
 
 
 def around(value: float, error: float, degrees: float, level: float, method: str) -> Interval:
-    """value ± Student's quantile · error; the normal quantile where both agree, which spares importing SciPy."""
+    """value ± Student's quantile · error; the normal quantile, without SciPy, where both agree."""
     quantile = normal_quantile(level)
     if degrees <= MANY:
         from scipy.special import stdtrit
@@ -146,7 +146,7 @@ def two_sided(value: float, error: float, degrees: float) -> float:
 
 
 def wilson(rate: Floats, count: Floats, level: float) -> tuple[Floats, Floats]:
-    """Wilson's score interval of observed rates in `count` trials each: sensible at 0 and 1, where ±z·se is not."""
+    """Wilson's score interval of observed rates in `count` trials each; it holds near 0 and 1 too."""
     z2 = normal_quantile(level) ** 2
     centre = (rate + z2 / (2 * count)) / (1 + z2 / count)
     margin = np.sqrt(z2 * (rate * (1 - rate) / count + z2 / (4 * count**2))) / (1 + z2 / count)

@@ -32,7 +32,7 @@ MAX_HELD = 1e8
 
 @dataclass(frozen=True, eq=False)
 class ClassRows:
-    """Rows in an order of their own, so that the given order does not matter; rows of weight 2 are repeated.
+    """Rows of all classes in a fixed order, whatever order was given; rows of weight 2 are repeated.
 
     As a null, it draws the class of every row from its vector of probabilities, rows
     independent.
@@ -91,7 +91,7 @@ def class_rows(predictions: Predictions, cluster: Any) -> ClassRows:
 
 
 def class_scores(rows: ClassRows) -> list[Statistic]:
-    """Temperature and Brier score: Σ(t(y) − E t) for t = log p and for t = p, over the root of its variance."""
+    """Temperature and Brier score: Σ(t(y) − E t) for t = log p and t = p, over the root of its variance."""
     with np.errstate(divide="ignore"):
         logs = np.where(rows.probs > 0, np.log(rows.probs), 0.0)
     made = []
@@ -106,7 +106,7 @@ def class_scores(rows: ClassRows) -> list[Statistic]:
 
 
 def class_bins(rows: ClassRows, n_bins: int, classes: tuple[Any, ...]) -> Statistic:
-    """Σ over classes and bins of (expected − observed)² / variance; with one bin per class, the class frequencies."""
+    """Σ over classes and bins of (expected − observed)² / variance; one bin per class: class frequencies."""
     n, k = rows.probs.shape
     slots, expected, variance = np.empty((n, k), np.int64), np.zeros(k * n_bins), np.zeros(k * n_bins)
     for c in range(k):

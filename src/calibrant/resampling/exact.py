@@ -75,7 +75,7 @@ class Exact:
         return method
 
     def sized(self, work: float) -> Self:
-        """The same with a number of draws: unless given, many where drawing so many labels each time takes seconds."""
+        """The same with a number of draws: unless given, many where `work` labels per draw take seconds."""
         default = MANY_DRAWS if work * MANY_DRAWS <= MAX_WORK else FEW_DRAWS
         return replace(self, n_draws=default) if self.n_draws is None else self
 
@@ -112,7 +112,7 @@ def exact_result(
 def ranked_jointly(
     hypothesis: Hypothesis, statistics: Sequence[Statistic], exact: Exact
 ) -> tuple[Floats, tuple[Floats, ...], JointRank]:
-    """Observed values and states of several statistics, and their joint rank by the null with the largest p-value."""
+    """Observed values and states of statistics, and their joint rank by the least favourable null."""
     found, coin = drawn_values(hypothesis, statistics, exact)
     ranks = [joint_rank(each.values, exact.ties, coin) for each in found]
     return found[0].values[0], found[0].states, max(ranks, key=lambda rank: rank.p_value)

@@ -22,7 +22,7 @@ MAX_COUNTED = 1e15
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """Pooled rows: `count` rows of prediction `p` and weight `unit` each, `hits` of which have label 1; sorted by p."""
+    """Pooled rows: `count` rows of prediction `p` and weight `unit`, `hits` with label 1; sorted by p."""
 
     p: Floats
     unit: Floats
@@ -170,7 +170,7 @@ def refuse_many(rows: float, most: float) -> None:
 def cluster_kind(
     predictions: Predictions, cluster: Any, kinds: tuple[Cluster, ...] = ("any", "same")
 ) -> Cluster | None:
-    """The user's `cluster=`, checked: how rows of a group may depend on each other; None for independent rows."""
+    """The user's `cluster=`, checked: how rows of a group may depend; None for independent rows."""
     if cluster is False or cluster is None:
         return None
     kind: Cluster = "any" if cluster is True else check_choice("cluster", cluster, kinds)

@@ -1,4 +1,4 @@
-"""The statistics of one event, each with its own alternative; all are functions of the errors, sorted by prediction.
+"""The statistics of one event: functions of the errors, sorted by prediction.
 
 Those registered without `of` are known to `calibration_test` by name; those with `of`
 compute that estimator for all draws at once.
@@ -31,7 +31,7 @@ Collect = Callable[[Floats], Floats]
 
 
 def collected(kernel: Callable[..., None], width: int | None, *arguments: Any) -> Callable[[Any], Floats]:
-    """A `collect` that has a kernel fill `width` numbers per draw, or one if None, from (errors, *arguments)."""
+    """A `collect` by a kernel that fills `width` numbers per draw, or one if None."""
 
     def collect(errors: Any) -> Floats:
         found = np.empty((len(errors), width or 1))
@@ -82,7 +82,7 @@ def mean_gap(atoms: Atoms, sums: Collect | None = None) -> Statistic:
 
 @method("statistic", name="cox")
 def cox(atoms: Atoms, sums: Collect | None = None) -> Statistic:
-    """Score test of intercept 0 and slope 1 in a logistic regression on log-odds: χ² with 2 degrees of freedom."""
+    """Score test of intercept 0 and slope 1 in a logistic regression on log-odds: χ² with 2 degrees."""
 
     def words(state: Floats) -> str:
         return extremes(state[1]) if abs(state[1]) > abs(state[0]) else shift(state)
@@ -181,7 +181,7 @@ def two_part(atoms: Atoms) -> Statistic:
 
 @method("statistic", name="atb")
 def averaged_two_bin(atoms: Atoms, along: Collect | None = None) -> Statistic:
-    """ATB = ∫ (C(q)² + (C(1) − C(q))²) dq: squared errors below and above a threshold, averaged over thresholds."""
+    """ATB = ∫ (C(q)² + (C(1) − C(q))²) dq: squared errors below and above q, averaged over q."""
     total = atoms.total
 
     def finish(states: Floats) -> Floats:
@@ -216,7 +216,7 @@ def hosmer_lemeshow(
     name: str = "hosmer_lemeshow",
     sums: Collect | None = None,
 ) -> Statistic:
-    """Σ_b E_b² / V_b over bins, V_b the variance under calibration: χ² with as many degrees of freedom as bins."""
+    """Σ_b E_b² / V_b over bins, V_b the variance under calibration: χ² with one degree per bin."""
     cuts = cuts_of(atoms, bins)
     variance = bin_variances(atoms, cuts)
 
@@ -304,7 +304,7 @@ def binned(atoms: Atoms, bins: Binning, **options: Any) -> Statistic:
 
 @method("statistic", name="binned", of=binned_error)
 def fast_binned(atoms: Atoms, bins: Binning = EqualMass(15), **options: Any) -> Statistic | None:  # noqa: B008
-    """`binned_error` of all draws at once; None where it needs rates, which errors with flipped signs do not give."""
+    """`binned_error` of all draws at once; None where it needs rates, which flipped errors do not give."""
     if options.get("debiased") and atoms.cluster is not None:
         return None
     if isinstance(bins, EqualMass) and bins.ties == "split":
@@ -331,12 +331,12 @@ def multi_scale(atoms: Atoms, levels: range) -> list[Statistic]:
 
 
 def squared_error(atoms: Atoms) -> tuple[Floats, Floats]:
-    """Constant and factor c, f such that c + f·e is the sum of the rows' squared errors: w²p(1−p) − w(1−2p)·e."""
+    """c and f such that c + f·e is the sum of the rows' squared errors: w²p(1−p) − w(1−2p)·e."""
     return atoms.variance, -atoms.unit * (1 - 2 * atoms.p)
 
 
 def laplace_pairs(atoms: Atoms, bandwidth: float, estimator: str, flipped: bool = False) -> Statistic:
-    """SKCE of one event with a Laplace kernel: 2 Σ e e' exp(−|p − p'|/ν) over pairs, or over pairs of different rows.
+    """SKCE of one event with a Laplace kernel: 2 Σ e e' exp(−|p − p'|/ν) over all pairs or different rows.
 
     `flipped` is for errors whose signs are flipped, which leaves their squares as they
     are.
