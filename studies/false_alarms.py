@@ -26,15 +26,15 @@ from calibrant.detect.cumulative import walk_sd
 from calibrant.detect.multi_scale import scales
 from calibrant.detect.omnibus import components, is_calibrated
 from calibrant.detect.skce import skce_test
-from calibrant.kernels.rows import blocks
-from calibrant.resampling import statistics
-from calibrant.resampling.exact import Exact, drawn_values
-from calibrant.resampling.formulas import (
+from calibrant.interval.formulas import (
     brownian_max_p_value,
     brownian_range_p_value,
     chi_square_p_value,
     normal_p_value,
 )
+from calibrant.kernels.rows import blocks
+from calibrant.resampling import statistics
+from calibrant.resampling.exact import Exact, drawn_values
 from calibrant.resampling.null import hypothesis_of
 from calibrant.resampling.rank import counted_ranks, joint_rank, rank_p_value
 from calibrant.resampling.rows import atoms_of

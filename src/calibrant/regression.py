@@ -14,7 +14,7 @@ from calibrant.estimate.regression.uncertainty_error import uncertainty_error as
 from calibrant.estimate.regression.variance_gap import variance_gap as variance_gap
 from calibrant.estimate.regression.variance_ratio import variance_ratio as variance_ratio
 from calibrant.forecasts.base import Forecasts as Forecasts
-from calibrant.forecasts.bent import BentForecasts as BentForecasts
+from calibrant.forecasts.gaussian import BentForecasts as BentForecasts
 from calibrant.forecasts.gaussian import GaussianForecasts as GaussianForecasts
 from calibrant.forecasts.quantile import QuantileForecasts as QuantileForecasts
 from calibrant.forecasts.sample import SampleForecasts as SampleForecasts

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from calibrant import InputError, Predictions
 from calibrant.infer import calibration_error_interval, classwise_intervals
-from calibrant.infer.error import KEPT, error_between
+from calibrant.infer.error import CLOSE, KEPT, error_between, inverted
 from calibrant.infer.error_path import path_of
-from calibrant.infer.inversion import CLOSE, inverted
 from calibrant.kernels.fit.curve_path import direction
 from tolerances import ROUNDING
 
@@ -139,10 +140,12 @@ def test_the_value_between_is_where_the_law_has_its_median(rng):
 
 
 def test_inversion_of_a_known_test():
-    low, high = inverted(lambda t: t / 10, lambda t: 1 - t / 10, 0.025)
-    assert (low, high) == pytest.approx((0.25, 9.75), abs=CLOSE)
-    assert inverted(lambda t: 0.5 + t, lambda t: 0.5, 0.025) == (0.0, 2.0**20)  # nothing is refused
-    assert inverted(lambda t: 0.5 + t, lambda t: 0.0, 0.025) == (0.0, 0.0)
+    def ends(at_most):
+        return inverted(lambda t: SimpleNamespace(at_most=lambda x: at_most(t, x)), 1, 2, 0.025)
+
+    assert ends(lambda t, _: 1 - t / 10) == pytest.approx((0.25, 9.75), abs=CLOSE)
+    assert ends(lambda t, x: 0.5 - t if x == 1 else 0.5) == (0.0, 2.0**20)  # nothing is refused
+    assert ends(lambda t, x: 0.5 - t if x == 1 else 0.0) == (0.0, 0.0)
 
 
 def test_shares_and_levels_are_refused():

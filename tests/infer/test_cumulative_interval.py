@@ -7,7 +7,8 @@ import pytest
 
 import calibrant as cal
 from calibrant.infer import cumulative_interval
-from calibrant.infer.running import at_most_max, at_most_range, brownian_quantile
+from calibrant.infer.running import brownian_quantile
+from calibrant.interval.formulas import brownian_max_p_value, brownian_range_p_value
 from tolerances import ROUNDING
 
 
@@ -27,22 +28,10 @@ def test_no_miss_among_confident_rows_proves_nothing():
 
 
 def test_quantiles_of_brownian_motion():
-    # max|W|: 2.2414 is the table's; the series by its other form, 1 − 4Σ(−1)^k Φ̄((2k+1)x)
-    from scipy.special import ndtr
-
+    # of the published tables of max|W| and of the range
     assert brownian_quantile("max", 0.95) == pytest.approx(2.2414, abs=5e-5)
-    for x in (0.8, 1.5, 3.0):
-        k = np.arange(50)
-        assert at_most_max(x) == pytest.approx(1 - 4 * ((-1.0) ** k * ndtr(-(2 * k + 1) * x)).sum(), abs=ROUNDING)
-
-
-def test_means_of_brownian_motion():
-    """∫ P(X > x) dx: √(π/2) for the largest size and 2√(2/π) for the range."""
-    x = np.linspace(1e-3, 12, 120_001)
-    for chance, mean in ((at_most_max, np.sqrt(np.pi / 2)), (at_most_range, 2 * np.sqrt(2 / np.pi))):
-        with np.errstate(under="ignore"):
-            beyond = 1 - np.array([chance(v) for v in x[::100]])
-        assert np.trapezoid(beyond, x[::100]) + 1e-3 == pytest.approx(mean, abs=1e-4)  # the trapezoid rule
+    for statistic, law in (("max", brownian_max_p_value), ("range", brownian_range_p_value)):
+        assert law(brownian_quantile(statistic, 0.9)) == pytest.approx(0.1, abs=ROUNDING)
 
 
 def test_weight_two_is_the_row_twice(rng):

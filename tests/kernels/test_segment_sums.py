@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from calibrant.interval.formulas import brownian_range_p_value
 from calibrant.kernels.sums.segment_sums import (
     add_members,
     add_tile,
@@ -14,7 +15,6 @@ from calibrant.kernels.sums.segment_sums import (
     range_scores,
     walk_tile,
 )
-from calibrant.resampling.formulas import brownian_range_p_value
 from tolerances import ROUNDING
 
 P = np.array([0.1, 0.2, 0.2, 0.5, 0.7])

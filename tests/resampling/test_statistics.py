@@ -87,9 +87,7 @@ def test_the_averaged_two_bin_error_prefers_the_truth(rng):
 def test_hosmer_lemeshow_and_the_scan_written_out(said, bins):
     found = atoms(said, weighting="fixed")
     index = bins.index(found.event)
-    inside = [
-        b for b in range(bins.collect(found.event).sums.shape[1]) if ((index == b) & (found.variance > 0)).any()
-    ]
+    inside = [b for b in range(bins.collect(found.event).sums.shape[1]) if ((index == b) & (found.variance > 0)).any()]
     sums = [(found.errors[index == b].sum(), found.variance[index == b].sum()) for b in inside]
     assert value(of.hosmer_lemeshow(found, bins), found) == pytest.approx(sum(e * e / v for e, v in sums), rel=1e-9)
     if not found.impossible:

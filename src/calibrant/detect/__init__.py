@@ -1,4 +1,4 @@
-"""Tests of calibration, one per file; each is registered beside its function and found here by its name."""
+"""Tests of calibration, one per file; each is registered and found here by its name."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Any statistic as a test: its value among those that the same predictions show when the labels follow them."""
+"""Any statistic as a test: its value ranked among those of labels drawn from the predictions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def calibration_test(
     seed: int = 0,
     **options: Any,
 ) -> TestResult:
-    """How often would a calibrated model show a calibration error as large as this? Exact at every sample size.
+    """How often would a calibrated model show an error as large as this? Exact at every sample size.
 
     If the model is calibrated, labels are draws from its predictions. So labels are
     drawn `n_draws` times, with the predictions held fixed, and the p-value is (1 +
@@ -117,12 +117,9 @@ def statistic_test(
     statistic = _fast_form(function, atoms, options)
     if statistic is None:
         if atoms.dependence == "any":
-            raise InputError(
-                "cluster",
-                "'any' needs a statistic that is computed from errors",
-                f"{name} is computed from labels",
-                "Use cluster='same', or a binned error, KS, Kuiper or is_calibrated",
-            )
+            expected = "'any' needs a statistic that is computed from errors"
+            advice = "Use cluster='same', or a binned error, KS, Kuiper or is_calibrated"
+            raise InputError("cluster", expected, f"{name} is computed from labels", advice)
         weighted = predictions.weights is not None
         statistic = _called(name, function, options, lambda errors: with_errors(atoms, errors, weighted))
     return exact_result(hypothesis_of(atoms), statistic, exact, name, title, settings)
@@ -146,12 +143,13 @@ def resolved(statistic: Any) -> tuple[str, Callable[..., Statistic] | None, Any]
 
 
 def _fast_form(function: Callable[..., Any], atoms: Atoms, options: dict[str, Any]) -> Statistic | None:
-    """The statistic of an estimator computed for all draws at once, where one is registered that takes the options."""
+    """The registered statistic that computes an estimator for all draws at once, if it takes the options."""
     form = next((each.function for each in methods("statistic").values() if each.of is function), None)
-    parameters = {} if form is None else inspect.signature(form).parameters
-    found: Statistic | None = None
-    if form is not None and ("options" in parameters or options.keys() <= parameters.keys()):
-        found = form(atoms, **options)
+    if form is None or not (
+        "options" in (taken := inspect.signature(form).parameters) or options.keys() <= taken.keys()
+    ):
+        return None
+    found: Statistic | None = form(atoms, **options)
     return found
 
 

@@ -6,15 +6,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calibrant.interval.formulas import chi_square_p_value
 from calibrant.kernels.fit.newton_logistic import fit_logistic
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.methods import ONE_EVENT, method
+from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.resampling import statistics
-from calibrant.resampling.exact import Exact
-from calibrant.resampling.formulas import chi_square_p_value
-from calibrant.resampling.named import Formula, named_test
-from calibrant.resampling.rows import Atoms
+from calibrant.resampling.exact import Exact, Formula, named_test
+from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
 from calibrant.types import Floats
 
@@ -70,10 +70,9 @@ def cox_test(
     >>> round(found.parts["slope"], 4), round(found.statistic, 3), round(found.p_value, 4)
     (0.2925, 4.186, 0.1233)
     """
-    return named_test(
-        "cox", statistics.cox, (labels, probs, weights), {"likelihood": _likelihood, "score": _score},
-        method=method, view=view, n_draws=n_draws, cluster=cluster, seed=seed,
-    )  # fmt: skip
+    atoms = atoms_of(admit(labels, probs, weights=weights), view, cluster)
+    laws = {"likelihood": _likelihood, "score": _score}
+    return named_test("cox", atoms, statistics.cox(atoms), laws, (method, n_draws, seed))
 
 
 def _degrees(atoms: Atoms) -> int:
@@ -82,8 +81,7 @@ def _degrees(atoms: Atoms) -> int:
 
 
 def _score(atoms: Atoms, value: float, _: Floats) -> Formula:
-    degrees = _degrees(atoms)
-    return Formula(chi_square_p_value(value, degrees), {"degrees": degrees})
+    return Formula(chi_square_p_value(value, _degrees(atoms)), {"degrees": _degrees(atoms)})
 
 
 def _likelihood(atoms: Atoms, _: float, __: Floats) -> Formula:
@@ -103,11 +101,10 @@ def _likelihood(atoms: Atoms, _: float, __: Floats) -> Formula:
         return inner(weight, np.logaddexp(0.0, eta)) - inner(hits, eta)
 
     value = max(0.0, 2 * (loss(odds) - loss(shift + slope * odds)))
-    return Formula(
+    p, parts = (
         chi_square_p_value(value, degrees),
         {"intercept": float(shift), "slope": float(slope), "degrees": degrees},
-        value,
-        "Cox's likelihood ratio χ²",
-        f"χ² with {degrees} degrees of freedom",
-        () if fit.converged else ("labels are separated by the predictions: the fit does not converge",),
     )
+    title, law = "Cox's likelihood ratio χ²", f"χ² with {degrees} degrees of freedom"
+    separated = "labels are separated by the predictions: the fit does not converge"
+    return Formula(p, parts, value, title, law, (separated,) * (not fit.converged))

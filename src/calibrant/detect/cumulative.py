@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from calibrant.inputs import check_choice
+from calibrant.interval.formulas import brownian_max_p_value, brownian_range_p_value
 from calibrant.methods import ONE_EVENT, method
+from calibrant.predictions import admit
 from calibrant.resampling import statistics
-from calibrant.resampling.exact import Exact
-from calibrant.resampling.formulas import brownian_max_p_value, brownian_range_p_value
-from calibrant.resampling.named import Formula, named_test
-from calibrant.resampling.rows import Atoms
+from calibrant.resampling.exact import Exact, Formula, named_test
+from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
 from calibrant.types import Floats
 
@@ -70,17 +69,17 @@ def cumulative_test(
     0.233333
     """
     check_choice("statistic", statistic, ("range", "max"))
-    law = brownian_range_p_value if statistic == "range" else brownian_max_p_value
+    atoms = atoms_of(admit(labels, probs, weights=weights), view, cluster)
+    made = statistics.cumulative(atoms, statistic)
+    beyond = brownian_range_p_value if statistic == "range" else brownian_max_p_value
 
     def brownian(atoms: Atoms, value: float, _: Floats) -> Formula:
         sigma = walk_sd(atoms)
-        return Formula(law(value / sigma) if sigma else 1.0, {"sigma": sigma})
+        return Formula(beyond(value / sigma) if sigma else 1.0, {"sigma": sigma})
 
     return named_test(
-        "cumulative", partial(statistics.cumulative, statistic=statistic), (labels, probs, weights),
-        {"brownian": brownian}, method=method, view=view, n_draws=n_draws, cluster=cluster, seed=seed,
-        settings={"statistic": statistic},
-    )  # fmt: skip
+        "cumulative", atoms, made, {"brownian": brownian}, (method, n_draws, seed), {"statistic": statistic}
+    )
 
 
 def walk_sd(atoms: Atoms) -> float:

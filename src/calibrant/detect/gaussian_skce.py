@@ -36,7 +36,7 @@ def gaussian_skce_test(
     n_simulations: int = 199,
     seed: int = 0,
 ) -> TestResult:
-    """Could a calibrated model show such an SKCE? The unbiased SKCE among those of labels drawn from the forecasts.
+    """Could a calibrated model show such an SKCE? The unbiased SKCE, ranked among null draws.
 
     Given the forecasts, calibration fixes the distribution of every label, so the
     p-value is exact at every sample size: (1 + #{drawn ≥ observed}) / (1 +

@@ -1,18 +1,17 @@
-"""Hosmer and Lemeshow's test on validation data: are bins of similar predictions off by more than chance?"""
+"""Hosmer and Lemeshow's test on validation data: are bins off by more than chance?"""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Literal
 
 from calibrant.bins import Binning, EqualMass
+from calibrant.interval.formulas import chi_square_p_value
 from calibrant.methods import ONE_EVENT, method
+from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.resampling import statistics
-from calibrant.resampling.exact import Exact
-from calibrant.resampling.formulas import chi_square_p_value
-from calibrant.resampling.named import Formula, named_test
-from calibrant.resampling.rows import Atoms
+from calibrant.resampling.exact import Exact, Formula, named_test
+from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
 from calibrant.types import Floats
 
@@ -76,7 +75,6 @@ def hosmer_lemeshow_test(
         degrees = statistics.filled_bins(atoms, bins)
         return Formula(chi_square_p_value(value, degrees), {"degrees": degrees})
 
-    return named_test(
-        "hosmer_lemeshow", partial(statistics.hosmer_lemeshow, bins=bins), (labels, probs, weights), {"chi2": chi2},
-        method=method, view=view, n_draws=n_draws, cluster=cluster, seed=seed, settings={"bins": bins.describe()},
-    )  # fmt: skip
+    atoms, settings = atoms_of(admit(labels, probs, weights=weights), view, cluster), {"bins": bins.describe()}
+    made = statistics.hosmer_lemeshow(atoms, bins)
+    return named_test("hosmer_lemeshow", atoms, made, {"chi2": chi2}, (method, n_draws, seed), settings)

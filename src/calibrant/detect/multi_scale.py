@@ -10,8 +10,7 @@ from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.resampling import statistics
-from calibrant.resampling.exact import LEVEL, Exact, as_result, ranked_jointly
-from calibrant.resampling.named import method_name
+from calibrant.resampling.exact import LEVEL, Exact, as_result, method_name, ranked_jointly
 from calibrant.resampling.null import hypothesis_of
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
@@ -74,12 +73,8 @@ def multi_scale_test(
     levels = scales(atoms)
     hypothesis, exact = hypothesis_of(atoms), Exact.asked(method, n_draws, seed).sized(len(atoms.p) * len(levels))
     values, _, rank = ranked_jointly(hypothesis, statistics.multi_scale(atoms, levels), exact)
-    parts = {
-        "n_bins": [2**level for level in levels],
-        "squared_error": values.tolist(),
-        "p_values": list(rank.each),
-        "adjusted": list(rank.adjusted),
-    }
+    parts = {"n_bins": [2**level for level in levels], "squared_error": values.tolist()}
+    parts |= {"p_values": list(rank.each), "adjusted": list(rank.adjusted)}
     finding = f"errors show best in {2 ** levels[int(np.argmin(rank.each))]} bins" if rank.p_value <= LEVEL else ""
     outcome = ("multi_scale", f"smallest of {len(levels)} p-values", rank.smallest, rank.p_value)
     return as_result(hypothesis, exact, outcome, parts, finding)

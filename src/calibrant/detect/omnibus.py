@@ -14,8 +14,7 @@ from calibrant.predictions import Predictions, admit
 from calibrant.resampling import statistics as of
 from calibrant.resampling.classes import CLASS_BINS, ClassRows, class_bins, class_rows, class_scores, of_top
 from calibrant.resampling.draw import Statistic
-from calibrant.resampling.exact import LEVEL, Exact, as_result, ranked_jointly
-from calibrant.resampling.named import method_name
+from calibrant.resampling.exact import LEVEL, Exact, as_result, method_name, ranked_jointly
 from calibrant.resampling.null import Hypothesis, hypothesis_of
 from calibrant.resampling.rank import JointRank
 from calibrant.resampling.rows import Atoms, atoms_of

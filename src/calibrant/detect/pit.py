@@ -58,18 +58,17 @@ def pit_test(forecasts: Any, *, statistic: Literal["kuiper", "ks"] = "kuiper", s
     if statistic == "ks":
         from scipy.stats import kstwo
 
-        value = max(above, below)
-        p, how = float(kstwo.sf(value, round(n))), "Kolmogorov–Smirnov, exact"
+        value, title, how = max(above, below), "KS test of the PIT", "Kolmogorov–Smirnov, exact"
+        p = float(kstwo.sf(value, round(n)))
     else:
-        value = above + below
-        p, how = kuiper_tail(value, n), "Kuiper, Stephens' approximation"
+        value, title, how = above + below, "Kuiper test of the PIT", "Kuiper, Stephens' approximation"
+        p = kuiper_tail(value, n)
     settings = {"statistic": statistic, "forecasts": admitted.kind, "seed": seed}
-    title = "Kuiper test of the PIT" if statistic == "kuiper" else "KS test of the PIT"
     return TestResult("pit", title, value, p, admitted.n, f"F(y) uniform ({how})", settings)
 
 
 def distances(forecasts: Forecasts, seed: int) -> tuple[float, float, float]:
-    """How far the distribution of F(y) rises above the diagonal and falls below it, and the number of rows."""
+    """How far the distribution of F(y) rises above the diagonal and falls below it, and the total weight."""
     u = forecasts.pit(seed)
     order = np.argsort(u, kind="stable")
     w = np.ones(forecasts.n) if forecasts.weights is None else forecasts.weights[order]

@@ -1,4 +1,4 @@
-"""Tests of the squared kernel calibration error: by null draws, by sign flips, or by a bound that always holds."""
+"""Tests of the squared kernel calibration error: by null draws, sign flips, or a bound."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.classes import MAX_HELD, ClassRows, class_rows
 from calibrant.resampling.draw import Statistic
-from calibrant.resampling.exact import Exact, exact_result
-from calibrant.resampling.named import method_name, refuse_cluster
+from calibrant.resampling.exact import Exact, exact_result, method_name, refuse_cluster
 from calibrant.resampling.null import ASSUMED_INDEPENDENT, IMPOSSIBLE, Hypothesis, SignFlips, hypothesis_of
 from calibrant.resampling.rows import Atoms, assumes_independence, atoms_of, cluster_kind, refuse_many, refuse_soft
 from calibrant.resampling.statistics import laplace_pairs
@@ -30,8 +29,6 @@ MAX_ROWS = 4000
 
 LITTLE_CHANCE = 25.0
 """Σp(1 − p) below which a warning calls sign flips rough: see studies/results/false_alarms.md."""
-
-FLIPPED = "signs of the errors flipped"
 
 METHODS = ("exact", "asymptotic", "bound")
 
@@ -120,11 +117,9 @@ def _bound(predictions: Predictions, value: float, options: dict[str, Any], clus
     n = predictions.n if predictions.weights is None else int(predictions.weights.sum())
     if predictions.weights is not None and (predictions.weights != np.floor(predictions.weights)).any():
         raise InputError("weights", "must be whole numbers for a bound on rows")
-    if options["estimator"] == "unbiased":
-        p = np.exp(-(n // 2) * (max(value, 0.0) / 2) ** 2 / 2)
-    else:
-        p = np.exp(-(max(np.sqrt(n * value / 2) - 1, 0.0) ** 2) / 2)
-    warnings = (IMPOSSIBLE,) * _impossible(predictions, options["view"])
+    unbiased = options["estimator"] == "unbiased"
+    power = (n // 2) * (max(value, 0.0) / 2) ** 2 if unbiased else max(np.sqrt(n * value / 2) - 1, 0.0) ** 2
+    p, warnings = np.exp(-power / 2), (IMPOSSIBLE,) * _impossible(predictions, options["view"])
     warnings += (ASSUMED_INDEPENDENT,) * assumes_independence(predictions, cluster)
     null, settings = "rows independent; distribution-free bound", {"method": "bound"} | options
     return TestResult("skce", "SKCE", value, float(p), predictions.n, null, settings, cautions=warnings)
@@ -154,47 +149,38 @@ def _one_event(atoms: Atoms, way: str, options: dict[str, Any], exact: Exact) ->
 def _flipped(hypothesis: Hypothesis, observed: Floats, content: tuple[Array | None, ...], chance: float) -> Hypothesis:
     """The same rows under sign flips, with a warning where predictions are so sure that few rows can err."""
     few = f"predictions leave little to chance (Σp(1 − p) = {chance:.1f}): sign flips are rough. Use method='exact'"
-    return replace(
-        hypothesis,
-        nulls=[SignFlips(observed, np.arange(len(observed)))],
-        text=FLIPPED,
-        content=content,
-        warnings=hypothesis.warnings + (few,) * (chance < LITTLE_CHANCE),
+    nulls, warnings = (
+        [SignFlips(observed, np.arange(len(observed)))],
+        hypothesis.warnings + (few,) * (chance < LITTLE_CHANCE),
     )
+    return replace(hypothesis, nulls=nulls, text="signs of the errors flipped", content=content, warnings=warnings)
 
 
 def _all_classes(rows: ClassRows, way: str, options: dict[str, Any], exact: Exact) -> TestResult:
     n = len(rows.probs)
     if n > MAX_ROWS:
-        raise InputError(
-            "labels",
-            f"must hold at most {MAX_ROWS} rows for this test of all classes",
-            f"it holds {n}",
-            "Use view='top', method='bound', is_calibrated(view='canonical') or fewer rows",
-        )
-    kappa = kernel_matrix(rows.probs, options["kernel"], options["bandwidth"])
+        expected = f"must hold at most {MAX_ROWS} rows for this test of all classes"
+        advice = "Use view='top', method='bound', is_calibrated(view='canonical') or fewer rows"
+        raise InputError("labels", expected, f"it holds {n}", advice)
+    from scipy.spatial.distance import cdist
+
+    kernel = KERNELS[options["kernel"]]
+    apart = cdist(rows.probs, rows.probs, "sqeuclidean" if kernel.squared else "cityblock")
+    kappa = np.asarray(kernel.of(options["bandwidth"], apart), dtype=np.float64)  # of all pairs of rows
     hypothesis, make = rows.hypothesis, _of_labels
     if way != "exact":
         chance = float((1 - np.einsum("ik,ik->i", rows.probs, rows.probs)).sum()) / 2
         hypothesis, make = _flipped(hypothesis, np.ones(n), hypothesis.content, chance), _of_signs
     unbiased = options["estimator"] == "unbiased"
-    statistic = Statistic("skce", "SKCE", make(rows, kappa, unbiased, n * (n - 1) if unbiased else n * n))
+    statistic = Statistic("skce", "SKCE", make(rows, kappa, unbiased))
     # rows² steps per draw: few draws unless asked for more
     return exact_result(hypothesis, statistic, exact, "skce", "", {"method": way} | options, math.inf)
 
 
-def kernel_matrix(probs: Floats, kernel: str, bandwidth: float) -> Floats:
-    """κ of all pairs of rows."""
-    from scipy.spatial.distance import cdist
-
-    chosen = KERNELS[kernel]
-    apart = cdist(probs, probs, "sqeuclidean" if chosen.squared else "cityblock")
-    return np.asarray(chosen.of(bandwidth, apart), dtype=np.float64)
-
-
-def _of_labels(rows: ClassRows, kappa: Floats, unbiased: bool, pairs: int) -> Any:
+def _of_labels(rows: ClassRows, kappa: Floats, unbiased: bool) -> Any:
     """Σκ⟨e_y − p, e_y' − p'⟩ = Σκ1{y = y'} − 2Σκp'_y + Σκ⟨p, p'⟩ of each draw's labels."""
     p, n = rows.probs, len(rows.probs)
+    pairs = n * (n - 1) if unbiased else n * n
     mixed = np.einsum("ij,jk->ik", kappa, p, optimize=True)
     constant = float(np.einsum("ik,ik->", mixed, p)) + n  # κ is 1 on the diagonal
     own = 1 + np.einsum("ik,ik->i", p, p)[:, None] - 2 * p if unbiased else np.zeros_like(p)
@@ -209,10 +195,10 @@ def _of_labels(rows: ClassRows, kappa: Floats, unbiased: bool, pairs: int) -> An
     return collect
 
 
-def _of_signs(rows: ClassRows, kappa: Floats, unbiased: bool, pairs: int) -> Any:
+def _of_signs(rows: ClassRows, kappa: Floats, unbiased: bool) -> Any:
     """The mean of h over pairs of rows, their errors multiplied by each draw's signs."""
-    n = len(rows.probs)
-    error = -rows.probs
+    n, error = len(rows.probs), -rows.probs
+    pairs = n * (n - 1) if unbiased else n * n
     error[np.arange(n), rows.labels] += 1
     h = kappa * np.einsum("ik,jk->ij", error, error, optimize=True)
     diagonal = 0.0 if unbiased else float(np.trace(h))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from calibrant.interval.formulas import normal_p_value
 from calibrant.methods import ONE_EVENT, method
+from calibrant.predictions import admit
 from calibrant.resampling import statistics
-from calibrant.resampling.exact import Exact
-from calibrant.resampling.formulas import normal_p_value
-from calibrant.resampling.named import Formula, named_test
+from calibrant.resampling.exact import Exact, Formula, named_test
+from calibrant.resampling.rows import atoms_of
 from calibrant.results import TestResult
 
 
@@ -55,8 +56,6 @@ def spiegelhalter_test(
     >>> round(found.statistic, 4), found.finding
     (3.9595, 'predictions are too extreme (over-confident)')
     """
+    atoms = atoms_of(admit(labels, probs, weights=weights), view, cluster)
     laws = {"normal": lambda _, value, __: Formula(normal_p_value(value))}
-    return named_test(
-        "spiegelhalter", statistics.spiegelhalter, (labels, probs, weights), laws,
-        method=method, view=view, n_draws=n_draws, cluster=cluster, seed=seed,
-    )  # fmt: skip
+    return named_test("spiegelhalter", atoms, statistics.spiegelhalter(atoms), laws, (method, n_draws, seed))

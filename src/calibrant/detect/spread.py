@@ -16,7 +16,7 @@ from calibrant.results import TestResult
 
 @method("forecast test", name="spread", title="spread test", views=("Gaussian",), ways=("exact",))
 def spread_test(forecasts: Any, *, n_bins: int = 10, n_simulations: int = 999, seed: int = 0) -> TestResult:
-    """Are the errors of Gaussian forecasts as large as predicted, bin by bin of σ? Exact for independent rows.
+    """Are errors of Gaussian forecasts as large as predicted, bin by bin of σ? Exact for independent rows.
 
     If the forecasts are right, the sum of ((y−μ)/σ)² over a bin of m rows is χ² with m
     degrees of freedom, whatever the variances. The statistic is Σ over bins of

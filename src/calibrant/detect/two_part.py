@@ -1,15 +1,15 @@
-"""The cumulative test in two parts: is the model right on average, and apart from that along the predictions?"""
+"""The cumulative test in two parts: is the model right on average, and along the predictions?"""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
+from calibrant.interval.formulas import chi_square_p_value, kolmogorov_p_value, normal_p_value
 from calibrant.methods import ONE_EVENT, method
+from calibrant.predictions import admit
 from calibrant.resampling import statistics
-from calibrant.resampling.exact import Exact
-from calibrant.resampling.formulas import chi_square_p_value, kolmogorov_p_value, normal_p_value
-from calibrant.resampling.named import Formula, named_test
-from calibrant.resampling.rows import Atoms
+from calibrant.resampling.exact import Exact, Formula, named_test
+from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
 from calibrant.types import Floats
 
@@ -65,10 +65,9 @@ def two_part_test(
     >>> round(found.parts["z"], 4), round(found.parts["bridge"], 4)
     (0.7845, 0.6638)
     """
-    return named_test(
-        "two_part", statistics.two_part, (labels, probs, weights), {"asymptotic": _asymptotic},
-        method=method, view=view, n_draws=n_draws, cluster=cluster, seed=seed,
-    )  # fmt: skip
+    atoms = atoms_of(admit(labels, probs, weights=weights), view, cluster)
+    laws = {"asymptotic": _asymptotic}
+    return named_test("two_part", atoms, statistics.two_part(atoms), laws, (method, n_draws, seed))
 
 
 def _asymptotic(_: Atoms, value: float, state: Floats) -> Formula:

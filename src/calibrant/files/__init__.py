@@ -3,14 +3,12 @@
 from calibrant.files.columns import Columns as Columns
 from calibrant.files.columns import UnknownColumn as UnknownColumn
 from calibrant.files.columns import choose as choose
-from calibrant.files.forecast_columns import ForecastColumns as ForecastColumns
+from calibrant.files.columns import worded as worded
 from calibrant.files.forecasts import holds_quantiles as holds_quantiles
 from calibrant.files.forecasts import read_forecasts as read_forecasts
 from calibrant.files.forecasts import read_gaussian as read_gaussian
-from calibrant.files.reading import Predicted as Predicted
 from calibrant.files.reading import read as read
 from calibrant.files.reading import read_features as read_features
 from calibrant.files.reading import read_predicted as read_predicted
 from calibrant.files.reading import read_with_columns as read_with_columns
 from calibrant.files.saving import write as write
-from calibrant.files.wording import worded as worded

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
@@ -67,6 +68,10 @@ class FileColumns:
         """What the predictions are, and in which columns."""
         return {"predictions": self.ends}
 
+    def reworded(self, text: str) -> str:
+        """An error text with columns in place of arguments."""
+        return text
+
     def __str__(self) -> str:
         truth = self.label and (f"{self.pred!r} = {self.label!r}" if self.pred else repr(self.label))
         others = {role: name and repr(name) for role, name in (("weights", self.weights), ("groups", self.groups))}
@@ -85,6 +90,118 @@ class Columns(FileColumns):
     def described(self) -> dict[str, str]:
         return {"logits" if self.logits else "probabilities": self.ends}
 
+    def reworded(self, text: str) -> str:
+        """`probs[3, 1]` as a row and a column, arguments as columns."""
+        role = "logits" if self.logits else "probs"
+        others = {"labels": (self.label,), "weights": (self.weights,), "groups": (self.groups,)}
+        roles = {role: self.predicted, **others}
+
+        def at(found: re.Match[str]) -> str:
+            names = roles.get(found[1], ())
+            return f"row {found[2]}" + (f" of {names[int(found[3])]!r}" if found[3] and len(names) > 1 else "")
+
+        text = re.sub(r"\b(labels|probs|logits|weights|groups)\[(\d+)(?:, (\d+))?\]", at, text)
+        for each, names in roles.items():
+            shown = self.ends if each == role else repr(names[0])
+            text = re.sub(rf"^{each}\b", f"column{'s' * (len(names) > 1)} {shown}", text)
+        return text.replace("use Predictions.from_logits", f"pass logits={','.join(self.predicted)!r}")
+
+
+class Candidate(NamedTuple):
+    """Columns that may hold the predictions, and the parts in which their names differ."""
+
+    kind: str
+    columns: tuple[str, ...]
+    suffixes: tuple[str, ...] | None = None
+
+
+class Header(NamedTuple):
+    """The names of a file's columns; the file is for error texts."""
+
+    names: Sequence[str]
+    file: str
+
+    def named(self, given: str) -> str | None:
+        """The column of that name, or the only one that differs from it in case."""
+        alike = [given] if given in self.names else [name for name in self.names if _key(name) == _key(given)]
+        return alike[0] if len(alike) == 1 else None
+
+    def known(self, role: str, given: str) -> str:
+        """The column of that name; an error where there is none."""
+        name = self.named(given)
+        if name is None:
+            raise self._unknown(role, given)
+        return name
+
+    def column(self, role: str, given: str | None) -> str | None:
+        """The one column of a role, or None."""
+        if given is not None:
+            name = self.named(given)
+            if name is None and given != NONE:
+                found = f"{given!r} is not among {listed(self.names)}"
+                raise UnknownColumn(role, f"must name a column of {self.file}", found)
+            return name
+        alike = [name for name in self.names if known_as(name, role)]
+        if len(alike) > 1:
+            raise self._several(role, alike)
+        return alike[0] if alike else None
+
+    def others(
+        self, label: str | None = None, weights: str | None = None, groups: str | None = None
+    ) -> dict[str, str | None]:
+        """The columns of labels, weights and groups; without labels none of them is needed."""
+        truth = self.column("label", label)
+        if truth is None:
+            if label != NONE:
+                raise self.lacks("for the labels", "label='NAME'")
+            weights = groups = NONE
+        return {"label": truth, "weights": self.column("weights", weights), "groups": self.column("groups", groups)}
+
+    def predicted(self, probs: Any, logits: Any) -> Candidate:
+        """The columns of probabilities; failing these, of logits; failing these, of confidences."""
+        for kind, given in (("probs", probs), ("logits", logits)):
+            if given is not None:
+                return self.given(kind, given)
+        for kind in PREDICTED:
+            found = _candidates(kind, self.names)
+            if len(found) > 1:
+                raise self._several("probs" if kind == "confidence" else kind, [c.columns[0] for c in found])
+            if found:
+                return found[0]
+        raise self.lacks("for probabilities or logits", "probs='NAME', probs='PREFIX_*' or logits=")
+
+    def given(self, kind: str, given: Any) -> Candidate:
+        """The columns that a name, a list, a prefix or a pattern refers to."""
+        if isinstance(given, str):
+            name = self.named(given)
+            if name is not None:
+                return Candidate(kind, (name,))
+            if "," not in given:
+                pattern = given.lower() if re.search(r"[*?\[]", given) else given.lower() + "*"
+                start = len(re.split(r"[*?\[]", pattern)[0])
+                pairs = [(n, n.strip()[start:].lstrip("_. -")) for n in self.names if fnmatchcase(_key(n), pattern)]
+                if not pairs:
+                    raise self._unknown(kind, given)
+                return _family(kind, pairs)
+            given = given.split(",")
+        chosen = [self.known(kind, part) for part in given]
+        return _family(kind, list(zip(chosen, _suffixes(chosen), strict=True)), ordered=True)
+
+    def lacks(self, purpose: str, option: str) -> FileError:
+        """The error where no column has a known name."""
+        text = f"{self.file} has no column that is named {purpose}; it has {listed(self.names)}."
+        if all(re.fullmatch(r"[-+.\deE]+", name) for name in self.names):
+            return FileError(f"{text} The first line seems to hold data: add a header such as label,prob.")
+        return FileError(f"{text} Say which: {option}.")
+
+    def _unknown(self, kind: str, given: str) -> UnknownColumn:
+        return UnknownColumn(kind, f"must name columns of {self.file}", f"{given!r} fits none of {listed(self.names)}")
+
+    def _several(self, role: str, found: Sequence[str]) -> FileError:
+        return FileError(
+            f"{self.file} has several columns for {role}: {listed(found)}. Say which: {role}={found[0]!r}."
+        )
+
 
 def choose(
     names: Sequence[str],
@@ -96,70 +213,22 @@ def choose(
     classes: tuple[Any, ...] | None = None,
     **columns: str | None,
 ) -> Columns:
-    """The role of each column, by its name or as the caller gives it; `columns` are those of `find_others`.
+    """The role of each column, by name or as given by the caller; `columns` are those of `Header.others`.
 
     `file` is for error texts.
     """
     if probs is not None and logits is not None:
         raise InputError("probs", "and logits cannot both be given", advice="Name the one to use")
-    kind, predicted, suffixes = _find_predicted(names, file, probs, logits)
+    header = Header(names, file)
+    kind, predicted, suffixes = header.predicted(probs, logits)
     if classes is not None and suffixes is not None and {str(c) for c in classes} == set(suffixes):
         predicted = tuple(predicted[suffixes.index(str(c))] for c in classes)
         suffixes = tuple(str(c) for c in classes)
-    others = find_others(names, file, **columns)
-    truth, confident = others["label"], kind == "confidence" or _key(predicted[0]) in NAMES["confidence"]
+    others: dict[str, Any] = header.others(**columns)
+    truth, confident = others["label"], kind == "confidence" or known_as(predicted[0], "confidence")
     if pred is None and (not confident or truth is None or _key(truth) == "correct"):
         pred = NONE
-    pred = find_column("pred", pred, names, file)
-    return Columns(predicted, **others, pred=pred, logits=kind == "logits", classes=suffixes)
-
-
-def find_others(
-    names: Sequence[str], file: str, label: str | None = None, weights: str | None = None, groups: str | None = None
-) -> dict[str, Any]:
-    """The columns of labels, weights and groups; without labels none of them is needed."""
-    truth = find_column("label", label, names, file)
-    if truth is None:
-        if label != NONE:
-            raise none_found(names, file, "for the labels", "label='NAME'")
-        weights = groups = NONE
-    found = {"weights": find_column("weights", weights, names, file)}
-    return {"label": truth, **found, "groups": find_column("groups", groups, names, file)}
-
-
-def find_column(role: str, given: str | None, names: Sequence[str], file: str) -> str | None:
-    """The one column of a role, or None."""
-    if given is not None:
-        name = named(given, names)
-        if name is None and given != NONE:
-            raise UnknownColumn(role, f"must name a column of {file}", f"{given!r} is not among {listed(names)}")
-        return name
-    found = [name for name in names if _key(name) in NAMES[role]]
-    if len(found) > 1:
-        raise _several(role, found, file)
-    return found[0] if found else None
-
-
-class Candidate(NamedTuple):
-    """Columns that may hold the predictions, and the parts in which their names differ."""
-
-    kind: str
-    columns: tuple[str, ...]
-    suffixes: tuple[str, ...] | None = None
-
-
-def _find_predicted(names: Sequence[str], file: str, probs: Any, logits: Any) -> Candidate:
-    """The columns of probabilities; failing these, of logits; failing these, of confidences."""
-    for kind, given in (("probs", probs), ("logits", logits)):
-        if given is not None:
-            return given_columns(kind, given, names, file)
-    for kind in PREDICTED:
-        found = _candidates(kind, names)
-        if len(found) > 1:
-            raise _several("probs" if kind == "confidence" else kind, [c.columns[0] for c in found], file)
-        if found:
-            return found[0]
-    raise none_found(names, file, "for probabilities or logits", "probs='NAME', probs='PREFIX_*' or logits=")
+    return Columns(predicted, **others, pred=header.column("pred", pred), logits=kind == "logits", classes=suffixes)
 
 
 def has_probabilities(names: Sequence[str]) -> bool:
@@ -168,18 +237,14 @@ def has_probabilities(names: Sequence[str]) -> bool:
 
 
 def _candidates(kind: str, names: Sequence[str]) -> list[Candidate]:
-    found = [Candidate(kind, (name,)) for name in names if _key(name) in NAMES[kind]]
-    return found + (_families(kind, names) if kind in _FAMILIES else [])
-
-
-def _families(kind: str, names: Sequence[str]) -> list[Candidate]:
-    """Columns such as prob_cat and prob_dog, by their common prefix."""
+    """Single columns of a known name, and columns such as prob_cat and prob_dog, by their common prefix."""
     members: dict[str, list[tuple[str, str]]] = {}
-    for name in names:
+    for name in names if kind in _FAMILIES else ():
         found = _FAMILIES[kind].fullmatch(name.strip())
         if found:
             members.setdefault(found[1].lower(), []).append((name, found[2] or found[3]))
-    return [_family(kind, pairs) for pairs in members.values()]
+    single = [Candidate(kind, (name,)) for name in names if known_as(name, kind)]
+    return single + [_family(kind, pairs) for pairs in members.values()]
 
 
 def _family(kind: str, pairs: list[tuple[str, str]], *, ordered: bool = False) -> Candidate:
@@ -190,41 +255,13 @@ def _family(kind: str, pairs: list[tuple[str, str]], *, ordered: bool = False) -
     return Candidate(kind, names, suffixes if len(names) > 1 else None)
 
 
-def given_columns(kind: str, given: Any, names: Sequence[str], file: str) -> Candidate:
-    """The columns that a name, a list, a prefix or a pattern refers to."""
-    if isinstance(given, str):
-        name = named(given, names)
-        if name is not None:
-            return Candidate(kind, (name,))
-        if "," not in given:
-            pattern = given.lower() if re.search(r"[*?\[]", given) else given.lower() + "*"
-            start = len(re.split(r"[*?\[]", pattern)[0])
-            pairs = [(n, n.strip()[start:].lstrip("_. -")) for n in names if fnmatchcase(_key(n), pattern)]
-            if not pairs:
-                raise unknown(kind, given, names, file)
-            return _family(kind, pairs)
-        given = given.split(",")
-    found = [(named(part, names), part) for part in given]
-    for name, part in found:
-        if name is None:
-            raise unknown(kind, part, names, file)
-    chosen = [str(name) for name, _ in found]
-    return _family(kind, list(zip(chosen, _suffixes(chosen), strict=True)), ordered=True)
-
-
 def _suffixes(names: Sequence[str]) -> list[str]:
-    """The parts in which names differ, after the last separator they share: prob_cat and prob_cow are cat and cow."""
+    """The parts in which names differ after their last common separator: cat and cow of prob_cat, prob_cow."""
     first, last = min(names), max(names)
     same = next((k for k, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), 0)
     cut = max(first[:same].rfind(mark) for mark in "_. -") + 1
     numbers = [re.fullmatch(r"\D*(\d+)", name[cut:]) for name in names]
     return [found[1] for found in numbers if found] if all(numbers) else [name[cut:] for name in names]
-
-
-def named(given: str, names: Sequence[str]) -> str | None:
-    """The column of that name, or the only one that differs from it in case."""
-    alike = [given] if given in names else [name for name in names if _key(name) == _key(given)]
-    return alike[0] if len(alike) == 1 else None
 
 
 def known_as(name: str, *roles: str) -> bool:
@@ -236,18 +273,14 @@ def _key(name: str) -> str:
     return name.strip().lower()
 
 
-def _several(role: str, found: Sequence[str], file: str) -> FileError:
-    return FileError(f"{file} has several columns for {role}: {listed(found)}. Say which: {role}={found[0]!r}.")
-
-
-def unknown(kind: str, given: str, names: Sequence[str], file: str) -> UnknownColumn:
-    """The error where a name or a pattern fits no column."""
-    return UnknownColumn(kind, f"must name columns of {file}", f"{given!r} fits none of {listed(names)}")
-
-
-def none_found(names: Sequence[str], file: str, purpose: str, option: str) -> FileError:
-    """The error where no column has a known name."""
-    text = f"{file} has no column that is named {purpose}; it has {listed(names)}."
-    if all(re.fullmatch(r"[-+.\deE]+", name) for name in names):
-        return FileError(f"{text} The first line seems to hold data: add a header such as label,prob.")
-    return FileError(f"{text} Say which: {option}.")
+@contextmanager
+def worded(file: str, columns: FileColumns) -> Iterator[None]:
+    """An InputError inside names the file and its columns instead of arguments."""
+    try:
+        yield
+    except InputError as error:
+        text = re.sub(r"(?<=; )row \d+(, place \d+)?", r"\g<0> (the first is 0)", columns.reworded(str(error)))
+        body, _, advice = text.rpartition(". ")
+        reworded = InputError(f"{file}:", body or advice.removesuffix("."), "", body and advice.removesuffix("."))
+        reworded.argument = error.argument
+        raise reworded from error

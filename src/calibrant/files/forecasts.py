@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 
 from calibrant import inputs
-from calibrant.files.columns import NONE, has_probabilities
-from calibrant.files.forecast_columns import ForecastColumns, choose_forecasts, choose_gaussian
+from calibrant.files.columns import NONE, Header, has_probabilities, worded
+from calibrant.files.forecast_columns import ForecastColumns, choose_forecasts, choose_gaussian, is_clear, quantile_sets
 from calibrant.files.formats import open_store
-from calibrant.files.levels import is_clear, quantile_sets
-from calibrant.files.reading import Predicted
-from calibrant.files.values import load
-from calibrant.files.wording import worded
+from calibrant.files.reading import Predicted, load
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, SampleForecasts
 from calibrant.types import Array
 
@@ -71,7 +68,7 @@ def read_forecasts(
     """
     store, others = open_store(Path(path)), {"label": label, "weights": weights, "groups": groups}
     gaussian = {"mean": mean, "variance": variance, "std": std}
-    chosen = choose_forecasts(store.names, str(path), others, gaussian, quantiles, samples)
+    chosen = choose_forecasts(Header(store.names, str(path)), others, gaussian, quantiles, samples)
     with worded(str(path), chosen):
         found = load(store, chosen)
         labels = found[chosen.label or ""]
@@ -109,9 +106,9 @@ def holds_quantiles(path: str | Path) -> bool:
 
 
 def read_gaussian(path: str | Path, **columns: str | None) -> Predicted:
-    """The means and variances in a file that need not hold labels, `(n, 2)`; options as for `read_forecasts`."""
+    """Means and variances, `(n, 2)`, from a file with or without labels; options as for `read_forecasts`."""
     store = open_store(Path(path))
-    chosen = choose_gaussian(store.names, str(path), {"label": NONE}, **columns)
+    chosen = choose_gaussian(Header(store.names, str(path)), {"label": NONE}, **columns)
     with worded(str(path), chosen):
         values = np.stack(_gaussian(load(store, chosen), chosen), axis=1)
         inputs.check_all_positive(values[:, 1], "variance")

@@ -54,9 +54,8 @@ def format_of(path: Path) -> str:
         if bare.endswith(endings) and (bare == name or form in _TEXT):
             return form
     known = ", ".join(ending for _, endings in _FORMATS.values() for ending in endings)
-    raise FileError(
-        f"{str(path)!r} has no ending that tells its format. Use one of {known}; .gz may follow a text format."
-    )
+    text = f"{str(path)!r} has no ending that tells its format."
+    raise FileError(f"{text} Use one of {known}; .gz may follow a text format.")
 
 
 def _check_first_bytes(path: Path, form: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from calibrant import inputs
-from calibrant.files.columns import NONE, Columns, FileColumns, UnknownColumn, choose
-from calibrant.files.formats import check_distinct, file_errors, open_store
-from calibrant.files.values import load, matched, stacked, truth_of
-from calibrant.files.wording import worded
+from calibrant.files.columns import NONE, Columns, FileColumns, UnknownColumn, choose, worded
+from calibrant.files.formats import Store, check_distinct, file_errors, open_store
 from calibrant.predictions import Predictions
+from calibrant.problems import FileError, InputError
 from calibrant.types import Array
 
 
@@ -83,8 +83,7 @@ def read_with_columns(
     path: str | Path, *, classes: Any = None, normalize: bool = False, soft: bool = False, **columns: Any
 ) -> tuple[Predictions, Columns]:
     """The predictions in a file and the columns they come from; options as for `read`."""
-    store = open_store(Path(path))
-    order = _split(classes)
+    store, order = open_store(Path(path)), _split(classes)
     chosen = choose(store.names, str(path), classes=order, **columns)
     with worded(str(path), chosen):
         found = load(store, chosen)
@@ -104,8 +103,7 @@ def read_with_columns(
 
 def read_predicted(path: str | Path, *, classes: Any = None, normalize: bool = False, **columns: Any) -> Predicted:
     """The predictions in a file that need not hold labels; options as for `read`."""
-    store = open_store(Path(path))
-    order = _split(classes)
+    store, order = open_store(Path(path)), _split(classes)
     chosen = choose(store.names, str(path), label=NONE, classes=order, **columns)
     with worded(str(path), chosen):
         values = inputs.floats(stacked(load(store, chosen), chosen), "logits" if chosen.logits else "probs")
@@ -135,3 +133,114 @@ def read_features(path: str | Path, names: str | None, chosen: Columns) -> Any:
     check_distinct(store, wanted)
     with file_errors("read", store.path):
         return store.load(wanted, [])
+
+
+def load(store: Store, chosen: FileColumns) -> dict[str, Array]:
+    """The chosen columns as arrays, by name."""
+    check_distinct(store, chosen.used)
+    with file_errors("read", store.path):
+        table = store.load(chosen.used, [])
+        found = {name: to_numpy(table[name], name) for name in chosen.used}
+    if not len(found[chosen.predicted[0]]):
+        raise FileError(f"cannot read {str(store.path)!r}: it holds no rows.")
+    return found
+
+
+def to_numpy(column: Any, name: str, per_row: int = 1) -> Array:
+    """An Arrow column as `(n,)`, or `(n, K)` if it holds lists, with `per_row` values per row."""
+    if isinstance(column, np.ndarray):
+        return column
+    import pyarrow as pa
+
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(array.type, pa.BaseExtensionType):
+        array = array.storage
+    array = array.cast(_plain_type(array.type))
+    _check_filled(array, name, per_row)
+    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type) or pa.types.is_fixed_size_list(array.type):
+        return _rows_of_lists(array, name)
+    return np.asarray(array.to_numpy(zero_copy_only=False))
+
+
+def _plain_type(found: Any) -> Any:
+    """Decimals as floats, all kinds of text as one, categories as their values."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(found):
+        return _plain_type(found.value_type)
+    if pa.types.is_decimal(found):
+        return pa.float64()
+    text = {"string", "binary", "large_binary", "binary_view", "string_view"}
+    return pa.large_string() if str(found) in text else found
+
+
+def _check_filled(array: Any, name: str, per_row: int) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    blank = pc.is_null(array) if array.null_count else None
+    if blank is None and array.type == pa.large_string():
+        blank = pc.equal(array, "")  # a missing value in CSV
+    row = -1 if blank is None else pc.index(blank, True).as_py() // per_row
+    if row >= 0:
+        found, advice = f"row {row} is empty", "Drop or fill such rows"
+        raise InputError(f"column {name!r}", "must not hold missing values", found, advice)
+
+
+def _rows_of_lists(array: Any, name: str) -> Array:
+    import pyarrow.compute as pc
+
+    lengths = pc.list_value_length(array).to_numpy(zero_copy_only=False)
+    odd = lengths != lengths[:1]
+    if odd.any():
+        found = f"row 0 has {lengths[0]} numbers, row {np.argmax(odd)} has {lengths[np.argmax(odd)]}"
+        raise InputError(f"column {name!r}", "must hold lists of one length", found)
+    length = int(lengths[0]) if len(array) else 0
+    inner = to_numpy(array.flatten(), name, max(length, 1))
+    return inner.reshape(len(array), length, *inner.shape[1:])
+
+
+def stacked(found: dict[str, Array], chosen: Columns) -> Array:
+    """The predictions: `(n,)` or `(n, K)`."""
+    argument = "logits" if chosen.logits else "probs"
+    parts = [inputs.floats(found[name], argument) for name in chosen.predicted]
+    if len({part.shape for part in parts}) > 1:
+        raise InputError(argument, "must have as many rows in every column")
+    return parts[0] if len(parts) == 1 else np.stack(parts, axis=-1)
+
+
+def truth_of(found: dict[str, Array], chosen: Columns) -> Array:
+    """The labels, or whether the predicted class equals them."""
+    labels = found[chosen.label or ""]
+    if chosen.pred is None:
+        return labels
+    predicted = found[chosen.pred]
+    if (labels.dtype.kind in "OUS") != (predicted.dtype.kind in "OUS") or labels.shape != predicted.shape:
+        expected, advice = (
+            f"must hold classes as column {chosen.pred!r} does",
+            "Pass pred='none' if it is not the predicted class",
+        )
+        raise InputError("labels", expected, f"one holds {labels.item(0)!r}, the other {predicted.item(0)!r}", advice)
+    return np.asarray(labels == predicted)
+
+
+def matched(
+    labels: Array, classes: tuple[Any, ...] | None, predicted: Array, soft: bool
+) -> tuple[Array, tuple[Any, ...] | None]:
+    """Labels with the classes to declare for them; None if the labels are positions already."""
+    n_classes = predicted.shape[1] if predicted.ndim == 2 else 2
+    if classes is None or soft or len(set(classes)) != n_classes:
+        return labels, classes
+    if labels.dtype.kind in "OUS" and labels.ndim == 1:
+        position = {str(c): k for k, c in enumerate(classes)}
+        found = np.fromiter((position.get(label, -1) for label in labels.tolist()), np.int32, len(labels))
+        return (found, None) if (found >= 0).all() else (labels, tuple(position))
+    return labels, None if labels.ndim == 2 else _numbers(classes)
+
+
+def _numbers(classes: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Class names as numbers or truth values, or None if they are words."""
+    ways: dict[str, Callable[[str], Any]] = {r"-?\d+": int, r"-?\d+\.\d*": float, "false|true": "true".__eq__}
+    names = [str(c).lower() for c in classes]
+    numbers = [next((way(n) for form, way in ways.items() if re.fullmatch(form, n)), None) for n in names]
+    return None if None in numbers else tuple(numbers)

@@ -14,8 +14,7 @@ import numpy as np
 
 from calibrant.files.columns import Columns, FileColumns
 from calibrant.files.formats import check_distinct, delimiter_of, file_errors, format_of, open_store
-from calibrant.files.reading import Predicted
-from calibrant.files.values import to_numpy
+from calibrant.files.reading import Predicted, to_numpy
 from calibrant.problems import FileError, InputError
 from calibrant.types import Array
 
@@ -73,10 +72,11 @@ def _new_name(columns: FileColumns, k: int) -> str:
     old = columns.predicted[k]
     if not isinstance(columns, Columns) or not columns.logits:
         return old
-    renamed = re.sub("logit", "prob", old, flags=re.IGNORECASE)
-    if renamed != old:
-        return renamed
-    return "prob" if columns.classes is None else f"prob_{columns.classes[k]}"
+    renamed, bare = (
+        re.sub("logit", "prob", old, flags=re.IGNORECASE),
+        "prob" if columns.classes is None else f"prob_{columns.classes[k]}",
+    )
+    return bare if renamed == old else renamed
 
 
 def _replaced(names: Sequence[str], table: Any, new: dict[str, dict[str, Array]]) -> dict[str, Any]:
@@ -84,10 +84,7 @@ def _replaced(names: Sequence[str], table: Any, new: dict[str, dict[str, Array]]
     fresh = {name for columns in new.values() for name in columns}
     result: dict[str, Any] = {}
     for name in names:
-        if name in new:
-            result |= new[name]
-        elif name not in fresh:
-            result[name] = table[name]
+        result |= new[name] if name in new else {} if name in fresh else {name: table[name]}
     return result
 
 

@@ -1,4 +1,4 @@
-"""What all kinds of forecasts have in common: labels, weights, groups, and questions that quantiles can answer."""
+"""What all kinds of forecasts have in common: labels, weights, groups, and what quantiles determine."""
 
 from __future__ import annotations
 
@@ -165,12 +165,11 @@ def admit_forecasts(forecasts: Any) -> Forecasts:
     """Forecasts as they are: how every function of them takes its data."""
     if isinstance(forecasts, Forecasts):
         return forecasts
-    raise InputError(
-        "forecasts",
-        "must be forecasts of a real number",
+    found, advice = (
         f"it is a {type(forecasts).__name__}",
         "Use Predictions.from_gaussian, from_quantiles or from_samples",
     )
+    raise InputError("forecasts", "must be forecasts of a real number", found, advice)
 
 
 def checked_levels(levels: Any) -> Floats:

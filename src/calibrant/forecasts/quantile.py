@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.forecasts.base import Forecasts, checked_levels, checked_matrix, counted, read_only
 from calibrant.problems import InputError
-from calibrant.types import Floats, Indices
+from calibrant.types import Floats
 
 
 class QuantileForecasts(Forecasts):
@@ -46,19 +46,15 @@ class QuantileForecasts(Forecasts):
     def __init__(self, labels: Any, levels: Any, values: Any, *, weights: Any = None, groups: Any = None) -> None:
         self.levels: Floats = read_only(checked_levels(levels))
         self.values: Floats = read_only(checked_matrix(values, "values"))
-        q = self.values.shape[1]
-        if q != len(self.levels):
-            raise InputError("values", f"must have {len(self.levels)} columns, one per level", f"it has {q}")
+        q, given = len(self.levels), self.values.shape[1]
+        if q != given:
+            raise InputError("values", f"must have {q} columns, one per level", f"it has {given}")
         crossing = np.diff(self.values, axis=1) < 0
         if crossing.any():
             row, k = (int(i) for i in np.unravel_index(int(np.argmax(crossing)), crossing.shape))
             first, second = (f"{self.values[row, j]} at {self.levels[j]:g}" for j in (k, k + 1))
-            raise InputError(
-                "values",
-                "must not fall from one level to the next",
-                f"row {row} has {first} and {second}",
-                "np.sort(values, axis=1) if you agree",
-            )
+            found, advice = f"row {row} has {first} and {second}", "np.sort(values, axis=1) if you agree"
+            raise InputError("values", "must not fall from one level to the next", found, advice)
         self._fill(labels, len(self.values), weights, groups)
 
     def _facts(self) -> list[str]:
@@ -70,7 +66,7 @@ class QuantileForecasts(Forecasts):
 
     @property
     def _masses(self) -> Floats:
-        """The probability of the lowest quantile, of each piece between quantiles, and of the highest quantile."""
+        """The probabilities of the lowest quantile, of the pieces between quantiles, and of the highest one."""
         return np.diff(self.levels, prepend=0.0, append=1.0)
 
     @property
@@ -86,26 +82,20 @@ class QuantileForecasts(Forecasts):
         return np.asarray(np.concatenate([v[:, :1] ** 2, squares, v[:, -1:] ** 2], axis=1) @ self._masses)
 
     def cdf(self, at: Any) -> Floats:
-        x = self._column(at, "at")
-        return self._cdf(x, (self.values <= x[:, None]).sum(axis=1))
+        return self._cdf(self._column(at, "at"), np.less_equal)
 
     def cdf_before(self, at: Any) -> Floats:
-        x = self._column(at, "at")
-        return self._cdf(x, (self.values < x[:, None]).sum(axis=1))
+        return self._cdf(self._column(at, "at"), np.less)
 
-    def _cdf(self, x: Floats, below: Indices) -> Floats:
-        """Linear between the quantiles, `below` of which lie to the left of x."""
-        last = len(self.levels) - 1
+    def _cdf(self, x: Floats, is_left: np.ufunc) -> Floats:
+        """Linear between the quantiles; `is_left` tells which of them lie to the left of x."""
+        below, last = is_left(self.values, x[:, None]).sum(axis=1), len(self.levels) - 1
         left, right = np.clip(below - 1, 0, last), np.clip(below, 0, last)
-        low, high = self._each(left), self._each(right)
+        low, high = self.values[np.arange(self.n), left], self.values[np.arange(self.n), right]
         width = high - low
         part = np.divide(x - low, width, out=np.zeros(self.n), where=width > 0)
         inside = self.levels[left] + part * (self.levels[right] - self.levels[left])
         return np.where(below == 0, 0.0, np.where(below > last, 1.0, inside))
-
-    def _each(self, k: Indices) -> Floats:
-        """The quantile k_i of each row i."""
-        return np.take_along_axis(self.values, k[:, None], axis=1)[:, 0]
 
     def pit_range(self) -> tuple[Floats, Floats]:
         y, ends = self.labels[:, None], np.concatenate([[0.0], self.levels, [1.0]])
@@ -124,7 +114,7 @@ class QuantileForecasts(Forecasts):
             raise InputError("level", expected, f"it is {wanted[int(np.argmax(beyond))]}")
         right = np.minimum(np.maximum(np.searchsorted(self.levels, wanted), 1), len(self.levels) - 1)
         left = np.maximum(right - 1, 0)
-        low, high = self._each(left), self._each(right)
+        low, high = self.values[np.arange(self.n), left], self.values[np.arange(self.n), right]
         width = self.levels[right] - self.levels[left]
         part = np.divide(wanted - self.levels[left], width, out=np.ones(self.n), where=width > 0)
         return np.where(wanted == self.levels[right], high, low + part * (high - low))

@@ -79,11 +79,10 @@ class SampleForecasts(Forecasts):
     def quantile(self, level: Any) -> Floats:
         """The smallest sample with at least a share of `level` of the samples at or below it."""
         place = np.ceil(self._levels(level) * self.n_samples - ROUNDING).astype(np.intp) - 1
-        return np.take_along_axis(self.samples, np.maximum(place, 0)[:, None], axis=1)[:, 0]
+        return self.samples[np.arange(self.n), np.maximum(place, 0)]
 
     def draw(self, seed: Seed) -> Floats:
-        chosen = np.random.default_rng(seed).integers(0, self.n_samples, self.n)
-        return np.take_along_axis(self.samples, chosen[:, None], axis=1)[:, 0]
+        return self.samples[np.arange(self.n), np.random.default_rng(seed).integers(0, self.n_samples, self.n)]
 
     def nodes(self) -> tuple[Floats, Floats]:
         """The samples, equally likely."""

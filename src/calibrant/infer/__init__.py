@@ -1,4 +1,4 @@
-"""Inference that fits curves or calls estimators: intervals of calibration errors, bands around reliability curves."""
+"""Inference that fits curves or calls estimators: intervals of calibration errors, and bands."""
 
 from calibrant.infer.any_estimator import interval_of as interval_of
 from calibrant.infer.band import Band as Band

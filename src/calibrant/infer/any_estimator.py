@@ -1,16 +1,16 @@
-"""Intervals of any estimator: by test inversion along a path of curves, or by the bootstrap, with a warning."""
+"""Intervals of any estimator: by test inversion along a path of curves, or by the bootstrap."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.infer.error import KEPT, METHOD, error_ends
+from calibrant.infer.error import KEPT, METHOD, error_ends, inverted
 from calibrant.infer.error_path import ErrorPath, path_of
-from calibrant.infer.inversion import inverted
 from calibrant.inputs import check_choice, check_count, check_level
 from calibrant.kernels.draws.binned_law import Law
 from calibrant.kernels.fit.curve_path import bounded_log_odds
@@ -19,6 +19,8 @@ from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
 from calibrant.types import Floats
+
+Streams = Iterator[np.random.Generator]
 
 CAUTION = (
     "a bootstrap interval of a calibration error: resampled rows show more error than the rows themselves, so it "
@@ -104,10 +106,8 @@ def interval_of(
 
     estimate = measure(predictions)
     if method != "inversion":
-        low, high = _bootstrapped(
-            lambda rows: measure(rows).value, predictions, estimate.value, method, level, n_draws, seed
-        )
-        interval = Interval(low, high, float(level), BOOTSTRAPS[method])
+        found = _bootstrapped(measure, predictions, estimate.value, method, level, _streams(seed, n_draws))
+        interval = Interval(*found, float(level), BOOTSTRAPS[method])
         return replace(estimate, interval=interval, cautions=(*estimate.cautions, CAUTION))
     chosen = predictions.view(view)
     if estimate.settings.get("view", chosen if predictions.is_binary else None) != chosen:
@@ -128,53 +128,47 @@ def interval_of(
 def _inverted(
     estimator: Callable[..., Any], event: Event, path: ErrorPath, value: float, level: float, n_draws: int, seed: Any
 ) -> tuple[float, ...]:
-    """Ends by drawing labels under each curve, with the same random numbers, so that distributions move smoothly."""
+    """Ends by drawing labels under each curve, with the same random numbers for all curves."""
     p = event.probs.astype(np.float64)
     logit = bounded_log_odds(p)
     away = np.interp(logit, path.logit, path.away)
-    laws: dict[float, Law] = {}
 
     def rates(t: float) -> Floats:
         return sigmoid(logit + t * away) if t else p
 
+    @cache
     def law(t: float) -> Law:
-        if t not in laws:
-            drawn = (rng.random(len(p)) < rates(t) for rng in _streams(seed, n_draws))
-            values = np.array([float(estimator(Predictions(y, p))) for y in drawn])
-            centred = values - values.mean()
-            laws[t] = Law(float(values.mean()), float((centred**2).mean()), float((centred**3).mean()))
-        return laws[t]
+        drawn = (rng.random(len(p)) < rates(t) for rng in _streams(seed, n_draws))
+        values = np.array([float(estimator(Predictions(y, p))) for y in drawn])
+        centred = values - values.mean()
+        return Law(float(values.mean()), float((centred**2).mean()), float((centred**3).mean()))
 
     def truth(t: float) -> float:
         return float(estimator(Predictions(rates(t), p, soft=True)))
 
     cautious = max(value, law(0.0).mean)  # less noise than on average does not prove an error small
-    ends = inverted(
-        lambda t: 1 - law(t).at_most(value), lambda t: law(t).at_most(cautious), KEPT * (1 - level) / 2, CLOSE
-    )
-    return truth(ends[0]), truth(ends[1])
+    return tuple(truth(t) for t in inverted(law, value, cautious, KEPT * (1 - level) / 2, CLOSE))
 
 
-def _streams(seed: Any, n_draws: int) -> Iterator[np.random.Generator]:
+def _streams(seed: Any, n_draws: int) -> Streams:
     return (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(n_draws))
 
 
 def _bootstrapped(
-    measure: Callable[[Predictions], float],
+    measure: Callable[[Predictions], Estimate],
     rows: Predictions,
     value: float,
     method: str,
     level: float,
-    n_draws: int,
-    seed: Any,
+    streams: Streams,
 ) -> tuple[float, float]:
-    """Percentiles of resampled estimates; for BCa corrected for bias, and for a spread that changes with the value."""
+    """Percentiles of resampled estimates; for BCa corrected for bias and for a changing spread."""
     n = rows.n
-    drawn = np.array([measure(rows.rows(rng.integers(0, n, n))) for rng in _streams(seed, n_draws)])
+    drawn = np.array([measure(rows.rows(rng.integers(0, n, n))).value for rng in streams])
     shares = np.array([(1 - level) / 2, (1 + level) / 2])
     if method == "bca":
         parts = np.arange(n) * min(PARTS, n) // n
-        left_out = np.array([measure(rows.rows(parts != k)) for k in range(parts[-1] + 1)])
+        left_out = np.array([measure(rows.rows(parts != k)).value for k in range(parts[-1] + 1)])
         shares = _corrected(shares, drawn, value, left_out)
     low, high = np.quantile(drawn, shares)
     return float(low), float(high)

@@ -37,10 +37,6 @@ class Band(Record):
     """the smallest ε for which every prediction is certified to be within ε of its true rate; None where none is"""
     cautions: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        self._hold("x", "y", "low", "high", "support")
-        object.__setattr__(self, "cautions", tuple(self.cautions))
-
     def at(self, probs: Any) -> tuple[Floats, Floats]:
         """The lower and the upper end at any predictions.
 
@@ -59,7 +55,7 @@ class Band(Record):
         return low, high
 
     def excluded(self) -> tuple[tuple[float, float, str], ...]:
-        """Ranges of predictions where the band excludes calibration: (from, to, "predicts too high" or "… too low").
+        """Where the band excludes calibration: (from, to, "predicts too high" or "predicts too low").
 
         There the curve leaves a band around the diagonal, or the diagonal leaves any
         other band. A simultaneous band holds for all ranges at once, at its level. A band

@@ -1,4 +1,4 @@
-"""Bands for reliability diagrams: around the diagonal, around the estimate, and one that holds everywhere at once."""
+"""Bands for reliability diagrams: around the diagonal, around the estimate, and simultaneous ones."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from calibrant.bins import Binning
 from calibrant.infer.band import Band
+from calibrant.infer.error_path import mass_starts, part_sums
 from calibrant.infer.rising_rate import isotonic, rising_intervals
 from calibrant.inputs import check_choice, check_count, check_level
-from calibrant.interval.proportion import wilson
+from calibrant.interval.mean import wilson
 from calibrant.kernels.fit.rising_bounds import lower_bound, upper_bound
-from calibrant.kernels.rows.pooling import mass_cuts
 from calibrant.predictions import Event, admit
 from calibrant.problems import InputError
 from calibrant.results import BinTable, number
@@ -53,7 +53,7 @@ def simultaneous_band(
     view: Any = "auto",
     weights: Any = None,
 ) -> Band:
-    """Between which rates does the true curve lie, everywhere at once? Exact for every n, if the true rate rises.
+    """Between which rates does the true curve lie, everywhere at once? Exact, if the true rate rises.
 
     The claim is the reverse of a test's: `certified` is the ε for which the data prove
     that every prediction is within ±ε of its true rate, and `excluded()` tells where the
@@ -121,7 +121,7 @@ def consistency_band(
     view: Any = "auto",
     weights: Any = None,
 ) -> Band:
-    """What would a calibrated model's diagram look like? A band around the diagonal; a curve that leaves it is news.
+    """What would a calibrated model's diagram look like? A band around the diagonal.
 
     Labels are drawn from the predictions, which stay as they are: that is calibration,
     exactly. The curve is isotonic regression, fitted anew to every set of labels.
@@ -160,11 +160,12 @@ def consistency_band(
     if bins is not None:
         return band_of_bins(_table(bins, event), "consistency", level, everywhere)
     p, n, hits = _cells(_counted(event, "consistency bands"))
-    drawn = np.random.default_rng(seed).binomial(
-        n.astype(np.int64), np.clip(p, 0, 1), (check_count(n_draws, "n_draws", 20), len(n))
-    )
+    shape = (check_count(n_draws, "n_draws", 20), len(n))
+    drawn = np.random.default_rng(seed).binomial(n.astype(np.int64), np.clip(p, 0, 1), shape)
     curves = np.stack([isotonic(n, row) for row in drawn.astype(np.float64)])
-    low, high = _envelope(curves, level) if everywhere else np.quantile(curves, _tails(level), axis=0)
+    low, high = (
+        _envelope(curves, level) if everywhere else np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    )
     at = _shown(len(p))
     return _isotonic_band("consistency", (p, n, hits), at, low[at], high[at], level, everywhere)
 
@@ -291,7 +292,7 @@ def _shown(count: int) -> Indices:
 
 
 def _steps(below: Floats, low: Floats, above: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-    """Lower ends that hold from `below` on, and upper ends that hold up to `above`, at all of these places."""
+    """Lower ends that hold from `below` on and upper ends that hold up to `above`, at all these places."""
     x = np.unique(np.concatenate([below, above]))
     lower = np.append(0.0, low)[np.searchsorted(below, x, side="right")]
     upper = np.append(high, 1.0)[np.searchsorted(above, x, side="left")]
@@ -318,52 +319,38 @@ def _tail(level: float, n_pools: int) -> float:
     return (1 - level) / (n_pools * (n_pools + 1))
 
 
-def _tails(level: float) -> list[float]:
-    return [(1 - level) / 2, (1 + level) / 2]
-
-
 def _pools(rows: Pooled, n_pools: int | None, n_digits: int | None) -> tuple[Pools, Pools]:
     """Pools of rows for the lower end of the band, each at its largest prediction, and for the upper end."""
     if n_digits is not None:
         check_count(n_digits, "n_digits")
-        rounded = [_rounded(rows.values, n_digits, up) for up in (True, False)]
-        cuts = [np.concatenate([[0], np.flatnonzero(np.diff(v)) + 1, [len(v)]]) for v in rounded]
-        places = [v[cut[:-1]] for v, cut in zip(rounded, cuts, strict=True)]
+        ups, downs = (_rounded(rows.values, n_digits, up) for up in (True, False))
+        lower, upper = (np.append(0, np.flatnonzero(np.diff(v)) + 1) for v in (ups, downs))
+        largest, smallest = ups[lower], downs[upper]
     else:
-        count = len(rows.values)
-        most = count if n_pools is None else check_count(n_pools, "n_pools")
-        cut = np.arange(count + 1) if most >= count else np.unique(mass_cuts(rows.below(), most, rows.allowance))
-        cuts, places = [cut, cut], [rows.values[cut[1:] - 1], rows.values[cut[:-1]]]
-    low, high = ((at, *_sums(rows, cut)) for at, cut in zip(places, cuts, strict=True))
-    return low, high
+        most = len(rows.values) if n_pools is None else check_count(n_pools, "n_pools")
+        lower = upper = mass_starts(rows, most)
+        largest, smallest = rows.values[np.append(lower[1:], len(rows.values)) - 1], rows.values[upper]
+    return (largest, *part_sums(rows, lower)[::2]), (smallest, *part_sums(rows, upper)[::2])
 
 
 def _rounded(values: Floats, n_digits: int, up: bool) -> Floats:
-    """The next multiple of 10^−digits in one direction; a multiple but for rounding error stays where it is."""
+    """The next multiple of 10^−digits in one direction; multiples, up to rounding error, stay."""
     scaled = values * 10.0**n_digits
     return (np.ceil(scaled - ON_GRID) if up else np.floor(scaled + ON_GRID)) / 10.0**n_digits
 
 
-def _sums(rows: Pooled, cuts: Indices) -> tuple[Floats, Floats]:
-    """Number of rows and hits between cuts."""
-    return np.add.reduceat(rows.weight, cuts[:-1]), np.add.reduceat(rows.hits, cuts[:-1])
-
-
 def _cells(rows: Pooled) -> Pools:
     """Mean prediction, rows and hits of at most `MAX_CELLS` cells."""
-    if len(rows.values) <= MAX_CELLS:
-        return rows.values, rows.weight, rows.hits
-    cuts = np.unique(mass_cuts(rows.below(), MAX_CELLS, rows.allowance))
-    n, hits = _sums(rows, cuts)
-    return np.add.reduceat(rows.weight * rows.values, cuts[:-1]) / n, n, hits
+    n, mean, hits = part_sums(rows, mass_starts(rows, MAX_CELLS))
+    return rows.values if len(n) == len(rows.values) else mean, n, hits
 
 
 def _envelope(curves: Floats, level: float) -> tuple[Floats, Floats]:
     """The narrowest band between order statistics that holds one more curve with probability `level`.
 
-    The order statistics are the same at every point. One more curve has each rank among all with equal probability. So the largest k for
-    which enough of the drawn curves keep k others outside on either side, at every
-    point, serves one more curve as well.
+    The order statistics are the same at every point. One more curve has each rank among
+    all with equal probability. So the largest k for which enough of the drawn curves keep
+    k others outside on either side, at every point, serves one more curve as well.
     """
     ordered, n_draws = np.sort(curves, axis=0), len(curves)
 

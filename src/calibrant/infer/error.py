@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 
 from calibrant.infer.error_path import ErrorPath, path_of
-from calibrant.infer.inversion import crossing, inverted
 from calibrant.inputs import check_choice, check_level
+from calibrant.kernels.draws.binned_law import Law
 from calibrant.predictions import admit
 from calibrant.results import ClassTable, Interval
 
@@ -18,6 +19,12 @@ KEPT = 0.6
 """Share of 1 − level that the tests may use; the rest allows for the path, which is fitted and not known."""
 
 ROUNDING = 1e-12
+
+FARTHEST = 2.0**20
+"""The largest t that is tried, a distance in log-odds."""
+
+CLOSE = 1e-3
+"""Precision of t."""
 
 
 def calibration_error_interval(
@@ -29,7 +36,7 @@ def calibration_error_interval(
     view: Any = "auto",
     weights: Any = None,
 ) -> Interval:
-    """Where does the true calibration error lie, (E|P(Y=1|p) − p|^α)^(1/α) with α = `norm`? Not that of any bins.
+    """Where does the true calibration error lie, (E|P(Y=1|p) − p|^α)^(1/α) with α = `norm`? No bins.
 
     A smooth calibration curve is fitted; scaled down and up it makes a path of curves
     from "calibrated" to far beyond. Under each curve the distribution of a binned error
@@ -115,24 +122,49 @@ def classwise_intervals(
 
 
 def error_between(path: ErrorPath, norm: int) -> float:
-    """The error of the curve under which the observed statistic is the median; 0 if it is below every median."""
+    """The error of the curve under which the observed statistic is the median; 0 if below all medians."""
     observed = path.statistic(norm)
     return path.error(crossing(lambda t: 0.5 - path.law(t, norm).at_most(observed)), norm)
 
 
 def error_ends(path: ErrorPath, norm: int, level: float, observed: float | None = None) -> tuple[float, float]:
-    """The errors of the first and the last curve on the path that the data, with this statistic, do not reject."""
+    """The errors of the first and the last curve on the path that the statistic does not reject."""
     observed, tail = path.statistic(norm) if observed is None else observed, KEPT * (1 - level) / 2
     usual = path.law(0.0, norm).mean
     cautious = max(observed, usual)  # less noise than on average does not prove an error small
 
     def ends(path: ErrorPath) -> tuple[float, float]:
-        low, high = inverted(
-            lambda t: 1 - path.law(t, norm).at_most(observed), lambda t: path.law(t, norm).at_most(cautious), tail
-        )
+        low, high = inverted(lambda t: path.law(t, norm), observed, cautious, tail)
         return path.error(low, norm), path.error(high, norm)
 
     low, high = ends(path)
     if observed <= usual * (1 + ROUNDING):
         low = 0.0  # no more than a calibrated model shows on average, however certain its rows are
     return low, max(high, ends(path.level())[1]) if path.rough else high
+
+
+def inverted(
+    law: Callable[[float], Law], observed: float, cautious: float, tail: float, close: float = CLOSE
+) -> tuple[float, float]:
+    """The ends of the part of the path that fits the data, with all values that a test does not reject.
+
+    `law(t)` is the distribution at t of a statistic that grows with t. The lower end leaves
+    out `tail` above the observed statistic, the upper end `tail` below the cautious one; both
+    are found to within `close`.
+    """
+    low = crossing(lambda t: 1 - law(t).at_most(observed) - tail, close)
+    return low, max(low, crossing(lambda t: tail - law(t).at_most(cautious), close))
+
+
+def crossing(rising: Callable[[float], float], close: float = CLOSE) -> float:
+    """The t ≥ 0 at which an increasing function reaches 0."""
+    from scipy.optimize import brentq
+
+    if rising(0.0) >= 0:
+        return 0.0
+    far = 1.0
+    while rising(far) < 0:
+        if far >= FARTHEST:
+            return far
+        far *= 2
+    return float(brentq(rising, 0.0 if far == 1.0 else far / 2, far, xtol=close))

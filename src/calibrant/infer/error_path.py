@@ -1,4 +1,4 @@
-"""A path of calibration curves from "calibrated" to beyond what the data show, over cells of predictions."""
+"""A path of calibration curves, from calibrated to beyond the fitted one, over cells of predictions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KEPT_CELLS = 1000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ErrorPath:
-    """c_t(p) = σ(logit p + t·d(p)) at cells of predictions, t ≥ 0: t = 0 is calibrated, and the error grows with t."""
+    """c_t(p) = σ(logit p + t·d(p)) at cells of predictions: t = 0 is calibrated, the error grows with t."""
 
     prob: Floats
     """mean prediction of each cell"""
@@ -67,8 +67,7 @@ class ErrorPath:
 
     def error(self, t: float, norm: int) -> float:
         """(E|c_t(p) − p|^α)^(1/α) of the predictions."""
-        power = float(self.share @ np.abs(self.rate(t) - self.prob) ** norm)
-        return power ** (1 / norm)
+        return float(self.share @ np.abs(self.rate(t) - self.prob) ** norm) ** (1 / norm)
 
     def statistic(self, norm: int) -> float:
         """The binned error of the data, without a root."""
@@ -76,7 +75,7 @@ class ErrorPath:
         return float((n / n.sum()) @ np.abs(self.hits / n - prob) ** norm)
 
     def law(self, t: float, norm: int) -> Law:
-        """The distribution of that statistic if c_t were the true curve, and the predictions themselves a sample."""
+        """The distribution of that statistic if c_t were the true curve, with the predictions a sample."""
         size = np.abs(self.rate(t) - self.prob) ** norm
         size = size - self.share @ size
         square = self.share * size**2
@@ -85,9 +84,7 @@ class ErrorPath:
 
     def _binned(self, rate: Floats) -> tuple[Floats, Floats, Floats]:
         """Rows, mean prediction and mean rate of each bin."""
-        share, prob, rates = (
-            np.add.reduceat(v, self.bins) for v in (self.share, self.share * self.prob, self.share * rate)
-        )
+        share, prob, rates = np.add.reduceat(self.share * [np.ones(len(rate)), self.prob, rate], self.bins, axis=1)
         return share * self.rows, prob / share, rates / share
 
 
@@ -103,23 +100,23 @@ def fitted_path(event: Event) -> ErrorPath:
         raise InputError("labels", "must be yes or no for this interval", "they are shares", "Pass hard labels")
     pooled = event.pooled
     few, bins, cells = _cut(pooled, pooled.total)
-    n, prob, _ = _pooled(pooled, cells)
+    n, prob, _ = part_sums(pooled, cells)
     logit = bounded_log_odds(prob)
-    fitted = np.union1d(_starts(pooled, FITTED_CELLS), width_cuts(pooled.values, FITTED_WIDTHS)[:-1])
+    fitted = np.union1d(mass_starts(pooled, FITTED_CELLS), width_cuts(pooled.values, FITTED_WIDTHS)[:-1])
     fitted = bins if few else fitted[fitted < len(pooled.values)]
-    rows, place, hits = _pooled(pooled, fitted, bounded_log_odds(pooled.values))
+    rows, place, hits = part_sums(pooled, fitted, bounded_log_odds(pooled.values))
     away = np.interp(logit, place, direction(place, rows, hits, rough=few))
     of_bins = np.add.reduceat(pooled.hits, bins)
     return ErrorPath(prob, n / n.sum(), logit, away, pooled.total, np.searchsorted(cells, bins), of_bins, few)
 
 
 def true_path(pooled: Pooled, rows: float) -> ErrorPath:
-    """The path through known rates, the hits of some predictions, for `rows` rows of the same distribution.
+    """The path through known rates, given as hits, for `rows` rows of the same distribution.
 
     If all predictions equal their rates, the path is a shift of the log-odds.
     """
     few, bins, cells = _cut(pooled, rows)
-    n, prob, hits = _pooled(pooled, cells)
+    n, prob, hits = part_sums(pooled, cells)
     logit, rate = bounded_log_odds(prob), hits / n
     calibrated = np.allclose(rate, prob, rtol=0, atol=SAME)
     away = np.ones(len(cells)) if calibrated else bounded_log_odds(rate) - logit
@@ -128,20 +125,20 @@ def true_path(pooled: Pooled, rows: float) -> ErrorPath:
 
 
 def _cut(pooled: Pooled, rows: float) -> tuple[bool, Indices, Indices]:
-    """Are the distinct predictions few enough to be bins by themselves? Also the starts of bins and of cells."""
+    """Whether the distinct predictions are few enough to be bins, and the starts of bins and of cells."""
     few = len(pooled.values) <= min(MAX_ATOMS, rows / ROWS_PER_ATOM)
-    bins = _starts(pooled, len(pooled.values) if few else cube_root(int(np.ceil(rows))))
-    return few, bins, np.union1d(bins, _starts(pooled, KEPT_CELLS))
+    bins = mass_starts(pooled, len(pooled.values) if few else cube_root(int(np.ceil(rows))))
+    return few, bins, np.union1d(bins, mass_starts(pooled, KEPT_CELLS))
 
 
-def _starts(pooled: Pooled, count: int) -> Indices:
+def mass_starts(pooled: Pooled, count: int) -> Indices:
     """The starts of `count` parts of equal mass; equal predictions are never split."""
     if count >= len(pooled.values):
         return np.arange(len(pooled.values))
     return np.unique(mass_cuts(pooled.below(), count, pooled.allowance)[:-1])
 
 
-def _pooled(pooled: Pooled, starts: Indices, values: Floats | None = None) -> tuple[Floats, Floats, Floats]:
+def part_sums(pooled: Pooled, starts: Indices, values: Floats | None = None) -> tuple[Floats, Floats, Floats]:
     """Rows, mean value and hits of each part."""
     values = pooled.values if values is None else values
     n, sums, hits = (np.add.reduceat(v, starts) for v in (pooled.weight, pooled.weight * values, pooled.hits))

@@ -1,4 +1,4 @@
-"""The interval of a rate that rises with the prediction: all values that a likelihood ratio test accepts.
+"""The interval of a rate that rises with the prediction, by inversion of a likelihood ratio test.
 
 The best increasing curve is compared with the best one that takes the value θ at the
 point: isotonic regression of the rows before it, capped at θ, and of the rows after it,
@@ -64,7 +64,7 @@ def _ends(n: Floats, hits: Floats, fit: float, i: int, least: float) -> tuple[fl
 
 
 def _edge(accepted: Callable[[float], bool], inside: float, outside: float) -> float:
-    """The first value between an accepted one and the end of the scale that is not; the end itself if it is."""
+    """The first value not accepted between an accepted one and the end of the scale, or that end."""
     if accepted(outside):
         return outside
     for _ in range(HALVINGS):

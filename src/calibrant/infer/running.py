@@ -7,14 +7,12 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice, check_level
+from calibrant.interval.formulas import brownian_max_p_value, brownian_range_p_value
 from calibrant.kernels.sums.running_error import group_course
 from calibrant.predictions import admit
 from calibrant.results import Interval
 
 METHOD = "Brownian motion"
-
-TERMS = 200
-"""Terms of the series below; their sums are exact to rounding over the range searched."""
 
 
 def cumulative_interval(
@@ -75,21 +73,8 @@ def cumulative_interval(
 
 
 def brownian_quantile(statistic: str, level: float) -> float:
-    """The quantile of the largest distance from 0 (`max`), or of the range, of a Brownian motion on [0, 1]."""
+    """The quantile of the maximum of |W| (`max`), or of the range, of a Brownian motion W on [0, 1]."""
     from scipy.optimize import brentq
 
-    distribution = at_most_max if statistic == "max" else at_most_range
-    return float(brentq(lambda x: distribution(x) - level, 0.2, 40.0, xtol=1e-12))
-
-
-def at_most_max(x: float) -> float:
-    """P(max|W| ≤ x) = 4/π Σ_k (−1)^k/(2k + 1)·exp(−(2k + 1)²π²/(8x²))."""
-    k = np.arange(TERMS)
-    odd = 2 * k + 1
-    return float(4 / np.pi * ((-1.0) ** k / odd * np.exp(-((odd * np.pi) ** 2) / (8 * x**2))).sum())
-
-
-def at_most_range(x: float) -> float:
-    """P(max W − min W ≤ x) = Σ_k (8/x² + 2/((k + ½)²π²))·exp(−2(k + ½)²π²/x²)."""
-    square = ((np.arange(TERMS) + 0.5) * np.pi) ** 2
-    return float(((8 / x**2 + 2 / square) * np.exp(-2 * square / x**2)).sum())
+    beyond = brownian_max_p_value if statistic == "max" else brownian_range_p_value
+    return float(brentq(lambda x: 1 - level - beyond(x), 0.2, 40.0, xtol=1e-12))

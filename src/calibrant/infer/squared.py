@@ -111,6 +111,6 @@ def overall_interval(state: BinSums, level: float, root: bool, average: str) -> 
 
 
 def class_intervals(state: BinSums, level: float, root: bool) -> tuple[Floats, Floats]:
-    """Ends of each class's error that hold for all classes at once, by Bonferroni: level 1 − (1 − level)/C each."""
+    """Ends of each class's error that hold for all C classes at once: level 1 − (1 − level)/C each."""
     low, high = squared_ends(state, 1 - (1 - level) / len(state.weight))
     return (np.sqrt(low), np.sqrt(high)) if root else (low, high)

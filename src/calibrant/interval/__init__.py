@@ -1,10 +1,9 @@
 """Uncertainty of means and rates."""
 
-from calibrant.interval.cells import CellMoments as CellMoments
 from calibrant.interval.clusters import ClusterMean as ClusterMean
 from calibrant.interval.clusters import cluster_mean as cluster_mean
 from calibrant.interval.clusters import clusters_of as clusters_of
-from calibrant.interval.family import holm as holm
+from calibrant.interval.formulas import holm as holm
 from calibrant.interval.limited_mean import LimitedMean as LimitedMean
 from calibrant.interval.limited_mean import Limits as Limits
 from calibrant.interval.limited_mean import gap_limits as gap_limits
@@ -14,4 +13,4 @@ from calibrant.interval.mean import around as around
 from calibrant.interval.mean import moments_of as moments_of
 from calibrant.interval.mean import normal_quantile as normal_quantile
 from calibrant.interval.mean import two_sided as two_sided
-from calibrant.interval.proportion import wilson as wilson
+from calibrant.interval.mean import wilson as wilson

@@ -16,7 +16,7 @@ from calibrant.types import Array
 
 @dataclass(frozen=True, slots=True)
 class ClusterMean:
-    """A mean with the standard error of the clusters' sums: rows of a cluster may depend on each other in any way."""
+    """A mean with the standard error of the clusters' sums: rows of a cluster may depend in any way."""
 
     mean: float
     clusters: int
@@ -38,16 +38,15 @@ class ClusterMean:
 
     def interval(self, level: float) -> tuple[Interval | None, tuple[str, ...]]:
         """Student's interval with one degree of freedom less than there are clusters, and warnings."""
-        error = self.error
-        if error is None:
+        if self.error is None:
             return None, ("one cluster has no interval",)
         few = f"{self.clusters} clusters are few for an interval of a mean: it may be too short"
-        found = around(self.mean, error, self.degrees, level, "Student t, clusters")
+        found = around(self.mean, self.error, self.degrees, level, "Student t, clusters")
         return found, (few,) if self.clusters < FEW_ROWS else ()
 
 
 def cluster_mean(values: Array, weights: Array | None, clusters: Array) -> ClusterMean:
-    """The weighted mean of rows in clusters. With one row per cluster this is the ordinary mean with its error."""
+    """The weighted mean of rows in clusters; with one row per cluster, the ordinary mean and its error."""
     if weights is not None:
         kept = weights > 0
         values, weights, clusters = values[kept], weights[kept], clusters[kept]

@@ -1,4 +1,4 @@
-"""The interval of a mean of rows with known limits: for few rows, and for losses that are rare and large."""
+"""The interval of a mean of rows with known limits: for few rows, and for rare large losses."""
 
 from __future__ import annotations
 
@@ -60,19 +60,13 @@ class LimitedMean:
         kept = slice(None) if weights is None else weights > 0
         x = np.asarray(values[kept], dtype=np.float64)
         w = np.ones(len(x)) if weights is None else np.asarray(weights[kept], dtype=np.float64)
-        return cls.of_points(moments, _pooled(x, w), limits, float(x.min()), float(x.max()))
-
-    @classmethod
-    def of_points(
-        cls, moments: Moments, points: tuple[Floats, Floats], limits: Limits, low: float, high: float
-    ) -> LimitedMean:
-        """The mean of values and weights whose extremes are `low` and `high`; limits that these exceed give way."""
-        wider = replace(limits, lower=min(limits.lower, low), upper=max(limits.upper, high))
-        return cls(moments, points, points, wider)
+        points = _pooled(x, w)
+        wider = replace(limits, lower=min(limits.lower, float(x.min())), upper=max(limits.upper, float(x.max())))
+        return cls(moments, points, points, wider)  # limits that the rows exceed give way
 
     @classmethod
     def of_moments(cls, moments: Moments, limits: Limits) -> LimitedMean | Moments:
-        """The mean where only moments are known: as if all variation came from rows at the limit, the worst case."""
+        """The mean from moments alone: as if all variation came from rows at the limit, the worst case."""
         if is_students(moments, limits) or not limits.lower <= moments.mean <= limits.upper:
             return moments
         return cls(moments, _two_values(moments, limits.lower), _two_values(moments, limits.upper), limits)
@@ -92,20 +86,17 @@ class LimitedMean:
     def interval(self, level: float) -> tuple[Interval, tuple[str, ...]]:
         """The interval and warnings."""
         z, limits = normal_quantile(check_level(level)), self.limits
-        (fewer, low_weights), (more, high_weights) = self.below, self.above
-        low = 0.0 - value_beyond(-fewer, low_weights, -limits.lower, z) - limits.below
-        high = value_beyond(more, high_weights, limits.upper, z) + limits.above
+        low = 0.0 - value_beyond(-self.below[0], self.below[1], -limits.lower, z) - limits.below
+        high = value_beyond(*self.above, limits.upper, z) + limits.above
         cautions = limits.cautions if self.moments.integral else (*limits.cautions, NOT_COUNTS)
         return Interval(min(low, self.mean), max(high, self.mean), level, METHOD), cautions
 
     def p_value(self) -> float:
         """Two-sided p-value of a true mean of 0: below α just where the interval at 1 − α leaves 0 out."""
-        if self.mean == 0:
-            return 1.0
-        limits = self.limits
+        limits, (values, weights) = self.limits, self.below
         if self.mean > 0:
-            return min(1.0, 2 * tail_beyond(-self.below[0], self.below[1], -limits.lower, -limits.below))
-        return min(1.0, 2 * tail_beyond(*self.above, limits.upper, -limits.above))
+            return min(1.0, 2 * tail_beyond(-values, weights, -limits.lower, -limits.below))
+        return min(1.0, 2 * tail_beyond(*self.above, limits.upper, -limits.above)) if self.mean else 1.0
 
 
 def gap_limits(probs: Array, weights: Array | None = None) -> Limits:
@@ -130,7 +121,7 @@ def is_students(moments: Moments, limits: Limits) -> bool:
 def mean_with_interval(
     values: Array, weights: Array | None, level: float, limits: Limits | None = None
 ) -> tuple[float, Interval | None, tuple[str, ...]]:
-    """Weighted mean, its interval and warnings; Student's unless `limits` are known. A weight of w counts as w rows."""
+    """Weighted mean, its interval and warnings; Student's unless `limits` are known. Weights count rows."""
     found = moments_of(values, weights) if limits is None else LimitedMean.of(values, weights, limits)
     return (found.mean, *found.interval(level))
 

@@ -1,14 +1,14 @@
-"""Student's interval of a mean of independent rows."""
+"""Student's interval of a mean of independent rows, and the interval of a rate."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from calibrant.inputs import check_level
+from calibrant.interval.formulas import normal_p_value
 from calibrant.kernels.compiled import COMPILE_FROM
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.kernels.sums.squared_distances import spread, weighted_spread
@@ -64,17 +64,13 @@ class Moments(Record):
     def interval(self, level: float) -> tuple[Interval | None, tuple[str, ...]]:
         """Student's interval and warnings. At n = 10 a normal interval would be shorter by a sixth."""
         check_level(level)
-        error = self.error
-        if error is None:
+        if self.error is None:
             few = f"weights sum to {self.weight:g}, read as rows: too few for an interval"
             few = "one row has no interval" if self.rows == 1 else few
             return None, (few,) if np.isfinite(self.mean) else ()
-        cautions = []
-        if self.weight < FEW_ROWS:
-            cautions.append(f"{self.weight:g} rows are few for an interval of a mean: it may be too short")
-        if not self.integral:
-            cautions.append(NOT_COUNTS)
-        return around(self.mean, error, self.degrees, level, "Student t"), tuple(cautions)
+        few = f"{self.weight:g} rows are few for an interval of a mean: it may be too short"
+        cautions = (few,) * (self.weight < FEW_ROWS) + (NOT_COUNTS,) * (not self.integral)
+        return around(self.mean, self.error, self.degrees, level, "Student t"), cautions
 
     def of_rows(self, n: float) -> Moments:
         """The moments of n rows with the same mean and variance."""
@@ -87,18 +83,17 @@ class Moments(Record):
 
 def moments(values: Array, weights: Array | None) -> Moments:
     """The moments of one block of rows."""
-    if weights is None:
-        mean = float(values.mean())
-        if not np.isfinite(mean):
-            return Moments(len(values), float(len(values)), mean, np.nan)
-        centred = values - mean
-        return Moments(len(values), float(len(values)), mean, inner(centred, centred))
-    values, weights = values[weights > 0], weights[weights > 0]  # rows of weight 0 do not count
+    if weights is not None:
+        values, weights = values[weights > 0], weights[weights > 0]  # rows of weight 0 do not count
     if not len(values):
         return Moments(0, 0.0, 0.0, 0.0)
-    mean, integral = float(np.average(values, weights=weights)), bool((weights == np.floor(weights)).all())
-    squares = inner(weights, (values - mean) ** 2) if np.isfinite(mean) else np.nan
-    return Moments(len(values), float(weights.sum()), mean, squares, integral)
+    mean, squares = float(np.average(values, weights=weights)), np.nan
+    if np.isfinite(mean):
+        centred = values - mean
+        squares = inner(centred, centred) if weights is None else inner(weights, centred**2)
+    if weights is None:
+        return Moments(len(values), float(len(values)), mean, squares)
+    return Moments(len(values), float(weights.sum()), mean, squares, bool((weights == np.floor(weights)).all()))
 
 
 def quick_moments(values: Floats, weights: Array | None) -> Moments:
@@ -113,16 +108,14 @@ def pooled(parts: Iterable[Moments]) -> Moments:
     found = [part for part in parts if part.rows]
     if len(found) == 1:
         return found[0]
-    weight, mean, squares = (
-        np.array([getattr(part, name) for part in found]) for name in ("weight", "mean", "squares")
-    )
+    weight, mean, squares = np.array([(part.weight, part.mean, part.squares) for part in found]).reshape(-1, 3).T
     overall, total = float(np.average(mean, weights=weight)), float(weight.sum())
     spread = float(squares.sum() + inner(weight, (mean - overall) ** 2)) if np.isfinite(overall) else np.nan
     return Moments(sum(p.rows for p in found), total, overall, spread, all(p.integral for p in found))
 
 
 def moments_of(values: Array, weights: Array | None) -> Moments:
-    """The moments of any number of rows, block by block, so that no temporary array is as long as the data."""
+    """The moments of any number of rows, block by block, without temporary arrays as long as the data."""
     of_block = quick_moments if len(values) >= COMPILE_FROM else moments
 
     def part(block: slice) -> Moments:
@@ -132,7 +125,7 @@ def moments_of(values: Array, weights: Array | None) -> Moments:
 
 
 def around(value: float, error: float, degrees: float, level: float, method: str) -> Interval:
-    """value ± Student's quantile · error; the normal quantile where both agree, which spares importing SciPy."""
+    """value ± Student's quantile · error; the normal quantile, without SciPy, where both agree."""
     quantile = normal_quantile(level)
     if degrees <= MANY:
         from scipy.special import stdtrit
@@ -146,7 +139,15 @@ def two_sided(value: float, error: float, degrees: float) -> float:
     if error == 0:
         return float(value == 0)
     if degrees > MANY:
-        return math.erfc(abs(value / error) / 2**0.5)
+        return normal_p_value(value / error)
     from scipy.special import stdtr
 
     return float(2 * stdtr(degrees, -abs(value / error)))
+
+
+def wilson(rate: Floats, count: Floats, level: float) -> tuple[Floats, Floats]:
+    """Wilson's score interval of observed rates in `count` trials each; it holds near 0 and 1 too."""
+    z2 = normal_quantile(level) ** 2
+    centre = (rate + z2 / (2 * count)) / (1 + z2 / count)
+    margin = np.sqrt(z2 * (rate * (1 - rate) / count + z2 / (4 * count**2))) / (1 + z2 / count)
+    return np.clip(centre - margin, 0, 1), np.clip(centre + margin, 0, 1)

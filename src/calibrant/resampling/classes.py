@@ -18,7 +18,7 @@ from calibrant.problems import InputError
 from calibrant.resampling.draw import Statistic
 from calibrant.resampling.null import ASSUMED_INDEPENDENT, IMPOSSIBLE, Hypothesis
 from calibrant.resampling.rows import Atoms, assumes_independence, cluster_kind, refuse_many, refuse_soft
-from calibrant.resampling.statistics import extremes
+from calibrant.resampling.statistics import collected, extremes
 from calibrant.types import Floats
 
 Labels = NDArray[np.int32]
@@ -32,7 +32,7 @@ MAX_HELD = 1e8
 
 @dataclass(frozen=True, eq=False)
 class ClassRows:
-    """Rows in an order of their own, so that the given order does not matter; rows of weight 2 are repeated.
+    """Rows of all classes in a fixed order, whatever order was given; rows of weight 2 are repeated.
 
     As a null, it draws the class of every row from its vector of probabilities, rows
     independent.
@@ -78,12 +78,10 @@ def class_rows(predictions: Predictions, cluster: Any) -> ClassRows:
     if cluster_kind(predictions, cluster) is not None:
         raise InputError("cluster", "needs one event", "the view is of all classes", "Use view='top' or view='class k'")
     probs, labels = predictions.probs.astype(np.float64), predictions.labels.astype(np.int32)
-    if predictions.weights is not None:
-        weights = predictions.weights
+    weights, advice = predictions.weights, "Use view='top' or view='class k'"
+    if weights is not None:
         if (weights != np.floor(weights)).any():
-            raise InputError(
-                "weights", "must be whole numbers for a test of all classes", advice="Use view='top' or view='class k'"
-            )
+            raise InputError("weights", "must be whole numbers for a test of all classes", advice=advice)
         refuse_many(float(weights.sum()), MAX_HELD / probs.shape[1])
         times = weights.astype(np.int64)
         probs, labels = np.repeat(probs, times, axis=0), np.repeat(labels, times)
@@ -93,30 +91,22 @@ def class_rows(predictions: Predictions, cluster: Any) -> ClassRows:
 
 
 def class_scores(rows: ClassRows) -> list[Statistic]:
-    """Temperature and Brier score: Σ(t(y) − E t) for t = log p and for t = p, over the root of its variance."""
+    """Temperature and Brier score: Σ(t(y) − E t) for t = log p and t = p, over the root of its variance."""
     with np.errstate(divide="ignore"):
         logs = np.where(rows.probs > 0, np.log(rows.probs), 0.0)
-    return [
-        _score(rows, "temperature", "temperature score", logs),
-        _score(rows, "brier", "Brier score's z", rows.probs),
-    ]
-
-
-def _score(rows: ClassRows, name: str, title: str, table: Floats) -> Statistic:
-    centred = table - np.einsum("ij,ij->i", rows.probs, table)[:, None]
-    variance = float(np.einsum("ij,ij->", rows.probs, centred**2))
-    scaled = -centred / np.sqrt(variance) if variance > 0 else 0 * centred
-
-    def collect(labels: Labels) -> Floats:
-        sums = np.empty((len(labels), 1))
-        picked_sums(labels, scaled, sums[:, 0])
-        return sums
-
-    return Statistic(name, title, collect, lambda states: np.abs(states[:, 0]), lambda state: extremes(state[0]))
+    made = []
+    for name, title, table in (("temperature", "temperature score", logs), ("brier", "Brier score's z", rows.probs)):
+        centred = table - np.einsum("ij,ij->i", rows.probs, table)[:, None]
+        variance = float(np.einsum("ij,ij->", rows.probs, centred**2))
+        collect = collected(picked_sums, None, -centred / np.sqrt(variance) if variance > 0 else 0 * centred)
+        made.append(
+            Statistic(name, title, collect, lambda states: np.abs(states[:, 0]), lambda state: extremes(state[0]))
+        )
+    return made
 
 
 def class_bins(rows: ClassRows, n_bins: int, classes: tuple[Any, ...]) -> Statistic:
-    """Σ over classes and bins of (expected − observed)² / variance; with one bin per class, the class frequencies."""
+    """Σ over classes and bins of (expected − observed)² / variance; one bin per class: class frequencies."""
     n, k = rows.probs.shape
     slots, expected, variance = np.empty((n, k), np.int64), np.zeros(k * n_bins), np.zeros(k * n_bins)
     for c in range(k):
@@ -136,10 +126,8 @@ def class_bins(rows: ClassRows, n_bins: int, classes: tuple[Any, ...]) -> Statis
         direction, where = "high" if state[worst] > 0 else "low", "on average" if n_bins == 1 else "for some values"
         return f"predictions of class {classes[worst // n_bins]} are too {direction} {where}"
 
-    name, title = "class bins", "class-wise Hosmer–Lemeshow χ²"
-    if n_bins == 1:
-        name, title = "classes", "class frequencies χ²"
-    return Statistic(name, title, collect, lambda states: (states**2 * scale).sum(axis=1), words)
+    names = ("class bins", "class-wise Hosmer–Lemeshow χ²") if n_bins > 1 else ("classes", "class frequencies χ²")
+    return Statistic(*names, collect, lambda states: (states**2 * scale).sum(axis=1), words)
 
 
 def of_top(rows: ClassRows, make: Callable[[Atoms], Statistic]) -> Statistic:
@@ -150,10 +138,10 @@ def of_top(rows: ClassRows, make: Callable[[Atoms], Statistic]) -> Statistic:
     p, first = confidence[order], top[order]
     made = make(Atoms.single(p, (first == rows.labels[order]) * 1.0, "top", rows.n))
 
-    return Statistic(
-        f"top {made.name}",
-        f"top class: {made.title}",
-        lambda labels: made.collect(p - (labels[:, order] == first)),
-        made.finish,
-        lambda state: made.words(state).replace("predictions", "top predictions"),
-    )
+    def collect(labels: Labels) -> Floats:
+        return made.collect(p - (labels[:, order] == first))
+
+    def words(state: Floats) -> str:
+        return made.words(state).replace("predictions", "top predictions")
+
+    return Statistic(f"top {made.name}", f"top class: {made.title}", collect, made.finish, words)

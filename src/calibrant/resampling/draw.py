@@ -87,7 +87,7 @@ def drawn(null: Null, statistics: Sequence[Statistic], n_draws: int, seed: int) 
 
 
 def content_seed(seed: int, *arrays: Array | None) -> tuple[int, float]:
-    """A seed and a uniform number made of the data and the user's seed: the same data give the same answer."""
+    """A seed and a uniform number from the data and the user's seed: same data, same answer."""
     digest = hashlib.blake2b(str(seed).encode(), digest_size=16)
     for array in arrays:
         if array is not None:

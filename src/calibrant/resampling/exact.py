@@ -1,19 +1,20 @@
-"""Exact p-values: how a null is drawn from, and the results of one statistic and of several."""
+"""Results of tests: p-values by null draws, of one statistic or of several, and p-values by formula."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
 from calibrant.inputs import check_choice, check_count
 from calibrant.problems import InputError
-from calibrant.resampling.draw import Drawn, Statistic, content_seed, drawn
-from calibrant.resampling.null import Hypothesis
+from calibrant.resampling.draw import LARGEST, Drawn, Statistic, content_seed, drawn
+from calibrant.resampling.null import Hypothesis, hypothesis_of, null_warnings
 from calibrant.resampling.rank import JointRank, Ties, joint_rank, rank_p_value
+from calibrant.resampling.rows import Atoms, Cluster
 from calibrant.results import TestResult
 from calibrant.types import Floats
 
@@ -74,14 +75,9 @@ class Exact:
         return method
 
     def sized(self, work: float) -> Self:
-        """The same with a number of draws: unless given, many where drawing so many labels each time takes seconds."""
+        """The same with a number of draws: unless given, many where `work` labels per draw take seconds."""
         default = MANY_DRAWS if work * MANY_DRAWS <= MAX_WORK else FEW_DRAWS
         return replace(self, n_draws=default) if self.n_draws is None else self
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """As results record it."""
-        return {"n_draws": self.n_draws, "ties": self.ties, "seed": self.seed}
 
 
 def drawn_values(hypothesis: Hypothesis, statistics: Sequence[Statistic], exact: Exact) -> tuple[list[Drawn], float]:
@@ -106,25 +102,20 @@ def exact_result(
     p_values = [rank_p_value(each.values[:, 0], exact.ties, coin) for each in found]
     p_value, state = max(p_values), found[0].states[0]
     values = found[p_values.index(p_value)].values[:, 0]
-    chance = values[1:]
-    parts = {
-        "p_counting_ties": rank_p_value(values, "count", coin),
-        "null_mean": float(chance.mean()),
-        "null_95": float(np.quantile(chance, 0.95)),
-    }
+    null = {"null_mean": float(values[1:].mean()), "null_95": float(np.quantile(values[1:], 0.95))}
+    parts = {"p_counting_ties": rank_p_value(values, "count", coin)} | null | statistic.parts(state)
     finding = statistic.words(state) if p_value <= LEVEL else ""
     outcome = (name, title or statistic.title, values[0], p_value)
-    return as_result(hypothesis, exact, outcome, parts | statistic.parts(state), finding, settings)
+    return as_result(hypothesis, exact, outcome, parts, finding, settings)
 
 
 def ranked_jointly(
     hypothesis: Hypothesis, statistics: Sequence[Statistic], exact: Exact
 ) -> tuple[Floats, tuple[Floats, ...], JointRank]:
-    """Observed values and states of several statistics, and their joint rank by the null with the largest p-value."""
+    """Observed values and states of statistics, and their joint rank by the least favourable null."""
     found, coin = drawn_values(hypothesis, statistics, exact)
     ranks = [joint_rank(each.values, exact.ties, coin) for each in found]
-    worst = max(ranks, key=lambda rank: rank.p_value)
-    return found[0].values[0], found[0].states, worst
+    return found[0].values[0], found[0].states, max(ranks, key=lambda rank: rank.p_value)
 
 
 def as_result(
@@ -136,6 +127,65 @@ def as_result(
     settings: dict[str, Any] | None = None,
 ) -> TestResult:
     """A result with what every exact one has in common; `outcome` is name, title, statistic and p-value."""
-    described = {"method": "exact"} | hypothesis.settings | (settings or {}) | exact.settings
+    described = {"method": "exact"} | hypothesis.settings | (settings or {}) | asdict(exact)
     null = f"{hypothesis.text}; {exact.n_draws:,} draws"
     return TestResult(*outcome, hypothesis.n, null, described, parts, hypothesis.warnings, finding)
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A p-value by formula; `value` and `title` where its statistic is not the one of the exact test."""
+
+    p_value: float
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    value: float | None = None
+    title: str = ""
+    law: str = ""
+    """the distribution in words"""
+    warnings: tuple[str, ...] = ()
+
+
+Law = Callable[[Atoms, float, Floats], Formula]
+"""The formula of the rows, the observed statistic and the state that it was computed from."""
+
+
+def named_test(
+    name: str,
+    atoms: Atoms,
+    made: Statistic,
+    laws: Mapping[str, Law],
+    exact: tuple[Any, Any, Any],
+    settings: dict[str, Any] | None = None,
+) -> TestResult:
+    """The test of one statistic: exact, or by one of the formulas; `exact` is (method, n_draws, seed)."""
+    way = method_name(exact[0], ("exact", *laws))
+    if way == "exact":
+        return exact_result(hypothesis_of(atoms), made, Exact.asked(*exact), name, settings=settings)
+    refuse_cluster(atoms.dependence, way)
+    states = made.collect(atoms.errors[None])
+    with np.errstate(over="ignore"):
+        value = min(float(made.finish(states)[0]), LARGEST)
+    found = laws[way](atoms, value, states[0])
+    return TestResult(
+        name,
+        found.title or made.title,
+        value if found.value is None else found.value,
+        found.p_value,
+        atoms.n,
+        f"rows independent; {found.law or f'{way} law'}, for many rows",
+        {"view": atoms.view, "method": way} | atoms.settings,
+        made.parts(states[0]) | dict(found.parts),
+        null_warnings(atoms) + found.warnings,
+        made.words(states[0]) if found.p_value <= LEVEL else "",
+    )
+
+
+def method_name(method: Any, ways: tuple[str, ...]) -> str:
+    """The way to the p-value that `method` names; an `Exact` is "exact"."""
+    return "exact" if isinstance(method, Exact) else check_choice("method", method, ways)
+
+
+def refuse_cluster(kind: Cluster | None, method: str) -> None:
+    """Formulas are for independent rows."""
+    if kind is not None:
+        raise InputError("cluster", "needs method='exact'", f"method is {method!r}")

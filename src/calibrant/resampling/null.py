@@ -1,4 +1,4 @@
-"""Null hypotheses of calibration, each able to draw from itself, and what a p-value that refutes them says."""
+"""Null hypotheses of calibration, how to draw from them, and their descriptions and warnings."""
 
 from __future__ import annotations
 
@@ -121,10 +121,8 @@ class Hypothesis:
 
 def hypothesis_of(atoms: Atoms) -> Hypothesis:
     """That the labels of an event follow its predictions."""
-    text, settings = null_text(atoms), {"view": atoms.view} | atoms.settings
-    return Hypothesis(
-        nulls_of(atoms), text, atoms.content, atoms.n, settings, null_warnings(atoms), bool(atoms.impossible)
-    )
+    text, settings, warnings = null_text(atoms), {"view": atoms.view} | atoms.settings, null_warnings(atoms)
+    return Hypothesis(nulls_of(atoms), text, atoms.content, atoms.n, settings, warnings, bool(atoms.impossible))
 
 
 def nulls_of(atoms: Atoms) -> list[LabelDraws | SignFlips]:
@@ -163,7 +161,7 @@ def null_warnings(atoms: Atoms) -> tuple[str, ...]:
 
 
 def erring_clusters(atoms: Atoms) -> float:
-    """(ΣE²)² / ΣE⁴ over the clusters' sums of errors: the number of equal clusters that would vary as much."""
+    """(ΣE²)² / ΣE⁴ over the clusters' sums of errors: the effective number of clusters."""
     squares = np.bincount(np.asarray(atoms.cluster), atoms.errors) ** 2
     fourth = float((squares**2).sum())
     return float(squares.sum()) ** 2 / fourth if fourth > 0 else 0.0

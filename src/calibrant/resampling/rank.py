@@ -73,7 +73,7 @@ def counted_ranks(values: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepDown:
-    """Adjusted p-values, and the score from which each hypothesis is rejected once those with larger scores are."""
+    """Adjusted p-values, and the score from which each hypothesis is rejected after those above it."""
 
     adjusted: Floats
     needed: Floats

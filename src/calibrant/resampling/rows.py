@@ -17,15 +17,13 @@ from calibrant.types import Array, Floats, Indices
 
 Cluster = Literal["any", "same"]
 
-WEIGHTINGS = ("auto", "counts", "fixed")
-
 MAX_COUNTED = 1e15
 """Rows that weights may stand for: above this, float64 cannot resolve one more row."""
 
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """Pooled rows: `count` rows of prediction `p` and weight `unit` each, `hits` of which have label 1; sorted by p."""
+    """Pooled rows: `count` rows of prediction `p` and weight `unit`, `hits` with label 1; sorted by p."""
 
     p: Floats
     unit: Floats
@@ -118,7 +116,7 @@ class Atoms:
 def atoms_of(predictions: Predictions, view: Any, cluster: Any = None, weighting: Any = "auto") -> Atoms:
     """The event of a view as atoms. Equal rows are pooled unless weights or clusters keep them apart."""
     refuse_soft(predictions)
-    check_choice("weighting", weighting, WEIGHTINGS)
+    check_choice("weighting", weighting, ("auto", "counts", "fixed"))
     event, kind = predictions.event(view), cluster_kind(predictions, cluster)
     assumed = assumes_independence(predictions, cluster)
     if kind is None and counts_rows(event.weights, weighting):
@@ -145,8 +143,7 @@ def single_rows(
     """
     p, y = event.probs[kept].astype(np.float64), event.outcomes[kept].astype(np.float64)
     w = np.ones(len(p)) if event.weights is None else event.weights[kept]
-    keys = [key for key in (y, w, codes, cells, p) if key is not None]
-    order = np.lexsort(keys)
+    order = np.lexsort([key for key in (y, w, codes, cells, p) if key is not None])
     ones, cluster = np.ones(len(p), np.int64), None if codes is None else codes[order]
     return Atoms(p[order], w[order], ones, y[order], cluster, event.name, event.n, kind, assumed), order
 
@@ -154,12 +151,9 @@ def single_rows(
 def refuse_soft(predictions: Predictions) -> None:
     """Soft labels have no distribution that the predictions would fix."""
     if predictions.soft:
-        raise InputError(
-            "labels",
-            "must be classes for a test of calibration",
-            "they are shares (soft labels), whose distribution is unknown",
-            "Use hard labels, or an estimator with its interval",
-        )
+        found = "they are shares (soft labels), whose distribution is unknown"
+        advice = "Use hard labels, or an estimator with its interval"
+        raise InputError("labels", "must be classes for a test of calibration", found, advice)
 
 
 def counts_rows(weights: Floats | None, weighting: str) -> bool:
@@ -168,31 +162,26 @@ def counts_rows(weights: Floats | None, weighting: str) -> bool:
         return True
     broken = weights != np.floor(weights)
     if weighting == "counts" and broken.any():
-        where = int(np.argmax(broken))
-        raise InputError(
-            "weighting",
-            "'counts' needs weights that are whole numbers",
-            f"weights[{where}] is {weights[where]:g}",
-            "Use weighting='fixed': a row has one label, and its weight belongs to it",
-        )
+        found = f"weights[{np.argmax(broken)}] is {weights[np.argmax(broken)]:g}"
+        advice = "Use weighting='fixed': a row has one label, and its weight belongs to it"
+        raise InputError("weighting", "'counts' needs weights that are whole numbers", found, advice)
     return weighting != "fixed" and not broken.any()
 
 
 def refuse_many(rows: float, most: float) -> None:
     """Refuse weights that stand for more rows than can be counted, or held in memory."""
     if rows > most:
-        raise InputError(
-            "weights",
+        expected, advice = (
             f"must stand for at most {most:.3g} rows",
-            f"they stand for {rows:.3g}",
             "Divide them by a constant if they are not numbers of rows",
         )
+        raise InputError("weights", expected, f"they stand for {rows:.3g}", advice)
 
 
 def cluster_kind(
     predictions: Predictions, cluster: Any, kinds: tuple[Cluster, ...] = ("any", "same")
 ) -> Cluster | None:
-    """The user's `cluster=`, checked: how rows of a group may depend on each other; None for independent rows."""
+    """The user's `cluster=`, checked: how rows of a group may depend; None for independent rows."""
     if cluster is False or cluster is None:
         return None
     kind: Cluster = "any" if cluster is True else check_choice("cluster", cluster, kinds)

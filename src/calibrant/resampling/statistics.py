@@ -1,4 +1,4 @@
-"""The statistics of one event, each with its own alternative; all are functions of the errors, sorted by prediction.
+"""The statistics of one event: functions of the errors, sorted by prediction.
 
 Those registered without `of` are known to `calibration_test` by name; those with `of`
 compute that estimator for all draws at once.
@@ -16,12 +16,12 @@ from calibrant.estimate import mean_gap as mean_gap_estimator
 from calibrant.estimate.binned import binned_error, ece
 from calibrant.estimate.binned import finish as finish_binned
 from calibrant.estimate.cumulative import ks_error
+from calibrant.interval.formulas import kolmogorov_p_value, normal_p_value
 from calibrant.kernels.draws.null_sums import bridges, courses, fading_pairs, pairs_between, sums_between, weighed_sums
 from calibrant.kernels.logits import log_odds
 from calibrant.methods import method
 from calibrant.problems import InputError
 from calibrant.resampling.draw import Statistic
-from calibrant.resampling.formulas import kolmogorov_p_value, normal_p_value
 from calibrant.resampling.rows import Atoms
 from calibrant.results import number
 from calibrant.types import Floats, Indices
@@ -30,12 +30,12 @@ Cuts = Indices
 Collect = Callable[[Floats], Floats]
 
 
-def collected(kernel: Callable[..., None], width: int, *arguments: Any) -> Collect:
-    """A `collect` that has a kernel fill `width` numbers per draw from (errors, *arguments)."""
+def collected(kernel: Callable[..., None], width: int | None, *arguments: Any) -> Callable[[Any], Floats]:
+    """A `collect` by a kernel that fills `width` numbers per draw, or one if None."""
 
-    def collect(errors: Floats) -> Floats:
-        found = np.empty((len(errors), width))
-        kernel(errors, *arguments, found)
+    def collect(errors: Any) -> Floats:
+        found = np.empty((len(errors), width or 1))
+        kernel(errors, *arguments, found if width else found[:, 0])
         return found
 
     return collect
@@ -82,7 +82,7 @@ def mean_gap(atoms: Atoms, sums: Collect | None = None) -> Statistic:
 
 @method("statistic", name="cox")
 def cox(atoms: Atoms, sums: Collect | None = None) -> Statistic:
-    """Score test of intercept 0 and slope 1 in a logistic regression on log-odds: χ² with 2 degrees of freedom."""
+    """Score test of intercept 0 and slope 1 in a logistic regression on log-odds: χ² with 2 degrees."""
 
     def words(state: Floats) -> str:
         return extremes(state[1]) if abs(state[1]) > abs(state[0]) else shift(state)
@@ -181,7 +181,7 @@ def two_part(atoms: Atoms) -> Statistic:
 
 @method("statistic", name="atb")
 def averaged_two_bin(atoms: Atoms, along: Collect | None = None) -> Statistic:
-    """ATB = ∫ (C(q)² + (C(1) − C(q))²) dq: squared errors below and above a threshold, averaged over thresholds."""
+    """ATB = ∫ (C(q)² + (C(1) − C(q))²) dq: squared errors below and above q, averaged over q."""
     total = atoms.total
 
     def finish(states: Floats) -> Floats:
@@ -217,7 +217,7 @@ def hosmer_lemeshow(
     name: str = "hosmer_lemeshow",
     sums: Collect | None = None,
 ) -> Statistic:
-    """Σ_b E_b² / V_b over bins, V_b the variance under calibration: χ² with as many degrees of freedom as bins."""
+    """Σ_b E_b² / V_b over bins, V_b the variance under calibration: χ² with one degree per bin."""
     cuts = cuts_of(atoms, bins)
     variance = bin_variances(atoms, cuts)
 
@@ -305,7 +305,7 @@ def binned(atoms: Atoms, bins: Binning, **options: Any) -> Statistic:
 
 @method("statistic", name="binned", of=binned_error)
 def fast_binned(atoms: Atoms, bins: Binning = EqualMass(15), **options: Any) -> Statistic | None:  # noqa: B008
-    """`binned_error` of all draws at once; None where it needs rates, which errors with flipped signs do not give."""
+    """`binned_error` of all draws at once; None where it needs rates, which flipped errors do not give."""
     if options.get("debiased") and atoms.cluster is not None:
         return None
     if isinstance(bins, EqualMass) and bins.ties == "split":
@@ -321,43 +321,34 @@ def fast_ece(atoms: Atoms, n_bins: int = 15) -> Statistic:
 
 def multi_scale(atoms: Atoms, levels: range) -> list[Statistic]:
     """T-Cal at each scale: Σ over 2^level equal bins of (products of different rows) / rows, over n."""
-    return [_one_scale(atoms, level) for level in levels]
-
-
-def _one_scale(atoms: Atoms, level: int) -> Statistic:
-    cell = np.minimum(np.floor(atoms.p * 2.0**level), 2.0**level - 1)
-    cuts = np.concatenate([[0], np.flatnonzero(np.diff(cell)) + 1, [len(cell)]]).astype(np.intp)
-    scale = 1 / np.add.reduceat(atoms.weight, cuts[:-1]) / atoms.total
-    constant, factor = squared_error(atoms)
-
-    def collect(errors: Floats) -> Floats:
-        found = np.empty((len(errors), 1))
-        pairs_between(errors, constant, factor, cuts, scale, found[:, 0])
-        return found
-
-    return Statistic(f"2^{level} bins", f"{2**level} bins", collect)
+    made = []
+    for level in levels:
+        cell = np.minimum(np.floor(atoms.p * 2.0**level), 2.0**level - 1)
+        cuts = np.concatenate([[0], np.flatnonzero(np.diff(cell)) + 1, [len(cell)]]).astype(np.intp)
+        scale = 1 / np.add.reduceat(atoms.weight, cuts[:-1]) / atoms.total
+        collect = collected(pairs_between, None, *squared_error(atoms), cuts, scale)
+        made.append(Statistic(f"2^{level} bins", f"{2**level} bins", collect))
+    return made
 
 
 def squared_error(atoms: Atoms) -> tuple[Floats, Floats]:
-    """Constant and factor c, f such that c + f·e is the sum of the rows' squared errors: w²p(1−p) − w(1−2p)·e."""
+    """c and f such that c + f·e is the sum of the rows' squared errors: w²p(1−p) − w(1−2p)·e."""
     return atoms.variance, -atoms.unit * (1 - 2 * atoms.p)
 
 
 def laplace_pairs(atoms: Atoms, bandwidth: float, estimator: str, flipped: bool = False) -> Statistic:
-    """SKCE of one event with a Laplace kernel: 2 Σ e e' exp(−|p − p'|/ν) over pairs, or over pairs of different rows.
+    """SKCE of one event with a Laplace kernel: 2 Σ e e' exp(−|p − p'|/ν) over all pairs or different rows.
 
     `flipped` is for errors whose signs are flipped, which leaves their squares as they
     are.
     """
-    fades = np.exp(-np.diff(atoms.p, prepend=atoms.p[:1]) / bandwidth)
+    pair_sums = collected(fading_pairs, None, np.exp(-np.diff(atoms.p, prepend=atoms.p[:1]) / bandwidth))
     constant, factor = (atoms.errors**2, 0 * atoms.p) if flipped else squared_error(atoms)
     own, slope, total = float(constant.sum()), linear(factor), atoms.total
     pairs = total * (total - 1) if estimator == "unbiased" else total**2
 
     def collect(errors: Floats) -> Floats:
-        found = np.empty((len(errors), 2))
-        fading_pairs(errors, fades, found[:, 0])
-        found[:, 1] = own + slope(errors)[:, 0] if estimator == "unbiased" else 0.0
-        return found
+        squares = own + slope(errors) if estimator == "unbiased" else np.zeros((len(errors), 1))
+        return np.hstack([pair_sums(errors), squares])
 
     return Statistic("skce", "SKCE", collect, lambda states: 2 * (states[:, 0] - states[:, 1]) / pairs)

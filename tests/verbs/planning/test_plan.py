@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cal
-from calibrant.resampling.formulas import brownian_range_p_value
+from calibrant.interval.formulas import brownian_range_p_value
 from calibrant.simulate import (
     BetaScores,
     EmpiricalScores,

@@ -17,8 +17,8 @@ import numpy as np
 
 from calibrant.infer.squared import cube_root
 from calibrant.interval import normal_quantile
+from calibrant.interval.formulas import brownian_range_p_value
 from calibrant.problems import InputError
-from calibrant.resampling.formulas import brownian_range_p_value
 from calibrant.simulate.quadrature import normal_density
 from calibrant.simulate.scores import Scores
 from calibrant.types import Floats

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant.resampling.formulas import (
+from calibrant.interval.formulas import (
     brownian_max_p_value,
     brownian_range_p_value,
     chi_square_p_value,

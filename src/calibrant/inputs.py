@@ -1,0 +1,340 @@
+"""The door: what users pass, checked once and put in a standard form.
+
+Below this module nothing is checked again. Nothing is clipped, dropped or renormalised unless the user asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from calibrant.arrays import column_names, to_numpy
+from calibrant.kernels.rows.checks import all_in_unit_interval, rows_are_distributions
+from calibrant.problems import InputError
+from calibrant.types import Array
+
+ROW_SUM_TOLERANCE = 1e-4
+"""How far a row of probabilities may be from summing to 1: above float32 rounding at 1000 classes, below a mistake."""
+
+LOOKS_LIKE_ROUNDING = 1e-4
+"""How far beyond [0, 1] numbers may lie and still be taken for rounded probabilities in an error text."""
+
+DECLARED = {1: "classes=(negative, positive)", 2: "classes= in the order of the columns"}
+"""How the classes of one column and of several are declared."""
+
+FloatArray = Array
+
+
+def floats(values: Any, argument: str) -> Array:
+    """A float32 or float64 array of one or two dimensions with its own write flag; float16 becomes float32."""
+    array = to_numpy(values, argument)
+    if array.dtype.kind == "O":
+        check_no_missing(array, argument)
+    if array.dtype.kind in "OUSb":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(argument, "must hold numbers", f"it holds {array.flat[0]!r} and the like") from error
+    if array.dtype.kind in "iu" or array.dtype.itemsize > 8:
+        array = array.astype(np.float64)
+    elif array.dtype == np.float16:
+        array = array.astype(np.float32)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim not in (1, 2):
+        raise InputError(argument, "must have shape (n,) or (n, K)", f"it has shape {array.shape}")
+    if not array.size:
+        raise InputError(argument, "must hold at least one row", f"it is empty, with shape {array.shape}")
+    return array[:]  # a view with a write flag of its own
+
+
+def check_no_missing(array: Array, argument: str, advice: str = "Drop or fill such rows") -> None:
+    """Refuse objects that represent a missing value: None, NaN, pandas' NA."""
+
+    def is_missing(value: Any) -> bool:
+        named = type(value).__name__ in ("NAType", "NaTType")
+        return value is None or named or (isinstance(value, float) and isnan(value))
+
+    missing = np.frompyfunc(is_missing, 1, 1)(array).astype(bool)
+    refuse(missing, array, argument, "must not hold missing values", advice)
+
+
+def refuse(bad: Array, array: Array, argument: str, expected: str, advice: str = "") -> None:
+    """Raise an error that names the first bad entry, in row order, if there is one."""
+    if bad.any():
+        where = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+        value = repr(array[where]) if array.dtype.kind == "O" else str(array[where])
+        raise InputError(argument, expected, f"{argument}[{', '.join(map(str, where))}] is {value}", advice)
+
+
+def check_finite(array: Array, argument: str) -> None:
+    """Refuse NaN and infinity."""
+    if not (np.isfinite(array.min()) and np.isfinite(array.max())):  # NaN passes through both; far cheaper than a mask
+        refuse(~np.isfinite(array), array, argument, "must be finite", "Drop such rows or correct their source")
+
+
+def check_probabilities(probs: Array) -> None:
+    """Refuse numbers outside [0, 1], with a guess at what they may be instead."""
+    if all_in_unit_interval(probs):
+        return
+    check_finite(probs, "probs")
+    low, high, advice = probs.min(), probs.max(), "If these are logits, use Predictions.from_logits"
+    if low >= -LOOKS_LIKE_ROUNDING and high <= 1 + LOOKS_LIKE_ROUNDING:
+        advice = "This looks like rounding: np.clip(probs, 0, 1) if you agree"
+    elif low >= 0 and 2 < high <= 100:
+        advice = "These look like percentages: divide by 100. If they are logits, use Predictions.from_logits"
+    refuse((probs < 0) | (probs > 1), probs, "probs", "must lie in [0, 1]", advice)
+
+
+def check_matrix(probs: Array, normalize: bool | None) -> Array:
+    """Rows of probabilities: in [0, 1], and summing to 1 or made to."""
+    if rows_are_distributions(probs):
+        return probs
+    check_probabilities(probs)
+    return check_row_sums(probs, normalize)
+
+
+def check_row_sums(probs: Array, normalize: bool | None, argument: str = "probs") -> Array:
+    """Refuse rows that do not sum to 1, or divide them by their sum if the user asked for it."""
+    sums = probs.sum(axis=1, dtype=np.float64)
+    off = np.abs(sums - 1) > ROW_SUM_TOLERANCE
+    if not off.any():
+        return probs
+    if not normalize:
+        row, expected = int(np.argmax(off)), f"must have rows that sum to 1 (within {ROW_SUM_TOLERANCE:g})"
+        advice = (
+            "Divide each row by its sum" if normalize is None else "Pass normalize=True to divide each row by its sum"
+        )
+        raise InputError(argument, expected, f"row {row} sums to {sums[row]:.6g}", advice)
+    if (sums == 0).any():
+        row = int(np.argmax(sums == 0))
+        raise InputError(argument, "cannot be normalised", f"row {row} is all zero", "Drop that row")
+    return (probs / sums[:, None]).astype(probs.dtype)
+
+
+def check_column(values: Any, argument: str, n: int | None = None) -> Array:
+    """One finite float64 number per row, `n` of them if that is known."""
+    array = floats(values, argument).astype(np.float64)
+    _check_length(array, argument, "number", n)
+    check_finite(array, argument)
+    return array
+
+
+def _check_length(array: Array, argument: str, noun: str, n: int | None) -> None:
+    if array.ndim != 1 or n not in (None, len(array)):
+        rows = "" if n is None else f", {n} in all"
+        raise InputError(argument, f"must hold one {noun} per row{rows}", f"its shape is {array.shape}")
+
+
+def check_weights(weights: Any, n: int) -> Array:
+    """One finite, non-negative number per row, not all zero."""
+    array = floats(weights, "weights").astype(np.float64, copy=False)[:]
+    _check_length(array, "weights", "number", n)
+    check_finite(array, "weights")
+    low, high = (float(array.min()), float(array.max())) if n else (0.0, 0.0)
+    if low < 0:
+        refuse(array < 0, array, "weights", "must not be negative")
+    if high == 0:
+        raise InputError("weights", "must not all be zero")
+    if high > np.finfo(np.float64).max / n:
+        with np.errstate(over="ignore"):
+            if not np.isfinite(array.sum()):
+                raise InputError("weights", "must have a finite sum", "it overflows", "Divide them by a constant")
+    return array
+
+
+def check_groups(groups: Any, n: int) -> Array:
+    """One value per row, none of them missing, of kinds that can be put in order."""
+    array = to_numpy(groups, "groups")[:]
+    _check_length(array, "groups", "value", n)
+    if array.dtype.kind == "O" or (array.dtype.kind == "f" and np.isnan(array).any()):
+        check_no_missing(array.astype(object), "groups", "Drop such rows, or give each a group of its own")
+    if array.dtype.kind == "O" and set(map(type, array)) != {str}:
+        try:
+            np.unique(array)
+        except TypeError as error:  # no order, such as names among numbers
+            other = next((i for i, value in enumerate(array) if type(value) is not type(array[0])), 0)
+            found = f"groups[{other}] is {array[other]!r}" + (f" and groups[0] is {array[0]!r}" if other else "")
+            raise InputError("groups", "must be of one kind", found, "Pass strings or integers") from error
+    return array
+
+
+def check_all_positive(array: Array, argument: str) -> None:
+    """Refuse zero and negative numbers."""
+    refuse(array <= 0, array, argument, "must be positive")
+
+
+def in_column_order(labels: Any, columns: tuple[Any, ...] | None) -> Array:
+    """Labels as an array; one-hot columns named as those of the probabilities are put in their order."""
+    found, names = to_numpy(labels, "labels"), column_names(labels)
+    if found.ndim == 2 and names and columns and names != columns and set(names) == set(columns):
+        check_distinct(columns)
+        found = found[:, [names.index(name) for name in columns]]
+    return found
+
+
+def check_lengths(labels: Array, predicted: Array, name: str) -> None:
+    """Labels and predictions must have as many rows."""
+    if labels.ndim not in (1, 2):
+        raise InputError("labels", "must have shape (n,), or (n, K) if one-hot", f"it has shape {labels.shape}")
+    if not len(labels):
+        raise InputError("labels", "must hold at least one row", "it is empty")
+    if len(labels) != len(predicted):
+        found = f"labels has {len(labels)}, {name} {len(predicted)}"
+        raise InputError("labels", f"and {name} must have as many rows", found)
+
+
+def check_swapped(labels: Any, probs: Array, soft: bool) -> None:
+    """Refuse fractions as labels, with a guess at whether labels and probabilities were swapped."""
+    found = np.asarray(to_numpy(labels, "labels"))
+    if soft or found.dtype.kind != "f" or not len(found):
+        return
+    fraction = (found != np.floor(found)) & np.isfinite(found)
+    if fraction.any():
+        advice = "These look like probabilities. Labels come first; for shares in [0, 1] pass soft=True"
+        if (probs == np.floor(probs)).all():
+            advice = "Labels come first: did you swap labels and probs?"
+        refuse(fraction, found, "labels", "must be classes", advice)
+
+
+def class_order(
+    classes: Any, columns: tuple[Any, ...] | None, labels: Array, n_classes: int, ndim: int
+) -> tuple[Any, ...]:
+    """The classes of the columns: declared, named by a table that the labels match, or 0 … K−1."""
+    if classes is not None:
+        named = to_numpy(classes, "classes")
+        if named.ndim != 1:
+            raise InputError("classes", "must be a list of names, one per column", f"its shape is {named.shape}")
+        order = tuple(named.tolist())
+        if len(order) != n_classes:
+            pair = " (negative, positive)" if ndim == 1 else " as probs has columns"
+            raise InputError("classes", f"must hold {n_classes} classes{pair}", f"it holds {len(order)}")
+        return check_distinct(order)
+    if columns is not None and len(columns) == n_classes and labels.ndim == 1 and ndim == 2:
+        seen = set(np.unique(labels).tolist()) if labels.dtype.kind != "O" else set(labels.tolist())
+        all_names = all(isinstance(c, str) for c in (*seen, *columns))
+        if seen <= set(columns) or (all_names and seen & set(columns)):
+            return check_distinct(columns)
+    return tuple(range(n_classes))
+
+
+def check_distinct(classes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Refuse classes of which two have the same name."""
+    if len(set(classes)) != len(classes):
+        twice = next(c for i, c in enumerate(classes) if c in classes[:i])
+        raise InputError("classes", "must be distinct", f"{twice!r} occurs twice")
+    return classes
+
+
+def codes(labels: Array, classes: tuple[Any, ...], name: str, ndim: int, declared: bool) -> Array:
+    """Labels as class indices: uint8 for two classes given as one column, else int32."""
+    dtype: Any = np.uint8 if ndim == 1 else np.int32
+    if labels.ndim == 2:
+        return _from_one_hot(labels, len(classes)).astype(dtype)
+    if labels.dtype.kind == "O":
+        check_no_missing(labels, "labels")
+        simpler = np.array(labels.tolist())  # strings or numbers, if they are all of one kind
+        labels = labels if simpler.dtype.kind in "US" and not all(isinstance(v, str) for v in labels) else simpler
+    plain = classes == tuple(range(len(classes)))
+    if plain and labels.dtype.kind in "biuf":
+        return _check_codes(labels, len(classes), name, ndim).astype(dtype, copy=False)
+    if plain and not declared:
+        advice = f"Pass {DECLARED[ndim]} (scikit-learn: model.classes_)"
+        raise InputError("labels", "holds names", f"labels[0] is {labels[0]!s:.40}", advice)
+    return _look_up(labels, classes).astype(dtype)
+
+
+def _from_one_hot(labels: Array, n_classes: int) -> Array:
+    if labels.shape[1] != n_classes:
+        raise InputError("labels", f"must have {n_classes} columns if one-hot", f"it has {labels.shape[1]}")
+    ones = np.asarray(labels == 1, dtype=bool) if labels.dtype.kind not in "US" else np.zeros(labels.shape, dtype=bool)
+    bad = ~((np.asarray(labels == 0, dtype=bool) | ones).all(axis=1) & (ones.sum(axis=1) == 1))
+    if bad.any():
+        found = f"row {np.argmax(bad)} is {labels[np.argmax(bad)].tolist()}"
+        raise InputError("labels", "must be one-hot if it has several columns", found, "Pass class indices")
+    return ones.argmax(axis=1)
+
+
+def _check_codes(labels: Array, n_classes: int, name: str, ndim: int) -> Array:
+    if labels.dtype.kind == "f":
+        check_finite(labels, "labels")
+        refuse(labels != np.floor(labels), labels, "labels", "must be classes")
+    if labels.dtype.kind == "b":
+        return labels.view(np.uint8)
+    if labels.min() < 0 or labels.max() >= n_classes:
+        several = f"must lie in 0 … {n_classes - 1}, as {name} has {n_classes} columns"
+        expected, bad = "must be 0 or 1" if ndim == 1 else several, (labels < 0) | (labels >= n_classes)
+        refuse(bad, labels, "labels", expected, f"Pass {DECLARED[ndim]} if these are class names")
+    return labels
+
+
+def _look_up(labels: Array, classes: tuple[Any, ...]) -> Array:
+    """The position of each label among the declared classes."""
+    try:
+        seen, inverse = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        mixed = "names and numbers are mixed"
+        raise InputError("labels", "must be of one kind", mixed, "Pass strings or integers") from error
+    order = {c: k for k, c in enumerate(classes)}
+    positions: Array = np.array([order.get(label, -1) for label in seen.tolist()])[inverse]
+    if (positions < 0).any():
+        found = f"labels[{np.argmax(positions < 0)}] is {labels.tolist()[int(np.argmax(positions < 0))]!r}"
+        raise InputError("labels", f"must be among the classes {listed(classes)}", found)
+    return positions
+
+
+def shares(labels: Array, ndim: int, n_classes: int) -> Array:
+    """Soft labels: event shares `(n,)`, or class shares `(n, K)` whose rows sum to 1."""
+    found = floats(labels, "labels").astype(np.float64)
+    if found.ndim != ndim or (ndim == 2 and found.shape[1] != n_classes):
+        columns = "one column" if ndim == 1 else f"{n_classes} columns"
+        raise InputError("labels", f"must have {columns} of shares if soft=True")
+    check_finite(found, "labels")
+    refuse((found < 0) | (found > 1), found, "labels", "must lie in [0, 1]")
+    return check_row_sums(found, None, "labels") if ndim == 2 else found
+
+
+def check_count(value: Any, argument: str = "n_bins", least: int = 1) -> int:
+    """An integer, at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(argument, f"must be a whole number, at least {least}", f"it is {value!r}")
+    return int(value)
+
+
+def check_choice(argument: str, value: Any, choices: tuple[Any, ...]) -> Any:
+    """One of a few allowed values."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float | np.integer) or value not in choices:
+        raise InputError(argument, f"must be one of {', '.join(map(repr, choices))}", f"it is {value!r}")
+    return value
+
+
+def check_positive(argument: str, value: Any) -> float:
+    """A positive, finite number."""
+    return _number(argument, value, lambda x: 0 < x < np.inf, "must be positive and finite")
+
+
+def check_level(level: Any) -> float:
+    """A probability strictly between 0 and 1, such as the confidence of an interval."""
+    return _number("level", level, lambda x: 0 < x < 1, "must lie between 0 and 1")
+
+
+def check_bandwidth(bandwidth: Any) -> float:
+    """A bandwidth for which one reflection at either end of [0, 1] is enough."""
+    return _number("bandwidth", bandwidth, lambda x: 0 < x <= 1, "must lie in (0, 1]")
+
+
+def _number(argument: str, value: Any, fits: Callable[[Any], bool], expected: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, float | int | np.number) or not fits(value):
+        raise InputError(argument, expected, f"it is {value!r}")
+    return float(value)
+
+
+def listed(names: Sequence[Any], most: int = 12) -> str:
+    """Names for an error text, the first dozen."""
+    shown = ", ".join(repr(n) for n in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
