@@ -125,9 +125,8 @@ def checked_schema(text: str) -> dict[str, Any]:
     if not isinstance(data, dict) or isinstance(data.get("schema"), bool) or not isinstance(data.get("schema"), int):
         raise MapError("this JSON was not written by calibrant: it has no schema version")
     if data["schema"] != SCHEMA:
-        raise MapError(
-            f"this was written with schema {data['schema']}; this calibrant reads {SCHEMA}. Upgrade calibrant"
-        )
+        written = f"this was written with schema {data['schema']}"
+        raise MapError(f"{written}; this calibrant reads {SCHEMA}. Upgrade calibrant")
     return data
 
 

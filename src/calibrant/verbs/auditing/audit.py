@@ -129,18 +129,11 @@ def audit(
         "seed": seed, "cluster": clustered, "too_small": cut.too_small,
     }  # fmt: skip
     how = "signs of the errors flipped, cluster by cluster" if clustered else "labels drawn from the predictions"
+    how += f", all segments on the same {n_draws:,} draws; step-down"
     return Audit(
-        Verdicts(nulls, statistic, level, margin).of(cut.found),
-        predictions.n,
-        event.name,
-        statistic,
-        level,
-        margin,
-        nulls[0].steps.critical,
-        f"{how}, all segments on the same {n_draws:,} draws; step-down",
-        settings,
-        _warnings(family, nulls[0], cut),
-    )
+        Verdicts(nulls, statistic, level, margin).of(cut.found), predictions.n, event.name, statistic, level, margin,
+        nulls[0].steps.critical, how, settings, _warnings(family, nulls[0], cut),
+    )  # fmt: skip
 
 
 def _check(predictions: Any, statistic: Any, depth: Any, cluster: Any) -> bool:
@@ -164,11 +157,11 @@ def _counted(predictions: Predictions) -> tuple[Any, Floats]:
 
 def _cut(
     predictions: Predictions,
-    sources: tuple[Any, Any, Any],
+    sources: tuple[Any, ...],
     kept: Any,
     counts: Floats,
     clustered: bool,
-    limits: tuple[int, int, int, int],
+    limits: tuple[int, ...],
 ) -> Segments:
     """The segments that were asked for; `sources` are features, groups and segments."""
     n, (features, groups, segments), (depth, n_bins, min_size, most) = predictions.n, sources, limits
@@ -192,19 +185,14 @@ def _warnings(family: Family, found: Scored, cut: Segments) -> tuple[str, ...]:
     if own:
         names = ", ".join(map(repr, own[:N_NAMED])) + (f" and {len(own) - N_NAMED:,} more" * (len(own) > N_NAMED))
         are, were = ("is", "was") if len(own) == 1 else ("are", "were")
-        warnings.append(
-            f"{len(own):,} of your own segments or groups {are} smaller than min_size and {were} not audited: {names}"
-        )
+        small = f"{are} smaller than min_size and {were} not audited"
+        warnings.append(f"{len(own):,} of your own segments or groups {small}: {names}")
     if len(cut.found) == 1 and cut.too_small:
         warnings.append(f"all {cut.too_small:,} segments are smaller than min_size: only all rows were audited")
     if cut.stopped is not None:
         more = "" if cut.stopped == MAX_DEPTH else ", and those of more conditions"
-        warnings.append(
-            f"more than max_segments were found: small ones of {cut.stopped} conditions{more} were not audited"
-        )
+        skipped = f"small ones of {cut.stopped} conditions{more} were not audited"
+        warnings.append(f"more than max_segments were found: {skipped}")
     few = 0 if found.laws.effective is None else int((found.laws.effective < FEW_CLUSTERS).sum())
-    if few:
-        warnings.append(
-            f"in {few:,} segments few clusters err (fewer than {FEW_CLUSTERS} equal ones): p-values are rough there"
-        )
-    return tuple(warnings)
+    rough = f"few clusters err (fewer than {FEW_CLUSTERS} equal ones): p-values are rough there"
+    return (*warnings, *([f"in {few:,} segments {rough}"] if few else []))

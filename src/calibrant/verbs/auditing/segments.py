@@ -104,12 +104,7 @@ class Segments:
 
 
 def segments_of(
-    columns: Sequence[Column],
-    named: Sequence[Column],
-    counts: Floats,
-    depth: int,
-    least: float,
-    most: int,
+    columns: Sequence[Column], named: Sequence[Column], counts: Floats, depth: int, least: float, most: int
 ) -> Segments:
     """All rows, every named segment, and up to `most` others of up to `depth` conditions on the columns.
 
@@ -118,8 +113,8 @@ def segments_of(
     """
     every = (*columns, *named)
     cells, firsts = _cells(every, len(counts))
-    size = np.bincount(cells, counts, len(firsts)).astype(np.float64)
-    marks = np.random.default_rng(0).integers(1, 1 << 30, (2, len(firsts))).astype(np.float64)
+    marks = np.random.default_rng(0).integers(1, 1 << 30, (2, len(firsts)))
+    sizes = np.vstack([np.bincount(cells, counts, len(firsts)), marks])
     stages: list[list[tuple[int, ...]]] = [[()], [(k,) for k in range(len(columns), len(every))]]
     stages += [list(combinations(range(len(columns)), d)) for d in range(1, depth + 1)]
     found: dict[tuple[float, ...], Segment] = {}
@@ -128,15 +123,14 @@ def segments_of(
     too_small, asked = 0, 0
     stopped: int | None = None
     for stage, crossings in enumerate(stages):
-        few, large = _candidates(every, firsts, crossings, size, marks, least if stage else 0)
+        few, large = _candidates(every, firsts, crossings, sizes, least if stage else 0)
         too_small += len(few)
         own_too_small += [_name(_conditions(every, *each)) for each in few] if stage == 1 else []
         for key, segment in large:
             name = segment.name
             if named_so.setdefault(name, key) != key:
-                raise InputError(
-                    "segments", "must have different names", f"two of them are called {name!r}", "Rename yours"
-                )
+                found_twice = f"two of them are called {name!r}"
+                raise InputError("segments", "must have different names", found_twice, "Rename yours")
             if key in found:
                 found[key].same += [name] if name not in (found[key].name, *found[key].same) else []
             elif stage < 2 or len(found) - asked < most:
@@ -150,19 +144,12 @@ def segments_of(
 
 
 def _candidates(
-    columns: Sequence[Column],
-    firsts: Indices,
-    crossings: Sequence[tuple[int, ...]],
-    size: Floats,
-    marks: Floats,
-    least: float,
+    columns: Sequence[Column], firsts: Indices, crossings: Sequence[tuple[int, ...]], sizes: Floats, least: float
 ) -> tuple[list[tuple[tuple[int, ...], int]], list[tuple[tuple[float, ...], Segment]]]:
     """The levels of the crossings that are too small; and the others, large ones first.
 
-    Each of these comes with a key that only a segment of the same rows has.
-
-    Keys are sums of random integers, exact in floats; two of them make a collision all
-    but impossible.
+    Each of these comes with a key that only a segment of the same rows has: its size,
+    and two sums of random integers per cell, the other rows of `sizes`.
     """
     few: list[tuple[tuple[int, ...], int]] = []
     found = []
@@ -172,7 +159,7 @@ def _candidates(
         levels = levels[inside]
         sums = [
             np.bincount(levels, each[inside], n_levels) if n_levels > 1 else np.array([each[inside].sum()])
-            for each in (size, *marks)
+            for each in sizes
         ]
         present = (sums[0] > 0) | (n_levels == 1)  # a mask may be empty
         few += [(chosen, level) for level in np.flatnonzero(present & (sums[0] < least)).tolist()]
@@ -238,9 +225,8 @@ def group_column(groups: Any, kept: Any, n: int) -> Column:
 def mask_columns(segments: Any, kept: Any, n: int) -> list[Column]:
     """Named segments, each a mask of rows."""
     if not isinstance(segments, Mapping):
-        raise InputError(
-            "segments", "must be a dict of names and masks", f"it is a {type(segments).__name__}", "Or pass features"
-        )
+        given = f"it is a {type(segments).__name__}"
+        raise InputError("segments", "must be a dict of names and masks", given, "Or pass features")
     if not segments:
         raise InputError("segments", "must hold at least one name and mask", "it is empty")
     found = []
@@ -322,15 +308,11 @@ def _named_columns(features: Any) -> Iterator[tuple[Any, Any]]:
     names = features.dtype.names if isinstance(features, np.ndarray) else column_names(features)
     if isinstance(features, Mapping):
         names = tuple(features)
-    if names is not None and len(names) == 0:
-        raise InputError("features", "must hold at least one column", "it is empty")
     if names is None:
-        raise InputError(
-            "features",
-            "must be a dict of columns, a table or a structured array",
-            f"it is a {type(features).__name__}",
-            "Pass groups= for one value per row",
-        )
+        wanted, given = "must be a dict of columns, a table or a structured array", f"it is a {type(features).__name__}"
+        raise InputError("features", wanted, given, "Pass groups= for one value per row")
+    if len(names) == 0:
+        raise InputError("features", "must hold at least one column", "it is empty")
     for name in names:
         yield name, features[name]
 
