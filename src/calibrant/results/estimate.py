@@ -26,6 +26,10 @@ class Interval(Record):
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
 
+    def in_words(self) -> str:
+        """Level and ends, for a sentence."""
+        return f"{self.level:.0%} interval {number(self.low)} to {number(self.high)}"
+
     def __repr__(self) -> str:
         return f"[{number(self.low)}, {number(self.high)}] at {self.level:.0%} ({self.method})"
 

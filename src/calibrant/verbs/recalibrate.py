@@ -48,21 +48,15 @@ def recalibrate(predictions: Predictions | Forecasts | State, method: Any = "usu
     if isinstance(predictions, State):
         predictions = admit(predictions)
     if not isinstance(predictions, Predictions | Forecasts):
-        raise InputError(
-            "predictions",
-            "must be a Predictions",
-            f"it is a {type(predictions).__name__}",
-            "Wrap labels and probs: Predictions(labels, probs)",
-        )
-    usual = isinstance(method, str) and method == "usual"
-    recipe: Any
-    if isinstance(predictions, Forecasts):
-        recipe = _forecast_recipe("variance_platt" if usual else method)
-    else:
-        recipe = recipe_of("temperature" if usual else method)
+        found, advice = f"it is a {type(predictions).__name__}", "Wrap labels and probs: Predictions(labels, probs)"
+        raise InputError("predictions", "must be a Predictions", found, advice)
+    of_forecasts = isinstance(predictions, Forecasts)
+    if isinstance(method, str) and method == "usual":
+        method = "variance_platt" if of_forecasts else "temperature"
+    recipe: Any = _forecast_recipe(method) if of_forecasts else recipe_of(method)
     fitted: CalibrationMap | RegressionMap = recipe.fit(predictions)
-    cautions = fitted.fit.cautions + light_weights(predictions)
-    return replace(fitted, fit=replace(fitted.fit, cautions=cautions)) if cautions != fitted.fit.cautions else fitted
+    more = light_weights(predictions)
+    return replace(fitted, fit=replace(fitted.fit, cautions=fitted.fit.cautions + more)) if more else fitted
 
 
 def _forecast_recipe(method: Any) -> Any:

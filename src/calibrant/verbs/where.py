@@ -16,7 +16,7 @@ from calibrant.maps.folds import in_folds, n_rows, n_units
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.resampling.exact import LEVEL, Exact
 from calibrant.resampling.statistics import stretch
-from calibrant.results import Answer, Estimate, Line, Table, TestResult, kind, number
+from calibrant.results import Answer, Estimate, Line, Table, TestResult, ends, kind, number
 from calibrant.state.pooled import Pooled
 
 N_PLACES, MIN_VARIANCE = 201, 0.02
@@ -73,8 +73,7 @@ class Where(Answer):
 
     def tables(self) -> tuple[Table, ...]:
         """What the terminal, the notebook and the report show."""
-        apart = self.held_out
-        interval = None if apart is None else apart.interval
+        held = self.held_out
         rows = (
             ("predictions", f"{number(self.low)} … {number(self.high)}"),
             ("rows", f"{self.rows:,.6g} of {self.n:,}"),
@@ -83,8 +82,8 @@ class Where(Answer):
             ("gap, chosen as the worst", number(self.gap)),
             ("most clearly wrong", f"{number(self.core[0])} … {number(self.core[1])}"),
             ("mean prediction and rate there", f"{number(self.core_mean_prob)}, {number(self.core_label_rate)}"),
-            ("gap, held out", "–" if apart is None else number(apart.value)),
-            ("95% interval of that", "–" if interval is None else f"{number(interval.low)} … {number(interval.high)}"),
+            ("gap, held out", number(held and held.value)),
+            ("95% interval of that", ends(held and held.interval)),
             ("Δ, if calibrated", f"{number(self.value)}, {number(self.noise_floor)}"),
             ("p-value, search included", number(self.p_value)),
         )
@@ -171,29 +170,14 @@ def where(
     first, last, sign = stretch(steps)
     inside = slice(first, max(last, first + 1))
     core = _core(pooled, inside, sign)
-    rows, mean_prob, label_rate = _rates(pooled, inside)
-    _, core_mean_prob, core_label_rate = _rates(pooled, core)
-    variance = inner(pooled.weight, values * (1 - values))
+    low, high, *core_ends = (float(values[part][end]) for part in (inside, core) for end in (0, -1))
+    noise_floor = EXPECTED["range"] * float(np.sqrt(inner(pooled.weight, values * (1 - values)))) / pooled.total
     test, warnings = _tested(predictions, event.name, n_draws, cluster, seed)
     return Where(
-        n=predictions.n,
-        view=event.name,
-        low=float(values[inside][0]),
-        high=float(values[inside][-1]),
-        direction=_direction(sign, event.name),
-        rows=rows,
-        mean_prob=mean_prob,
-        label_rate=label_rate,
-        core=(float(values[core][0]), float(values[core][-1])),
-        core_mean_prob=core_mean_prob,
-        core_label_rate=core_label_rate,
-        value=float(np.ptp(steps)),
-        noise_floor=EXPECTED["range"] * float(np.sqrt(variance)) / pooled.total,
-        test=test,
-        held_out=_held_out_gap(predictions, event, level),
-        curve=Line.thinned(values, steps[1:]),
-        cautions=warnings,
-    )
+        predictions.n, event.name, low, high, _direction(sign, event.name), *_rates(pooled, inside), tuple(core_ends),
+        *_rates(pooled, core)[1:], float(np.ptp(steps)), noise_floor, test, _held_out_gap(predictions, event, level),
+        Line.thinned(values, steps[1:]), warnings,
+    )  # fmt: skip
 
 
 def _rates(pooled: Pooled, inside: slice) -> tuple[float, float, float]:
@@ -241,24 +225,23 @@ def _tested(
 
 def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estimate | None:
     """The stretch of one half, measured on the other, both ways; None where a half finds or holds nothing."""
-    rows = Predictions(
-        event.outcomes, event.probs, weights=event.weights, groups=predictions.groups, soft=not event.hard
-    )
+    given = {"weights": event.weights, "groups": predictions.groups, "soft": not event.hard}
+    rows = Predictions(event.outcomes, event.probs, **given)
     if n_units(rows) < 4:
         return None
     units, masks = in_folds(rows, 2)
     gaps = np.full(units.n, np.nan)
-    for unseen in masks:
-        pooled = units.rows(~unseen).event("binary").pooled
+    for held in masks:
+        pooled = units.rows(~held).event("binary").pooled
         first, last, sign = stretch(np.concatenate([[0.0], np.cumsum(pooled.residual)]))
         if sign:
-            p = units.probs[unseen].astype(np.float64)
+            p = units.probs[held].astype(np.float64)
             inside = (p >= pooled.values[first]) & (p <= pooled.values[last - 1])
-            gaps[unseen] = np.where(inside, sign * (p - units.labels[unseen]), np.nan)
+            gaps[held] = np.where(inside, sign * (p - units.labels[held]), np.nan)
     used = ~np.isnan(gaps)
-    if not used.any() or n_rows(units.rows(used)) < 2:
+    n, w = n_rows(units.rows(used)) if used.any() else 0, None if units.weights is None else units.weights[used]
+    if n < 2:
         return None
-    n, w = n_rows(units.rows(used)), None if units.weights is None else units.weights[used]
     if units.groups is None:
         value, interval, warnings = mean_with_interval(gaps[used], w, level, Limits(-1.0, 1.0))
     else:

@@ -57,8 +57,7 @@ class AuditedSegment(Record):
         facts = f"predicted {self.mean_prob:.1%}, observed {self.label_rate:.1%} ({self.n:,} rows".replace("%", " %")
         return f"{self.name}: {self.verdict}; {facts}, adjusted p = {number(self.adjusted)})."
 
-    def __repr__(self) -> str:
-        return self.sentence()
+    __repr__ = sentence
 
 
 @kind
