@@ -49,8 +49,8 @@ def check_same_forecasts(before: Forecasts, after: Forecasts, rule: Rule) -> Non
 def _check_same_labels(before: Predictions | Forecasts, after: Predictions | Forecasts) -> None:
     if not np.array_equal(before.labels, after.labels):
         row = int(np.argmax((before.labels != after.labels).reshape(before.n, -1).any(axis=1)))
-        differs, advice = f"row {row} differs: {before.labels[row]} and {after.labels[row]}", "in the same order"
-        raise InputError("after", "must have the labels of before", differs, f"Compare the same rows {advice}")
+        seen, advice = f"{before.labels[row]} and {after.labels[row]}", "Compare the same rows in the same order"
+        raise InputError("after", "must have the labels of before", f"row {row} differs: {seen}", advice)
     same = (before.weights is None) == (after.weights is None)
     if not same or (before.weights is not None and not np.array_equal(before.weights, after.weights)):  # type: ignore[arg-type]
         raise InputError("after", "must have the weights of before")
