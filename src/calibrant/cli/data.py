@@ -69,7 +69,7 @@ def write_report(path: Path, source: Path | None, *answers: Any, **more: Any) ->
     click.echo(f"Wrote {path}", err=True)
 
 
-def show(found: Any, file: Path | None, source: str, as_json: bool) -> None:
+def show(found: Any, title: str, source: str, as_json: bool) -> None:
     """A result as JSON, or in words with its tables; Python's `cluster=` in warnings becomes `--cluster`."""
     if as_json:
         click.echo(found.to_json())
@@ -78,7 +78,7 @@ def show(found: Any, file: Path | None, source: str, as_json: bool) -> None:
 
     cautions = tuple(re.sub(r"cluster='?(\w+)'?", _as_option, caution) for caution in found.cautions)
     worded = found if cautions == found.cautions else replace(found, cautions=cautions)
-    screen.show_answer(screen.terminal(), worded, "" if file is None else file.name, source)
+    screen.show_answer(screen.terminal(), worded, title, source)
 
 
 def _as_option(found: re.Match[str]) -> str:

@@ -17,16 +17,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
+
+def view_option(text: str, default: str = "auto") -> Callable[[F], F]:
+    """The option --view with its own help."""
+    return click.option("--view", default=default, show_default=False, metavar="VIEW", help=text)
+
+
 file_argument = click.argument("file", type=FILE)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, and nothing else.")
 force = click.option("--force", is_flag=True, help="Overwrite existing files.")
 report = click.option(
     "--report", type=FILE, metavar="PATH", help="Also write a report: .html for people, .json for machines."
 )
-seed = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same result.")
-view = click.option(
-    "--view", default="auto", metavar="VIEW", help="binary, top, or 'class NAME'.  [default: by the columns]"
-)
+seed = click.option("--seed", type=click.IntRange(0), default=0, help="Same seed, same result.")
+view = view_option("binary, top, or 'class NAME'.  [default: by the columns]")
 
 COLUMN_OPTIONS = {
     "label": ("NAME", "Column of labels."),
@@ -99,9 +103,8 @@ def in_options(error: Exception) -> str:
     names = "|".join((*COLUMN_OPTIONS, *FORECAST_OPTIONS, "view", "score", "method", "by"))
     if isinstance(error, InputError) and re.fullmatch(names, error.argument) and text.startswith(error.argument):
         text = f"--{text}"
-    text = text.replace("overwrite=True", "--force").replace(
-        "classes=(negative, positive)", "--classes negative,positive"
-    )
+    text = text.replace("overwrite=True", "--force")
+    text = text.replace("classes=(negative, positive)", "--classes negative,positive")
     text = re.sub(r"\b(normalize|soft)=True", r"--\1", text)
     text = re.sub(rf"\b({names})='([^']*)'", lambda found: f"--{found[1]} {shlex.quote(found[2])}", text)
     text = re.sub(rf"\b({names})=(?=\w)", r"--\1 ", text)
