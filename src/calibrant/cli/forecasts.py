@@ -67,9 +67,8 @@ def pair(before: Path, after: Path, columns: dict[str, Any]) -> tuple[Any, Any, 
     first, source = read(before, columns)
     second = read(after, columns)[0] if fitted is None else fitted.apply(gaussian(first))
     if fitted is None and first.kind != second.kind:
-        raise click.UsageError(
-            f"{before} holds {first.kind} forecasts and {after} {second.kind} ones. Name columns of one kind."
-        )
+        differ = f"{before} holds {first.kind} forecasts and {after} {second.kind} ones"
+        raise click.UsageError(f"{differ}. Name columns of one kind.")
     return first, second, fitted, source
 
 

@@ -16,11 +16,10 @@ from calibrant.cli.data import read, show, write_report
 from calibrant.cli.group import Refused, failed, main
 from calibrant.methods import methods
 
-cluster = click.option(
-    "--cluster",
-    type=click.Choice(["same", "any", "no"]),
-    help="Rows of a group share one outcome, may depend in any way, or do not depend.  [default: no, with a warning]",
+DEPENDENCE = (
+    "Rows of a group share one outcome, may depend in any way, or do not depend.  [default: no, with a warning]"
 )
+cluster = opt.option("--cluster", "same|any|no", DEPENDENCE)
 
 
 @main.command(short_help="Which estimator can I believe at my sample size?")
@@ -115,21 +114,12 @@ def where(file: Path, view: str, cluster: str | None, as_json: bool, **columns: 
 @main.command(short_help="In which segments is it wrong?")
 @opt.file_argument
 @click.option("--by", metavar="NAMES", help="Columns to cut segments from, joined by commas.  [default: all others]")
-@click.option(
-    "--statistic",
-    type=click.Choice(["both", "gap", "range"]),
-    default="both",
-    help="gap: predictions too high or too low; range: also errors that cancel.",
+@opt.option(
+    "--statistic", "both|gap|range", "gap: predictions too high or too low; range: also errors that cancel.", "both"
 )
 @click.option("--depth", type=click.IntRange(1, 3), default=3, help="Conditions of a segment, at most.")
 @click.option("--min-size", type=click.IntRange(1), default=50, help="Rows of a segment, at least.")
-@click.option(
-    "--margin",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=0.05,
-    metavar="X",
-    help="The error that matters to you.",
-)
+@opt.option("--margin", click.FloatRange(0, 1, min_open=True), "The error that matters to you.", 0.05, metavar="X")
 @click.option("--cluster", is_flag=True, help="Rows of the same group may depend on each other.")
 @opt.view
 @opt.column_options()
@@ -189,14 +179,12 @@ def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, a
         failed(f"an alarm at {level:g}.")
 
 
+TIES = "Few answers leave few p-values: err on the safe side, or draw within their steps."
+
+
 @main.command(short_help="Can a language model's confidences be believed?")
 @opt.file_argument
-@click.option(
-    "--ties",
-    type=click.Choice(["count", "random"]),
-    default="count",
-    help="Few answers leave few p-values: err on the safe side, or draw within their steps.",
-)
+@opt.option("--ties", "count|random", TIES, "count")
 @click.option("--samples", type=click.IntRange(2), metavar="M", help="Confidences are shares of M samples that agree.")
 @opt.column_options()
 @opt.as_json
@@ -221,11 +209,11 @@ def answers(file: Path, ties: Any, samples: int | None, as_json: bool, **columns
 @click.option("--error", type=float, metavar="X", help="The true error to find, or to assume with --width.")
 @click.option("--width", type=float, metavar="X", help="The width that an interval should have.")
 @click.option("--n", "rows", type=int, metavar="N", help="Rows there are: what can they show?")
-@click.option(
+@opt.option(
     "--statistic",
-    type=opt.Registered("score", also=("binned", "kuiper", "mean_gap", "rate")),
-    default="binned",
-    help="What will be computed.",
+    opt.Registered("score", also=("binned", "kuiper", "mean_gap", "rate")),
+    "What will be computed.",
+    "binned",
 )
 @click.option("--norm", type=click.Choice(["1", "2"]), default="2", help="Of the binned error.")
 @click.option("--power", type=float, default=0.8, metavar="X", help="Chance to find the error.")

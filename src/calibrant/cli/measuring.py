@@ -24,11 +24,8 @@ from calibrant.methods import Method, find, methods
 @opt.view
 @opt.report
 @opt.as_json
-@click.option(
-    "--fail-above",
-    type=click.FloatRange(min=0),
-    metavar="X",
-    help="Exit with 1 if the ECE exceeds X (PIT error for forecasts).",
+@opt.option(
+    "--fail-above", click.FloatRange(0), "Exit with 1 if the ECE exceeds X (PIT error for forecasts).", metavar="X"
 )
 def diagnose(
     file: Path, view: str, report: Path | None, as_json: bool, fail_above: float | None, **columns: Any
@@ -54,13 +51,9 @@ def diagnose(
       calibrant diagnose weather.parquet --label degrees --samples 'member_*'
     """
     named = forecasts.forecast_columns(columns, file)
-    found: Any
-    if named is None:
-        predictions, source = read(file, columns)
-        found = cal.diagnose(predictions, view=view, name=file.name)
-    else:
-        of_number, source = forecasts.read(file, named)
-        found = cal.diagnose(of_number, name=file.name)
+    given: Any
+    given, source = read(file, columns) if named is None else forecasts.read(file, named)
+    found: Any = cal.diagnose(given, view=view if named is None else "auto", name=file.name)
     if as_json:
         click.echo(found.to_json())
     else:
@@ -131,12 +124,7 @@ def view_option(chosen: Method, view: str) -> dict[str, str]:
 @main.command(short_help="Where does the score come from?")
 @opt.file_argument
 @click.option("--score", type=opt.Registered("score"), default="brier", help="The proper score.")
-@click.option(
-    "--by",
-    type=opt.Registered("map", also=("auto",)),
-    default="isotonic",
-    help="The map that recalibrates the predictions.",
-)
+@opt.option("--by", opt.Registered("map", also=("auto",)), "The map that recalibrates the predictions.", "isotonic")
 @click.option("--cross-fitted", is_flag=True, help="Judge each row by a map that has not seen it.")
 @opt.view_option("canonical (all classes), binary, top, or 'class NAME'.", "canonical")
 @opt.column_options()

@@ -18,18 +18,24 @@ FILE = click.Path(path_type=Path)
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
+def option(name: str, of: Any, text: str, default: Any = None, **more: Any) -> Callable[[F], F]:
+    """An option with its type, or with the choices that `|` separates, its help and its default."""
+    given = {} if default is None else {"default": default}
+    return click.option(
+        name, type=click.Choice(of.split("|")) if isinstance(of, str) else of, help=text, **given, **more
+    )
+
+
 def view_option(text: str, default: str = "auto") -> Callable[[F], F]:
     """The option --view with its own help."""
-    return click.option("--view", default=default, show_default=False, metavar="VIEW", help=text)
+    return option("--view", None, text, default, show_default=False, metavar="VIEW")
 
 
 file_argument = click.argument("file", type=FILE)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, and nothing else.")
 force = click.option("--force", is_flag=True, help="Overwrite existing files.")
-report = click.option(
-    "--report", type=FILE, metavar="PATH", help="Also write a report: .html for people, .json for machines."
-)
-seed = click.option("--seed", type=click.IntRange(0), default=0, help="Same seed, same result.")
+report = option("--report", FILE, "Also write a report: .html for people, .json for machines.", metavar="PATH")
+seed = option("--seed", click.IntRange(0), "Same seed, same result.", 0)
 view = view_option("binary, top, or 'class NAME'.  [default: by the columns]")
 
 COLUMN_OPTIONS = {

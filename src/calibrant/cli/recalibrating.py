@@ -74,12 +74,13 @@ def _fit_classes(file: Path, columns: dict[str, Any], method: str) -> tuple[Any,
         return cal.recalibrate(predictions, cal.Auto(progress=progress)), source
 
 
+WRITTEN = "Where to write; the ending is the format."
+
+
 @main.command(short_help="Recalibrate the probabilities in a file.")
 @click.argument("map_file", metavar="MAP", type=opt.FILE)
 @opt.file_argument
-@click.option(
-    "-o", "--output", required=True, type=opt.FILE, metavar="PATH", help="Where to write; the ending is the format."
-)
+@click.option("-o", "--output", required=True, type=opt.FILE, metavar="PATH", help=WRITTEN)
 @opt.column_options("probs", "logits", "classes", "normalize", *opt.GAUSSIAN_OPTIONS)
 @opt.column_options(*opt.MANY_OPTIONS, hidden=True)
 @opt.force
@@ -98,14 +99,12 @@ def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any)
       calibrant apply map.json new.npz -o new.npz --force
     """
     named = forecasts.forecast_columns(columns) or {}
-    for name in opt.MANY_OPTIONS:
-        if named.get(name):
-            raise forecasts.no_map(name)
-    loaded = cal.load_map(map_file)
-    if isinstance(loaded, cal.maps.RegressionMap):
-        forecasts.apply(loaded, file, named, output, force)
+    for name in filter(named.get, opt.MANY_OPTIONS):
+        raise forecasts.no_map(name)
+    fitted = cal.load_map(map_file)
+    if isinstance(fitted, cal.maps.RegressionMap):
+        forecasts.apply(fitted, file, named, output, force)
         return
-    fitted = load_class_map(map_file)
     given = files.read_predicted(file, **columns)
     order = None if given.values.ndim == 1 or given.classes is None else order_of(fitted, given.classes)
     if order is not None:

@@ -47,9 +47,8 @@ def forecast_plot(
     check_choice("panel", panel, ("all", *DRAWERS))
     shown = [name for name in DRAWERS if name != "spread" or result.spread is not None]
     if panel != "all" and panel not in shown:
-        raise InputError(
-            "panel", "must be one that the forecasts have", f"{result.forecasts} forecasts have no {panel}"
-        )
+        lacking = f"{result.forecasts} forecasts have no {panel}"
+        raise InputError("panel", "must be one that the forecasts have", lacking)
     names = shown if panel == "all" else [panel]
     axes = new_row(len(names), (4.6, 4.4)) if ax is None else np.atleast_1d(ax).ravel()
     if len(axes) != len(names):
