@@ -175,10 +175,7 @@ def show_histogram(screen: Console, found: Any) -> None:
     screen.print()
 
 
-DIAGRAMS: dict[str, Callable[[Console, Any], None]] = {
-    "Diagnosis": show_reliability,
-    "ForecastDiagnosis": show_histogram,
-}
+DIAGRAMS = {"Diagnosis": show_reliability, "ForecastDiagnosis": show_histogram}
 """By the kind of answer."""
 
 

@@ -30,10 +30,8 @@ def new_row(count: int, size: tuple[float, float]) -> Any:
 
 def labelled(ax: Any, x: str, y: str, **legend: Any) -> Any:
     """The axes with their labels, a light grid and a legend without frame."""
-    ax.set_xlabel(x)
-    ax.set_ylabel(y)
+    ax.set(xlabel=x, ylabel=y, axisbelow=True)
     ax.grid(color="0.92", linewidth=0.8)
-    ax.set_axisbelow(True)
     ax.legend(frameon=False, **legend)
     return ax
 

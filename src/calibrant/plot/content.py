@@ -53,8 +53,9 @@ def bins_of(result: Diagnosis | Estimate) -> BinTable:
 
 def histogram_of(result: Diagnosis | Estimate) -> BinTable:
     """The bins that best show the distribution of predictions: equally wide ones of the same view if there are any."""
-    for estimate in result.estimates if isinstance(result, Diagnosis) else ():
-        bins = part(estimate, "bins", BinTable) if estimate.settings.get("view") == result.view else None
+    estimates, view = (result.estimates, result.view) if isinstance(result, Diagnosis) else ((), "")
+    for estimate in estimates:
+        bins = part(estimate, "bins", BinTable) if estimate.settings.get("view") == view else None
         if bins is not None and np.ptp(bins.high - bins.low) < SAME_WIDTH:
             return bins
     return bins_of(result)

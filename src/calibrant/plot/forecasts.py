@@ -60,8 +60,7 @@ def forecast_plot(
 
 
 def _pit(ax: Any, curve: Curve, label: str, color: Any) -> tuple[str, str]:
-    width = 1 / len(curve.x)
-    ax.bar(curve.x, curve.y, 0.94 * width, color=color or "C0", alpha=0.6, label=label, zorder=2)
+    ax.bar(curve.x, curve.y, 0.94 / len(curve.x), color=color or "C0", alpha=0.6, label=label, zorder=2)
     ax.axhspan(curve.low[0], curve.high[0], color="0.75", alpha=0.45, linewidth=0, zorder=1)
     ax.axhline(1, **IDEAL)
     ax.set_xlim(0, 1)
@@ -71,9 +70,7 @@ def _pit(ax: Any, curve: Curve, label: str, color: Any) -> tuple[str, str]:
 def _coverage(ax: Any, curve: Curve, label: str, color: Any) -> tuple[str, str]:
     _points(ax, curve, label, color)
     ax.plot([0, 1], [0, 1], **IDEAL)
-    ax.set_xlim(0, 1)
-    ax.set_ylim(0, 1)
-    ax.set_aspect("equal")
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     return "quantile level", "labels below"
 
 
@@ -81,8 +78,7 @@ def _spread(ax: Any, curve: Curve, label: str, color: Any) -> tuple[str, str]:
     _points(ax, curve, label, color)
     top = 1.05 * max(curve.x.max(), curve.y.max())
     ax.plot([0, top], [0, top], **IDEAL)
-    ax.set_xlim(0, None)
-    ax.set_ylim(0, None)
+    ax.set(xlim=(0, None), ylim=(0, None))
     return "predicted standard deviation", "root mean squared error"
 
 

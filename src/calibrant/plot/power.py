@@ -91,9 +91,7 @@ def miss_rates(rows: Sequence[Detection], *, over: Literal["n", "true_error", "t
             which = f", RMS {value:.3f}" if over == "n" else f", n = {value:,}"
             label = name + (which if len(kinds) > 1 else "")
             line_with_errors(ax, mine, over, "miss_rate", "miss_error", label)
-    if over == "n":
-        ax.set_xscale("log")
-    ax.set_ylim(-0.02, 1.02)
+    ax.set(xscale="log" if over == "n" else "linear", ylim=(-0.02, 1.02))
     x = {"n": "rows", "true_error": "true error", "true_rms": "true error, RMS"}[over]
     return labelled(ax, x, f"missed, with {rows[0].alarms:.0%} false alarms", fontsize=7)
 
@@ -124,8 +122,7 @@ def bias_grid(grid: BiasGrid, *, ax: Any = None) -> Any:
         ax.text(column, row, f"{value:+.3f}", ha="center", va="center", fontsize=7, color=color)
     ax.set_xticks(range(len(grid.n_bins)), [str(b) for b in grid.n_bins])
     ax.set_yticks(range(len(grid.sizes)), [f"{n:,}" for n in grid.sizes])
-    ax.set_xlabel("bins")
-    ax.set_ylabel("rows")
+    ax.set(xlabel="bins", ylabel="rows")
     ax.set_title(f"bias, bins of equal {grid.rule}; truth {grid.truth:.3f}", fontsize=9)
     return ax
 
@@ -160,8 +157,6 @@ def bias_curves(
     error = "mean_error" if figure == "bias" else f"{figure}_error"
     for name in dict.fromkeys(row.estimator for row in shown):
         line_with_errors(ax, [row for row in shown if row.estimator == name], "n", figure, error, name)
-    ax.set_xscale("log")
-    if figure in ("rmse", "mae"):
-        ax.set_yscale("log")
+    ax.set(xscale="log", yscale="log" if figure in ("rmse", "mae") else "linear")
     ax.axhline({"bias": 0.0, "coverage": 0.95}.get(figure, np.nan), color="grey", linewidth=0.8, linestyle="--")
     return labelled(ax, "rows", {"rmse": "RMSE", "mae": "mean |estimate − truth|"}.get(figure, figure), fontsize=7)

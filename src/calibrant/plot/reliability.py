@@ -119,17 +119,13 @@ def _draw_frame(ax: Any, histogram: bool, limits: tuple[float, float], scale: st
     if not any(line.get_gid() == DIAGONAL for line in ax.lines):
         ax.plot(limits, limits, **IDEAL, gid=DIAGONAL)
     if scale == "logit":
-        ax.set_xscale("logit")
-        ax.set_yscale("logit")
+        ax.set(xscale="logit", yscale="logit")
         ax.minorticks_off()
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_ticks(TICKS, [f"{tick:g}" for tick in TICKS])
     else:
-        floor = STRIP_FLOOR if histogram else -0.02
-        ax.set_xlim(-0.02, 1.02)
-        ax.set_ylim(min(floor, ax.get_ylim()[0]), 1.02)
-        ax.set_xticks(np.linspace(0, 1, 6))
-        ax.set_yticks(np.linspace(0, 1, 6))
+        floor, ticks = min(STRIP_FLOOR if histogram else -0.02, ax.get_ylim()[0]), np.linspace(0, 1, 6)
+        ax.set(xlim=(-0.02, 1.02), ylim=(floor, 1.02), xticks=ticks, yticks=ticks)
     ax.set_aspect("equal")
 
 

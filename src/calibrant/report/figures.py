@@ -63,7 +63,8 @@ def figures(shown: Mapping[str, Diagnosis | ForecastDiagnosis], key: str = "") -
             full = f"{when}: {title}" if when else title
             bins = {"bins": histogram_of(each)} if draw is reliability_svg and isinstance(each, Diagnosis) else {}
             drawing = draw(curve, curves, title=full, key=f"{key}{name}{place}{when}", **bins)
-            drawn.append(figure(full, note, drawing))
+            caption = tag("figcaption", escape(full) + words("span", note))
+            drawn.append(tag("figure", caption + drawing))
     keys = FORECAST_KEYS if of_forecasts else _class_keys(first)
     return words("h2", "Predicted and observed") + tag("div", "".join(drawn), class_="pair") + legend(COMMON | keys)
 
@@ -73,11 +74,6 @@ def _class_keys(diagnosis: Any) -> dict[str, str]:
     over, under = ("over-confident", "under-confident") if sure else ("predicted too high", "predicted too low")
     line = tag("line", x1=0, x2=22, y1=7, y2=7, class_="predicted")
     return {"predicted": line, over: BLOCK(class_="gap over"), under: BLOCK(class_="gap under")}
-
-
-def figure(title: str, note: str, drawing: str) -> str:
-    """A drawing under its title."""
-    return tag("figure", tag("figcaption", escape(title) + words("span", note)) + drawing)
 
 
 def legend(keys: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +19,9 @@ STRIP_GAP, STRIP = 10.0, 48.0
 
 LOW_HEIGHT, FORECAST_LEFT, ACROSS, DOWN = 340.0, 68.0, 370.0, 256.0
 """Of the drawings of forecasts, which are lower."""
+
+plane_of = partial(Plane, FORECAST_LEFT, TOP, ACROSS, DOWN)
+"""The area of these drawings, from the ranges of its two axes."""
 
 MARGIN = 1.08
 """How far their axes extend beyond what they show."""
@@ -138,11 +142,6 @@ def _column(plane: Plane, curve: Curve, i: int, start: float, end: float) -> str
 def _description(curve: Curve) -> str:
     predicted, observed = (f"{number(part.min())} to {number(part.max())}" for part in (curve.x, curve.y))
     return f"{len(curve.x)} bins: mean predictions from {predicted}, observed frequencies from {observed}."
-
-
-def plane_of(x_range: Range, y_range: Range) -> Plane:
-    """The area of the drawing with these values at its edges."""
-    return Plane(FORECAST_LEFT, TOP, ACROSS, DOWN, x_range, y_range)
 
 
 def pit_svg(curve: Curve, among: Sequence[Curve], *, title: str, key: str) -> str:

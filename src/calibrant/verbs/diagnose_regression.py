@@ -149,10 +149,10 @@ def diagnose_forecasts(forecasts: Forecasts, *, name: str = "model", measures: I
     tests = _tests(forecasts, by_name["marginal_error"])
     adjusted = holm([test.p_value for test in tests])
     calibrated = False if min(adjusted) <= FALSE_ALARM else None
-    drawn = ("pit_error", "coverage_error", "ence", "marginal_error")
-    curves = (by_name[each].parts["curve"] if each in by_name else None for each in drawn)
+    curves: dict[str, Any] = {each: found.parts.get("curve") for each, found in by_name.items()}
     return ForecastDiagnosis(
-        name, forecasts.n, forecasts.kind, tuple(_with_parts(estimates)), tests, adjusted, *curves, calibrated,
+        name, forecasts.n, forecasts.kind, tuple(_with_parts(estimates)), tests, adjusted, curves["pit_error"],
+        curves["coverage_error"], curves.get("ence"), curves["marginal_error"], calibrated,
         _verdict(calibrated, by_name), _advice(calibrated, forecasts), _cautions(forecasts, estimates),
     )  # fmt: skip
 

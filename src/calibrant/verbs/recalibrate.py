@@ -14,6 +14,8 @@ from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.state.state import State
 
+WRAP = "Wrap labels and probs: Predictions(labels, probs)"
+
 
 @overload
 def recalibrate(predictions: Predictions | State, method: Any = "usual") -> CalibrationMap: ...
@@ -48,8 +50,7 @@ def recalibrate(predictions: Predictions | Forecasts | State, method: Any = "usu
     if isinstance(predictions, State):
         predictions = admit(predictions)
     if not isinstance(predictions, Predictions | Forecasts):
-        found, advice = f"it is a {type(predictions).__name__}", "Wrap labels and probs: Predictions(labels, probs)"
-        raise InputError("predictions", "must be a Predictions", found, advice)
+        raise InputError("predictions", "must be a Predictions", f"it is a {type(predictions).__name__}", WRAP)
     of_forecasts = isinstance(predictions, Forecasts)
     if isinstance(method, str) and method == "usual":
         method = "variance_platt" if of_forecasts else "temperature"

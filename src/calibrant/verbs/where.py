@@ -82,7 +82,7 @@ class Where(Answer):
             ("gap, chosen as the worst", number(self.gap)),
             ("most clearly wrong", f"{number(self.core[0])} … {number(self.core[1])}"),
             ("mean prediction and rate there", f"{number(self.core_mean_prob)}, {number(self.core_label_rate)}"),
-            ("gap, held out", number(held and held.value)),
+            ("gap, held out", number(None if held is None else held.value)),
             ("95% interval of that", ends(held and held.interval)),
             ("Δ, if calibrated", f"{number(self.value)}, {number(self.noise_floor)}"),
             ("p-value, search included", number(self.p_value)),
@@ -170,11 +170,11 @@ def where(
     first, last, sign = stretch(steps)
     inside = slice(first, max(last, first + 1))
     core = _core(pooled, inside, sign)
-    low, high, *core_ends = (float(values[part][end]) for part in (inside, core) for end in (0, -1))
+    low, high, core_low, core_high = (float(values[part][end]) for part in (inside, core) for end in (0, -1))
     noise_floor = EXPECTED["range"] * float(np.sqrt(inner(pooled.weight, values * (1 - values)))) / pooled.total
     test, warnings = _tested(predictions, event.name, n_draws, cluster, seed)
     return Where(
-        predictions.n, event.name, low, high, _direction(sign, event.name), *_rates(pooled, inside), tuple(core_ends),
+        predictions.n, event.name, low, high, _direction(sign, event.name), *_rates(pooled, inside), (core_low, core_high),
         *_rates(pooled, core)[1:], float(np.ptp(steps)), noise_floor, test, _held_out_gap(predictions, event, level),
         Line.thinned(values, steps[1:]), warnings,
     )  # fmt: skip
@@ -225,7 +225,7 @@ def _tested(
 
 def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estimate | None:
     """The stretch of one half, measured on the other, both ways; None where a half finds or holds nothing."""
-    given = {"weights": event.weights, "groups": predictions.groups, "soft": not event.hard}
+    given: dict[str, Any] = {"weights": event.weights, "groups": predictions.groups, "soft": not event.hard}
     rows = Predictions(event.outcomes, event.probs, **given)
     if n_units(rows) < 4:
         return None

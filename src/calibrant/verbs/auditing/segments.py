@@ -8,7 +8,7 @@ play no part in any of this: a segment chosen by the labels could not be judged 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import combinations, pairwise
@@ -210,11 +210,17 @@ def _cells(columns: Sequence[Column], n: int) -> tuple[Codes, Indices]:
 
 
 def feature_columns(features: Any, kept: Any, counts: Floats, n: int, n_bins: int) -> list[Column]:
-    """One column per feature of a dict, a table or a structured array."""
-    return [
-        feature_column(name, _of_rows(values, f"features[{name!r}]", n)[kept], counts, n_bins)
-        for name, values in _named_columns(features)
-    ]
+    """One column per feature of a dict, a table of any library, or a structured array."""
+    names = features.dtype.names if isinstance(features, np.ndarray) else column_names(features)
+    if isinstance(features, Mapping):
+        names = tuple(features)
+    if names is None:
+        wanted, given = "must be a dict of columns, a table or a structured array", f"it is a {type(features).__name__}"
+        raise InputError("features", wanted, given, "Pass groups= for one value per row")
+    if len(names) == 0:
+        raise InputError("features", "must hold at least one column", "it is empty")
+    values = ((name, _of_rows(features[name], f"features[{name!r}]", n)[kept]) for name in names)
+    return [feature_column(name, each, counts, n_bins) for name, each in values]
 
 
 def group_column(groups: Any, kept: Any, n: int) -> Column:
@@ -254,7 +260,9 @@ def feature_column(name: Any, values: Array, counts: Floats, n_bins: int) -> Col
     else:
         inner = np.quantile(known, np.arange(1, n_bins) / n_bins, weights=counts[~missing], method="inverted_cdf")
         edges = np.unique(inner[inner < distinct[-1]])
-        codes, levels = np.searchsorted(edges, numbers, side="left"), _bin_names(name, edges)
+        texts = _texts(edges, ".6g")
+        codes, between = np.searchsorted(edges, numbers), [f"{low} < {name} ≤ {high}" for low, high in pairwise(texts)]
+        levels = [f"{name} ≤ {texts[0]}", *between, f"{name} > {texts[-1]}"]
     if missing.any():
         codes, levels = np.where(missing, len(levels), codes), [*levels, f"{name} {MISSING}"]
     return Column(codes.astype(np.int32), tuple(levels))
@@ -264,12 +272,6 @@ def _texts(values: Floats, form: str) -> list[str]:
     """Numbers in few digits, or in all if different ones would look the same."""
     short = [format(value, form) for value in values]
     return short if len(set(short)) == len(short) else [repr(float(value)).removesuffix(".0") for value in values]
-
-
-def _bin_names(name: Any, edges: Floats) -> list[str]:
-    texts = _texts(edges, ".6g")
-    between = [f"{low} < {name} ≤ {high}" for low, high in pairwise(texts)]
-    return [f"{name} ≤ {texts[0]}", *between, f"{name} > {texts[-1]}"]
 
 
 def _categories(name: Any, values: Array, counts: Floats | None) -> Column:
@@ -301,20 +303,6 @@ def _plain(values: Array) -> Array:
 def _is_missing(value: Any) -> bool:
     named = type(value).__name__ in ("NAType", "NaTType")
     return value is None or named or (isinstance(value, float) and math.isnan(value))
-
-
-def _named_columns(features: Any) -> Iterator[tuple[Any, Any]]:
-    """The columns of a dict, a table of any library, or a structured array, by name."""
-    names = features.dtype.names if isinstance(features, np.ndarray) else column_names(features)
-    if isinstance(features, Mapping):
-        names = tuple(features)
-    if names is None:
-        wanted, given = "must be a dict of columns, a table or a structured array", f"it is a {type(features).__name__}"
-        raise InputError("features", wanted, given, "Pass groups= for one value per row")
-    if len(names) == 0:
-        raise InputError("features", "must hold at least one column", "it is empty")
-    for name in names:
-        yield name, features[name]
 
 
 def _of_rows(values: Any, argument: str, n: int) -> Array:

@@ -92,16 +92,18 @@ class Verdicts:
         directed = laws.direction_scores(found.sums) >= found.steps.needed
         sigma = np.where(laws.sigma > 0, laws.sigma, np.inf)
         order = np.lexsort((-laws.weight, -found.scores, self.adjusted))
-        means = [(each / laws.weight).tolist() for each in (laws.predicted, laws.observed, found.sums)]
-        gaps, scores, alone, adjusted = (
+        predicted, observed, gaps = (
+            (each / laws.weight).tolist() for each in (laws.predicted, laws.observed, found.sums)
+        )
+        standard, scores, alone, adjusted = (
             each.tolist() for each in (-found.sums / sigma, found.scores, self.alone, self.adjusted)
         )
         ranges = None if found.ranges is None else (found.ranges / sigma).tolist()
         method = METHODS[laws.effective is not None]
         return tuple(
             AuditedSegment(
-                segments[s].name, segments[s].conditions, round(segments[s].size), *(mean[s] for mean in means),
-                Interval(float(low[s]), float(high[s]), self.level, method), gaps[s], ranges and ranges[s], scores[s],
+                segments[s].name, segments[s].conditions, round(segments[s].size), predicted[s], observed[s], gaps[s],
+                Interval(float(low[s]), float(high[s]), self.level, method), standard[s], ranges and ranges[s], scores[s],
                 found.fired[s], alone[s], adjusted[s], float(detectable[s]) if np.isfinite(detectable[s]) else None,
                 self.verdict(s, bool(directed[s]), float(detectable[s])), tuple(segments[s].same),
             )
