@@ -91,7 +91,7 @@ def miss_rates(rows: Sequence[Detection], *, over: Literal["n", "true_error", "t
             which = f", RMS {value:.3f}" if over == "n" else f", n = {value:,}"
             label = name + (which if len(kinds) > 1 else "")
             line_with_errors(ax, mine, over, "miss_rate", "miss_error", label)
-    ax.set(xscale="log" if over == "n" else "linear", ylim=(-0.02, 1.02))
+    ax.set(ylim=(-0.02, 1.02), **({"xscale": "log"} if over == "n" else {}))
     x = {"n": "rows", "true_error": "true error", "true_rms": "true error, RMS"}[over]
     return labelled(ax, x, f"missed, with {rows[0].alarms:.0%} false alarms", fontsize=7)
 
@@ -157,6 +157,6 @@ def bias_curves(
     error = "mean_error" if figure == "bias" else f"{figure}_error"
     for name in dict.fromkeys(row.estimator for row in shown):
         line_with_errors(ax, [row for row in shown if row.estimator == name], "n", figure, error, name)
-    ax.set(xscale="log", yscale="log" if figure in ("rmse", "mae") else "linear")
+    ax.set(xscale="log", **({"yscale": "log"} if figure in ("rmse", "mae") else {}))
     ax.axhline({"bias": 0.0, "coverage": 0.95}.get(figure, np.nan), color="grey", linewidth=0.8, linestyle="--")
     return labelled(ax, "rows", {"rmse": "RMSE", "mae": "mean |estimate − truth|"}.get(figure, figure), fontsize=7)

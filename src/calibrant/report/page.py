@@ -57,7 +57,9 @@ def page(
         return document(title, "\n".join([head, *middle, *map(_section, range(len(answers)), answers)]))
     shown = {"": first} if after is None else {"Before": first, "After": after}
     sections = [_opening(shown), figures(shown), *middle, *map(_section, range(1, len(answers)), answers[1:])]
-    sections += [_numbers(when, each) for when, each in shown.items()]
+    for when, each in shown.items():
+        title = words("h2", f"The numbers {when.lower()}".strip())
+        sections.append(title + "".join(map(table_section, each.tables())))
     sections += [listed("Warnings", _warnings(shown, fitted)), listed("Advice", (after or first).advice)]
     return document(f"Calibration of {first.name}", "\n".join(filter(None, sections)))
 
@@ -114,10 +116,6 @@ def _map_section(fitted: AnyMap) -> str:
     choice = fitted.fit.choice
     chosen = "" if choice is None else words("p", f"Chosen: {choice.reason}") + table_section(choice.table)
     return words("h2", "The repair") + table_section(map_table(fitted)) + chosen
-
-
-def _numbers(when: str, diagnosis: AnyDiagnosis) -> str:
-    return words("h2", f"The numbers {when.lower()}".strip()) + "".join(map(table_section, diagnosis.tables()))
 
 
 def _warnings(shown: dict[str, AnyDiagnosis], fitted: AnyMap | None) -> tuple[str, ...]:

@@ -43,15 +43,9 @@ def compare(
     score: str | Rule = "auto", level: float = 0.95, cluster: bool = False, margin: float | None = None, split: Any = "auto",
 ) -> Comparisons: ...  # fmt: skip
 def compare(
-    before: Predictions | Forecasts | State,
-    after: Any,
-    *,
-    score: str | Rule = "auto",
-    level: float = 0.95,
-    cluster: bool = False,
-    margin: float | None = None,
-    split: Any = "auto",
-) -> Comparison | Comparisons:
+    before: Predictions | Forecasts | State, after: Any, *,
+    score: str | Rule = "auto", level: float = 0.95, cluster: bool = False, margin: float | None = None, split: Any = "auto",
+) -> Comparison | Comparisons:  # fmt: skip
     """Did `after` predict better than `before` on the same rows, and by how much?
 
     The answer is the mean difference in a proper score over the same rows with its
@@ -109,9 +103,9 @@ def compare(
         raise InputError("cluster", "needs the groups of before", "it has none", "Pass Predictions(..., groups=...)")
     if isinstance(after, Mapping) and not after:
         raise InputError("after", "must hold at least one candidate", "it is empty")
-    several = (
-        {f"after[{name!r}]": each for name, each in after.items()} if isinstance(after, Mapping) else {"after": after}
-    )
+    several = {"after": after}
+    if isinstance(after, Mapping):
+        several = {f"after[{name!r}]": each for name, each in after.items()}
     for name, each in several.items():
         _check_kind(name, each)
     family = _Family(before, _rule(score, before), level, 1 - (1 - level) / len(several), cluster, margin, split)

@@ -109,16 +109,9 @@ def _rates_text(predicted: float, observed: float) -> str:
 
 
 def where(
-    labels: Any,
-    probs: Any = None,
-    *,
-    view: Any = "auto",
-    n_draws: int = 999,
-    cluster: Any = None,
-    seed: int = 0,
-    level: float = 0.95,
-    weights: Any = None,
-) -> Where:
+    labels: Any, probs: Any = None, *, view: Any = "auto", n_draws: int = 999, cluster: Any = None, seed: int = 0,
+    level: float = 0.95, weights: Any = None,
+) -> Where:  # fmt: skip
     """Over which stretch of predictions do errors of one sign add up most? No bins, no tuning.
 
     The stretch lies between the lowest and the highest point of the running sum of

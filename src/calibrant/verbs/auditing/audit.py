@@ -31,23 +31,11 @@ N_NAMED = 3
 
 
 def audit(
-    predictions: Predictions,
-    features: Any = None,
-    *,
-    groups: Any = None,
-    segments: Any = None,
-    view: Any = "auto",
-    statistic: Literal["both", "gap", "range"] = "both",
-    depth: int = 3,
-    n_bins: int = 4,
-    min_size: int = 50,
-    max_segments: int = 1000,
-    level: float = 0.95,
-    margin: float = 0.05,
-    cluster: bool = False,
-    n_draws: int | None = None,
-    seed: int = 0,
-) -> Audit:
+    predictions: Predictions, features: Any = None, *, groups: Any = None, segments: Any = None, view: Any = "auto",
+    statistic: Literal["both", "gap", "range"] = "both", depth: int = 3, n_bins: int = 4, min_size: int = 50,
+    max_segments: int = 1000, level: float = 0.95, margin: float = 0.05, cluster: bool = False,
+    n_draws: int | None = None, seed: int = 0,
+) -> Audit:  # fmt: skip
     """In which segments is the model wrong, allowing for how many segments are looked at?
 
     Under calibration the labels are draws from the predictions. So they are drawn many
