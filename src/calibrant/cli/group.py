@@ -1,4 +1,4 @@
-"""The command line as a whole: its help, its errors and its exit codes."""
+"""The group of all commands: its help, its errors and its exit codes."""
 
 from __future__ import annotations
 

@@ -26,18 +26,8 @@ from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.null import ASSUMED_INDEPENDENT
 from calibrant.resampling.rows import cluster_kind
-from calibrant.results import (
-    Answer,
-    BinTable,
-    Curve,
-    Estimate,
-    Table,
-    TestResult,
-    by_title,
-    estimate_table,
-    kind,
-    number,
-)
+from calibrant.results import Answer, Estimate, TestResult, by_title, estimate_table, kind, number
+from calibrant.results.tables import BinTable, Curve, Table
 from calibrant.score import brier_score, log_score
 
 if TYPE_CHECKING:
@@ -131,15 +121,9 @@ def diagnose(
     measures: Iterable[Any] = (), weights: Any = None,
 ) -> Diagnosis: ...  # fmt: skip
 def diagnose(
-    labels: Any,
-    probs: Any = None,
-    *,
-    view: Any = "auto",
-    cluster: Any = None,
-    name: str = "model",
-    measures: Iterable[Any] = (),
-    weights: Any = None,
-) -> Diagnosis | ForecastDiagnosis:
+    labels: Any, probs: Any = None, *, view: Any = "auto", cluster: Any = None, name: str = "model",
+    measures: Iterable[Any] = (), weights: Any = None,
+) -> Diagnosis | ForecastDiagnosis:  # fmt: skip
     """Is the model calibrated, how far off is it, and how much of that is noise?
 
     `calibrated` is False for at most 5 % of calibrated models: the test is exact. None

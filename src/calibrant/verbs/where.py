@@ -142,7 +142,7 @@ def where(
     cluster
         How rows of a group depend on each other, as in `is_calibrated`.
     seed
-        Chooses the draws, together with the data.
+        Of the null draws, which also depend on the data.
     level
         Confidence of the held-out gap's interval.
 

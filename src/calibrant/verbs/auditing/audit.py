@@ -88,7 +88,7 @@ def audit(
     n_draws
         Number of null draws; by default 9999, 999 or 399, as time allows.
     seed
-        Chooses the draws, together with the data.
+        Of the null draws, which also depend on the data.
 
     Examples
     --------
