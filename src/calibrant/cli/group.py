@@ -40,7 +40,7 @@ class Calibrant(click.Group):
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; errors raised on purpose, and those of the file system, come without a traceback."""
+        """Run a command; expected errors come without a traceback."""
         _speak_unicode()
         try:
             return super().invoke(ctx)

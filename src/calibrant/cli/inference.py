@@ -1,4 +1,4 @@
-"""Commands about what the data can tell: tests, where errors lie, which estimator to believe, how many rows it takes."""
+"""Commands for inference: test, where, audit, monitor, answers, trust, plan."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ def test(
     file: Path, name: str | None, view: str, draws: int | None, seed: int, cluster: str | None,
     fail_below: float | None, as_json: bool, **columns: Any,
 ) -> None:  # fmt: skip
-    """Could a calibrated model have made these predictions? One exact p-value from several statistics, or one test by name.
+    """Could a calibrated model have made these predictions?
+
+    One exact p-value from several statistics, or one test by name.
 
     \b
     Examples:
@@ -155,7 +157,10 @@ def audit(file: Path, by: str | None, cluster: bool, as_json: bool, fail_if_wron
 @opt.column_options()
 @opt.as_json
 def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, as_json: bool, **columns: Any) -> None:
-    """Is it still calibrated? Rows in the order of time; look as often as you like, the error of an alarm does not grow.
+    """Is it still calibrated?
+
+    Rows in the order of time; look as often as you like, the error of an alarm does not
+    grow.
 
     \b
     Examples:
@@ -189,7 +194,9 @@ TIES = "Few answers leave few p-values: err on the safe side, or draw within the
 @opt.column_options()
 @opt.as_json
 def answers(file: Path, ties: Any, samples: int | None, as_json: bool, **columns: Any) -> None:
-    """Can the confidences that came with answers be believed? Level by level, exactly, and what keeping unsure ones back would save.
+    """Can the confidences that came with answers be believed?
+
+    Level by level, exactly, and what keeping unsure ones back would save.
 
     The label says whether an answer was right, the probability how sure the model was;
     --groups names the question where some were asked several times.
@@ -225,7 +232,7 @@ def answers(file: Path, ties: Any, samples: int | None, as_json: bool, **columns
 @opt.column_options()
 @opt.as_json
 def plan(file: Path | None, error: float | None, rows: int | None, norm: str, as_json: bool, **options: Any) -> None:
-    """How many rows does it take to find an error, or to measure it closely? What can so many rows show?
+    """How many rows does it take to find an error, or to measure it closely?
 
     FILE holds predictions like those to come; without it say --mean-variance, or
     nothing for the most rows. With --level 0.05 a test has 5 % false alarms and an

@@ -130,7 +130,7 @@ def view_option(chosen: Method, view: str) -> dict[str, str]:
 @opt.column_options()
 @opt.as_json
 def decompose(file: Path, score: str, by: str, cross_fitted: bool, view: str, as_json: bool, **columns: Any) -> None:
-    """Where does the score come from: a hard task, a model that knows little, or a miscalibrated one?
+    """Where does the score come from: a hard task, little knowledge, or miscalibration?
 
     Splits a proper score into miscalibration − discrimination + uncertainty.
     Miscalibration is what recalibration would save, discrimination what the model knows

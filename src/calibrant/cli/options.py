@@ -64,7 +64,7 @@ FLAGS = {
 
 
 class Registered(click.ParamType):  # type: ignore[type-arg]  # generic in recent versions only
-    """The name of a registered method. The register is read when a value is given or help is printed."""
+    """The name of a registered method; the register is read when it is needed."""
 
     name = "name"
 
@@ -89,7 +89,7 @@ class Registered(click.ParamType):  # type: ignore[type-arg]  # generic in recen
 
 
 def column_options(*names: str, hidden: bool = False) -> Callable[[F], F]:
-    """The options that name columns, all of them unless some are given; hidden ones are only refused."""
+    """The options that name columns, all unless some are given; hidden ones are refused."""
 
     def add(command: F) -> F:
         for name in reversed(names or (*COLUMN_OPTIONS, *FLAGS)):
@@ -104,7 +104,7 @@ def column_options(*names: str, hidden: bool = False) -> Callable[[F], F]:
 
 
 def in_options(error: Exception) -> str:
-    """An error text with `label='y'` and `normalize=True` written as `--label y` and `--normalize`."""
+    """An error text with arguments such as `label='y'` written as `--label y`."""
     text = str(error)
     names = "|".join((*COLUMN_OPTIONS, *FORECAST_OPTIONS, "view", "score", "method", "by"))
     if isinstance(error, InputError) and re.fullmatch(names, error.argument) and text.startswith(error.argument):

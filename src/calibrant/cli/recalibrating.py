@@ -165,7 +165,7 @@ def compare(
 
 
 def _pair_of_classes(before: Path, after: Path, columns: dict[str, Any]) -> tuple[Any, Any, Any, str]:
-    """Predictions before and after, the map between them if there is one, and where the first were found."""
+    """Predictions before and after, the map between them, and where the first were found."""
     fitted = load_class_map(after) if after.suffix.lower() == ".json" else None
     first, source = read(before, columns, fitted)
     return first, read_after(after, columns) if fitted is None else fitted.apply(first), fitted, source

@@ -37,6 +37,6 @@ def labelled(ax: Any, x: str, y: str, **legend: Any) -> Any:
 
 
 def line_with_errors(ax: Any, rows: Iterable[Any], x: str, y: str, error: str, label: str) -> None:
-    """Points with Monte-Carlo error bars, joined by a line; `x`, `y` and `error` are attributes of the rows."""
+    """A line with Monte-Carlo error bars; `x`, `y` and `error` are attributes of the rows."""
     points = sorted((getattr(row, x), getattr(row, y), getattr(row, error)) for row in rows)
     ax.errorbar(*zip(*points, strict=True), label=label, marker="o", markersize=3, capsize=2, linewidth=1)

@@ -1,4 +1,4 @@
-"""The content of a reliability diagram, in matplotlib and in the report: points and the histogram of predictions."""
+"""The content of a reliability diagram: points and the histogram of predictions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def bins_of(result: Diagnosis | Estimate) -> BinTable:
 
 
 def histogram_of(result: Diagnosis | Estimate) -> BinTable:
-    """The bins that best show the distribution of predictions: equally wide ones of the same view if there are any."""
+    """The bins for the histogram of predictions: equally wide ones if there are any."""
     estimates, view = (result.estimates, result.view) if isinstance(result, Diagnosis) else ((), "")
     for estimate in estimates:
         bins = part(estimate, "bins", BinTable) if estimate.settings.get("view") == view else None
@@ -62,6 +62,6 @@ def histogram_of(result: Diagnosis | Estimate) -> BinTable:
 
 
 def bar_heights(bins: BinTable) -> Floats:
-    """Heights in [0, 1] that make the area of each bar its share of the rows, so that unequal bins do not mislead."""
+    """Heights in [0, 1] that make the area of each bar proportional to its rows."""
     density = bins.weight / np.maximum(bins.high - bins.low, SAME_WIDTH)
     return np.asarray(density / density.max())

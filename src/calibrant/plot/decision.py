@@ -1,4 +1,4 @@
-"""Curves over decisions: what miscalibration costs, what acting brings, and how wrong confident answers are."""
+"""Curves over decisions: cost of miscalibration, net benefit, risk and coverage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STYLES = {"model": "-", "repaired": "--", "always": ":"}
 def decision(
     result: Estimate, *, show: Literal["regret", "net benefit"] = "regret", ax: Any = None, label: str | None = None
 ) -> Any:
-    """What does deciding by these predictions cost, per threshold? Draws a `decision_regret` and returns the Axes.
+    """What do decisions by these predictions cost, per threshold? Returns the Axes.
 
     Parameters
     ----------

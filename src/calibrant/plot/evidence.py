@@ -16,7 +16,7 @@ LEAST, MOST = 1e-3, 1e12
 
 
 def evidence(monitor: Monitor, *, ax: Any = None, level: float = 0.05, label: str | None = None) -> Any:
-    """The e-value over the rows seen, with the alarm line and the estimated time of the change. Returns the Axes.
+    """The e-value over the rows, the alarm line and the time of the change. Returns the Axes.
 
     Parameters
     ----------

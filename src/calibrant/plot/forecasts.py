@@ -1,4 +1,4 @@
-"""Forecasts of a real number, drawn: PIT histogram, coverage by level, spread and skill, marginal gap."""
+"""Plots of forecasts: PIT histogram, coverage by level, spread and skill, marginal gap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw what a number of rows can show: power and interval width, how often estimators miss, and how far they are off."""
+"""Plots of power, interval width, miss rates and bias."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from calibrant.verbs.planning.plan import Plan
 
 
 def power_curve(result: Plan, *, ax: Any = None, label: str | None = None) -> Any:
-    """Power or width over the rows, or power over the error, with simulated values as points. Returns the Axes.
+    """Power or width over the rows, or power over the error. Returns the Axes.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def bias_grid(grid: BiasGrid, *, ax: Any = None) -> Any:
 def bias_curves(
     rows: Sequence[Bias], *, figure: Literal["rmse", "bias", "mae", "coverage"] = "rmse", ax: Any = None
 ) -> Any:
-    """RMSE, bias, mean distance or coverage over the sample size, one line per estimator, with Monte-Carlo error bars.
+    """RMSE, bias, mean distance or coverage over the sample size, per estimator.
 
     Parameters
     ----------

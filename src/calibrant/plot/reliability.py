@@ -137,7 +137,7 @@ def _draw_band(ax: Any, band: Band, color: Any, limits: tuple[float, float]) -> 
 
 
 def _draw_points(ax: Any, curve: Curve, label: str, color: Any, intervals: bool) -> Any:
-    """Points, their line, intervals and the gap to the diagonal; returns the colour that was used."""
+    """Points, their line, intervals and the gap to the diagonal; returns the colour."""
     (line,) = ax.plot(curve.x, curve.y, color=color, linewidth=1.4, label=label, zorder=3)
     used = line.get_color()
     ax.fill_between(curve.x, curve.y, curve.x, color=used, alpha=0.14, linewidth=0, zorder=1)
@@ -159,7 +159,7 @@ def _draw_curve(ax: Any, curve: Curve, label: str, color: Any) -> Any:
 
 
 def _draw_roofs(ax: Any, bins: BinTable, label: str, color: Any, limits: tuple[float, float], slope: bool) -> Any:
-    """A bar to the observed rate over each bin, its roof flat or of slope one through (p̄, ȳ); returns the colour."""
+    """A bar per bin, its roof flat or of slope one through (p̄, ȳ); returns the colour."""
     means, rates = np.clip(bins.mean_prob, *limits), np.clip(bins.label_rate, *limits)
     (marker,) = ax.plot(means, rates, "o", color=color, markersize=4, label=label, zorder=4)
     used = marker.get_color()

@@ -25,7 +25,7 @@ INCHES = 0.27
 
 
 def segments(audit: Audit, *, most: int = 20, ax: Any = None) -> Any:
-    """Where is it wrong? One line per segment, worst first: its gap, the simultaneous interval, and the verdict.
+    """One line per segment, worst first: its gap, the simultaneous interval, the verdict.
 
     Right of 0 the model predicts too high. The grey strip is the margin: errors within
     it do not matter. A point's area grows with the rows of its segment.

@@ -1,4 +1,4 @@
-"""The figures of a diagnosis: one drawing per kind and model, those of several models beside each other."""
+"""The figures of a diagnosis, those of several models beside each other."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _class_keys(diagnosis: Any) -> dict[str, str]:
 
 
 def legend(keys: Mapping[str, str]) -> str:
-    """What the parts of a drawing mean: texts and the drawn parts, 22 by 14 pixels, that stand for them."""
+    """What the parts of a drawing mean: texts, and drawings of 22 by 14 pixels."""
     items = [
         tag("li", tag("svg", drawn, viewBox="0 0 22 14", aria_hidden="true") + escape(text))
         for text, drawn in keys.items()

@@ -1,4 +1,4 @@
-"""Finished answers as one file: an HTML page that needs no other file, network or script, or JSON."""
+"""Finished answers as one file: an HTML page without scripts or other files, or JSON."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def write(
     path: str | Path, *answers: Answer, after: AnyDiagnosis | None = None, comparison: AnyComparison | None = None,
     fitted: AnyMap | None = None,
 ) -> None:  # fmt: skip
-    """Write a report: `.html` is one page that needs nothing else, `.json` holds the same answers as data.
+    """Write a report: `.html` is one page, `.json` holds the same answers as data.
 
     Parameters
     ----------

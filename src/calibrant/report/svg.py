@@ -1,4 +1,4 @@
-"""Reliability diagrams and those of forecasts as SVG, with the page's style sheet for colours and no script."""
+"""Diagrams of a diagnosis as SVG, with colours from the page's style sheet."""
 
 from __future__ import annotations
 

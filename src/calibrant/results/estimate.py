@@ -36,7 +36,7 @@ class Interval(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Measured(Answer):
-    """What estimates and test results share: settings and parts as plain data, and a number printed in a line."""
+    """What estimates and test results share: settings as plain data, printed in one line."""
 
     printed_tables: ClassVar[int | None] = 0
     _floats: ClassVar[tuple[str, ...]]
@@ -109,7 +109,7 @@ class Estimate(_Measured):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class TestResult(_Measured):
-    """The result of a test: how far the statistic is from that of a calibrated model, and how often chance goes that far."""
+    """The result of a test: a statistic, and how often a calibrated model exceeds it."""
 
     name: str
     title: str

@@ -31,7 +31,7 @@ def kind(record: R) -> R:
 
 
 def record_class(name: str) -> type[Record] | None:
-    """The record class of this name, or None; its module, or the plugins, are imported if need be."""
+    """The record class of this name, or None; its module or plugin is imported."""
     if name in RECORDS:
         import_module(f"calibrant.{RECORDS[name]}")
     elif name not in _KINDS:

@@ -73,7 +73,7 @@ class Table(Record):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class BinTable(Record):
-    """The bins behind an estimate: limits, weight, mean prediction and event rate per bin; empty bins left out."""
+    """Limits, weight, mean prediction and event rate per bin; empty bins are left out."""
 
     low: Floats
     high: Floats
@@ -96,7 +96,7 @@ class BinTable(Record):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Curve(Record):
-    """A reliability curve: prediction (x), observed rate (y) with its interval, and the share of the rows per point."""
+    """A reliability curve: prediction, observed rate with its interval, share of the rows."""
 
     x: Floats
     y: Floats

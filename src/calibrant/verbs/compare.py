@@ -170,7 +170,7 @@ class _Family:
     split: Any
 
     def means(self, after: Predictions | Forecasts) -> _Means:
-        """Of the scores before, after, and of after − before: one pass over both, unless rows are few or clustered."""
+        """Of the scores before, after and of after − before; one pass unless clustered."""
         w, groups = self.before.weights, self.before.groups
         if not self.cluster or groups is None:
             seen = paired_moments(self.rule, self.before, after)

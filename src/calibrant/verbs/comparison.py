@@ -59,7 +59,7 @@ class Comparison(Answer):
 
     @property
     def calibration(self) -> Estimate | None:
-        """Change in the score's calibration error: the difference itself when the map is injective, else unknown."""
+        """Change in calibration error: the difference if the map is injective, else None."""
         return self.difference if self.injective else None
 
     @property

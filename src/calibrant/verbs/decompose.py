@@ -1,4 +1,4 @@
-"""Where does the score come from: a hard task, a model that knows little, or one that is miscalibrated?"""
+"""Where does the score come from: a hard task, little knowledge, or miscalibration?"""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _asked(predictions: Predictions, view: Any) -> Predictions:
 
 
 def _recipe(by: Any, bounded: bool) -> tuple[Any, str]:
-    """The recipe and its name. Rates are `bounded` away from 0 and 1 where they are to judge held-out rows."""
+    """The recipe and its name; `bounded` keeps rates away from 0 and 1 for held-out rows."""
     if isinstance(by, Binning):
         return Histogram(by, bounded=bounded), by.describe()
     if isinstance(by, str) and by in ("isotonic", "histogram"):
@@ -197,7 +197,7 @@ def _overall(rows: Predictions) -> Predictions:
 
 
 def _of_forecasts(forecasts: Forecasts, score: Any, by: Any, level: float) -> Decomposition:
-    """score = miscalibration − discrimination + uncertainty, through isotonic regression on the means or quantiles."""
+    """The decomposition of forecasts, by isotonic regression on their means or quantiles."""
     if not isinstance(by, str) or by != "isotonic":
         raise InputError("by", "must be 'isotonic' for forecasts of a number", f"it is {by!r}")
     w = np.ones(forecasts.n) if forecasts.weights is None else forecasts.weights
@@ -227,7 +227,7 @@ def _levels(score: Any, forecasts: Forecasts) -> tuple[float, ...]:
 
 
 def _squared(forecasts: Forecasts, w: Floats) -> tuple[Floats, Floats, Floats]:
-    """Squared errors of the means as they are, recalibrated by isotonic regression, and of the overall mean."""
+    """Squared errors of the means, of the recalibrated means, and of the overall mean."""
     from scipy.optimize import isotonic_regression
 
     labels, counted = forecasts.labels, w > 0
@@ -241,7 +241,7 @@ def _squared(forecasts: Forecasts, w: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _pinball(forecasts: Forecasts, w: Floats, tau: float) -> tuple[Floats, Floats, Floats]:
-    """Pinball scores of a quantile as it is, recalibrated by isotonic quantile regression, and of the overall quantile."""
+    """Pinball scores of a quantile, of the recalibrated one, and of the overall quantile."""
     labels, predicted, counted = forecasts.labels, forecasts.quantile(tau), w > 0
     fitted = labels.copy()
     fitted[counted] = isotonic_quantile(predicted[counted], labels[counted], w[counted], tau)

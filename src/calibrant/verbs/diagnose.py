@@ -74,7 +74,7 @@ PER_CLASS: tuple[Measure, ...] = (partial(binned_error, bins=EqualWidth(15), vie
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis(Answer):
-    """The answer to "is it calibrated?": estimates, the curve behind them, warnings, and what to do."""
+    """The answer to "is it calibrated?": estimates, their curve, warnings, and what to do."""
 
     name: str
     n: int

@@ -56,7 +56,7 @@ OF_DISTRIBUTIONS: tuple[Measure, ...] = (pit_error, coverage_error, miscalibrati
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class ForecastDiagnosis(Answer):
-    """The answer to "are these forecasts calibrated?": estimates, tests, the curves behind them, and what to do."""
+    """The answer to "are these forecasts calibrated?": estimates, tests, curves, and what to do."""
 
     name: str
     n: int
@@ -98,7 +98,7 @@ class ForecastDiagnosis(Answer):
         return self.verdict
 
     def tables(self) -> tuple[Table, ...]:
-        """Estimates, tests, coverage by level, and spread by bin where forecasts have a variance."""
+        """Estimates, tests, coverage by level, and spread by bin where there is a variance."""
         tests = tuple(
             (each.title, each.statistic, number(each.p_value), number(p), each.null)
             for each, p in zip(self.tests, self.adjusted, strict=True)
@@ -173,7 +173,7 @@ def _scores(forecasts: Forecasts) -> list[Estimate]:
 
 
 def _tests(forecasts: Forecasts, marginal: Estimate) -> tuple[TestResult, ...]:
-    """Of the PIT and the marginal distribution; of Gaussian forecasts also given σ, and of the full distribution."""
+    """Of the PIT and the marginal distribution; for Gaussian forecasts also of spread and SKCE."""
     draws, p_value = f"{marginal.settings['n_simulations']} times; exact", marginal.parts["p_value"]
     null = f"labels drawn from the forecasts {draws}"
     tests = [pit_test(forecasts), TestResult("marginal", "marginal test", marginal.value, p_value, forecasts.n, null)]

@@ -71,7 +71,7 @@ def _forecast_recipe(method: Any) -> Any:
 
 
 def light_weights(predictions: Predictions | Forecasts) -> tuple[str, ...]:
-    """A warning where weights, which count rows, were scaled to add up to 1: many rows then look like one.
+    """A warning where weights, which count rows, are so small that many rows look like one.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ def check_same_rows(before: Predictions, after: Predictions) -> None:
 
 
 def check_same_forecasts(before: Forecasts, after: Forecasts, rule: Rule) -> None:
-    """Both must forecast the same numbers: same labels and weights, in forms that the score can compare.
+    """Both must have the same labels and weights, in forms that the score can compare.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ N_PLACES, MIN_VARIANCE = 201, 0.02
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Where(Answer):
-    """The stretch of predictions over which errors of one sign add up most, their direction, and how sure that is."""
+    """The stretch of predictions where errors of one sign add up most, and how sure that is."""
 
     n: int
     view: str
@@ -63,12 +63,12 @@ class Where(Answer):
 
     @property
     def gap(self) -> float:
-        """Mean prediction minus observed rate in the stretch: overstated, as the stretch was chosen for it."""
+        """Mean prediction minus observed rate in the stretch: overstated, as it was chosen so."""
         return self.mean_prob - self.label_rate
 
     @property
     def loss_bound(self) -> float:
-        """2Δ: the most mistakes per row that another cut on these predictions can save, compared with the cut at ½."""
+        """2Δ: the most mistakes per row that another cut than ½ can save."""
         return 2 * self.value
 
     def tables(self) -> tuple[Table, ...]:
@@ -181,7 +181,7 @@ def _rates(pooled: Pooled, inside: slice) -> tuple[float, float, float]:
 
 
 def _core(pooled: Pooled, inside: slice, sign: int) -> slice:
-    """The part with the largest sum of errors for its variance; its ends are searched at steps of equal variance."""
+    """The part with the largest sum of errors for its variance, on a grid of equal variance."""
     v = pooled.weight * pooled.values * (1 - pooled.values)
     variance = np.concatenate([[0.0], np.cumsum(v[inside])])
     if not sign or not variance[-1]:
@@ -207,7 +207,7 @@ def _direction(sign: int, view: str) -> str:
 def _tested(
     predictions: Predictions, view: str, n_draws: int, cluster: Any, seed: int
 ) -> tuple[TestResult | None, tuple[str, ...]]:
-    """The test of Kuiper's range and its warnings; None where labels cannot be redrawn or no draws are wanted."""
+    """The test of Kuiper's range and its warnings; None for soft labels or without draws."""
     if check_count(n_draws, "n_draws", 0) == 0:
         return None, ()
     if predictions.soft:
@@ -217,7 +217,7 @@ def _tested(
 
 
 def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estimate | None:
-    """The stretch of one half, measured on the other, both ways; None where a half finds or holds nothing."""
+    """The stretch of one half, measured on the other, both ways; None where there is none."""
     given: dict[str, Any] = {"weights": event.weights, "groups": predictions.groups, "soft": not event.hard}
     rows = Predictions(event.outcomes, event.probs, **given)
     if n_units(rows) < 4:

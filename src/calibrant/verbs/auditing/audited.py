@@ -17,7 +17,7 @@ SHOWN = 15
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class AuditedSegment(Record):
-    """One segment: mean prediction and observed rate, and how sure the difference is among all segments."""
+    """One segment: mean prediction, observed rate, and how sure the difference is."""
 
     name: str
     conditions: tuple[str, ...]
@@ -101,7 +101,7 @@ class Audit(Answer):
         return min(segment.adjusted for segment in self.segments)
 
     def could_be_missed(self, error: float | None = None) -> float:
-        """Share of the segments in which an error of some size would be missed more than one time in five.
+        """Share of the segments in which an error would be missed more than one time in five.
 
         Parameters
         ----------

@@ -80,7 +80,7 @@ class Segments:
     """number of conditions at which `max_segments` was reached; None if it was not"""
 
     def members(self, cells: Codes) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Positions of the segments' members among rows with these cells, and where each segment starts."""
+        """Positions of the segments' members among these rows, and where each segment starts."""
         parts: list[NDArray[np.int32]] = [np.empty(0, np.int32)] * len(self.found)
         crossings: dict[tuple[int, ...], list[int]] = {}
         for s, segment in enumerate(self.found):
@@ -106,7 +106,7 @@ class Segments:
 def segments_of(
     columns: Sequence[Column], named: Sequence[Column], counts: Floats, depth: int, least: float, most: int
 ) -> Segments:
-    """All rows, every named segment, and up to `most` others of up to `depth` conditions on the columns.
+    """All rows, every named segment, and up to `most` others of up to `depth` conditions.
 
     Those with few conditions come first, then those with many rows; where there are too
     many, more conditions are not tried.
@@ -170,7 +170,7 @@ def _candidates(
 
 
 def _crossed(columns: Sequence[Column], firsts: Indices, chosen: tuple[int, ...]) -> tuple[Array, int]:
-    """The combined level of several columns per cell, −1 where one has none; and how many there can be."""
+    """The combined level of several columns per cell, −1 for none; and the number of levels."""
     if not chosen:
         return np.zeros(len(firsts), np.int8), 1
     levels, n_levels = columns[chosen[0]].codes[firsts], len(columns[chosen[0]].levels)
@@ -194,7 +194,7 @@ def _conditions(columns: Sequence[Column], chosen: tuple[int, ...], level: int) 
 
 
 def _cells(columns: Sequence[Column], n: int) -> tuple[Codes, Indices]:
-    """The cell of each row, numbered by levels so that the order of rows does not matter, and one row of each."""
+    """The cell of each row, numbered whatever the order of rows, and one row of each cell."""
     key, range_ = np.zeros(n, np.int64), 1
     for column in columns:
         levels = len(column.levels) + 1
@@ -245,7 +245,7 @@ def mask_columns(segments: Any, kept: Any, n: int) -> list[Column]:
 
 
 def feature_column(name: Any, values: Array, counts: Floats, n_bins: int) -> Column:
-    """Quantile bins of a quantity; the values of a category, which integers with few values are, too."""
+    """Quantile bins of a quantity; the values of a category or of few integers."""
     if values.dtype.kind == "O":
         values = _plain(values)
     if values.dtype.kind not in "iuf":

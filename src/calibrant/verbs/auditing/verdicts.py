@@ -1,4 +1,4 @@
-"""Segments scored on the same null draws, and the verdict, interval and detectable error of each."""
+"""Segments scored on the same null draws; verdict, interval and detectable error of each."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class Verdicts:
         return np.where(np.isinf(least).all(axis=0), np.inf, missed)
 
     def verdict(self, s: int, directed: bool, detectable: float) -> Verdict:
-        """The verdict in words; a direction needs a gap that is significant by the observed spread of errors."""
+        """The verdict in words; a direction needs a significant gap (by the observed spread)."""
         if self.adjusted[s] > 1 - self.level + CLOSE:
             return "too few rows" if detectable > self.margin else "no error seen"
         if not directed:
