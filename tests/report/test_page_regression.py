@@ -12,7 +12,7 @@ import pytest
 import calibrant as cal
 from calibrant.report import page, write
 from calibrant.report.plane import ticks
-from calibrant.report.svg_regression import coverage_svg, marginal_svg, pit_svg, plane_of, spread_svg
+from calibrant.report.svg import coverage_svg, marginal_svg, pit_svg, plane_of, spread_svg
 from calibrant.results import Curve
 
 NASTY = "<script>alert(1)</script>\"'&"

@@ -1,4 +1,4 @@
-"""The command line: arguments in, one public call, result shown. Commands are listed in the order of these imports."""
+"""The command line; commands are listed in the order of these imports."""
 
 from calibrant.cli import measuring, recalibrating, inference  # isort: skip
 from calibrant.cli.group import main

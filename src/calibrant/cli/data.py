@@ -27,7 +27,7 @@ def read(file: Path, columns: dict[str, Any], fitted: CalibrationMap | None = No
 
 
 def read_after(file: Path, columns: dict[str, Any]) -> cal.Predictions:
-    """The predictions to compare with; columns named for the first file may have been renamed, as `apply` does."""
+    """The predictions to compare with, whose columns `apply` may have renamed."""
     try:
         return read(file, columns)[0]
     except files.UnknownColumn:
@@ -35,7 +35,7 @@ def read_after(file: Path, columns: dict[str, Any]) -> cal.Predictions:
 
 
 def order_of(fitted: CalibrationMap, found: tuple[Any, ...]) -> tuple[str, ...] | None:
-    """The map's classes where a file has them in another order; None where the orders agree or one has only numbers."""
+    """The map's classes where a file has them in another order; None if no order is needed."""
     wanted, have = [str(c) for c in fitted.classes], [str(c) for c in found]
     counted = [str(k) for k in range(len(have))]
     if wanted == have or len(wanted) != len(have) or counted in (wanted, have):
@@ -69,8 +69,8 @@ def write_report(path: Path, source: Path | None, *answers: Any, **more: Any) ->
     click.echo(f"Wrote {path}", err=True)
 
 
-def show(found: Any, file: Path | None, source: str, as_json: bool) -> None:
-    """A result as JSON, or in words with its tables; Python's `cluster=` in warnings becomes `--cluster`."""
+def show(found: Any, title: str, source: str, as_json: bool) -> None:
+    """A result as JSON, or in words and tables with `cluster=` written as `--cluster`."""
     if as_json:
         click.echo(found.to_json())
         return
@@ -78,7 +78,7 @@ def show(found: Any, file: Path | None, source: str, as_json: bool) -> None:
 
     cautions = tuple(re.sub(r"cluster='?(\w+)'?", _as_option, caution) for caution in found.cautions)
     worded = found if cautions == found.cautions else replace(found, cautions=cautions)
-    screen.show_answer(screen.terminal(), worded, "" if file is None else file.name, source)
+    screen.show_answer(screen.terminal(), worded, title, source)
 
 
 def _as_option(found: re.Match[str]) -> str:

@@ -24,7 +24,7 @@ SHARED = ("label", "weights", "groups")
 
 
 def forecast_columns(columns: dict[str, Any], file: Path | None = None) -> dict[str, Any] | None:
-    """The columns of forecasts if any was named, or if `file` has quantiles and no others; they leave `columns`."""
+    """The columns of forecasts, named or found in `file`, taken out of `columns`; or None."""
     named = {name: columns.pop(name, None) for name in FORECAST_OPTIONS}
     wrong = [name for name, given in columns.items() if given and name not in SHARED]
     if not any(named.values()) and (wrong or file is None or not files.holds_quantiles(file)):
@@ -60,16 +60,15 @@ def recalibrate(file: Path, columns: dict[str, Any], method: str) -> tuple[Regre
 
 
 def pair(before: Path, after: Path, columns: dict[str, Any]) -> tuple[Any, Any, RegressionMap | None, str]:
-    """Forecasts before and after, the map between them if there is one, and where the first were found."""
+    """Forecasts before and after, the map between them, and where the first were found."""
     fitted = cal.load_map(after) if after.suffix.lower() == ".json" else None
     if fitted is not None and not isinstance(fitted, cal.maps.RegressionMap):
         raise click.UsageError(f"{after} is a map of probabilities, not of forecasts of a number.")
     first, source = read(before, columns)
     second = read(after, columns)[0] if fitted is None else fitted.apply(gaussian(first))
     if fitted is None and first.kind != second.kind:
-        raise click.UsageError(
-            f"{before} holds {first.kind} forecasts and {after} {second.kind} ones. Name columns of one kind."
-        )
+        differ = f"{before} holds {first.kind} forecasts and {after} {second.kind} ones"
+        raise click.UsageError(f"{differ}. Name columns of one kind.")
     return first, second, fitted, source
 
 

@@ -1,4 +1,4 @@
-"""The command line as a whole: its help, its errors and its exit codes."""
+"""The group of all commands: its help, its errors and its exit codes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ import calibrant as cal
 from calibrant.cli.options import in_options
 from calibrant.problems import CalibrantError, InputError
 
-EXIT_CODES = (
-    ("0", "Fine."),
-    (
-        "1",
-        "The data failed a condition you set: --fail-above, --fail-if-worse, --fail-below, --fail-if-wrong, --fail-on-alarm.",
-    ),
-    ("2", "The command was not understood."),
-    ("3", "The input cannot be used: a bad file or bad values."),
-)
+FAILURES = "--fail-above, --fail-if-worse, --fail-below, --fail-if-wrong, --fail-on-alarm"
+EXIT_CODES = {
+    "0": "Fine.",
+    "1": f"The data failed a condition you set: {FAILURES}.",
+    "2": "The command was not understood.",
+    "3": "The input cannot be used: a bad file or bad values.",
+}
 
 
 class Refused(click.ClickException):
@@ -42,7 +40,7 @@ class Calibrant(click.Group):
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; errors raised on purpose, and those of the file system, come without a traceback."""
+        """Run a command; expected errors come without a traceback."""
         _speak_unicode()
         try:
             return super().invoke(ctx)
@@ -62,7 +60,7 @@ class Calibrant(click.Group):
             "Maps (--method)": [(each.name, each.summary) for each in recipes],
             "Measures": [(each.name, f"{each.title}: {each.quantity}") for each in methods("estimator").values()],
             "Tests (--test)": [(each.name, f"{each.title}: {each.quantity}") for each in methods("test").values()],
-            "Exit codes": list(EXIT_CODES),
+            "Exit codes": list(EXIT_CODES.items()),
         }
         for title, rows in sections.items():
             if rows:
@@ -77,7 +75,7 @@ def _speak_unicode() -> None:
             stream.reconfigure(encoding="utf-8")
 
 
-@click.group(cls=Calibrant, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Calibrant, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(cal.__version__, message="calibrant %(version)s")
 def main() -> None:
     """Is a model calibrated, how is it recalibrated, and did that help?

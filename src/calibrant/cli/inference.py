@@ -1,4 +1,4 @@
-"""Commands about what the data can tell: tests, where errors lie, which estimator to believe, how many rows it takes."""
+"""Commands for inference: test, where, audit, monitor, answers, trust, plan."""
 
 from __future__ import annotations
 
@@ -11,39 +11,26 @@ import click
 
 import calibrant as cal
 from calibrant import files
+from calibrant.cli import options as opt
 from calibrant.cli.data import read, show, write_report
 from calibrant.cli.group import Refused, failed, main
-from calibrant.cli.options import (
-    COLUMN_OPTIONS,
-    FILE,
-    FLAGS,
-    SHARE,
-    Registered,
-    as_json,
-    column_options,
-    file_argument,
-    report,
-    seed,
-    view,
-)
 from calibrant.methods import methods
 
-cluster = click.option(
-    "--cluster",
-    type=click.Choice(["same", "any", "no"]),
-    help="Rows of a group share one outcome, may depend in any way, or do not depend.  [default: no, with a warning]",
+DEPENDENCE = (
+    "Rows of a group share one outcome, may depend in any way, or do not depend.  [default: no, with a warning]"
 )
+cluster = opt.option("--cluster", "same|any|no", DEPENDENCE)
 
 
 @main.command(short_help="Which estimator can I believe at my sample size?")
-@file_argument
-@click.option("--norm", type=click.Choice(["1", "2"]), default="1", show_default=True, help="Mean gap, or its RMS.")
-@click.option("--replications", type=click.IntRange(2), default=200, show_default=True, help="Simulated data sets.")
-@seed
-@view
-@report
-@column_options()
-@as_json
+@opt.file_argument
+@click.option("--norm", type=click.Choice(["1", "2"]), default="1", help="Mean gap, or its RMS.")
+@click.option("--replications", type=click.IntRange(2), default=200, help="Simulated data sets.")
+@opt.seed
+@opt.view
+@opt.report
+@opt.column_options()
+@opt.as_json
 def trust(
     file: Path, norm: str, replications: int, seed: int, view: str, report: Path | None, as_json: bool, **columns: Any
 ) -> None:
@@ -64,26 +51,26 @@ def trust(
     found = cal.trust(predictions, **options, progress=not as_json)
     if report is not None:
         write_report(report, file, cal.diagnose(predictions, view=view, name=file.name), found)
-    show(found, file, source, as_json)
+    show(found, file.name, source, as_json)
 
 
 @main.command(short_help="Could a calibrated model have made these predictions?")
-@file_argument
-@click.option("--test", "name", type=Registered("test"), help="A single test.  [default: several, combined]")
-@click.option(
-    "--view", default="auto", metavar="VIEW", help="canonical, binary, top, or 'class NAME'.  [default: by the columns]"
-)
+@opt.file_argument
+@click.option("--test", "name", type=opt.Registered("test"), help="A single test.  [default: several, combined]")
+@opt.view_option("canonical, binary, top, or 'class NAME'.  [default: by the columns]")
 @click.option("--draws", type=click.IntRange(1), metavar="N", help="Null draws of the labels.  [default: by the rows]")
-@seed
+@opt.seed
 @cluster
 @click.option("--fail-below", type=click.FloatRange(0, 1), metavar="P", help="Exit with 1 if the p-value is at most P.")
-@column_options()
-@as_json
+@opt.column_options()
+@opt.as_json
 def test(
     file: Path, name: str | None, view: str, draws: int | None, seed: int, cluster: str | None,
     fail_below: float | None, as_json: bool, **columns: Any,
 ) -> None:  # fmt: skip
-    """Could a calibrated model have made these predictions? One exact p-value from several statistics, or one test by name.
+    """Could a calibrated model have made these predictions?
+
+    One exact p-value from several statistics, or one test by name.
 
     \b
     Examples:
@@ -102,17 +89,17 @@ def test(
     predictions, source = read(file, columns)
     options = {"view": view, "n_draws": draws, "cluster": checked_cluster(cluster, predictions), "seed": seed}
     found = function(predictions, **{option: value for option, value in options.items() if option in taken})
-    show(found, file, source, as_json)
+    show(found, file.name, source, as_json)
     if fail_below is not None and found.rejects(fail_below):
         failed(f"p = {found.p_value:.4g} is at most {fail_below:g}.")
 
 
 @main.command(short_help="Where is it wrong?")
-@file_argument
-@view
+@opt.file_argument
+@opt.view
 @cluster
-@column_options()
-@as_json
+@opt.column_options()
+@opt.as_json
 def where(file: Path, view: str, cluster: str | None, as_json: bool, **columns: Any) -> None:
     """Over which predictions do errors pile up most, which way, and how sure is that?
 
@@ -123,35 +110,22 @@ def where(file: Path, view: str, cluster: str | None, as_json: bool, **columns: 
       calibrant where answers.csv --groups question --cluster same
     """
     predictions, source = read(file, columns)
-    show(cal.where(predictions, view=view, cluster=checked_cluster(cluster, predictions)), file, source, as_json)
+    show(cal.where(predictions, view=view, cluster=checked_cluster(cluster, predictions)), file.name, source, as_json)
 
 
 @main.command(short_help="In which segments is it wrong?")
-@file_argument
+@opt.file_argument
 @click.option("--by", metavar="NAMES", help="Columns to cut segments from, joined by commas.  [default: all others]")
-@click.option(
-    "--statistic",
-    type=click.Choice(["both", "gap", "range"]),
-    default="both",
-    show_default=True,
-    help="gap: predictions too high or too low; range: also errors that cancel.",
+@opt.option(
+    "--statistic", "both|gap|range", "gap: predictions too high or too low; range: also errors that cancel.", "both"
 )
-@click.option(
-    "--depth", type=click.IntRange(1, 3), default=3, show_default=True, help="Conditions of a segment, at most."
-)
-@click.option("--min-size", type=click.IntRange(1), default=50, show_default=True, help="Rows of a segment, at least.")
-@click.option(
-    "--margin",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=0.05,
-    show_default=True,
-    metavar="X",
-    help="The error that matters to you.",
-)
+@click.option("--depth", type=click.IntRange(1, 3), default=3, help="Conditions of a segment, at most.")
+@click.option("--min-size", type=click.IntRange(1), default=50, help="Rows of a segment, at least.")
+@opt.option("--margin", click.FloatRange(0, 1, min_open=True), "The error that matters to you.", 0.05, metavar="X")
 @click.option("--cluster", is_flag=True, help="Rows of the same group may depend on each other.")
-@view
-@column_options()
-@as_json
+@opt.view
+@opt.column_options()
+@opt.as_json
 @click.option("--fail-if-wrong", is_flag=True, help="Exit with 1 if any segment is called wrong.")
 def audit(file: Path, by: str | None, cluster: bool, as_json: bool, fail_if_wrong: bool, **options: Any) -> None:
     """In which segments of the data is the model wrong?
@@ -170,20 +144,23 @@ def audit(file: Path, by: str | None, cluster: bool, as_json: bool, fail_if_wron
     predictions, chosen = files.read_with_columns(file, **taken_columns(options))
     need_groups(cluster, predictions)
     found = cal.audit(predictions, files.read_features(file, by, chosen), cluster=cluster, **options)
-    show(found, file, str(chosen), as_json)
+    show(found, file.name, str(chosen), as_json)
     if fail_if_wrong and found.found:
         failed(f"{len(found.found)} segments are called wrong.")
 
 
 @main.command(short_help="Is it still calibrated? Watch rows as they come.")
-@file_argument
-@click.option("--state", type=FILE, metavar="PATH", help="What was seen before; read if it is there, then written.")
-@click.option("--level", type=SHARE, default=0.05, show_default=True, help="False alarms allowed, ever.")
+@opt.file_argument
+@click.option("--state", type=opt.FILE, metavar="PATH", help="What was seen before; read if it is there, then written.")
+@click.option("--level", type=opt.SHARE, default=0.05, help="False alarms allowed, ever.")
 @click.option("--fail-on-alarm", is_flag=True, help="Exit with 1 if there is an alarm.")
-@column_options()
-@as_json
+@opt.column_options()
+@opt.as_json
 def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, as_json: bool, **columns: Any) -> None:
-    """Is it still calibrated? Rows in the order of time; look as often as you like, the error of an alarm does not grow.
+    """Is it still calibrated?
+
+    Rows in the order of time; look as often as you like, the error of an alarm does not
+    grow.
 
     \b
     Examples:
@@ -198,13 +175,8 @@ def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, a
         state.write_text(watch.to_json(), encoding="utf-8")
     change = watch.since(level)
     if as_json:
-        plain: dict[str, Any] = {
-            "n": watch.n,
-            "e_value": watch.e_value,
-            "p_value": watch.p_value,
-            "alarm": watch.alarm(level),
-        }
-        plain |= {"direction": watch.direction(), "since": None if change is None else change.to_dict()}
+        plain = {name: getattr(watch, name) for name in ("n", "e_value", "p_value")}
+        plain |= {"alarm": watch.alarm(level), "direction": watch.direction(), "since": change and change.to_dict()}
         click.echo(json.dumps(plain | {"cautions": list(watch.cautions)}, indent=2, ensure_ascii=False))
     else:
         click.echo(f"{source}\n{watch!r}" + ("" if change is None else f"\n{change!r}"))
@@ -212,20 +184,19 @@ def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, a
         failed(f"an alarm at {level:g}.")
 
 
+TIES = "Few answers leave few p-values: err on the safe side, or draw within their steps."
+
+
 @main.command(short_help="Can a language model's confidences be believed?")
-@file_argument
-@click.option(
-    "--ties",
-    type=click.Choice(["count", "random"]),
-    default="count",
-    show_default=True,
-    help="Few answers leave few p-values: err on the safe side, or draw within their steps.",
-)
+@opt.file_argument
+@opt.option("--ties", "count|random", TIES, "count")
 @click.option("--samples", type=click.IntRange(2), metavar="M", help="Confidences are shares of M samples that agree.")
-@column_options()
-@as_json
+@opt.column_options()
+@opt.as_json
 def answers(file: Path, ties: Any, samples: int | None, as_json: bool, **columns: Any) -> None:
-    """Can the confidences that came with answers be believed? Level by level, exactly, and what keeping unsure ones back would save.
+    """Can the confidences that came with answers be believed?
+
+    Level by level, exactly, and what keeping unsure ones back would save.
 
     The label says whether an answer was right, the probability how sure the model was;
     --groups names the question where some were asked several times.
@@ -237,32 +208,31 @@ def answers(file: Path, ties: Any, samples: int | None, as_json: bool, **columns
       calibrant answers answers.csv --samples 10
     """
     predictions, source = read(file, columns)
-    show(cal.assess_answers(predictions, samples=samples, ties=ties, name=file.name), file, source, as_json)
+    show(cal.assess_answers(predictions, samples=samples, ties=ties, name=file.name), file.name, source, as_json)
 
 
 @main.command(short_help="How many rows does it take?")
-@click.argument("file", type=FILE, required=False)
+@click.argument("file", type=opt.FILE, required=False)
 @click.option("--error", type=float, metavar="X", help="The true error to find, or to assume with --width.")
 @click.option("--width", type=float, metavar="X", help="The width that an interval should have.")
 @click.option("--n", "rows", type=int, metavar="N", help="Rows there are: what can they show?")
-@click.option(
+@opt.option(
     "--statistic",
-    type=Registered("score", also=("binned", "kuiper", "mean_gap", "rate")),
-    default="binned",
-    show_default=True,
-    help="What will be computed.",
+    opt.Registered("score", also=("binned", "kuiper", "mean_gap", "rate")),
+    "What will be computed.",
+    "binned",
 )
-@click.option("--norm", type=click.Choice(["1", "2"]), default="2", show_default=True, help="Of the binned error.")
-@click.option("--power", type=float, default=0.8, show_default=True, metavar="X", help="Chance to find the error.")
-@click.option("--level", type=float, default=0.05, show_default=True, metavar="X", help="False alarms allowed.")
+@click.option("--norm", type=click.Choice(["1", "2"]), default="2", help="Of the binned error.")
+@click.option("--power", type=float, default=0.8, metavar="X", help="Chance to find the error.")
+@click.option("--level", type=float, default=0.05, metavar="X", help="False alarms allowed.")
 @click.option("--mean-variance", type=float, metavar="X", help="Mean of p(1 − p), where there is no FILE.")
 @click.option("--check", is_flag=True, help="Also simulate the plan.")
-@click.option("--replications", type=int, default=1000, show_default=True, metavar="N", help="Data sets to simulate.")
-@view
-@column_options()
-@as_json
+@click.option("--replications", type=int, default=1000, metavar="N", help="Data sets to simulate.")
+@opt.view
+@opt.column_options()
+@opt.as_json
 def plan(file: Path | None, error: float | None, rows: int | None, norm: str, as_json: bool, **options: Any) -> None:
-    """How many rows does it take to find an error, or to measure it closely? What can so many rows show?
+    """How many rows does it take to find an error, or to measure it closely?
 
     FILE holds predictions like those to come; without it say --mean-variance, or
     nothing for the most rows. With --level 0.05 a test has 5 % false alarms and an
@@ -278,12 +248,12 @@ def plan(file: Path | None, error: float | None, rows: int | None, norm: str, as
     columns = taken_columns(options)
     predictions, source = (None, "") if file is None else read(file, columns)
     found = cal.plan(error, n=rows, norm=1 if norm == "1" else 2, predictions=predictions, **options)
-    show(found, file, source, as_json)
+    show(found, "" if file is None else file.name, source, as_json)
 
 
 def taken_columns(options: dict[str, Any]) -> dict[str, Any]:
     """The options that name columns, taken out of the others."""
-    return {name: options.pop(name) for name in (*COLUMN_OPTIONS, *FLAGS)}
+    return {name: options.pop(name) for name in (*opt.COLUMN_OPTIONS, *opt.FLAGS)}
 
 
 def checked_cluster(cluster: str | None, predictions: cal.Predictions) -> Any:

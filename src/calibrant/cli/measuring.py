@@ -11,24 +11,21 @@ import click
 
 import calibrant as cal
 from calibrant.cli import forecasts
-from calibrant.cli.data import read, write_report
+from calibrant.cli import options as opt
+from calibrant.cli.data import read, show, write_report
 from calibrant.cli.group import failed, main
-from calibrant.cli.options import FORECAST_OPTIONS, Registered, as_json, column_options, file_argument, report, view
 from calibrant.methods import Method, find, methods
 
 
 @main.command(short_help="Is it calibrated?")
-@file_argument
-@column_options()
-@column_options(*FORECAST_OPTIONS)
-@view
-@report
-@as_json
-@click.option(
-    "--fail-above",
-    type=click.FloatRange(min=0),
-    metavar="X",
-    help="Exit with 1 if the ECE exceeds X (PIT error for forecasts).",
+@opt.file_argument
+@opt.column_options()
+@opt.column_options(*opt.FORECAST_OPTIONS)
+@opt.view
+@opt.report
+@opt.as_json
+@opt.option(
+    "--fail-above", click.FloatRange(0), "Exit with 1 if the ECE exceeds X (PIT error for forecasts).", metavar="X"
 )
 def diagnose(
     file: Path, view: str, report: Path | None, as_json: bool, fail_above: float | None, **columns: Any
@@ -54,17 +51,18 @@ def diagnose(
       calibrant diagnose weather.parquet --label degrees --samples 'member_*'
     """
     named = forecasts.forecast_columns(columns, file)
-    found: Any
-    if named is None:
-        predictions, source = read(file, columns)
-        found = cal.diagnose(predictions, view=view, name=file.name)
-    else:
-        of_number, source = forecasts.read(file, named)
-        found = cal.diagnose(of_number, name=file.name)
+    given: Any
+    given, source = read(file, columns) if named is None else forecasts.read(file, named)
+    found: Any = cal.diagnose(given, view=view if named is None else "auto", name=file.name)
     if as_json:
         click.echo(found.to_json())
     else:
-        _show(found, file, source, of_classes=named is None)
+        from calibrant.cli import screen
+
+        terminal, following = screen.terminal(), f"-o map.json; calibrant compare {file} map.json"
+        screen.show_answer(terminal, found, source=source)
+        if named is None and found.calibrated is False:
+            terminal.print(f"Next: calibrant recalibrate VALIDATION_FILE {following}")
     if report is not None:
         write_report(report, file, found)
     error = found["ECE" if named is None else "pit_error"]
@@ -72,23 +70,12 @@ def diagnose(
         failed(f"{error.title} {error.value:.4f} is above {fail_above:g}.")
 
 
-def _show(found: Any, file: Path, source: str, *, of_classes: bool) -> None:
-    from calibrant.cli import screen
-
-    terminal = screen.terminal()
-    screen.show_answer(terminal, found, source=source)
-    if of_classes and found.calibrated is False:
-        terminal.print(f"Next: calibrant recalibrate VALIDATION_FILE -o map.json; calibrant compare {file} map.json")
-
-
 @main.command(short_help="Measure with the estimators you name.")
-@file_argument
+@opt.file_argument
 @click.argument("measures", nargs=-1, required=True, metavar="MEASURES")
-@column_options()
-@click.option(
-    "--view", default="auto", metavar="VIEW", help="binary, top, 'class NAME' or classwise, where it applies."
-)
-@as_json
+@opt.column_options()
+@opt.view_option("binary, top, 'class NAME' or classwise, where it applies.")
+@opt.as_json
 def measure(file: Path, measures: tuple[str, ...], view: str, as_json: bool, **columns: Any) -> None:
     """Measure the calibration error with the estimators you name; `calibrant --help` lists them.
 
@@ -135,23 +122,15 @@ def view_option(chosen: Method, view: str) -> dict[str, str]:
 
 
 @main.command(short_help="Where does the score come from?")
-@file_argument
-@click.option("--score", type=Registered("score"), default="brier", show_default=True, help="The proper score.")
-@click.option(
-    "--by",
-    type=Registered("map", also=("auto",)),
-    default="isotonic",
-    show_default=True,
-    help="The map that recalibrates the predictions.",
-)
+@opt.file_argument
+@click.option("--score", type=opt.Registered("score"), default="brier", help="The proper score.")
+@opt.option("--by", opt.Registered("map", also=("auto",)), "The map that recalibrates the predictions.", "isotonic")
 @click.option("--cross-fitted", is_flag=True, help="Judge each row by a map that has not seen it.")
-@click.option(
-    "--view", default="canonical", metavar="VIEW", help="canonical (all classes), binary, top, or 'class NAME'."
-)
-@column_options()
-@as_json
+@opt.view_option("canonical (all classes), binary, top, or 'class NAME'.", "canonical")
+@opt.column_options()
+@opt.as_json
 def decompose(file: Path, score: str, by: str, cross_fitted: bool, view: str, as_json: bool, **columns: Any) -> None:
-    """Where does the score come from: a hard task, a model that knows little, or a miscalibrated one?
+    """Where does the score come from: a hard task, little knowledge, or miscalibration?
 
     Splits a proper score into miscalibration − discrimination + uncertainty.
     Miscalibration is what recalibration would save, discrimination what the model knows
@@ -165,9 +144,4 @@ def decompose(file: Path, score: str, by: str, cross_fitted: bool, view: str, as
     """
     predictions, source = read(file, columns)
     found = cal.decompose(predictions, score=score, by=by, cross_fitted=cross_fitted, view=view)
-    if as_json:
-        click.echo(found.to_json())
-        return
-    from calibrant.cli import screen
-
-    screen.show_answer(screen.terminal(), found, f"{file.name}: {predictions.n:,} rows", source)
+    show(found, f"{file.name}: {predictions.n:,} rows", source, as_json)

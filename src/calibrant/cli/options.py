@@ -17,16 +17,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
+
+def option(name: str, of: Any, text: str, default: Any = None, **more: Any) -> Callable[[F], F]:
+    """An option with its type, or with the choices that `|` separates, its help and its default."""
+    given = {} if default is None else {"default": default}
+    return click.option(
+        name, type=click.Choice(of.split("|")) if isinstance(of, str) else of, help=text, **given, **more
+    )
+
+
+def view_option(text: str, default: str = "auto") -> Callable[[F], F]:
+    """The option --view with its own help."""
+    return option("--view", None, text, default, show_default=False, metavar="VIEW")
+
+
 file_argument = click.argument("file", type=FILE)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, and nothing else.")
 force = click.option("--force", is_flag=True, help="Overwrite existing files.")
-report = click.option(
-    "--report", type=FILE, metavar="PATH", help="Also write a report: .html for people, .json for machines."
-)
-seed = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same result.")
-view = click.option(
-    "--view", default="auto", metavar="VIEW", help="binary, top, or 'class NAME'.  [default: by the columns]"
-)
+report = option("--report", FILE, "Also write a report: .html for people, .json for machines.", metavar="PATH")
+seed = option("--seed", click.IntRange(0), "Same seed, same result.", 0)
+view = view_option("binary, top, or 'class NAME'.  [default: by the columns]")
 
 COLUMN_OPTIONS = {
     "label": ("NAME", "Column of labels."),
@@ -54,7 +64,7 @@ FLAGS = {
 
 
 class Registered(click.ParamType):  # type: ignore[type-arg]  # generic in recent versions only
-    """The name of a registered method. The register is read when a value is given or help is printed."""
+    """The name of a registered method; the register is read when it is needed."""
 
     name = "name"
 
@@ -79,7 +89,7 @@ class Registered(click.ParamType):  # type: ignore[type-arg]  # generic in recen
 
 
 def column_options(*names: str, hidden: bool = False) -> Callable[[F], F]:
-    """The options that name columns, all of them unless some are given; hidden ones are only refused."""
+    """The options that name columns, all unless some are given; hidden ones are refused."""
 
     def add(command: F) -> F:
         for name in reversed(names or (*COLUMN_OPTIONS, *FLAGS)):
@@ -94,14 +104,13 @@ def column_options(*names: str, hidden: bool = False) -> Callable[[F], F]:
 
 
 def in_options(error: Exception) -> str:
-    """An error text with `label='y'` and `normalize=True` written as `--label y` and `--normalize`."""
+    """An error text with arguments such as `label='y'` written as `--label y`."""
     text = str(error)
     names = "|".join((*COLUMN_OPTIONS, *FORECAST_OPTIONS, "view", "score", "method", "by"))
     if isinstance(error, InputError) and re.fullmatch(names, error.argument) and text.startswith(error.argument):
         text = f"--{text}"
-    text = text.replace("overwrite=True", "--force").replace(
-        "classes=(negative, positive)", "--classes negative,positive"
-    )
+    text = text.replace("overwrite=True", "--force")
+    text = text.replace("classes=(negative, positive)", "--classes negative,positive")
     text = re.sub(r"\b(normalize|soft)=True", r"--\1", text)
     text = re.sub(rf"\b({names})='([^']*)'", lambda found: f"--{found[1]} {shlex.quote(found[2])}", text)
     text = re.sub(rf"\b({names})=(?=\w)", r"--\1 ", text)

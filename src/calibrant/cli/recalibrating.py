@@ -10,37 +10,24 @@ import click
 import calibrant as cal
 from calibrant import files
 from calibrant.cli import forecasts
-from calibrant.cli.data import check_free, load_class_map, order_of, read, read_after, write_report
-from calibrant.cli.forecasts import forecast_columns
+from calibrant.cli import options as opt
+from calibrant.cli.data import check_free, load_class_map, order_of, read, read_after, show, write_report
 from calibrant.cli.group import failed, main
-from calibrant.cli.options import (
-    FILE,
-    FORECAST_OPTIONS,
-    GAUSSIAN_OPTIONS,
-    MANY_OPTIONS,
-    SHARE,
-    Registered,
-    as_json,
-    column_options,
-    file_argument,
-    force,
-    report,
-)
 
 
 @main.command(short_help="Fit a recalibration map and save it.")
-@file_argument
-@click.option("-o", "--output", type=FILE, metavar="PATH", help="Where to save the map, as JSON.")
+@opt.file_argument
+@click.option("-o", "--output", type=opt.FILE, metavar="PATH", help="Where to save the map, as JSON.")
 @click.option(
     "--method",
-    type=Registered("map", "forecast map", also=("auto",)),
+    type=opt.Registered("map", "forecast map", also=("auto",)),
     help="The map; auto chooses by cross-validation.  [default: temperature, for forecasts variance_platt]",
 )
-@column_options()
-@column_options(*GAUSSIAN_OPTIONS)
-@column_options(*MANY_OPTIONS, hidden=True)
-@force
-@as_json
+@opt.column_options()
+@opt.column_options(*opt.GAUSSIAN_OPTIONS)
+@opt.column_options(*opt.MANY_OPTIONS, hidden=True)
+@opt.force
+@opt.as_json
 def recalibrate(
     file: Path, output: Path | None, method: str | None, force: bool, as_json: bool, **columns: Any
 ) -> None:
@@ -59,7 +46,7 @@ def recalibrate(
     """
     if output is None and not as_json:
         raise click.UsageError("Say where to save the map: -o map.json. Or print it with --json.")
-    named = forecast_columns(columns, file)
+    named = forecasts.forecast_columns(columns, file)
     fit = _fit_classes if named is None else forecasts.recalibrate
     fitted, source = fit(file, columns if named is None else named, method or "usual")
     if output is not None:
@@ -87,15 +74,16 @@ def _fit_classes(file: Path, columns: dict[str, Any], method: str) -> tuple[Any,
         return cal.recalibrate(predictions, cal.Auto(progress=progress)), source
 
 
+WRITTEN = "Where to write; the ending is the format."
+
+
 @main.command(short_help="Recalibrate the probabilities in a file.")
-@click.argument("map_file", metavar="MAP", type=FILE)
-@file_argument
-@click.option(
-    "-o", "--output", required=True, type=FILE, metavar="PATH", help="Where to write; the ending is the format."
-)
-@column_options("probs", "logits", "classes", "normalize", *GAUSSIAN_OPTIONS)
-@column_options(*MANY_OPTIONS, hidden=True)
-@force
+@click.argument("map_file", metavar="MAP", type=opt.FILE)
+@opt.file_argument
+@click.option("-o", "--output", required=True, type=opt.FILE, metavar="PATH", help=WRITTEN)
+@opt.column_options("probs", "logits", "classes", "normalize", *opt.GAUSSIAN_OPTIONS)
+@opt.column_options(*opt.MANY_OPTIONS, hidden=True)
+@opt.force
 def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any) -> None:
     """Recalibrate the probabilities in a file with a saved map. Labels are not needed.
 
@@ -110,15 +98,13 @@ def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any)
       calibrant apply map.json new.parquet -o better.arrow --probs 'p_*'
       calibrant apply map.json new.npz -o new.npz --force
     """
-    named = forecast_columns(columns) or {}
-    for name in MANY_OPTIONS:
-        if named.get(name):
-            raise forecasts.no_map(name)
-    loaded = cal.load_map(map_file)
-    if isinstance(loaded, cal.maps.RegressionMap):
-        forecasts.apply(loaded, file, named, output, force)
+    named = forecasts.forecast_columns(columns) or {}
+    for name in filter(named.get, opt.MANY_OPTIONS):
+        raise forecasts.no_map(name)
+    fitted = cal.load_map(map_file)
+    if isinstance(fitted, cal.maps.RegressionMap):
+        forecasts.apply(fitted, file, named, output, force)
         return
-    fitted = load_class_map(map_file)
     given = files.read_predicted(file, **columns)
     order = None if given.values.ndim == 1 or given.classes is None else order_of(fitted, given.classes)
     if order is not None:
@@ -130,19 +116,20 @@ def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any)
 
 
 @main.command(short_help="Did recalibration help?")
-@click.argument("before", type=FILE)
-@click.argument("after", type=FILE)
+@click.argument("before", type=opt.FILE)
+@click.argument("after", type=opt.FILE)
 @click.option(
     "--score",
-    type=Registered("score", "forecast score", also=("auto",)),
+    type=opt.Registered("score", "forecast score", also=("auto",)),
     default="auto",
+    show_default=False,
     help="The proper score.  [default: brier; for forecasts dawid_sebastiani, for quantiles pinball, for samples crps]",
 )
-@click.option("--level", type=SHARE, default=0.95, show_default=True, metavar="X", help="Confidence of the interval.")
-@column_options()
-@column_options(*FORECAST_OPTIONS)
-@report
-@as_json
+@click.option("--level", type=opt.SHARE, default=0.95, metavar="X", help="Confidence of the interval.")
+@opt.column_options()
+@opt.column_options(*opt.FORECAST_OPTIONS)
+@opt.report
+@opt.as_json
 @click.option("--fail-if-worse", is_flag=True, help="Exit with 1 if AFTER is detectably worse.")
 def compare(
     before: Path, after: Path, report: Path | None, as_json: bool, fail_if_worse: bool, score: str, level: float,
@@ -165,17 +152,11 @@ def compare(
       calibrant compare old.csv new.csv --label price --quantiles 'q*'
       calibrant compare old.parquet new.parquet --label degrees --samples 'member_*'
     """
-    named = forecast_columns(columns, before)
+    named = forecasts.forecast_columns(columns, before)
     pair = _pair_of_classes if named is None else forecasts.pair
     first, second, fitted, source = pair(before, after, columns if named is None else named)
     found = cal.compare(first, second, score=score, level=level)
-    if as_json:
-        click.echo(found.to_json())
-    else:
-        from calibrant.cli import screen
-
-        title = f"{before.name} → {after.name}: {first.n:,} rows"
-        screen.show_answer(screen.terminal(), found, title, source)
+    show(found, f"{before.name} → {after.name}: {first.n:,} rows", source, as_json)
     if report is not None:
         old, new = cal.diagnose(first, name=before.name), cal.diagnose(second, name=after.name)
         write_report(report, before, old, after=new, comparison=found, fitted=fitted)
@@ -184,14 +165,14 @@ def compare(
 
 
 def _pair_of_classes(before: Path, after: Path, columns: dict[str, Any]) -> tuple[Any, Any, Any, str]:
-    """Predictions before and after, the map between them if there is one, and where the first were found."""
+    """Predictions before and after, the map between them, and where the first were found."""
     fitted = load_class_map(after) if after.suffix.lower() == ".json" else None
     first, source = read(before, columns, fitted)
     return first, read_after(after, columns) if fitted is None else fitted.apply(first), fitted, source
 
 
 @main.command(short_help="See it all on an example.")
-@click.option("-o", "--output", type=FILE, metavar="PATH", help="Also write the report: .html or .json.")
+@click.option("-o", "--output", type=opt.FILE, metavar="PATH", help="Also write the report: .html or .json.")
 def demo(output: Path | None) -> None:
     """See it all on an example: an over-confident network for handwritten digits.
 
@@ -224,4 +205,4 @@ def demo(output: Path | None) -> None:
         terminal.print("For a page with diagrams: calibrant demo --output report.html")
     else:
         write_report(output, None, before, after=after, comparison=found, fitted=fitted)
-    terminal.print("With your own predictions: calibrant diagnose FILE")
+    terminal.print("With your own predictions: calibrant diagnose opt.FILE")

@@ -38,7 +38,7 @@ def terminal() -> Console:
 
 
 def show_answer(screen: Console, found: Answer, title: str = "", source: str = "") -> None:
-    """The data, the answer in words, its diagram and tables, and its assumptions, warnings and advice.
+    """An answer: its source, its sentence, its diagram and tables, and its notes.
 
     Parameters
     ----------
@@ -175,10 +175,7 @@ def show_histogram(screen: Console, found: Any) -> None:
     screen.print()
 
 
-DIAGRAMS: dict[str, Callable[[Console, Any], None]] = {
-    "Diagnosis": show_reliability,
-    "ForecastDiagnosis": show_histogram,
-}
+DIAGRAMS = {"Diagnosis": show_reliability, "ForecastDiagnosis": show_histogram}
 """By the kind of answer."""
 
 

@@ -30,15 +30,13 @@ def new_row(count: int, size: tuple[float, float]) -> Any:
 
 def labelled(ax: Any, x: str, y: str, **legend: Any) -> Any:
     """The axes with their labels, a light grid and a legend without frame."""
-    ax.set_xlabel(x)
-    ax.set_ylabel(y)
+    ax.set(xlabel=x, ylabel=y, axisbelow=True)
     ax.grid(color="0.92", linewidth=0.8)
-    ax.set_axisbelow(True)
     ax.legend(frameon=False, **legend)
     return ax
 
 
 def line_with_errors(ax: Any, rows: Iterable[Any], x: str, y: str, error: str, label: str) -> None:
-    """Points with Monte-Carlo error bars, joined by a line; `x`, `y` and `error` are attributes of the rows."""
+    """A line with Monte-Carlo error bars; `x`, `y` and `error` are attributes of the rows."""
     points = sorted((getattr(row, x), getattr(row, y), getattr(row, error)) for row in rows)
     ax.errorbar(*zip(*points, strict=True), label=label, marker="o", markersize=3, capsize=2, linewidth=1)

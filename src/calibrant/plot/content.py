@@ -1,6 +1,8 @@
-"""The content of a reliability diagram, in matplotlib and in the report: points and the histogram of predictions."""
+"""The content of a reliability diagram: points and the histogram of predictions."""
 
 from __future__ import annotations
+
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -9,8 +11,16 @@ from calibrant.results import BinTable, Curve, Estimate
 from calibrant.types import Floats
 from calibrant.verbs.diagnose import Diagnosis
 
+P = TypeVar("P")
+
 SAME_WIDTH = 1e-9
 """Bins whose widths differ by less than this, which is rounding, are equally wide."""
+
+
+def part(result: Any, name: str, of_kind: type[P]) -> P | None:
+    """A part of an estimate, if it has one of this name and kind."""
+    found = result.parts.get(name) if isinstance(result, Estimate) else None
+    return found if isinstance(found, of_kind) else None
 
 
 def curve_of(result: Diagnosis | Estimate) -> Curve:
@@ -24,42 +34,34 @@ def curve_of(result: Diagnosis | Estimate) -> Curve:
 
 def fitted_curve(result: Diagnosis | Estimate) -> Curve | None:
     """The curve of a fitted map, for results that have one."""
-    found = result.parts.get("curve") if isinstance(result, Estimate) else None
-    return found if isinstance(found, Curve) else None
+    return part(result, "curve", Curve)
 
 
 def has_bins(result: Diagnosis | Estimate) -> bool:
     """Are there bins to draw?"""
-    return isinstance(result, Diagnosis) or isinstance(result.parts.get("bins"), BinTable)
+    return isinstance(result, Diagnosis) or part(result, "bins", BinTable) is not None
 
 
 def bins_of(result: Diagnosis | Estimate) -> BinTable:
     """The bins behind the points; refused where there are none."""
-    if isinstance(result, Diagnosis):
-        return result.bins
-    bins = result.parts.get("bins") if isinstance(result, Estimate) else None
-    if isinstance(bins, BinTable):
+    bins = result.bins if isinstance(result, Diagnosis) else part(result, "bins", BinTable)
+    if bins is not None:
         return bins
     found = f"{result.title} has no bins" if isinstance(result, Estimate) else f"it is a {type(result).__name__}"
     raise InputError("result", "must be a Diagnosis or an Estimate with bins", found, "Pass diagnose(predictions)")
 
 
 def histogram_of(result: Diagnosis | Estimate) -> BinTable:
-    """The bins that best show the distribution of predictions: equally wide ones of the same view if there are any."""
-    if isinstance(result, Diagnosis):
-        for estimate in result.estimates:
-            bins = estimate.parts.get("bins")
-            if isinstance(bins, BinTable) and estimate.settings.get("view") == result.view and _equally_wide(bins):
-                return bins
+    """The bins for the histogram of predictions: equally wide ones if there are any."""
+    estimates, view = (result.estimates, result.view) if isinstance(result, Diagnosis) else ((), "")
+    for estimate in estimates:
+        bins = part(estimate, "bins", BinTable) if estimate.settings.get("view") == view else None
+        if bins is not None and np.ptp(bins.high - bins.low) < SAME_WIDTH:
+            return bins
     return bins_of(result)
 
 
 def bar_heights(bins: BinTable) -> Floats:
-    """Heights in [0, 1] that make the area of each bar its share of the rows, so that unequal bins do not mislead."""
+    """Heights in [0, 1] that make the area of each bar proportional to its rows."""
     density = bins.weight / np.maximum(bins.high - bins.low, SAME_WIDTH)
-    heights: Floats = density / density.max()
-    return heights
-
-
-def _equally_wide(bins: BinTable) -> bool:
-    return bool(np.ptp(bins.high - bins.low) < SAME_WIDTH)
+    return np.asarray(density / density.max())

@@ -1,4 +1,4 @@
-"""Curves over decisions: what miscalibration costs, what acting brings, and how wrong confident answers are."""
+"""Curves over decisions: cost of miscalibration, net benefit, risk and coverage."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant.inputs import check_choice
 from calibrant.plot.axes import IDEAL, axes_or_new, labelled
+from calibrant.plot.content import part
 from calibrant.problems import InputError
 from calibrant.results import Curve, Estimate, Line
 
@@ -17,7 +18,7 @@ STYLES = {"model": "-", "repaired": "--", "always": ":"}
 def decision(
     result: Estimate, *, show: Literal["regret", "net benefit"] = "regret", ax: Any = None, label: str | None = None
 ) -> Any:
-    """What does deciding by these predictions cost, per threshold? Draws a `decision_regret` and returns the Axes.
+    """What do decisions by these predictions cost, per threshold? Returns the Axes.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def decision(
     ('threshold', 'regret per row')
     """
     check_choice("show", show, ("regret", "net benefit"))
-    curve = _part(result, "curve", Curve, "decision_regret(…)")
+    curve = _curve(result, Curve, "decision_regret(…)")
     ax = axes_or_new(ax)
     ax.axhline(0, **IDEAL)
     if show == "regret":
@@ -75,7 +76,7 @@ def risk_coverage(result: Estimate, *, ax: Any = None, label: str | None = None)
     >>> risk_coverage(selective_risk([1, 1, 0, 1], [0.9, 0.8, 0.6, 0.5])).get_xlabel()
     'share answered'
     """
-    curve = _part(result, "curve", Line, "selective_risk(…)")
+    curve = _curve(result, Line, "selective_risk(…)")
     ax = axes_or_new(ax)
     ax.plot(curve.x, curve.y, drawstyle="steps-post", label=label or result.title)
     ax.axhline(result.parts["risk"], **IDEAL)
@@ -83,9 +84,9 @@ def risk_coverage(result: Estimate, *, ax: Any = None, label: str | None = None)
     return labelled(ax, "share answered", "share wrong among them")
 
 
-def _part(result: Any, name: str, wanted: type, advice: str) -> Any:
-    part = result.parts.get(name) if isinstance(result, Estimate) else None
-    if not isinstance(part, wanted):
+def _curve(result: Any, of_kind: type[Curve | Line], advice: str) -> Any:
+    curve = part(result, "curve", of_kind)
+    if curve is None:
         what = result.title if isinstance(result, Estimate) else f"a {type(result).__name__}"
         raise InputError("result", "must hold the curve to draw", f"it is {what}", f"Pass {advice}")
-    return part
+    return curve

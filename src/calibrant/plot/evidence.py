@@ -16,7 +16,7 @@ LEAST, MOST = 1e-3, 1e12
 
 
 def evidence(monitor: Monitor, *, ax: Any = None, level: float = 0.05, label: str | None = None) -> Any:
-    """The e-value over the rows seen, with the alarm line and the estimated time of the change. Returns the Axes.
+    """The e-value over the rows, the alarm line and the time of the change. Returns the Axes.
 
     Parameters
     ----------
@@ -48,7 +48,6 @@ def evidence(monitor: Monitor, *, ax: Any = None, level: float = 0.05, label: st
         mark = "" if since.mark is None else f" ({since.mark})"
         ax.axvline(since.row, color=line.get_color(), linewidth=1, label=f"since about row {since.row:,}{mark}")
         ax.set_title(since.direction, fontsize="medium")
-    ax.set_yscale("log")
-    ax.set_ylim(min(0.5, LEAST * 10, float(np.clip(course.y, LEAST, MOST).min())), None)
+    ax.set(yscale="log", ylim=(min(0.5, LEAST * 10, float(line.get_ydata().min())), None))
     ax.set_ylim(top=max(ax.get_ylim()[1], 2 * limit))
     return labelled(ax, "rows", "e-value", loc="upper left")

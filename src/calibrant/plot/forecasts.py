@@ -1,4 +1,4 @@
-"""Forecasts of a real number, drawn: PIT histogram, coverage by level, spread and skill, marginal gap."""
+"""Plots of forecasts: PIT histogram, coverage by level, spread and skill, marginal gap."""
 
 from __future__ import annotations
 
@@ -47,9 +47,8 @@ def forecast_plot(
     check_choice("panel", panel, ("all", *DRAWERS))
     shown = [name for name in DRAWERS if name != "spread" or result.spread is not None]
     if panel != "all" and panel not in shown:
-        raise InputError(
-            "panel", "must be one that the forecasts have", f"{result.forecasts} forecasts have no {panel}"
-        )
+        lacking = f"{result.forecasts} forecasts have no {panel}"
+        raise InputError("panel", "must be one that the forecasts have", lacking)
     names = shown if panel == "all" else [panel]
     axes = new_row(len(names), (4.6, 4.4)) if ax is None else np.atleast_1d(ax).ravel()
     if len(axes) != len(names):
@@ -61,8 +60,7 @@ def forecast_plot(
 
 
 def _pit(ax: Any, curve: Curve, label: str, color: Any) -> tuple[str, str]:
-    width = 1 / len(curve.x)
-    ax.bar(curve.x, curve.y, 0.94 * width, color=color or "C0", alpha=0.6, label=label, zorder=2)
+    ax.bar(curve.x, curve.y, 0.94 / len(curve.x), color=color or "C0", alpha=0.6, label=label, zorder=2)
     ax.axhspan(curve.low[0], curve.high[0], color="0.75", alpha=0.45, linewidth=0, zorder=1)
     ax.axhline(1, **IDEAL)
     ax.set_xlim(0, 1)
@@ -72,9 +70,7 @@ def _pit(ax: Any, curve: Curve, label: str, color: Any) -> tuple[str, str]:
 def _coverage(ax: Any, curve: Curve, label: str, color: Any) -> tuple[str, str]:
     _points(ax, curve, label, color)
     ax.plot([0, 1], [0, 1], **IDEAL)
-    ax.set_xlim(0, 1)
-    ax.set_ylim(0, 1)
-    ax.set_aspect("equal")
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     return "quantile level", "labels below"
 
 
@@ -82,8 +78,7 @@ def _spread(ax: Any, curve: Curve, label: str, color: Any) -> tuple[str, str]:
     _points(ax, curve, label, color)
     top = 1.05 * max(curve.x.max(), curve.y.max())
     ax.plot([0, top], [0, top], **IDEAL)
-    ax.set_xlim(0, None)
-    ax.set_ylim(0, None)
+    ax.set(xlim=(0, None), ylim=(0, None))
     return "predicted standard deviation", "root mean squared error"
 
 

@@ -32,16 +32,11 @@ DOT = {"edgecolors": "white", "linewidths": 0.6}
 
 
 def reliability(
-    result: Diagnosis | Estimate,
-    *,
-    style: Literal["auto", "points", "curve", "bars", "tilted"] = "auto",
+    result: Diagnosis | Estimate, *, style: Literal["auto", "points", "curve", "bars", "tilted"] = "auto",
     scale: Literal["probability", "logit"] = "probability",
     band: Band | Literal["confidence", "consistency", "simultaneous"] | None = "confidence",
-    ax: Any = None,
-    label: str | None = None,
-    color: Any = None,
-    histogram: bool = True,
-) -> Any:
+    ax: Any = None, label: str | None = None, color: Any = None, histogram: bool = True,
+) -> Any:  # fmt: skip
     """Do events happen as often as predicted? Draws the diagram and returns the Axes.
 
     Below the diagonal the model predicts too high. The strip along the bottom is the
@@ -119,17 +114,13 @@ def _draw_frame(ax: Any, histogram: bool, limits: tuple[float, float], scale: st
     if not any(line.get_gid() == DIAGONAL for line in ax.lines):
         ax.plot(limits, limits, **IDEAL, gid=DIAGONAL)
     if scale == "logit":
-        ax.set_xscale("logit")
-        ax.set_yscale("logit")
+        ax.set(xscale="logit", yscale="logit")
         ax.minorticks_off()
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_ticks(TICKS, [f"{tick:g}" for tick in TICKS])
     else:
-        floor = STRIP_FLOOR if histogram else -0.02
-        ax.set_xlim(-0.02, 1.02)
-        ax.set_ylim(min(floor, ax.get_ylim()[0]), 1.02)
-        ax.set_xticks(np.linspace(0, 1, 6))
-        ax.set_yticks(np.linspace(0, 1, 6))
+        floor, ticks = min(STRIP_FLOOR if histogram else -0.02, ax.get_ylim()[0]), np.linspace(0, 1, 6)
+        ax.set(xlim=(-0.02, 1.02), ylim=(floor, 1.02), xticks=ticks, yticks=ticks)
     ax.set_aspect("equal")
 
 
@@ -146,7 +137,7 @@ def _draw_band(ax: Any, band: Band, color: Any, limits: tuple[float, float]) -> 
 
 
 def _draw_points(ax: Any, curve: Curve, label: str, color: Any, intervals: bool) -> Any:
-    """Points, their line, intervals and the gap to the diagonal; returns the colour that was used."""
+    """Points, their line, intervals and the gap to the diagonal; returns the colour."""
     (line,) = ax.plot(curve.x, curve.y, color=color, linewidth=1.4, label=label, zorder=3)
     used = line.get_color()
     ax.fill_between(curve.x, curve.y, curve.x, color=used, alpha=0.14, linewidth=0, zorder=1)
@@ -168,7 +159,7 @@ def _draw_curve(ax: Any, curve: Curve, label: str, color: Any) -> Any:
 
 
 def _draw_roofs(ax: Any, bins: BinTable, label: str, color: Any, limits: tuple[float, float], slope: bool) -> Any:
-    """A bar to the observed rate over each bin, its roof flat or of slope one through (p̄, ȳ); returns the colour."""
+    """A bar per bin, its roof flat or of slope one through (p̄, ȳ); returns the colour."""
     means, rates = np.clip(bins.mean_prob, *limits), np.clip(bins.label_rate, *limits)
     (marker,) = ax.plot(means, rates, "o", color=color, markersize=4, label=label, zorder=4)
     used = marker.get_color()

@@ -12,12 +12,9 @@ from calibrant.results import number
 from calibrant.verbs.auditing.audited import Audit
 
 COLORS = {
-    "too high": "tab:red",
-    "too low": "tab:blue",
-    "wrong both ways": "tab:purple",
-    "no error seen": "0.45",
-    "too few rows": "0.75",
-}
+    "too high": "tab:red", "too low": "tab:blue", "wrong both ways": "tab:purple",
+    "no error seen": "0.45", "too few rows": "0.75",
+}  # fmt: skip
 """Of the verdicts: strong where an error was found, pale where none could be."""
 
 MOST_AREA = 16
@@ -28,7 +25,7 @@ INCHES = 0.27
 
 
 def segments(audit: Audit, *, most: int = 20, ax: Any = None) -> Any:
-    """Where is it wrong? One line per segment, worst first: its gap, the simultaneous interval, and the verdict.
+    """One line per segment, worst first: its gap, the simultaneous interval, the verdict.
 
     Right of 0 the model predicts too high. The grey strip is the margin: errors within
     it do not matter. A point's area grows with the rows of its segment.
@@ -68,11 +65,10 @@ def segments(audit: Audit, *, most: int = 20, ax: Any = None) -> Any:
         words = f"{segment.verdict}, p = {number(segment.adjusted)}"
         ax.text(1.01, line, words, transform=ax.get_yaxis_transform(), va="center", fontsize="small", color=color)
     ax.set_yticks(range(len(shown)), [f"{s.name}  ({s.n:,})" for s in shown])
-    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.set(ylim=(len(shown) - 0.4, -0.6), xlabel="mean prediction − observed rate")
     ax.tick_params(axis="y", length=0)
-    ax.set_xlabel("mean prediction − observed rate")
-    more = len(audit.segments) - len(shown)
     title = f"{len(audit.found):,} of {len(audit.segments):,} segments called wrong"
-    ax.set_title(title + (f"; the {len(shown)} worst" if more else ""), loc="left", fontsize="medium")
+    title += f"; the {len(shown)} worst" if len(audit.segments) > len(shown) else ""
+    ax.set_title(title, loc="left", fontsize="medium")
     ax.spines[["top", "right", "left"]].set_visible(False)
     return ax

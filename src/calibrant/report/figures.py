@@ -1,19 +1,19 @@
-"""The figures of a diagnosis: one drawing per kind and model, those of several models beside each other."""
+"""The figures of a diagnosis, those of several models beside each other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from html import escape
 from typing import Any
 
 from calibrant.plot.content import histogram_of
 from calibrant.report.markup import tag, words
-from calibrant.report.sections import figure, legend
-from calibrant.report.svg import reliability_svg, rows_svg
-from calibrant.report.svg_regression import coverage_svg, marginal_svg, pit_svg, spread_svg
+from calibrant.report.svg import coverage_svg, marginal_svg, pit_svg, reliability_svg, rows_svg, spread_svg
 from calibrant.verbs.diagnose import Diagnosis
 from calibrant.verbs.diagnose_regression import ForecastDiagnosis
 
-BLOCK: dict[str, float] = {"x": 1, "y": 1, "width": 20, "height": 12}
+BLOCK = partial(tag, "rect", x=1, y=1, width=20, height=12)
 OBSERVED = tag("line", x1=11, x2=11, y1=0, y2=14, class_="interval") + tag("circle", cx=11, cy=7, r=3.6, class_="dot")
 COMMON = {
     "observed, with its interval": OBSERVED,
@@ -21,18 +21,19 @@ COMMON = {
 }
 """Of every legend."""
 
+FORECAST_KEYS = {
+    "where a calibrated model lies, at 95 %": BLOCK(class_="band"),
+    "more rows than that": BLOCK(class_="bar over"),
+    "fewer": BLOCK(class_="bar under"),
+}
 
 Figure = tuple[str, Callable[..., str], str, str]
 
 OF_CLASSES: tuple[Figure, ...] = (
     ("curve", reliability_svg, "Reliability diagram", "Observed frequency per bin; larger points hold more rows"),
-    (
-        "curve",
-        rows_svg,
-        "The same gaps, row by row",
-        "Every row is equally wide, so the shaded area is the binned error",
-    ),
-)
+    ("curve", rows_svg, "The same gaps, row by row",
+     "Every row is equally wide, so the shaded area is the binned error"),
+)  # fmt: skip
 OF_FORECASTS: tuple[Figure, ...] = (
     ("pit", pit_svg, "PIT histogram", "High at both ends: too narrow; in the middle: too wide"),
     ("coverage", coverage_svg, "Coverage by level", "How often labels lie below each quantile"),
@@ -62,25 +63,23 @@ def figures(shown: Mapping[str, Diagnosis | ForecastDiagnosis], key: str = "") -
             full = f"{when}: {title}" if when else title
             bins = {"bins": histogram_of(each)} if draw is reliability_svg and isinstance(each, Diagnosis) else {}
             drawing = draw(curve, curves, title=full, key=f"{key}{name}{place}{when}", **bins)
-            drawn.append(figure(full, note, drawing))
-    keys = _forecast_keys() if of_forecasts else _class_keys(first)
+            caption = tag("figcaption", escape(full) + words("span", note))
+            drawn.append(tag("figure", caption + drawing))
+    keys = FORECAST_KEYS if of_forecasts else _class_keys(first)
     return words("h2", "Predicted and observed") + tag("div", "".join(drawn), class_="pair") + legend(COMMON | keys)
 
 
 def _class_keys(diagnosis: Any) -> dict[str, str]:
-    over, under = "predicted too high", "predicted too low"
-    if diagnosis.view == "top":
-        over, under = "over-confident", "under-confident"
-    return {
-        "predicted": tag("line", x1=0, x2=22, y1=7, y2=7, class_="predicted"),
-        over: tag("rect", "", class_="gap over", **BLOCK),
-        under: tag("rect", "", class_="gap under", **BLOCK),
-    }
+    sure = diagnosis.view == "top"
+    over, under = ("over-confident", "under-confident") if sure else ("predicted too high", "predicted too low")
+    line = tag("line", x1=0, x2=22, y1=7, y2=7, class_="predicted")
+    return {"predicted": line, over: BLOCK(class_="gap over"), under: BLOCK(class_="gap under")}
 
 
-def _forecast_keys() -> dict[str, str]:
-    return {
-        "where a calibrated model lies, at 95 %": tag("rect", "", class_="band", **BLOCK),
-        "more rows than that": tag("rect", "", class_="bar over", **BLOCK),
-        "fewer": tag("rect", "", class_="bar under", **BLOCK),
-    }
+def legend(keys: Mapping[str, str]) -> str:
+    """What the parts of a drawing mean: texts, and drawings of 22 by 14 pixels."""
+    items = [
+        tag("li", tag("svg", drawn, viewBox="0 0 22 14", aria_hidden="true") + escape(text))
+        for text, drawn in keys.items()
+    ]
+    return tag("ul", "".join(items), class_="legend")

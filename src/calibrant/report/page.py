@@ -1,13 +1,19 @@
-"""One HTML page from finished answers: it needs no other file, no network and no script."""
+"""Finished answers as one file: an HTML page without scripts or other files, or JSON."""
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
 from calibrant.maps import CalibrationMap, RegressionMap
-from calibrant.problems import InputError
+from calibrant.problems import FileError, InputError
 from calibrant.report.figures import figures
 from calibrant.report.markup import tag, words
 from calibrant.report.sections import answer_section, document, listed, map_table, table_section
-from calibrant.results import Answer
+from calibrant.results import SCHEMA, Answer
 from calibrant.verbs.comparison import Comparison, Comparisons
 from calibrant.verbs.diagnose import Diagnosis
 from calibrant.verbs.diagnose_regression import ForecastDiagnosis
@@ -18,13 +24,14 @@ STATES = {False: "bad", True: "fine", None: "open"}
 """The mark beside the verdict; data that show no error are not yet good news."""
 
 AnyDiagnosis = Diagnosis | ForecastDiagnosis
+AnyComparison = Comparison | Comparisons
 AnyMap = CalibrationMap | RegressionMap
 
 
 def page(
     *answers: Answer,
     after: AnyDiagnosis | None = None,
-    comparison: Comparison | Comparisons | None = None,
+    comparison: AnyComparison | None = None,
     fitted: AnyMap | None = None,
 ) -> str:
     """The report as HTML text.
@@ -42,24 +49,18 @@ def page(
         The map.
     """
     first = check_answers(answers, after)
-    middle = [
-        "" if comparison is None else answer_section(comparison),
-        "" if fitted is None else _map_section(fitted),
-    ]
+    middle = [] if comparison is None else [answer_section(comparison)]
+    middle += [] if fitted is None else [_map_section(fitted)]
     if not isinstance(first, AnyDiagnosis):
         title = first.question if len(answers) == 1 else "Calibration report"
         head = "" if len(answers) == 1 else words("h1", title)
         return document(title, "\n".join([head, *middle, *map(_section, range(len(answers)), answers)]))
     shown = {"": first} if after is None else {"Before": first, "After": after}
-    sections = [
-        _opening(shown),
-        figures(shown),
-        *middle,
-        *map(_section, range(1, len(answers)), answers[1:]),
-        *(_numbers(when, each) for when, each in shown.items()),
-        listed("Warnings", _warnings(shown, fitted)),
-        listed("Advice", (after or first).advice),
-    ]
+    sections = [_opening(shown), figures(shown), *middle, *map(_section, range(1, len(answers)), answers[1:])]
+    for when, each in shown.items():
+        title = words("h2", f"The numbers {when.lower()}".strip())
+        sections.append(title + "".join(map(table_section, each.tables())))
+    sections += [listed("Warnings", _warnings(shown, fitted)), listed("Advice", (after or first).advice)]
     return document(f"Calibration of {first.name}", "\n".join(filter(None, sections)))
 
 
@@ -78,9 +79,8 @@ def check_answers(answers: tuple[Answer, ...], after: AnyDiagnosis | None) -> An
         found = f"there is a {type(wrong[0]).__name__}" if wrong else "there is none"
         raise InputError("answers", "must be at least one answer of a verb, such as diagnose(…)", found)
     if after is not None and type(after) is not type(answers[0]):
-        raise InputError(
-            "after", "needs a diagnosis of the same kind before it", f"it is a {type(answers[0]).__name__}"
-        )
+        before = f"it is a {type(answers[0]).__name__}"
+        raise InputError("after", "needs a diagnosis of the same kind before it", before)
     return answers[0]
 
 
@@ -118,13 +118,87 @@ def _map_section(fitted: AnyMap) -> str:
     return words("h2", "The repair") + table_section(map_table(fitted)) + chosen
 
 
-def _numbers(when: str, diagnosis: AnyDiagnosis) -> str:
-    title = f"The numbers {when.lower()}".strip()
-    return words("h2", title) + "".join(map(table_section, diagnosis.tables()))
-
-
 def _warnings(shown: dict[str, AnyDiagnosis], fitted: AnyMap | None) -> tuple[str, ...]:
     """Each once, with what it is about where that is not the first diagnosis."""
     found = [f"After the repair: {c}" if when == "After" else c for when, each in shown.items() for c in each.cautions]
     found += [f"Repair: {caution}" for caution in (fitted.fit.cautions if fitted else ())]
     return tuple(dict.fromkeys(found))
+
+
+def write(
+    path: str | Path, *answers: Answer, after: AnyDiagnosis | None = None, comparison: AnyComparison | None = None,
+    fitted: AnyMap | None = None,
+) -> None:  # fmt: skip
+    """Write a report: `.html` is one page, `.json` holds the same answers as data.
+
+    Parameters
+    ----------
+    path
+        The file; its ending is the format. It is written completely or not at all.
+    *answers
+        Answers of any verb, test or estimator about the same predictions. If the first
+        is a diagnosis the page opens with its verdict and figures.
+    after
+        The diagnosis of the recalibrated predictions.
+    comparison
+        What the recalibration changed.
+    fitted
+        The map.
+
+    Examples
+    --------
+    >>> import calibrant as cal, tempfile, os
+    >>> from calibrant.report import write
+    >>> valid, test = cal.example()
+    >>> path = os.path.join(tempfile.mkdtemp(), "report.html")
+    >>> write(path, cal.diagnose(test, name="digits"), cal.decompose(test))
+    >>> os.path.getsize(path) < 60_000
+    True
+    """
+    more: dict[str, Any] = {"after": after, "comparison": comparison, "fitted": fitted}
+    save(path, {".html": lambda: page(*answers, **more), ".json": lambda: data(*answers, **more)})
+
+
+def save(path: str | Path, makers: Mapping[str, Callable[[], str]]) -> None:
+    """Write the text that belongs to a file's ending, completely or not at all.
+
+    Parameters
+    ----------
+    path
+        The file.
+    makers
+        What gives the text, by ending.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in makers:
+        found = f"it ends in {suffix!r}" if suffix else "it has no ending"
+        raise FileError(f"a report must end in {' or '.join(makers)}; {str(path)!r} does not: {found}")
+    text, partial = makers[suffix](), target.with_name(f".{target.name}.partial")
+    try:
+        partial.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+        os.replace(partial, target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise FileError(f"cannot write the report {str(path)!r}: {error.strerror}") from error
+
+
+def data(*answers: Answer, after: AnyDiagnosis | None = None, **more: Any) -> str:
+    """The answers as JSON; what was not given is left out.
+
+    Parameters
+    ----------
+    *answers
+        As in `write`.
+    after
+        As in `write`.
+    **more
+        The other arguments of `write`.
+    """
+    first = check_answers(answers, after)
+    led = isinstance(first, AnyDiagnosis)
+    given = {"diagnosis": first if led else None, "after": after, **more}
+    content: dict[str, Any] = {name: record.to_dict() for name, record in given.items() if record is not None}
+    others = [each.to_dict() for each in answers[int(led) :]]
+    content |= {"answers": others} if others else {}
+    return json.dumps({"schema": SCHEMA} | content, indent=2, ensure_ascii=False, allow_nan=False)

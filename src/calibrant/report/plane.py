@@ -1,4 +1,4 @@
-"""A rectangle of a drawing with the values at its edges, its axes, and the SVG element around it all."""
+"""A rectangle of a drawing with its axes, and the SVG element around it."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def with_numbers(drawn: str, text: str) -> str:
 
 
 def picture(drawn: str, height: float, description: str, *, title: str, key: str) -> str:
-    """The drawing as an SVG element with a title and a description; `key` makes its ids unique on the page."""
+    """The drawing as an SVG element with a title and a description; `key` makes ids unique."""
     head = words("title", title, id=f"{key}-title") + words("desc", description, id=f"{key}-desc")
     box = f"0 0 {WIDTH:g} {height:g}"
     return tag("svg", head + drawn, viewBox=box, role="img", aria_labelledby=f"{key}-title {key}-desc")

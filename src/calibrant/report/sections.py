@@ -1,11 +1,10 @@
-"""The parts of a page: documents around their content, answers, tables, figures and lists."""
+"""The parts of a page: documents around their content, answers, tables and lists."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from html import escape
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -73,20 +72,6 @@ def answer_section(answer: Answer, figures: str = "") -> str:
     return words("h2", answer.question) + heading + lines + figures + tables + below
 
 
-def figure(title: str, note: str, drawing: str) -> str:
-    """A drawing under its title."""
-    return tag("figure", tag("figcaption", escape(title) + words("span", note)) + drawing)
-
-
-def legend(keys: Mapping[str, str]) -> str:
-    """What the parts of a drawing mean: texts and the drawn parts, 22 by 14 pixels, that stand for them."""
-    items = [
-        tag("li", tag("svg", drawn, viewBox="0 0 22 14", aria_hidden="true") + escape(text))
-        for text, drawn in keys.items()
-    ]
-    return tag("ul", "".join(items), class_="legend")
-
-
 def map_table(fitted: CalibrationMap | RegressionMap) -> Table:
     """What a map is, on what it was fitted, and what it leaves unchanged.
 
@@ -128,9 +113,7 @@ def table_section(table: Table, above: str = "") -> str:
     columns = zip(*texts, strict=True) if texts else [()] * len(table.columns)
     numeric = [bool(texts) and all(NUMERIC.fullmatch(text) for text in column) for column in columns]
     head = "".join(_cell("th", name, right, scope="col") for name, right in zip(table.columns, numeric, strict=True))
-    rows = [
-        tag("tr", "".join(_cell("td", text, right) for text, right in zip(row, numeric, strict=True))) for row in texts
-    ]
+    rows = (tag("tr", "".join(map(partial(_cell, "td"), row, numeric))) for row in texts)
     inside = tag("table", tag("thead", tag("tr", head)) + tag("tbody", "".join(rows)))
     drawn = words("h3", table.title)
     drawn += tag("div", inside, class_="scroll", tabindex=0, role="region", aria_label=table.title)

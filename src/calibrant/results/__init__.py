@@ -1,4 +1,4 @@
-"""What calibrant returns: frozen records that print well, travel as JSON and never change type with an option.
+"""What calibrant returns: frozen records that print well and are saved as JSON.
 
 Every record class is found here by its name, whichever package defines it: `results.Diagnosis`, `results.Plan`, …
 """

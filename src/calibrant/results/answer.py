@@ -1,4 +1,4 @@
-"""What every verb returns: an answer that prints, shows itself in notebooks, draws itself and is saved as HTML or JSON."""
+"""What every verb returns: an answer that is printed, drawn, and saved as HTML or JSON."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Answer(Record):
         return ()
 
     def notes(self) -> dict[str, tuple[str, ...]]:
-        """Assumptions, warnings and advice, each under its word; what there is none of is left out."""
+        """Assumptions, warnings and advice, each under its word; empty ones left out."""
         found = {word: tuple(getattr(self, name, ())) for word, name in NOTES.items()}
         return {word: texts for word, texts in found.items() if texts}
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the answer and return the Axes (needs matplotlib); refused for answers without a picture.
+        """Draw the answer and return the Axes; refused for answers without a picture.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class Answer(Record):
         return page(self)
 
     def save(self, path: str | Path) -> None:
-        """Write the answer: `.html` as a page for people, `.json` as data, which `from_json` reads back.
+        """Write the answer: `.html` is a page, `.json` is data, which `from_json` reads back.
 
         Parameters
         ----------

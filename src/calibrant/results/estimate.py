@@ -26,13 +26,17 @@ class Interval(Record):
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
 
+    def in_words(self) -> str:
+        """Level and ends, for a sentence."""
+        return f"{self.level:.0%} interval {number(self.low)} to {number(self.high)}"
+
     def __repr__(self) -> str:
         return f"[{number(self.low)}, {number(self.high)}] at {self.level:.0%} ({self.method})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Measured(Answer):
-    """What estimates and test results share: settings and parts as plain data, and a number printed in a line."""
+    """What estimates and test results share: settings as plain data, printed in one line."""
 
     printed_tables: ClassVar[int | None] = 0
     _floats: ClassVar[tuple[str, ...]]
@@ -105,7 +109,7 @@ class Estimate(_Measured):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class TestResult(_Measured):
-    """The result of a test: how far the statistic is from that of a calibrated model, and how often chance goes that far."""
+    """The result of a test: a statistic, and how often a calibrated model exceeds it."""
 
     name: str
     title: str

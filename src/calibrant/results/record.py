@@ -31,7 +31,7 @@ def kind(record: R) -> R:
 
 
 def record_class(name: str) -> type[Record] | None:
-    """The record class of this name, or None; its module, or the plugins, are imported if need be."""
+    """The record class of this name, or None; its module or plugin is imported."""
     if name in RECORDS:
         import_module(f"calibrant.{RECORDS[name]}")
     elif name not in _KINDS:
@@ -125,9 +125,8 @@ def checked_schema(text: str) -> dict[str, Any]:
     if not isinstance(data, dict) or isinstance(data.get("schema"), bool) or not isinstance(data.get("schema"), int):
         raise MapError("this JSON was not written by calibrant: it has no schema version")
     if data["schema"] != SCHEMA:
-        raise MapError(
-            f"this was written with schema {data['schema']}; this calibrant reads {SCHEMA}. Upgrade calibrant"
-        )
+        written = f"this was written with schema {data['schema']}"
+        raise MapError(f"{written}; this calibrant reads {SCHEMA}. Upgrade calibrant")
     return data
 
 

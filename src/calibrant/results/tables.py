@@ -32,9 +32,9 @@ def number(value: float | None, digits: int = 4) -> str:
     return f"{value:.{digits}f}" if abs(value) < 10 else f"{value:,.{2 if abs(value) < 1e4 else 0}f}"
 
 
-def ends(interval: Any, none: str = "–") -> str:
+def ends(interval: Any, none: str = "–", digits: int = 4) -> str:
     """The two ends of an interval as a table shows them, or `none` where there is no interval."""
-    return none if interval is None else f"{number(interval.low)} … {number(interval.high)}"
+    return none if interval is None else f"{number(interval.low, digits)} … {number(interval.high, digits)}"
 
 
 @kind
@@ -67,17 +67,13 @@ class Table(Record):
         caption = f"<caption>{escape(self.title)}</caption>"
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
 
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
+    __repr__, _repr_html_ = to_text, to_html
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class BinTable(Record):
-    """The bins behind an estimate: limits, weight, mean prediction and event rate per bin; empty bins left out."""
+    """Limits, weight, mean prediction and event rate per bin; empty bins are left out."""
 
     low: Floats
     high: Floats
@@ -100,7 +96,7 @@ class BinTable(Record):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Curve(Record):
-    """A reliability curve: prediction (x), observed rate (y) with its interval, and the share of the rows per point."""
+    """A reliability curve: prediction, observed rate with its interval, share of the rows."""
 
     x: Floats
     y: Floats
@@ -173,13 +169,12 @@ class ClassTable(Record):
 
     def table(self) -> Table:
         """Class, value, interval and rows; of many classes the first ones."""
-        shown = min(len(self.classes), self._most)
         columns: dict[str, list[Any]] = {"class": list(self.classes), "value": self.values.tolist()}
         if self.low is not None and self.high is not None:
             columns["interval"] = [f"{number(a)} … {number(b)}" for a, b in zip(self.low, self.high, strict=True)]
         columns["rows"] = [f"{n:,.6g}" for n in self.n]
-        left = len(self.classes) - shown
-        rows = tuple(zip(*columns.values(), strict=True))[:shown]
+        left = max(len(self.classes) - self._most, 0)
+        rows = tuple(zip(*columns.values(), strict=True))[: self._most]
         return Table("Class by class", tuple(columns), rows, f"{left:,} more classes" if left else "")
 
     def __repr__(self) -> str:

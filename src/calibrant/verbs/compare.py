@@ -27,42 +27,25 @@ from calibrant.verbs.same_rows import check_same_forecasts, check_same_rows, how
 
 __all__ = ["Comparison", "Comparisons", "Split", "compare"]
 
+Candidate = Predictions | CalibrationMap | Forecasts | RegressionMap
 MOST_SPLIT = 2_000_000
 """Probabilities up to which a change is split by default."""
 
 
 @overload
 def compare(
-    before: Predictions | Forecasts | State,
-    after: Predictions | CalibrationMap | Forecasts | RegressionMap,
-    *,
-    score: str | Rule = "auto",
-    level: float = 0.95,
-    cluster: bool = False,
-    margin: float | None = None,
-    split: Any = "auto",
-) -> Comparison: ...
+    before: Predictions | Forecasts | State, after: Candidate, *,
+    score: str | Rule = "auto", level: float = 0.95, cluster: bool = False, margin: float | None = None, split: Any = "auto",
+) -> Comparison: ...  # fmt: skip
 @overload
 def compare(
-    before: Predictions | Forecasts | State,
-    after: Mapping[str, Predictions | CalibrationMap | Forecasts | RegressionMap],
-    *,
-    score: str | Rule = "auto",
-    level: float = 0.95,
-    cluster: bool = False,
-    margin: float | None = None,
-    split: Any = "auto",
-) -> Comparisons: ...
+    before: Predictions | Forecasts | State, after: Mapping[str, Candidate], *,
+    score: str | Rule = "auto", level: float = 0.95, cluster: bool = False, margin: float | None = None, split: Any = "auto",
+) -> Comparisons: ...  # fmt: skip
 def compare(
-    before: Predictions | Forecasts | State,
-    after: Any,
-    *,
-    score: str | Rule = "auto",
-    level: float = 0.95,
-    cluster: bool = False,
-    margin: float | None = None,
-    split: Any = "auto",
-) -> Comparison | Comparisons:
+    before: Predictions | Forecasts | State, after: Any, *,
+    score: str | Rule = "auto", level: float = 0.95, cluster: bool = False, margin: float | None = None, split: Any = "auto",
+) -> Comparison | Comparisons:  # fmt: skip
     """Did `after` predict better than `before` on the same rows, and by how much?
 
     The answer is the mean difference in a proper score over the same rows with its
@@ -120,9 +103,9 @@ def compare(
         raise InputError("cluster", "needs the groups of before", "it has none", "Pass Predictions(..., groups=...)")
     if isinstance(after, Mapping) and not after:
         raise InputError("after", "must hold at least one candidate", "it is empty")
-    several = (
-        {f"after[{name!r}]": each for name, each in after.items()} if isinstance(after, Mapping) else {"after": after}
-    )
+    several = {"after": after}
+    if isinstance(after, Mapping):
+        several = {f"after[{name!r}]": each for name, each in after.items()}
     for name, each in several.items():
         _check_kind(name, each)
     family = _Family(before, _rule(score, before), level, 1 - (1 - level) / len(several), cluster, margin, split)
@@ -187,7 +170,7 @@ class _Family:
     split: Any
 
     def means(self, after: Predictions | Forecasts) -> _Means:
-        """Of the scores before, after, and of after − before: one pass over both, unless rows are few or clustered."""
+        """Of the scores before, after and of after − before; one pass unless clustered."""
         w, groups = self.before.weights, self.before.groups
         if not self.cluster or groups is None:
             seen = paired_moments(self.rule, self.before, after)
@@ -220,41 +203,27 @@ class _Family:
     def estimate(self, given: Predictions | Forecasts, mean: Mean, name: str) -> Estimate:
         """The score of one side, refused if it is infinite."""
         if np.isinf(mean.mean):
-            raise InputError(
-                name,
-                f"must have a finite {self.rule.title}",
-                f"row {first_infinite(self.rule.rows(given), given.weights)} gives probability 0 to its label",
-                "Use score='brier', or pass logits",
-            )
+            row, advice = first_infinite(self.rule.rows(given), given.weights), "Use score='brier', or pass logits"
+            wanted, seen = f"must have a finite {self.rule.title}", f"row {row} gives probability 0 to its label"
+            raise InputError(name, wanted, seen, advice)
         interval, cautions = mean.interval(self.level)
         name, title = f"{self.rule.name}_score", self.rule.title
         return Estimate(name, title, mean.mean, given.n, interval, settings=self.described(), cautions=cautions)
 
     def compared(self, after: Any, name: str) -> Comparison:
         """One candidate."""
-        recalibrated = self.recalibrated(after, name)
-        means = self.means(recalibrated)
-        first = self.estimate(self.before, means.old, "before")
-        second = self.estimate(recalibrated, means.new, name)
-        change = means.change
+        new = self.recalibrated(after, name)
+        means = self.means(new)
+        first, second = self.estimate(self.before, means.old, "before"), self.estimate(new, means.new, name)
+        change, title = means.change, f"change in {self.rule.title}"
         interval, cautions = change.interval(self.level_of_change)
         described = self.described() | ({"cluster": True} if self.cluster else {})
-        title, n = f"change in {self.rule.title}", recalibrated.n
-        difference = Estimate("score_difference", title, change.mean, n, interval, settings=described)
-        injective, grounds = how_injective(self.before, recalibrated)
-        return Comparison(
-            difference,
-            first,
-            second,
-            injective,
-            grounds,
-            _verdict(change.mean, interval is not None and 0 not in interval),
-            cautions,
-            self._root(means) if self.rule.rooted else None,
-            self._split(recalibrated, injective),
-            self.margin,
-            change.p_value(),
-        )
+        difference = Estimate("score_difference", title, change.mean, new.n, interval, settings=described)
+        injective, grounds = how_injective(self.before, new)
+        verdict = _verdict(change.mean, interval is not None and 0 not in interval)
+        root, split = self._root(means) if self.rule.rooted else None, self._split(new, injective)
+        found = (difference, first, second, injective, grounds, verdict, cautions, root, split)
+        return Comparison(*found, self.margin, change.p_value())
 
     def _root(self, means: _Means) -> Estimate:
         """√after − √before, which moves as the two means do, each over twice its root."""
@@ -267,8 +236,7 @@ class _Family:
     def _around_roots(self, means: _Means, roots: list[float], apart: float) -> Interval | None:
         level = self.level_of_change
         if means.root is not None:
-            found, _ = means.root.interval(level)
-            moved = apart - means.root.mean
+            found, moved = means.root.interval(level)[0], apart - means.root.mean
             return found and Interval(found.low + moved, found.high + moved, level, f"delta method, {found.method}")
         errors = [each.error for each in (means.old, means.new, means.change)]
         if None in errors:
@@ -279,15 +247,15 @@ class _Family:
         return around(apart, max(variance, 0.0) ** 0.5, means.change.degrees, level, "delta method, Student t")
 
     def _split(self, after: Predictions | Forecasts, injective: bool | None) -> Split | None:
+        automatic = isinstance(self.split, str) and self.split == "auto"
         if not isinstance(self.before, Predictions) or not isinstance(self.rule, Score):
-            if self.split is not None and not (isinstance(self.split, str) and self.split == "auto"):
+            if self.split is not None and not automatic:
                 raise InputError("split", "is for probabilities of classes, not for forecasts", f"it is {self.split!r}")
             return None
         size = self.before.n * (1 if self.before.is_binary else self.before.n_classes)
-        automatic = isinstance(self.split, str) and self.split == "auto"
         if self.split is None or (automatic and (injective is not False or size > MOST_SPLIT)):
             return None
         by = "isotonic" if automatic else self.split
         old, new = (decompose(each, score=self.rule, by=by) for each in (self.before, after))
-        change = new.miscalibration - old.miscalibration
-        return Split(change, new.refinement - old.refinement, str(new.settings["how"]))
+        refinement = new.refinement - old.refinement
+        return Split(new.miscalibration - old.miscalibration, refinement, str(new.settings["how"]))

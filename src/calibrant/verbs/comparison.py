@@ -28,8 +28,7 @@ class Split(Record):
         parts = f"calibration {number(self.calibration)}, refinement {number(self.refinement)}"
         return f"An estimate of the parts, {self.how}: {parts}; negative is better."
 
-    def __repr__(self) -> str:
-        return self.sentence()
+    __repr__ = sentence
 
 
 @kind
@@ -60,7 +59,7 @@ class Comparison(Answer):
 
     @property
     def calibration(self) -> Estimate | None:
-        """Change in the score's calibration error: the difference itself when the map is injective, else unknown."""
+        """Change in calibration error: the difference if the map is injective, else None."""
         return self.difference if self.injective else None
 
     @property
@@ -79,25 +78,21 @@ class Comparison(Answer):
 
     def sentence(self) -> str:
         """The finding in words."""
-        gain, interval = self.difference, self.difference.interval
-        title = self.before.title
-        size = f"{title} {number(self.before.value)} → {number(self.after.value)}, change {number(gain.value)}"
-        if interval is not None:
-            size += f" ({interval.level:.0%} interval {number(interval.low)} to {number(interval.high)})"
-        what = {"better": "The repair helped", "worse": "The repair made it worse"}.get(
-            self.verdict, "No detectable change"
-        )
+        gain, scores = self.difference, f"{number(self.before.value)} → {number(self.after.value)}"
+        size = f"{self.before.title} {scores}, change {number(gain.value)}"
+        size += "" if gain.interval is None else f" ({gain.interval.in_words()})"
+        effects = {"better": "The repair helped", "worse": "The repair made it worse"}
+        what = effects.get(self.verdict, "No detectable change")
         parts = "" if self.split is None else f" {self.split.sentence()}"
         return f"{what}: {size}{self._how_small()}. {self.meaning()}{parts}"
 
     def _how_small(self) -> str:
-        if self.equivalent is not None:
-            if self.equivalent:
-                return f"; any change is smaller than the margin {number(self.margin)}"
+        if self.equivalent:
+            return f"; any change is smaller than the margin {number(self.margin)}"
+        if self.equivalent is False:
             return f"; a change as large as the margin {number(self.margin)} is not excluded"
-        if self.verdict != "no detectable change" or not self.bound:
-            return ""
-        return f"; any change is smaller than {number(self.bound)}"
+        small = self.verdict == "no detectable change" and self.bound
+        return f"; any change is smaller than {number(self.bound)}" if small else ""
 
     def meaning(self) -> str:
         """What the difference says about calibration."""
@@ -105,18 +100,15 @@ class Comparison(Answer):
             return f"The map keeps different predictions different ({self.grounds}), so all of it is calibration."
         if self.injective is None:
             return f"{self.grounds[:1].upper()}{self.grounds[1:]}, so the change mixes calibration and sharpness."
-        return (
-            f"The map gives some different predictions the same value ({self.grounds}), so the change mixes calibration "
-            "gained and sharpness lost."
-        )
+        merged = f"The map gives some different predictions the same value ({self.grounds})"
+        return f"{merged}, so the change mixes calibration gained and sharpness lost."
 
     def tables(self) -> tuple[Table, ...]:
         """Before, after, the difference and its parts."""
         sides = {"before": self.before, "after": self.after, "after − before": self.difference}
         rows: list[tuple[Any, ...]] = [(name, each.value, ends(each.interval)) for name, each in sides.items()]
         if self.split is not None:
-            rows.append(("  of it calibration", self.split.calibration, "–"))
-            rows.append(("  of it refinement", self.split.refinement, "–"))
+            rows += [(f"  of it {part}", getattr(self.split, part), "–") for part in ("calibration", "refinement")]
         interval = self.difference.interval
         level = "interval" if interval is None else f"{interval.level:.0%} interval"
         return (Table(f"Did it help? {self.before.title}", ("", "value", level), tuple(rows), self.meaning()),)
@@ -158,8 +150,7 @@ class Comparisons(Answer):
 
     def sentence(self) -> str:
         """The finding in words."""
-        names = ", ".join(self.better) or "None"
-        many = f"{names} of {len(self.candidates)} candidates helped detectably"
+        many = f"{', '.join(self.better) or 'None'} of {len(self.candidates)} candidates helped detectably"
         return f"{many}; the lowest score is that of {self.best}."
 
     def tables(self) -> tuple[Table, ...]:

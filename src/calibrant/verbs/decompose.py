@@ -1,4 +1,4 @@
-"""Where does the score come from: a hard task, a model that knows little, or one that is miscalibrated?"""
+"""Where does the score come from: a hard task, little knowledge, or miscalibration?"""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ import numpy as np
 from calibrant.bins import Binning
 from calibrant.forecasts import Forecasts
 from calibrant.inputs import check_count
-from calibrant.interval import moments_of
+from calibrant.interval import mean_with_interval, moments_of
+from calibrant.kernels.fit.isotonic_quantile import isotonic_quantile
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps import Histogram, Isotonic, recipe_of
 from calibrant.maps.folds import in_folds
 from calibrant.methods import methods
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Answer, Estimate, Table, kind, number
+from calibrant.score.pinball import PinballScore, own_levels, pinball
 from calibrant.score.rule import Rule
 from calibrant.score.score import check_score, first_infinite
 from calibrant.types import Floats
@@ -61,22 +64,13 @@ class Decomposition(Answer):
             ("+ uncertainty", self.uncertainty, "the score of the overall rates"),
             ("= score", self.score.value, self.score.title),
         )
-        note = f"{self.settings['how']}."
-        return (Table("Where the score comes from", ("part", "value", "meaning"), rows, note),)
+        return (Table("Where the score comes from", ("part", "value", "meaning"), rows, f"{self.settings['how']}."),)
 
 
 def decompose(
-    labels: Any,
-    probs: Any = None,
-    *,
-    score: str | Rule = "auto",
-    by: Any = "isotonic",
-    cross_fitted: bool = False,
-    folds: int = 10,
-    view: Any = "canonical",
-    level: float = 0.95,
-    weights: Any = None,
-) -> Decomposition:
+    labels: Any, probs: Any = None, *, score: str | Rule = "auto", by: Any = "isotonic", cross_fitted: bool = False,
+    folds: int = 10, view: Any = "canonical", level: float = 0.95, weights: Any = None,
+) -> Decomposition:  # fmt: skip
     """Split a proper score: score = miscalibration − discrimination + uncertainty, exactly.
 
     The predictions are recalibrated by a map ĉ fitted on the same rows: miscalibration
@@ -125,7 +119,10 @@ def decompose(
     Brier score 0.2000 = miscalibration 0.0750 − discrimination 0.1250 + uncertainty 0.2500, by isotonic on the same rows.
     """
     if isinstance(labels, Forecasts):
-        return _of_forecasts(labels, probs, weights, view, cross_fitted, score=score, by=by, level=level)
+        if probs is not None or weights is not None or view != "canonical" or cross_fitted:
+            alone = "are forecasts, which have no views, folds or weights of others"
+            raise InputError("labels", alone, advice="Pass them alone")
+        return _of_forecasts(labels, score, by, level)
     rule = check_score("brier" if isinstance(score, str) and score == "auto" else score)
     predictions = admit(labels, probs, weights=weights)
     check_count(folds, "folds", 2)
@@ -142,29 +139,13 @@ def decompose(
         cautions += fitted.fit.cautions
     left = moments_of(values, w).mean
     if np.isinf(left):
-        raise InputError(
-            "by",
-            f"must give a finite {rule.title}",
-            f"recalibrated row {first_infinite(values, w)} gives probability 0 to its label",
-            "Use a bounded recipe",
-        )
+        seen = f"recalibrated row {first_infinite(values, w)} gives probability 0 to its label"
+        raise InputError("by", f"must give a finite {rule.title}", seen, "Use a bounded recipe")
     none = float(of(_overall(rows))[0])
     how = f"by {name} " + (f"cross-fitted over {folds} folds" if cross_fitted else "on the same rows")
     described = {**found.settings, "by": name, "cross_fitted": cross_fitted, "how": how}
     described |= {"folds": folds} if cross_fitted else {}
     return Decomposition(found, found.value - left, none - left, none, described, cautions)
-
-
-def _of_forecasts(
-    forecasts: Forecasts, probs: Any, weights: Any, view: Any, cross_fitted: bool, **options: Any
-) -> Decomposition:
-    from calibrant.verbs.decompose_forecasts import decompose_forecasts
-
-    if probs is not None or weights is not None or view != "canonical" or cross_fitted:
-        raise InputError(
-            "labels", "are forecasts, which have no views, folds or weights of others", advice="Pass them alone"
-        )
-    return decompose_forecasts(forecasts, **options)
 
 
 def _asked(predictions: Predictions, view: Any) -> Predictions:
@@ -180,7 +161,7 @@ def _asked(predictions: Predictions, view: Any) -> Predictions:
 
 
 def _recipe(by: Any, bounded: bool) -> tuple[Any, str]:
-    """The recipe and its name. Rates are `bounded` away from 0 and 1 where they are to judge held-out rows."""
+    """The recipe and its name; `bounded` keeps rates away from 0 and 1 for held-out rows."""
     if isinstance(by, Binning):
         return Histogram(by, bounded=bounded), by.describe()
     if isinstance(by, str) and by in ("isotonic", "histogram"):
@@ -207,12 +188,63 @@ def _held_out_scores(
 
 def _overall(rows: Predictions) -> Predictions:
     """One row that predicts the overall rates, with those rates as its label."""
-    if rows.is_binary:
-        rate = np.array([np.average(rows.labels, weights=rows.weights)])
-        return Predictions(rate, rate, soft=True)
-    if rows.soft:
+    if rows.is_binary or rows.soft:
         rates = np.average(rows.labels, axis=0, weights=rows.weights)
     else:
         rates = np.bincount(rows.labels, rows.weights, rows.n_classes).astype(np.float64)
-    rates = (rates / rates.sum())[None]
+    rates = np.atleast_1d(rates) if rows.is_binary else (rates / rates.sum())[None]
     return Predictions(rates, rates, soft=True)
+
+
+def _of_forecasts(forecasts: Forecasts, score: Any, by: Any, level: float) -> Decomposition:
+    """The decomposition of forecasts, by isotonic regression on their means or quantiles."""
+    if not isinstance(by, str) or by != "isotonic":
+        raise InputError("by", "must be 'isotonic' for forecasts of a number", f"it is {by!r}")
+    w = np.ones(forecasts.n) if forecasts.weights is None else forecasts.weights
+    if isinstance(score, str) and score in ("auto", "squared"):
+        described: dict[str, Any] = {"score": "squared", "forecasts": forecasts.kind}
+        rows, fitted, overall = _squared(forecasts, w)
+        name, title = "mse", "mean squared error"
+    else:
+        levels = _levels(score, forecasts)
+        described = {"score": "pinball", "forecasts": forecasts.kind, "levels": levels}
+        parts = [_pinball(forecasts, w, tau) for tau in levels]
+        rows, fitted, overall = (np.mean(each, axis=0) for each in zip(*parts, strict=True))
+        name, title = "pinball_score", PinballScore.title
+    value, interval, cautions = mean_with_interval(rows, forecasts.weights, level)
+    left, none = (inner(w, each) / float(w.sum()) for each in (fitted, overall))
+    found = Estimate(name, title, value, forecasts.n, interval, None, described, {}, cautions)
+    settings = {**described, "by": "isotonic", "how": "by isotonic on the same rows"}
+    return Decomposition(found, value - left, none - left, none, settings)
+
+
+def _levels(score: Any, forecasts: Forecasts) -> tuple[float, ...]:
+    if isinstance(score, PinballScore):
+        return score.levels or own_levels(forecasts)
+    if isinstance(score, str) and score == "pinball":
+        return own_levels(forecasts)
+    raise InputError("score", "must be 'squared', 'pinball' or a PinballScore for forecasts", f"it is {score!r}")
+
+
+def _squared(forecasts: Forecasts, w: Floats) -> tuple[Floats, Floats, Floats]:
+    """Squared errors of the means, of the recalibrated means, and of the overall mean."""
+    from scipy.optimize import isotonic_regression
+
+    labels, counted = forecasts.labels, w > 0
+    _, at = np.unique(forecasts.mean[counted], return_inverse=True)
+    mass = np.bincount(at, w[counted])
+    rates = np.bincount(at, (w * labels)[counted]) / mass
+    fitted = labels.copy()
+    fitted[counted] = isotonic_regression(rates, weights=mass).x[at]
+    overall = inner(w, labels) / float(w.sum())
+    return (labels - forecasts.mean) ** 2, (labels - fitted) ** 2, (labels - overall) ** 2
+
+
+def _pinball(forecasts: Forecasts, w: Floats, tau: float) -> tuple[Floats, Floats, Floats]:
+    """Pinball scores of a quantile, of the recalibrated one, and of the overall quantile."""
+    labels, predicted, counted = forecasts.labels, forecasts.quantile(tau), w > 0
+    fitted = labels.copy()
+    fitted[counted] = isotonic_quantile(predicted[counted], labels[counted], w[counted], tau)
+    overall = np.zeros(forecasts.n)
+    overall[counted] = isotonic_quantile(np.zeros(int(counted.sum())), labels[counted], w[counted], tau)
+    return pinball(labels, predicted, tau), pinball(labels, fitted, tau), pinball(labels, overall, tau)

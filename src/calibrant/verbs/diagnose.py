@@ -26,18 +26,8 @@ from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.null import ASSUMED_INDEPENDENT
 from calibrant.resampling.rows import cluster_kind
-from calibrant.results import (
-    Answer,
-    BinTable,
-    Curve,
-    Estimate,
-    Table,
-    TestResult,
-    by_title,
-    estimate_table,
-    kind,
-    number,
-)
+from calibrant.results import Answer, Estimate, TestResult, by_title, estimate_table, kind, number
+from calibrant.results.tables import BinTable, Curve, Table
 from calibrant.score import brier_score, log_score
 
 if TYPE_CHECKING:
@@ -67,17 +57,11 @@ NO_ERROR_SEEN = "These data show no miscalibration to repair. More rows would sh
 Measure = Callable[..., Estimate]
 
 OF_THE_VIEW: tuple[Measure, ...] = (
-    posterior_error,
-    partial(posterior_error, norm=2),
-    partial(binned_error, bins=EqualWidth(15)),
-    partial(binned_error, bins=EqualMass(15), debiased=True),
+    posterior_error, partial(posterior_error, norm=2),
+    partial(binned_error, bins=EqualWidth(15)), partial(binned_error, bins=EqualMass(15), debiased=True),
     partial(binned_error, bins=EqualMass(15), norm=2, debiased=True),
-    partial(binned_error, bins=EqualMass(15), norm="max"),
-    sweep_error,
-    smooth_error,
-    ks_error,
-    mean_gap,
-)
+    partial(binned_error, bins=EqualMass(15), norm="max"), sweep_error, smooth_error, ks_error, mean_gap,
+)  # fmt: skip
 """What a diagnosis measures for its view; a new estimator joins by one line."""
 
 OF_ALL_CLASSES: tuple[Measure, ...] = (brier_score, log_score, root_brier)
@@ -90,7 +74,7 @@ PER_CLASS: tuple[Measure, ...] = (partial(binned_error, bins=EqualWidth(15), vie
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis(Answer):
-    """The answer to "is it calibrated?": estimates, the curve behind them, warnings, and what to do."""
+    """The answer to "is it calibrated?": estimates, their curve, warnings, and what to do."""
 
     name: str
     n: int
@@ -133,25 +117,13 @@ class Diagnosis(Answer):
 def diagnose(labels: Forecasts, *, name: str = "model", measures: Iterable[Any] = ()) -> ForecastDiagnosis: ...
 @overload
 def diagnose(
-    labels: Any,
-    probs: Any = None,
-    *,
-    view: Any = "auto",
-    cluster: Any = None,
-    name: str = "model",
-    measures: Iterable[Any] = (),
-    weights: Any = None,
-) -> Diagnosis: ...
+    labels: Any, probs: Any = None, *, view: Any = "auto", cluster: Any = None, name: str = "model",
+    measures: Iterable[Any] = (), weights: Any = None,
+) -> Diagnosis: ...  # fmt: skip
 def diagnose(
-    labels: Any,
-    probs: Any = None,
-    *,
-    view: Any = "auto",
-    cluster: Any = None,
-    name: str = "model",
-    measures: Iterable[Any] = (),
-    weights: Any = None,
-) -> Diagnosis | ForecastDiagnosis:
+    labels: Any, probs: Any = None, *, view: Any = "auto", cluster: Any = None, name: str = "model",
+    measures: Iterable[Any] = (), weights: Any = None,
+) -> Diagnosis | ForecastDiagnosis:  # fmt: skip
     """Is the model calibrated, how far off is it, and how much of that is noise?
 
     `calibrated` is False for at most 5 % of calibrated models: the test is exact. None
@@ -273,9 +245,8 @@ def _of_forecasts(
     from calibrant.verbs.diagnose_regression import diagnose_forecasts
 
     if probs is not None or weights is not None or view != "auto":
-        raise InputError(
-            "labels", "are forecasts, which have no views and carry their own data", advice="Pass them alone"
-        )
+        alone = "are forecasts, which have no views and carry their own data"
+        raise InputError("labels", alone, advice="Pass them alone")
     if cluster is not None and cluster is not False:
         raise InputError("cluster", "cannot be used for forecasts", f"it is {cluster!r}")
     return diagnose_forecasts(forecasts, name=name, measures=measures)
@@ -304,14 +275,11 @@ def _verdict(
     error, ece, gap = (by_title(name, estimates) for name in ("posterior_error", "binned_error", "mean_gap"))
     words = ("Mean confidence", "accuracy") if view == "top" else ("Mean prediction", "observed rate")
     facts = f"{words[0]} {mean:.1%}, {words[1]} {mean - gap.value:.1%}; calibration error {number(error.value)}"
-    if error.interval is not None:
-        facts += f" ({error.interval.level:.0%} interval {number(error.interval.low)} to {number(error.interval.high)})"
+    facts += "" if error.interval is None else f" ({error.interval.in_words()})"
     facts += "" if test is None else f"; exact test p = {number(test.p_value)}"
     facts += f". ECE {number(ece.value)}, where a calibrated model would show about {number(ece.noise_floor or 0.0)}."
-    seen = f"Not calibrated{_direction(gap, view)}"
-    if calibrated is None:
-        seen = f"No miscalibration to be seen in {ece.n:,} rows"
-    return f"{seen}. {facts.replace('%', ' %')}"
+    seen = f"No miscalibration to be seen in {ece.n:,} rows"
+    return f"{seen if calibrated is None else f'Not calibrated{_direction(gap, view)}'}. {facts.replace('%', ' %')}"
 
 
 def _direction(gap: Estimate, view: str) -> str:
@@ -327,8 +295,7 @@ def _cautions(predictions: Predictions, estimates: list[Estimate], test: TestRes
         found.append(f"{predictions.n} rows are few: an error of a few points cannot be distinguished from noise")
     if test is not None and "cluster" in test.settings:
         found.append("cluster is for the test: intervals of calibration errors take rows as independent")
-    if test is not None and ASSUMED_INDEPENDENT in test.cautions:
-        found.append(ASSUMED_INDEPENDENT)
+    found += [ASSUMED_INDEPENDENT] if test is not None and ASSUMED_INDEPENDENT in test.cautions else []
     return (*found, *cautions_of(estimates))
 
 

@@ -39,6 +39,11 @@ FEW_SAMPLES = 50
 MOST_PAIRED = 5_000
 """Rows up to which the SKCE takes all pairs; above, pairs within blocks of fifty rows."""
 
+DIRECTIONS = {
+    "variance_ratio": ("too sure", "too cautious"), "mean_error": ("predicts too high", "predicts too low"),
+}  # fmt: skip
+"""What an estimate above, or below, that of a calibrated model says about the forecasts."""
+
 Measure = Callable[[Any], Estimate]
 
 OF_MOMENTS: tuple[Measure, ...] = (mean_error, variance_gap, variance_ratio, ence, partial(ence, debiased=True))
@@ -51,7 +56,7 @@ OF_DISTRIBUTIONS: tuple[Measure, ...] = (pit_error, coverage_error, miscalibrati
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class ForecastDiagnosis(Answer):
-    """The answer to "are these forecasts calibrated?": estimates, tests, the curves behind them, and what to do."""
+    """The answer to "are these forecasts calibrated?": estimates, tests, curves, and what to do."""
 
     name: str
     n: int
@@ -93,9 +98,25 @@ class ForecastDiagnosis(Answer):
         return self.verdict
 
     def tables(self) -> tuple[Table, ...]:
-        """Estimates, tests, coverage by level, and spread by bin where forecasts have a variance."""
-        tables = [estimate_table(self.estimates), table_of_tests(self.tests, self.adjusted), level_table(self.coverage)]
-        return (*tables, *([] if self.spread is None else [spread_table(self.spread)]))
+        """Estimates, tests, coverage by level, and spread by bin where there is a variance."""
+        tests = tuple(
+            (each.title, each.statistic, number(each.p_value), number(p), each.null)
+            for each, p in zip(self.tests, self.adjusted, strict=True)
+        )
+        levels = [(f"{x:.3g}", y, f"{low:.3f} … {high:.3f}", y - x) for x, y, low, high in _points(self.coverage)]
+        sizes = [(x, y, f"{number(low)} … {number(high)}", y / x) for x, y, low, high in _points(self.spread)]
+        by_bin = Table("Bin by bin of σ", ("predicted σ", "error (RMSE)", "95% interval", "ratio"), tuple(sizes))
+        return (
+            estimate_table(self.estimates),
+            Table("Tested", ("test", "statistic", "p-value", "adjusted", "if calibrated"), tests),
+            Table("Level by level", ("level", "labels below", "95% interval", "gap"), tuple(levels)),
+            *([] if self.spread is None else [by_bin]),
+        )
+
+
+def _points(curve: Curve | None) -> Iterable[tuple[float, ...]]:
+    """Predicted, observed and the ends of its interval, point by point."""
+    return () if curve is None else zip(curve.x, curve.y, curve.low, curve.high, strict=True)
 
 
 def diagnose_forecasts(forecasts: Forecasts, *, name: str = "model", measures: Iterable[Any] = ()) -> ForecastDiagnosis:
@@ -128,22 +149,12 @@ def diagnose_forecasts(forecasts: Forecasts, *, name: str = "model", measures: I
     tests = _tests(forecasts, by_name["marginal_error"])
     adjusted = holm([test.p_value for test in tests])
     calibrated = False if min(adjusted) <= FALSE_ALARM else None
+    curves: dict[str, Any] = {each: found.parts.get("curve") for each, found in by_name.items()}
     return ForecastDiagnosis(
-        name=name,
-        n=forecasts.n,
-        forecasts=forecasts.kind,
-        estimates=tuple(_with_parts(estimates)),
-        tests=tests,
-        adjusted=adjusted,
-        pit=by_name["pit_error"].parts["curve"],
-        coverage=by_name["coverage_error"].parts["curve"],
-        spread=by_name["ence"].parts["curve"] if spread_known else None,
-        marginal=by_name["marginal_error"].parts["curve"],
-        calibrated=calibrated,
-        verdict=_verdict(calibrated, by_name),
-        advice=_advice(calibrated, forecasts),
-        cautions=_cautions(forecasts, estimates),
-    )
+        name, forecasts.n, forecasts.kind, tuple(_with_parts(estimates)), tests, adjusted, curves["pit_error"],
+        curves["coverage_error"], curves.get("ence"), curves["marginal_error"], calibrated,
+        _verdict(calibrated, by_name), _advice(calibrated, forecasts), _cautions(forecasts, estimates),
+    )  # fmt: skip
 
 
 def _skce(forecasts: Forecasts) -> list[Estimate]:
@@ -162,12 +173,10 @@ def _scores(forecasts: Forecasts) -> list[Estimate]:
 
 
 def _tests(forecasts: Forecasts, marginal: Estimate) -> tuple[TestResult, ...]:
-    """Of the PIT and the marginal distribution; of Gaussian forecasts also given σ, and of the full distribution."""
-    draws = f"labels drawn from the forecasts {marginal.settings['n_simulations']} times; exact"
-    tests = [
-        pit_test(forecasts),
-        TestResult("marginal", "marginal test", marginal.value, marginal.parts["p_value"], forecasts.n, draws),
-    ]
+    """Of the PIT and the marginal distribution; for Gaussian forecasts also of spread and SKCE."""
+    draws, p_value = f"{marginal.settings['n_simulations']} times; exact", marginal.parts["p_value"]
+    null = f"labels drawn from the forecasts {draws}"
+    tests = [pit_test(forecasts), TestResult("marginal", "marginal test", marginal.value, p_value, forecasts.n, null)]
     if isinstance(forecasts, GaussianForecasts):
         tests.append(spread_test(forecasts))
         if forecasts.weights is None and forecasts.n > 1:
@@ -197,10 +206,7 @@ def _verdict(calibrated: bool | None, found: dict[str, Estimate]) -> str:
 
 def _direction(found: dict[str, Estimate]) -> str:
     words = []
-    for name, high, low in (
-        ("variance_ratio", "too sure", "too cautious"),
-        ("mean_error", "predicts too high", "predicts too low"),
-    ):
+    for name, (high, low) in DIRECTIONS.items():
         each = found.get(name)
         if each is None or each.interval is None or each.noise_floor is None or each.noise_floor in each.interval:
             continue
@@ -223,35 +229,6 @@ def _cautions(forecasts: Forecasts, estimates: list[Estimate]) -> tuple[str, ...
     if forecasts.n < FEW_ROWS:
         found.insert(0, f"{forecasts.n} rows are few: even a clear error cannot be distinguished from noise")
     if isinstance(forecasts, SampleForecasts) and forecasts.n_samples < FEW_SAMPLES:
-        m = forecasts.n_samples
-        found.append(
-            f"{m} samples per row have a variance that is too small by a {m}th, and a mean that is off by as much again"
-        )
+        m, off = forecasts.n_samples, "and a mean that is off by as much again"
+        found.append(f"{m} samples per row have a variance that is too small by a {m}th, {off}")
     return tuple(dict.fromkeys(found))
-
-
-def table_of_tests(tests: tuple[TestResult, ...], adjusted: tuple[float, ...]) -> Table:
-    """One row per test."""
-    rows = tuple(
-        (each.title, each.statistic, number(each.p_value), number(p), each.null)
-        for each, p in zip(tests, adjusted, strict=True)
-    )
-    return Table("Tested", ("test", "statistic", "p-value", "adjusted", "if calibrated"), rows)
-
-
-def level_table(curve: Curve) -> Table:
-    """Coverage per level."""
-    rows = tuple(
-        (f"{x:.3g}", float(y), f"{low:.3f} … {high:.3f}", float(y - x))
-        for x, y, low, high in zip(curve.x, curve.y, curve.low, curve.high, strict=True)
-    )
-    return Table("Level by level", ("level", "labels below", "95% interval", "gap"), rows)
-
-
-def spread_table(curve: Curve) -> Table:
-    """Predicted and observed size of the errors per bin."""
-    rows = tuple(
-        (float(x), float(y), f"{number(low)} … {number(high)}", float(y / x))
-        for x, y, low, high in zip(curve.x, curve.y, curve.low, curve.high, strict=True)
-    )
-    return Table("Bin by bin of σ", ("predicted σ", "error (RMSE)", "95% interval", "ratio"), rows)

@@ -14,6 +14,8 @@ from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.state.state import State
 
+WRAP = "Wrap labels and probs: Predictions(labels, probs)"
+
 
 @overload
 def recalibrate(predictions: Predictions | State, method: Any = "usual") -> CalibrationMap: ...
@@ -48,21 +50,14 @@ def recalibrate(predictions: Predictions | Forecasts | State, method: Any = "usu
     if isinstance(predictions, State):
         predictions = admit(predictions)
     if not isinstance(predictions, Predictions | Forecasts):
-        raise InputError(
-            "predictions",
-            "must be a Predictions",
-            f"it is a {type(predictions).__name__}",
-            "Wrap labels and probs: Predictions(labels, probs)",
-        )
-    usual = isinstance(method, str) and method == "usual"
-    recipe: Any
-    if isinstance(predictions, Forecasts):
-        recipe = _forecast_recipe("variance_platt" if usual else method)
-    else:
-        recipe = recipe_of("temperature" if usual else method)
+        raise InputError("predictions", "must be a Predictions", f"it is a {type(predictions).__name__}", WRAP)
+    of_forecasts = isinstance(predictions, Forecasts)
+    if isinstance(method, str) and method == "usual":
+        method = "variance_platt" if of_forecasts else "temperature"
+    recipe: Any = _forecast_recipe(method) if of_forecasts else recipe_of(method)
     fitted: CalibrationMap | RegressionMap = recipe.fit(predictions)
-    cautions = fitted.fit.cautions + light_weights(predictions)
-    return replace(fitted, fit=replace(fitted.fit, cautions=cautions)) if cautions != fitted.fit.cautions else fitted
+    more = light_weights(predictions)
+    return replace(fitted, fit=replace(fitted.fit, cautions=fitted.fit.cautions + more)) if more else fitted
 
 
 def _forecast_recipe(method: Any) -> Any:
@@ -76,7 +71,7 @@ def _forecast_recipe(method: Any) -> Any:
 
 
 def light_weights(predictions: Predictions | Forecasts) -> tuple[str, ...]:
-    """A warning where weights, which count rows, were scaled to add up to 1: many rows then look like one.
+    """A warning where weights, which count rows, are so small that many rows look like one.
 
     Parameters
     ----------

@@ -22,16 +22,15 @@ def check_same_rows(before: Predictions, after: Predictions) -> None:
     if before.said.shape != after.said.shape:
         raise InputError("after", "must have the shape of before", f"{after.said.shape} is not {before.said.shape}")
     if [str(c) for c in before.classes] != [str(c) for c in after.classes]:
-        raise InputError(
-            "after", "must have the classes of before, in the same order", f"{after.classes} is not {before.classes}"
-        )
+        other = f"{after.classes} is not {before.classes}"
+        raise InputError("after", "must have the classes of before, in the same order", other)
     if before.soft != after.soft:
         raise InputError("after", "must have the labels of before", "one has classes, the other shares")
     _check_same_labels(before, after)
 
 
 def check_same_forecasts(before: Forecasts, after: Forecasts, rule: Rule) -> None:
-    """Both must forecast the same numbers: same labels and weights, in forms that the score can compare.
+    """Both must have the same labels and weights, in forms that the score can compare.
 
     Parameters
     ----------
@@ -50,12 +49,8 @@ def check_same_forecasts(before: Forecasts, after: Forecasts, rule: Rule) -> Non
 def _check_same_labels(before: Predictions | Forecasts, after: Predictions | Forecasts) -> None:
     if not np.array_equal(before.labels, after.labels):
         row = int(np.argmax((before.labels != after.labels).reshape(before.n, -1).any(axis=1)))
-        raise InputError(
-            "after",
-            "must have the labels of before",
-            f"row {row} differs: {before.labels[row]} and {after.labels[row]}",
-            "Compare the same rows in the same order",
-        )
+        seen, advice = f"{before.labels[row]} and {after.labels[row]}", "Compare the same rows in the same order"
+        raise InputError("after", "must have the labels of before", f"row {row} differs: {seen}", advice)
     same = (before.weights is None) == (after.weights is None)
     if not same or (before.weights is not None and not np.array_equal(before.weights, after.weights)):  # type: ignore[arg-type]
         raise InputError("after", "must have the weights of before")

@@ -16,7 +16,7 @@ from calibrant.maps.folds import in_folds, n_rows, n_units
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.resampling.exact import LEVEL, Exact
 from calibrant.resampling.statistics import stretch
-from calibrant.results import Answer, Estimate, Line, Table, TestResult, kind, number
+from calibrant.results import Answer, Estimate, Line, Table, TestResult, ends, kind, number
 from calibrant.state.pooled import Pooled
 
 N_PLACES, MIN_VARIANCE = 201, 0.02
@@ -26,7 +26,7 @@ N_PLACES, MIN_VARIANCE = 201, 0.02
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Where(Answer):
-    """The stretch of predictions over which errors of one sign add up most, their direction, and how sure that is."""
+    """The stretch of predictions where errors of one sign add up most, and how sure that is."""
 
     n: int
     view: str
@@ -63,18 +63,17 @@ class Where(Answer):
 
     @property
     def gap(self) -> float:
-        """Mean prediction minus observed rate in the stretch: overstated, as the stretch was chosen for it."""
+        """Mean prediction minus observed rate in the stretch: overstated, as it was chosen so."""
         return self.mean_prob - self.label_rate
 
     @property
     def loss_bound(self) -> float:
-        """2Δ: the most mistakes per row that another cut on these predictions can save, compared with the cut at ½."""
+        """2Δ: the most mistakes per row that another cut than ½ can save."""
         return 2 * self.value
 
     def tables(self) -> tuple[Table, ...]:
         """What the terminal, the notebook and the report show."""
-        apart = self.held_out
-        interval = None if apart is None else apart.interval
+        held = self.held_out
         rows = (
             ("predictions", f"{number(self.low)} … {number(self.high)}"),
             ("rows", f"{self.rows:,.6g} of {self.n:,}"),
@@ -83,8 +82,8 @@ class Where(Answer):
             ("gap, chosen as the worst", number(self.gap)),
             ("most clearly wrong", f"{number(self.core[0])} … {number(self.core[1])}"),
             ("mean prediction and rate there", f"{number(self.core_mean_prob)}, {number(self.core_label_rate)}"),
-            ("gap, held out", "–" if apart is None else number(apart.value)),
-            ("95% interval of that", "–" if interval is None else f"{number(interval.low)} … {number(interval.high)}"),
+            ("gap, held out", number(None if held is None else held.value)),
+            ("95% interval of that", ends(held and held.interval)),
             ("Δ, if calibrated", f"{number(self.value)}, {number(self.noise_floor)}"),
             ("p-value, search included", number(self.p_value)),
         )
@@ -110,16 +109,9 @@ def _rates_text(predicted: float, observed: float) -> str:
 
 
 def where(
-    labels: Any,
-    probs: Any = None,
-    *,
-    view: Any = "auto",
-    n_draws: int = 999,
-    cluster: Any = None,
-    seed: int = 0,
-    level: float = 0.95,
-    weights: Any = None,
-) -> Where:
+    labels: Any, probs: Any = None, *, view: Any = "auto", n_draws: int = 999, cluster: Any = None, seed: int = 0,
+    level: float = 0.95, weights: Any = None,
+) -> Where:  # fmt: skip
     """Over which stretch of predictions do errors of one sign add up most? No bins, no tuning.
 
     The stretch lies between the lowest and the highest point of the running sum of
@@ -150,7 +142,7 @@ def where(
     cluster
         How rows of a group depend on each other, as in `is_calibrated`.
     seed
-        Chooses the draws, together with the data.
+        Of the null draws, which also depend on the data.
     level
         Confidence of the held-out gap's interval.
 
@@ -171,29 +163,14 @@ def where(
     first, last, sign = stretch(steps)
     inside = slice(first, max(last, first + 1))
     core = _core(pooled, inside, sign)
-    rows, mean_prob, label_rate = _rates(pooled, inside)
-    _, core_mean_prob, core_label_rate = _rates(pooled, core)
-    variance = inner(pooled.weight, values * (1 - values))
+    low, high, core_low, core_high = (float(values[part][end]) for part in (inside, core) for end in (0, -1))
+    noise_floor = EXPECTED["range"] * float(np.sqrt(inner(pooled.weight, values * (1 - values)))) / pooled.total
     test, warnings = _tested(predictions, event.name, n_draws, cluster, seed)
     return Where(
-        n=predictions.n,
-        view=event.name,
-        low=float(values[inside][0]),
-        high=float(values[inside][-1]),
-        direction=_direction(sign, event.name),
-        rows=rows,
-        mean_prob=mean_prob,
-        label_rate=label_rate,
-        core=(float(values[core][0]), float(values[core][-1])),
-        core_mean_prob=core_mean_prob,
-        core_label_rate=core_label_rate,
-        value=float(np.ptp(steps)),
-        noise_floor=EXPECTED["range"] * float(np.sqrt(variance)) / pooled.total,
-        test=test,
-        held_out=_held_out_gap(predictions, event, level),
-        curve=Line.thinned(values, steps[1:]),
-        cautions=warnings,
-    )
+        predictions.n, event.name, low, high, _direction(sign, event.name), *_rates(pooled, inside), (core_low, core_high),
+        *_rates(pooled, core)[1:], float(np.ptp(steps)), noise_floor, test, _held_out_gap(predictions, event, level),
+        Line.thinned(values, steps[1:]), warnings,
+    )  # fmt: skip
 
 
 def _rates(pooled: Pooled, inside: slice) -> tuple[float, float, float]:
@@ -204,7 +181,7 @@ def _rates(pooled: Pooled, inside: slice) -> tuple[float, float, float]:
 
 
 def _core(pooled: Pooled, inside: slice, sign: int) -> slice:
-    """The part with the largest sum of errors for its variance; its ends are searched at steps of equal variance."""
+    """The part with the largest sum of errors for its variance, on a grid of equal variance."""
     v = pooled.weight * pooled.values * (1 - pooled.values)
     variance = np.concatenate([[0.0], np.cumsum(v[inside])])
     if not sign or not variance[-1]:
@@ -230,7 +207,7 @@ def _direction(sign: int, view: str) -> str:
 def _tested(
     predictions: Predictions, view: str, n_draws: int, cluster: Any, seed: int
 ) -> tuple[TestResult | None, tuple[str, ...]]:
-    """The test of Kuiper's range and its warnings; None where labels cannot be redrawn or no draws are wanted."""
+    """The test of Kuiper's range and its warnings; None for soft labels or without draws."""
     if check_count(n_draws, "n_draws", 0) == 0:
         return None, ()
     if predictions.soft:
@@ -240,25 +217,24 @@ def _tested(
 
 
 def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estimate | None:
-    """The stretch of one half, measured on the other, both ways; None where a half finds or holds nothing."""
-    rows = Predictions(
-        event.outcomes, event.probs, weights=event.weights, groups=predictions.groups, soft=not event.hard
-    )
+    """The stretch of one half, measured on the other, both ways; None where there is none."""
+    given: dict[str, Any] = {"weights": event.weights, "groups": predictions.groups, "soft": not event.hard}
+    rows = Predictions(event.outcomes, event.probs, **given)
     if n_units(rows) < 4:
         return None
     units, masks = in_folds(rows, 2)
     gaps = np.full(units.n, np.nan)
-    for unseen in masks:
-        pooled = units.rows(~unseen).event("binary").pooled
+    for held in masks:
+        pooled = units.rows(~held).event("binary").pooled
         first, last, sign = stretch(np.concatenate([[0.0], np.cumsum(pooled.residual)]))
         if sign:
-            p = units.probs[unseen].astype(np.float64)
+            p = units.probs[held].astype(np.float64)
             inside = (p >= pooled.values[first]) & (p <= pooled.values[last - 1])
-            gaps[unseen] = np.where(inside, sign * (p - units.labels[unseen]), np.nan)
+            gaps[held] = np.where(inside, sign * (p - units.labels[held]), np.nan)
     used = ~np.isnan(gaps)
-    if not used.any() or n_rows(units.rows(used)) < 2:
+    n, w = n_rows(units.rows(used)) if used.any() else 0, None if units.weights is None else units.weights[used]
+    if n < 2:
         return None
-    n, w = n_rows(units.rows(used)), None if units.weights is None else units.weights[used]
     if units.groups is None:
         value, interval, warnings = mean_with_interval(gaps[used], w, level, Limits(-1.0, 1.0))
     else:

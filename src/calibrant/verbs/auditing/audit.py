@@ -31,23 +31,11 @@ N_NAMED = 3
 
 
 def audit(
-    predictions: Predictions,
-    features: Any = None,
-    *,
-    groups: Any = None,
-    segments: Any = None,
-    view: Any = "auto",
-    statistic: Literal["both", "gap", "range"] = "both",
-    depth: int = 3,
-    n_bins: int = 4,
-    min_size: int = 50,
-    max_segments: int = 1000,
-    level: float = 0.95,
-    margin: float = 0.05,
-    cluster: bool = False,
-    n_draws: int | None = None,
-    seed: int = 0,
-) -> Audit:
+    predictions: Predictions, features: Any = None, *, groups: Any = None, segments: Any = None, view: Any = "auto",
+    statistic: Literal["both", "gap", "range"] = "both", depth: int = 3, n_bins: int = 4, min_size: int = 50,
+    max_segments: int = 1000, level: float = 0.95, margin: float = 0.05, cluster: bool = False,
+    n_draws: int | None = None, seed: int = 0,
+) -> Audit:  # fmt: skip
     """In which segments is the model wrong, allowing for how many segments are looked at?
 
     Under calibration the labels are draws from the predictions. So they are drawn many
@@ -100,7 +88,7 @@ def audit(
     n_draws
         Number of null draws; by default 9999, 999 or 399, as time allows.
     seed
-        Chooses the draws, together with the data.
+        Of the null draws, which also depend on the data.
 
     Examples
     --------
@@ -129,18 +117,11 @@ def audit(
         "seed": seed, "cluster": clustered, "too_small": cut.too_small,
     }  # fmt: skip
     how = "signs of the errors flipped, cluster by cluster" if clustered else "labels drawn from the predictions"
+    how += f", all segments on the same {n_draws:,} draws; step-down"
     return Audit(
-        Verdicts(nulls, statistic, level, margin).of(cut.found),
-        predictions.n,
-        event.name,
-        statistic,
-        level,
-        margin,
-        nulls[0].steps.critical,
-        f"{how}, all segments on the same {n_draws:,} draws; step-down",
-        settings,
-        _warnings(family, nulls[0], cut),
-    )
+        Verdicts(nulls, statistic, level, margin).of(cut.found), predictions.n, event.name, statistic, level, margin,
+        nulls[0].steps.critical, how, settings, _warnings(family, nulls[0], cut),
+    )  # fmt: skip
 
 
 def _check(predictions: Any, statistic: Any, depth: Any, cluster: Any) -> bool:
@@ -164,11 +145,11 @@ def _counted(predictions: Predictions) -> tuple[Any, Floats]:
 
 def _cut(
     predictions: Predictions,
-    sources: tuple[Any, Any, Any],
+    sources: tuple[Any, ...],
     kept: Any,
     counts: Floats,
     clustered: bool,
-    limits: tuple[int, int, int, int],
+    limits: tuple[int, ...],
 ) -> Segments:
     """The segments that were asked for; `sources` are features, groups and segments."""
     n, (features, groups, segments), (depth, n_bins, min_size, most) = predictions.n, sources, limits
@@ -192,19 +173,14 @@ def _warnings(family: Family, found: Scored, cut: Segments) -> tuple[str, ...]:
     if own:
         names = ", ".join(map(repr, own[:N_NAMED])) + (f" and {len(own) - N_NAMED:,} more" * (len(own) > N_NAMED))
         are, were = ("is", "was") if len(own) == 1 else ("are", "were")
-        warnings.append(
-            f"{len(own):,} of your own segments or groups {are} smaller than min_size and {were} not audited: {names}"
-        )
+        small = f"{are} smaller than min_size and {were} not audited"
+        warnings.append(f"{len(own):,} of your own segments or groups {small}: {names}")
     if len(cut.found) == 1 and cut.too_small:
         warnings.append(f"all {cut.too_small:,} segments are smaller than min_size: only all rows were audited")
     if cut.stopped is not None:
         more = "" if cut.stopped == MAX_DEPTH else ", and those of more conditions"
-        warnings.append(
-            f"more than max_segments were found: small ones of {cut.stopped} conditions{more} were not audited"
-        )
+        skipped = f"small ones of {cut.stopped} conditions{more} were not audited"
+        warnings.append(f"more than max_segments were found: {skipped}")
     few = 0 if found.laws.effective is None else int((found.laws.effective < FEW_CLUSTERS).sum())
-    if few:
-        warnings.append(
-            f"in {few:,} segments few clusters err (fewer than {FEW_CLUSTERS} equal ones): p-values are rough there"
-        )
-    return tuple(warnings)
+    rough = f"few clusters err (fewer than {FEW_CLUSTERS} equal ones): p-values are rough there"
+    return (*warnings, *([f"in {few:,} segments {rough}"] if few else []))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from calibrant.results import Answer, Interval, Record, Table, kind, number
+from calibrant.results import Answer, Interval, Record, Table, ends, kind, number
 
 Verdict = Literal["too high", "too low", "wrong both ways", "no error seen", "too few rows"]
 
@@ -17,7 +17,7 @@ SHOWN = 15
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class AuditedSegment(Record):
-    """One segment: mean prediction and observed rate, and how sure the difference is among all segments."""
+    """One segment: mean prediction, observed rate, and how sure the difference is."""
 
     name: str
     conditions: tuple[str, ...]
@@ -57,12 +57,7 @@ class AuditedSegment(Record):
         facts = f"predicted {self.mean_prob:.1%}, observed {self.label_rate:.1%} ({self.n:,} rows".replace("%", " %")
         return f"{self.name}: {self.verdict}; {facts}, adjusted p = {number(self.adjusted)})."
 
-    def __repr__(self) -> str:
-        return self.sentence()
-
-
-def _ends(segment: AuditedSegment, digits: int) -> str:
-    return f"{number(segment.interval.low, digits)} … {number(segment.interval.high, digits)}"
+    __repr__ = sentence
 
 
 @kind
@@ -106,7 +101,7 @@ class Audit(Answer):
         return min(segment.adjusted for segment in self.segments)
 
     def could_be_missed(self, error: float | None = None) -> float:
-        """Share of the segments in which an error of some size would be missed more than one time in five.
+        """Share of the segments in which an error would be missed more than one time in five.
 
         Parameters
         ----------
@@ -119,10 +114,10 @@ class Audit(Answer):
 
     def sentence(self) -> str:
         """The finding in words."""
-        many = f"{len(self.segments):,} segment{'s' * (len(self.segments) != 1)}"
-        worst = self.segments[0]
-        first = f"{len(self.found):,} of {many} called wrong" if self.found else f"None of {many} called wrong"
-        more = f"; worst: {worst.sentence()}" if self.found else f" (smallest adjusted p = {number(self.p_value)})."
+        many = f"{len(self.found):,}" if self.found else "None"
+        first = f"{many} of {len(self.segments):,} segment{'s' * (len(self.segments) != 1)} called wrong"
+        worst = f"; worst: {self.segments[0].sentence()}"
+        more = worst if self.found else f" (smallest adjusted p = {number(self.p_value)})."
         share = f"{self.could_be_missed():.0%}".replace("%", " %")
         return f"{first}{more} An error of {number(self.margin, 2)} could have been missed in {share} of them."
 
@@ -143,7 +138,7 @@ class Audit(Answer):
             f"probability {1 - self.level:.0%}. detectable: the gap detected with 80 % power."
         )
         return self._table(columns, note, most, lambda s: (
-            s.name, f"{s.n:,}", s.mean_prob, s.label_rate, s.gap, _ends(s, 4), f"{s.score:.2f} ({s.fired})",
+            s.name, f"{s.n:,}", s.mean_prob, s.label_rate, s.gap, ends(s.interval), f"{s.score:.2f} ({s.fired})",
             number(s.adjusted), number(s.detectable), s.verdict,
         ))  # fmt: skip
 
@@ -157,12 +152,9 @@ class Audit(Answer):
         """
         columns = ("segment", "rows", "gap", f"{self.level:.0%} interval", "adjusted p", "verdict")
         note = "gap: mean prediction − rate; intervals and p-values hold for all segments at once."
-        return self._table(
-            columns,
-            note,
-            most,
-            lambda s: (s.name, f"{s.n:,}", number(s.gap, 3), _ends(s, 3), number(s.adjusted), s.verdict),
-        )
+        return self._table(columns, note, most, lambda s: (
+            s.name, f"{s.n:,}", number(s.gap, 3), ends(s.interval, digits=3), number(s.adjusted), s.verdict,
+        ))  # fmt: skip
 
     def _table(
         self, columns: tuple[str, ...], note: str, most: int | None, row: Callable[[AuditedSegment], tuple[Any, ...]]
@@ -177,13 +169,10 @@ class Audit(Answer):
         rows: list[tuple[Any, ...]] = []
         waiting = list(self.found)
 
-        def add(segment: AuditedSegment, depth: int) -> None:
-            waiting.remove(segment)
-            inside = set(segment.conditions)
-            rows.append(
-                ("  " * depth + segment.name, f"{segment.n:,}", segment.gap, number(segment.adjusted), segment.verdict)
-            )
-            for other in [s for s in waiting if inside < set(s.conditions)]:
+        def add(s: AuditedSegment, depth: int) -> None:
+            waiting.remove(s)
+            rows.append(("  " * depth + s.name, f"{s.n:,}", s.gap, number(s.adjusted), s.verdict))
+            for other in [each for each in waiting if set(s.conditions) < set(each.conditions)]:
                 if other in waiting:
                     add(other, depth + 1)
 
@@ -194,11 +183,7 @@ class Audit(Answer):
 
     def tables(self) -> tuple[Table, ...]:
         """What the terminal, the notebook and the report show."""
-        return (self.brief(self._shown),)
-
-    @property
-    def _shown(self) -> int:
-        return max(SHOWN, min(len(self.found), 2 * SHOWN))
+        return (self.brief(max(SHOWN, min(len(self.found), 2 * SHOWN))),)
 
     @property
     def heading(self) -> str:

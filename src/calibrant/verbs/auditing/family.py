@@ -1,4 +1,4 @@
-"""All segments on the same null draws: the sum and the running sum's range of the errors in every segment."""
+"""All segments on the same null draws: sum of errors, and range of the running sum."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Family:
 
 
 def family_of(event: Event, predictions: Predictions, segments: Segments, kept: Any, cluster: bool) -> Family:
-    """Rows with the same prediction, in the same cell, are pooled unless weights or clusters keep them apart."""
+    """Rows pooled by prediction and cell, unless weights or clusters keep them apart."""
     cells = segments.cells
     if cluster or not counts_rows(event.weights, "auto"):
         codes = np.unique(cluster_codes(predictions)[kept], return_inverse=True)[1] if cluster else None
@@ -76,7 +76,7 @@ class SegmentDraws:
 
 
 def segment_draws(family: Family, n_draws: int, seed: int, ranged: bool) -> SegmentDraws:
-    """Every segment on every draw. The answer depends neither on the number of cores nor on the order of rows."""
+    """Every segment on every draw, whatever the number of cores and the order of rows."""
     null, atoms = nulls_of(family.atoms)[0], family.atoms
     seeds = replicate_seeds(content_seed(seed, *atoms.content, family.cells)[0], n_draws)
 
@@ -90,7 +90,7 @@ def segment_draws(family: Family, n_draws: int, seed: int, ranged: bool) -> Segm
 
 
 def _collected(family: Family, n_draws: int, ranged: bool, errors: Callable[[slice], Floats]) -> tuple[Floats, Floats]:
-    """Sums and ranges `(S, D)` of some draws, tile by tile; `errors` gives the `(D, rows)` of a tile."""
+    """Sums and ranges `(S, D)`, tile by tile; `errors` gives the `(D, rows)` of a tile."""
     p, members, starts = family.atoms.p, family.members, family.starts
     position = starts[:-1].copy()
     total = np.zeros((family.n_segments, n_draws))

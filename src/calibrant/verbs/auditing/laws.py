@@ -26,7 +26,7 @@ MIN_SURPRISES = 1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Laws:
-    """What is known of each segment before any draw: sums over its rows, and the scale of its statistics."""
+    """What is known of each segment before any draw: sums, and scales of its statistics."""
 
     weight: Floats
     predicted: Floats
@@ -81,14 +81,14 @@ class Laws:
 
     @property
     def uninformative(self) -> Bools:
-        """Segments that leave almost nothing to chance, so that null draws say little about errors of a wrong model."""
+        """Segments that leave so little to chance that null draws do not show how errors vary."""
         if self.effective is not None:
             return self.effective < MIN_SURPRISES
         return self.sigma**6 < MIN_SURPRISES * self.cubes**2 + (self.sigma == 0)
 
     @property
     def half_a_row(self) -> Floats:
-        """Half the weight of a row, on average over labels: a smaller sum is not detected. 0 with clusters."""
+        """Half the mean weight of a row, below which no sum is detected; 0 with clusters."""
         return self.powers[:, 0].sum(axis=0) / self.weight / 2 if self.effective is None else np.zeros_like(self.weight)
 
     def largest(self, upward: bool) -> Floats:
@@ -169,7 +169,7 @@ def last_below(function: Callable[[Floats], Floats], n: int) -> Floats:
 
 
 def _halved(below: Callable[[Floats], Bools], low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """The ends of intervals that are halved until they hold nothing but the place up to which `below` is true."""
+    """Ends of intervals around the largest values for which `below` is true, by halving."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         inside = below(middle)
@@ -183,13 +183,10 @@ def laws_of(family: Family) -> Laws:
     p, unit, count, hits, own = atoms.p, atoms.unit, atoms.count, atoms.hits, atoms.variance
     squares = unit**2 * (count * p**2 + hits * (1 - 2 * p))  # Σ w²(p − y)² of each atom
     heavy = unit * atoms.weight
-    columns = np.stack(
-        [
-            atoms.weight, atoms.weight * p, unit * hits, own, unit * (1 - 2 * p) * own, squares,
-            unit * own, heavy * p, unit * heavy * p, heavy * (1 - p), unit * heavy * (1 - p),
-        ],
-        axis=1,
-    )  # fmt: skip
+    columns = np.column_stack([
+        atoms.weight, atoms.weight * p, unit * hits, own, unit * (1 - 2 * p) * own, squares,
+        unit * own, heavy * p, unit * heavy * p, heavy * (1 - p), unit * heavy * (1 - p),
+    ])  # fmt: skip
     sums = np.zeros((n, columns.shape[1]))
     add_members(columns, family.members, family.starts, sums)
     weight, predicted, observed, variance, third, squares, cubes = sums.T[:7]

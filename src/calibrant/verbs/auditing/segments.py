@@ -8,7 +8,7 @@ play no part in any of this: a segment chosen by the labels could not be judged 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import combinations, pairwise
@@ -80,7 +80,7 @@ class Segments:
     """number of conditions at which `max_segments` was reached; None if it was not"""
 
     def members(self, cells: Codes) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Positions of the segments' members among rows with these cells, and where each segment starts."""
+        """Positions of the segments' members among these rows, and where each segment starts."""
         parts: list[NDArray[np.int32]] = [np.empty(0, np.int32)] * len(self.found)
         crossings: dict[tuple[int, ...], list[int]] = {}
         for s, segment in enumerate(self.found):
@@ -104,22 +104,17 @@ class Segments:
 
 
 def segments_of(
-    columns: Sequence[Column],
-    named: Sequence[Column],
-    counts: Floats,
-    depth: int,
-    least: float,
-    most: int,
+    columns: Sequence[Column], named: Sequence[Column], counts: Floats, depth: int, least: float, most: int
 ) -> Segments:
-    """All rows, every named segment, and up to `most` others of up to `depth` conditions on the columns.
+    """All rows, every named segment, and up to `most` others of up to `depth` conditions.
 
     Those with few conditions come first, then those with many rows; where there are too
     many, more conditions are not tried.
     """
     every = (*columns, *named)
     cells, firsts = _cells(every, len(counts))
-    size = np.bincount(cells, counts, len(firsts)).astype(np.float64)
-    marks = np.random.default_rng(0).integers(1, 1 << 30, (2, len(firsts))).astype(np.float64)
+    marks = np.random.default_rng(0).integers(1, 1 << 30, (2, len(firsts)))
+    sizes = np.vstack([np.bincount(cells, counts, len(firsts)), marks])
     stages: list[list[tuple[int, ...]]] = [[()], [(k,) for k in range(len(columns), len(every))]]
     stages += [list(combinations(range(len(columns)), d)) for d in range(1, depth + 1)]
     found: dict[tuple[float, ...], Segment] = {}
@@ -128,15 +123,14 @@ def segments_of(
     too_small, asked = 0, 0
     stopped: int | None = None
     for stage, crossings in enumerate(stages):
-        few, large = _candidates(every, firsts, crossings, size, marks, least if stage else 0)
+        few, large = _candidates(every, firsts, crossings, sizes, least if stage else 0)
         too_small += len(few)
         own_too_small += [_name(_conditions(every, *each)) for each in few] if stage == 1 else []
         for key, segment in large:
             name = segment.name
             if named_so.setdefault(name, key) != key:
-                raise InputError(
-                    "segments", "must have different names", f"two of them are called {name!r}", "Rename yours"
-                )
+                found_twice = f"two of them are called {name!r}"
+                raise InputError("segments", "must have different names", found_twice, "Rename yours")
             if key in found:
                 found[key].same += [name] if name not in (found[key].name, *found[key].same) else []
             elif stage < 2 or len(found) - asked < most:
@@ -150,19 +144,12 @@ def segments_of(
 
 
 def _candidates(
-    columns: Sequence[Column],
-    firsts: Indices,
-    crossings: Sequence[tuple[int, ...]],
-    size: Floats,
-    marks: Floats,
-    least: float,
+    columns: Sequence[Column], firsts: Indices, crossings: Sequence[tuple[int, ...]], sizes: Floats, least: float
 ) -> tuple[list[tuple[tuple[int, ...], int]], list[tuple[tuple[float, ...], Segment]]]:
     """The levels of the crossings that are too small; and the others, large ones first.
 
-    Each of these comes with a key that only a segment of the same rows has.
-
-    Keys are sums of random integers, exact in floats; two of them make a collision all
-    but impossible.
+    Each of these comes with a key that only a segment of the same rows has: its size,
+    and two sums of random integers per cell, the other rows of `sizes`.
     """
     few: list[tuple[tuple[int, ...], int]] = []
     found = []
@@ -172,7 +159,7 @@ def _candidates(
         levels = levels[inside]
         sums = [
             np.bincount(levels, each[inside], n_levels) if n_levels > 1 else np.array([each[inside].sum()])
-            for each in (size, *marks)
+            for each in sizes
         ]
         present = (sums[0] > 0) | (n_levels == 1)  # a mask may be empty
         few += [(chosen, level) for level in np.flatnonzero(present & (sums[0] < least)).tolist()]
@@ -183,7 +170,7 @@ def _candidates(
 
 
 def _crossed(columns: Sequence[Column], firsts: Indices, chosen: tuple[int, ...]) -> tuple[Array, int]:
-    """The combined level of several columns per cell, −1 where one has none; and how many there can be."""
+    """The combined level of several columns per cell, −1 for none; and the number of levels."""
     if not chosen:
         return np.zeros(len(firsts), np.int8), 1
     levels, n_levels = columns[chosen[0]].codes[firsts], len(columns[chosen[0]].levels)
@@ -207,7 +194,7 @@ def _conditions(columns: Sequence[Column], chosen: tuple[int, ...], level: int) 
 
 
 def _cells(columns: Sequence[Column], n: int) -> tuple[Codes, Indices]:
-    """The cell of each row, numbered by levels so that the order of rows does not matter, and one row of each."""
+    """The cell of each row, numbered whatever the order of rows, and one row of each cell."""
     key, range_ = np.zeros(n, np.int64), 1
     for column in columns:
         levels = len(column.levels) + 1
@@ -223,11 +210,17 @@ def _cells(columns: Sequence[Column], n: int) -> tuple[Codes, Indices]:
 
 
 def feature_columns(features: Any, kept: Any, counts: Floats, n: int, n_bins: int) -> list[Column]:
-    """One column per feature of a dict, a table or a structured array."""
-    return [
-        feature_column(name, _of_rows(values, f"features[{name!r}]", n)[kept], counts, n_bins)
-        for name, values in _named_columns(features)
-    ]
+    """One column per feature of a dict, a table of any library, or a structured array."""
+    names = features.dtype.names if isinstance(features, np.ndarray) else column_names(features)
+    if isinstance(features, Mapping):
+        names = tuple(features)
+    if names is None:
+        wanted, given = "must be a dict of columns, a table or a structured array", f"it is a {type(features).__name__}"
+        raise InputError("features", wanted, given, "Pass groups= for one value per row")
+    if len(names) == 0:
+        raise InputError("features", "must hold at least one column", "it is empty")
+    values = ((name, _of_rows(features[name], f"features[{name!r}]", n)[kept]) for name in names)
+    return [feature_column(name, each, counts, n_bins) for name, each in values]
 
 
 def group_column(groups: Any, kept: Any, n: int) -> Column:
@@ -238,9 +231,8 @@ def group_column(groups: Any, kept: Any, n: int) -> Column:
 def mask_columns(segments: Any, kept: Any, n: int) -> list[Column]:
     """Named segments, each a mask of rows."""
     if not isinstance(segments, Mapping):
-        raise InputError(
-            "segments", "must be a dict of names and masks", f"it is a {type(segments).__name__}", "Or pass features"
-        )
+        given = f"it is a {type(segments).__name__}"
+        raise InputError("segments", "must be a dict of names and masks", given, "Or pass features")
     if not segments:
         raise InputError("segments", "must hold at least one name and mask", "it is empty")
     found = []
@@ -253,7 +245,7 @@ def mask_columns(segments: Any, kept: Any, n: int) -> list[Column]:
 
 
 def feature_column(name: Any, values: Array, counts: Floats, n_bins: int) -> Column:
-    """Quantile bins of a quantity; the values of a category, which integers with few values are, too."""
+    """Quantile bins of a quantity; the values of a category or of few integers."""
     if values.dtype.kind == "O":
         values = _plain(values)
     if values.dtype.kind not in "iuf":
@@ -268,7 +260,9 @@ def feature_column(name: Any, values: Array, counts: Floats, n_bins: int) -> Col
     else:
         inner = np.quantile(known, np.arange(1, n_bins) / n_bins, weights=counts[~missing], method="inverted_cdf")
         edges = np.unique(inner[inner < distinct[-1]])
-        codes, levels = np.searchsorted(edges, numbers, side="left"), _bin_names(name, edges)
+        texts = _texts(edges, ".6g")
+        codes, between = np.searchsorted(edges, numbers), [f"{low} < {name} ≤ {high}" for low, high in pairwise(texts)]
+        levels = [f"{name} ≤ {texts[0]}", *between, f"{name} > {texts[-1]}"]
     if missing.any():
         codes, levels = np.where(missing, len(levels), codes), [*levels, f"{name} {MISSING}"]
     return Column(codes.astype(np.int32), tuple(levels))
@@ -278,12 +272,6 @@ def _texts(values: Floats, form: str) -> list[str]:
     """Numbers in few digits, or in all if different ones would look the same."""
     short = [format(value, form) for value in values]
     return short if len(set(short)) == len(short) else [repr(float(value)).removesuffix(".0") for value in values]
-
-
-def _bin_names(name: Any, edges: Floats) -> list[str]:
-    texts = _texts(edges, ".6g")
-    between = [f"{low} < {name} ≤ {high}" for low, high in pairwise(texts)]
-    return [f"{name} ≤ {texts[0]}", *between, f"{name} > {texts[-1]}"]
 
 
 def _categories(name: Any, values: Array, counts: Floats | None) -> Column:
@@ -315,24 +303,6 @@ def _plain(values: Array) -> Array:
 def _is_missing(value: Any) -> bool:
     named = type(value).__name__ in ("NAType", "NaTType")
     return value is None or named or (isinstance(value, float) and math.isnan(value))
-
-
-def _named_columns(features: Any) -> Iterator[tuple[Any, Any]]:
-    """The columns of a dict, a table of any library, or a structured array, by name."""
-    names = features.dtype.names if isinstance(features, np.ndarray) else column_names(features)
-    if isinstance(features, Mapping):
-        names = tuple(features)
-    if names is not None and len(names) == 0:
-        raise InputError("features", "must hold at least one column", "it is empty")
-    if names is None:
-        raise InputError(
-            "features",
-            "must be a dict of columns, a table or a structured array",
-            f"it is a {type(features).__name__}",
-            "Pass groups= for one value per row",
-        )
-    for name in names:
-        yield name, features[name]
 
 
 def _of_rows(values: Any, argument: str, n: int) -> Array:

@@ -1,4 +1,4 @@
-"""Segments scored on the same null draws, and the verdict, interval and detectable error of each."""
+"""Segments scored on the same null draws; verdict, interval and detectable error of each."""
 
 from __future__ import annotations
 
@@ -92,27 +92,23 @@ class Verdicts:
         directed = laws.direction_scores(found.sums) >= found.steps.needed
         sigma = np.where(laws.sigma > 0, laws.sigma, np.inf)
         order = np.lexsort((-laws.weight, -found.scores, self.adjusted))
+        predicted, observed, gaps = (
+            (each / laws.weight).tolist() for each in (laws.predicted, laws.observed, found.sums)
+        )
+        standard, scores, alone, adjusted = (
+            each.tolist() for each in (-found.sums / sigma, found.scores, self.alone, self.adjusted)
+        )
+        ranges = None if found.ranges is None else (found.ranges / sigma).tolist()
+        method = METHODS[laws.effective is not None]
         return tuple(
             AuditedSegment(
-                segments[s].name,
-                segments[s].conditions,
-                round(segments[s].size),
-                float(laws.predicted[s] / laws.weight[s]),
-                float(laws.observed[s] / laws.weight[s]),
-                float(found.sums[s] / laws.weight[s]),
-                Interval(float(low[s]), float(high[s]), self.level, METHODS[laws.effective is not None]),
-                float(-found.sums[s] / sigma[s]),
-                None if found.ranges is None else float(found.ranges[s] / sigma[s]),
-                float(found.scores[s]),
-                found.fired[s],
-                float(self.alone[s]),
-                float(self.adjusted[s]),
-                float(detectable[s]) if np.isfinite(detectable[s]) else None,
-                self.verdict(s, bool(directed[s]), float(detectable[s])),
-                tuple(segments[s].same),
+                segments[s].name, segments[s].conditions, round(segments[s].size), predicted[s], observed[s], gaps[s],
+                Interval(float(low[s]), float(high[s]), self.level, method), standard[s], ranges and ranges[s], scores[s],
+                found.fired[s], alone[s], adjusted[s], float(detectable[s]) if np.isfinite(detectable[s]) else None,
+                self.verdict(s, bool(directed[s]), float(detectable[s])), tuple(segments[s].same),
             )
             for s in order.tolist()
-        )
+        )  # fmt: skip
 
     def ends(self) -> tuple[Floats, Floats]:
         """Ends of the intervals: gaps that the observed sum does not refute.
@@ -135,17 +131,18 @@ class Verdicts:
         laws, z = self.laws, NormalDist().inv_cdf(POWER)
         critical = max(self.found.steps.critical, normal_quantile(self.level))
         scale = laws if laws.effective is None else replace(laws, sigma=np.ones_like(laws.sigma))
-        least, largest = [], []
-        for upward in (False, True):
-            ranged = self.statistic == "range"
-            needed = scale.critical_ranges(critical) if ranged else scale.critical_sums(critical, upward)
-            least.append(laws.detectable(needed, z, upward))
-            largest.append(laws.largest(upward))
-        missed = np.minimum(least, largest).max(axis=0) / laws.weight
+        ranged = self.statistic == "range"
+        least = [
+            laws.detectable(
+                scale.critical_ranges(critical) if ranged else scale.critical_sums(critical, upward), z, upward
+            )
+            for upward in (False, True)
+        ]
+        missed = np.minimum(least, [laws.largest(False), laws.largest(True)]).max(axis=0) / laws.weight
         return np.where(np.isinf(least).all(axis=0), np.inf, missed)
 
     def verdict(self, s: int, directed: bool, detectable: float) -> Verdict:
-        """The verdict in words; a direction needs a gap that is significant by the observed spread of errors."""
+        """The verdict in words; a direction needs a significant gap (by the observed spread)."""
         if self.adjusted[s] > 1 - self.level + CLOSE:
             return "too few rows" if detectable > self.margin else "no error seen"
         if not directed:
