@@ -22,7 +22,7 @@ from calibrant.maps import (
     UnitSlopeMap,
     VennAbersMap,
 )
-from calibrant.maps.pointwise import narrowed
+from calibrant.maps.binary import narrowed
 from calibrant.types import Array
 
 Tables = dict[str, Array]

@@ -8,14 +8,7 @@ import numpy as np
 
 from calibrant.adapt.formulas import Answer, Constants, Formula, Outputs, formula
 from calibrant.adapt.operations import Operations, Value
-from calibrant.maps import (
-    EnsembleMap,
-    IdentityMap,
-    LinearMap,
-    OneVsRestTemperatureMap,
-    StructuredMap,
-    TemperatureMap,
-)
+from calibrant.maps import EnsembleMap, IdentityMap, LinearMap, OneVsRestTemperatureMap, StructuredMap, TemperatureMap
 from calibrant.problems import InputError
 
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from calibrant.inputs import check_count
 from calibrant.interval import mean_with_interval, moments_of
-from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice
+from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, Recipe
 from calibrant.maps.folds import in_folds, n_rows, n_units
-from calibrant.maps.recipe import Recipe
 from calibrant.predictions import Predictions
 from calibrant.problems import CalibrantError, InputError
 from calibrant.results import number

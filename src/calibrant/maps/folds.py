@@ -47,11 +47,7 @@ def _assigned(rows: Predictions, n_folds: int, seed: int) -> tuple[Predictions, 
     order = np.lexsort(keys)
     ordered = None if rows.weights is None else rows.weights[order]
     row, weights, fold = assigned(
-        tuple(key[order] for key in keys),
-        ordered,
-        n_folds,
-        rng,
-        lambda _, n: rng.permutation(np.arange(n) % n_folds),
+        tuple(key[order] for key in keys), ordered, n_folds, rng, lambda _, n: rng.permutation(np.arange(n) % n_folds)
     )
     if weights is ordered:
         back = np.empty_like(fold)

@@ -11,12 +11,10 @@ from calibrant.interval import normal_quantile
 from calibrant.kernels.fit.log_odds_process import Posteriors, posteriors
 from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.kernels.rows.pooling import mass_cuts
-from calibrant.maps.bent_line import BentLineMap, doubts
-from calibrant.maps.binary import BinaryRecipe, last_log_odds, pooled_logits
-from calibrant.maps.calibration_map import ARRAY, Fit
-from calibrant.methods import method
+from calibrant.maps.binary import BentLineMap, BinaryRecipe, last_log_odds, line_doubts, pooled_logits
+from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.predictions import Predictions
-from calibrant.results import Curve, kind
+from calibrant.results import Curve
 from calibrant.types import Floats
 
 CELLS = 100
@@ -30,8 +28,7 @@ OPEN = 0.5
 """The same for the band, where bends that the data cannot rule out count."""
 
 
-@method("map", name="gaussian_process", state="pooled")
-@dataclass(frozen=True, slots=True)
+@map_recipe("gaussian_process", state="pooled")
 class GaussianProcessMap(BinaryRecipe):
     """σ(z + f(z)) with a smooth f near 0: the posterior mean.
 
@@ -85,7 +82,7 @@ def _believed(predictions: Predictions) -> Belief:
     low, high = int(z[0] < places[0] - NEAR), int(z[-1] > places[-1] + NEAR)
     places = np.concatenate([z[:1][:low], places, z[-1:][:high]])  # the ends of the data are cells without weight
     weight, hits = np.pad(weight, (low, high)), np.pad(hits, (low, high))
-    cautions = doubts(x, float(pooled.hits.sum()), pooled.total, limit)
+    cautions = line_doubts(x, float(pooled.hits.sum()), pooled.total, limit)
     return Belief(places, weight / weight.sum(), posteriors(places, weight, hits), limit, cautions)
 
 
@@ -101,8 +98,7 @@ NEAR = 1e-9
 """Cells closer than this are one."""
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class GaussianProcessTable(BentLineMap):
     """Straight lines between points in log-odds, slope one beyond; `centre` and `spread` are those of the posterior there."""
 

@@ -10,15 +10,12 @@ import numpy as np
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.fit.softmax_regression import Data, Found, Linear, fit, loss
 from calibrant.kernels.logits import inside, probabilities, tamed
-from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit
+from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
 from calibrant.maps.folds import in_folds, n_rows, n_units
 from calibrant.maps.log_space import normalised_columns, raw_or_log_columns, reading_of_zero, soft_shares
-from calibrant.maps.recipe import Recipe
 from calibrant.maps.temperature import Temperature
-from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError, MapError
-from calibrant.results import kind
 from calibrant.types import Array, Floats
 
 Space = Literal["logits", "log_probs"]
@@ -30,8 +27,7 @@ STRENGTHS = tuple(10.0**power for power in range(0, -7, -1))
 """Penalties that cross-validation tries, strongest first."""
 
 
-@method("map", name="vector")
-@dataclass(frozen=True, slots=True)
+@map_recipe("vector")
 class VectorScaling(Recipe["LinearMap"]):
     """softmax(v∘z + b): every class has its own scale and offset.
 
@@ -89,8 +85,7 @@ class _FullMatrix(Recipe["LinearMap"]):
         return _made(predictions, found, cautions + doubt, space, zero, penalty, self.recipe)
 
 
-@method("map", name="matrix")
-@dataclass(frozen=True, slots=True)
+@map_recipe("matrix")
 class MatrixScaling(_FullMatrix):
     """softmax(Wz + b): K² + K parameters, so a penalty is needed unless rows are many.
 
@@ -120,8 +115,7 @@ class MatrixScaling(_FullMatrix):
     recipe: ClassVar[str] = "matrix"
 
 
-@method("map", name="dirichlet")
-@dataclass(frozen=True, slots=True)
+@map_recipe("dirichlet")
 class Dirichlet(_FullMatrix):
     """softmax(W ln p + b): Dirichlet calibration, matrix scaling on log-probabilities.
 
@@ -151,8 +145,7 @@ class Dirichlet(_FullMatrix):
     recipe: ClassVar[str] = "dirichlet"
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class LinearMap(CalibrationMap):
     """softmax(W x + b), x the logits or ln p; `weight` is W or, for vector scaling, its diagonal."""
 

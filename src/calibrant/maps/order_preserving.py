@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,14 +12,11 @@ from calibrant.kernels.fit.lbfgs import Smooth, least
 from calibrant.kernels.fit.monotone_logits import Coefficients, SortedRows
 from calibrant.kernels.logits import inside, row_blocks, sigmoid, two_columns
 from calibrant.kernels.rows.keep_order import keep_order
-from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit
+from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
 from calibrant.maps.log_space import normalised_columns, reading_of_zero, soft_shares
-from calibrant.maps.recipe import Recipe
 from calibrant.maps.temperature import Temperature, check_zero
-from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import MapError
-from calibrant.results import kind
 from calibrant.types import Array, Floats
 
 KINDS = ("diagonal", "invariant", "general")
@@ -38,8 +34,7 @@ ENOUGH = 10
 """Rows per parameter below which there is a warning."""
 
 
-@method("map", name="order_preserving")
-@dataclass(frozen=True, slots=True)
+@map_recipe("order_preserving")
 class OrderPreserving(Recipe["OrderPreservingMap"]):
     """A map that keeps the order of the classes in every row exactly: none overtakes another, none is tied anew.
 
@@ -142,8 +137,7 @@ def penalised(loss: Smooth, unit: Floats, penalty: float) -> Smooth:
     return value
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class OrderPreservingMap(CalibrationMap):
     """Gaps between sorted log-probabilities, stretched by positive factors.
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from calibrant import inputs
 from calibrant.forecasts import BentForecasts, GaussianForecasts
-from calibrant.maps.calibration_map import Fit
+from calibrant.maps.calibration_map import Fit, map_recipe, map_record
 from calibrant.maps.regression import EPS, FEW, RegressionMap, admit_fit, checked_forecasts, gaussian
-from calibrant.methods import method
 from calibrant.problems import InputError, MapError
-from calibrant.results import kind
 from calibrant.types import Floats
 
 
-@method("forecast map", name="quantile_recalibration")
-@dataclass(frozen=True, slots=True)
+@map_recipe("quantile_recalibration", kind="forecast map")
 class QuantileRecalibration:
     """An increasing map R of the cumulative probability u = F(y), such that R(u) is uniform (Kuleshov et al. 2018).
 
@@ -82,8 +78,7 @@ class QuantileRecalibration:
         return QuantileMap(Fit(len(which), None, True, few), x, y)
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class QuantileMap(RegressionMap):
     """F ↦ R∘F, with R in straight lines between knots."""
 

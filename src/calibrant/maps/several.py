@@ -9,11 +9,9 @@ import numpy as np
 
 from calibrant.kernels.logits import inside, probabilities
 from calibrant.maps.binary import BinaryMap, BinaryRecipe
-from calibrant.maps.calibration_map import CalibrationMap, Fit
-from calibrant.maps.recipe import Recipe
+from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, map_record
 from calibrant.predictions import Predictions, as_predictions
 from calibrant.problems import InputError
-from calibrant.results import kind
 from calibrant.types import Array
 
 
@@ -55,8 +53,7 @@ class OneVsRest(_OfEvents):
         return OneVsRestMap(predictions.classes, False, fit, tuple(fitted))
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class OneVsRestMap(CalibrationMap):
     """p_k ↦ m_k(p_k) / Σ_j m_j(p_j)."""
 
@@ -105,8 +102,7 @@ class TopLabel(_OfEvents):
         return TopLabelMap(predictions.classes, False, fitted.fit, fitted)
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class TopLabelMap(CalibrationMap):
     """The top probability c ↦ m(c), raised where another class would overtake it; the others are scaled to the rest.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,12 +12,9 @@ from calibrant.kernels.rows.pooling import mass_cuts
 from calibrant.kernels.rows.sorted_folds import fewest_within, rows_in_folds
 from calibrant.kernels.rows.sorting import in_order
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.maps.binary import BinaryRecipe
-from calibrant.maps.calibration_map import ARRAY, Fit
-from calibrant.maps.pointwise import ShiftMap, doubts, margin
-from calibrant.methods import method
+from calibrant.maps.binary import BinaryRecipe, ShiftMap, doubts, margin
+from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.predictions import Event, Predictions
-from calibrant.results import kind
 from calibrant.state.pooled import Pooled
 from calibrant.types import Floats, Indices
 
@@ -29,8 +25,7 @@ MOST_KNOTS = 16
 """Tried by cross-validation."""
 
 
-@method("map", name="spline", state="pooled")
-@dataclass(frozen=True, slots=True)
+@map_recipe("spline", state="pooled")
 class Spline(BinaryRecipe):
     """p + g′(t): the gap at a prediction as the slope of the cumulative gap (Gupta et al. 2021).
 
@@ -144,8 +139,7 @@ def placed(pooled: Pooled, cuts: Indices) -> tuple[Floats, Floats]:
     return pooled.values[kept], (pooled.below() - pooled.weight / 2)[kept] / pooled.total
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class SplineMap(ShiftMap):
     """p ↦ p + g′(t(p)), kept `margin` away from 0 and 1. t joins `places` at `scores` by straight lines."""
 

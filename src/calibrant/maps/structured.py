@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from calibrant.kernels.fit.softmax_regression import Data, Linear, fit
 from calibrant.kernels.logits import two_columns
-from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit
-from calibrant.maps.linear import (
-    check_linear,
-    doubts,
-    logits_of_scores,
-    of_scores,
-    one_to_one,
-    regression_weights,
-)
-from calibrant.maps.recipe import Recipe
+from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
+from calibrant.maps.linear import check_linear, doubts, logits_of_scores, of_scores, one_to_one, regression_weights
 from calibrant.maps.temperature import Temperature, TemperatureMap
-from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import MapError
-from calibrant.results import kind
 from calibrant.types import Array, Floats
 
 
-@method("map", name="structured_vector")
-@dataclass(frozen=True, slots=True)
+@map_recipe("structured_vector")
 class StructuredVector(Recipe["StructuredMap"]):
     """Temperature scaling, then a scale and an offset for each class with a ridge of K/n.
 
@@ -47,8 +35,7 @@ class StructuredVector(Recipe["StructuredMap"]):
         return _fitted(predictions, diagonal=True)
 
 
-@method("map", name="structured_matrix")
-@dataclass(frozen=True, slots=True)
+@map_recipe("structured_matrix")
 class StructuredMatrix(Recipe["StructuredMap"]):
     """Temperature scaling, then a matrix with a ridge of K/n on its diagonal and offsets, K(K−1)/n on the rest.
 
@@ -88,8 +75,7 @@ def mixed_logs(base: TemperatureMap, mix: float, predictions: Array, are_logits:
     return np.log((1 - mix) * columns + mix / columns.shape[1])
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class StructuredMap(CalibrationMap):
     """softmax(W ln q + b) with q = (1−a)·softmax(z/T) + a/K; `weight` is W or its diagonal."""
 

@@ -13,11 +13,10 @@ import numpy as np
 
 from calibrant.inputs import check_choice
 from calibrant.kernels.logits import inside, probabilities
-from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
+from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit, map_record
 from calibrant.maps.order_preserving import class_shares
 from calibrant.maps.several import several_classes
 from calibrant.problems import MapError
-from calibrant.results import kind
 from calibrant.types import Array, Floats, Indices
 
 REST = ("proportional", "even")
@@ -81,8 +80,7 @@ class TopAccuracy:
         return replace(fitted, fit=Fit(predictions.n, cautions=(low,)))
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class TopAccuracyMap(UninformativeMap):
     """The top probability becomes the accuracy; the others share the rest."""
 
@@ -166,8 +164,7 @@ class LabelFrequencies:
         return LabelFrequenciesMap(predictions.classes, predictions.is_binary, fit, table)
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class LabelFrequenciesMap(UninformativeMap):
     """The row of a table that belongs to the top class."""
 
