@@ -187,7 +187,7 @@ class BentLineMap(BinaryMap):
             )
 
     @property
-    def injective(self) -> bool:
+    def injective(self) -> bool:  # type: ignore[override]
         """Only if it rises all the way."""
         return bool((np.diff(self.heights) > 0).all())
 

@@ -176,6 +176,7 @@ class CalibrationMap(SavedMap):
     fit: Fit = field(default_factory=lambda: Fit(0))
 
     method: ClassVar[str]
+    injective: ClassVar[bool] = False
     keeps_ranking: ClassVar[bool] = False
     keeps_accuracy: ClassVar[bool] = False
 
@@ -191,11 +192,6 @@ class CalibrationMap(SavedMap):
             if isinstance(each.default, tuple) and each.name != "maps" and not is_numbers(value):
                 raise MapError(f"{each.name} must be numbers; it is {value!r:.60}")
         super().__post_init__()
-
-    @property
-    def injective(self) -> bool:
-        """Do different predictions stay different?"""
-        return False
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """Recalibrated probabilities of checked probabilities or logits."""

@@ -88,8 +88,11 @@ def _believed(predictions: Predictions) -> Belief:
 
 def table_of(predictions: Predictions, belief: Belief) -> GaussianProcessTable:
     """The posterior mean as a map."""
-    centre, spread = _moments(belief.found, belief.found.share(OPEN))
-    line = belief.places, _mean_log_odds(belief.found, belief.found.share(STRAIGHT)), belief.limit
+    found = belief.found
+    share = found.share(OPEN)
+    centre = share @ found.mean  # mean and standard deviation of the log-odds over all priors
+    spread = np.sqrt(share @ (found.variance + (found.mean - centre) ** 2))
+    line = belief.places, _mean_log_odds(found, found.share(STRAIGHT)), belief.limit
     fit = Fit(predictions.n, cautions=belief.cautions)
     return GaussianProcessTable(predictions.classes, True, fit, *line, centre, spread, belief.support)
 
@@ -122,12 +125,6 @@ class GaussianProcessTable(BentLineMap):
         wide = normal_quantile(level) * self.spread
         low, high = sigmoid(self.centre - wide), sigmoid(self.centre + wide)
         return Curve(sigmoid(self.knots), sigmoid(self.heights), low, high, self.support, float(level))
-
-
-def _moments(found: Posteriors, share: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of η over all priors."""
-    centre = share @ found.mean
-    return centre, np.sqrt(share @ (found.variance + (found.mean - centre) ** 2))
 
 
 def _mean_log_odds(found: Posteriors, share: Floats) -> Floats:

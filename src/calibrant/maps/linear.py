@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -145,8 +146,39 @@ class Dirichlet(_FullMatrix):
     recipe: ClassVar[str] = "dirichlet"
 
 
+class SoftmaxMap(CalibrationMap):
+    """softmax(W x + b), x a function of the predictions; `weight` is W or its diagonal."""
+
+    weight: Floats
+    bias: Floats
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        k = len(self.classes)
+        if self.bias.shape != (k,) or self.weight.shape not in ((k,), (k, k)):
+            raise MapError(f"weight and bias do not fit {k} classes: {self.weight.shape}, {self.bias.shape}")
+
+    @abstractmethod
+    def features(self, predictions: Array, are_logits: bool) -> Floats:
+        """x, `(n, K)`."""
+
+    def scores(self, predictions: Array, are_logits: bool) -> Floats:
+        """W x + b, `(n, K)`."""
+        return Linear(self.weight, self.bias).scores(self.features(predictions, are_logits))
+
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
+        """The softmax of W x + b."""
+        found = probabilities(self.scores(predictions, are_logits))
+        return inside(found[:, 1] if predictions.ndim == 1 else found, predictions.dtype)
+
+    def new_logits(self, logits: Array) -> Array:
+        """W x + b."""
+        scores = self.scores(logits, are_logits=True)
+        return (scores[:, 1] - scores[:, 0] if logits.ndim == 1 else scores).astype(logits.dtype)
+
+
 @map_record
-class LinearMap(CalibrationMap):
+class LinearMap(SoftmaxMap):
     """softmax(W x + b), x the logits or ln p; `weight` is W or, for vector scaling, its diagonal."""
 
     weight: Floats = ARRAY
@@ -163,7 +195,6 @@ class LinearMap(CalibrationMap):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_linear(self)
         if self.space not in ("logits", "log_probs"):
             raise MapError(f"space must be 'logits' or 'log_probs'; it is {self.space!r}")
 
@@ -172,49 +203,18 @@ class LinearMap(CalibrationMap):
         return self.recipe
 
     @property
-    def injective(self) -> bool:
+    def injective(self) -> bool:  # type: ignore[override]
         """Not for logits as they were given: rows with different probabilities can become equal."""
         return one_to_one(self.weight, raw=self.space == "logits")
 
-    def scores(self, predictions: Array, are_logits: bool) -> Floats:
-        """W x + b, `(n, K)`."""
-        if self.space == "logits" and not are_logits:
-            raise InputError(
-                "probs",
-                "cannot be recalibrated by a map of logits",
-                advice="Pass logits=, or fit the map on probabilities",
-            )
-        if self.space == "logits":
-            x = tamed(predictions.astype(np.float64))
-        else:
-            x = normalised_columns(predictions, self.zero, are_logits)
-        return Linear(self.weight, self.bias).scores(x)
-
-    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
-        """The softmax of W x + b."""
-        return of_scores(self.scores(predictions, are_logits), predictions)
-
-    def new_logits(self, logits: Array) -> Array:
-        """W x + b."""
-        return logits_of_scores(self.scores(logits, are_logits=True), logits)
-
-
-def check_linear(fitted: Any) -> None:
-    """W, or its diagonal, and b of a map must fit its classes."""
-    k, weight, bias = len(fitted.classes), fitted.weight, fitted.bias
-    if bias.shape != (k,) or weight.shape not in ((k,), (k, k)):
-        raise MapError(f"weight and bias do not fit {k} classes: {weight.shape}, {bias.shape}")
-
-
-def of_scores(scores: Floats, like: Array) -> Array:
-    """The softmax of scores `(n, K)`, in the shape and precision of the predictions."""
-    found = probabilities(scores)
-    return inside(found[:, 1] if like.ndim == 1 else found, like.dtype)
-
-
-def logits_of_scores(scores: Floats, like: Array) -> Array:
-    """Scores `(n, K)` in the shape and precision of the logits."""
-    return (scores[:, 1] - scores[:, 0] if like.ndim == 1 else scores).astype(like.dtype)
+    def features(self, predictions: Array, are_logits: bool) -> Floats:
+        """Logits as they were given, or ln p."""
+        if self.space == "log_probs":
+            return normalised_columns(predictions, self.zero, are_logits)
+        if are_logits:
+            return tamed(predictions.astype(np.float64))
+        advice = "Pass logits=, or fit the map on probabilities"
+        raise InputError("probs", "cannot be recalibrated by a map of logits", advice=advice)
 
 
 def one_to_one(weight: Floats, raw: bool = False) -> bool:

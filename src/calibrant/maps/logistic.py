@@ -67,7 +67,7 @@ class LogOddsMap(BinaryMap):
         return "quadratic" if self.square else "platt"
 
     @property
-    def injective(self) -> bool:
+    def injective(self) -> bool:  # type: ignore[override]
         return self.square == 0 and self.slope != 0
 
     @property
@@ -170,7 +170,7 @@ class BetaMap(BinaryMap):
     parameter_names: ClassVar[tuple[str, ...]] = ("a", "b", "c")
 
     @property
-    def injective(self) -> bool:
+    def injective(self) -> bool:  # type: ignore[override]
         return self.a > 0 or self.b > 0
 
     keeps_ranking = injective

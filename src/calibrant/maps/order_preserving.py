@@ -157,8 +157,7 @@ class OrderPreservingMap(CalibrationMap):
     """what a probability of 0 is read as; 0 leaves it as small as the precision allows"""
 
     method: ClassVar[str] = "order_preserving"
-    keeps_ranking: ClassVar[bool] = True
-    keeps_accuracy: ClassVar[bool] = True
+    keeps_ranking = keeps_accuracy = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -175,7 +174,7 @@ class OrderPreservingMap(CalibrationMap):
         check_zero(self.zero)
 
     @property
-    def injective(self) -> bool:
+    def injective(self) -> bool:  # type: ignore[override]
         """Where a row has one increasing function for all its classes, or only one gap."""
         return self.family == "diagonal" or len(self.classes) == 2
 
@@ -188,24 +187,16 @@ class OrderPreservingMap(CalibrationMap):
         """New logits, with the largest of each row at 0."""
         if logits.ndim == 1:
             return self._event_logits(np.stack([np.zeros_like(logits), logits], axis=1), logits=True)
-        out = np.empty_like(logits)
-        for rows in row_blocks(*logits.shape):
-            out[rows] = self._ordered(logits[rows], logits=True, probs=False)
-        return out
+        return self._ordered(logits, logits=True, probs=False)
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The softmax of the new logits."""
         if predictions.ndim == 2:
-            out = np.empty_like(predictions)
-            for rows in row_blocks(*predictions.shape):
-                out[rows] = self._ordered(predictions[rows], are_logits, probs=True)
-            return out
+            return self._ordered(predictions, are_logits, probs=True)
         if are_logits:
             return event_probabilities(self.new_logits(predictions))
-        read = np.maximum(
-            two_columns(predictions), predictions.dtype.type(self.zero)
-        )  # so that no row overtakes another
-        return event_probabilities(self._event_logits(read, logits=False))
+        zero = predictions.dtype.type(self.zero)  # a least value, so that no row overtakes another
+        return event_probabilities(self._event_logits(np.maximum(two_columns(predictions), zero), logits=False))
 
     def _event_logits(self, columns: Array, logits: bool) -> Array:
         z = self._ordered(columns, logits, probs=False)
@@ -213,16 +204,18 @@ class OrderPreservingMap(CalibrationMap):
 
     def _ordered(self, columns: Array, logits: bool, probs: bool) -> Array:
         """New logits, or their softmax, in the order of the columns."""
-        order = np.argsort(-columns, axis=1, kind="stable")
-        ranked = np.take_along_axis(normalised_columns(columns, self.zero, logits), order, axis=1)
         coefficients = Coefficients(self.slopes, self.rates, self.above, self.below)
-        with np.errstate(over="ignore"):
-            z = SortedRows(ranked, order, self.cuts, self.knots).heights(coefficients)
-        z = np.maximum(z, -float(np.finfo(columns.dtype).max))
-        e = np.exp(z) if probs else z
-        new = inside(e / e.sum(axis=1, keepdims=True), columns.dtype) if probs else z.astype(columns.dtype)
-        out = np.empty_like(new)
-        np.put_along_axis(out, order, keep_order(new, np.take_along_axis(columns, order, axis=1)), axis=1)
+        out = np.empty_like(columns)
+        for rows in row_blocks(*columns.shape):
+            x = columns[rows]
+            order = np.argsort(-x, axis=1, kind="stable")
+            ranked = np.take_along_axis(normalised_columns(x, self.zero, logits), order, axis=1)
+            with np.errstate(over="ignore"):
+                z = SortedRows(ranked, order, self.cuts, self.knots).heights(coefficients)
+            z = np.maximum(z, -float(np.finfo(x.dtype).max))
+            e = np.exp(z) if probs else z
+            new = inside(e / e.sum(axis=1, keepdims=True), x.dtype) if probs else z.astype(x.dtype)
+            np.put_along_axis(out[rows], order, keep_order(new, np.take_along_axis(x, order, axis=1)), axis=1)
         return out
 
 

@@ -142,10 +142,6 @@ class PiecewiseMap(BentLineMap):
 
     method: ClassVar[str] = "piecewise_linear"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._hold("losses")
-
     def of_log_odds(self, z: Floats) -> Floats:
         """Interpolated in the space of the map."""
         return self._at(sigmoid(z)) if self.space == "probability" else super().of_log_odds(z)

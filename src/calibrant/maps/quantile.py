@@ -89,7 +89,7 @@ class QuantileMap(RegressionMap):
     parameter_names: ClassVar[tuple[str, ...]] = ("x", "y")
 
     def __post_init__(self) -> None:
-        self._hold("x", "y")
+        super().__post_init__()
         for name in ("x", "y"):
             knots = getattr(self, name)
             ends = knots.dtype.kind in "fi" and len(knots) > 1 and (knots[0], knots[-1]) == (0, 1)
@@ -128,8 +128,12 @@ class QuantileMap(RegressionMap):
         mean, variance
             Mean and variance of each Gaussian forecast.
         """
+        from scipy.special import ndtr
+
         centre, spread = checked_forecasts(mean, variance)
-        return np.interp(gaussian_cdf(inputs.check_column(y, "y", len(centre)), centre, spread), self.x, self.y)
+        with np.errstate(over="ignore"):
+            standardised = (inputs.check_column(y, "y", len(centre)) - centre) / np.sqrt(spread)
+        return np.interp(ndtr(standardised), self.x, self.y)
 
     def quantile(self, q: Any, mean: Any, variance: Any) -> Floats:
         """The q-quantile of the recalibrated forecast.
@@ -145,17 +149,7 @@ class QuantileMap(RegressionMap):
 
         centre, spread = checked_forecasts(mean, variance)
         share = unit_values(q, "q", len(centre))
-        found: Floats = centre + np.sqrt(spread) * ndtri(np.interp(share, self.y, self.x))
-        return found
-
-
-def gaussian_cdf(y: Floats, mean: Floats, variance: Floats) -> Floats:
-    """Φ((y−μ)/σ)."""
-    from scipy.special import ndtr
-
-    with np.errstate(over="ignore"):
-        found: Floats = ndtr((y - mean) / np.sqrt(variance))
-    return found
+        return centre + np.sqrt(spread) * ndtri(np.interp(share, self.y, self.x))
 
 
 def unit_values(values: Any, argument: str, n: int | None = None) -> Floats:

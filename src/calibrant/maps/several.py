@@ -109,20 +109,17 @@ class TopLabelMap(CalibrationMap):
     It is not injective where the top probability has to be raised.
     """
 
-    top: BinaryMap | None = None
+    top: BinaryMap = None  # type: ignore[assignment]
 
     method: ClassVar[str] = "top label"
-    keeps_ranking: ClassVar[bool] = True
-    keeps_accuracy: ClassVar[bool] = True
+    keeps_ranking = keeps_accuracy = True
 
     @property
     def parameters(self) -> dict[str, Any]:
-        assert self.top is not None
         return self.top.parameters
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The top class first, then the rest in proportion."""
-        assert self.top is not None
         probs = probabilities(predictions) if are_logits else predictions
         p = probs.astype(np.float64)
         rows, first = np.arange(len(p)), p.argmax(axis=1)

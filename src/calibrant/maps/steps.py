@@ -78,7 +78,7 @@ class KnotMap(PointwiseMap):
             raise MapError(f"x and y must be as long as each other; they are {self.x.shape} and {self.y.shape}")
 
     @property
-    def injective(self) -> bool:
+    def injective(self) -> bool:  # type: ignore[override]
         """Only if it rises all the way from 0 to 1."""
         return bool(self.x[0] == 0 and self.x[-1] == 1 and (np.diff(self.y) > 0).all())
 
@@ -279,7 +279,7 @@ class ScalingBinning(BinaryRecipe):
 class ScalingBinningMap(BinaryMap):
     """p ↦ the height of the bin in which g(p) lies; bins are closed on the right."""
 
-    scaling: BinaryMap | None = None
+    scaling: BinaryMap = None  # type: ignore[assignment]
     cuts: Floats = ARRAY
     heights: Floats = ARRAY
 
@@ -287,21 +287,16 @@ class ScalingBinningMap(BinaryMap):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        scaling = {f"scaling: {name}": value for name, value in self._g.parameters.items()}
+        scaling = {f"scaling: {name}": value for name, value in self.scaling.parameters.items()}
         return scaling | {"cuts": self.cuts, "heights": self.heights}
-
-    @property
-    def _g(self) -> BinaryMap:
-        assert self.scaling is not None
-        return self.scaling
 
     def of_log_odds(self, z: Floats) -> Floats:
         """The height of the bin of the scaled value."""
-        return self._height(self._g.of_log_odds(z))
+        return self._height(self.scaling.of_log_odds(z))
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """Scaled in float64, as in the fit, whatever their precision."""
-        scaled = self._g.recalibrated(predictions.astype(np.float64), are_logits)
+        scaled = self.scaling.recalibrated(predictions.astype(np.float64), are_logits)
         return narrowed(self._height(scaled), predictions.dtype)
 
     def _height(self, scaled: Floats) -> Floats:

@@ -8,8 +8,8 @@ import numpy as np
 
 from calibrant.kernels.fit.softmax_regression import Data, Linear, fit
 from calibrant.kernels.logits import two_columns
-from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
-from calibrant.maps.linear import check_linear, doubts, logits_of_scores, of_scores, one_to_one, regression_weights
+from calibrant.maps.calibration_map import ARRAY, Fit, Recipe, map_recipe, map_record
+from calibrant.maps.linear import SoftmaxMap, doubts, one_to_one, regression_weights
 from calibrant.maps.temperature import Temperature, TemperatureMap
 from calibrant.predictions import Predictions
 from calibrant.problems import MapError
@@ -76,10 +76,10 @@ def mixed_logs(base: TemperatureMap, mix: float, predictions: Array, are_logits:
 
 
 @map_record
-class StructuredMap(CalibrationMap):
+class StructuredMap(SoftmaxMap):
     """softmax(W ln q + b) with q = (1−a)·softmax(z/T) + a/K; `weight` is W or its diagonal."""
 
-    base: TemperatureMap | None = None
+    base: TemperatureMap = None  # type: ignore[assignment]
     mix: float = 0.0
     """a, the share of a uniform guess: 1/(n+1)"""
     weight: Floats = ARRAY
@@ -89,32 +89,20 @@ class StructuredMap(CalibrationMap):
         super().__post_init__()
         if not isinstance(self.base, TemperatureMap):
             raise MapError(f"base must be a temperature map; it is {self.base!r}")
-        check_linear(self)
 
     @property
     def method(self) -> str:  # type: ignore[override]
         return "structured_vector" if self.weight.ndim == 1 else "structured_matrix"
 
     @property
-    def injective(self) -> bool:
+    def injective(self) -> bool:  # type: ignore[override]
         """As the matrix is; the first step always is."""
         return one_to_one(self.weight)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        assert self.base is not None
         return {"temperature": self.base.temperature, "weight": self.weight, "bias": self.bias}
 
-    def scores(self, predictions: Array, are_logits: bool) -> Floats:
-        """W ln q + b, `(n, K)`."""
-        assert self.base is not None
-        logs = mixed_logs(self.base, self.mix, predictions, are_logits)
-        return Linear(self.weight, self.bias).scores(logs)
-
-    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
-        """The softmax of W ln q + b."""
-        return of_scores(self.scores(predictions, are_logits), predictions)
-
-    def new_logits(self, logits: Array) -> Array:
-        """W ln q + b."""
-        return logits_of_scores(self.scores(logits, are_logits=True), logits)
+    def features(self, predictions: Array, are_logits: bool) -> Floats:
+        """ln q."""
+        return mixed_logs(self.base, self.mix, predictions, are_logits)

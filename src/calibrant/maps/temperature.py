@@ -88,18 +88,13 @@ class TemperatureMap(CalibrationMap):
 
     method: ClassVar[str] = "temperature"
     parameter_names: ClassVar[tuple[str, ...]] = ("temperature",)
-    keeps_ranking: ClassVar[bool] = True
-    keeps_accuracy: ClassVar[bool] = True
+    injective = keeps_ranking = keeps_accuracy = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.temperature < math.inf:
             raise MapError(f"temperature must be a positive number; it is {self.temperature!r}")
         check_zero(self.zero)
-
-    @property
-    def injective(self) -> bool:
-        return True
 
     def new_logits(self, logits: Array) -> Array:
         """z/T, with the largest of each row at 0 so that nothing overflows."""
@@ -155,12 +150,7 @@ class IdentityMap(CalibrationMap):
     """p ↦ p."""
 
     method: ClassVar[str] = "identity"
-    keeps_ranking: ClassVar[bool] = True
-    keeps_accuracy: ClassVar[bool] = True
-
-    @property
-    def injective(self) -> bool:
-        return True
+    injective = keeps_ranking = keeps_accuracy = True
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The same probabilities, or those of the logits."""
@@ -203,7 +193,7 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
 class EnsembleMap(CalibrationMap):
     """w₁·softmax(z/T) + w₂·p + w₃/K."""
 
-    base: TemperatureMap | None = None
+    base: TemperatureMap = None  # type: ignore[assignment]
     weights: Floats = (1.0, 0.0, 0.0)  # type: ignore[assignment]
 
     method: ClassVar[str] = "ensemble_temperature"
@@ -216,7 +206,7 @@ class EnsembleMap(CalibrationMap):
             raise MapError(f"weights must be three shares that add up to 1; they are {self.weights!r}")
 
     @property
-    def injective(self) -> bool:
+    def injective(self) -> bool:  # type: ignore[override]
         """Both predictions are, unless the uniform guess has all the weight."""
         return bool(self.weights[:2].sum() > 0)
 
@@ -224,12 +214,10 @@ class EnsembleMap(CalibrationMap):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        assert self.base is not None
         return {"temperature": self.base.temperature, "weights": self.weights}
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The sum of the three parts."""
-        assert self.base is not None
         wide = predictions.astype(np.float64)
         p = probabilities(wide) if are_logits else wide
         first, second, third = self.weights
@@ -295,7 +283,7 @@ class OneVsRestTemperatureMap(CalibrationMap):
             raise MapError(f"temperatures must be positive, one per class; they are {self.temperatures!r}")
 
     @property
-    def injective(self) -> bool:
+    def injective(self) -> bool:  # type: ignore[override]
         """For a single event; normalising can make two rows equal."""
         return self.single
 

@@ -22,19 +22,6 @@ from calibrant.types import Array, Floats, Indices
 REST = ("proportional", "even")
 
 
-class UninformativeMap(CalibrationMap):
-    """A map that depends on little more than the top class of a row."""
-
-    @property
-    def injective(self) -> bool:
-        """Never: the confidence of the row is lost."""
-        return False
-
-    def from_logits(self, logits: Array) -> Array:
-        """Through the softmax."""
-        return self.from_probs(probabilities(logits))
-
-
 @dataclass(frozen=True, slots=True)
 class TopAccuracy:
     """Predict the model's accuracy for the top class of every row.
@@ -81,13 +68,14 @@ class TopAccuracy:
 
 
 @map_record
-class TopAccuracyMap(UninformativeMap):
+class TopAccuracyMap(CalibrationMap):
     """The top probability becomes the accuracy; the others share the rest."""
 
     accuracy: float = 1.0
     rest: str = "proportional"
 
     method: ClassVar[str] = "top_accuracy"
+    parameter_names: ClassVar[tuple[str, ...]] = ("accuracy",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -105,13 +93,9 @@ class TopAccuracyMap(UninformativeMap):
     def keeps_ranking(self) -> bool:  # type: ignore[override]
         return self.keeps_accuracy and self.rest == "proportional"
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"accuracy": self.accuracy}
-
-    def from_probs(self, probs: Array) -> Array:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The accuracy for the top class, the rest for the others."""
-        p = probs.astype(np.float64)
+        p = (probabilities(predictions) if are_logits else predictions).astype(np.float64)
         rows, top = np.arange(len(p)), p.argmax(axis=1)
         p[rows, top] = 0.0
         others = p.sum(axis=1, keepdims=True)
@@ -119,7 +103,7 @@ class TopAccuracyMap(UninformativeMap):
         shares = even if self.rest == "even" else np.divide(p, others, out=even, where=others > 0)
         p = (1 - self.accuracy) * shares
         p[rows, top] = self.accuracy
-        return inside(p, probs.dtype)
+        return inside(p, predictions.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,18 +149,17 @@ class LabelFrequencies:
 
 
 @map_record
-class LabelFrequenciesMap(UninformativeMap):
+class LabelFrequenciesMap(CalibrationMap):
     """The row of a table that belongs to the top class."""
 
     table: Floats = ((1.0, 0.0), (0.0, 1.0))  # type: ignore[assignment]
     """class frequencies `(K, K)`, one row for each top class"""
 
     method: ClassVar[str] = "label_frequencies"
-    keeps_ranking: ClassVar[bool] = False
+    parameter_names: ClassVar[tuple[str, ...]] = ("table",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._hold("table")
         k = len(self.classes)
         if self.table.shape != (k, k) or not ((self.table >= 0) & (self.table <= 1)).all():
             raise MapError(f"table must be {k} rows of {k} frequencies")
@@ -186,12 +169,9 @@ class LabelFrequenciesMap(UninformativeMap):
         """Is each top class the most frequent one of its rows?"""
         return bool((self.table.argmax(axis=1) == np.arange(len(self.classes))).all())
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"table": self.table}
-
-    def from_probs(self, probs: Array) -> Array:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The frequencies that belong to the top class."""
+        probs = probabilities(predictions) if are_logits else predictions
         rows = self.table[top_class(probs)]
         return (rows[:, 1] if probs.ndim == 1 else rows).astype(probs.dtype)
 
