@@ -16,16 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from calibrant.adapt.batch import admit, column, one_of, row_weights, tensor
+from calibrant.adapt.batch import admit, column, functional, one_of, row_weights, tensor, torch
 from calibrant.adapt.error_losses import Estimator, canonical_loss, mmce_loss, skce_loss
 from calibrant.inputs import check_all_positive, check_choice, check_column, check_positive
-from calibrant.problems import MissingExtra
-
-try:
-    import torch
-    from torch.nn import functional
-except ImportError as error:
-    raise MissingExtra("torch", "torch", "calibrant.adapt.losses") from error
 
 Reduction = Literal["mean", "sum", "none"]
 Inputs = Literal["logits", "probs"]
@@ -129,10 +122,8 @@ def dawid_sebastiani_loss(
     """
     name, spread = one_of("variance", variance, "log_variance", log_variance)
     mean = column("mean", mean)
-    spread, y = (
-        column(name, spread, len(mean)),
-        column("labels", tensor("labels", labels, mean).to(mean.dtype), len(mean)),
-    )
+    spread = column(name, spread, len(mean))
+    y = column("labels", tensor("labels", labels, mean).to(mean.dtype), len(mean))
     if name == "variance":
         check_all_positive(check_column(spread, name), name)
         rows = (mean - y) ** 2 / spread + spread.log()
