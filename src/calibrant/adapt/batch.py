@@ -78,7 +78,7 @@ class Batch:
 
 
 def admit(labels: Any, probs: Any, logits: Any, weights: Any) -> Batch:
-    """Probabilities or logits with labels and weights, checked as `Predictions`; the tensors keep their gradients."""
+    """Outputs, labels and weights, checked as `Predictions`; the tensors keep their gradients."""
     name, given = one_of("probs", probs, "logits", logits)
     outputs = _floats(name, given)
     y = _one_column(tensor("labels", labels, outputs))

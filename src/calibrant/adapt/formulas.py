@@ -1,4 +1,4 @@
-"""Maps as formulas over the arrays of any library: constants, and a function of them. torch and ONNX each have their own operations."""
+"""Maps as formulas over the arrays of any library: constants, and a function of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Value = Any
 
 
 class Operations(Protocol):
-    """What a library must be able to do. Rows run along the last axis; sums and maxima keep it, with length one."""
+    """What a library must be able to do; torch and ONNX each do it in their way.
+
+    Rows run along the last axis; sums and maxima keep it, with length one.
+    """
 
     def log(self, x: Value) -> Value: ...
     def exp(self, x: Value) -> Value: ...
@@ -56,7 +59,7 @@ class Operations(Protocol):
     def pick(self, table: Value, places: Value) -> Value:
         """The entries of a table at these places."""
 
-    def whole(self, x: Value) -> Value:
+    def as_places(self, x: Value) -> Value:
         """Rounded down, as places in a table."""
 
     def as_floats(self, places: Value) -> Value: ...
@@ -90,7 +93,7 @@ class Outputs:
         return o.where(never, -LAST, o.where(sure, LAST, found))
 
     def columns(self, zero: float) -> Value:
-        """Logits of the classes as they were given, or ln p with 0 read as `zero`; a single event has two columns."""
+        """Logits as they were given, or ln p with 0 read as `zero`; a single event has two columns."""
         if self.kind == "probs":
             return _log_columns(self.o, self.value, zero, self.single)
         return self.o.stack([self.value * 0.0, self.value]) if self.single else self.value

@@ -1,14 +1,17 @@
 """Proper scores and calibration errors as losses for training.
 
-Functions follow calibrant, labels first: `brier_loss(labels, probs)` or `brier_loss(labels, logits=z)`. Modules follow torch:
-`BrierLoss()(outputs, labels)`, with logits as outputs unless `inputs="probs"`. In float64 both give the numbers of the
-estimators of the same name. Outputs are `(n,)` or `(n, 1)` for a single event, else `(n, K)`. Labels are class indices or
-shares of the classes, of the same shape as the outputs. Labels and weights are moved to the device of the outputs, and half
-precision is computed in float32. Data are checked on the CPU as all predictions are.
+Functions follow calibrant, labels first: `brier_loss(labels, probs)` or
+`brier_loss(labels, logits=z)`. Modules follow torch: `BrierLoss()(outputs, labels)`,
+with logits as outputs unless `inputs="probs"`. In float64 both give the numbers of the
+estimators of the same name. Outputs are `(n,)` or `(n, 1)` for a single event, else
+`(n, K)`. Labels are class indices or shares of the classes, of the same shape as the
+outputs. Labels and weights are moved to the device of the outputs, and half precision
+is computed in float32. Data are checked on the CPU as all predictions are.
 
-Proper scores (Brier, log, Dawid–Sebastiani) can be trained on alone. The calibration errors cannot: a network that gives all
-rows the same prediction may be calibrated. Add them to a score, as in `LogLoss()(z, y) + 0.5 * MMCELoss()(z, y)`. They
-compare all pairs of rows of a batch, in O(n²) memory.
+Proper scores (Brier, log, Dawid–Sebastiani) can be trained on alone. The calibration
+errors cannot: a network that gives all rows the same prediction may be calibrated. Add
+them to a score, as in `LogLoss()(z, y) + 0.5 * MMCELoss()(z, y)`. They compare all
+pairs of rows of a batch, in O(n²) memory.
 """
 
 from __future__ import annotations
@@ -185,7 +188,9 @@ class LogLoss(_Loss):
 
 
 class DawidSebastianiLoss(torch.nn.Module):  # type: ignore[misc]
-    """`dawid_sebastiani_loss` as a module: `loss(mean, labels, variance, weights=None)`, as `torch.nn.GaussianNLLLoss`.
+    """`dawid_sebastiani_loss` as a module, called as `torch.nn.GaussianNLLLoss`.
+
+    `loss(mean, labels, variance, weights=None)`.
 
     Parameters
     ----------

@@ -189,7 +189,7 @@ def _(fitted: maps.SplineMap, dtype: Any) -> Formula:
     def of(c: Constants, outputs: Outputs) -> Answer:
         o, p = outputs.o, outputs.probs()
         t = place(o, c, p) * float(pieces)
-        j = o.whole(o.clip(t, 0.0, pieces - 0.5))
+        j = o.as_places(o.clip(t, 0.0, pieces - 0.5))
         u = t - o.as_floats(j)
         far = o.pick(c["right"], j) * (3.0 * u * u - 1.0)
         near = o.pick(c["left"], j) * (3.0 * (1.0 - u) * (1.0 - u) - 1.0)
@@ -292,7 +292,10 @@ Pointwise = Callable[[Operations, Constants, Value], Value]
 
 
 def steps(cuts: Any, heights: Any, dtype: Any, closed: str = "right", prefix: str = "") -> tuple[Tables, Pointwise]:
-    """A step function, its tables named with a prefix. Cuts are rounded so that every number of this precision stays on its side of them."""
+    """A step function, its tables named with a prefix.
+
+    Cuts are rounded so that every number of this precision stays on its side of them.
+    """
     right = closed == "right"
     kept = rounded(cuts, dtype, up=not right) if len(cuts) else np.full(1, np.inf, dtype)
     levels = narrowed(np.asarray(heights), dtype) if len(cuts) else np.repeat(heights, 2)

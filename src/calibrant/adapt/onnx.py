@@ -132,7 +132,7 @@ class Graph:
     log, exp = _adds("Log"), _adds("Exp")
     softmax, log_softmax = _adds("Softmax", axis=-1), _adds("LogSoftmax", axis=-1)
     maximum, where, pick = _adds("Max"), _adds("Where"), _adds("Gather")
-    whole = _adds("Cast", to=TensorProto.INT64)
+    as_places = _adds("Cast", to=TensorProto.INT64)
 
     def softplus(self, x: Node) -> Node:
         """max(x, 0) + ln(1 + e^−|x|): runtimes have the other form in single precision only."""
@@ -170,7 +170,7 @@ class Graph:
 
     def n_below(self, x: Node, cuts: Node, comparison: str = "Greater") -> Node:
         yes = self.add(comparison, self.add("Unsqueeze", x, LAST), cuts)
-        return self.add("ReduceSum", self.whole(yes), LAST, keepdims=0)
+        return self.add("ReduceSum", self.as_places(yes), LAST, keepdims=0)
 
     def n_up_to(self, x: Node, cuts: Node) -> Node:
         return self.n_below(x, cuts, "GreaterOrEqual")

@@ -252,8 +252,8 @@ class MapTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     Examples
     --------
     >>> from calibrant.adapt.sklearn import MapTransformer
-    >>> repair = MapTransformer("platt").fit([[0.1], [0.9], [0.6], [0.7]], [0, 1, 1, 0])
-    >>> repair.transform([[0.99]]).shape
+    >>> recalibrator = MapTransformer("platt").fit([[0.1], [0.9], [0.6], [0.7]], [0, 1, 1, 0])
+    >>> recalibrator.transform([[0.99]]).shape
     (1, 1)
     """
 
@@ -353,7 +353,7 @@ def _fitted_map(
 
 
 def as_rows(weights: Any) -> Any:
-    """Whole weights count rows. Other weights are relative: they are scaled to 1 on average."""
+    """Integer weights count rows. Other weights are relative: they are scaled to 1 on average."""
     if weights is None or not weights.any() or (weights == np.floor(weights)).all():
         return weights
     return weights * (np.count_nonzero(weights) / weights.sum())

@@ -136,11 +136,11 @@ class TorchOperations:
     def pick(self, table: Any, places: Any) -> Any:
         return table[places]
 
-    def whole(self, x: Any) -> Any:
+    def as_places(self, x: Any) -> Any:
         return x.detach().long()
 
     def as_floats(self, places: Any) -> Any:
-        return places  # torch mixes whole and other numbers
+        return places  # torch mixes integers and floats
 
 
 OPERATIONS = TorchOperations()

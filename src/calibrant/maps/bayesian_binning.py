@@ -78,7 +78,7 @@ class BayesianBinningMap(StepMap):
 
 
 class ScoredBins(NamedTuple):
-    """A binning as cuts between distinct predictions, its posterior means and the log of its marginal likelihood."""
+    """Cuts between distinct predictions, posterior means and the log marginal likelihood."""
 
     cuts: Indices
     heights: Floats
@@ -86,7 +86,7 @@ class ScoredBins(NamedTuple):
 
 
 def scored(values: Floats, below: Floats, hits: Floats, cuts: Indices, prior_rows: float) -> ScoredBins:
-    """Σ ln B(α + h, β + n − h) − ln B(α, β) over the bins; `below` and `hits` are cumulative and begin with 0."""
+    """Σ ln B(α + h, β + n − h) − ln B(α, β) over the bins; `below` and `hits` are cumulative from 0."""
     from scipy.special import betaln
 
     n = np.diff(below[cuts])

@@ -1,4 +1,4 @@
-"""What maps of a single event share: log-odds, functions of the probability, lines between knots, and the way to several classes."""
+"""What maps of a single event share, and their extension to several classes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from calibrant.state.pooled import Pooled
 from calibrant.types import Array, Floats
 
 FAR, LAST = 1e30, 745.0
-"""Logits beyond the first are read as it, so that products of them stay finite. The second is the log-odds of the smallest
-positive float64, and of 0."""
+"""Logits beyond the first are read as it, so that products of them stay finite. The second is the log-odds of the
+smallest positive float64, and of 0."""
 
 
 class BinaryRecipe(Recipe[CalibrationMap]):
-    """A recipe for the map of a single event. Data with several columns are fitted one class against the rest."""
+    """A recipe for the map of a single event; several columns are fitted one class against the rest."""
 
     def fit_predictions(self, predictions: Predictions) -> CalibrationMap:
         """The map of the event, or one map per class."""
@@ -77,7 +77,7 @@ def pooled_logits(predictions: Predictions) -> Pooled:
 
 
 def last_log_odds(predictions: Predictions) -> float:
-    """The log-odds of the last probability before 1 in the given precision; for logits, of the first one after 0."""
+    """The log-odds of the last probability before 1 in this precision; for logits, `LAST`."""
     if predictions.logits is not None:
         return LAST
     return float(-np.log(np.finfo(predictions.probs.dtype).epsneg))
@@ -96,7 +96,7 @@ def one_outcome(hits: float, total: float) -> tuple[str, ...]:
     """The warning that only one outcome occurred."""
     if hits not in (0.0, total):
         return ()
-    return ("the event " + ("never" if hits == 0 else "always") + " happened: the map says little else",)
+    return ("the event " + ("never" if hits == 0 else "always") + " occurred: the map says little else",)
 
 
 class PointwiseMap(BinaryMap):
@@ -159,7 +159,7 @@ def narrowed(values: Floats, dtype: Any) -> Array:
 
 
 def margin(total: float, bounded: bool) -> float:
-    """How far a map stays from 0 and 1: half of 1/(n+1), where `steps.bounded` ends too; 0 if it may reach them."""
+    """How far a map stays from 0 and 1: ½/(n+1), as in `steps.bounded`; 0 if it is not bounded."""
     return max(0.5 / (total + 1), float(np.finfo(np.float64).epsneg)) if bounded else 0.0
 
 
@@ -171,7 +171,7 @@ def doubts(pooled: Pooled) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BentLineMap(BinaryMap):
-    """Straight lines between knots in log-odds, slope one beyond. Log-odds beyond `limit` are read as `limit`."""
+    """Straight lines between knots in log-odds, slope one beyond, up to log-odds of `limit`."""
 
     knots: Floats = ARRAY
     heights: Floats = ARRAY

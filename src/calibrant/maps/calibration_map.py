@@ -206,7 +206,7 @@ class CalibrationMap(SavedMap):
         return self.recalibrated(logits, are_logits=True)
 
     def new_logits(self, logits: Array) -> Array | None:  # noqa: ARG002
-        """Recalibrated logits, for maps that have them: they hold what a probability rounded to 0 or 1 has lost."""
+        """Recalibrated logits, for maps that have them: they round less than probabilities."""
         return None
 
     @overload

@@ -103,7 +103,7 @@ NEAR = 1e-9
 
 @map_record
 class GaussianProcessTable(BentLineMap):
-    """Straight lines between points in log-odds, slope one beyond; `centre` and `spread` are those of the posterior there."""
+    """Straight lines in log-odds, slope one beyond; `centre` and `spread` are of the posterior."""
 
     centre: Floats = ARRAY
     spread: Floats = ARRAY
@@ -128,7 +128,7 @@ class GaussianProcessTable(BentLineMap):
 
 
 def _mean_log_odds(found: Posteriors, share: Floats) -> Floats:
-    """Log-odds of the posterior mean of σ(η), by quadrature; numerator and denominator apart, so that neither is lost."""
+    """Log-odds of the posterior mean of σ(η), by quadrature of numerator and denominator."""
     from numpy.polynomial.hermite_e import hermegauss
 
     nodes, weights = hermegauss(9)

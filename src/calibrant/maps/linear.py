@@ -1,4 +1,4 @@
-"""Maps that are a softmax regression on the logits or log-probabilities: vector, matrix and Dirichlet scaling."""
+"""Softmax regression on the logits or log-probabilities: vector, matrix and Dirichlet scaling."""
 
 from __future__ import annotations
 
@@ -220,8 +220,9 @@ class LinearMap(SoftmaxMap):
 def one_to_one(weight: Floats, raw: bool = False) -> bool:
     """Do different rows x stay different after softmax(W x + b)?
 
-    Two become equal only where W maps their difference to a constant. Log-probabilities of two rows cannot differ by numbers
-    of one sign, as both sum to 1; logits as they were given (`raw`) may differ by anything.
+    Two become equal only where W maps their difference to a constant. Log-probabilities of
+    two rows cannot differ by numbers of one sign, as both sum to 1; logits as they were given
+    (`raw`) may differ by anything.
     """
     if weight.ndim == 1 and (weight == 0).any():
         return False
@@ -303,8 +304,7 @@ def _strengths(
 
 
 MOST_ROWS, ROWS_PER_CLASS = 20_000, 200
-"""Rows, or rows per class if that is more, that a penalty is chosen on; one chosen on few rows is too strong rather than too
-weak."""
+"""Rows, or rows per class if that is more, that a penalty is chosen on; on few rows it is rather too strong than too weak."""
 
 
 def _some(rows: Predictions) -> Predictions:
@@ -324,7 +324,7 @@ class _Folds:
         rows, masks = in_folds(rows, how.folds)
         data = regression_data(rows, space, zero)
         start = tempered(rows, diagonal=False)
-        self.parts = [(data.rows(~unseen), data.rows(unseen), data.weights[unseen].sum()) for unseen in masks]
+        self.parts = [(data.rows(~held_out), data.rows(held_out), data.weights[held_out].sum()) for held_out in masks]
         self.starts = [start] * len(self.parts)
         self.centre = _centre(start, how.penalty)
         self.seen: dict[tuple[float, float], float] = {}
@@ -350,7 +350,7 @@ def doubts(predictions: Predictions, found: Found) -> tuple[str, ...]:
     labels, k = predictions.labels, predictions.n_classes
     counts = soft_shares(predictions).sum(axis=0) if predictions.soft else np.bincount(labels, minlength=k)
     missing = [name for name, count in zip(predictions.classes, counts, strict=True) if count == 0]
-    warnings = [f"{len(missing)} of {k} classes never happened (first: {missing[0]!r})"] if missing else []
+    warnings = [f"{len(missing)} of {k} classes never occurred (first: {missing[0]!r})"] if missing else []
     if (predictions.said == predictions.said[0]).all():
         warnings.append("all rows have the same prediction: only the frequencies of the classes can be learnt")
     if not found.converged:

@@ -101,7 +101,7 @@ def _fit(predictions: Predictions, degree: int) -> LogOddsMap:
 
 
 def smoothed_hits(pooled: Pooled) -> Floats:
-    """Platt's targets, (N₊+1)/(N₊+2) for an event and 1/(N₋+2) for a non-event: the coefficients stay finite."""
+    """Platt's targets: (N₊+1)/(N₊+2) for an event, 1/(N₋+2) for a non-event; no coefficient is infinite."""
     events = float(pooled.hits.sum())
     yes, no = (events + 1) / (events + 2), 1 / (pooled.total - events + 2)
     return pooled.hits * yes + (pooled.weight - pooled.hits) * no
@@ -135,7 +135,7 @@ class Beta(BinaryRecipe):
         check_choice("variant", self.variant, ("abm", "am", "ab"))
 
     def fit_event(self, predictions: Predictions) -> BetaMap:
-        """Newton's method; a coefficient that comes out negative is set to 0 and the others are fitted again."""
+        """Newton's method; a negative coefficient is set to 0 and the others are fitted again."""
         pooled, z, limit, cautions = pooled_log_odds(predictions)
         left, right = -np.logaddexp(0.0, -z), np.logaddexp(0.0, z)  # ln p and −ln(1−p)
         columns = {"a": left, "b": right, "c": np.ones_like(z)}

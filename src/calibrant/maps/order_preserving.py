@@ -36,7 +36,7 @@ ENOUGH = 10
 
 @map_recipe("order_preserving")
 class OrderPreserving(Recipe["OrderPreservingMap"]):
-    """A map that keeps the order of the classes in every row exactly: none overtakes another, none is tied anew.
+    """A map that keeps the order of the classes in every row exactly, ties included.
 
     Rows of log-probabilities are sorted and their gaps stretched or squeezed (Rahimi et al.
     2020). The number of parameters does not grow with the number of classes K, except that
@@ -141,9 +141,10 @@ def penalised(loss: Smooth, unit: Floats, penalty: float) -> Smooth:
 class OrderPreservingMap(CalibrationMap):
     """Gaps between sorted log-probabilities, stretched by positive factors.
 
-    Order and ties are kept exactly in `new_logits`, in `apply(probs)` and in `apply(logits=…)`: where rounding would make
-    a tie, or a probability would underflow, the next floating-point number is taken. A `Predictions` with logits carries
-    new logits; their softmax may round.
+    Order and ties are kept exactly in `new_logits`, in `apply(probs)` and in
+    `apply(logits=…)`: where rounding would make a tie, or a probability would underflow, the
+    next floating-point number is taken. A `Predictions` with logits carries new logits;
+    their softmax may round.
     """
 
     family: str = "diagonal"

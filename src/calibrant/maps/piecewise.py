@@ -25,7 +25,7 @@ ROWS_PER_PIECE = 200
 
 @map_recipe("piecewise_linear", state="pooled")
 class PiecewiseLinear(BinaryRecipe):
-    """A piecewise-linear function of the log-odds (PL3) or the probabilities (PL); knots and heights are fitted.
+    """A piecewise-linear function of the log-odds (PL3) or the probabilities (PL), knots fitted.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class PiecewiseLinear(BinaryRecipe):
         return PiecewiseMap(predictions.classes, True, fit, line.t, line.h, limit, self.space, shares, losses)
 
     def _averaged(self, losses: Floats, total: float) -> Floats:
-        """Shares ∝ exp(−T·n·loss − price). The squared loss counts as that of a normal error of its own size."""
+        """Shares ∝ exp(−T·n·loss − price); a squared loss counts as that of a normal error."""
         if self.loss == "brier":
             losses = np.log(np.maximum(losses, 1e-12)) / 2
         price = PRICE[self.space] * np.arange(float(len(losses)))
@@ -132,8 +132,9 @@ SMALL_SHARE = 1e-9
 class PiecewiseMap(BentLineMap):
     """Straight lines between knots: in log-odds with slope one beyond, or in probabilities from 0 to 1.
 
-    `shares` are the weights of 0 (the identity), 1, 2, … pieces in it, and `losses` their mean held-out losses. Log-odds
-    beyond `limit`, those of the probabilities next to 0 and 1, are read as `limit`.
+    `shares` are the weights of 0 (the identity), 1, 2, … pieces in it, and `losses` their
+    mean held-out losses. Log-odds beyond `limit`, those of the probabilities next to 0 and
+    1, are read as `limit`.
     """
 
     space: str = "logit"

@@ -1,4 +1,4 @@
-"""Quantile recalibration: the forecast distribution is transformed until its probability integral transform is uniform."""
+"""Quantile recalibration: forecasts are transformed until their PIT values are uniform."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from calibrant.types import Floats
 
 @map_recipe("quantile_recalibration", kind="forecast map")
 class QuantileRecalibration:
-    """An increasing map R of the cumulative probability u = F(y), such that R(u) is uniform (Kuleshov et al. 2018).
+    """An increasing map R of u = F(y) that makes R(u) uniform (Kuleshov et al. 2018).
 
     R runs in straight lines from (0, 0) through the observed u, each at the share of the
     data below it and half its own, to (1, 1).

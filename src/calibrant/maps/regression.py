@@ -83,7 +83,7 @@ def checked_forecasts(mean: Any, variance: Any) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegressionMap(SavedMap):
-    """A function from a forecast of mean and variance to a better one. `fit.loss` is a Dawid–Sebastiani score."""
+    """A map of forecasts of mean and variance; `fit.loss` is a Dawid–Sebastiani score."""
 
     fit: Fit = field(default_factory=lambda: Fit(0))
 

@@ -80,7 +80,9 @@ class OneVsRestMap(CalibrationMap):
 
 @dataclass(frozen=True, slots=True)
 class TopLabel(_OfEvents):
-    """A map of the top class's probability; the others share the rest as before, and the top class stays on top.
+    """A map of the top class's probability; the others share the rest as before.
+
+    The top class stays on top.
 
     Parameters
     ----------
@@ -104,9 +106,10 @@ class TopLabel(_OfEvents):
 
 @map_record
 class TopLabelMap(CalibrationMap):
-    """The top probability c ↦ m(c), raised where another class would overtake it; the others are scaled to the rest.
+    """The top probability c ↦ m(c); the others are scaled to the rest.
 
-    It is not injective where the top probability has to be raised.
+    The top probability is raised where another class would overtake it; there the map is
+    not injective.
     """
 
     top: BinaryMap = None  # type: ignore[assignment]

@@ -109,7 +109,7 @@ def fewest_knots(ends: str) -> int:
 
 
 def cells(pooled: Pooled) -> Indices:
-    """Cuts between predictions: each alone, or about `CELLS` cells of equal mass and every heavier prediction alone."""
+    """Cuts between predictions: each alone, or `CELLS` of equal mass and heavier ones alone."""
     if len(pooled.values) <= CELLS:
         return np.arange(len(pooled.values) + 1)
     heavy = np.flatnonzero(pooled.weight > pooled.total / CELLS)
@@ -127,14 +127,14 @@ def fold_sums(event: Event, edges: Floats, folds: int, seed: int) -> tuple[Float
 
 
 def fitted_to(weight: Floats, missing: Floats, n_knots: int, ends: str) -> tuple[Floats, Floats, Floats]:
-    """(y, M) of the spline closest to the cumulative sum of label minus prediction, and the ends of the cells."""
+    """(y, M) of the spline closest to the cumulative sums, and the ends of the cells."""
     share = weight / weight.sum()
     t = np.cumsum(share)
     return *fit_spline(t, np.cumsum(missing) / weight.sum(), share, n_knots, ends), t
 
 
 def placed(pooled: Pooled, cuts: Indices) -> tuple[Floats, Floats]:
-    """The first and the last prediction of every cell, and the share of rows up to each, half of its own included."""
+    """First and last prediction of every cell, and the share of rows up to each, half its own included."""
     kept = np.unique(np.append(cuts[:-1], cuts[1:] - 1))
     return pooled.values[kept], (pooled.below() - pooled.weight / 2)[kept] / pooled.total
 

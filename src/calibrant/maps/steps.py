@@ -305,7 +305,7 @@ class ScalingBinningMap(BinaryMap):
 
 @map_recipe("venn_abers", state="pooled")
 class VennAbers(BinaryRecipe):
-    """Isotonic regression that shows its own uncertainty: one rate if the event does not happen, one if it does.
+    """Isotonic regression with its own uncertainty: a rate for either outcome of the new row.
 
     The new row joins the data with weight 1, once as a non-event and once as an event, and
     the two isotonic fits at its prediction are p₀ < p₁: `fitted.interval(probs)`. The map is

@@ -1,4 +1,4 @@
-"""Structured scaling: temperature scaling, then a matrix or vector with a penalty that decreases with the number of rows."""
+"""Structured scaling: temperature scaling, then a matrix or vector with a ridge."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from calibrant.types import Array, Floats
 class StructuredVector(Recipe["StructuredMap"]):
     """Temperature scaling, then a scale and an offset for each class with a ridge of K/n.
 
-    With few rows it stays temperature scaling; with many it becomes vector scaling. The choice for hundreds of classes.
+    With few rows it stays temperature scaling; with many it becomes vector scaling. The
+    choice for hundreds of classes.
 
     Examples
     --------
@@ -37,9 +38,10 @@ class StructuredVector(Recipe["StructuredMap"]):
 
 @map_recipe("structured_matrix")
 class StructuredMatrix(Recipe["StructuredMap"]):
-    """Temperature scaling, then a matrix with a ridge of K/n on its diagonal and offsets, K(K−1)/n on the rest.
+    """Temperature scaling, then a matrix with a ridge that decreases with the number of rows.
 
-    With few rows it stays temperature scaling; with many it becomes matrix scaling.
+    The ridge is K/n on the diagonal and the offsets, K(K−1)/n on the rest. With few rows the
+    map stays temperature scaling; with many it becomes matrix scaling.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Temperature scaling: one number for all predictions, one per class, or in a mixture; and the identity, which has none."""
+"""Temperature scaling: one temperature, one per class, or in a mixture; and the identity."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ class EnsembleMap(CalibrationMap):
 
 @map_recipe("one_vs_rest_temperature")
 class OneVsRestTemperature(Recipe["OneVsRestTemperatureMap"]):
-    """Divide each class's log-odds against the rest by its own temperature, then normalise the rows (1-Temp).
+    """A temperature for each class's log-odds against the rest; rows are then normalised (1-Temp).
 
     Examples
     --------

@@ -1,7 +1,8 @@
 """Maps that reduce a calibration error by discarding information.
 
-They are those of Gruber & Buettner (2022, appendices D.4 and E.1). They show what an error does not measure, and are not offered by `recalibrate`. To read
-one back from JSON, import this module first.
+They are those of Gruber & Buettner (2022, appendices D.4 and E.1). They show what an error
+does not measure, and are not offered by `recalibrate`. To read one back from JSON, import
+this module first.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ REST = ("proportional", "even")
 class TopAccuracy:
     """Predict the model's accuracy for the top class of every row.
 
-    The other classes share the rest. Every error of the top class becomes 0 (ECE, KS, MMCE), the accuracy stays, and the
-    predictions are still not calibrated.
+    The other classes share the rest. Every error of the top class becomes 0 (ECE, KS, MMCE),
+    the accuracy stays, and the predictions are still not calibrated.
 
     Parameters
     ----------
