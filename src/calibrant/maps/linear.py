@@ -289,7 +289,8 @@ def _strengths(
     """Penalties as given, or chosen: first both equal, then that of the intercept alone."""
     wanted = [how.strength] * (how.penalty is not None) + [how.intercept] * (how.penalty == "odir")
     if "cv" not in wanted:
-        return (*(0.0 if v == "cv" else float(v) for v in (how.strength, how.intercept)), ())  # type: ignore[return-value]
+        strength, intercept = (0.0 if v == "cv" else float(v) for v in (how.strength, how.intercept))
+        return strength, intercept, ()
     rows = _some(predictions)
     if n_units(rows) < 2 * how.folds:
         return STRENGTHS[0], STRENGTHS[0], (f"too few rows to choose a penalty; it is {STRENGTHS[0]:g}",)
@@ -304,7 +305,8 @@ def _strengths(
 
 
 MOST_ROWS, ROWS_PER_CLASS = 20_000, 200
-"""Rows, or rows per class if that is more, that a penalty is chosen on; on few rows it is rather too strong than too weak."""
+"""Rows, or rows per class if that is more, that a penalty is chosen on; on few rows it is rather
+too strong than too weak."""
 
 
 def _some(rows: Predictions) -> Predictions:
