@@ -59,8 +59,8 @@ from calibrant.maps.several import OneVsRest as OneVsRest
 from calibrant.maps.several import TopLabel as TopLabel
 from calibrant.maps.steps import Histogram as Histogram
 from calibrant.maps.steps import Isotonic as Isotonic
+from calibrant.maps.steps import VennAbers as VennAbers
 from calibrant.maps.temperature import Temperature as Temperature
-from calibrant.maps.venn_abers import VennAbers as VennAbers
 from calibrant.monitor.monitor import Monitor as Monitor
 from calibrant.predictions.predictions import Predictions as Predictions
 from calibrant.problems import CalibrantError as CalibrantError

@@ -28,8 +28,8 @@ from calibrant.maps import BinaryMap as BinaryMap
 from calibrant.maps import BinaryRecipe as BinaryRecipe
 from calibrant.maps import CalibrationMap as CalibrationMap
 from calibrant.maps import Fit as Fit
-from calibrant.maps import Recalibrator as Recalibrator
 from calibrant.maps import RegressionMap as RegressionMap
+from calibrant.maps.calibration_map import Recalibrator as Recalibrator
 from calibrant.maps.calibration_map import admit_fit as admit_fit
 from calibrant.methods import EVERY_VIEW as EVERY_VIEW
 from calibrant.methods import ONE_EVENT as ONE_EVENT

@@ -170,7 +170,7 @@ def test_the_ends_of_the_data_are_in_the_table(rng):
     assert fitted.support[[0, -1]].tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(("labels", "words"), [([0, 0], "never happened"), ([1, 1], "always happened")])
+@pytest.mark.parametrize(("labels", "words"), [([0, 0], "never occurred"), ([1, 1], "always occurred")])
 def test_data_that_say_little_are_named(labels, words):
     fitted = cal.maps.GaussianProcessMap().fit(labels, [0.0, 0.0])
     told = " ".join(fitted.fit.cautions)

@@ -227,7 +227,7 @@ def test_a_missing_class_is_told(rng):
     labels, z = world(rng, 200, 4)
     kept = labels != 2
     fitted = VectorScaling().fit(labels[kept], logits=z[kept])
-    assert "1 of 4 classes never happened (first: 2)" in fitted.fit.cautions
+    assert "1 of 4 classes never occurred (first: 2)" in fitted.fit.cautions
     assert np.isfinite(fitted.bias).all()
 
 

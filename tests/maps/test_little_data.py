@@ -43,7 +43,7 @@ def test_one_class_is_told_and_believed_in_part(recipe, happened):
     assert (np.abs(mended - happened) < 0.4).all()
     if not isinstance(recipe, cal.Histogram | cal.Isotonic):
         word = "always" if happened else "never"
-        assert f"the event {word} happened: the map says little else" in fitted.fit.cautions
+        assert f"the event {word} occurred: the map says little else" in fitted.fit.cautions
 
 
 @each

@@ -91,7 +91,7 @@ def test_separable_rows_give_a_finite_map_and_a_word():
 
 
 def test_one_outcome_alone_is_told():
-    assert "the event never happened" in cal.Platt().fit([0, 0, 0], [0.1, 0.2, 0.6]).fit.cautions[0]
+    assert "the event never occurred" in cal.Platt().fit([0, 0, 0], [0.1, 0.2, 0.6]).fit.cautions[0]
 
 
 def test_predictions_of_zero_and_one_are_told_and_stay_possible():

@@ -256,8 +256,8 @@ def test_traps_give_probabilities(trap, space, loss, pieces, monotone):
 
 SPOKEN = {
     "all equal": "all predictions are equal",
-    "one class": "always happened",
-    "the other class": "never happened",
+    "one class": "always occurred",
+    "the other class": "never occurred",
     "exact 0 and 1": "of 0 or 1 are read as so far away",
     "saturated": "of 0 or 1 are read as so far away",
 }

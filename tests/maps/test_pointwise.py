@@ -5,7 +5,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.kernels.logits import sigmoid
-from calibrant.maps.pointwise import narrowed
+from calibrant.maps.binary import narrowed
 
 RECIPES = [
     cal.maps.BayesianBinning(),

@@ -64,7 +64,7 @@ def test_maps_of_several_classes_survive_as_json(wrapper, tmp_path):
 def test_the_class_with_a_caution_is_named():
     labels = np.where(VALID.labels == 3, 4, VALID.labels)
     fitted = cal.OneVsRest(cal.Platt()).fit(labels, VALID.probs)
-    assert fitted.fit.cautions[0].startswith("class 3: the event never happened")
+    assert fitted.fit.cautions[0].startswith("class 3: the event never occurred")
 
 
 def test_a_row_in_which_every_class_is_called_impossible_is_a_uniform_guess():

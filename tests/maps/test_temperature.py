@@ -193,7 +193,7 @@ def test_one_row_of_one_class():
 def test_probability_zero_of_what_happened_is_reported():
     fitted = Temperature().fit([1, 0, 1, 0], [0.0, 0.2, 0.9, 0.4])
     assert fitted.fit.cautions[0].startswith(
-        "1 rows (first: row 0) give probability 0 to what happened; 0 is read as 2.2e-16"
+        "1 rows (first: row 0) give probability 0 to their label; 0 is read as 2.2e-16"
     )
     assert np.isfinite(fitted.temperature)
 

@@ -1,1 +1,1 @@
-"""Maps inside other libraries: scikit-learn, torch and ONNX, one a file, each loaded only when it is asked for."""
+"""Maps inside other libraries: scikit-learn, torch and ONNX, each loaded when imported."""

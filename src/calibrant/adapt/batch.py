@@ -13,8 +13,8 @@ from calibrant.predictions import Predictions
 from calibrant.problems import InputError, MissingExtra
 
 try:
-    import torch
-    from torch.nn import functional
+    import torch as torch  # noqa: PLC0414  (given on)
+    from torch.nn import functional as functional  # noqa: PLC0414
 except ImportError as error:
     raise MissingExtra("torch", "torch", "calibrant.adapt.losses") from error
 
@@ -78,7 +78,7 @@ class Batch:
 
 
 def admit(labels: Any, probs: Any, logits: Any, weights: Any) -> Batch:
-    """Probabilities or logits with labels and weights, checked as `Predictions`; the tensors keep their gradients."""
+    """Outputs, labels and weights, checked as `Predictions`; the tensors keep their gradients."""
     name, given = one_of("probs", probs, "logits", logits)
     outputs = _floats(name, given)
     y = _one_column(tensor("labels", labels, outputs))
@@ -107,9 +107,8 @@ def column(name: str, given: Any, n: int | None = None) -> Any:
 def tensor(name: str, given: Any, like: Any) -> Any:
     """Numbers as a tensor on the device of the outputs."""
     try:
-        return torch.as_tensor(given if isinstance(given, torch.Tensor) else to_numpy(given, name).copy()).to(
-            like.device
-        )
+        values = given if isinstance(given, torch.Tensor) else to_numpy(given, name).copy()
+        return torch.as_tensor(values).to(like.device)
     except TypeError as error:
         raise InputError(name, "must hold numbers", f"it is a {type(given).__name__}") from error
 

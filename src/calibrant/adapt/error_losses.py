@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from calibrant.adapt.batch import admit
+from calibrant.adapt.batch import admit, torch
 from calibrant.inputs import check_choice, check_positive
-from calibrant.problems import InputError, MissingExtra
-
-try:
-    import torch
-except ImportError as error:
-    raise MissingExtra("torch", "torch", "calibrant.adapt.losses") from error
+from calibrant.problems import InputError
 
 Estimator = Literal["unbiased", "biased"]
 
@@ -102,9 +97,8 @@ def skce_loss(
     if estimator == "unbiased" and n < 2:
         raise InputError("labels", "must hold at least two rows for the unbiased estimator", f"it holds {float(n):g}")
     if bandwidth is None and weights is not None:
-        raise InputError(
-            "bandwidth", "must be given with weights", "it is None", "The median distance counts each row once"
-        )
+        reason = "The median distance counts each row once"
+        raise InputError("bandwidth", "must be given with weights", "it is None", reason)
     width = _median_distance(rows.detach()) if bandwidth is None else check_positive("bandwidth", bandwidth)
     near = torch.exp(torch.cdist(rows, rows, p=1) / (-2 * width))
     error = batch.shares - rows

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from calibrant.adapt.operations import Operations, Value
 from calibrant.maps import CalibrationMap
 from calibrant.maps.binary import FAR, LAST
 from calibrant.maps.log_space import NEVER
@@ -17,6 +16,54 @@ from calibrant.problems import InputError
 from calibrant.types import Array
 
 Constants = Mapping[str, Any]
+
+Value = Any
+"""An array of some library that adds, subtracts, multiplies, divides and compares"""
+
+
+class Operations(Protocol):
+    """What a library must be able to do; torch and ONNX each do it in their way.
+
+    Rows run along the last axis; sums and maxima keep it, with length one.
+    """
+
+    def log(self, x: Value) -> Value: ...
+    def exp(self, x: Value) -> Value: ...
+    def softplus(self, x: Value) -> Value:
+        """ln(1 + e^x)."""
+
+    def sigmoid(self, x: Value) -> Value: ...
+    def softmax(self, x: Value) -> Value: ...
+    def log_softmax(self, x: Value) -> Value: ...
+    def total(self, x: Value) -> Value: ...
+    def largest(self, x: Value) -> Value: ...
+    def is_top(self, x: Value) -> Value:
+        """True at the first of the largest of each row."""
+
+    def clip(self, x: Value, low: float | None, high: float | None) -> Value: ...
+    def maximum(self, x: Value, y: Value) -> Value: ...
+    def where(self, condition: Value, yes: Value | float, no: Value | float) -> Value: ...
+    def times(self, x: Value, matrix: Value) -> Value:
+        """x·Wᵀ."""
+
+    def stack(self, columns: list[Value]) -> Value:
+        """Side by side, along a new last axis."""
+
+    def column(self, x: Value, k: int) -> Value: ...
+    def n_below(self, x: Value, cuts: Value) -> Value:
+        """How many cuts lie below each x."""
+
+    def n_up_to(self, x: Value, cuts: Value) -> Value:
+        """How many cuts lie below or at each x."""
+
+    def pick(self, table: Value, places: Value) -> Value:
+        """The entries of a table at these places."""
+
+    def as_places(self, x: Value) -> Value:
+        """Rounded down, as places in a table."""
+
+    def as_floats(self, places: Value) -> Value: ...
+
 
 LN_2 = float(np.log(2))
 
@@ -46,7 +93,7 @@ class Outputs:
         return o.where(never, -LAST, o.where(sure, LAST, found))
 
     def columns(self, zero: float) -> Value:
-        """Logits of the classes as they were given, or ln p with 0 read as `zero`; a single event has two columns."""
+        """Logits as they were given, or ln p with 0 read as `zero`; a single event has two columns."""
         if self.kind == "probs":
             return _log_columns(self.o, self.value, zero, self.single)
         return self.o.stack([self.value * 0.0, self.value]) if self.single else self.value
@@ -97,11 +144,8 @@ class Formula:
 @singledispatch
 def formula(fitted: Any, dtype: Any) -> Formula:  # noqa: ARG001
     """The formula of a map, its constants in this precision."""
-    raise InputError(
-        "map",
-        "must be a fitted map that has a formula",
-        f"it is a {type(fitted).__name__}" + (f" ({fitted.method})" if isinstance(fitted, CalibrationMap) else ""),
-    )
+    what = f"a {type(fitted).__name__}" + (f" ({fitted.method})" if isinstance(fitted, CalibrationMap) else "")
+    raise InputError("map", "must be a fitted map that has a formula", f"it is {what}")
 
 
 def finished(o: Operations, answer: Answer, single: bool, output: str, dtype: Any) -> Value:
@@ -110,14 +154,14 @@ def finished(o: Operations, answer: Answer, single: bool, output: str, dtype: An
         return answer.value
     if output == "log_probs" and answer.kind == "logits":
         return -o.softplus(-answer.value) if single else o.log_softmax(answer.value)
-    p = probabilities(o, answer, single, dtype)
+    p = as_probs(o, answer, single, dtype)
     if output == "probs":
         return p
     p = o.clip(p, float(np.finfo(dtype).tiny), 1 - float(np.finfo(dtype).epsneg) if single else None)
     return o.log(p) - o.log(1.0 - p) if single and output == "logits" else o.log(p)
 
 
-def probabilities(o: Operations, answer: Answer, single: bool, dtype: Any) -> Value:
+def as_probs(o: Operations, answer: Answer, single: bool, dtype: Any) -> Value:
     """The answer as probabilities; those of a formula that ends with them may be 0 or 1."""
     if answer.kind == "probs":
         return answer.value

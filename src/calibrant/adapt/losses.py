@@ -1,14 +1,17 @@
 """Proper scores and calibration errors as losses for training.
 
-Functions follow calibrant, labels first: `brier_loss(labels, probs)` or `brier_loss(labels, logits=z)`. Modules follow torch:
-`BrierLoss()(outputs, labels)`, with logits as outputs unless `inputs="probs"`. In float64 both give the numbers of the
-estimators of the same name. Outputs are `(n,)` or `(n, 1)` for a single event, else `(n, K)`. Labels are class indices or
-shares of the classes, of the same shape as the outputs. Labels and weights are moved to the device of the outputs, and half
-precision is computed in float32. Data are checked on the CPU as all predictions are.
+Functions follow calibrant, labels first: `brier_loss(labels, probs)` or
+`brier_loss(labels, logits=z)`. Modules follow torch: `BrierLoss()(outputs, labels)`,
+with logits as outputs unless `inputs="probs"`. In float64 both give the numbers of the
+estimators of the same name. Outputs are `(n,)` or `(n, 1)` for a single event, else
+`(n, K)`. Labels are class indices or shares of the classes, of the same shape as the
+outputs. Labels and weights are moved to the device of the outputs, and half precision
+is computed in float32. Data are checked on the CPU as all predictions are.
 
-Proper scores (Brier, log, Dawid–Sebastiani) can be trained on alone. The calibration errors cannot: a network that gives all
-rows the same prediction may be calibrated. Add them to a score, as in `LogLoss()(z, y) + 0.5 * MMCELoss()(z, y)`. They
-compare all pairs of rows of a batch, in O(n²) memory.
+Proper scores (Brier, log, Dawid–Sebastiani) can be trained on alone. The calibration
+errors cannot: a network that gives all rows the same prediction may be calibrated. Add
+them to a score, as in `LogLoss()(z, y) + 0.5 * MMCELoss()(z, y)`. They compare all
+pairs of rows of a batch, in O(n²) memory.
 """
 
 from __future__ import annotations
@@ -16,16 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from calibrant.adapt.batch import admit, column, one_of, row_weights, tensor
+from calibrant.adapt.batch import admit, column, functional, one_of, row_weights, tensor, torch
 from calibrant.adapt.error_losses import Estimator, canonical_loss, mmce_loss, skce_loss
 from calibrant.inputs import check_all_positive, check_choice, check_column, check_positive
-from calibrant.problems import MissingExtra
-
-try:
-    import torch
-    from torch.nn import functional
-except ImportError as error:
-    raise MissingExtra("torch", "torch", "calibrant.adapt.losses") from error
 
 Reduction = Literal["mean", "sum", "none"]
 Inputs = Literal["logits", "probs"]
@@ -129,10 +125,8 @@ def dawid_sebastiani_loss(
     """
     name, spread = one_of("variance", variance, "log_variance", log_variance)
     mean = column("mean", mean)
-    spread, y = (
-        column(name, spread, len(mean)),
-        column("labels", tensor("labels", labels, mean).to(mean.dtype), len(mean)),
-    )
+    spread = column(name, spread, len(mean))
+    y = column("labels", tensor("labels", labels, mean).to(mean.dtype), len(mean))
     if name == "variance":
         check_all_positive(check_column(spread, name), name)
         rows = (mean - y) ** 2 / spread + spread.log()
@@ -194,7 +188,9 @@ class LogLoss(_Loss):
 
 
 class DawidSebastianiLoss(torch.nn.Module):  # type: ignore[misc]
-    """`dawid_sebastiani_loss` as a module: `loss(mean, labels, variance, weights=None)`, as `torch.nn.GaussianNLLLoss`.
+    """`dawid_sebastiani_loss` as a module, called as `torch.nn.GaussianNLLLoss`.
+
+    `loss(mean, labels, variance, weights=None)`.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import calibrant
-from calibrant.adapt import events, scaling  # noqa: F401  (they hold the formulas)
+from calibrant.adapt import map_formulas  # noqa: F401  (it registers the formulas)
 from calibrant.adapt.formulas import Outputs, finished, formula
 from calibrant.inputs import check_choice, check_count
 from calibrant.maps import CalibrationMap
@@ -101,6 +101,11 @@ class Node:
         return self.graph.add("Neg", self)
 
 
+def _adds(operation: str, **attributes: Any) -> Any:
+    """A method of `Graph` that adds an operation on its arguments."""
+    return lambda graph, *inputs: graph.add(operation, *inputs, **attributes)
+
+
 class Graph:
     """The operations of formulas as nodes of an ONNX graph."""
 
@@ -124,11 +129,10 @@ class Graph:
         self.nodes.append(helper.make_node(operation, names, [result], **attributes))
         return Node(self, result)
 
-    def log(self, x: Node) -> Node:
-        return self.add("Log", x)
-
-    def exp(self, x: Node) -> Node:
-        return self.add("Exp", x)
+    log, exp = _adds("Log"), _adds("Exp")
+    softmax, log_softmax = _adds("Softmax", axis=-1), _adds("LogSoftmax", axis=-1)
+    maximum, where, pick = _adds("Max"), _adds("Where"), _adds("Gather")
+    as_places = _adds("Cast", to=TensorProto.INT64)
 
     def softplus(self, x: Node) -> Node:
         """max(x, 0) + ln(1 + e^−|x|): runtimes have the other form in single precision only."""
@@ -137,12 +141,6 @@ class Graph:
     def sigmoid(self, x: Node) -> Node:
         """e^min(x, 0)/(1 + e^−|x|): runtimes approximate the tails of theirs."""
         return self.exp(-self.add("Relu", -x)) / (1.0 + self.exp(-self.add("Abs", x)))
-
-    def softmax(self, x: Node) -> Node:
-        return self.add("Softmax", x, axis=-1)
-
-    def log_softmax(self, x: Node) -> Node:
-        return self.add("LogSoftmax", x, axis=-1)
 
     def total(self, x: Node) -> Node:
         return self.add("ReduceSum", x, LAST, keepdims=1)
@@ -161,12 +159,6 @@ class Graph:
         found = x if low is None else self.add("Max", x, low)
         return found if high is None else self.add("Min", found, high)
 
-    def maximum(self, x: Node, y: Node) -> Node:
-        return self.add("Max", x, y)
-
-    def where(self, condition: Node, yes: Any, no: Any) -> Node:
-        return self.add("Where", condition, yes, no)
-
     def times(self, x: Node, matrix: Node) -> Node:
         return self.add("MatMul", x, self.add("Transpose", matrix))
 
@@ -176,20 +168,12 @@ class Graph:
     def column(self, x: Node, k: int) -> Node:
         return self.add("Gather", x, np.array(k), axis=-1)
 
-    def n_below(self, x: Node, cuts: Node) -> Node:
-        return self._count(self.add("Greater", self.add("Unsqueeze", x, LAST), cuts))
+    def n_below(self, x: Node, cuts: Node, comparison: str = "Greater") -> Node:
+        yes = self.add(comparison, self.add("Unsqueeze", x, LAST), cuts)
+        return self.add("ReduceSum", self.as_places(yes), LAST, keepdims=0)
 
     def n_up_to(self, x: Node, cuts: Node) -> Node:
-        return self._count(self.add("GreaterOrEqual", self.add("Unsqueeze", x, LAST), cuts))
-
-    def _count(self, yes: Node) -> Node:
-        return self.add("ReduceSum", self.add("Cast", yes, to=TensorProto.INT64), LAST, keepdims=0)
-
-    def pick(self, table: Node, places: Node) -> Node:
-        return self.add("Gather", table, places)
-
-    def whole(self, x: Node) -> Node:
-        return self.add("Cast", x, to=TensorProto.INT64)
+        return self.n_below(x, cuts, "GreaterOrEqual")
 
     def as_floats(self, places: Node) -> Node:
         return self.add("Cast", places, to=self._type)

@@ -93,13 +93,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         response: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
-        self.estimator = estimator
-        self.method = method
-        self.cv = cv
-        self.prefit = prefit
-        self.ensemble = ensemble
-        self.response = response
-        self.n_jobs = n_jobs
+        self.estimator, self.method, self.cv, self.prefit = estimator, method, cv, prefit
+        self.ensemble, self.response, self.n_jobs = ensemble, response, n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the estimator and the map.
@@ -216,14 +211,12 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
     def _splits(self, X: Any, labels: Array) -> tuple[Array, list[tuple[Any, Any]]]:
         """The classes, and rows to fit and to predict for each fold."""
         if getattr(X, "shape", (1, 1))[1:] == (0,):
-            raise InputError(
-                "X", "must have columns", f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required"
-            )
+            found = f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required"
+            raise InputError("X", "must have columns", found)
         classes = np.unique(labels)
         if len(classes) < 2:
-            raise InputError(
-                "y", "must hold at least two classes", f"it holds {len(classes)} class in {len(labels)} rows"
-            )
+            found = f"it holds {len(classes)} class in {len(labels)} rows"
+            raise InputError("y", "must hold at least two classes", found)
         return classes, list(check_cv(self.cv, labels, classifier=True).split(X, labels))
 
     def _fold(
@@ -259,15 +252,13 @@ class MapTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     Examples
     --------
     >>> from calibrant.adapt.sklearn import MapTransformer
-    >>> repair = MapTransformer("platt").fit([[0.1], [0.9], [0.6], [0.7]], [0, 1, 1, 0])
-    >>> repair.transform([[0.99]]).shape
+    >>> recalibrator = MapTransformer("platt").fit([[0.1], [0.9], [0.6], [0.7]], [0, 1, 1, 0])
+    >>> recalibrator.transform([[0.99]]).shape
     (1, 1)
     """
 
     def __init__(self, method: Any = "temperature", *, input: str = "probs", classes: Any = None) -> None:  # noqa: A002
-        self.method = method
-        self.input = input
-        self.classes = classes
+        self.method, self.input, self.classes = method, input, classes
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the map.
@@ -322,9 +313,8 @@ class MapTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
 def checked_labels(estimator: Any, y: Any) -> Array:
     """One class per row."""
     if y is None:
-        raise InputError(
-            "y", f"is needed: {type(estimator).__name__} requires y to be passed, but the target y is None"
-        )
+        name = type(estimator).__name__
+        raise InputError("y", f"is needed: {name} requires y to be passed, but the target y is None")
     labels: Array = column_or_1d(y, warn=True)
     check_classification_targets(labels)
     return labels
@@ -350,11 +340,8 @@ def _outputs(estimator: Any, X: Any, response: str) -> tuple[Array, bool]:
         return (found[:, 1] if n_classes == 2 else found), False
     found = found[:, 0] if found.shape[1:] == (1,) else found
     if found.shape[1:] != (() if n_classes == 2 else (n_classes,)):
-        raise InputError(
-            "estimator",
-            f"must have a decision_function of one column per class, {n_classes} in all",
-            f"its shape is {found.shape}",
-        )
+        wanted = f"must have a decision_function of one column per class, {n_classes} in all"
+        raise InputError("estimator", wanted, f"its shape is {found.shape}")
     return found, True
 
 
@@ -366,7 +353,7 @@ def _fitted_map(
 
 
 def as_rows(weights: Any) -> Any:
-    """Whole weights count rows. Other weights are relative: they are scaled to 1 on average."""
+    """Integer weights count rows. Other weights are relative: they are scaled to 1 on average."""
     if weights is None or not weights.any() or (weights == np.floor(weights)).all():
         return weights
     return weights * (np.count_nonzero(weights) / weights.sum())

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.adapt import events, scaling  # noqa: F401  (they hold the formulas)
+from calibrant.adapt import map_formulas  # noqa: F401  (it registers the formulas)
 from calibrant.adapt.formulas import Outputs, finished, formula
 from calibrant.inputs import check_choice
 from calibrant.maps import CalibrationMap
@@ -85,11 +85,8 @@ class CalibrationModule(torch.nn.Module):  # type: ignore[misc]
         wide = next((c.dtype for c in constants.values()), logits.dtype)
         outputs = Outputs(OPERATIONS, logits.to(wide), "logits", self.map.single)
         if not self.map.single and logits.shape[-1] != len(self.map.classes):
-            raise InputError(
-                "logits",
-                f"must have {len(self.map.classes)} columns, as this map was fitted",
-                f"it has {logits.shape[-1]}",
-            )
+            wanted = f"must have {len(self.map.classes)} columns, as this map was fitted"
+            raise InputError("logits", wanted, f"it has {logits.shape[-1]}")
         return finished(OPERATIONS, self._formula.of(constants, outputs), self.map.single, self.output, self.precision)
 
     def extra_repr(self) -> str:
@@ -139,11 +136,11 @@ class TorchOperations:
     def pick(self, table: Any, places: Any) -> Any:
         return table[places]
 
-    def whole(self, x: Any) -> Any:
+    def as_places(self, x: Any) -> Any:
         return x.detach().long()
 
     def as_floats(self, places: Any) -> Any:
-        return places  # torch mixes whole and other numbers
+        return places  # torch mixes integers and floats
 
 
 OPERATIONS = TorchOperations()

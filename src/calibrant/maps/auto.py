@@ -1,4 +1,4 @@
-"""The choice of a map: cross-validated by a proper score, with a preference for simple maps and for the identity."""
+"""The choice of a map: cross-validated by a proper score, simple maps preferred."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ import numpy as np
 
 from calibrant.inputs import check_count
 from calibrant.interval import mean_with_interval, moments_of
-from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice
+from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, Recipe
 from calibrant.maps.folds import in_folds, n_rows, n_units
-from calibrant.maps.recipe import Recipe
 from calibrant.predictions import Predictions
 from calibrant.problems import CalibrantError, InputError
 from calibrant.results import number
 from calibrant.score.score import Score, check_score
 from calibrant.types import Array, Bools, Floats
 
-Mask = Bools
 Progress = Callable[[int, int], None]
 """Called with the number of fits done and of all."""
 
@@ -30,8 +28,8 @@ FEWEST = 30
 """Rows, or groups, below which nothing but the simplest map is chosen."""
 
 NESTED_UP_TO, LARGE = 20_000, 200_000
-"""Rows, and probabilities, up to which the choice itself is cross-validated; with more, the best of several held-out scores is
-too optimistic by too little to matter."""
+"""Rows, and probabilities, up to which the choice itself is cross-validated; with more, the best of several held-out
+scores is too optimistic by too little to matter."""
 
 LEVEL = 0.95
 
@@ -101,17 +99,12 @@ class Auto(Recipe[CalibrationMap]):
         from calibrant.maps import recipe_of
 
         wanted = candidates_for(predictions) if self.candidates is None else self.candidates
-        recipes = {name_of(each): recipe_of(each) for each in wanted}
+        recipes = {each if isinstance(each, str) else repr(each): recipe_of(each) for each in wanted}
         n, columns = n_rows(predictions), 1 if predictions.is_binary else predictions.n_classes
         small = n <= NESTED_UP_TO and n * columns <= LARGE
         nested = small if self.nested == "auto" else bool(self.nested)
         trial = _Trial(recipes, check_score(self.score), self.folds, nested, self.progress)
         return trial.chosen(predictions)
-
-
-def name_of(candidate: Any) -> str:
-    """The name of a candidate in the table."""
-    return candidate if isinstance(candidate, str) else repr(candidate)
 
 
 @dataclass(slots=True)
@@ -150,30 +143,30 @@ class _Trial:
             self.progress(self.done, self.fits)
         return fitted
 
-    def _held_out(self, rows: Predictions, masks: list[Mask]) -> dict[str, Floats]:
-        """The score of every row by maps that have not seen it."""
+    def _held_out(self, rows: Predictions, masks: list[Bools]) -> dict[str, Floats]:
+        """The score of every row by maps fitted without it."""
         scores = {name: np.zeros(rows.n) for name in self.recipes}
         for test in masks:
-            seen, unseen = rows.rows(~test), rows.rows(test)
+            train, held_out = rows.rows(~test), rows.rows(test)
             for name, values in scores.items():
-                values[test] = self._scores(name, seen, unseen)
+                values[test] = self._scores(name, train, held_out)
         return scores
 
-    def _scores(self, name: str, seen: Predictions, unseen: Predictions) -> Floats:
+    def _scores(self, name: str, train: Predictions, held_out: Predictions) -> Floats:
         try:
-            return self.rule.rows(self._fit(name, seen).apply(unseen))
+            return self.rule.rows(self._fit(name, train).apply(held_out))
         except CalibrantError as error:  # a map that refuses these rows is no candidate
             self.refused[name] = str(error)
-            return np.full(unseen.n, np.inf)
+            return np.full(held_out.n, np.inf)
 
-    def _procedure(self, rows: Predictions, masks: list[Mask], sizes: dict[str, int]) -> Floats:
+    def _procedure(self, rows: Predictions, masks: list[Bools], sizes: dict[str, int]) -> Floats:
         """The score of every row by the map that would have been chosen without it."""
         scores = np.zeros(rows.n)
         for test in masks:
-            seen, unseen = rows.rows(~test), rows.rows(test)
-            inner, inner_masks = _in_folds(seen, self.folds)
+            train, held_out = rows.rows(~test), rows.rows(test)
+            inner, inner_masks = _in_folds(train, self.folds)
             name = _simplest(self._held_out(inner, inner_masks), sizes, inner)
-            scores[test] = self._scores(name, seen, unseen)
+            scores[test] = self._scores(name, train, held_out)
         return scores
 
     def _choice(
@@ -195,7 +188,7 @@ class _Trial:
         return Choice(name, reason, self.rule.title, tuple(tried), procedure, note)
 
 
-def _in_folds(predictions: Predictions, folds: int) -> tuple[Predictions, list[Mask]]:
+def _in_folds(predictions: Predictions, folds: int) -> tuple[Predictions, list[Bools]]:
     """Rows and masks of the folds; no masks where there is one row or group."""
     return in_folds(predictions, folds) if n_units(predictions) > 1 else (predictions, [])
 

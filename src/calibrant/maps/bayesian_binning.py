@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from calibrant.inputs import check_positive
 from calibrant.kernels.rows.pooling import mass_cuts
-from calibrant.maps.binary import BinaryRecipe
-from calibrant.maps.calibration_map import Fit
-from calibrant.maps.pointwise import doubts, margin
+from calibrant.maps.binary import BinaryRecipe, doubts, margin
+from calibrant.maps.calibration_map import Fit, map_recipe, map_record
 from calibrant.maps.steps import StepMap
-from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
-from calibrant.results import kind
 from calibrant.state.pooled import Pooled
 from calibrant.types import Floats, Indices
 
@@ -26,8 +22,7 @@ NEGLIGIBLE = 1e-12
 """Binnings with less than this share of the best one's probability are left out."""
 
 
-@method("map", name="bayesian_binning", state="pooled")
-@dataclass(frozen=True, slots=True)
+@map_recipe("bayesian_binning", state="pooled")
 class BayesianBinning(BinaryRecipe):
     """An average of equal-mass histograms, weighted by their marginal likelihoods (BBQ, Naeini et al. 2015).
 
@@ -75,8 +70,7 @@ class BayesianBinning(BinaryRecipe):
             yield scored(pooled.values, below, hits, cuts, self.prior_rows)
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class BayesianBinningMap(StepMap):
     """The average of many step functions, which is one."""
 
@@ -84,7 +78,7 @@ class BayesianBinningMap(StepMap):
 
 
 class ScoredBins(NamedTuple):
-    """A binning as cuts between distinct predictions, its posterior means and the log of its marginal likelihood."""
+    """Cuts between distinct predictions, posterior means and the log marginal likelihood."""
 
     cuts: Indices
     heights: Floats
@@ -92,7 +86,7 @@ class ScoredBins(NamedTuple):
 
 
 def scored(values: Floats, below: Floats, hits: Floats, cuts: Indices, prior_rows: float) -> ScoredBins:
-    """Σ ln B(α + h, β + n − h) − ln B(α, β) over the bins; `below` and `hits` are cumulative and begin with 0."""
+    """Σ ln B(α + h, β + n − h) − ln B(α, β) over the bins; `below` and `hits` are cumulative from 0."""
     from scipy.special import betaln
 
     n = np.diff(below[cuts])

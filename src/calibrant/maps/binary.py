@@ -1,27 +1,28 @@
-"""What maps of a single event share: the event's log-odds, and the way to several classes."""
+"""What maps of a single event share, and their extension to several classes."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.kernels.logits import inside, log_odds
+from calibrant.kernels.logits import inside, log_odds, probabilities, sigmoid
 from calibrant.kernels.rows.pooling import grouped
-from calibrant.maps.calibration_map import CalibrationMap
-from calibrant.maps.recipe import Recipe
+from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Recipe
 from calibrant.predictions import Predictions
+from calibrant.problems import MapError
 from calibrant.state.pooled import Pooled
 from calibrant.types import Array, Floats
 
 FAR, LAST = 1e30, 745.0
-"""Logits beyond the first are read as it, so that products of them stay finite. The second is the log-odds of the smallest
-positive float64, and of 0."""
+"""Logits beyond the first are read as it, so that products of them stay finite. The second is the log-odds of the
+smallest positive float64, and of 0."""
 
 
 class BinaryRecipe(Recipe[CalibrationMap]):
-    """A recipe for the map of a single event. Data with several columns are fitted one class against the rest."""
+    """A recipe for the map of a single event; several columns are fitted one class against the rest."""
 
     def fit_predictions(self, predictions: Predictions) -> CalibrationMap:
         """The map of the event, or one map per class."""
@@ -36,7 +37,6 @@ class BinaryRecipe(Recipe[CalibrationMap]):
         """The map of a single event; `predictions` have one column."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class BinaryMap(CalibrationMap):
     """A function of the probability of an event. Here the ranking is that of the rows."""
 
@@ -77,7 +77,7 @@ def pooled_logits(predictions: Predictions) -> Pooled:
 
 
 def last_log_odds(predictions: Predictions) -> float:
-    """The log-odds of the last probability before 1 in the given precision; for logits, of the first one after 0."""
+    """The log-odds of the last probability before 1 in this precision; for logits, `LAST`."""
     if predictions.logits is not None:
         return LAST
     return float(-np.log(np.finfo(predictions.probs.dtype).epsneg))
@@ -96,4 +96,114 @@ def one_outcome(hits: float, total: float) -> tuple[str, ...]:
     """The warning that only one outcome occurred."""
     if hits not in (0.0, total):
         return ()
-    return ("the event " + ("never" if hits == 0 else "always") + " happened: the map says little else",)
+    return ("the event " + ("never" if hits == 0 else "always") + " occurred: the map says little else",)
+
+
+class PointwiseMap(BinaryMap):
+    """A function of the probability. It promises nothing about ranking, as heights may be equal or fall."""
+
+    @abstractmethod
+    def at(self, p: Floats) -> Floats:
+        """Recalibrated probabilities of probabilities."""
+
+    def of_log_odds(self, z: Floats) -> Floats:
+        """Through the sigmoid."""
+        return self.at(sigmoid(z))
+
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
+        """From the probabilities; logits through the sigmoid in their own precision, as in the fit."""
+        p = probabilities(predictions) if are_logits else predictions
+        return narrowed(self.at(p.astype(np.float64)), p.dtype)
+
+    def _probs(self, probs: Any, logits: Any) -> Floats:
+        """Checked probabilities, whichever of the two was given."""
+        values, are_logits = self._admitted(probs, logits)
+        return (probabilities(values) if are_logits else values).astype(np.float64)
+
+
+class ShiftMap(PointwiseMap):
+    """p plus a shift, kept `margin` away from 0 and 1."""
+
+    margin: float
+
+    @abstractmethod
+    def shift_at(self, p: Floats) -> Floats:
+        """The shift of each probability."""
+
+    def shift(self, probs: Any = None, *, logits: Any = None) -> Floats:
+        """The shift of each row, before anything is kept within [0, 1].
+
+        Parameters
+        ----------
+        probs
+            Probabilities of the event.
+        logits
+            Logits instead of probabilities.
+        """
+        return self.shift_at(self._probs(probs, logits))
+
+    def moves(self, probs: Array) -> Floats:
+        """The shift of each checked probability."""
+        return self.shift_at(probs.astype(np.float64))
+
+    def at(self, p: Floats) -> Floats:
+        """Shifted, and kept within the margin."""
+        return np.clip(p + self.shift_at(p), self.margin, 1 - self.margin)
+
+
+def narrowed(values: Floats, dtype: Any) -> Array:
+    """In the wanted precision; what is neither 0 nor 1 does not become so by rounding."""
+    if dtype == np.float64:
+        return values
+    return np.where((values > 0) & (values < 1), inside(values, dtype), values.astype(dtype))
+
+
+def margin(total: float, bounded: bool) -> float:
+    """How far a map stays from 0 and 1: ½/(n+1), as in `steps.bounded`; 0 if it is not bounded."""
+    return max(0.5 / (total + 1), float(np.finfo(np.float64).epsneg)) if bounded else 0.0
+
+
+def doubts(pooled: Pooled) -> tuple[str, ...]:
+    """Warnings about data that hold little information."""
+    equal = ("all predictions are equal: one rate is all that can be learned",) if len(pooled.values) == 1 else ()
+    return one_outcome(float(pooled.hits.sum()), pooled.total) + equal
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BentLineMap(BinaryMap):
+    """Straight lines between knots in log-odds, slope one beyond, up to log-odds of `limit`."""
+
+    knots: Floats = ARRAY
+    heights: Floats = ARRAY
+    limit: float = np.inf
+
+    parameter_names: ClassVar[tuple[str, ...]] = ("knots", "heights")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.knots.shape != self.heights.shape or self.knots.ndim != 1:
+            raise MapError(
+                f"knots and heights must be as long as each other; not {self.knots.shape}, {self.heights.shape}"
+            )
+
+    @property
+    def injective(self) -> bool:  # type: ignore[override]
+        """Only if it rises all the way."""
+        return bool((np.diff(self.heights) > 0).all())
+
+    keeps_ranking = injective
+
+    def of_log_odds(self, z: Floats) -> Floats:
+        """Interpolated in log-odds."""
+        z = np.clip(z, -self.limit, self.limit)
+        within = np.clip(z, self.knots[0], self.knots[-1])
+        return sigmoid(self._at(within) + (z - within))
+
+    def _at(self, x: Floats) -> Floats:
+        return np.interp(x, self.knots, self.heights)
+
+
+def line_doubts(x: Floats, hits: float, total: float, limit: float) -> tuple[str, ...]:
+    """Warnings about sorted predictions that hold little information."""
+    equal = ("all predictions are equal: elsewhere the map is a guess",) if x[0] == x[-1] else ()
+    return beyond(x, limit) + equal + one_outcome(hits, total)

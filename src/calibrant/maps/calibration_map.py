@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, overload
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, dataclass_transform, overload
 
 import numpy as np
 
 from calibrant import inputs
+from calibrant.maps.log_space import rows_that_count
+from calibrant.methods import Kind, State, method
 from calibrant.predictions import Predictions
 from calibrant.problems import FileError, InputError, MapError
 from calibrant.results import Interval, Line, Record, Table, checked_schema, kind, number
@@ -19,9 +22,23 @@ from calibrant.types import Array, Floats
 ARRAY: Any = ()
 """Default of a field that holds an array of numbers."""
 
+R = TypeVar("R", bound=Record)
+T = TypeVar("T")
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def map_record(record: type[R]) -> type[R]:
+    """A frozen record that JSON can be read back into: the class of a fitted map, or a part of one."""
+    return kind(dataclass(frozen=True, eq=False, repr=False)(record))
+
+
+@dataclass_transform(frozen_default=True)
+def map_recipe(name: str, state: State = "", kind: Kind = "map") -> Callable[[type[T]], type[T]]:
+    """A recipe of maps, its options frozen, registered by the name that users give."""
+    return lambda options: method(kind, name=name, state=state)(dataclass(frozen=True, slots=True)(options))
+
+
+@map_record
 class Candidate(Record):
     """The score of a map, or of the procedure that chooses one, on held-out rows."""
 
@@ -33,9 +50,14 @@ class Candidate(Record):
     """from that of the identity; negative is better"""
     change_interval: Interval | None
 
+    @property
+    def row(self) -> tuple[str, ...]:
+        """Its row in the table of candidates."""
+        size = "" if self.n_parameters is None else str(self.n_parameters)
+        return self.name, size, _with_margin(self.score, self.interval), _with_margin(self.change, self.change_interval)
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+
+@map_record
 class Choice(Record):
     """Why this map was chosen: the held-out score of every candidate."""
 
@@ -51,12 +73,9 @@ class Choice(Record):
     @property
     def table(self) -> Table:
         """The candidates, best first, with their 95 % margins."""
-        rows = []
-        for each in (*self.candidates, *([] if self.procedure is None else [self.procedure])):
-            size = "" if each.n_parameters is None else str(each.n_parameters)
-            score, change = (each.score, each.interval), (each.change, each.change_interval)
-            rows.append((each.name, size, _with_margin(*score), _with_margin(*change)))
-        return Table("Candidates", ("map", "parameters", self.title, "change from identity"), tuple(rows), self.note)
+        every = (*self.candidates, *([] if self.procedure is None else [self.procedure]))
+        rows = tuple(each.row for each in every)
+        return Table("Candidates", ("map", "parameters", self.title, "change from identity"), rows, self.note)
 
     def __repr__(self) -> str:
         return f"{self.table!r}\n{self.reason}"
@@ -69,8 +88,7 @@ def _with_margin(value: float, interval: Interval | None) -> str:
     return number(value) if interval is None else f"{number(value)} ± {number((interval.high - interval.low) / 2)}"
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class Fit(Record):
     """How a map was fitted."""
 
@@ -125,17 +143,15 @@ class SavedMap(Record, ABC):
             raise FileError(f"cannot write the map {str(path)!r}: {error.strerror}") from error
 
     def __repr__(self) -> str:
-        values = self.parameters
-        if len(values) > MANY_PARAMETERS:
+        sizes = {k: number(v) if np.ndim(v) == 0 else f"{np.size(v)} numbers" for k, v in self.parameters.items()}
+        shown = ", ".join(f"{name}={text}" for name, text in sizes.items())
+        if len(sizes) > MANY_PARAMETERS:
             shown = f"{self.n_parameters} parameters"
-        else:
-            sizes = {k: number(v) if np.ndim(v) == 0 else f"{np.size(v)} numbers" for k, v in values.items()}
-            shown = ", ".join(f"{name}={text}" for name, text in sizes.items())
-        cautions = self.fit.cautions[:MANY_PARAMETERS]
-        more = len(self.fit.cautions) - len(cautions)
-        lines = [f"{type(self).__name__}({shown}; {self.fit!r})", *(f"  caution: {c}" for c in cautions)]
-        lines += [f"  and {more} more"] if more else []
-        return "\n".join([*lines, *([] if self.fit.choice is None else [f"  chosen: {self.fit.choice.reason}"])])
+        more = len(self.fit.cautions) - MANY_PARAMETERS
+        lines = [f"{type(self).__name__}({shown}; {self.fit!r})"]
+        lines += [f"  caution: {c}" for c in self.fit.cautions[:MANY_PARAMETERS]]
+        lines += [f"  and {more} more"] * (more > 0)
+        return "\n".join(lines + ([] if self.fit.choice is None else [f"  chosen: {self.fit.choice.reason}"]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,28 +176,22 @@ class CalibrationMap(SavedMap):
     fit: Fit = field(default_factory=lambda: Fit(0))
 
     method: ClassVar[str]
+    injective: ClassVar[bool] = False
     keeps_ranking: ClassVar[bool] = False
     keeps_accuracy: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.classes, tuple | list):
             raise MapError(f"classes must be a list; it is {self.classes!r}")
-        object.__setattr__(self, "classes", tuple(self.classes))
         if not isinstance(self.single, bool) or not isinstance(self.fit, Fit):
             raise MapError(f"single must be true or false and fit a Fit; they are {self.single!r} and {self.fit!r}")
         for each in fields(self):
             value = getattr(self, each.name)
             if isinstance(each.default, float) and not is_number(value):
                 raise MapError(f"{each.name} must be a number; it is {value!r}")
-            if isinstance(each.default, tuple) and each.name != "maps":
-                if not is_numbers(value):
-                    raise MapError(f"{each.name} must be numbers; it is {value!r:.60}")
-                self._hold(each.name)
-
-    @property
-    def injective(self) -> bool:
-        """Do different predictions stay different?"""
-        return False
+            if isinstance(each.default, tuple) and each.name != "maps" and not is_numbers(value):
+                raise MapError(f"{each.name} must be numbers; it is {value!r:.60}")
+        super().__post_init__()
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """Recalibrated probabilities of checked probabilities or logits."""
@@ -196,7 +206,7 @@ class CalibrationMap(SavedMap):
         return self.recalibrated(logits, are_logits=True)
 
     def new_logits(self, logits: Array) -> Array | None:  # noqa: ARG002
-        """Recalibrated logits, for maps that have them: they hold what a probability rounded to 0 or 1 has lost."""
+        """Recalibrated logits, for maps that have them: they round less than probabilities."""
         return None
 
     @overload
@@ -219,27 +229,24 @@ class CalibrationMap(SavedMap):
                 raise InputError("probs", "is a Predictions, which carries its own logits", advice="Pass it alone")
             self._check_shape(probs.said, "predictions")
             self._check_order(probs.classes)
-            if probs.logits is None:
-                return probs.with_probs(self.from_probs(probs.probs), made_by=self)
-            new = self.new_logits(probs.logits)
+            new = None if probs.logits is None else self.new_logits(probs.logits)
             if new is not None:
                 return probs.with_logits(new, made_by=self)
-            return probs.with_probs(self.from_logits(probs.logits), made_by=self)
+            found = self.from_probs(probs.probs) if probs.logits is None else self.from_logits(probs.logits)
+            return probs.with_probs(found, made_by=self)
         values, are_logits = self._admitted(probs, logits)
         return self.from_logits(values) if are_logits else self.from_probs(values)
 
     def _admitted(self, probs: Any, logits: Any) -> tuple[Array, bool]:
         """Checked probabilities or logits, whichever was given, and whether these are logits."""
-        if (probs is None) == (logits is None):
-            raise InputError("probs", "or logits must be given, one of the two")
+        name = _given(probs, logits)
+        values = inputs.floats(probs if logits is None else logits, name)
         if logits is not None:
-            values = inputs.floats(logits, "logits")
-            inputs.check_finite(values, "logits")
+            inputs.check_finite(values, name)
         else:
-            values = inputs.floats(probs, "probs")
             inputs.check_probabilities(values)
             values = inputs.check_row_sums(values, None) if values.ndim == 2 else values
-        self._check_shape(values, "probs" if logits is None else "logits")
+        self._check_shape(values, name)
         return values, logits is not None
 
     def moves(self, probs: Array) -> Floats:
@@ -257,9 +264,8 @@ class CalibrationMap(SavedMap):
         """
         inputs.check_count(points, "points", 2)
         if not self.single:
-            raise MapError(
-                f"a map of {len(self.classes)} classes is no curve: each probability depends on the others of its row"
-            )
+            reason = "each probability depends on the others of its row"
+            raise MapError(f"a map of {len(self.classes)} classes is no curve: {reason}")
         x = np.linspace(0, 1, points)
         return Line(x, self.from_probs(x))
 
@@ -267,22 +273,18 @@ class CalibrationMap(SavedMap):
         """The same classes in another order would be recalibrated as one another."""
         ours, theirs = [str(c) for c in self.classes], [str(c) for c in classes]
         if ours != theirs and sorted(ours) == sorted(theirs):
-            raise InputError(
-                "predictions",
-                "must have the classes in the order of the map",
+            found, advice = (
                 f"{classes!r} is not {self.classes!r}",
                 "Pass classes= in the map's order, with the columns of probs to match",
             )
+            raise InputError("predictions", "must have the classes in the order of the map", found, advice)
 
     def _check_shape(self, values: Array, argument: str) -> None:
         columns = 1 if values.ndim == 1 else values.shape[1]
         expected = 1 if self.single else len(self.classes)
         if columns != expected:
-            raise InputError(
-                argument,
-                f"must have {expected} column{'s' * (expected > 1)}, as this map was fitted",
-                f"it has {columns}",
-            )
+            wanted = f"must have {expected} column{'s' * (expected > 1)}, as this map was fitted"
+            raise InputError(argument, wanted, f"it has {columns}")
 
 
 def is_number(value: Any) -> bool:
@@ -341,8 +343,40 @@ def admit_fit(labels: Any, probs: Any, logits: Any, weights: Any) -> Predictions
         if probs is not None or logits is not None or weights is not None:
             raise InputError("labels", "is a Predictions and carries its own data", advice="Pass it alone")
         return labels
-    if (probs is None) == (logits is None):
-        raise InputError("probs", "or logits must be given, one of the two")
-    if logits is not None:
+    if _given(probs, logits) == "logits":
         return Predictions.from_logits(labels, logits, weights=weights)
     return Predictions(labels, probs, weights=weights)
+
+
+def _given(probs: Any, logits: Any) -> str:
+    """Which of the two was given."""
+    if (probs is None) == (logits is None):
+        raise InputError("probs", "or logits must be given, one of the two")
+    return "probs" if logits is None else "logits"
+
+
+Map_co = TypeVar("Map_co", bound=CalibrationMap, covariant=True)
+
+
+class Recipe(ABC, Generic[Map_co]):
+    """A recipe for a map of one kind."""
+
+    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> Map_co:
+        """The map that recalibrates these predictions best.
+
+        Parameters
+        ----------
+        labels
+            Outcomes or classes, one per row; or `Predictions`, which carry everything.
+        probs
+            Probabilities: `(n,)` of the event, or `(n, K)`, one column per class.
+        logits
+            Logits instead of probabilities.
+        weights
+            How often each row counts: weight 2 equals the row twice.
+        """
+        return self.fit_predictions(rows_that_count(admit_fit(labels, probs, logits, weights)))
+
+    @abstractmethod
+    def fit_predictions(self, predictions: Predictions) -> Map_co:
+        """The map fitted on checked predictions without rows of weight 0."""

@@ -1,4 +1,4 @@
-"""Folds of predictions: assigned by the content of the rows, so that neither their order nor how they are counted matters."""
+"""Folds of predictions, assigned by the content of the rows: their order does not matter."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from calibrant.types import Array, Bools
 
 
 def n_rows(predictions: Predictions) -> int:
-    """The number of rows; a row of whole weight w counts as w rows, unless other weights are not whole."""
+    """The number of rows; a row of integer weight w counts as w rows if all weights are integers."""
     return n_counted(predictions.n, predictions.weights)
 
 
 def n_units(predictions: Predictions) -> int:
-    """Rows, or groups of rows that stay together."""
+    """Rows, or groups of rows that stay in one fold."""
     return n_rows(predictions) if predictions.groups is None else len(np.unique(predictions.groups))
 
 
 def in_folds(predictions: Predictions, n_folds: int, seed: int = 0) -> tuple[Predictions, list[Bools]]:
     """Rows that each lie in one fold, and a mask of these rows per fold.
 
-    Rows are sorted by content and assigned at random: turns by label would give every fold the same local rates, and favour
-    whatever overfits. A row of whole weight is split over the folds as that many rows would be. Pooled, where given,
-    stay in one fold. There are at most as many folds as rows or groups.
+    Rows are sorted by content and assigned at random: turns by label would give every fold
+    the same local rates, and favour whatever overfits. A row of integer weight is split over
+    the folds as that many rows would be. Groups, where given, stay in one fold. There are at
+    most as many folds as rows or groups.
     """
     units = n_units(predictions)
     if units < 2:
@@ -47,11 +48,7 @@ def _assigned(rows: Predictions, n_folds: int, seed: int) -> tuple[Predictions, 
     order = np.lexsort(keys)
     ordered = None if rows.weights is None else rows.weights[order]
     row, weights, fold = assigned(
-        tuple(key[order] for key in keys),
-        ordered,
-        n_folds,
-        rng,
-        lambda _, n: rng.permutation(np.arange(n) % n_folds),
+        tuple(key[order] for key in keys), ordered, n_folds, rng, lambda _, n: rng.permutation(np.arange(n) % n_folds)
     )
     if weights is ordered:
         back = np.empty_like(fold)
@@ -61,7 +58,7 @@ def _assigned(rows: Predictions, n_folds: int, seed: int) -> tuple[Predictions, 
 
 
 def _content(rows: Predictions) -> tuple[Array, ...]:
-    """Numbers that differ where rows do, the first key last; up to ties, the names of the classes do not matter."""
+    """Numbers that differ where rows do, the first key last; names of classes do not matter."""
     probs, labels, given = rows.probs, rows.labels, rows.said
     if probs.ndim == 1:
         return given, labels, probs

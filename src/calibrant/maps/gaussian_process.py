@@ -11,12 +11,10 @@ from calibrant.interval import normal_quantile
 from calibrant.kernels.fit.log_odds_process import Posteriors, posteriors
 from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.kernels.rows.pooling import mass_cuts
-from calibrant.maps.bent_line import BentLineMap, doubts
-from calibrant.maps.binary import BinaryRecipe, last_log_odds, pooled_logits
-from calibrant.maps.calibration_map import ARRAY, Fit
-from calibrant.methods import method
+from calibrant.maps.binary import BentLineMap, BinaryRecipe, last_log_odds, line_doubts, pooled_logits
+from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.predictions import Predictions
-from calibrant.results import Curve, kind
+from calibrant.results import Curve
 from calibrant.types import Floats
 
 CELLS = 100
@@ -30,8 +28,7 @@ OPEN = 0.5
 """The same for the band, where bends that the data cannot rule out count."""
 
 
-@method("map", name="gaussian_process", state="pooled")
-@dataclass(frozen=True, slots=True)
+@map_recipe("gaussian_process", state="pooled")
 class GaussianProcessMap(BinaryRecipe):
     """σ(z + f(z)) with a smooth f near 0: the posterior mean.
 
@@ -85,14 +82,17 @@ def _believed(predictions: Predictions) -> Belief:
     low, high = int(z[0] < places[0] - NEAR), int(z[-1] > places[-1] + NEAR)
     places = np.concatenate([z[:1][:low], places, z[-1:][:high]])  # the ends of the data are cells without weight
     weight, hits = np.pad(weight, (low, high)), np.pad(hits, (low, high))
-    cautions = doubts(x, float(pooled.hits.sum()), pooled.total, limit)
+    cautions = line_doubts(x, float(pooled.hits.sum()), pooled.total, limit)
     return Belief(places, weight / weight.sum(), posteriors(places, weight, hits), limit, cautions)
 
 
 def table_of(predictions: Predictions, belief: Belief) -> GaussianProcessTable:
     """The posterior mean as a map."""
-    centre, spread = _moments(belief.found, belief.found.share(OPEN))
-    line = belief.places, _mean_log_odds(belief.found, belief.found.share(STRAIGHT)), belief.limit
+    found = belief.found
+    share = found.share(OPEN)
+    centre = share @ found.mean  # mean and standard deviation of the log-odds over all priors
+    spread = np.sqrt(share @ (found.variance + (found.mean - centre) ** 2))
+    line = belief.places, _mean_log_odds(found, found.share(STRAIGHT)), belief.limit
     fit = Fit(predictions.n, cautions=belief.cautions)
     return GaussianProcessTable(predictions.classes, True, fit, *line, centre, spread, belief.support)
 
@@ -101,10 +101,9 @@ NEAR = 1e-9
 """Cells closer than this are one."""
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class GaussianProcessTable(BentLineMap):
-    """Straight lines between points in log-odds, slope one beyond; `centre` and `spread` are those of the posterior there."""
+    """Straight lines in log-odds, slope one beyond; `centre` and `spread` are of the posterior."""
 
     centre: Floats = ARRAY
     spread: Floats = ARRAY
@@ -128,14 +127,8 @@ class GaussianProcessTable(BentLineMap):
         return Curve(sigmoid(self.knots), sigmoid(self.heights), low, high, self.support, float(level))
 
 
-def _moments(found: Posteriors, share: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of η over all priors."""
-    centre = share @ found.mean
-    return centre, np.sqrt(share @ (found.variance + (found.mean - centre) ** 2))
-
-
 def _mean_log_odds(found: Posteriors, share: Floats) -> Floats:
-    """Log-odds of the posterior mean of σ(η), by quadrature; numerator and denominator apart, so that neither is lost."""
+    """Log-odds of the posterior mean of σ(η), by quadrature of numerator and denominator."""
     from numpy.polynomial.hermite_e import hermegauss
 
     nodes, weights = hermegauss(9)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from calibrant.inputs import check_bandwidth
 from calibrant.kernels.fit.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
-from calibrant.maps.binary import BinaryRecipe
-from calibrant.maps.calibration_map import ARRAY, Fit
-from calibrant.maps.pointwise import PointwiseMap, doubts, margin
-from calibrant.methods import method
+from calibrant.maps.binary import BinaryRecipe, PointwiseMap, doubts, margin
+from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.predictions import Predictions
-from calibrant.results import kind
 from calibrant.state.pooled import Pooled
 from calibrant.types import Floats
 
@@ -28,8 +24,7 @@ FARTHEST = 0.99
 """In bandwidths: further from every prediction of the fit the kernel is too small to give a rate."""
 
 
-@method("map", name="kernel_density", state="pooled")
-@dataclass(frozen=True, slots=True)
+@map_recipe("kernel_density", state="pooled")
 class KernelDensity(BinaryRecipe):
     """The rate of the event around a prediction, with the triweight kernel reflected at 0 and 1.
 
@@ -85,8 +80,7 @@ def in_cells(pooled: Pooled, width: float) -> Pooled:
     return Pooled(*joined[:, np.argsort(joined[0], kind="stable")])
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class KernelDensityMap(PointwiseMap):
     """π̂(p) = Σ K((p−p_j)/h) h_j / Σ K((p−p_j)/h) w_j, kept `margin` away from 0 and 1."""
 

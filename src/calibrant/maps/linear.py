@@ -1,7 +1,8 @@
-"""Maps that are a softmax regression on the logits or log-probabilities: vector, matrix and Dirichlet scaling."""
+"""Softmax regression on the logits or log-probabilities: vector, matrix and Dirichlet scaling."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -10,15 +11,12 @@ import numpy as np
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.fit.softmax_regression import Data, Found, Linear, fit, loss
 from calibrant.kernels.logits import inside, probabilities, tamed
-from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit
+from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
 from calibrant.maps.folds import in_folds, n_rows, n_units
 from calibrant.maps.log_space import normalised_columns, raw_or_log_columns, reading_of_zero, soft_shares
-from calibrant.maps.recipe import Recipe
 from calibrant.maps.temperature import Temperature
-from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError, MapError
-from calibrant.results import kind
 from calibrant.types import Array, Floats
 
 Space = Literal["logits", "log_probs"]
@@ -30,8 +28,7 @@ STRENGTHS = tuple(10.0**power for power in range(0, -7, -1))
 """Penalties that cross-validation tries, strongest first."""
 
 
-@method("map", name="vector")
-@dataclass(frozen=True, slots=True)
+@map_recipe("vector")
 class VectorScaling(Recipe["LinearMap"]):
     """softmax(v∘z + b): every class has its own scale and offset.
 
@@ -89,8 +86,7 @@ class _FullMatrix(Recipe["LinearMap"]):
         return _made(predictions, found, cautions + doubt, space, zero, penalty, self.recipe)
 
 
-@method("map", name="matrix")
-@dataclass(frozen=True, slots=True)
+@map_recipe("matrix")
 class MatrixScaling(_FullMatrix):
     """softmax(Wz + b): K² + K parameters, so a penalty is needed unless rows are many.
 
@@ -120,8 +116,7 @@ class MatrixScaling(_FullMatrix):
     recipe: ClassVar[str] = "matrix"
 
 
-@method("map", name="dirichlet")
-@dataclass(frozen=True, slots=True)
+@map_recipe("dirichlet")
 class Dirichlet(_FullMatrix):
     """softmax(W ln p + b): Dirichlet calibration, matrix scaling on log-probabilities.
 
@@ -151,9 +146,39 @@ class Dirichlet(_FullMatrix):
     recipe: ClassVar[str] = "dirichlet"
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
-class LinearMap(CalibrationMap):
+class SoftmaxMap(CalibrationMap):
+    """softmax(W x + b), x a function of the predictions; `weight` is W or its diagonal."""
+
+    weight: Floats
+    bias: Floats
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        k = len(self.classes)
+        if self.bias.shape != (k,) or self.weight.shape not in ((k,), (k, k)):
+            raise MapError(f"weight and bias do not fit {k} classes: {self.weight.shape}, {self.bias.shape}")
+
+    @abstractmethod
+    def features(self, predictions: Array, are_logits: bool) -> Floats:
+        """x, `(n, K)`."""
+
+    def scores(self, predictions: Array, are_logits: bool) -> Floats:
+        """W x + b, `(n, K)`."""
+        return Linear(self.weight, self.bias).scores(self.features(predictions, are_logits))
+
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
+        """The softmax of W x + b."""
+        found = probabilities(self.scores(predictions, are_logits))
+        return inside(found[:, 1] if predictions.ndim == 1 else found, predictions.dtype)
+
+    def new_logits(self, logits: Array) -> Array:
+        """W x + b."""
+        scores = self.scores(logits, are_logits=True)
+        return (scores[:, 1] - scores[:, 0] if logits.ndim == 1 else scores).astype(logits.dtype)
+
+
+@map_record
+class LinearMap(SoftmaxMap):
     """softmax(W x + b), x the logits or ln p; `weight` is W or, for vector scaling, its diagonal."""
 
     weight: Floats = ARRAY
@@ -170,7 +195,6 @@ class LinearMap(CalibrationMap):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_linear(self)
         if self.space not in ("logits", "log_probs"):
             raise MapError(f"space must be 'logits' or 'log_probs'; it is {self.space!r}")
 
@@ -179,56 +203,26 @@ class LinearMap(CalibrationMap):
         return self.recipe
 
     @property
-    def injective(self) -> bool:
+    def injective(self) -> bool:  # type: ignore[override]
         """Not for logits as they were given: rows with different probabilities can become equal."""
         return one_to_one(self.weight, raw=self.space == "logits")
 
-    def scores(self, predictions: Array, are_logits: bool) -> Floats:
-        """W x + b, `(n, K)`."""
-        if self.space == "logits" and not are_logits:
-            raise InputError(
-                "probs",
-                "cannot be recalibrated by a map of logits",
-                advice="Pass logits=, or fit the map on probabilities",
-            )
-        if self.space == "logits":
-            x = tamed(predictions.astype(np.float64))
-        else:
-            x = normalised_columns(predictions, self.zero, are_logits)
-        return Linear(self.weight, self.bias).scores(x)
-
-    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
-        """The softmax of W x + b."""
-        return of_scores(self.scores(predictions, are_logits), predictions)
-
-    def new_logits(self, logits: Array) -> Array:
-        """W x + b."""
-        return logits_of_scores(self.scores(logits, are_logits=True), logits)
-
-
-def check_linear(fitted: Any) -> None:
-    """W, or its diagonal, and b of a map must fit its classes."""
-    k, weight, bias = len(fitted.classes), fitted.weight, fitted.bias
-    if bias.shape != (k,) or weight.shape not in ((k,), (k, k)):
-        raise MapError(f"weight and bias do not fit {k} classes: {weight.shape}, {bias.shape}")
-
-
-def of_scores(scores: Floats, like: Array) -> Array:
-    """The softmax of scores `(n, K)`, in the shape and precision of the predictions."""
-    found = probabilities(scores)
-    return inside(found[:, 1] if like.ndim == 1 else found, like.dtype)
-
-
-def logits_of_scores(scores: Floats, like: Array) -> Array:
-    """Scores `(n, K)` in the shape and precision of the logits."""
-    return (scores[:, 1] - scores[:, 0] if like.ndim == 1 else scores).astype(like.dtype)
+    def features(self, predictions: Array, are_logits: bool) -> Floats:
+        """Logits as they were given, or ln p."""
+        if self.space == "log_probs":
+            return normalised_columns(predictions, self.zero, are_logits)
+        if are_logits:
+            return tamed(predictions.astype(np.float64))
+        advice = "Pass logits=, or fit the map on probabilities"
+        raise InputError("probs", "cannot be recalibrated by a map of logits", advice=advice)
 
 
 def one_to_one(weight: Floats, raw: bool = False) -> bool:
     """Do different rows x stay different after softmax(W x + b)?
 
-    Two become equal only where W maps their difference to a constant. Log-probabilities of two rows cannot differ by numbers
-    of one sign, as both sum to 1; logits as they were given (`raw`) may differ by anything.
+    Two become equal only where W maps their difference to a constant. Log-probabilities of
+    two rows cannot differ by numbers of one sign, as both sum to 1; logits as they were given
+    (`raw`) may differ by anything.
     """
     if weight.ndim == 1 and (weight == 0).any():
         return False
@@ -295,7 +289,8 @@ def _strengths(
     """Penalties as given, or chosen: first both equal, then that of the intercept alone."""
     wanted = [how.strength] * (how.penalty is not None) + [how.intercept] * (how.penalty == "odir")
     if "cv" not in wanted:
-        return (*(0.0 if v == "cv" else float(v) for v in (how.strength, how.intercept)), ())  # type: ignore[return-value]
+        strength, intercept = (0.0 if v == "cv" else float(v) for v in (how.strength, how.intercept))
+        return strength, intercept, ()
     rows = _some(predictions)
     if n_units(rows) < 2 * how.folds:
         return STRENGTHS[0], STRENGTHS[0], (f"too few rows to choose a penalty; it is {STRENGTHS[0]:g}",)
@@ -310,8 +305,8 @@ def _strengths(
 
 
 MOST_ROWS, ROWS_PER_CLASS = 20_000, 200
-"""Rows, or rows per class if that is more, that a penalty is chosen on; one chosen on few rows is too strong rather than too
-weak."""
+"""Rows, or rows per class if that is more, that a penalty is chosen on; on few rows it is rather
+too strong than too weak."""
 
 
 def _some(rows: Predictions) -> Predictions:
@@ -331,7 +326,7 @@ class _Folds:
         rows, masks = in_folds(rows, how.folds)
         data = regression_data(rows, space, zero)
         start = tempered(rows, diagonal=False)
-        self.parts = [(data.rows(~unseen), data.rows(unseen), data.weights[unseen].sum()) for unseen in masks]
+        self.parts = [(data.rows(~held_out), data.rows(held_out), data.weights[held_out].sum()) for held_out in masks]
         self.starts = [start] * len(self.parts)
         self.centre = _centre(start, how.penalty)
         self.seen: dict[tuple[float, float], float] = {}
@@ -357,7 +352,7 @@ def doubts(predictions: Predictions, found: Found) -> tuple[str, ...]:
     labels, k = predictions.labels, predictions.n_classes
     counts = soft_shares(predictions).sum(axis=0) if predictions.soft else np.bincount(labels, minlength=k)
     missing = [name for name, count in zip(predictions.classes, counts, strict=True) if count == 0]
-    warnings = [f"{len(missing)} of {k} classes never happened (first: {missing[0]!r})"] if missing else []
+    warnings = [f"{len(missing)} of {k} classes never occurred (first: {missing[0]!r})"] if missing else []
     if (predictions.said == predictions.said[0]).all():
         warnings.append("all rows have the same prediction: only the frequencies of the classes can be learnt")
     if not found.converged:

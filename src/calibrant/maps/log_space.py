@@ -15,8 +15,9 @@ NEVER = -1e30
 def log_columns(probs: Array, zero: float) -> Array:
     """ln p, `(n, K)`; a single event becomes the pair (1−p, p). A probability of 0 is read as `zero`.
 
-    It stays below every positive probability of its row, so that no class overtakes another; for a single event nothing is
-    read as less than `zero`, so that no row overtakes another. With `zero` = 0 its class takes no part.
+    It stays below every positive probability of its row, so that no class overtakes another;
+    for a single event nothing is read as less than `zero`, so that no row overtakes another.
+    With `zero` = 0 its class takes no part.
     """
     if probs.ndim == 1:
         return log_columns(np.maximum(two_columns(probs), zero), 0.0)
@@ -65,7 +66,7 @@ def reading_of_zero(predictions: Predictions, *, always: bool = False) -> tuple[
     else:
         row = np.flatnonzero(columns[np.arange(len(columns)), predictions.labels] == 0)
     if len(row):
-        text = f"{len(row)} rows (first: row {row[0]}) give probability 0 to what happened"
+        text = f"{len(row)} rows (first: row {row[0]}) give probability 0 to their label"
         return unit, (f"{text}; 0 is read as {unit:.1e}",)
     if always and (columns == 0).any():
         return unit, (f"a probability of 0 is read as {unit:.1e}",)

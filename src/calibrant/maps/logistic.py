@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,18 +11,15 @@ from calibrant.kernels.fit.newton_logistic import LogisticFit, fit_logistic
 from calibrant.kernels.logits import sigmoid
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import FAR, BinaryMap, BinaryRecipe, one_outcome, pooled_log_odds
-from calibrant.maps.calibration_map import Fit
-from calibrant.methods import method
+from calibrant.maps.calibration_map import Fit, map_recipe, map_record
 from calibrant.predictions import Predictions
-from calibrant.results import kind
 from calibrant.state.pooled import Pooled
 from calibrant.types import Floats
 
 LN_2 = float(np.log(2))
 
 
-@method("map", name="platt", state="pooled")
-@dataclass(frozen=True, slots=True)
+@map_recipe("platt", state="pooled")
 class Platt(BinaryRecipe):
     """σ(a·z + b) on the log-odds z, with Platt's smoothed targets.
 
@@ -40,8 +36,7 @@ class Platt(BinaryRecipe):
         return _fit(predictions, degree=1)
 
 
-@method("map", name="quadratic", state="pooled")
-@dataclass(frozen=True, slots=True)
+@map_recipe("quadratic", state="pooled")
 class Quadratic(BinaryRecipe):
     """σ(a·z + b + c·z²): a parabola where Platt has a line; need not be monotone.
 
@@ -57,8 +52,7 @@ class Quadratic(BinaryRecipe):
         return _fit(predictions, degree=2)
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class LogOddsMap(BinaryMap):
     """σ(b + a·z + c·z²)."""
 
@@ -73,7 +67,7 @@ class LogOddsMap(BinaryMap):
         return "quadratic" if self.square else "platt"
 
     @property
-    def injective(self) -> bool:
+    def injective(self) -> bool:  # type: ignore[override]
         return self.square == 0 and self.slope != 0
 
     @property
@@ -107,7 +101,7 @@ def _fit(predictions: Predictions, degree: int) -> LogOddsMap:
 
 
 def smoothed_hits(pooled: Pooled) -> Floats:
-    """Platt's targets, (N₊+1)/(N₊+2) for an event and 1/(N₋+2) for a non-event: the coefficients stay finite."""
+    """Platt's targets: (N₊+1)/(N₊+2) for an event, 1/(N₋+2) for a non-event; no coefficient is infinite."""
     events = float(pooled.hits.sum())
     yes, no = (events + 1) / (events + 2), 1 / (pooled.total - events + 2)
     return pooled.hits * yes + (pooled.weight - pooled.hits) * no
@@ -118,8 +112,7 @@ def _doubts(found: LogisticFit, pooled: Pooled) -> tuple[str, ...]:
     return one_outcome(float(pooled.hits.sum()), pooled.total) + (() if found.converged else (separated,))
 
 
-@method("map", name="beta", state="pooled")
-@dataclass(frozen=True, slots=True)
+@map_recipe("beta", state="pooled")
 class Beta(BinaryRecipe):
     """σ(c + a·ln p − b·ln(1−p)) with a, b ≥ 0: beta calibration.
 
@@ -142,7 +135,7 @@ class Beta(BinaryRecipe):
         check_choice("variant", self.variant, ("abm", "am", "ab"))
 
     def fit_event(self, predictions: Predictions) -> BetaMap:
-        """Newton's method; a coefficient that comes out negative is set to 0 and the others are fitted again."""
+        """Newton's method; a negative coefficient is set to 0 and the others are fitted again."""
         pooled, z, limit, cautions = pooled_log_odds(predictions)
         left, right = -np.logaddexp(0.0, -z), np.logaddexp(0.0, z)  # ln p and −ln(1−p)
         columns = {"a": left, "b": right, "c": np.ones_like(z)}
@@ -163,8 +156,7 @@ class Beta(BinaryRecipe):
         return BetaMap(predictions.classes, True, fit, a, b, c, limit)
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class BetaMap(BinaryMap):
     """σ(c + a·ln p − b·ln(1−p))."""
 
@@ -178,7 +170,7 @@ class BetaMap(BinaryMap):
     parameter_names: ClassVar[tuple[str, ...]] = ("a", "b", "c")
 
     @property
-    def injective(self) -> bool:
+    def injective(self) -> bool:  # type: ignore[override]
         return self.a > 0 or self.b > 0
 
     keeps_ranking = injective

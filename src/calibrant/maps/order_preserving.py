@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,14 +12,11 @@ from calibrant.kernels.fit.lbfgs import Smooth, least
 from calibrant.kernels.fit.monotone_logits import Coefficients, SortedRows
 from calibrant.kernels.logits import inside, row_blocks, sigmoid, two_columns
 from calibrant.kernels.rows.keep_order import keep_order
-from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit
+from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
 from calibrant.maps.log_space import normalised_columns, reading_of_zero, soft_shares
-from calibrant.maps.recipe import Recipe
 from calibrant.maps.temperature import Temperature, check_zero
-from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import MapError
-from calibrant.results import kind
 from calibrant.types import Array, Floats
 
 KINDS = ("diagonal", "invariant", "general")
@@ -38,10 +34,9 @@ ENOUGH = 10
 """Rows per parameter below which there is a warning."""
 
 
-@method("map", name="order_preserving")
-@dataclass(frozen=True, slots=True)
+@map_recipe("order_preserving")
 class OrderPreserving(Recipe["OrderPreservingMap"]):
-    """A map that keeps the order of the classes in every row exactly: none overtakes another, none is tied anew.
+    """A map that keeps the order of the classes in every row exactly, ties included.
 
     Rows of log-probabilities are sorted and their gaps stretched or squeezed (Rahimi et al.
     2020). The number of parameters does not grow with the number of classes K, except that
@@ -142,14 +137,14 @@ def penalised(loss: Smooth, unit: Floats, penalty: float) -> Smooth:
     return value
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class OrderPreservingMap(CalibrationMap):
     """Gaps between sorted log-probabilities, stretched by positive factors.
 
-    Order and ties are kept exactly in `new_logits`, in `apply(probs)` and in `apply(logits=…)`: where rounding would make
-    a tie, or a probability would underflow, the next floating-point number is taken. A `Predictions` with logits carries
-    new logits; their softmax may round.
+    Order and ties are kept exactly in `new_logits`, in `apply(probs)` and in
+    `apply(logits=…)`: where rounding would make a tie, or a probability would underflow, the
+    next floating-point number is taken. A `Predictions` with logits carries new logits;
+    their softmax may round.
     """
 
     family: str = "diagonal"
@@ -163,8 +158,7 @@ class OrderPreservingMap(CalibrationMap):
     """what a probability of 0 is read as; 0 leaves it as small as the precision allows"""
 
     method: ClassVar[str] = "order_preserving"
-    keeps_ranking: ClassVar[bool] = True
-    keeps_accuracy: ClassVar[bool] = True
+    keeps_ranking = keeps_accuracy = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -181,7 +175,7 @@ class OrderPreservingMap(CalibrationMap):
         check_zero(self.zero)
 
     @property
-    def injective(self) -> bool:
+    def injective(self) -> bool:  # type: ignore[override]
         """Where a row has one increasing function for all its classes, or only one gap."""
         return self.family == "diagonal" or len(self.classes) == 2
 
@@ -194,24 +188,16 @@ class OrderPreservingMap(CalibrationMap):
         """New logits, with the largest of each row at 0."""
         if logits.ndim == 1:
             return self._event_logits(np.stack([np.zeros_like(logits), logits], axis=1), logits=True)
-        out = np.empty_like(logits)
-        for rows in row_blocks(*logits.shape):
-            out[rows] = self._ordered(logits[rows], logits=True, probs=False)
-        return out
+        return self._ordered(logits, logits=True, probs=False)
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The softmax of the new logits."""
         if predictions.ndim == 2:
-            out = np.empty_like(predictions)
-            for rows in row_blocks(*predictions.shape):
-                out[rows] = self._ordered(predictions[rows], are_logits, probs=True)
-            return out
+            return self._ordered(predictions, are_logits, probs=True)
         if are_logits:
             return event_probabilities(self.new_logits(predictions))
-        read = np.maximum(
-            two_columns(predictions), predictions.dtype.type(self.zero)
-        )  # so that no row overtakes another
-        return event_probabilities(self._event_logits(read, logits=False))
+        zero = predictions.dtype.type(self.zero)  # a least value, so that no row overtakes another
+        return event_probabilities(self._event_logits(np.maximum(two_columns(predictions), zero), logits=False))
 
     def _event_logits(self, columns: Array, logits: bool) -> Array:
         z = self._ordered(columns, logits, probs=False)
@@ -219,16 +205,18 @@ class OrderPreservingMap(CalibrationMap):
 
     def _ordered(self, columns: Array, logits: bool, probs: bool) -> Array:
         """New logits, or their softmax, in the order of the columns."""
-        order = np.argsort(-columns, axis=1, kind="stable")
-        ranked = np.take_along_axis(normalised_columns(columns, self.zero, logits), order, axis=1)
         coefficients = Coefficients(self.slopes, self.rates, self.above, self.below)
-        with np.errstate(over="ignore"):
-            z = SortedRows(ranked, order, self.cuts, self.knots).heights(coefficients)
-        z = np.maximum(z, -float(np.finfo(columns.dtype).max))
-        e = np.exp(z) if probs else z
-        new = inside(e / e.sum(axis=1, keepdims=True), columns.dtype) if probs else z.astype(columns.dtype)
-        out = np.empty_like(new)
-        np.put_along_axis(out, order, keep_order(new, np.take_along_axis(columns, order, axis=1)), axis=1)
+        out = np.empty_like(columns)
+        for rows in row_blocks(*columns.shape):
+            x = columns[rows]
+            order = np.argsort(-x, axis=1, kind="stable")
+            ranked = np.take_along_axis(normalised_columns(x, self.zero, logits), order, axis=1)
+            with np.errstate(over="ignore"):
+                z = SortedRows(ranked, order, self.cuts, self.knots).heights(coefficients)
+            z = np.maximum(z, -float(np.finfo(x.dtype).max))
+            e = np.exp(z) if probs else z
+            new = inside(e / e.sum(axis=1, keepdims=True), x.dtype) if probs else z.astype(x.dtype)
+            np.put_along_axis(out[rows], order, keep_order(new, np.take_along_axis(x, order, axis=1)), axis=1)
         return out
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -14,24 +13,19 @@ from calibrant.kernels.logits import inside, log_odds, sigmoid
 from calibrant.kernels.rows.sorted_folds import fewest_within, n_counted, rows_in_folds
 from calibrant.kernels.rows.sorting import in_order
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.maps.bent_line import BentLineMap, doubts
-from calibrant.maps.binary import BinaryRecipe, last_log_odds
-from calibrant.maps.calibration_map import ARRAY, Fit
+from calibrant.maps.binary import BentLineMap, BinaryRecipe, last_log_odds, line_doubts, margin
+from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.maps.log_space import rows_that_count
-from calibrant.maps.pointwise import margin
-from calibrant.methods import method
 from calibrant.predictions import Predictions
-from calibrant.results import kind
 from calibrant.types import Array, Floats
 
 ROWS_PER_PIECE = 200
 """One more piece is tried for so many rows."""
 
 
-@method("map", name="piecewise_linear", state="pooled")
-@dataclass(frozen=True, slots=True)
+@map_recipe("piecewise_linear", state="pooled")
 class PiecewiseLinear(BinaryRecipe):
-    """A piecewise-linear function of the log-odds (PL3) or the probabilities (PL); knots and heights are fitted.
+    """A piecewise-linear function of the log-odds (PL3) or the probabilities (PL), knots fitted.
 
     Parameters
     ----------
@@ -108,11 +102,11 @@ class PiecewiseLinear(BinaryRecipe):
             line = _mean(cells, paths, shares)
         if not logit:
             line = _to_the_ends(line, *ends)
-        fit = Fit(predictions.n, cautions=doubts(z, inner(w, y), total, limit))
+        fit = Fit(predictions.n, cautions=line_doubts(z, inner(w, y), total, limit))
         return PiecewiseMap(predictions.classes, True, fit, line.t, line.h, limit, self.space, shares, losses)
 
     def _averaged(self, losses: Floats, total: float) -> Floats:
-        """Shares ∝ exp(−T·n·loss − price). The squared loss counts as that of a normal error of its own size."""
+        """Shares ∝ exp(−T·n·loss − price); a squared loss counts as that of a normal error."""
         if self.loss == "brier":
             losses = np.log(np.maximum(losses, 1e-12)) / 2
         price = PRICE[self.space] * np.arange(float(len(losses)))
@@ -134,13 +128,13 @@ studies/piecewise.py."""
 SMALL_SHARE = 1e-9
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class PiecewiseMap(BentLineMap):
     """Straight lines between knots: in log-odds with slope one beyond, or in probabilities from 0 to 1.
 
-    `shares` are the weights of 0 (the identity), 1, 2, … pieces in it, and `losses` their mean held-out losses. Log-odds
-    beyond `limit`, those of the probabilities next to 0 and 1, are read as `limit`.
+    `shares` are the weights of 0 (the identity), 1, 2, … pieces in it, and `losses` their
+    mean held-out losses. Log-odds beyond `limit`, those of the probabilities next to 0 and
+    1, are read as `limit`.
     """
 
     space: str = "logit"
@@ -148,10 +142,6 @@ class PiecewiseMap(BentLineMap):
     losses: Floats | None = None
 
     method: ClassVar[str] = "piecewise_linear"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._hold("losses")
 
     def of_log_odds(self, z: Floats) -> Floats:
         """Interpolated in the space of the map."""

@@ -1,26 +1,22 @@
-"""Quantile recalibration: the forecast distribution is transformed until its probability integral transform is uniform."""
+"""Quantile recalibration: forecasts are transformed until their PIT values are uniform."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from calibrant import inputs
 from calibrant.forecasts import BentForecasts, GaussianForecasts
-from calibrant.maps.calibration_map import Fit
+from calibrant.maps.calibration_map import Fit, map_recipe, map_record
 from calibrant.maps.regression import EPS, FEW, RegressionMap, admit_fit, checked_forecasts, gaussian
-from calibrant.methods import method
 from calibrant.problems import InputError, MapError
-from calibrant.results import kind
 from calibrant.types import Floats
 
 
-@method("forecast map", name="quantile_recalibration")
-@dataclass(frozen=True, slots=True)
+@map_recipe("quantile_recalibration", kind="forecast map")
 class QuantileRecalibration:
-    """An increasing map R of the cumulative probability u = F(y), such that R(u) is uniform (Kuleshov et al. 2018).
+    """An increasing map R of u = F(y) that makes R(u) uniform (Kuleshov et al. 2018).
 
     R runs in straight lines from (0, 0) through the observed u, each at the share of the
     data below it and half its own, to (1, 1).
@@ -82,8 +78,7 @@ class QuantileRecalibration:
         return QuantileMap(Fit(len(which), None, True, few), x, y)
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class QuantileMap(RegressionMap):
     """F ↦ R∘F, with R in straight lines between knots."""
 
@@ -94,7 +89,7 @@ class QuantileMap(RegressionMap):
     parameter_names: ClassVar[tuple[str, ...]] = ("x", "y")
 
     def __post_init__(self) -> None:
-        self._hold("x", "y")
+        super().__post_init__()
         for name in ("x", "y"):
             knots = getattr(self, name)
             ends = knots.dtype.kind in "fi" and len(knots) > 1 and (knots[0], knots[-1]) == (0, 1)
@@ -133,8 +128,12 @@ class QuantileMap(RegressionMap):
         mean, variance
             Mean and variance of each Gaussian forecast.
         """
+        from scipy.special import ndtr
+
         centre, spread = checked_forecasts(mean, variance)
-        return np.interp(gaussian_cdf(inputs.check_column(y, "y", len(centre)), centre, spread), self.x, self.y)
+        with np.errstate(over="ignore"):
+            standardised = (inputs.check_column(y, "y", len(centre)) - centre) / np.sqrt(spread)
+        return np.interp(ndtr(standardised), self.x, self.y)
 
     def quantile(self, q: Any, mean: Any, variance: Any) -> Floats:
         """The q-quantile of the recalibrated forecast.
@@ -150,17 +149,7 @@ class QuantileMap(RegressionMap):
 
         centre, spread = checked_forecasts(mean, variance)
         share = unit_values(q, "q", len(centre))
-        found: Floats = centre + np.sqrt(spread) * ndtri(np.interp(share, self.y, self.x))
-        return found
-
-
-def gaussian_cdf(y: Floats, mean: Floats, variance: Floats) -> Floats:
-    """Φ((y−μ)/σ)."""
-    from scipy.special import ndtr
-
-    with np.errstate(over="ignore"):
-        found: Floats = ndtr((y - mean) / np.sqrt(variance))
-    return found
+        return centre + np.sqrt(spread) * ndtri(np.interp(share, self.y, self.x))
 
 
 def unit_values(values: Any, argument: str, n: int | None = None) -> Floats:

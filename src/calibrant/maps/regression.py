@@ -13,10 +13,8 @@ from calibrant import inputs
 from calibrant.forecasts import Forecasts, GaussianForecasts
 from calibrant.kernels.fit.lbfgs import least
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.maps.calibration_map import Fit, SavedMap
-from calibrant.methods import method
+from calibrant.maps.calibration_map import Fit, SavedMap, map_recipe, map_record
 from calibrant.problems import InputError, MapError
-from calibrant.results import kind
 from calibrant.types import Floats
 
 EPS = float(np.finfo(np.float64).eps)
@@ -85,7 +83,7 @@ def checked_forecasts(mean: Any, variance: Any) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegressionMap(SavedMap):
-    """A function from a forecast of mean and variance to a better one. `fit.loss` is a Dawid–Sebastiani score."""
+    """A map of forecasts of mean and variance; `fit.loss` is a Dawid–Sebastiani score."""
 
     fit: Fit = field(default_factory=lambda: Fit(0))
 
@@ -97,7 +95,6 @@ class RegressionMap(SavedMap):
         """The recalibrated forecasts."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class VarianceMap(RegressionMap):
     """A map that leaves the mean and changes the variance."""
 
@@ -128,8 +125,7 @@ class VarianceMap(RegressionMap):
             return centre.copy(), np.clip(self.of_variance(spread), np.finfo(float).tiny, np.finfo(float).max)
 
 
-@method("forecast map", name="std_scaling")
-@dataclass(frozen=True, slots=True)
+@map_recipe("std_scaling", kind="forecast map")
 class StdScaling:
     """σ ↦ sσ: s² is the mean of (μ−y)²/σ², which minimises the Dawid–Sebastiani score.
 
@@ -161,8 +157,7 @@ class StdScaling:
         return StdScalingMap(Fit(data.n, data.score(square * data.variance), True, cautions), math.sqrt(square))
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class StdScalingMap(VarianceMap):
     """σ ↦ sσ."""
 
@@ -180,8 +175,7 @@ class StdScalingMap(VarianceMap):
         return self.scale**2 * variance
 
 
-@method("forecast map", name="variance_platt")
-@dataclass(frozen=True, slots=True)
+@map_recipe("variance_platt", kind="forecast map")
 class VariancePlatt:
     """σ² ↦ wσ² + b with w > 0 and b ≥ 0, fitted by the Dawid–Sebastiani score (μ−y)²/σ² + ln σ².
 
@@ -248,8 +242,7 @@ FEW = 10
 """Rows below which a spread is a guess."""
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class VariancePlattMap(VarianceMap):
     """σ² ↦ wσ² + b."""
 

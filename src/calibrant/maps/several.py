@@ -9,11 +9,9 @@ import numpy as np
 
 from calibrant.kernels.logits import inside, probabilities
 from calibrant.maps.binary import BinaryMap, BinaryRecipe
-from calibrant.maps.calibration_map import CalibrationMap, Fit
-from calibrant.maps.recipe import Recipe
+from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, map_record
 from calibrant.predictions import Predictions, as_predictions
 from calibrant.problems import InputError
-from calibrant.results import kind
 from calibrant.types import Array
 
 
@@ -55,8 +53,7 @@ class OneVsRest(_OfEvents):
         return OneVsRestMap(predictions.classes, False, fit, tuple(fitted))
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class OneVsRestMap(CalibrationMap):
     """p_k ↦ m_k(p_k) / Σ_j m_j(p_j)."""
 
@@ -83,7 +80,9 @@ class OneVsRestMap(CalibrationMap):
 
 @dataclass(frozen=True, slots=True)
 class TopLabel(_OfEvents):
-    """A map of the top class's probability; the others share the rest as before, and the top class stays on top.
+    """A map of the top class's probability; the others share the rest as before.
+
+    The top class stays on top.
 
     Parameters
     ----------
@@ -105,28 +104,25 @@ class TopLabel(_OfEvents):
         return TopLabelMap(predictions.classes, False, fitted.fit, fitted)
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class TopLabelMap(CalibrationMap):
-    """The top probability c ↦ m(c), raised where another class would overtake it; the others are scaled to the rest.
+    """The top probability c ↦ m(c); the others are scaled to the rest.
 
-    It is not injective where the top probability has to be raised.
+    The top probability is raised where another class would overtake it; there the map is
+    not injective.
     """
 
-    top: BinaryMap | None = None
+    top: BinaryMap = None  # type: ignore[assignment]
 
     method: ClassVar[str] = "top label"
-    keeps_ranking: ClassVar[bool] = True
-    keeps_accuracy: ClassVar[bool] = True
+    keeps_ranking = keeps_accuracy = True
 
     @property
     def parameters(self) -> dict[str, Any]:
-        assert self.top is not None
         return self.top.parameters
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The top class first, then the rest in proportion."""
-        assert self.top is not None
         probs = probabilities(predictions) if are_logits else predictions
         p = probs.astype(np.float64)
         rows, first = np.arange(len(p)), p.argmax(axis=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,12 +12,9 @@ from calibrant.kernels.rows.pooling import mass_cuts
 from calibrant.kernels.rows.sorted_folds import fewest_within, rows_in_folds
 from calibrant.kernels.rows.sorting import in_order
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.maps.binary import BinaryRecipe
-from calibrant.maps.calibration_map import ARRAY, Fit
-from calibrant.maps.pointwise import ShiftMap, doubts, margin
-from calibrant.methods import method
+from calibrant.maps.binary import BinaryRecipe, ShiftMap, doubts, margin
+from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.predictions import Event, Predictions
-from calibrant.results import kind
 from calibrant.state.pooled import Pooled
 from calibrant.types import Floats, Indices
 
@@ -29,8 +25,7 @@ MOST_KNOTS = 16
 """Tried by cross-validation."""
 
 
-@method("map", name="spline", state="pooled")
-@dataclass(frozen=True, slots=True)
+@map_recipe("spline", state="pooled")
 class Spline(BinaryRecipe):
     """p + g′(t): the gap at a prediction as the slope of the cumulative gap (Gupta et al. 2021).
 
@@ -114,7 +109,7 @@ def fewest_knots(ends: str) -> int:
 
 
 def cells(pooled: Pooled) -> Indices:
-    """Cuts between predictions: each alone, or about `CELLS` cells of equal mass and every heavier prediction alone."""
+    """Cuts between predictions: each alone, or `CELLS` of equal mass and heavier ones alone."""
     if len(pooled.values) <= CELLS:
         return np.arange(len(pooled.values) + 1)
     heavy = np.flatnonzero(pooled.weight > pooled.total / CELLS)
@@ -132,20 +127,19 @@ def fold_sums(event: Event, edges: Floats, folds: int, seed: int) -> tuple[Float
 
 
 def fitted_to(weight: Floats, missing: Floats, n_knots: int, ends: str) -> tuple[Floats, Floats, Floats]:
-    """(y, M) of the spline closest to the cumulative sum of label minus prediction, and the ends of the cells."""
+    """(y, M) of the spline closest to the cumulative sums, and the ends of the cells."""
     share = weight / weight.sum()
     t = np.cumsum(share)
     return *fit_spline(t, np.cumsum(missing) / weight.sum(), share, n_knots, ends), t
 
 
 def placed(pooled: Pooled, cuts: Indices) -> tuple[Floats, Floats]:
-    """The first and the last prediction of every cell, and the share of rows up to each, half of its own included."""
+    """First and last prediction of every cell, and the share of rows up to each, half its own included."""
     kept = np.unique(np.append(cuts[:-1], cuts[1:] - 1))
     return pooled.values[kept], (pooled.below() - pooled.weight / 2)[kept] / pooled.total
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class SplineMap(ShiftMap):
     """p ↦ p + g′(t(p)), kept `margin` away from 0 and 1. t joins `places` at `scores` by straight lines."""
 

@@ -1,4 +1,4 @@
-"""Maps made of observed rates: isotonic regression and histogram binning."""
+"""Maps made of observed rates: isotonic regression, Venn–Abers prediction and bins."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant.bins import Binning, EqualMass
-from calibrant.maps.binary import BinaryRecipe
-from calibrant.maps.calibration_map import ARRAY, Fit
-from calibrant.maps.pointwise import PointwiseMap
-from calibrant.methods import method
-from calibrant.predictions import Predictions
+from calibrant.kernels.fit.one_more_row import rates_if_hit, rates_if_missed
+from calibrant.maps.binary import BinaryMap, BinaryRecipe, PointwiseMap, ShiftMap, doubts, margin, narrowed
+from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
+from calibrant.maps.logistic import Platt
+from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError, MapError
-from calibrant.results import kind
-from calibrant.types import Floats
+from calibrant.types import Array, Floats
 
 
-@method("map", name="isotonic", state="pooled")
-@dataclass(frozen=True, slots=True)
+@map_recipe("isotonic", state="pooled")
 class Isotonic(BinaryRecipe):
     """The increasing step function closest to the data, joined by straight lines.
 
@@ -64,8 +62,7 @@ class Isotonic(BinaryRecipe):
         return KnotMap(predictions.classes, True, Fit(predictions.n), x, y)
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class KnotMap(PointwiseMap):
     """Straight lines between knots, level beyond the first and the last."""
 
@@ -81,7 +78,7 @@ class KnotMap(PointwiseMap):
             raise MapError(f"x and y must be as long as each other; they are {self.x.shape} and {self.y.shape}")
 
     @property
-    def injective(self) -> bool:
+    def injective(self) -> bool:  # type: ignore[override]
         """Only if it rises all the way from 0 to 1."""
         return bool(self.x[0] == 0 and self.x[-1] == 1 and (np.diff(self.y) > 0).all())
 
@@ -90,8 +87,7 @@ class KnotMap(PointwiseMap):
         return np.interp(p, self.x, self.y)
 
 
-@method("map", name="histogram", state="pooled")
-@dataclass(frozen=True, slots=True)
+@map_recipe("histogram", state="pooled")
 class Histogram(BinaryRecipe):
     """The observed rate of the prediction's bin.
 
@@ -110,7 +106,7 @@ class Histogram(BinaryRecipe):
     array([0.5, 1. ])
     """
 
-    bins: Binning = EqualMass(15)  # noqa: RUF009  (frozen)
+    bins: Binning = EqualMass(15)
     bounded: bool = True
 
     def fit_event(self, predictions: Predictions) -> HistogramMap:
@@ -138,8 +134,7 @@ class StepMap(PointwiseMap):
         return self.heights[np.searchsorted(self.cuts, p, side="left")]
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class HistogramMap(StepMap):
     """Steps that remember the weight of each bin, for a certificate."""
 
@@ -175,3 +170,201 @@ def bounded(heights: Floats, total: float) -> Floats:
     """Shrunk towards ½ by 1/(n+1): no probability is 0 or 1."""
     share = max(1 / (total + 1), float(np.finfo(np.float64).eps))
     return (1 - share) * heights + share / 2
+
+
+@map_recipe("unit_slope_bins", state="pooled")
+class UnitSlopeBins(BinaryRecipe):
+    """p + ȳ_k − p̄_k in the k-th bin: all of a bin is shifted until its mean prediction is its rate.
+
+    On the data of the fit the mean of |shift|^α is the binned error of order α (Kängsepp et
+    al. 2023, Theorem 2): `fitted.shift(probs)` is that shift. A bin without rows is left as
+    it is.
+
+    Parameters
+    ----------
+    bins
+        A rule for bins that are closed on the right, hold every row and keep ties together.
+    bounded
+        Keep the map ½/(n+1) away from 0 and 1, so that the log score stays finite; else it
+        is cut off at 0 and 1.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> fitted = cal.maps.UnitSlopeBins(cal.EqualWidth(2)).fit([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.8])
+    >>> fitted.apply([0.1, 0.6]).round(3)
+    array([0.35, 0.9 ])
+    """
+
+    bins: Binning = EqualMass(15)
+    bounded: bool = True
+
+    def __post_init__(self) -> None:
+        check_step_bins(self.bins)
+
+    def fit_event(self, predictions: Predictions) -> UnitSlopeMap:
+        """Per-bin sums."""
+        event = predictions.event("binary")
+        state = self.bins.collect(event)
+        kept = (state.weight[0] > 0) | (state.high[0] > state.low[0])  # an empty bin of no width holds nothing
+        shifts = (state.label_rate[0] - state.mean_prob[0])[kept]
+        fit = Fit(predictions.n, cautions=doubts(event.pooled))
+        edge = margin(float(state.total[0]), self.bounded)
+        return UnitSlopeMap(predictions.classes, True, fit, state.high[0][kept][:-1], shifts, edge)
+
+
+@map_record
+class UnitSlopeMap(ShiftMap):
+    """p ↦ p + δ of its bin, kept `margin` away from 0 and 1; bins are closed on the right."""
+
+    cuts: Floats = ARRAY
+    shifts: Floats = ARRAY
+    margin: float = 0.0
+
+    method: ClassVar[str] = "unit_slope_bins"
+    parameter_names: ClassVar[tuple[str, ...]] = ("cuts", "shifts")
+
+    def shift_at(self, p: Floats) -> Floats:
+        """δ of the bin."""
+        return self.shifts[np.searchsorted(self.cuts, p, side="left")]
+
+
+@map_recipe("scaling_binning", state="pooled")
+class ScalingBinning(BinaryRecipe):
+    """A few levels near a smooth fit: the mean of the fitted values in each bin.
+
+    A bin's height is a mean of fitted values, not of outcomes, so it varies less than a
+    histogram's. Kumar et al. 2019 bound the error of this map when the fit, the bins and
+    the means come from three separate parts of the data. Here all rows serve for all three:
+    less noise, but their proof does not cover it.
+
+    Parameters
+    ----------
+    bins
+        A rule for bins of the fitted values that are closed on the right, hold every row
+        and keep ties together.
+    recipe
+        The recipe of the smooth fit, for a single event.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> valid, test = cal.example()
+    >>> fitted = cal.maps.ScalingBinning(cal.EqualMass(3)).fit(valid.labels == 3, valid.probs[:, 3])
+    >>> len(fitted.heights)
+    3
+    """
+
+    bins: Binning = EqualMass(15)
+    recipe: BinaryRecipe = Platt()
+
+    def __post_init__(self) -> None:
+        check_step_bins(self.bins)
+        if not isinstance(self.recipe, BinaryRecipe):
+            raise InputError("recipe", "must be a recipe for a single event, such as Platt()", f"it is {self.recipe!r}")
+
+    def fit_event(self, predictions: Predictions) -> ScalingBinningMap:
+        """The fit, then per-bin sums of its outputs; an empty bin is joined to the filled one above it."""
+        scaling = self.recipe.fit_event(predictions)
+        scaled = scaling.recalibrated(predictions.said.astype(np.float64), predictions.logits is not None)
+        event = predictions.event("binary")
+        state = self.bins.collect(Event(scaled, event.outcomes, event.weights, event.name))
+        filled = state.weight[0] > 0
+        fit = Fit(predictions.n, None, scaling.fit.converged, scaling.fit.cautions)
+        cuts, heights = state.high[0][filled][:-1], state.mean_prob[0][filled]
+        return ScalingBinningMap(predictions.classes, True, fit, scaling, cuts, heights)
+
+
+@map_record
+class ScalingBinningMap(BinaryMap):
+    """p ↦ the height of the bin in which g(p) lies; bins are closed on the right."""
+
+    scaling: BinaryMap = None  # type: ignore[assignment]
+    cuts: Floats = ARRAY
+    heights: Floats = ARRAY
+
+    method: ClassVar[str] = "scaling_binning"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        scaling = {f"scaling: {name}": value for name, value in self.scaling.parameters.items()}
+        return scaling | {"cuts": self.cuts, "heights": self.heights}
+
+    def of_log_odds(self, z: Floats) -> Floats:
+        """The height of the bin of the scaled value."""
+        return self._height(self.scaling.of_log_odds(z))
+
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
+        """Scaled in float64, as in the fit, whatever their precision."""
+        scaled = self.scaling.recalibrated(predictions.astype(np.float64), are_logits)
+        return narrowed(self._height(scaled), predictions.dtype)
+
+    def _height(self, scaled: Floats) -> Floats:
+        return self.heights[np.searchsorted(self.cuts, scaled, side="left")]
+
+
+@map_recipe("venn_abers", state="pooled")
+class VennAbers(BinaryRecipe):
+    """Isotonic regression with its own uncertainty: a rate for either outcome of the new row.
+
+    The new row joins the data with weight 1, once as a non-event and once as an event, and
+    the two isotonic fits at its prediction are p₀ < p₁: `fitted.interval(probs)`. The map is
+    p₁/(1 − p₀ + p₁), which is never 0 or 1. For rows exchangeable with those of the fit, the
+    one of the pair that belongs to the actual outcome is perfectly calibrated, whatever the
+    model (Vovk, Petej, Fedorova 2015).
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> fitted = cal.VennAbers().fit([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9])
+    >>> low, high = fitted.interval([0.1, 0.8])
+    >>> low.round(3), high.round(3)
+    (array([0. , 0.5]), array([0.333, 1.   ]))
+    >>> fitted.apply([0.1, 0.8]).round(3)
+    array([0.25 , 0.667])
+    """
+
+    def fit_event(self, predictions: Predictions) -> VennAbersMap:
+        """Both fits for every score in two passes; runs of equal rates are kept as one step."""
+        pooled = predictions.event("binary").pooled
+        low = np.concatenate([[0.0], rates_if_missed(pooled.weight, pooled.hits)])
+        high = np.append(rates_if_hit(pooled.weight, pooled.hits), 1.0)
+        rises, ends = np.flatnonzero(np.diff(low)), np.flatnonzero(np.diff(high))
+        lower = pooled.values[rises], low[np.append(0, rises + 1)]
+        upper = pooled.values[ends], high[np.append(ends, len(high) - 1)]
+        fit = Fit(predictions.n, cautions=doubts(pooled))
+        return VennAbersMap(predictions.classes, True, fit, *lower, *upper)
+
+
+@map_record
+class VennAbersMap(PointwiseMap):
+    """Two step functions. The lower one has its new height at a cut, the upper one only after it."""
+
+    low_cuts: Floats = ARRAY
+    low: Floats = ARRAY
+    high_cuts: Floats = ARRAY
+    high: Floats = ARRAY
+
+    method: ClassVar[str] = "venn_abers"
+    parameter_names: ClassVar[tuple[str, ...]] = ("low_cuts", "low", "high_cuts", "high")
+
+    def interval(self, probs: Any = None, *, logits: Any = None) -> tuple[Floats, Floats]:
+        """p₀ and p₁ of each row: its rate if the event does not happen, and if it does.
+
+        Parameters
+        ----------
+        probs
+            Probabilities of the event.
+        logits
+            Logits instead of probabilities.
+        """
+        return self._pair(self._probs(probs, logits))
+
+    def at(self, p: Floats) -> Floats:
+        """p₁/(1 − p₀ + p₁), the value whose largest regret in log score over the two outcomes is least."""
+        low, high = self._pair(p)
+        return high / (1 - low + high)
+
+    def _pair(self, p: Floats) -> tuple[Floats, Floats]:
+        low = self.low[np.searchsorted(self.low_cuts, p, side="right")]
+        return low, self.high[np.searchsorted(self.high_cuts, p, side="left")]

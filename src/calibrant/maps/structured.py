@@ -1,38 +1,27 @@
-"""Structured scaling: temperature scaling, then a matrix or vector with a penalty that decreases with the number of rows."""
+"""Structured scaling: temperature scaling, then a matrix or vector with a ridge."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from calibrant.kernels.fit.softmax_regression import Data, Linear, fit
 from calibrant.kernels.logits import two_columns
-from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit
-from calibrant.maps.linear import (
-    check_linear,
-    doubts,
-    logits_of_scores,
-    of_scores,
-    one_to_one,
-    regression_weights,
-)
-from calibrant.maps.recipe import Recipe
+from calibrant.maps.calibration_map import ARRAY, Fit, Recipe, map_recipe, map_record
+from calibrant.maps.linear import SoftmaxMap, doubts, one_to_one, regression_weights
 from calibrant.maps.temperature import Temperature, TemperatureMap
-from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.problems import MapError
-from calibrant.results import kind
 from calibrant.types import Array, Floats
 
 
-@method("map", name="structured_vector")
-@dataclass(frozen=True, slots=True)
+@map_recipe("structured_vector")
 class StructuredVector(Recipe["StructuredMap"]):
     """Temperature scaling, then a scale and an offset for each class with a ridge of K/n.
 
-    With few rows it stays temperature scaling; with many it becomes vector scaling. The choice for hundreds of classes.
+    With few rows it stays temperature scaling; with many it becomes vector scaling. The
+    choice for hundreds of classes.
 
     Examples
     --------
@@ -47,12 +36,12 @@ class StructuredVector(Recipe["StructuredMap"]):
         return _fitted(predictions, diagonal=True)
 
 
-@method("map", name="structured_matrix")
-@dataclass(frozen=True, slots=True)
+@map_recipe("structured_matrix")
 class StructuredMatrix(Recipe["StructuredMap"]):
-    """Temperature scaling, then a matrix with a ridge of K/n on its diagonal and offsets, K(K−1)/n on the rest.
+    """Temperature scaling, then a matrix with a ridge that decreases with the number of rows.
 
-    With few rows it stays temperature scaling; with many it becomes matrix scaling.
+    The ridge is K/n on the diagonal and the offsets, K(K−1)/n on the rest. With few rows the
+    map stays temperature scaling; with many it becomes matrix scaling.
 
     Examples
     --------
@@ -88,12 +77,11 @@ def mixed_logs(base: TemperatureMap, mix: float, predictions: Array, are_logits:
     return np.log((1 - mix) * columns + mix / columns.shape[1])
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
-class StructuredMap(CalibrationMap):
+@map_record
+class StructuredMap(SoftmaxMap):
     """softmax(W ln q + b) with q = (1−a)·softmax(z/T) + a/K; `weight` is W or its diagonal."""
 
-    base: TemperatureMap | None = None
+    base: TemperatureMap = None  # type: ignore[assignment]
     mix: float = 0.0
     """a, the share of a uniform guess: 1/(n+1)"""
     weight: Floats = ARRAY
@@ -103,32 +91,20 @@ class StructuredMap(CalibrationMap):
         super().__post_init__()
         if not isinstance(self.base, TemperatureMap):
             raise MapError(f"base must be a temperature map; it is {self.base!r}")
-        check_linear(self)
 
     @property
     def method(self) -> str:  # type: ignore[override]
         return "structured_vector" if self.weight.ndim == 1 else "structured_matrix"
 
     @property
-    def injective(self) -> bool:
+    def injective(self) -> bool:  # type: ignore[override]
         """As the matrix is; the first step always is."""
         return one_to_one(self.weight)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        assert self.base is not None
         return {"temperature": self.base.temperature, "weight": self.weight, "bias": self.bias}
 
-    def scores(self, predictions: Array, are_logits: bool) -> Floats:
-        """W ln q + b, `(n, K)`."""
-        assert self.base is not None
-        logs = mixed_logs(self.base, self.mix, predictions, are_logits)
-        return Linear(self.weight, self.bias).scores(logs)
-
-    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
-        """The softmax of W ln q + b."""
-        return of_scores(self.scores(predictions, are_logits), predictions)
-
-    def new_logits(self, logits: Array) -> Array:
-        """W ln q + b."""
-        return logits_of_scores(self.scores(logits, are_logits=True), logits)
+    def features(self, predictions: Array, are_logits: bool) -> Floats:
+        """ln q."""
+        return mixed_logs(self.base, self.mix, predictions, are_logits)

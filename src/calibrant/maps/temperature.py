@@ -1,24 +1,23 @@
-"""Temperature scaling: one number that makes all predictions of a model more or less confident."""
+"""Temperature scaling: one temperature, one per class, or in a mixture; and the identity."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from calibrant.kernels.fit import inverse_temperature as kernel
-from calibrant.kernels.logits import inside, probabilities
+from calibrant.kernels.fit.mixture import fit_mixture
+from calibrant.kernels.logits import class_log_odds, inside, probabilities, sigmoid, tamed, two_columns
 from calibrant.kernels.rows.keep_order import ranked_as
-from calibrant.maps.calibration_map import CalibrationMap, Fit
-from calibrant.maps.log_space import label_logits, log_columns, raw_or_log_columns, reading_of_zero
-from calibrant.maps.recipe import Recipe
-from calibrant.methods import method
+from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
+from calibrant.maps.log_space import label_entries, label_logits, log_columns, raw_or_log_columns, reading_of_zero
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError, MapError
-from calibrant.results import kind
 from calibrant.types import Array, Floats
 
 SAMPLE_ROWS = 2048
@@ -28,8 +27,7 @@ STEP = {"float32": 1e-4, "float64": 1e-5}
 """A Newton step in ln T this small ends the search; the error left is about its square, below rounding."""
 
 
-@method("map", name="temperature")
-@dataclass(frozen=True, slots=True)
+@map_recipe("temperature")
 class Temperature(Recipe["TemperatureMap"]):
     """Divide the logits by T > 0, chosen to minimise the log score.
 
@@ -80,8 +78,7 @@ class Temperature(Recipe["TemperatureMap"]):
         return kernel.search(partial(kernel.slopes, z, of_label, weights), start, low, high, STEP[str(z.dtype)])
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
+@map_record
 class TemperatureMap(CalibrationMap):
     """softmax(z/T), or σ(z/T) for a single event."""
 
@@ -91,18 +88,13 @@ class TemperatureMap(CalibrationMap):
 
     method: ClassVar[str] = "temperature"
     parameter_names: ClassVar[tuple[str, ...]] = ("temperature",)
-    keeps_ranking: ClassVar[bool] = True
-    keeps_accuracy: ClassVar[bool] = True
+    injective = keeps_ranking = keeps_accuracy = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.temperature < math.inf:
             raise MapError(f"temperature must be a positive number; it is {self.temperature!r}")
         check_zero(self.zero)
-
-    @property
-    def injective(self) -> bool:
-        return True
 
     def new_logits(self, logits: Array) -> Array:
         """z/T, with the largest of each row at 0 so that nothing overflows."""
@@ -135,3 +127,177 @@ def _cautions(found: kernel.Found, bounds: tuple[float, float]) -> tuple[str, ..
     if found.at_bound:
         return (at_bound[found.at_bound],)
     return () if found.converged else ("the search did not converge; the last temperature is returned",)
+
+
+@map_recipe("identity")
+class Identity(Recipe["IdentityMap"]):
+    """Leave the predictions as they are: the candidate every map must beat.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.maps.Identity().fit([0, 1], [0.2, 0.7]).apply([0.4])
+    array([0.4])
+    """
+
+    def fit_predictions(self, predictions: Predictions) -> IdentityMap:
+        """A map with no parameters."""
+        return IdentityMap(predictions.classes, predictions.is_binary, Fit(predictions.n))
+
+
+@map_record
+class IdentityMap(CalibrationMap):
+    """p ↦ p."""
+
+    method: ClassVar[str] = "identity"
+    injective = keeps_ranking = keeps_accuracy = True
+
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
+        """The same probabilities, or those of the logits."""
+        return probabilities(predictions) if are_logits else predictions.copy()
+
+    def new_logits(self, logits: Array) -> Array:
+        """The same numbers."""
+        return logits
+
+
+@map_recipe("ensemble_temperature")
+class EnsembleTemperature(Recipe["EnsembleMap"]):
+    """w₁·softmax(z/T) + w₂·p + w₃/K with weights that sum to 1 (ETS).
+
+    The temperature is fitted first, then the weights, both by the log score. A safe choice
+    for few rows.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> valid, test = cal.example()
+    >>> round(float(cal.maps.EnsembleTemperature().fit(valid).weights.sum()), 12)
+    1.0
+    """
+
+    def fit_predictions(self, predictions: Predictions) -> EnsembleMap:
+        """A temperature, then three weights."""
+        base = Temperature().fit(predictions)
+        parts = [base.apply(predictions).probs, predictions.probs]
+        parts = [two_columns(part) if predictions.is_binary else part for part in parts]
+        parts.append(np.full_like(parts[1], 1 / predictions.n_classes))
+        row, column, w = label_entries(predictions)
+        found = fit_mixture(np.stack([part[row, column].astype(np.float64) for part in parts], axis=1), w)
+        _, cautions = reading_of_zero(predictions)
+        fit = Fit(predictions.n, found.loss, base.fit.converged and found.converged, cautions or base.fit.cautions)
+        return EnsembleMap(predictions.classes, predictions.is_binary, fit, base, found.weights)
+
+
+@map_record
+class EnsembleMap(CalibrationMap):
+    """w₁·softmax(z/T) + w₂·p + w₃/K."""
+
+    base: TemperatureMap = None  # type: ignore[assignment]
+    weights: Floats = (1.0, 0.0, 0.0)  # type: ignore[assignment]
+
+    method: ClassVar[str] = "ensemble_temperature"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.base, TemperatureMap):
+            raise MapError(f"base must be a temperature map; it is {self.base!r}")
+        if self.weights.shape != (3,) or (self.weights < 0).any() or abs(self.weights.sum() - 1) > 1e-9:
+            raise MapError(f"weights must be three shares that add up to 1; they are {self.weights!r}")
+
+    @property
+    def injective(self) -> bool:  # type: ignore[override]
+        """Both predictions are, unless the uniform guess has all the weight."""
+        return bool(self.weights[:2].sum() > 0)
+
+    keeps_ranking = keeps_accuracy = injective
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"temperature": self.base.temperature, "weights": self.weights}
+
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
+        """The sum of the three parts."""
+        wide = predictions.astype(np.float64)
+        p = probabilities(wide) if are_logits else wide
+        first, second, third = self.weights
+        mixed = first * self.base.recalibrated(wide, are_logits) + second * p + third / len(self.classes)
+        found = inside(mixed, predictions.dtype)
+        return ranked_as(found, predictions) if predictions.ndim == 2 and self.keeps_ranking else found
+
+
+@map_recipe("one_vs_rest_temperature")
+class OneVsRestTemperature(Recipe["OneVsRestTemperatureMap"]):
+    """A temperature for each class's log-odds against the rest; rows are then normalised (1-Temp).
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> valid, test = cal.example()
+    >>> cal.maps.OneVsRestTemperature().fit(valid).n_parameters
+    10
+    """
+
+    def fit_predictions(self, predictions: Predictions) -> OneVsRestTemperatureMap:
+        """One temperature per class."""
+        zero, cautions = reading_of_zero(predictions, always=True)
+        fits = [Temperature().fit(event) for event in _class_events(predictions, zero)]
+        names = [f"class {name}: " for name in predictions.classes] if len(fits) > 1 else [""]
+        cautions += tuple(n + text for n, m in zip(names, fits, strict=True) for text in m.fit.cautions)
+        fit = Fit(predictions.n, None, all(m.fit.converged for m in fits), cautions)
+        temperatures = np.array([m.temperature for m in fits])
+        return OneVsRestTemperatureMap(predictions.classes, predictions.is_binary, fit, temperatures, zero)
+
+
+def _class_events(predictions: Predictions, zero: float) -> Iterator[Predictions]:
+    """Each class against the rest, with log-odds as logits."""
+    labels, columns = predictions.labels, _log_odds(predictions.said, zero, predictions.logits is not None).T
+    for k, z in enumerate(columns):
+        y = labels if predictions.is_binary else labels[:, k] if predictions.soft else labels == k
+        yield Predictions.from_logits(y, np.ascontiguousarray(z), weights=predictions.weights, soft=predictions.soft)
+
+
+def _log_odds(predictions: Array, zero: float, are_logits: bool) -> Floats:
+    """Log-odds of each class against the rest, `(n, K)`, or `(n, 1)` for a single event."""
+    wide = predictions.astype(np.float64)
+    columns = tamed(wide) if are_logits else log_columns(wide, zero)
+    if wide.ndim == 2:
+        return class_log_odds(columns)
+    return (columns if are_logits else columns[:, 1] - columns[:, 0])[:, None]
+
+
+@map_record
+class OneVsRestTemperatureMap(CalibrationMap):
+    """σ(logit p_k / T_k), divided by the sum over k."""
+
+    temperatures: Floats = ARRAY
+    zero: float = 0.0
+    """what a probability of 0 is read as"""
+
+    method: ClassVar[str] = "one_vs_rest_temperature"
+    parameter_names: ClassVar[tuple[str, ...]] = ("temperatures",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.temperatures.shape != (1 if self.single else len(self.classes),) or not (self.temperatures > 0).all():
+            raise MapError(f"temperatures must be positive, one per class; they are {self.temperatures!r}")
+
+    @property
+    def injective(self) -> bool:  # type: ignore[override]
+        """For a single event; normalising can make two rows equal."""
+        return self.single
+
+    @property
+    def keeps_ranking(self) -> bool:  # type: ignore[override]
+        """If all temperatures are equal."""
+        return bool(np.ptp(self.temperatures) == 0)
+
+    keeps_accuracy = keeps_ranking
+
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
+        """Class by class, then divided by the sum."""
+        found = sigmoid(_log_odds(predictions, self.zero, are_logits) / self.temperatures)
+        if predictions.ndim == 1:
+            return inside(found[:, 0], predictions.dtype)
+        found = np.maximum(found, np.finfo(np.float64).tiny)
+        return inside(found / found.sum(axis=1, keepdims=True), predictions.dtype)

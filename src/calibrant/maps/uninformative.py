@@ -1,7 +1,8 @@
 """Maps that reduce a calibration error by discarding information.
 
-They are those of Gruber & Buettner (2022, appendices D.4 and E.1). They show what an error does not measure, and are not offered by `recalibrate`. To read
-one back from JSON, import this module first.
+They are those of Gruber & Buettner (2022, appendices D.4 and E.1). They show what an error
+does not measure, and are not offered by `recalibrate`. To read one back from JSON, import
+this module first.
 """
 
 from __future__ import annotations
@@ -13,35 +14,21 @@ import numpy as np
 
 from calibrant.inputs import check_choice
 from calibrant.kernels.logits import inside, probabilities
-from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit
+from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit, map_record
 from calibrant.maps.order_preserving import class_shares
 from calibrant.maps.several import several_classes
 from calibrant.problems import MapError
-from calibrant.results import kind
 from calibrant.types import Array, Floats, Indices
 
 REST = ("proportional", "even")
-
-
-class UninformativeMap(CalibrationMap):
-    """A map that depends on little more than the top class of a row."""
-
-    @property
-    def injective(self) -> bool:
-        """Never: the confidence of the row is lost."""
-        return False
-
-    def from_logits(self, logits: Array) -> Array:
-        """Through the softmax."""
-        return self.from_probs(probabilities(logits))
 
 
 @dataclass(frozen=True, slots=True)
 class TopAccuracy:
     """Predict the model's accuracy for the top class of every row.
 
-    The other classes share the rest. Every error of the top class becomes 0 (ECE, KS, MMCE), the accuracy stays, and the
-    predictions are still not calibrated.
+    The other classes share the rest. Every error of the top class becomes 0 (ECE, KS, MMCE),
+    the accuracy stays, and the predictions are still not calibrated.
 
     Parameters
     ----------
@@ -81,15 +68,15 @@ class TopAccuracy:
         return replace(fitted, fit=Fit(predictions.n, cautions=(low,)))
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
-class TopAccuracyMap(UninformativeMap):
+@map_record
+class TopAccuracyMap(CalibrationMap):
     """The top probability becomes the accuracy; the others share the rest."""
 
     accuracy: float = 1.0
     rest: str = "proportional"
 
     method: ClassVar[str] = "top_accuracy"
+    parameter_names: ClassVar[tuple[str, ...]] = ("accuracy",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,13 +94,9 @@ class TopAccuracyMap(UninformativeMap):
     def keeps_ranking(self) -> bool:  # type: ignore[override]
         return self.keeps_accuracy and self.rest == "proportional"
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"accuracy": self.accuracy}
-
-    def from_probs(self, probs: Array) -> Array:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The accuracy for the top class, the rest for the others."""
-        p = probs.astype(np.float64)
+        p = (probabilities(predictions) if are_logits else predictions).astype(np.float64)
         rows, top = np.arange(len(p)), p.argmax(axis=1)
         p[rows, top] = 0.0
         others = p.sum(axis=1, keepdims=True)
@@ -121,7 +104,7 @@ class TopAccuracyMap(UninformativeMap):
         shares = even if self.rest == "even" else np.divide(p, others, out=even, where=others > 0)
         p = (1 - self.accuracy) * shares
         p[rows, top] = self.accuracy
-        return inside(p, probs.dtype)
+        return inside(p, predictions.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,20 +149,18 @@ class LabelFrequencies:
         return LabelFrequenciesMap(predictions.classes, predictions.is_binary, fit, table)
 
 
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
-class LabelFrequenciesMap(UninformativeMap):
+@map_record
+class LabelFrequenciesMap(CalibrationMap):
     """The row of a table that belongs to the top class."""
 
     table: Floats = ((1.0, 0.0), (0.0, 1.0))  # type: ignore[assignment]
     """class frequencies `(K, K)`, one row for each top class"""
 
     method: ClassVar[str] = "label_frequencies"
-    keeps_ranking: ClassVar[bool] = False
+    parameter_names: ClassVar[tuple[str, ...]] = ("table",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._hold("table")
         k = len(self.classes)
         if self.table.shape != (k, k) or not ((self.table >= 0) & (self.table <= 1)).all():
             raise MapError(f"table must be {k} rows of {k} frequencies")
@@ -189,12 +170,9 @@ class LabelFrequenciesMap(UninformativeMap):
         """Is each top class the most frequent one of its rows?"""
         return bool((self.table.argmax(axis=1) == np.arange(len(self.classes))).all())
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"table": self.table}
-
-    def from_probs(self, probs: Array) -> Array:
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The frequencies that belong to the top class."""
+        probs = probabilities(predictions) if are_logits else predictions
         rows = self.table[top_class(probs)]
         return (rows[:, 1] if probs.ndim == 1 else rows).astype(probs.dtype)
 
