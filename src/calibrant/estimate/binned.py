@@ -12,7 +12,7 @@ from calibrant.bins.binning import settings
 from calibrant.estimate.compat import PRESETS, RunsOf, collect_as
 from calibrant.infer.squared import class_intervals, overall_interval
 from calibrant.inputs import check_choice
-from calibrant.methods import EVERY_VIEW, method
+from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import BinTable, ClassTable, Estimate
@@ -24,7 +24,7 @@ LEVEL = 0.95
 """Of the interval that the debiased square has."""
 
 
-@method("estimator", name="binned", title="binned calibration error", views=EVERY_VIEW, state="pooled")
+@estimator("binned", "binned calibration error", views=EVERY_VIEW)
 def binned_error(
     labels: Any,
     probs: Any = None,
@@ -94,9 +94,7 @@ def binned_error(
     return finish(state, name, classes, norm=norm, debiased=debiased, root=root, clip=clip, average=average)
 
 
-@method(
-    "estimator", name="ece", title="expected calibration error", views=EVERY_VIEW, state="pooled", also_called=("ECE",)
-)
+@estimator("ece", "expected calibration error", "ECE", views=EVERY_VIEW)
 def ece(
     labels: Any,
     probs: Any = None,

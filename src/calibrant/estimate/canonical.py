@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.inputs import check_choice, check_positive
 from calibrant.kernels.logits import two_columns
 from calibrant.kernels.pairs.dirichlet_kernel import loo_log_density, loo_rates
-from calibrant.methods import method
+from calibrant.methods import estimator
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
@@ -22,14 +22,7 @@ JUDGES = 500
 """Rows whose likelihood chooses the bandwidth, spread evenly over the sorted rows."""
 
 
-@method(
-    "estimator",
-    name="canonical",
-    title="canonical CE",
-    views=("canonical",),
-    also_called=("KDE-CE", "canonical"),
-    of_the_error=False,
-)
+@estimator("canonical", "canonical CE", "KDE-CE", "canonical", views=("canonical",), state="", of_the_error=False)
 def canonical_error(
     labels: Any,
     probs: Any = None,

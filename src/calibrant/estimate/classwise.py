@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.bins import Binning, EqualMass, EqualWidth
 from calibrant.estimate.binned import Norm, binned_error
 from calibrant.inputs import check_count
-from calibrant.methods import method
+from calibrant.methods import estimator
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import ClassTable, Estimate
@@ -19,7 +19,7 @@ from calibrant.types import Floats
 CLASSWISE: dict[str, Any] = {"views": ("classwise",), "of_the_error": False}
 
 
-@method("estimator", name="static", title="SCE", state="class grid", also_called=("SCE",), **CLASSWISE)
+@estimator("static", "SCE", "SCE", state="class grid", **CLASSWISE)
 def static_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: Any = None) -> Estimate:
     """How far off is each class's probability on average? SCE: equal-width bins per class.
 
@@ -58,7 +58,7 @@ def static_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: A
     return _renamed(found, "static_error", "SCE")
 
 
-@method("estimator", name="classwise", title="CWCE", state="class grid", also_called=("CWCE",), **CLASSWISE)
+@estimator("classwise", "CWCE", "CWCE", state="class grid", **CLASSWISE)
 def classwise_error(
     labels: Any,
     probs: Any = None,
@@ -118,7 +118,7 @@ def classwise_error(
     return _renamed(found, "classwise_error", f"{'debiased ' if debiased else ''}CWCE ({average})")
 
 
-@method("estimator", name="adaptive", title="ACE", also_called=("ACE",), **CLASSWISE)
+@estimator("adaptive", "ACE", "ACE", state="", **CLASSWISE)
 def adaptive_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: Any = None) -> Estimate:
     """How far off is each class's probability, over equal-mass ranges? ACE.
 
@@ -152,7 +152,7 @@ def adaptive_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights:
     return _ranges(predictions, n_bins, None, "adaptive_error", "ACE")
 
 
-@method("estimator", name="thresholded", title="TACE", also_called=("TACE",), **CLASSWISE)
+@estimator("thresholded", "TACE", "TACE", state="", **CLASSWISE)
 def thresholded_error(
     labels: Any, probs: Any = None, *, threshold: float = 0.01, n_bins: int = 15, weights: Any = None
 ) -> Estimate:

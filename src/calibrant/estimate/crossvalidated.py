@@ -14,7 +14,7 @@ from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
 from calibrant.kernels.rows.sorted_folds import fewest_within, rows_in_folds
 from calibrant.kernels.rows.sorting import group_starts, in_order
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.methods import EVERY_VIEW, method
+from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 from calibrant.types import Floats, Indices
@@ -23,14 +23,7 @@ MOST_BINS = 40
 """As in the paper's code."""
 
 
-@method(
-    "estimator",
-    name="crossvalidated",
-    title="cross-validated ECE",
-    views=EVERY_VIEW,
-    state="pooled",
-    also_called=("ECE_CV", "ES_CV"),
-)
+@estimator("crossvalidated", "cross-validated ECE", "ECE_CV", "ES_CV", views=EVERY_VIEW)
 def crossvalidated_error(
     labels: Any,
     probs: Any = None,

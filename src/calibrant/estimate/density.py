@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.inputs import check_bandwidth, check_choice
 from calibrant.kernels.fit.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
-from calibrant.methods import ONE_EVENT, method
+from calibrant.methods import estimator
 from calibrant.predictions import admit
 from calibrant.results import Estimate, Line
 from calibrant.state.pooled import Pooled
@@ -18,14 +18,7 @@ NODES, PEAKS = 4097, 2048
 """Nodes of the trapezoid rule for the integrated version and the curve: evenly spaced ones, and predictions with some beside."""
 
 
-@method(
-    "estimator",
-    name="density",
-    title="KDE calibration error",
-    views=ONE_EVENT,
-    state="pooled",
-    also_called=("KDE", "KDE-ECE"),
-)
+@estimator("density", "KDE calibration error", "KDE", "KDE-ECE")
 def density_error(
     labels: Any,
     probs: Any = None,

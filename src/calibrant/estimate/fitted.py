@@ -10,7 +10,7 @@ from calibrant.inputs import check_choice, check_count
 from calibrant.maps import GaussianProcessMap, recipe_of
 from calibrant.maps.folds import in_folds
 from calibrant.maps.gaussian_process import GaussianProcessTable
-from calibrant.methods import ONE_EVENT, method
+from calibrant.methods import estimator
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.results import Curve, Estimate
 
@@ -39,14 +39,7 @@ BIAS = {
 FEW = "understates errors that its few parameters cannot follow"
 
 
-@method(
-    "estimator",
-    name="fitted",
-    title="calibration error by fitting",
-    views=ONE_EVENT,
-    state="pooled",
-    also_called=("ECE_PL", "ECE_PL3", "ECE_GP", "fit on the test"),
-)
+@estimator("fitted", "calibration error by fitting", "ECE_PL", "ECE_PL3", "ECE_GP", "fit on the test")
 def fitted_error(
     labels: Any,
     probs: Any = None,

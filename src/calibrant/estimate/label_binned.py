@@ -10,12 +10,12 @@ from calibrant.bins import Binning, BinSums, EqualMass
 from calibrant.bins.binning import settings
 from calibrant.estimate.binned import Norm, bin_table, collect
 from calibrant.inputs import check_choice
-from calibrant.methods import EVERY_VIEW, method
+from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Event, admit
 from calibrant.results import ClassTable, Estimate
 
 
-@method("estimator", name="label_binned", title="label-binned calibration error", views=EVERY_VIEW, state="pooled")
+@estimator("label_binned", "label-binned calibration error", views=EVERY_VIEW)
 def label_binned_error(
     labels: Any,
     probs: Any = None,

@@ -5,20 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.interval import cluster_mean, clusters_of, gap_limits, mean_with_interval
-from calibrant.methods import ONE_EVENT, method
+from calibrant.methods import estimator
 from calibrant.predictions import admit
 from calibrant.results import Estimate
 
 
-@method(
-    "estimator",
-    name="mean_gap",
-    title="mean gap",
-    views=ONE_EVENT,
-    state="pooled",
-    also_called=("calibration_in_the_large",),
-    of_the_error=False,
-)
+@estimator("mean_gap", "mean gap", "calibration_in_the_large", of_the_error=False)
 def mean_gap(
     labels: Any,
     probs: Any = None,

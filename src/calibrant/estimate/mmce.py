@@ -11,15 +11,13 @@ import numpy as np
 from calibrant.inputs import check_positive
 from calibrant.kernels.pairs.line_pairs import laplace_pair_sum, pair_sum
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.methods import ONE_EVENT, method
+from calibrant.methods import estimator
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 
 
-@method(
-    "estimator", name="mmce", title="MMCE", views=ONE_EVENT, state="pooled", also_called=("MMCE",), of_the_error=False
-)
+@estimator("mmce", "MMCE", "MMCE", of_the_error=False)
 def mmce(
     labels: Any,
     probs: Any = None,

@@ -13,7 +13,7 @@ from calibrant.interval import LimitedMean, Limits, cluster_mean, mean_with_inte
 from calibrant.maps import GaussianProcessMap, recipe_of
 from calibrant.maps.folds import in_folds
 from calibrant.maps.log_space import rows_that_count
-from calibrant.methods import ONE_EVENT, method
+from calibrant.methods import estimator
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Curve, Estimate, Interval, Line
@@ -22,15 +22,7 @@ from calibrant.types import Floats
 THRESHOLDS = np.arange(1, 100) / 100
 
 
-@method(
-    "estimator",
-    name="regret",
-    title="largest decision regret",
-    views=ONE_EVENT,
-    state="pooled",
-    also_called=("CDL", "net benefit", "decision curve"),
-    of_the_error=False,
-)
+@estimator("regret", "largest decision regret", "CDL", "net benefit", "decision curve", of_the_error=False)
 def decision_regret(
     labels: Any,
     probs: Any = None,

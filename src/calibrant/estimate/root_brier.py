@@ -5,20 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from calibrant.methods import method
+from calibrant.methods import ONE_EVENT, estimator
 from calibrant.results import Estimate, Interval
 from calibrant.score.brier import brier_score
 
 
-@method(
-    "estimator",
-    name="root_brier",
-    title="root Brier score",
-    views=("canonical", "binary", "top", "class k"),
-    state="pooled",
-    also_called=("RBS",),
-    of_the_error=False,
-)
+@estimator("root_brier", "root Brier score", "RBS", views=("canonical", *ONE_EVENT), of_the_error=False)
 def root_brier(
     labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None
 ) -> Estimate:

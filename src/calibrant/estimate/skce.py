@@ -14,7 +14,7 @@ from calibrant.kernels.logits import two_columns
 from calibrant.kernels.pairs.line_pairs import laplace_pair_sum, median_distance, middle_counts, pair_sum
 from calibrant.kernels.pairs.row_pairs import matrix_pair_sum
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.methods import method
+from calibrant.methods import ONE_EVENT, estimator
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
@@ -64,15 +64,7 @@ KERNELS = {
 }
 
 
-@method(
-    "estimator",
-    name="skce",
-    title="SKCE",
-    views=("canonical", "binary", "top", "class k"),
-    state="pooled",
-    also_called=("SKCE", "KCE"),
-    of_the_error=False,
-)
+@estimator("skce", "SKCE", "SKCE", "KCE", views=("canonical", *ONE_EVENT), of_the_error=False)
 def skce(
     labels: Any,
     probs: Any = None,

@@ -11,7 +11,7 @@ from calibrant.estimate.chosen import MOST_BINS, chosen_error
 from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
 from calibrant.kernels.sums.rising_bins import always_rising, falling_blocks, long_sweep, rates_rise
 from calibrant.kernels.sums.stable_sums import running
-from calibrant.methods import EVERY_VIEW, method
+from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 
@@ -19,9 +19,7 @@ SHORT_SWEEP = 256
 """Bins up to which each number is tried on NumPy; few data sets get further."""
 
 
-@method(
-    "estimator", name="sweep", title="sweep ECE", views=EVERY_VIEW, state="pooled", also_called=("ECE_sweep", "ESweep")
-)
+@estimator("sweep", "sweep ECE", "ECE_sweep", "ESweep", views=EVERY_VIEW)
 def sweep_error(
     labels: Any,
     probs: Any = None,

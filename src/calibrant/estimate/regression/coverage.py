@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.estimate.regression.pit import mean_deviation
 from calibrant.forecasts import QuantileForecasts, admit_forecasts, checked_levels
 from calibrant.interval import normal_quantile, wilson
-from calibrant.methods import method
+from calibrant.methods import FORECASTS, method
 from calibrant.results import Curve, Estimate
 
 LEVELS = np.arange(1, 20) / 20
@@ -19,9 +19,7 @@ FINE = (np.arange(1000) + 0.5) / 1000
 """Levels over which expected deviations are averaged."""
 
 
-@method(
-    "forecast estimator", title="coverage error", views=("Gaussian", "quantile", "sample"), also_called=("Kuleshov",)
-)
+@method("forecast estimator", title="coverage error", views=FORECASTS, also_called=("Kuleshov",))
 def coverage_error(
     forecasts: Any, *, levels: Any = None, debiased: bool = False, level: float = 0.95, seed: int = 0
 ) -> Estimate:
@@ -82,7 +80,7 @@ def coverage_error(
     return Estimate("coverage_error", title, value, said.n, None, floor, described, {"curve": curve})
 
 
-@method("forecast estimator", title="miscalibration area", views=("Gaussian", "quantile", "sample"))
+@method("forecast estimator", title="miscalibration area", views=FORECASTS)
 def miscalibration_area(forecasts: Any, *, seed: int = 0) -> Estimate:
     """How far is coverage from its level, on average over all levels? The area between coverage and diagonal, exactly.
 

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.estimate.regression.variance_bins import variance_bins
 from calibrant.forecasts import admit_forecasts
 from calibrant.interval import normal_quantile
-from calibrant.methods import method
+from calibrant.methods import FORECASTS, method
 from calibrant.results import Estimate
 from calibrant.types import Floats
 
@@ -17,7 +17,7 @@ LEFT = 2 - 2**0.5
 """The share of pure noise that debiasing leaves: two folded normals of one variance less one of twice the variance."""
 
 
-@method("forecast estimator", title="ENCE", views=("Gaussian", "quantile", "sample"), also_called=("ENCE",))
+@method("forecast estimator", title="ENCE", views=FORECASTS, also_called=("ENCE",))
 def ence(forecasts: Any, *, n_bins: int = 15, debiased: bool = False, level: float = 0.95) -> Estimate:
     """Are errors as large as predicted, per bin of σ? The mean over bins of |RMV − RMSE| / RMV.
 

@@ -9,12 +9,12 @@ import numpy as np
 from calibrant.forecasts import Forecasts, SampleForecasts, admit_forecasts
 from calibrant.inputs import check_count
 from calibrant.interval import normal_quantile
-from calibrant.methods import method
+from calibrant.methods import FORECASTS, method
 from calibrant.results import Curve, Estimate
 from calibrant.types import Floats
 
 
-@method("forecast estimator", title="marginal error", views=("Gaussian", "quantile", "sample"))
+@method("forecast estimator", title="marginal error", views=FORECASTS)
 def marginal_error(
     forecasts: Any, *, points: int = 50, n_simulations: int = 199, level: float = 0.95, seed: int = 0
 ) -> Estimate:

@@ -6,11 +6,11 @@ from typing import Any
 
 from calibrant.forecasts import admit_forecasts
 from calibrant.interval import mean_with_interval
-from calibrant.methods import method
+from calibrant.methods import FORECASTS, method
 from calibrant.results import Estimate
 
 
-@method("forecast estimator", title="mean error", views=("Gaussian", "quantile", "sample"), also_called=("bias",))
+@method("forecast estimator", title="mean error", views=FORECASTS, also_called=("bias",))
 def mean_error(forecasts: Any, *, level: float = 0.95) -> Estimate:
     """Are the means too high or too low on average? The mean of μ − y with its interval; 0 if calibrated.
 

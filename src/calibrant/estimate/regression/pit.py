@@ -10,12 +10,12 @@ import numpy as np
 from calibrant.forecasts import admit_forecasts
 from calibrant.inputs import check_count
 from calibrant.interval import normal_quantile
-from calibrant.methods import method
+from calibrant.methods import FORECASTS, method
 from calibrant.results import Curve, Estimate
 from calibrant.types import Floats
 
 
-@method("forecast estimator", title="PIT error", views=("Gaussian", "quantile", "sample"), also_called=("PIT",))
+@method("forecast estimator", title="PIT error", views=FORECASTS, also_called=("PIT",))
 def pit_error(forecasts: Any, *, n_bins: int = 10, level: float = 0.95, seed: int = 0) -> Estimate:
     """Does every tenth of the forecast distributions hold a tenth of the labels? The share of rows in excess of that.
 

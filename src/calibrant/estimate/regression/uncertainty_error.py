@@ -8,12 +8,12 @@ import numpy as np
 
 from calibrant.estimate.regression.variance_bins import variance_bins
 from calibrant.forecasts import admit_forecasts
-from calibrant.methods import method
+from calibrant.methods import FORECASTS, method
 from calibrant.results import Estimate
 from calibrant.types import Floats
 
 
-@method("forecast estimator", title="UCE", views=("Gaussian", "quantile", "sample"), also_called=("UCE",))
+@method("forecast estimator", title="UCE", views=FORECASTS, also_called=("UCE",))
 def uncertainty_error(forecasts: Any, *, n_bins: int = 15) -> Estimate:
     """How far are squared errors from the predicted variances, per bin of σ? Weighted mean of |MSE − mean variance|.
 

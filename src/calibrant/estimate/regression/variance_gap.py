@@ -6,11 +6,11 @@ from typing import Any
 
 from calibrant.forecasts import SampleForecasts, admit_forecasts
 from calibrant.interval import mean_with_interval
-from calibrant.methods import method
+from calibrant.methods import FORECASTS, method
 from calibrant.results import Estimate
 
 
-@method("forecast estimator", title="average variance − MSE", views=("Gaussian", "quantile", "sample"))
+@method("forecast estimator", title="average variance − MSE", views=FORECASTS)
 def variance_gap(forecasts: Any, *, level: float = 0.95) -> Estimate:
     """Is the average predicted variance as large as the mean squared error? Their difference, with a paired interval.
 

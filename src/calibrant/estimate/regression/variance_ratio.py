@@ -6,12 +6,12 @@ from typing import Any
 
 from calibrant.forecasts import Forecasts, SampleForecasts, admit_forecasts
 from calibrant.interval import mean_with_interval
-from calibrant.methods import method
+from calibrant.methods import FORECASTS, method
 from calibrant.results import Estimate
 from calibrant.score.forecast_score import positive_variance
 
 
-@method("forecast estimator", title="SE/variance ratio", views=("Gaussian", "quantile", "sample"))
+@method("forecast estimator", title="SE/variance ratio", views=FORECASTS)
 def variance_ratio(forecasts: Any, *, level: float = 0.95) -> Estimate:
     """How large are squared errors relative to the predicted variances? The mean of (y−μ)²/σ²; 1 if calibrated.
 
