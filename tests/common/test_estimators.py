@@ -290,7 +290,7 @@ def test_halves_merged_equal_the_whole(rng, about, view, shape, options):
     said = ROWS[shape](rng)
     whole = Predictions(said.labels, said.probs, weights=rng.integers(1, 4, said.n))
     states = [binned.collect(whole.rows(rows), EqualWidth(15), view) for rows in (slice(0, 25), slice(25, None))]
-    found = binned.finish(states[0].merge(states[1]), whole.view(view), whole.classes, **options)
+    found = binned.finish(states[0].merge(states[1]), whole.view(view), whole.classes, binned.Options(**options))
     expected = cal.binned_error(whole, bins=EqualWidth(15), view=view, **options)
     assert found.value == pytest.approx(expected.value, abs=ROUNDING)
     assert found.n == expected.n

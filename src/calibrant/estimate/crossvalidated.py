@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.estimate.binned import Norm
+from calibrant.estimate.binned import Norm, Options
 from calibrant.estimate.chosen import chosen_error
 from calibrant.inputs import check_count
 from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
@@ -100,9 +100,9 @@ def crossvalidated_error(
     check_count(folds, "folds", 2)
     check_count(most_bins, "most_bins")
     choose = partial(best_bins, folds=folds, most=most_bins, seed=seed)
-    options: dict[str, Any] = {"norm": norm, "debiased": debiased, "root": root, "clip": clip, "average": average}
+    options = Options(norm, debiased, root, clip, average)
     named = {"name": "crossvalidated_error", "kind": "cross-validated ", "how": f"by {folds}-fold cross-validation"}
-    return chosen_error(predictions, view, bins, choose, **named, **options)
+    return chosen_error(predictions, view, bins, choose, options, **named)
 
 
 def best_bins(event: Event, bins: str, *, folds: int, most: int, seed: int) -> int:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.estimate.binned import Norm
+from calibrant.estimate.binned import Norm, Options
 from calibrant.estimate.chosen import MOST_BINS, chosen_error
 from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
 from calibrant.kernels.sums.rising_bins import always_rising, falling_blocks, long_sweep, rates_rise
@@ -84,9 +84,9 @@ def sweep_error(
     (3, 0.1167)
     """
     predictions = admit(labels, probs, weights=weights)
-    options: dict[str, Any] = {"norm": norm, "debiased": debiased, "root": root, "clip": clip, "average": average}
+    options = Options(norm, debiased, root, clip, average)
     named = {"name": "sweep_error", "kind": "sweep ", "how": "the most with rising rates"}
-    return chosen_error(predictions, view, bins, rising_bins, **named, **options)
+    return chosen_error(predictions, view, bins, rising_bins, options, **named)
 
 
 def rising_bins(event: Event, bins: str) -> int:
