@@ -1,4 +1,4 @@
-"""The public face: written by tools/makenames.txt from the register and a short list, and loaded on first use."""
+"""The public face: written by tools/make_names.py from the register and a short list, and loaded on first use."""
 
 from importlib import util
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 
-TOOL = Path(__file__).parent.parent / "tools" / "makenames.txt"
+TOOL = Path(__file__).parent.parent / "tools" / "make_names.py"
 
 
 @pytest.fixture(scope="module")

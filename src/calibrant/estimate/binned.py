@@ -13,6 +13,7 @@ from calibrant.estimate.compat import PRESETS, RunsOf, collect_as
 from calibrant.infer.squared import class_intervals, overall_interval
 from calibrant.inputs import check_choice
 from calibrant.interval.mean import NOT_COUNTS
+from calibrant.kernels.sums.folded_normal import SQRT_2_PI, folded_normal_mean
 from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
@@ -20,7 +21,6 @@ from calibrant.results import BinTable, ClassTable, Estimate
 from calibrant.types import Floats
 
 Norm = Literal[1, 2, "max"]
-SQRT_2_PI = float(np.sqrt(2 / np.pi))
 LEVEL = 0.95
 """Of the interval that the debiased square has."""
 
@@ -267,14 +267,6 @@ def noise_sd(state: BinSums) -> float:
     """Standard deviation of the norm-1 error when every forecast is right: each bin adds a folded normal."""
     shares = state.weight / state.total[:, None]
     return float(np.sqrt((shares**2 * state.rate_variance * (1 - 2 / np.pi)).sum()))
-
-
-def folded_normal_mean(mean: Floats, sd: Floats) -> Floats:
-    """E|X| for X ~ N(μ, σ²): σ√(2/π)·exp(−μ²/2σ²) + μ·erf(μ/(σ√2)); |μ| where σ = 0."""
-    from scipy.special import erf
-
-    ratio = np.divide(mean, sd * np.sqrt(2), out=np.zeros_like(mean), where=sd > 0)
-    return np.where(sd > 0, sd * SQRT_2_PI * np.exp(-(ratio**2)) + mean * erf(ratio), np.abs(mean))
 
 
 def _cautions(state: BinSums, debiased: bool) -> tuple[str, ...]:

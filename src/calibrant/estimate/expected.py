@@ -7,8 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.bins import Binning, EqualWidth
-from calibrant.estimate.binned import bin_table, collect, folded_normal_mean
+from calibrant.estimate.binned import bin_table, collect
 from calibrant.inputs import check_choice, check_count
+from calibrant.kernels.sums.folded_normal import folded_normal_mean
 from calibrant.methods import estimator
 from calibrant.predictions import admit
 from calibrant.results import Estimate

@@ -123,17 +123,8 @@ def decision_regret(
         floor, parts["p_value"] = float(null.mean()), (1 + int((null >= found.value).sum())) / (n_draws + 1)
     how = f"cross-fitted over {folds} folds" if cross_fitted else "fitted on the same rows"
     described = {"view": predictions.view(view), "map": repr(recipe), "fit": how, "n_draws": n_draws}
-    return Estimate(
-        "decision_regret",
-        "largest decision regret",
-        found.value,
-        predictions.n,
-        found.interval,
-        floor,
-        described,
-        parts,
-        found.cautions,
-    )
+    name, title, n = "decision_regret", "largest decision regret", predictions.n
+    return Estimate(name, title, found.value, n, found.interval, floor, described, parts, found.cautions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from calibrant.estimate.score_bound import rooted
 from calibrant.methods import ONE_EVENT, estimator
-from calibrant.results import Estimate, Interval
+from calibrant.results import Estimate
 from calibrant.score.brier import brier_score
 
 
@@ -46,18 +47,6 @@ def root_brier(
     0.316228
     """
     score = brier_score(labels, probs, view=view, level=level, weights=weights)
-    interval = score.interval
-    if interval is not None:
-        low, high = (math.sqrt(max(end, 0.0)) for end in (interval.low, interval.high))
-        interval = Interval(low, high, interval.level, "root of the Brier score's")
-    return Estimate(
-        "root_brier",
-        "root Brier score",
-        math.sqrt(score.value),
-        score.n,
-        interval,
-        None,
-        score.settings,
-        {},
-        score.cautions,
-    )
+    interval = rooted(score.interval, "root of the Brier score's")
+    root, settings, cautions = math.sqrt(score.value), score.settings, score.cautions
+    return Estimate("root_brier", "root Brier score", root, score.n, interval, None, settings, {}, cautions)

@@ -78,14 +78,17 @@ def upper_bound(
     if interval is not None:
         interval = replace(interval, low=interval.low - rule.infimum, high=interval.high - rule.infimum)
     settings = {**found.settings, "infimum": rule.infimum}
-    parts = {"root": _root(value, interval, found, rule)} if rule.rooted else {}
+    parts = {}
+    if rule.rooted:
+        root, ends = math.sqrt(value), rooted(interval, "root of the bound's")
+        parts["root"] = Estimate("root_bound", f"root {rule.title}", root, found.n, ends, settings=found.settings)
     title = f"upper bound on the calibration error ({rule.title})"
     return Estimate("upper_bound", title, value, found.n, interval, None, settings, parts, found.cautions)
 
 
-def _root(value: float, interval: Interval | None, found: Estimate, rule: Rule) -> Estimate:
-    """√U_S, for scores whose root is a distance."""
-    if interval is not None:
-        low, high = (math.sqrt(max(end, 0.0)) for end in (interval.low, interval.high))
-        interval = Interval(low, high, interval.level, "root of the bound's")
-    return Estimate("root_bound", f"root {rule.title}", math.sqrt(value), found.n, interval, settings=found.settings)
+def rooted(interval: Interval | None, method: str) -> Interval | None:
+    """The roots of an interval's ends, those below 0 taken as 0."""
+    if interval is None:
+        return None
+    low, high = (math.sqrt(max(end, 0.0)) for end in (interval.low, interval.high))
+    return Interval(low, high, interval.level, method)

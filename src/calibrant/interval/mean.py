@@ -76,6 +76,10 @@ class Moments(Record):
             cautions.append(NOT_COUNTS)
         return around(self.mean, error, self.degrees, level, "Student t"), tuple(cautions)
 
+    def merge(self, other: Moments) -> Moments:
+        """The moments of both sets of rows."""
+        return pooled((self, other))
+
     def of_rows(self, n: float) -> Moments:
         """The moments of n rows with the same mean and variance."""
         return replace(self, weight=float(n), squares=self.squares * n / self.weight)

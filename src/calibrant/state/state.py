@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -187,6 +188,10 @@ class State:
         totals = {view: self.pooled(view).total for view in self.tables}
         if len(set(totals.values())) > 1:
             raise MapError(f"the saved state's views do not agree on the number of rows: {totals}")
+        for each in self.scores.values():
+            spread = each.squares >= 0 or math.isinf(each.mean)
+            if not (each.rows >= 1 and 0 < each.weight < math.inf and spread and not math.isnan(each.mean)):
+                raise MapError("the saved moments of a score are damaged")
         if self.grid is not None and self.grid.sums.shape[0] != len(self.classes):
             raise MapError("the saved state's grid does not have one row of cells per class")
 
