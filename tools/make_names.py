@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from textwrap import fill
 from types import ModuleType
 
 import calibrant
@@ -49,6 +50,9 @@ REGRESSION = {
 """Names in `calibrant.regression` beside those that the register holds for forecasts."""
 
 MARK = "Written by tools/make_names.py."
+LAYOUT = ("# fmt: off", "# ruff: noqa: I001")
+"""Of the written files: one statement per module, which the formatter would take apart."""
+WIDTH, INDENT = 120, "    "
 
 
 def modules(package: str) -> Iterable[ModuleType]:
@@ -121,22 +125,28 @@ def table() -> str:
     return "\n".join([*lines, ""])
 
 
+def imported(module: str, names: Iterable[str]) -> str:
+    """One import statement that gives names on, wrapped at 120 columns."""
+    start, given = f"from {module} import ", ", ".join(f"{name} as {name}" for name in names)
+    if len(start + given) <= WIDTH:
+        return start + given
+    return f"{start}(\n{fill(given, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)}\n)"
+
+
 def imports(names: dict[str, str]) -> list[str]:
-    return [
-        f"from calibrant.{names[name]} import {name} as {name}" for name in sorted(names, key=lambda n: (names[n], n))
-    ]
+    return [imported(f"calibrant.{home}", some) for home, some in by_home(names).items()]
 
 
 def stub() -> str:
     """The file `__init__.pyi`."""
-    inside = [f"from calibrant import {name} as {name}" for name in SUBMODULES]
-    head = [f'"""The public names, for type checkers. {MARK}"""', ""]
-    return "\n".join([*head, *inside, *imports(public()), "", "SUBMODULES: tuple[str, ...]", "__version__: str", ""])
+    head = [f'"""The public names, for type checkers. {MARK}"""', "", *LAYOUT, imported("calibrant", SUBMODULES)]
+    return "\n".join([*head, *imports(public()), "", "SUBMODULES: tuple[str, ...]", "__version__: str", ""])
 
 
 def namespace() -> str:
     """The file `regression.py`."""
-    return "\n".join([f'"""All that is made for forecasts of a real number. {MARK}"""', "", *imports(regression()), ""])
+    head = [f'"""All that is made for forecasts of a real number. {MARK}"""', "", *LAYOUT]
+    return "\n".join([*head, *imports(regression()), ""])
 
 
 FILES = {"names.txt": table, "__init__.pyi": stub, "regression.py": namespace}

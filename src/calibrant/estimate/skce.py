@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ from calibrant.methods import ONE_EVENT, estimator
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
+from calibrant.score.u_score import KERNELS, Kernel, gaussian
 from calibrant.types import Floats
 
 Kind = Literal["unbiased", "biased", "block"]
@@ -26,42 +26,6 @@ EXACT_MEDIAN_ROWS = 1500
 """Up to this many distinct rows the median distance is exact; above, from sampled pairs."""
 
 SAMPLED_PAIRS = 200_000
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """κ as a function of a distance: total variation ½‖·‖₁ or the Euclidean distance."""
-
-    squared: bool
-    """takes sums of squares rather than of absolute differences"""
-    of: Any
-    """(bandwidth, tile of sums) → κ"""
-    distance: Any
-    """(tile of sums) → distance, for the median"""
-    line: float
-    """distance of (1−p, p) and (1−q, q) in units of |p − q|"""
-
-
-def _tv(bandwidth: float, sums: Floats) -> Floats:
-    with np.errstate(over="ignore"):
-        return np.exp(-0.5 * (sums / bandwidth))
-
-
-def _laplace(bandwidth: float, squares: Floats) -> Floats:
-    with np.errstate(over="ignore"):
-        return np.exp(-np.sqrt(squares) / bandwidth)
-
-
-def _gaussian(bandwidth: float, squares: Floats) -> Floats:
-    with np.errstate(over="ignore"):
-        return np.exp(-0.5 * (squares / bandwidth / bandwidth))
-
-
-KERNELS = {
-    "tv": Kernel(False, _tv, lambda sums: sums / 2, 1.0),
-    "laplace": Kernel(True, _laplace, np.sqrt, 2**0.5),
-    "gaussian": Kernel(True, _gaussian, np.sqrt, 2**0.5),
-}
 
 
 @estimator("skce", "SKCE", "SKCE", "KCE", views=("canonical", *ONE_EVENT), of_the_error=False)
@@ -164,7 +128,7 @@ def _line_sums(event: Event, kernel: str, width: float) -> tuple[float, float, f
     pooled = event.pooled
     scaled = width / KERNELS[kernel].line
     if kernel == "gaussian":
-        total = pair_sum(pooled.values, pooled.residual, lambda d: _gaussian(scaled, d * d))
+        total = pair_sum(pooled.values, pooled.residual, lambda d: gaussian(scaled, d * d))
     else:
         total = laplace_pair_sum(pooled.values, pooled.residual, scaled)
     r = event.probs.astype(np.float64) - event.outcomes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -88,10 +89,8 @@ class UScore(Named):
         value, error, n = self._jackknife(p[kept], truth[kept], w[kept])
         few = () if error is not None else ("two rows have no interval",)
         interval = None if error is None else around(value, error, n - 1, level, "jackknife, Student t")
-        described = {"view": name, "score": self.name, **self.describe()}
-        return Estimate(
-            f"{self.name}_score", self.title, value, predictions.n, interval, settings=described, cautions=few
-        )
+        named, described = f"{self.name}_score", {"view": name, "score": self.name, **self.describe()}
+        return Estimate(named, self.title, value, predictions.n, interval, None, described, {}, few)
 
     def _jackknife(self, p: Floats, truth: Floats, w: Floats) -> tuple[float, float | None, float]:
         """Mean over pairs, its error, and the number of rows."""
@@ -131,19 +130,41 @@ def _apart(rows: Floats, others: Floats, squared: bool) -> Floats:
     return total
 
 
-def _tv(rows: Floats, others: Floats, width: float) -> Floats:
-    return np.exp(-_apart(rows, others, False) / (2 * width))
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """κ as a function of a distance: total variation ½‖·‖₁ or the Euclidean distance."""
+
+    squared: bool
+    """takes sums of squares rather than of absolute differences"""
+    of: Any
+    """(bandwidth, tile of sums) → κ"""
+    distance: Any
+    """(tile of sums) → distance, for the median"""
+    line: float
+    """distance of (1−p, p) and (1−q, q) in units of |p − q|"""
 
 
-def _laplace(rows: Floats, others: Floats, width: float) -> Floats:
-    return np.exp(-np.sqrt(_apart(rows, others, True)) / width)
+def _tv(bandwidth: float, sums: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        return np.exp(-0.5 * (sums / bandwidth))
 
 
-def _gaussian(rows: Floats, others: Floats, width: float) -> Floats:
-    return np.exp(-_apart(rows, others, True) / (2 * width**2))
+def _laplace(bandwidth: float, squares: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        return np.exp(-np.sqrt(squares) / bandwidth)
 
 
-NAMED: dict[str, Callable[[Floats, Floats, float], Floats]] = {"tv": _tv, "laplace": _laplace, "gaussian": _gaussian}
+def gaussian(bandwidth: float, squares: Floats) -> Floats:
+    """exp(−‖·‖₂²/(2ν²))."""
+    with np.errstate(over="ignore"):
+        return np.exp(-0.5 * (squares / bandwidth / bandwidth))
+
+
+KERNELS = {
+    "tv": Kernel(False, _tv, lambda sums: sums / 2, 1.0),
+    "laplace": Kernel(True, _laplace, np.sqrt, 2**0.5),
+    "gaussian": Kernel(True, gaussian, np.sqrt, 2**0.5),
+}
 
 
 class KernelScore(UScore):
@@ -181,14 +202,16 @@ class KernelScore(UScore):
         bandwidth: float = 1.0,
     ) -> None:
         if not callable(kernel):
-            check_choice("kernel", kernel, tuple(NAMED))
+            check_choice("kernel", kernel, tuple(KERNELS))
         self.kernel, self.bandwidth = kernel, check_positive("bandwidth", bandwidth)
 
     def of_pairs(self, probs: Floats, truth: Floats, others: Floats, other_truth: Floats) -> Floats:
         """κ times the inner product of the residuals."""
-        near = (
-            self.kernel(probs, others) if callable(self.kernel) else NAMED[self.kernel](probs, others, self.bandwidth)
-        )
+        if callable(self.kernel):
+            near = self.kernel(probs, others)
+        else:
+            kernel = KERNELS[self.kernel]
+            near = kernel.of(self.bandwidth, _apart(probs, others, kernel.squared))
         return near * ((probs - truth) @ (others - other_truth).T)
 
     def describe(self) -> dict[str, Any]:

@@ -11,13 +11,11 @@ from calibrant.detect.gaussian_skce import gaussian_skce_test
 from calibrant.detect.pit import pit_test
 from calibrant.detect.spread import spread_test
 from calibrant.estimate.regression.coverage import coverage_error, miscalibration_area
-from calibrant.estimate.regression.ence import ence
 from calibrant.estimate.regression.marginal import marginal_error
-from calibrant.estimate.regression.mean_error import mean_error
+from calibrant.estimate.regression.means import mean_error, variance_gap, variance_ratio
 from calibrant.estimate.regression.pit import pit_error
 from calibrant.estimate.regression.skce import gaussian_skce
-from calibrant.estimate.regression.variance_gap import variance_gap
-from calibrant.estimate.regression.variance_ratio import variance_ratio
+from calibrant.estimate.regression.variance_bins import ence
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, SampleForecasts
 from calibrant.interval import holm
 from calibrant.results import Answer, Curve, Estimate, Table, TestResult, by_title, estimate_table, kind, number
