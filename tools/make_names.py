@@ -9,6 +9,7 @@ Run: python tools/make_names.py    (tests/test_public_names.py holds the files e
 from __future__ import annotations
 
 import inspect
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from importlib import import_module
@@ -127,14 +128,23 @@ def table() -> str:
 
 def imported(module: str, names: Iterable[str]) -> str:
     """One import statement that gives names on, wrapped at 120 columns."""
-    start, given = f"from {module} import ", ", ".join(f"{name} as {name}" for name in names)
-    if len(start + given) <= WIDTH:
-        return start + given
-    return f"{start}(\n{fill(given, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)}\n)"
+    start, given = f"from {module} import ", ", ".join(f"{name}_as_{name}" for name in names)
+    if len(start + given) > WIDTH:
+        given = f"(\n{fill(given, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)}\n)"
+    return start + re.sub(r"(\w+)_as_\1\b", r"\1 as \1", given)
+
+
+def outermost(home: str, name: str) -> str:
+    """The package that gives a name on, if any does, else the module that defines it."""
+    parts = home.split(".")
+    found = [".".join(parts[: k + 1]) for k in range(len(parts))]
+    value = getattr(import_module(f"calibrant.{home}"), name)
+    return next(each for each in found if getattr(import_module(f"calibrant.{each}"), name, None) is value)
 
 
 def imports(names: dict[str, str]) -> list[str]:
-    return [imported(f"calibrant.{home}", some) for home, some in by_home(names).items()]
+    given = by_home({name: outermost(home, name) for name, home in names.items()})
+    return [imported(f"calibrant.{home}", some) for home, some in given.items()]
 
 
 def stub() -> str:
