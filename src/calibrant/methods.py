@@ -103,11 +103,6 @@ class Method:
         """What an estimator estimates; the faults that a test has power against."""
         return self.note("Estimates", "Power against")
 
-    @property
-    def mergeable(self) -> bool:
-        """Can states collected on parts of the data be merged?"""
-        return bool(self.state)
-
 
 _REGISTER: dict[str, dict[str, Method]] = {kind: {} for kind in PACKAGES}
 

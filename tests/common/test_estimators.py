@@ -328,7 +328,6 @@ def test_every_about_is_filled_in(about):
         assert getattr(about, fact).strip(), fact
     assert all(map(about.note, ("Bias", "Cost", "Source")))
     assert about.state in ("pooled", "bin sums", "class grid", "moments", "")
-    assert about.mergeable == (about.state != "")
     assert set(about.views) <= {"canonical", "binary", "top", "class k", "classwise"}
     assert find("estimator", about.name.upper()) is about
     assert all(find("estimator", alias.lower()) is about for alias in about.also_called)

@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice, check_positive
-from calibrant.kernels.logits import two_columns
 from calibrant.kernels.pairs.dirichlet_kernel import loo_log_density, loo_rates
 from calibrant.methods import estimator
-from calibrant.predictions import Predictions, admit
+from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
+from calibrant.score.u_score import share_rows
 from calibrant.types import Floats, Indices
 
 GRID = np.logspace(-5, 0, 26)
@@ -73,34 +73,22 @@ def canonical_error(
     """
     predictions = admit(labels, probs, weights=weights)
     check_choice("norm", norm, (1, 2))
-    rows, happened, weight = simplex_rows(predictions)
+    weight = np.ones(predictions.n) if predictions.weights is None else predictions.weights
+    kept = weight > 0
+    rows, truth = (x[kept] for x in share_rows(predictions))
+    weight = weight[kept]
     if weight.sum() < 2:
         raise InputError(
             "labels", "must hold at least two rows: each is judged by the others", f"it holds {weight.sum():g}"
         )
     width = best_bandwidth(rows, weight) if bandwidth is None else check_positive("bandwidth", bandwidth)
-    rates, _ = loo_rates(rows, happened, weight, width)
+    rates, _ = loo_rates(rows, truth, weight, width)
     powers = (np.abs(rates - rows) ** norm).sum(axis=1)
     power = float(np.average(powers, weights=weight))
     value = np.sqrt(power) if norm == 2 and root else power
     described = {"view": "canonical", "norm": norm, "bandwidth": width, "root": root}
-    title = {1: "canonical CE", 2: "RMS canonical CE" if root else "squared canonical CE"}[norm]
+    title = {1: "", 2: "RMS " if root else "squared "}[norm] + "canonical CE"
     return Estimate("canonical_error", title, value, predictions.n, None, None, described, {}, _cautions(rows))
-
-
-def simplex_rows(predictions: Predictions) -> tuple[Floats, Floats, Floats]:
-    """Probabilities and labels as rows of class shares, and weights; rows of weight 0 left out."""
-    rows, labels = predictions.probs.astype(np.float64), predictions.labels
-    if predictions.is_binary:
-        rows = two_columns(rows)
-        happened = two_columns(labels.astype(np.float64))
-    elif predictions.soft:
-        happened = labels.astype(np.float64)
-    else:
-        happened = np.eye(predictions.n_classes)[labels]
-    weight = np.ones(len(rows)) if predictions.weights is None else predictions.weights
-    kept = weight > 0
-    return rows[kept], happened[kept], weight[kept]
 
 
 def best_bandwidth(rows: Floats, weight: Floats) -> float:

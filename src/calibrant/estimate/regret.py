@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.estimate.selective import clustered_mean
 from calibrant.inputs import check_column, check_count
-from calibrant.interval import LimitedMean, Limits, cluster_mean, mean_with_interval
+from calibrant.interval import LimitedMean, Limits
 from calibrant.maps import GaussianProcessMap, recipe_of
 from calibrant.maps.folds import in_folds
 from calibrant.maps.log_space import rows_that_count
@@ -143,18 +144,14 @@ def _cross_fitted(recipe: Any, rows: Predictions, t: Floats, folds: int, level: 
     rows, masks = in_folds(rows, folds)
     p, y = rows.probs.astype(np.float64), rows.labels.astype(np.float64)
     repaired, gains = np.empty(rows.n), np.empty(rows.n)
-    for unseen in masks:
-        seen = rows.rows(~unseen)
-        fitted = recipe.fit(seen)
-        worst = t[np.argmax(_plug_in(seen, _applied(fitted, seen), t))]
-        repaired[unseen] = _applied(fitted, rows.rows(unseen))
-        acts = (repaired[unseen] >= worst).astype(np.float64) - (p[unseen] >= worst)
-        gains[unseen] = (y[unseen] - worst) * acts
-    if rows.groups is None:
-        value, interval, cautions = mean_with_interval(gains, rows.weights, level, Limits(-1.0, 1.0))
-    else:
-        clusters = cluster_mean(gains, rows.weights, rows.groups)
-        value, (interval, cautions) = clusters.mean, clusters.interval(level)
+    for held_out in masks:
+        others = rows.rows(~held_out)
+        fitted = recipe.fit(others)
+        worst = t[np.argmax(_plug_in(others, _applied(fitted, others), t))]
+        repaired[held_out] = _applied(fitted, rows.rows(held_out))
+        acts = (repaired[held_out] >= worst).astype(np.float64) - (p[held_out] >= worst)
+        gains[held_out] = (y[held_out] - worst) * acts
+    value, interval, cautions = clustered_mean(gains, rows.groups, level, Limits(-1.0, 1.0), rows.weights)
     return _Regret(value, _curve(rows, repaired, t, level), rows, repaired, interval, cautions)
 
 
@@ -163,8 +160,8 @@ def _in_sample(recipe: Any, rows: Predictions, t: Floats, folds: int, level: flo
     values = _plug_in(rows, repaired, t)
     unknown = np.full(len(t), np.nan)
     share = _between(rows, repaired, np.ones(rows.n), t)
-    told = ("regret fitted on the same rows follows their noise: it is too high near calibration",)
-    return _Regret(float(values.max()), Curve(t, values, unknown, unknown, share, level), rows, repaired, None, told)
+    warning = ("regret fitted on the same rows follows their noise: it is too high near calibration",)
+    return _Regret(float(values.max()), Curve(t, values, unknown, unknown, share, level), rows, repaired, None, warning)
 
 
 def _applied(fitted: Any, rows: Predictions) -> Floats:
@@ -225,9 +222,9 @@ def _mean_between(low: Floats, high: Floats, values: Floats, weights: Floats | N
 def _net_benefits(rows: Predictions, repaired: Floats, t: Floats) -> dict[str, Line]:
     none, y = np.full(rows.n, -1.0), rows.labels.astype(np.float64)
 
-    def acting(said: Floats) -> Line:
-        hits = _mean_between(none, said, y, rows.weights, t)
-        return Line(t, (hits - t * _mean_between(none, said, np.ones(rows.n), rows.weights, t)) / (1 - t))
+    def acting(predicted: Floats) -> Line:
+        hits = _mean_between(none, predicted, y, rows.weights, t)
+        return Line(t, (hits - t * _mean_between(none, predicted, np.ones(rows.n), rows.weights, t)) / (1 - t))
 
     return {
         "model": acting(rows.probs.astype(np.float64)),

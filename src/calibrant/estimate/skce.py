@@ -9,7 +9,6 @@ import numpy as np
 
 from calibrant.inputs import check_choice, check_positive
 from calibrant.interval import mean_with_interval
-from calibrant.kernels.logits import two_columns
 from calibrant.kernels.pairs.line_pairs import laplace_pair_sum, median_distance, middle_counts, pair_sum
 from calibrant.kernels.pairs.row_pairs import matrix_pair_sum
 from calibrant.kernels.sums.stable_sums import inner
@@ -17,8 +16,8 @@ from calibrant.methods import ONE_EVENT, estimator
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
-from calibrant.score.u_score import KERNELS, Kernel, gaussian
-from calibrant.types import Floats
+from calibrant.score.u_score import KERNELS, Kernel, gaussian, share_rows
+from calibrant.types import Floats, Indices
 
 Kind = Literal["unbiased", "biased", "block"]
 
@@ -107,22 +106,6 @@ def skce(
     return Estimate("skce", f"SKCE ({estimator})", value, predictions.n, None, expected, described, {}, cautions)
 
 
-def residual_rows(predictions: Predictions) -> tuple[Floats, Floats]:
-    """Probabilities and e_y − p as `(n, K)`."""
-    p = predictions.probs.astype(np.float64)
-    if predictions.soft:
-        return p, predictions.labels - p
-    error = -p
-    error[np.arange(len(p)), predictions.labels] += 1
-    return p, error
-
-
-def event_rows(event: Event) -> tuple[Floats, Floats]:
-    """The same for a single event, as two classes."""
-    p, y = event.probs.astype(np.float64), event.outcomes.astype(np.float64)
-    return two_columns(p), two_columns(y) - two_columns(p)
-
-
 def _line_sums(event: Event, kernel: str, width: float) -> tuple[float, float, float, float]:
     """Sums over all pairs and over the diagonal, number of rows, and the diagonal expected if calibrated."""
     pooled = event.pooled
@@ -138,7 +121,8 @@ def _line_sums(event: Event, kernel: str, width: float) -> tuple[float, float, f
 
 
 def _row_sums(predictions: Predictions, kernel: str, width: float) -> tuple[float, float, float, float]:
-    p, error = residual_rows(predictions)
+    p, truth = share_rows(predictions)
+    error = truth - p
     w = np.ones(len(p)) if predictions.weights is None else predictions.weights
     chosen = KERNELS[kernel]
     total = matrix_pair_sum(p, error * w[:, None], partial(chosen.of, width), chosen.squared)
@@ -162,8 +146,8 @@ def _blocks(
     n_blocks = predictions.n // size if size >= 2 else 0
     if n_blocks < 1:
         raise InputError("block_size", "must be at least 2 and at most the number of rows", f"it is {size!r}")
-    p, error = residual_rows(predictions) if event is None else event_rows(event)
-    p, error = (x[: n_blocks * size].reshape(n_blocks, size, -1) for x in (p, error))
+    p, truth = (x[: n_blocks * size].reshape(n_blocks, size, -1) for x in share_rows(predictions, event))
+    error = truth - p
     values = np.zeros(n_blocks)
     for i in range(size):
         for j in range(i + 1, size):
@@ -196,12 +180,7 @@ def _median_of_rows(predictions: Predictions, kernel: Kernel, seed: int) -> floa
     rows, inverse = np.unique(predictions.probs.astype(np.float64), axis=0, return_inverse=True)
     weight = np.bincount(inverse.ravel(), predictions.weights, minlength=len(rows)).astype(np.float64)
     rows, weight = rows[weight > 0], weight[weight > 0]
-    if len(rows) <= EXACT_MEDIAN_ROWS:
-        i, j = np.triu_indices(len(rows), 1)
-        mass, equal = weight[i] * weight[j], float(np.maximum(weight * (weight - 1) / 2, 0).sum())
-    else:  # pairs of ranks in the weighted order of the rows, so that neither order nor repetition matters
-        i, j = np.searchsorted(np.cumsum(weight), np.random.default_rng(seed).random((2, SAMPLED_PAIRS)) * weight.sum())
-        mass, equal = np.ones(SAMPLED_PAIRS), 0.0
+    i, j, mass, equal = pairs_of_rows(weight, seed)
     step = rows[i] - rows[j]
     distance = kernel.distance((step * step if kernel.squared else np.abs(step)).sum(axis=1))
     order = np.argsort(distance, kind="stable")
@@ -211,3 +190,13 @@ def _median_of_rows(predictions: Predictions, kernel: Kernel, seed: int) -> floa
     counts = np.array(middle_counts(float(reached[-1])))
     middles = np.append(distance[order], distance[order[-1]])[np.searchsorted(reached, counts)]
     return float(np.where(counts <= equal, 0.0, middles).mean())
+
+
+def pairs_of_rows(weight: Floats, seed: int) -> tuple[Indices, Indices, Floats, float]:
+    """Pairs of different rows with their weights, and the weight of pairs of equal rows; sampled where rows are many."""
+    if len(weight) <= EXACT_MEDIAN_ROWS:
+        i, j = np.triu_indices(len(weight), 1)
+        return i, j, weight[i] * weight[j], float(np.maximum(weight * (weight - 1) / 2, 0).sum())
+    # pairs of ranks in the weighted order of the rows, so that neither order nor repetition of sorted rows matters
+    i, j = np.searchsorted(np.cumsum(weight), np.random.default_rng(seed).random((2, SAMPLED_PAIRS)) * weight.sum())
+    return i, j, np.ones(SAMPLED_PAIRS), 0.0

@@ -6,14 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.forecasts import (
-    BentForecasts,
-    Forecasts,
-    GaussianForecasts,
-    QuantileForecasts,
-    SampleForecasts,
-    checked_levels,
-)
+from calibrant.forecasts import BentForecasts, Forecasts, GaussianForecasts, QuantileForecasts, SampleForecasts
 from calibrant.kernels.sums.folded_normal import folded_normal_mean
 from calibrant.methods import method
 from calibrant.problems import InputError
@@ -58,7 +51,7 @@ class CRPS(ForecastScore):
 
     def __init__(self, *, fair: bool = False, levels: Any = None) -> None:
         self.fair = bool(fair)
-        self.levels = None if levels is None else tuple(checked_levels(levels).tolist())
+        self.levels = PinballScore(levels).levels
 
     def settled(self, forecasts: Forecasts) -> CRPS:
         if self.levels is None and isinstance(forecasts, QuantileForecasts):

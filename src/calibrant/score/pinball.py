@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,20 +48,19 @@ class PinballScore(ForecastScore):
         return {"levels": self.levels}
 
     def of_labels(self, forecasts: Forecasts, labels: Floats) -> Floats:
-        levels = self.levels or own_levels(forecasts)
-        total = np.zeros(forecasts.n)
-        for level in levels:
-            total += pinball(labels, forecasts.quantile(level), level)
-        return total / len(levels)
+        return self._mean(forecasts, lambda quantile, level: pinball(labels, quantile, level))
 
     def expected(self, forecasts: Forecasts, truth: Forecasts) -> Floats:
         """In closed form where the truth is Gaussian."""
         if not isinstance(truth, GaussianForecasts):
             return super().expected(forecasts, truth)
-        levels = self.levels or own_levels(forecasts)
-        total = np.zeros(forecasts.n)
+        return self._mean(forecasts, lambda quantile, level: expected_pinball(quantile, level, truth))
+
+    def _mean(self, forecasts: Forecasts, score: Callable[[Floats, float], Floats]) -> Floats:
+        """The mean over levels of a score of a quantile and its level."""
+        levels, total = self.levels or own_levels(forecasts), np.zeros(forecasts.n)
         for level in levels:
-            total += expected_pinball(forecasts.quantile(level), level, truth)
+            total += score(forecasts.quantile(level), level)
         return total / len(levels)
 
 

@@ -13,7 +13,7 @@ from calibrant.inputs import check_choice, check_positive
 from calibrant.interval import around, normal_quantile
 from calibrant.kernels.logits import two_columns
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.predictions import admit
+from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.rule import Named
@@ -78,12 +78,7 @@ class UScore(Named):
         predictions = admit(labels, probs, weights=weights)
         normal_quantile(level)
         name = "canonical" if view == "canonical" else predictions.event(view).name
-        if predictions.is_binary or name != "canonical":
-            event = predictions.event("auto" if name == "canonical" else name)
-            p, truth = (two_columns(x.astype(np.float64)) for x in (event.probs, event.outcomes))
-        else:
-            p = predictions.probs.astype(np.float64)
-            truth = predictions.labels if predictions.soft else np.eye(p.shape[1])[predictions.labels]
+        p, truth = share_rows(predictions, None if name == "canonical" else predictions.event(name))
         w = np.ones(len(p)) if predictions.weights is None else predictions.weights
         kept = w > 0
         value, error, n = self._jackknife(p[kept], truth[kept], w[kept])
@@ -119,6 +114,16 @@ class UScore(Named):
                 else:
                     total[others] += (tile * w[rows, None]).sum(axis=0)
         return total, own
+
+
+def share_rows(predictions: Predictions, event: Event | None = None) -> tuple[Floats, Floats]:
+    """Probabilities and labels as rows of class shares, `(n, K)`: of all classes, or of an event and its complement."""
+    if event is None and predictions.is_binary:
+        event = predictions.event()
+    if event is not None:
+        return two_columns(event.probs.astype(np.float64)), two_columns(event.outcomes.astype(np.float64))
+    p, labels = predictions.probs.astype(np.float64), predictions.labels
+    return p, labels.astype(np.float64) if predictions.soft else np.eye(p.shape[1])[labels]
 
 
 def _apart(rows: Floats, others: Floats, squared: bool) -> Floats:

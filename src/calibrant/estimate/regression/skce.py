@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from calibrant.estimate.skce import Kind, pairs_of_rows
 from calibrant.forecasts import Forecasts, GaussianForecasts, admit_forecasts
 from calibrant.inputs import check_choice, check_count, check_positive
 from calibrant.interval import around, mean_with_interval, normal_quantile
@@ -15,12 +16,6 @@ from calibrant.methods import method
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
 from calibrant.types import Floats
-
-Kind = Literal["unbiased", "biased", "block"]
-
-EXACT_MEDIAN_ROWS = 1500
-"""Up to this many rows the median distance is exact; above, from sampled pairs."""
-SAMPLED_PAIRS = 200_000
 
 
 @method("forecast estimator", title="SKCE of Gaussians", views=("Gaussian",), also_called=("SKCE", "KCE"))
@@ -191,12 +186,7 @@ def median_distance(said: Forecasts, seed: int) -> float:
     """The median Wasserstein distance of two Gaussian forecasts."""
     rows = np.stack([said.mean, np.sqrt(said.variance)], axis=1)
     w = np.ones(said.n) if said.weights is None else said.weights
-    if said.n <= EXACT_MEDIAN_ROWS:
-        i, j = np.triu_indices(said.n, 1)
-        mass, equal = w[i] * w[j], float(np.maximum(w * (w - 1) / 2, 0).sum())
-    else:
-        i, j = np.searchsorted(np.cumsum(w), np.random.default_rng(seed).random((2, SAMPLED_PAIRS)) * w.sum())
-        mass, equal = np.ones(SAMPLED_PAIRS), 0.0
+    i, j, mass, equal = pairs_of_rows(w, seed)
     distance = np.sqrt(((rows[i] - rows[j]) ** 2).sum(axis=1))
     if not len(distance):
         return 0.0
