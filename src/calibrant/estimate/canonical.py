@@ -1,4 +1,4 @@
-"""Canonical calibration error: the whole distribution against a kernel estimate of what happens when it is said."""
+"""Canonical calibration error: all classes jointly against a kernel estimate of the truth."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from calibrant.score.u_score import share_rows
 from calibrant.types import Floats, Indices
 
 GRID = np.logspace(-5, 0, 26)
-"""Bandwidths tried: five a decade."""
+"""Bandwidths tried: five per decade."""
 
 JUDGES = 500
 """Rows whose likelihood chooses the bandwidth, spread evenly over the sorted rows."""
@@ -57,7 +57,7 @@ def canonical_error(
 
     Notes
     -----
-    Estimates: distance of the whole distribution from a kernel estimate of the truth
+    Estimates: distance of the predicted distribution from a kernel estimate of the truth
       given it.
     Bias: up, by the noise of the kernel estimate; slowly vanishing.
     Cost: all pairs of rows and classes for the value, 500 rows against all for each of
@@ -73,18 +73,14 @@ def canonical_error(
     """
     predictions = admit(labels, probs, weights=weights)
     check_choice("norm", norm, (1, 2))
-    weight = np.ones(predictions.n) if predictions.weights is None else predictions.weights
-    kept = weight > 0
-    rows, truth = (x[kept] for x in share_rows(predictions))
-    weight = weight[kept]
+    w = np.ones(predictions.n) if predictions.weights is None else predictions.weights
+    rows, truth, weight = (x[w > 0] for x in (*share_rows(predictions), w))
     if weight.sum() < 2:
-        raise InputError(
-            "labels", "must hold at least two rows: each is judged by the others", f"it holds {weight.sum():g}"
-        )
+        held = f"it holds {weight.sum():g}"
+        raise InputError("labels", "must hold at least two rows: each is judged by the others", held)
     width = best_bandwidth(rows, weight) if bandwidth is None else check_positive("bandwidth", bandwidth)
     rates, _ = loo_rates(rows, truth, weight, width)
-    powers = (np.abs(rates - rows) ** norm).sum(axis=1)
-    power = float(np.average(powers, weights=weight))
+    power = float(np.average((np.abs(rates - rows) ** norm).sum(axis=1), weights=weight))
     value = np.sqrt(power) if norm == 2 and root else power
     described = {"view": "canonical", "norm": norm, "bandwidth": width, "root": root}
     title = {1: "", 2: "RMS " if root else "squared "}[norm] + "canonical CE"
@@ -94,10 +90,8 @@ def canonical_error(
 def best_bandwidth(rows: Floats, weight: Floats) -> float:
     """The bandwidth of the grid with the largest leave-one-out likelihood; always one of the grid."""
     at, share = judges(rows, weight)
-    likelihood = []
-    for width in GRID:
-        density = loo_log_density(rows, weight, float(width), at)
-        likelihood.append(float(np.average(np.maximum(density, -1e6), weights=share)))
+    densities = (loo_log_density(rows, weight, float(width), at) for width in GRID)
+    likelihood = [np.average(np.maximum(density, -1e6), weights=share) for density in densities]
     return float(GRID[int(np.argmax(likelihood))])
 
 

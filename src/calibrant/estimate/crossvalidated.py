@@ -85,7 +85,7 @@ def crossvalidated_error(
     Estimates: mean gap between prediction and observed rate over the number of bins
       that predicts held-out rows best.
     Bias: up near calibration, less than with many bins.
-    Cost: one sort, then two prefix sums a fold and O(b log n) for each number of bins
+    Cost: one sort, then two prefix sums per fold and O(b log n) for each number of bins
       b.
     Source: Kängsepp et al. 2023, sec. 3.2 and C.2.
 
@@ -114,7 +114,7 @@ def held_out_losses(event: Event, bins: str, folds: int, most: int, seed: int) -
     """Mean squared held-out loss of the unit-slope map for 1, 2, …, most bins.
 
     On the held-out rows of a bin, with offset δ = ȳ − p̄ of its training rows and r = p − y, the loss is
-    Σr² + 2δΣr + δ²n: two prefix sums a fold give every bin of every binning.
+    Σr² + 2δΣr + δ²n: two prefix sums per fold give every bin of every binning.
     """
     p, y, w, fold = rows_in_folds(*in_order(event.probs, event.outcomes, event.weights), folds, seed)
     starts, r = group_starts(p), p - y

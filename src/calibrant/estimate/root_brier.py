@@ -26,7 +26,7 @@ def root_brier(
         Outcomes first, then predicted probabilities; or one `Predictions`, or a state
         from `collect`.
     view
-        `canonical` is the whole distribution; or a yes/no question: `binary`, `top`,
+        `canonical` is all classes jointly; or a yes/no question: `binary`, `top`,
         `class k`.
     level
         Confidence of the interval.

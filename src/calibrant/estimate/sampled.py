@@ -64,8 +64,8 @@ def sampled_error(
     >>> import calibrant as cal
     >>> rng = np.random.default_rng(0)
     >>> share = rng.beta(2, 1, 4000)
-    >>> said, right = rng.binomial(5, share) / 5, rng.random(4000) < share
-    >>> found = sampled_error(right, said, samples=5)
+    >>> stated, right = rng.binomial(5, share) / 5, rng.random(4000) < share
+    >>> found = sampled_error(right, stated, samples=5)
     >>> found.value < 0.02, round(found.parts["plain"], 2)
     (True, 0.11)
     """

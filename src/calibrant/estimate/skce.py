@@ -1,4 +1,4 @@
-"""Squared kernel calibration error: calibration of the whole distribution, with an unbiased estimator."""
+"""Squared kernel calibration error: calibration of all classes jointly, with an unbiased estimator."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def skce(
     seed: int = 0,
     weights: Any = None,
 ) -> Estimate:
-    """Is the whole distribution calibrated? Squared kernel calibration error.
+    """Is the predicted distribution calibrated? Squared kernel calibration error.
 
     Mean of κ(p, p')·⟨e_y − p, e_y' − p'⟩ over pairs of rows.
 
@@ -61,7 +61,7 @@ def skce(
     block_size
         Rows per block; 2 is the linear estimator.
     view
-        `canonical` is the whole distribution; or a yes/no question: `binary`, `top`,
+        `canonical` is all classes jointly; or a yes/no question: `binary`, `top`,
         `class k`. A state has yes/no questions only.
     seed
         Of the sampled pairs.
@@ -70,7 +70,7 @@ def skce(
 
     Notes
     -----
-    Estimates: squared kernel calibration error of the whole distribution; 0 only for a
+    Estimates: squared kernel calibration error of the predicted distribution; 0 only for a
       calibrated model.
     Bias: none for the unbiased and block estimators; up for the biased one.
     Cost: one sort for a single event with a Laplace kernel; all pairs of rows
@@ -94,16 +94,21 @@ def skce(
     event = predictions.event("auto" if name == "canonical" else name) if single else None
     width, cautions = (bandwidth, ()) if bandwidth is not None else _median(predictions, event, kernel, seed)
     described = {"view": name, "estimator": estimator, "kernel": kernel, "bandwidth": width}
-    if estimator == "block":
-        return _blocks(predictions, event, KERNELS[kernel], width, block_size, described, cautions)
-    total, diagonal, n, floor = (
-        _line_sums(event, kernel, width) if event is not None else _row_sums(predictions, kernel, width)
-    )
+    title = f"SKCE ({estimator})"
+    if estimator == "block":  # blocks are independent, so there is an interval
+        values = _block_values(predictions, event, KERNELS[kernel], width, block_size)
+        value, interval, few = mean_with_interval(values, None, 0.95)
+        left = predictions.n - len(values) * block_size
+        few += (f"{left} rows do not fill a block and are not used",) if left else ()
+        described |= {"block_size": block_size, "n_blocks": len(values)}
+        return Estimate("skce", title, value, predictions.n, interval, 0.0, described, {}, cautions + few)
+    sums = _row_sums(predictions, kernel, width) if event is None else _line_sums(event, kernel, width)
+    total, diagonal, n, floor = sums
     if estimator == "unbiased" and n < 2:
         raise InputError("labels", "must hold at least two rows for the unbiased estimator", f"it holds {n:g}")
     value = (total - diagonal) / (n * (n - 1)) if estimator == "unbiased" else total / n**2
     expected = 0.0 if estimator == "unbiased" else floor / n**2
-    return Estimate("skce", f"SKCE ({estimator})", value, predictions.n, None, expected, described, {}, cautions)
+    return Estimate("skce", title, value, predictions.n, None, expected, described, {}, cautions)
 
 
 def _line_sums(event: Event, kernel: str, width: float) -> tuple[float, float, float, float]:
@@ -131,35 +136,21 @@ def _row_sums(predictions: Predictions, kernel: str, width: float) -> tuple[floa
     return total, diagonal, float(w.sum()), floor
 
 
-def _blocks(
-    predictions: Predictions,
-    event: Event | None,
-    kernel: Kernel,
-    width: float,
-    size: int,
-    described: dict[str, Any],
-    cautions: tuple[str, ...],
-) -> Estimate:
-    """Mean of the unbiased value over blocks of consecutive rows; blocks are independent, so there is an interval."""
+def _block_values(predictions: Predictions, event: Event | None, kernel: Kernel, width: float, size: int) -> Floats:
+    """The unbiased value of each block of consecutive rows."""
     if predictions.weights is not None:
         raise InputError("weights", "cannot be used with estimator='block'", advice="Use 'unbiased', or repeat rows")
     n_blocks = predictions.n // size if size >= 2 else 0
     if n_blocks < 1:
         raise InputError("block_size", "must be at least 2 and at most the number of rows", f"it is {size!r}")
     p, truth = (x[: n_blocks * size].reshape(n_blocks, size, -1) for x in share_rows(predictions, event))
-    error = truth - p
-    values = np.zeros(n_blocks)
+    error, values = truth - p, np.zeros(n_blocks)
     for i in range(size):
         for j in range(i + 1, size):
             step = p[:, i] - p[:, j]
             sums = (step * step if kernel.squared else np.abs(step)).sum(axis=-1)
             values += kernel.of(width, sums) * np.einsum("ij,ij->i", error[:, i], error[:, j])
-    values *= 2 / (size * (size - 1))
-    value, interval, few = mean_with_interval(values, None, 0.95)
-    described |= {"block_size": size, "n_blocks": n_blocks}
-    left = predictions.n - n_blocks * size
-    unused = (f"{left} rows do not fill a block and are not used",) if left else ()
-    return Estimate("skce", "SKCE (block)", value, predictions.n, interval, 0.0, described, {}, cautions + few + unused)
+    return values * (2 / (size * (size - 1)))
 
 
 def _median(predictions: Predictions, event: Event | None, kernel: str, seed: int) -> tuple[float, tuple[str, ...]]:
@@ -169,11 +160,8 @@ def _median(predictions: Predictions, event: Event | None, kernel: str, seed: in
         found = median_distance(pooled.values, pooled.weight) * KERNELS[kernel].line
     else:
         found = _median_of_rows(predictions, KERNELS[kernel], seed)
-    if found > 0:
-        return found, ()
-    return 1.0, (
-        "at least half of all pairs of rows are equal: the median distance is 0, and the bandwidth was set to 1",
-    )
+    equal = "at least half of all pairs of rows are equal: the median distance is 0, and the bandwidth was set to 1"
+    return (found, ()) if found > 0 else (1.0, (equal,))
 
 
 def _median_of_rows(predictions: Predictions, kernel: Kernel, seed: int) -> float:
@@ -184,11 +172,11 @@ def _median_of_rows(predictions: Predictions, kernel: Kernel, seed: int) -> floa
     step = rows[i] - rows[j]
     distance = kernel.distance((step * step if kernel.squared else np.abs(step)).sum(axis=1))
     order = np.argsort(distance, kind="stable")
-    reached = np.cumsum(mass[order]) + equal
+    below = np.cumsum(mass[order]) + equal
     if not len(order):
         return 0.0
-    counts = np.array(middle_counts(float(reached[-1])))
-    middles = np.append(distance[order], distance[order[-1]])[np.searchsorted(reached, counts)]
+    counts = np.array(middle_counts(float(below[-1])))
+    middles = np.append(distance[order], distance[order[-1]])[np.searchsorted(below, counts)]
     return float(np.where(counts <= equal, 0.0, middles).mean())
 
 

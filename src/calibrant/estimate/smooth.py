@@ -93,7 +93,7 @@ def fixed_point(event: Event) -> tuple[float, float]:
 def crossing(size: Callable[[float], float], low: float, high: float) -> float:
     """Where a falling function of σ crosses σ, to rounding.
 
-    The difference falls at least as fast as σ rises, so each look tells that the crossing is no farther than the difference.
+    The difference falls at least as fast as σ rises, so the crossing is no farther from any point than the difference there.
     Secant steps, and a halving wherever the last step has not halved the bracket.
     """
     at, gap, slope, width = high, size(high) - high, -1.0, np.inf

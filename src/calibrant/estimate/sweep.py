@@ -95,8 +95,8 @@ def rising_bins(event: Event, bins: str) -> int:
     most = min(max(int(pooled.total), len(pooled.values)), MOST_BINS)
     if always_rising(pooled.weight, pooled.hits):
         return most
-    whole = pooled.integral and (event.hard or bool((pooled.hits == np.floor(pooled.hits)).all()))
-    slack = 0.0 if whole else 1e-13 * pooled.total
+    exact = pooled.integral and (event.hard or bool((pooled.hits == np.floor(pooled.hits)).all()))
+    slack = 0.0 if exact else 1e-13 * pooled.total
     below, hits = running(pooled.weight, pooled.hits)
     for b in range(2, min(most, SHORT_SWEEP) + 1):
         cuts = mass_cuts(below[1:], b, pooled.allowance) if bins == "mass" else width_cuts(pooled.values, b)

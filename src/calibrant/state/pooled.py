@@ -74,7 +74,7 @@ class Pooled(Record):
         return 0.0 if self.integral else 1e-12 * self.total
 
     def merge(self, other: Pooled) -> Pooled:
-        """Both tables as one: as if the rows had been pooled together."""
+        """Both tables as one: as if all rows had been pooled at once."""
         values = np.concatenate([self.values, other.values])
         order = np.argsort(values, kind="stable")  # both halves are sorted: a single merge
         values = values[order]

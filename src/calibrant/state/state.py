@@ -42,7 +42,7 @@ class State:
     grid
         Per-class sums in equal-width cells, for several classes.
     scores
-        For each proper score of the whole distribution, its sums.
+        For each proper score of all classes, its moments.
     parts
         Names of the parts that were merged; no part can be merged twice.
     precision

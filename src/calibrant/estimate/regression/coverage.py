@@ -60,13 +60,13 @@ def coverage_error(
     >>> found.parts["curve"].y, round(found.value, 4)  # 1 of 4 below both, where 1 and 3 should be
     (array([0.25, 0.25]), 0.3536)
     """
-    said = admit_forecasts(forecasts)
+    data = admit_forecasts(forecasts)
     normal_quantile(level)
     if levels is None:
-        levels = said.levels if isinstance(said, QuantileForecasts) else LEVELS
+        levels = data.levels if isinstance(data, QuantileForecasts) else LEVELS
     at = checked_levels(levels)
-    u, w = said.pit(seed), said.weights
-    n = float(said.n if w is None else w.sum())
+    u, w = data.pit(seed), data.weights
+    n = float(data.n if w is None else w.sum())
     covered = np.array([np.average(u <= tau, weights=w) for tau in at])
     squares = (covered - at) ** 2
     floor: float | None = float(np.sqrt((at * (1 - at)).mean() / n))
@@ -75,9 +75,9 @@ def coverage_error(
     value = float(np.sqrt(max(squares.mean(), 0.0)))
     low, high = wilson(covered, np.full(len(at), n), level)
     curve = Curve(at, covered, low, high, np.full(len(at), 1 / len(at)), level)
-    described = {"levels": at.tolist(), "forecasts": said.kind, "debiased": debiased, "seed": seed}
+    described = {"levels": at.tolist(), "forecasts": data.kind, "debiased": debiased, "seed": seed}
     title = "debiased coverage error" if debiased else "coverage error"
-    return Estimate("coverage_error", title, value, said.n, None, floor, described, {"curve": curve})
+    return Estimate("coverage_error", title, value, data.n, None, floor, described, {"curve": curve})
 
 
 @method("forecast estimator", title="miscalibration area", views=FORECASTS)
@@ -108,14 +108,14 @@ def miscalibration_area(forecasts: Any, *, seed: int = 0) -> Estimate:
     >>> miscalibration_area(forecasts).value  # two triangles of ½·½·½
     0.25
     """
-    said = admit_forecasts(forecasts)
-    u = said.pit(seed)
+    data = admit_forecasts(forecasts)
+    u = data.pit(seed)
     order = np.argsort(u, kind="stable")
-    w = np.ones(said.n) if said.weights is None else said.weights[order]
+    w = np.ones(data.n) if data.weights is None else data.weights[order]
     heights = np.concatenate([[0.0], np.cumsum(w)]) / w.sum()
     ends = np.concatenate([[0.0], u[order], [1.0]])
     left, right = ends[:-1] - heights, ends[1:] - heights
     value = float((right * np.abs(right) - left * np.abs(left)).sum() / 2)  # the slope of x|x|/2 is |x|
     floor = float(mean_deviation(float(w.sum()), FINE).mean())
-    described = {"forecasts": said.kind, "seed": seed}
-    return Estimate("miscalibration_area", "miscalibration area", value, said.n, None, floor, described)
+    described = {"forecasts": data.kind, "seed": seed}
+    return Estimate("miscalibration_area", "miscalibration area", value, data.n, None, floor, described)

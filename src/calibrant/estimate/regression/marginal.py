@@ -43,7 +43,7 @@ def marginal_error(
     Estimates: largest gap between the mean forecast distribution and that of the
       labels.
     Bias: up by noise: see the noise floor.
-    Cost: points × rows, and a draw of labels a simulation.
+    Cost: points × rows, and one draw of labels per simulation.
     Source: Gneiting, Balabdaoui, Raftery 2007.
 
     Examples

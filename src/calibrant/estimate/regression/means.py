@@ -25,7 +25,7 @@ def mean_error(forecasts: Any, *, level: float = 0.95) -> Estimate:
 
     Notes
     -----
-    Estimates: mean of μ − y: positive where the forecasts are too high on the whole.
+    Estimates: mean of μ − y: positive where the forecasts are too high on average.
     Bias: none.
     Cost: one pass.
 
