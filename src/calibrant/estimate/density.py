@@ -79,7 +79,8 @@ def density_error(
     event = predictions.event(view)
     pooled = event.pooled
     width = rule_of_thumb(pooled) if bandwidth is None else check_bandwidth(bandwidth)
-    cautions, parts = (), {}
+    cautions: tuple[str, ...] = ()
+    parts = {}
     if width < NARROWEST:
         power = _pointwise(pooled, pooled.hits / pooled.weight, norm)
         cautions = (f"a bandwidth of {width:g} smooths nothing: rates of equal predictions are taken as they are",)

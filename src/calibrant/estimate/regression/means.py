@@ -77,8 +77,9 @@ def variance_gap(forecasts: Any, *, level: float = 0.95) -> Estimate:
     variance, squares = data.variance, (data.labels - data.mean) ** 2
     average = _mean("average_variance", "average variance", variance, data, level)
     parts = {"average_variance": average, "mse": _mean("mse", "mean squared error", squares, data, level)}
-    few = isinstance(data, SampleForecasts) and data.n_samples > 1
-    floor = -2 * average.value / (data.n_samples - 1) if few else 0.0
+    floor = 0.0
+    if isinstance(data, SampleForecasts) and data.n_samples > 1:
+        floor = -2 * average.value / (data.n_samples - 1)
     return _mean("variance_gap", "average variance − MSE", variance - squares, data, level, floor, parts)
 
 
