@@ -1,4 +1,4 @@
-"""The register: one record for every method, stated beside its function, from which every list of methods is derived.
+"""The register: one record per method, beside its function, from which every list is derived.
 
     @estimator("sweep", "sweep ECE", "ECE_sweep", views=EVERY_VIEW)
     def sweep_error(labels, probs=None, *, …) -> Estimate: …

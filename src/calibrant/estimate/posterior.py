@@ -1,4 +1,4 @@
-"""Calibration error as a posterior: how large may it be, given the data? Median and interval over all curves still possible."""
+"""Calibration error as a posterior: median and interval over all curves still possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Root Brier score: an upper bound on the L2 calibration error that needs no bins and has no sampling bias to speak of."""
+"""Root Brier score: an upper bound on the L2 calibration error that needs no bins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Averaged two-bin error: cut the predictions in two at a random place, and add up the squared mean errors of both parts."""
+"""Averaged two-bin error: the squared mean errors of the two parts of a random cut, added up."""
 
 from __future__ import annotations
 

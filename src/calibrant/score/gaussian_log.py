@@ -18,7 +18,7 @@ CONSTANT = math.log(2 * math.pi)
 
 @method("forecast score")
 class GaussianLogScore(ForecastScore):
-    """−ln of the density at y of the Gaussian with the forecast's mean and variance, in nats: ½(DSS + ln 2π).
+    """½(DSS + ln 2π): −ln of the density at y of the Gaussian with the same mean and variance.
 
     Examples
     --------
@@ -39,7 +39,9 @@ class GaussianLogScore(ForecastScore):
 
 
 def gaussian_log_score(forecasts: Any, *, level: float = 0.95) -> Estimate:
-    """How surprised was the model? Mean of −ln of a Gaussian density at the label, in nats; lower is better.
+    """How surprised was the model?
+
+    Mean of −ln of a Gaussian density at the label, in nats; lower is better.
 
     Parameters
     ----------

@@ -64,7 +64,9 @@ class IntervalScore(ForecastScore):
 
 
 def interval_score(forecasts: Any, *, coverage: float = 0.9, level: float = 0.95) -> Estimate:
-    """How good are the central intervals? Mean width, with a penalty for labels outside; lower is better.
+    """How good are the central intervals?
+
+    Mean width, with a penalty for labels outside; lower is better.
 
     Parameters
     ----------

@@ -85,7 +85,9 @@ def expected_pinball(quantile: Floats, level: float, truth: GaussianForecasts) -
 
 
 def pinball_score(forecasts: Any, *, levels: Any = None, level: float = 0.95) -> Estimate:
-    """How good are the quantiles? Mean over rows and levels of (y − q)(τ − [y < q]), lower is better.
+    """How good are the quantiles?
+
+    Mean over rows and levels of (y − q)(τ − [y < q]), lower is better.
 
     Parameters
     ----------

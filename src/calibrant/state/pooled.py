@@ -87,7 +87,7 @@ class Pooled(Record):
         return Pooled(values[starts], weight, hits, self.integral and other.integral, single)
 
     def rows(self) -> tuple[Floats, NDArray[np.uint8], Floats]:
-        """The table as weighted rows in order: at most two per prediction, one that did not happen and one that did."""
+        """The table as weighted rows in order: at most two per prediction, one without the event and one with it."""
         weights = np.stack([self.weight - self.hits, self.hits], axis=1).ravel()
         kept = weights > 0
         outcomes = np.tile(np.array([0, 1], np.uint8), len(self))

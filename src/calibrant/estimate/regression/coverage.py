@@ -23,7 +23,9 @@ FINE = (np.arange(1000) + 0.5) / 1000
 def coverage_error(
     forecasts: Any, *, levels: Any = None, debiased: bool = False, level: float = 0.95, seed: int = 0
 ) -> Estimate:
-    """Do labels stay below each quantile as often as they should? Root mean square of coverage − level over the levels.
+    """Do labels stay below each quantile as often as they should?
+
+    Root mean square of coverage − level over the levels.
 
     Its square is the error of Kuleshov et al. (2018). Noise alone makes it positive:
     `noise_floor` is the root of its expected square for a calibrated model, the mean of
@@ -82,7 +84,9 @@ def coverage_error(
 
 @method("forecast estimator", title="miscalibration area", views=FORECASTS)
 def miscalibration_area(forecasts: Any, *, seed: int = 0) -> Estimate:
-    """How far is coverage from its level, on average over all levels? The area between coverage and diagonal, exactly.
+    """How far is coverage from its level, on average over all levels?
+
+    The area between coverage and diagonal, exactly.
 
     `noise_floor` is the expected value for a calibrated model, close to 0.31/√n.
 

@@ -18,7 +18,9 @@ from calibrant.types import Floats
 def marginal_error(
     forecasts: Any, *, points: int = 50, n_simulations: int = 199, level: float = 0.95, seed: int = 0
 ) -> Estimate:
-    """Does the average forecast distribution equal that of the labels? The largest gap mean F(x) − share(y ≤ x).
+    """Does the average forecast distribution equal that of the labels?
+
+    The largest gap mean F(x) − share(y ≤ x).
 
     `parts["curve"]` is the gap over x, with a band that holds all of it at once if labels
     come from the forecasts; `parts["p_value"]` is the exact p-value of the largest gap

@@ -14,7 +14,9 @@ from calibrant.types import Floats
 
 @method("forecast estimator", title="mean error", views=FORECASTS, also_called=("bias",))
 def mean_error(forecasts: Any, *, level: float = 0.95) -> Estimate:
-    """Are the means too high or too low on average? The mean of μ − y with its interval; 0 if calibrated.
+    """Are the means too high or too low on average?
+
+    The mean of μ − y with its interval; 0 if calibrated.
 
     Parameters
     ----------
@@ -42,7 +44,9 @@ def mean_error(forecasts: Any, *, level: float = 0.95) -> Estimate:
 
 @method("forecast estimator", title="average variance − MSE", views=FORECASTS)
 def variance_gap(forecasts: Any, *, level: float = 0.95) -> Estimate:
-    """Is the average predicted variance as large as the mean squared error? Their difference, with a paired interval.
+    """Is the average predicted variance as large as the mean squared error?
+
+    Their difference, with a paired interval.
 
     Negative for an over-confident model. `parts` holds both, `average_variance` and
     `mse`, each with its interval. The value can be 0 while large variances are too large
@@ -85,7 +89,9 @@ def variance_gap(forecasts: Any, *, level: float = 0.95) -> Estimate:
 
 @method("forecast estimator", title="SE/variance ratio", views=FORECASTS)
 def variance_ratio(forecasts: Any, *, level: float = 0.95) -> Estimate:
-    """How large are squared errors relative to the predicted variances? The mean of (y−μ)²/σ²; 1 if calibrated.
+    """How large are squared errors relative to the predicted variances?
+
+    The mean of (y−μ)²/σ²; 1 if calibrated.
 
     A value of 10 means that squared errors are ten times as large as predicted:
     over-confident. A few rows with a very small variance can dominate the mean, and then

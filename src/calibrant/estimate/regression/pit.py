@@ -17,7 +17,9 @@ from calibrant.types import Floats
 
 @method("forecast estimator", title="PIT error", views=FORECASTS, also_called=("PIT",))
 def pit_error(forecasts: Any, *, n_bins: int = 10, level: float = 0.95, seed: int = 0) -> Estimate:
-    """Does every tenth of the forecast distributions hold a tenth of the labels? The share of rows in excess of that.
+    """Does every tenth of the forecast distributions hold a tenth of the labels?
+
+    The share of rows in excess of that.
 
     The histogram of u = F(y) over equal bins is flat if the forecasts are calibrated:
     high at both ends, the distributions are too narrow; high in the middle, too wide;

@@ -29,7 +29,9 @@ def gaussian_skce(
     level: float = 0.95,
     seed: int = 0,
 ) -> Estimate:
-    """Are the distributions of Gaussian forecasts calibrated? The mean over pairs of rows of a kernel of their errors.
+    """Are the distributions of Gaussian forecasts calibrated?
+
+    The mean over pairs of rows of a kernel of their errors.
 
     h = κ·(k(y, y') − E k(Z, y') − E k(y, Z') + E k(Z, Z')), where Z is drawn from the
     forecast, κ = exp(−W/ν) with W the Wasserstein distance of two forecasts,

@@ -131,7 +131,9 @@ def root_noise(degrees: Floats) -> Floats:
 
 @method("forecast estimator", title="UCE", views=FORECASTS, also_called=("UCE",))
 def uncertainty_error(forecasts: Any, *, n_bins: int = 15) -> Estimate:
-    """How far are squared errors from the predicted variances, per bin of σ? Weighted mean of |MSE − mean variance|.
+    """How far are squared errors from the predicted variances, per bin of σ?
+
+    Weighted mean of |MSE − mean variance|.
 
     Noise alone makes it positive: `noise_floor` is the expected value for a calibrated
     model with normal errors, exact where the variances of a bin are equal.
