@@ -24,9 +24,8 @@ from calibrant.estimate.mean_gap import mean_gap as mean_gap
 from calibrant.estimate.mmce import mmce as mmce
 from calibrant.estimate.posterior import posterior_error as posterior_error
 from calibrant.estimate.regret import decision_regret as decision_regret
-from calibrant.estimate.root_brier import root_brier as root_brier
 from calibrant.estimate.sampled import sampled_error as sampled_error
-from calibrant.estimate.score_bound import upper_bound as upper_bound
+from calibrant.estimate.score_bound import root_brier as root_brier, upper_bound as upper_bound
 from calibrant.estimate.selective import selective_risk as selective_risk
 from calibrant.estimate.skce import skce as skce
 from calibrant.estimate.smooth import smooth_error as smooth_error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,6 +22,7 @@ VERSION = 1
 """Of the saved form; raised when an old reader could misread a new file."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class State:
     """What was collected of some rows: mergeable, saved as JSON or Arrow, and accepted wherever `Predictions` are.
 
@@ -60,23 +62,17 @@ class State:
     True
     """
 
-    __slots__ = ("classes", "grid", "n", "one_column", "parts", "precision", "scores", "tables")
+    n: int
+    classes: tuple[Any, ...]
+    one_column: bool
+    tables: dict[str, list[Pooled]]
+    grid: BinSums | None = None
+    scores: dict[str, Any] = field(default_factory=dict)
+    parts: tuple[str, ...] = ()
+    precision: str = "float64"
 
-    def __init__(
-        self,
-        n: int,
-        classes: tuple[Any, ...],
-        one_column: bool,
-        tables: Mapping[str, list[Pooled]],
-        grid: BinSums | None = None,
-        scores: Mapping[str, Any] | None = None,
-        parts: tuple[str, ...] = (),
-        precision: str = "float64",
-    ) -> None:
-        self.precision = precision
-        self.n, self.classes, self.one_column = n, tuple(classes), one_column
-        self.tables = {view: list(tables[view]) for view in tables}
-        self.grid, self.scores, self.parts = grid, dict(scores or {}), tuple(parts)
+    def __post_init__(self) -> None:
+        self.tables = {view: list(tables) for view, tables in self.tables.items()}
 
     @property
     def views(self) -> tuple[str, ...]:
@@ -120,9 +116,7 @@ class State:
         """
         if not isinstance(other, State):
             raise InputError("other", "must be a State", f"it is a {type(other).__name__}")
-        merged = State(
-            self.n, self.classes, self.one_column, self.tables, self.grid, self.scores, self.parts, self.precision
-        )
+        merged = replace(self)
         merged._add(other)
         return merged
 
