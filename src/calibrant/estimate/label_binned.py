@@ -73,8 +73,9 @@ def label_binned_error(
     events = list(predictions.class_events()) if name == "classwise" else [predictions.event(name)]
     powers = np.array([row_powers(event, state, k, norm) for k, event in enumerate(events)])
     value, hits = options.overall(powers), state.sums[..., 3].sum(axis=-1)
-    classwise = {"classes": ClassTable(predictions.classes, options.rooted(powers), hits)}
-    parts = classwise if name == "classwise" else {"bins": bin_table(state)}
+    parts: dict[str, Any] = {"bins": bin_table(state)}
+    if name == "classwise":
+        parts = {"classes": ClassTable(predictions.classes, options.rooted(powers), hits)}
     described = {"view": name, "bins": bins.describe(), "rule": settings(bins), "norm": norm, "root": root}
     title = f"label-binned {'maximum ' if norm == 'max' else 'RMS ' if norm == 2 and root else ''}error"
     return Estimate("label_binned_error", title, value, predictions.n, settings=described, parts=parts)
