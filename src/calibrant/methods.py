@@ -141,7 +141,13 @@ def estimator(name: str, title: str, *also_called: str, state: State = "pooled",
 
 
 def methods(kind: Kind) -> Mapping[str, Method]:
-    """Every method of a kind by name, in the order of the names, those of installed plugins included."""
+    """Every method of a kind in the order of the names, those of installed plugins included.
+
+    Parameters
+    ----------
+    kind
+        `"estimator"`, `"test"`, `"score"`, `"map"`, `"binning"`, …, as for `method`.
+    """
     import_packages(PACKAGES[kind])
     import_plugins()
     return MappingProxyType(dict(sorted(_REGISTER[kind].items())))
