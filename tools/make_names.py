@@ -9,11 +9,13 @@ Run: python tools/make_names.py    (tests/test_public_names.py holds the files e
 from __future__ import annotations
 
 import inspect
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from textwrap import fill
 from types import ModuleType
 
 import calibrant
@@ -49,6 +51,9 @@ REGRESSION = {
 """Names in `calibrant.regression` beside those that the register holds for forecasts."""
 
 MARK = "Written by tools/make_names.py."
+LAYOUT = ("# fmt: off", "# ruff: noqa: I001")
+"""Of the written files: one statement per module, which the formatter would take apart."""
+WIDTH, INDENT = 120, "    "
 
 
 def modules(package: str) -> Iterable[ModuleType]:
@@ -121,22 +126,37 @@ def table() -> str:
     return "\n".join([*lines, ""])
 
 
+def imported(module: str, names: Iterable[str]) -> str:
+    """One import statement that gives names on, wrapped at 120 columns."""
+    start, given = f"from {module} import ", ", ".join(f"{name}_as_{name}" for name in names)
+    if len(start + given) > WIDTH:
+        given = f"(\n{fill(given, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)}\n)"
+    return start + re.sub(r"(\w+)_as_\1\b", r"\1 as \1", given)
+
+
+def outermost(home: str, name: str) -> str:
+    """The package that gives a name on, if any does, else the module that defines it."""
+    parts = home.split(".")
+    found = [".".join(parts[: k + 1]) for k in range(len(parts))]
+    value = getattr(import_module(f"calibrant.{home}"), name)
+    return next(each for each in found if getattr(import_module(f"calibrant.{each}"), name, None) is value)
+
+
 def imports(names: dict[str, str]) -> list[str]:
-    return [
-        f"from calibrant.{names[name]} import {name} as {name}" for name in sorted(names, key=lambda n: (names[n], n))
-    ]
+    given = by_home({name: outermost(home, name) for name, home in names.items()})
+    return [imported(f"calibrant.{home}", some) for home, some in given.items()]
 
 
 def stub() -> str:
     """The file `__init__.pyi`."""
-    inside = [f"from calibrant import {name} as {name}" for name in SUBMODULES]
-    head = [f'"""The public names, for type checkers. {MARK}"""', ""]
-    return "\n".join([*head, *inside, *imports(public()), "", "SUBMODULES: tuple[str, ...]", "__version__: str", ""])
+    head = [f'"""The public names, for type checkers. {MARK}"""', "", *LAYOUT, imported("calibrant", SUBMODULES)]
+    return "\n".join([*head, *imports(public()), "", "SUBMODULES: tuple[str, ...]", "__version__: str", ""])
 
 
 def namespace() -> str:
     """The file `regression.py`."""
-    return "\n".join([f'"""All that is made for forecasts of a real number. {MARK}"""', "", *imports(regression()), ""])
+    head = [f'"""All that is made for forecasts of a real number. {MARK}"""', "", *LAYOUT]
+    return "\n".join([*head, *imports(regression()), ""])
 
 
 FILES = {"names.txt": table, "__init__.pyi": stub, "regression.py": namespace}

@@ -1,26 +1,19 @@
 """The public names, for type checkers. Written by tools/make_names.py."""
 
-from calibrant import detect as detect
-from calibrant import extend as extend
-from calibrant import maps as maps
-from calibrant import plot as plot
-from calibrant import regression as regression
-from calibrant import report as report
-from calibrant import results as results
-from calibrant import score as score
-from calibrant import simulate as simulate
-from calibrant.bins.edges import Edges as Edges
-from calibrant.bins.equal_mass import EqualMass as EqualMass
-from calibrant.bins.equal_width import EqualWidth as EqualWidth
-from calibrant.detect.calibration import calibration_test as calibration_test
-from calibrant.detect.omnibus import is_calibrated as is_calibrated
-from calibrant.estimate.binned import binned_error as binned_error
-from calibrant.estimate.binned import ece as ece
+# fmt: off
+# ruff: noqa: I001
+from calibrant import (
+    detect as detect, extend as extend, maps as maps, plot as plot, regression as regression, report as report,
+    results as results, score as score, simulate as simulate
+)
+from calibrant.bins import Edges as Edges, EqualMass as EqualMass, EqualWidth as EqualWidth
+from calibrant.detect import calibration_test as calibration_test, is_calibrated as is_calibrated
+from calibrant.estimate.binned import binned_error as binned_error, ece as ece
 from calibrant.estimate.canonical import canonical_error as canonical_error
-from calibrant.estimate.classwise import adaptive_error as adaptive_error
-from calibrant.estimate.classwise import classwise_error as classwise_error
-from calibrant.estimate.classwise import static_error as static_error
-from calibrant.estimate.classwise import thresholded_error as thresholded_error
+from calibrant.estimate.classwise import (
+    adaptive_error as adaptive_error, classwise_error as classwise_error, static_error as static_error,
+    thresholded_error as thresholded_error
+)
 from calibrant.estimate.crossvalidated import crossvalidated_error as crossvalidated_error
 from calibrant.estimate.cumulative import ks_error as ks_error
 from calibrant.estimate.density import density_error as density_error
@@ -31,47 +24,36 @@ from calibrant.estimate.mean_gap import mean_gap as mean_gap
 from calibrant.estimate.mmce import mmce as mmce
 from calibrant.estimate.posterior import posterior_error as posterior_error
 from calibrant.estimate.regret import decision_regret as decision_regret
-from calibrant.estimate.root_brier import root_brier as root_brier
 from calibrant.estimate.sampled import sampled_error as sampled_error
-from calibrant.estimate.score_bound import upper_bound as upper_bound
+from calibrant.estimate.score_bound import root_brier as root_brier, upper_bound as upper_bound
 from calibrant.estimate.selective import selective_risk as selective_risk
 from calibrant.estimate.skce import skce as skce
 from calibrant.estimate.smooth import smooth_error as smooth_error
 from calibrant.estimate.sweep import sweep_error as sweep_error
 from calibrant.estimate.two_bin import averaged_two_bin_error as averaged_two_bin_error
 from calibrant.examples import example as example
-from calibrant.files.reading import read as read
-from calibrant.infer.any_estimator import interval_of as interval_of
-from calibrant.infer.bands import band_of_bins as band_of_bins
-from calibrant.infer.bands import confidence_band as confidence_band
-from calibrant.infer.bands import consistency_band as consistency_band
-from calibrant.infer.bands import simultaneous_band as simultaneous_band
-from calibrant.infer.error import calibration_error_interval as calibration_error_interval
-from calibrant.infer.error import classwise_intervals as classwise_intervals
-from calibrant.infer.running import cumulative_interval as cumulative_interval
-from calibrant.infer.squared import squared_error_interval as squared_error_interval
-from calibrant.maps.auto import Auto as Auto
-from calibrant.maps.calibration_map import load_map as load_map
-from calibrant.maps.linear import Dirichlet as Dirichlet
-from calibrant.maps.logistic import Beta as Beta
-from calibrant.maps.logistic import Platt as Platt
-from calibrant.maps.several import OneVsRest as OneVsRest
-from calibrant.maps.several import TopLabel as TopLabel
-from calibrant.maps.steps import Histogram as Histogram
-from calibrant.maps.steps import Isotonic as Isotonic
-from calibrant.maps.steps import VennAbers as VennAbers
-from calibrant.maps.temperature import Temperature as Temperature
-from calibrant.monitor.monitor import Monitor as Monitor
-from calibrant.predictions.predictions import Predictions as Predictions
-from calibrant.problems import CalibrantError as CalibrantError
-from calibrant.problems import FileError as FileError
-from calibrant.problems import InputError as InputError
-from calibrant.problems import MapError as MapError
-from calibrant.problems import MissingExtra as MissingExtra
-from calibrant.score.brier import brier_score as brier_score
-from calibrant.score.logarithmic import log_score as log_score
-from calibrant.score.ranked import ranked_probability_score as ranked_probability_score
-from calibrant.score.spherical import spherical_score as spherical_score
+from calibrant.files import read as read
+from calibrant.infer import (
+    band_of_bins as band_of_bins, calibration_error_interval as calibration_error_interval,
+    classwise_intervals as classwise_intervals, confidence_band as confidence_band,
+    consistency_band as consistency_band, cumulative_interval as cumulative_interval, interval_of as interval_of,
+    simultaneous_band as simultaneous_band, squared_error_interval as squared_error_interval
+)
+from calibrant.maps import (
+    Auto as Auto, Beta as Beta, Dirichlet as Dirichlet, Histogram as Histogram, Isotonic as Isotonic,
+    OneVsRest as OneVsRest, Platt as Platt, Temperature as Temperature, TopLabel as TopLabel, VennAbers as VennAbers,
+    load_map as load_map
+)
+from calibrant.monitor import Monitor as Monitor
+from calibrant.predictions import Predictions as Predictions
+from calibrant.problems import (
+    CalibrantError as CalibrantError, FileError as FileError, InputError as InputError, MapError as MapError,
+    MissingExtra as MissingExtra
+)
+from calibrant.score import (
+    brier_score as brier_score, log_score as log_score, ranked_probability_score as ranked_probability_score,
+    spherical_score as spherical_score
+)
 from calibrant.state.state import State as State
 from calibrant.verbs.answers import assess_answers as assess_answers
 from calibrant.verbs.auditing.audit import audit as audit

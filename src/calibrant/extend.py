@@ -19,37 +19,23 @@ Then the command line, `recalibrate(method=…)`, `compare(score=…)`, `calibra
 - A **test** takes `(labels, probs=None, …)` and returns a `TestResult`.
 """
 
-from calibrant.bins import Binning as Binning
-from calibrant.bins import BinRule as BinRule
-from calibrant.bins import BinSums as BinSums
-from calibrant.forecasts import Forecasts as Forecasts
-from calibrant.forecasts import admit_forecasts as admit_forecasts
-from calibrant.maps import BinaryMap as BinaryMap
-from calibrant.maps import BinaryRecipe as BinaryRecipe
-from calibrant.maps import CalibrationMap as CalibrationMap
-from calibrant.maps import Fit as Fit
-from calibrant.maps import RegressionMap as RegressionMap
-from calibrant.maps.calibration_map import Recalibrator as Recalibrator
-from calibrant.maps.calibration_map import admit_fit as admit_fit
-from calibrant.methods import EVERY_VIEW as EVERY_VIEW
-from calibrant.methods import ONE_EVENT as ONE_EVENT
-from calibrant.methods import Method as Method
-from calibrant.methods import method as method
-from calibrant.methods import methods as methods
-from calibrant.predictions import Event as Event
-from calibrant.predictions import Predictions as Predictions
-from calibrant.predictions import admit as admit
-from calibrant.problems import InputError as InputError
-from calibrant.problems import MapError as MapError
-from calibrant.resampling.draw import Statistic as Statistic
-from calibrant.results import Estimate as Estimate
-from calibrant.results import Interval as Interval
-from calibrant.results import Record as Record
-from calibrant.results import TestResult as TestResult
-from calibrant.results import kind
-from calibrant.score import ForecastScore as ForecastScore
-from calibrant.score import Score as Score
-from calibrant.score import UScore as UScore
+from calibrant.bins import Binning, BinRule, BinSums
+from calibrant.forecasts import Forecasts, admit_forecasts
+from calibrant.maps import BinaryMap, BinaryRecipe, CalibrationMap, Fit, RegressionMap
+from calibrant.maps.calibration_map import Recalibrator, admit_fit
+from calibrant.methods import EVERY_VIEW, ONE_EVENT, Method, method, methods
+from calibrant.predictions import Event, Predictions, admit
+from calibrant.problems import InputError, MapError
+from calibrant.resampling.draw import Statistic
+from calibrant.results import Estimate, Interval, Record, TestResult, kind
+from calibrant.score import ForecastScore, Score, UScore
+
+__all__ = [
+    "EVERY_VIEW", "ONE_EVENT", "BinRule", "BinSums", "BinaryMap", "BinaryRecipe", "Binning", "CalibrationMap",
+    "Estimate", "Event", "Fit", "ForecastScore", "Forecasts", "InputError", "Interval", "MapError", "Method",
+    "Predictions", "Recalibrator", "Record", "RegressionMap", "Score", "Statistic", "TestResult", "UScore",
+    "admit", "admit_fit", "admit_forecasts", "method", "methods", "record",
+]  # fmt: skip
 
 record = kind
 """Class decorator that makes a record known by its name, so that it can be read back from JSON."""

@@ -1,6 +1,6 @@
-"""The register: one record for every method, stated beside its function, from which every list of methods is derived.
+"""The register: one record per method, beside its function, from which every list is derived.
 
-    @method("estimator", name="sweep", title="sweep ECE", views=ONE_EVENT, state="pooled", also_called=("ECE_sweep",))
+    @estimator("sweep", "sweep ECE", "ECE_sweep", views=EVERY_VIEW)
     def sweep_error(labels, probs=None, *, …) -> Estimate: …
 
 What it estimates, its bias, cost and source are the notes of its docstring. The command line, the documentation, the lazily
@@ -49,6 +49,7 @@ GROUP = "calibrant.methods"
 
 ONE_EVENT = ("binary", "top", "class k")
 EVERY_VIEW = (*ONE_EVENT, "classwise")
+FORECASTS = ("Gaussian", "quantile", "sample")
 
 State = Literal["pooled", "bin sums", "class grid", "moments", ""]
 
@@ -102,11 +103,6 @@ class Method:
         """What an estimator estimates; the faults that a test has power against."""
         return self.note("Estimates", "Power against")
 
-    @property
-    def mergeable(self) -> bool:
-        """Can states collected on parts of the data be merged?"""
-        return bool(self.state)
-
 
 _REGISTER: dict[str, dict[str, Method]] = {kind: {} for kind in PACKAGES}
 
@@ -138,8 +134,20 @@ def method(kind: Kind, *, name: str | None = None, **facts: Any) -> Callable[[F]
     return register
 
 
+def estimator(name: str, title: str, *also_called: str, state: State = "pooled", **facts: Any) -> Callable[[F], F]:
+    """Register an estimator for classes: of one event and from pooled rows, unless `views` and `state` say otherwise."""
+    facts = {"views": ONE_EVENT, "also_called": also_called, "state": state} | facts
+    return method("estimator", name=name, title=title, **facts)
+
+
 def methods(kind: Kind) -> Mapping[str, Method]:
-    """Every method of a kind by name, in the order of the names, those of installed plugins included."""
+    """Every method of a kind in the order of the names, those of installed plugins included.
+
+    Parameters
+    ----------
+    kind
+        `"estimator"`, `"test"`, `"score"`, `"map"`, `"binning"`, …, as for `method`.
+    """
     import_packages(PACKAGES[kind])
     import_plugins()
     return MappingProxyType(dict(sorted(_REGISTER[kind].items())))

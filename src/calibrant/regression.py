@@ -1,34 +1,28 @@
 """All that is made for forecasts of a real number. Written by tools/make_names.py."""
 
-from calibrant.detect.gaussian_skce import gaussian_skce_test as gaussian_skce_test
-from calibrant.detect.pit import pit_test as pit_test
-from calibrant.detect.spread import spread_test as spread_test
-from calibrant.estimate.regression.coverage import coverage_error as coverage_error
-from calibrant.estimate.regression.coverage import miscalibration_area as miscalibration_area
-from calibrant.estimate.regression.ence import ence as ence
+# fmt: off
+# ruff: noqa: I001
+from calibrant.detect import gaussian_skce_test as gaussian_skce_test, pit_test as pit_test, spread_test as spread_test
 from calibrant.estimate.regression.marginal import marginal_error as marginal_error
-from calibrant.estimate.regression.mean_error import mean_error as mean_error
-from calibrant.estimate.regression.pit import pit_error as pit_error
+from calibrant.estimate.regression.means import (
+    mean_error as mean_error, variance_gap as variance_gap, variance_ratio as variance_ratio
+)
+from calibrant.estimate.regression.pit import (
+    coverage_error as coverage_error, miscalibration_area as miscalibration_area, pit_error as pit_error
+)
 from calibrant.estimate.regression.skce import gaussian_skce as gaussian_skce
-from calibrant.estimate.regression.uncertainty_error import uncertainty_error as uncertainty_error
-from calibrant.estimate.regression.variance_gap import variance_gap as variance_gap
-from calibrant.estimate.regression.variance_ratio import variance_ratio as variance_ratio
-from calibrant.forecasts.base import Forecasts as Forecasts
-from calibrant.forecasts.gaussian import BentForecasts as BentForecasts
-from calibrant.forecasts.gaussian import GaussianForecasts as GaussianForecasts
-from calibrant.forecasts.quantile import QuantileForecasts as QuantileForecasts
-from calibrant.forecasts.sample import SampleForecasts as SampleForecasts
-from calibrant.maps.quantile import QuantileRecalibration as QuantileRecalibration
-from calibrant.maps.regression import RegressionMap as RegressionMap
-from calibrant.maps.regression import StdScaling as StdScaling
-from calibrant.maps.regression import VariancePlatt as VariancePlatt
-from calibrant.score.crps import CRPS as CRPS
-from calibrant.score.crps import crps as crps
-from calibrant.score.dawid_sebastiani import DawidSebastianiScore as DawidSebastianiScore
-from calibrant.score.dawid_sebastiani import dawid_sebastiani_score as dawid_sebastiani_score
-from calibrant.score.gaussian_log import GaussianLogScore as GaussianLogScore
-from calibrant.score.gaussian_log import gaussian_log_score as gaussian_log_score
-from calibrant.score.interval_score import IntervalScore as IntervalScore
-from calibrant.score.interval_score import interval_score as interval_score
-from calibrant.score.pinball import PinballScore as PinballScore
-from calibrant.score.pinball import pinball_score as pinball_score
+from calibrant.estimate.regression.variance_bins import ence as ence, uncertainty_error as uncertainty_error
+from calibrant.forecasts import (
+    BentForecasts as BentForecasts, Forecasts as Forecasts, GaussianForecasts as GaussianForecasts,
+    QuantileForecasts as QuantileForecasts, SampleForecasts as SampleForecasts
+)
+from calibrant.maps import (
+    QuantileRecalibration as QuantileRecalibration, RegressionMap as RegressionMap, StdScaling as StdScaling,
+    VariancePlatt as VariancePlatt
+)
+from calibrant.score import (
+    CRPS as CRPS, DawidSebastianiScore as DawidSebastianiScore, GaussianLogScore as GaussianLogScore,
+    IntervalScore as IntervalScore, PinballScore as PinballScore, crps as crps,
+    dawid_sebastiani_score as dawid_sebastiani_score, gaussian_log_score as gaussian_log_score,
+    interval_score as interval_score, pinball_score as pinball_score
+)

@@ -290,7 +290,7 @@ def test_halves_merged_equal_the_whole(rng, about, view, shape, options):
     said = ROWS[shape](rng)
     whole = Predictions(said.labels, said.probs, weights=rng.integers(1, 4, said.n))
     states = [binned.collect(whole.rows(rows), EqualWidth(15), view) for rows in (slice(0, 25), slice(25, None))]
-    found = binned.finish(states[0].merge(states[1]), whole.view(view), whole.classes, **options)
+    found = binned.finish(states[0].merge(states[1]), whole.view(view), whole.classes, binned.Options(**options))
     expected = cal.binned_error(whole, bins=EqualWidth(15), view=view, **options)
     assert found.value == pytest.approx(expected.value, abs=ROUNDING)
     assert found.n == expected.n
@@ -328,7 +328,6 @@ def test_every_about_is_filled_in(about):
         assert getattr(about, fact).strip(), fact
     assert all(map(about.note, ("Bias", "Cost", "Source")))
     assert about.state in ("pooled", "bin sums", "class grid", "moments", "")
-    assert about.mergeable == (about.state != "")
     assert set(about.views) <= {"canonical", "binary", "top", "class k", "classwise"}
     assert find("estimator", about.name.upper()) is about
     assert all(find("estimator", alias.lower()) is about for alias in about.also_called)

@@ -13,7 +13,7 @@ from scipy.integrate import quad
 import calibrant as cal
 import strategies as some
 from calibrant import Edges, EqualMass, EqualWidth, InputError, Predictions
-from calibrant.estimate.binned import folded_normal_mean
+from calibrant.kernels.sums.folded_normal import folded_normal_mean
 from naive import binned as naive
 from naive import binning
 from tolerances import ROUNDING

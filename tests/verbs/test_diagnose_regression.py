@@ -55,7 +55,7 @@ def test_a_diagnosis_survives_as_json_and_shows_itself(kind, rng):
 
 def test_the_numbers_are_those_of_the_functions(rng):
     from calibrant.detect.pit import pit_test
-    from calibrant.estimate.regression.ence import ence
+    from calibrant.estimate.regression.variance_bins import ence
     from calibrant.score import crps
 
     forecasts = every_kind(rng, 150)["Gaussian"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, is_dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -60,10 +60,8 @@ class BinRule(ABC):
 
     __slots__ = ()
 
-    @property
-    def mergeable(self) -> bool:
-        """Are the bins fixed before the data are seen, so that sums of parts can be added?"""
-        return False
+    mergeable: ClassVar[bool] = False
+    """are the bins fixed before the data are seen, so that sums of parts can be added?"""
 
     @abstractmethod
     def edges_of(self, event: Event) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class Edges(BinRule):
     Edges(edges=(0.0, 0.5, 0.9, 1.0), closed='right', ends=True)
     """
 
+    mergeable: ClassVar[bool] = True
+
     edges: tuple[float, ...]
     closed: Literal["right", "left"] = "right"
     ends: bool = True
@@ -54,10 +56,6 @@ class Edges(BinRule):
     @property
     def n_bins(self) -> int:
         return len(self.edges) - 1
-
-    @property
-    def mergeable(self) -> bool:
-        return True
 
     def edges_of(self, event: Event) -> Floats:  # noqa: ARG002
         """The given edges."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -46,6 +46,8 @@ class EqualWidth(BinRule):
     EqualWidth(n_bins=10, closed='right')
     """
 
+    mergeable: ClassVar[bool] = True
+
     n_bins: int = 15
     closed: Literal["right", "left"] = "right"
 
@@ -56,10 +58,6 @@ class EqualWidth(BinRule):
                 "n_bins", f"must be at most {MOST_GRID_BINS} for bins closed on the left", f"it is {self.n_bins}"
             )
         check_choice("closed", self.closed, ("right", "left"))
-
-    @property
-    def mergeable(self) -> bool:
-        return True
 
     def edges_of(self, event: Event) -> Floats:  # noqa: ARG002
         """The same edges for every event."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.detect.calibration import statistic_test
-from calibrant.estimate.skce import KERNELS, skce
+from calibrant.estimate.skce import skce
 from calibrant.inputs import check_choice
 from calibrant.kernels.draws.null_sums import picked_sums, same_class_pairs, turned_pairs
 from calibrant.methods import ONE_EVENT, method
@@ -22,6 +22,7 @@ from calibrant.resampling.null import ASSUMED_INDEPENDENT, IMPOSSIBLE, Hypothesi
 from calibrant.resampling.rows import Atoms, assumes_independence, atoms_of, cluster_kind, refuse_many, refuse_soft
 from calibrant.resampling.statistics import laplace_pairs
 from calibrant.results import TestResult
+from calibrant.score.u_score import KERNELS
 from calibrant.types import Array, Floats
 
 MAX_ROWS = 4000

@@ -1,1 +1,1 @@
-"""Calibration errors, one estimator per file; each is registered beside its function (`calibrant.methods`)."""
+"""Calibration errors; each is registered beside its function (`calibrant.methods`)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,19 +12,20 @@ from calibrant.bins.binning import settings
 from calibrant.estimate.compat import PRESETS, RunsOf, collect_as
 from calibrant.infer.squared import class_intervals, overall_interval
 from calibrant.inputs import check_choice
-from calibrant.methods import EVERY_VIEW, method
+from calibrant.interval.mean import NOT_COUNTS
+from calibrant.kernels.sums.folded_normal import SQRT_2_PI, folded_normal_mean
+from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import BinTable, ClassTable, Estimate
 from calibrant.types import Floats
 
 Norm = Literal[1, 2, "max"]
-SQRT_2_PI = float(np.sqrt(2 / np.pi))
 LEVEL = 0.95
 """Of the interval that the debiased square has."""
 
 
-@method("estimator", name="binned", title="binned calibration error", views=EVERY_VIEW, state="pooled")
+@estimator("binned", "binned calibration error", views=EVERY_VIEW)
 def binned_error(
     labels: Any,
     probs: Any = None,
@@ -88,15 +89,11 @@ def binned_error(
     0.25
     """
     predictions = admit(labels, probs, weights=weights)
-    check_options(norm, debiased, root, clip, average)
-    state = collect(predictions, bins, view)
-    name, classes = predictions.view(view), predictions.classes
-    return finish(state, name, classes, norm=norm, debiased=debiased, root=root, clip=clip, average=average)
+    options = Options(norm, debiased, root, clip, average)
+    return finish(collect(predictions, bins, view), predictions.view(view), predictions.classes, options)
 
 
-@method(
-    "estimator", name="ece", title="expected calibration error", views=EVERY_VIEW, state="pooled", also_called=("ECE",)
-)
+@estimator("ece", "expected calibration error", "ECE", views=EVERY_VIEW)
 def ece(
     labels: Any,
     probs: Any = None,
@@ -146,7 +143,7 @@ def ece(
     if view == "auto" and not predictions.is_binary and predictions.n_classes == 2:
         view = PRESETS[compat].two_columns
     state = collect_as(compat, predictions.event(view), n_bins)
-    estimate = finish(state, predictions.view(view), norm=PRESETS[compat].norm)
+    estimate = finish(state, predictions.view(view), (), Options(PRESETS[compat].norm))
     described = dict(estimate.settings) | {"compat": compat, "differs": PRESETS[compat].differs}
     title = f"{'ECE' if PRESETS[compat].norm == 1 else estimate.title} as {PRESETS[compat].package} prints it"
     named = replace(estimate, title=title, settings=described)
@@ -155,21 +152,18 @@ def ece(
 
 def _beside_all_rows(printed: Estimate, predictions: Predictions, view: Any) -> Estimate:
     """What is printed without the most confident run, beside the value with it and the one corrected for noise."""
-    event = predictions.event(view)
-    runs = RunsOf()
-    whole = finish(runs.collect(event), predictions.view(view), norm=2)
-    corrected = binned_error(
-        predictions, bins=EqualMass(max(event.n // runs.size, 1)), norm=2, debiased=True, view=view
-    )
+    event, runs = predictions.event(view), RunsOf()
+    all_rows = finish(runs.collect(event), predictions.view(view), (), Options(2))
+    bins = EqualMass(max(event.n // runs.size, 1))
+    corrected = binned_error(predictions, bins=bins, norm=2, debiased=True, view=view)
     left_out = event.n - int(printed.parts["bins"].weight.sum())
-    told = (
-        f"the {left_out} most confident rows are left out; with them it is {whole.value:.4f}, less what noise adds {corrected.value:.4f}",
-    )
-    return replace(printed, parts={**printed.parts, "all_rows": whole, "corrected": corrected}, cautions=told)
+    values = f"with them it is {all_rows.value:.4f}, less what noise adds {corrected.value:.4f}"
+    warning = f"the {left_out} most confident rows are left out; {values}"
+    return replace(printed, parts={**printed.parts, "all_rows": all_rows, "corrected": corrected}, cautions=(warning,))
 
 
 def collect(predictions: Predictions, bins: Binning, view: Any = "auto") -> BinSums:
-    """The additive state: sums a bin, for the view's event or for each class."""
+    """The additive state: per-bin sums, for the view's event or for each class."""
     if isinstance(bins, type) or not isinstance(bins, Binning):
         raise InputError("bins", "must be EqualWidth(m), EqualMass(m) or Edges([...])", f"it is {bins!r}")
     if predictions.view(view) == "classwise":
@@ -177,54 +171,65 @@ def collect(predictions: Predictions, bins: Binning, view: Any = "auto") -> BinS
     return bins.collect(predictions.event(view))
 
 
-def finish(
-    state: BinSums,
-    view: str,
-    classes: tuple[Any, ...] = (),
-    *,
-    norm: Norm = 1,
-    debiased: bool = False,
-    root: bool = True,
-    clip: bool = True,
-    average: Literal["mean", "sum"] = "mean",
-    kind: str = "",
-) -> Estimate:
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options that every binned error takes, checked; `binned_error` documents them."""
+
+    norm: Norm = 1
+    debiased: bool = False
+    root: bool = True
+    clip: bool = True
+    average: Literal["mean", "sum"] = "mean"
+
+    def __post_init__(self) -> None:
+        check_choice("norm", self.norm, (1, 2, "max"))
+        check_choice("average", self.average, ("mean", "sum"))
+        if self.debiased and self.norm == "max":
+            raise InputError("debiased", "is defined for norms 1 and 2", "norm is 'max'")
+        if not self.clip and self.norm == 2 and self.root:
+            why = "a negative square has no root"
+            raise InputError("clip", "can be False only with root=False", why, "Pass root=False")
+
+    def rooted(self, powers: Any) -> Any:
+        """The error whose α-th power is given."""
+        clipped = np.maximum(powers, 0) if self.clip else powers
+        return np.sqrt(clipped) if self.norm == 2 and self.root else clipped
+
+    def overall(self, powers: Floats) -> float:
+        """One error for all events."""
+        return float(self.rooted(powers.sum() if self.average == "sum" else powers.mean()))
+
+    def title(self, view: str) -> str:
+        """The name of the error."""
+        squared = "RMS calibration error" if self.root else "squared calibration error"
+        names: dict[Any, str] = {1: "ECE", 2: squared, "max": "MCE"}
+        return names[self.norm] + (f", class by class ({self.average})" if view == "classwise" else "")
+
+
+def finish(state: BinSums, view: str, classes: tuple[Any, ...], options: Options, kind: str = "") -> Estimate:
     """The estimate that a state holds; `kind` is a word for its title."""
-    powers = _debiased_powers(state, norm) if debiased else _powers(state, norm)
-    value = _rooted(_averaged(powers, average), norm, root, clip)
-    floor = (
-        None if norm == "max" or debiased else _rooted(_averaged(noise_powers(state, norm), average), norm, root, clip)
-    )
+    norm, debiased, root, average = options.norm, options.debiased, options.root, options.average
+    powers, bounded = _powers(state, norm, debiased), debiased and norm == 2
+    shown = {"view": view, "bins": state.bins.describe(), "rule": settings(state.bins), "norm": norm}
+    shown |= {"debiased": debiased, "root": root} | ({"average": average} if view == "classwise" else {})
     parts: dict[str, Any] = {}
-    bounded = debiased and norm == 2
     if view == "classwise":
-        each = each_error(state, norm=norm, debiased=debiased, root=root, clip=clip)
         ends = class_intervals(state, LEVEL, root) if bounded else (None, None)
-        parts["classes"] = ClassTable(classes, each, state.sums[..., 3].sum(axis=-1), *ends)
+        parts["classes"] = ClassTable(classes, options.rooted(powers), state.sums[..., 3].sum(axis=-1), *ends)
     else:
         parts["bins"] = bin_table(state)
         if norm == 1 and not debiased:
             parts["noise_sd"] = noise_sd(state)
-    shown = {"view": view, "bins": state.bins.describe(), "rule": settings(state.bins), "norm": norm}
-    shown |= {"debiased": debiased, "root": root} | ({"average": average} if view == "classwise" else {})
-    return Estimate(
-        name="binned_error",
-        title=("debiased " if debiased else "") + kind + _title(norm, root, view, average),
-        value=value,
-        n=state.n,
-        interval=overall_interval(state, LEVEL, root, average) if bounded else None,
-        noise_floor=floor,
-        settings=shown,
-        parts=parts,
-        cautions=_cautions(state, debiased),
-    )
+    title = ("debiased " if debiased else "") + kind + options.title(view)
+    interval = overall_interval(state, LEVEL, root, average) if bounded else None
+    floor = None if norm == "max" or debiased else options.overall(noise_powers(state, norm))
+    value, cautions = options.overall(powers), _cautions(state, debiased)
+    return Estimate("binned_error", title, value, state.n, interval, floor, shown, parts, cautions)
 
 
-def each_error(state: BinSums, *, norm: Norm, debiased: bool, root: bool, clip: bool) -> Floats:
+def each_error(state: BinSums, options: Options) -> Floats:
     """(C,): the error of every event of a state."""
-    powers = _debiased_powers(state, norm) if debiased else _powers(state, norm)
-    clipped = np.maximum(powers, 0) if clip else powers
-    return np.sqrt(clipped) if norm == 2 and root else clipped
+    return np.asarray(options.rooted(_powers(state, options.norm, options.debiased)))
 
 
 def bin_table(state: BinSums, event: int = 0) -> BinTable:
@@ -234,73 +239,34 @@ def bin_table(state: BinSums, event: int = 0) -> BinTable:
     return BinTable(*(column[event][filled] for column in columns))
 
 
-def _shares(state: BinSums) -> Floats:
-    shares: Floats = state.weight / state.total[:, None]
-    return shares
+def _powers(state: BinSums, norm: Norm, debiased: bool) -> Floats:
+    """(C,): Σ n_k/n · |p̄_k − ȳ_k|^α, or the largest gap.
 
-
-def _powers(state: BinSums, norm: Norm) -> Floats:
-    """(C,): Σ n_k/n · |p̄_k − ȳ_k|^α, or the largest gap."""
-    gap = np.abs(state.mean_prob - state.label_rate)
-    powers: Floats = gap.max(axis=-1) if norm == "max" else (_shares(state) * gap**norm).sum(axis=-1)
-    return powers
-
-
-def _debiased_powers(state: BinSums, norm: Norm) -> Floats:
-    """α = 2: subtract ȳ(1−ȳ)/(n_k−1). α = 1: 2·ECE − E[ECE'] with ȳ_k' ~ N(ȳ_k, ȳ_k(1−ȳ_k)/n_k)."""
+    Debiased for α = 2: less ȳ(1−ȳ)/(n_k−1); for α = 1: 2·ECE − E[ECE'] with ȳ_k' ~ N(ȳ_k, ȳ_k(1−ȳ_k)/n_k).
+    """
     gap, count, rate = state.mean_prob - state.label_rate, state.weight, state.label_rate
+    if norm == "max":
+        return np.asarray(np.abs(gap).max(axis=-1))
+    if not debiased:
+        return state.mean_over_rows(np.abs(gap) ** norm)
     spread = np.maximum(rate * (1 - rate), 0)  # rounding may leave a rate just outside [0, 1]
     if norm == 2:
         correction = np.divide(spread, count - 1, out=np.zeros_like(spread), where=count >= 2)
-        terms = gap**2 - correction
-    else:
-        sd = np.sqrt(np.divide(spread, count, out=np.zeros_like(spread), where=count > 0))
-        terms = 2 * np.abs(gap) - folded_normal_mean(gap, sd)
-    powers: Floats = (_shares(state) * terms).sum(axis=-1)
-    return powers
+        return state.mean_over_rows(gap**2 - correction)
+    sd = np.sqrt(np.divide(spread, count, out=np.zeros_like(spread), where=count > 0))
+    return state.mean_over_rows(2 * np.abs(gap) - folded_normal_mean(gap, sd))
 
 
 def noise_powers(state: BinSums, norm: Literal[1, 2]) -> Floats:
     """(C,): E Σ n_k/n |p̄_k − ȳ_k|^α when every forecast is right, so that ȳ_k has mean p̄_k and variance p(1−p)/n_k."""
-    variance = np.divide(state.mean_variance, state.weight, out=np.zeros_like(state.weight), where=state.weight > 0)
-    terms = variance if norm == 2 else SQRT_2_PI * np.sqrt(variance)
-    powers: Floats = (_shares(state) * terms).sum(axis=-1)
-    return powers
+    variance = state.rate_variance
+    return state.mean_over_rows(variance if norm == 2 else SQRT_2_PI * np.sqrt(variance))
 
 
 def noise_sd(state: BinSums) -> float:
     """Standard deviation of the norm-1 error when every forecast is right: each bin adds a folded normal."""
-    variance = np.divide(state.mean_variance, state.weight, out=np.zeros_like(state.weight), where=state.weight > 0)
-    return float(np.sqrt(((_shares(state) ** 2) * variance * (1 - 2 / np.pi)).sum()))
-
-
-def folded_normal_mean(mean: Floats, sd: Floats) -> Floats:
-    """E|X| for X ~ N(μ, σ²): σ√(2/π)·exp(−μ²/2σ²) + μ·erf(μ/(σ√2)); |μ| where σ = 0."""
-    from scipy.special import erf
-
-    ratio = np.divide(mean, sd * np.sqrt(2), out=np.zeros_like(mean), where=sd > 0)
-    return np.where(sd > 0, sd * SQRT_2_PI * np.exp(-(ratio**2)) + mean * erf(ratio), np.abs(mean))
-
-
-def _averaged(powers: Floats, average: str) -> float:
-    return float(powers.sum() if average == "sum" else powers.mean())
-
-
-def _rooted(power: float, norm: Norm, root: bool, clip: bool) -> float:
-    clipped = max(power, 0.0) if clip else power
-    return float(np.sqrt(clipped)) if norm == 2 and root else float(clipped)
-
-
-def check_options(norm: Any, debiased: bool, root: bool, clip: bool, average: str) -> None:
-    """The options that every binned error takes."""
-    check_choice("norm", norm, (1, 2, "max"))
-    check_choice("average", average, ("mean", "sum"))
-    if debiased and norm == "max":
-        raise InputError("debiased", "is defined for norms 1 and 2", "norm is 'max'")
-    if not clip and norm == 2 and root:
-        raise InputError(
-            "clip", "can be False only with root=False", "a negative square has no root", "Pass root=False"
-        )
+    shares = state.weight / state.total[:, None]
+    return float(np.sqrt((shares**2 * state.rate_variance * (1 - 2 / np.pi)).sum()))
 
 
 def _cautions(state: BinSums, debiased: bool) -> tuple[str, ...]:
@@ -308,21 +274,11 @@ def _cautions(state: BinSums, debiased: bool) -> tuple[str, ...]:
     single = int(((state.weight > 0) & (state.weight < 2)).sum())
     if debiased and single:
         found.append(f"{single} bins hold fewer than two rows and are not corrected for noise")
-    whole = bool((state.weight == np.floor(state.weight)).all())
-    if debiased and not whole:
-        found.append("weights are read as numbers of rows; they are not whole numbers, so check that they count rows")
+    if debiased and (state.weight != np.floor(state.weight)).any():
+        found.append(NOT_COUNTS)
     asked, filled = state.weight.shape[-1], int((state.weight[0] > 0).sum())
     if isinstance(state.bins, EqualMass) and len(state.weight) == 1 and filled < asked:
         found.append(f"tied predictions leave {filled} of {asked} bins")
     if state.outside:
         found.append(f"rows of weight {state.outside:g} fall into no bin")
     return tuple(found)
-
-
-def _title(norm: Norm, root: bool, view: str, average: str) -> str:
-    names: dict[Any, str] = {
-        1: "ECE",
-        2: "RMS calibration error" if root else "squared calibration error",
-        "max": "MCE",
-    }
-    return names[norm] + (f", class by class ({average})" if view == "classwise" else "")

@@ -1,4 +1,4 @@
-"""Canonical calibration error: the whole distribution against a kernel estimate of what happens when it is said."""
+"""Canonical calibration error: all classes jointly against a kernel estimate of the truth."""
 
 from __future__ import annotations
 
@@ -7,29 +7,22 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice, check_positive
-from calibrant.kernels.logits import two_columns
 from calibrant.kernels.pairs.dirichlet_kernel import loo_log_density, loo_rates
-from calibrant.methods import method
-from calibrant.predictions import Predictions, admit
+from calibrant.methods import estimator
+from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
+from calibrant.score.u_score import share_rows
 from calibrant.types import Floats, Indices
 
 GRID = np.logspace(-5, 0, 26)
-"""Bandwidths tried: five a decade."""
+"""Bandwidths tried: five per decade."""
 
 JUDGES = 500
 """Rows whose likelihood chooses the bandwidth, spread evenly over the sorted rows."""
 
 
-@method(
-    "estimator",
-    name="canonical",
-    title="canonical CE",
-    views=("canonical",),
-    also_called=("KDE-CE", "canonical"),
-    of_the_error=False,
-)
+@estimator("canonical", "canonical CE", "KDE-CE", "canonical", views=("canonical",), state="", of_the_error=False)
 def canonical_error(
     labels: Any,
     probs: Any = None,
@@ -64,7 +57,7 @@ def canonical_error(
 
     Notes
     -----
-    Estimates: distance of the whole distribution from a kernel estimate of the truth
+    Estimates: distance of the predicted distribution from a kernel estimate of the truth
       given it.
     Bias: up, by the noise of the kernel estimate; slowly vanishing.
     Cost: all pairs of rows and classes for the value, 500 rows against all for each of
@@ -80,43 +73,25 @@ def canonical_error(
     """
     predictions = admit(labels, probs, weights=weights)
     check_choice("norm", norm, (1, 2))
-    rows, happened, weight = simplex_rows(predictions)
+    w = np.ones(predictions.n) if predictions.weights is None else predictions.weights
+    rows, truth, weight = (x[w > 0] for x in (*share_rows(predictions), w))
     if weight.sum() < 2:
-        raise InputError(
-            "labels", "must hold at least two rows: each is judged by the others", f"it holds {weight.sum():g}"
-        )
+        held = f"it holds {weight.sum():g}"
+        raise InputError("labels", "must hold at least two rows: each is judged by the others", held)
     width = best_bandwidth(rows, weight) if bandwidth is None else check_positive("bandwidth", bandwidth)
-    rates, _ = loo_rates(rows, happened, weight, width)
-    powers = (np.abs(rates - rows) ** norm).sum(axis=1)
-    power = float(np.average(powers, weights=weight))
+    rates, _ = loo_rates(rows, truth, weight, width)
+    power = float(np.average((np.abs(rates - rows) ** norm).sum(axis=1), weights=weight))
     value = np.sqrt(power) if norm == 2 and root else power
     described = {"view": "canonical", "norm": norm, "bandwidth": width, "root": root}
-    title = {1: "canonical CE", 2: "RMS canonical CE" if root else "squared canonical CE"}[norm]
+    title = {1: "", 2: "RMS " if root else "squared "}[norm] + "canonical CE"
     return Estimate("canonical_error", title, value, predictions.n, None, None, described, {}, _cautions(rows))
-
-
-def simplex_rows(predictions: Predictions) -> tuple[Floats, Floats, Floats]:
-    """Probabilities and labels as rows of class shares, and weights; rows of weight 0 left out."""
-    rows, labels = predictions.probs.astype(np.float64), predictions.labels
-    if predictions.is_binary:
-        rows = two_columns(rows)
-        happened = two_columns(labels.astype(np.float64))
-    elif predictions.soft:
-        happened = labels.astype(np.float64)
-    else:
-        happened = np.eye(predictions.n_classes)[labels]
-    weight = np.ones(len(rows)) if predictions.weights is None else predictions.weights
-    kept = weight > 0
-    return rows[kept], happened[kept], weight[kept]
 
 
 def best_bandwidth(rows: Floats, weight: Floats) -> float:
     """The bandwidth of the grid with the largest leave-one-out likelihood; always one of the grid."""
     at, share = judges(rows, weight)
-    likelihood = []
-    for width in GRID:
-        density = loo_log_density(rows, weight, float(width), at)
-        likelihood.append(float(np.average(np.maximum(density, -1e6), weights=share)))
+    densities = (loo_log_density(rows, weight, float(width), at) for width in GRID)
+    likelihood = [np.average(np.maximum(density, -1e6), weights=share) for density in densities]
     return float(GRID[int(np.argmax(likelihood))])
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from calibrant.bins import BinSums, EqualMass, EqualWidth
-from calibrant.estimate.binned import check_options, finish
+from calibrant.bins import EqualMass, EqualWidth
+from calibrant.estimate.binned import Options, finish
 from calibrant.inputs import check_choice
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
@@ -24,21 +24,18 @@ Choice = Callable[[Event, str], int]
 
 
 def chosen_error(
-    predictions: Predictions, view: Any, bins: Any, choose: Choice, *, name: str, kind: str, how: str, **options: Any
+    predictions: Predictions, view: Any, bins: Any, choose: Choice, options: Options, *, name: str, kind: str, how: str
 ) -> Estimate:
     """The binned error with the number of bins that `choose` finds for the view's event, or for each class."""
-    bins = rule_name(bins)
-    check_options(**options)
-    chosen = predictions.view(view)
+    bins, chosen = rule_name(bins), predictions.view(view)
     events = predictions.class_events() if chosen == "classwise" else iter([predictions.event(chosen)])
-    counts, states = [], []
-    for event in events:
-        counts.append(choose(event, bins))
-        states.append(RULES[bins](counts[-1]).collect_sorted(event))
-    estimate = finish(_joined(states), chosen, predictions.classes, kind=kind, **options)
-    found: Any = counts if chosen == "classwise" else counts[0]
+    states = [RULES[bins](choose(event, bins)).collect_sorted(event) for event in events]
+    counts = [state.bins.n_bins for state in states]
+    joined = states[0] if len(states) == 1 else stacked(states, states[0].bins)
+    estimate = finish(joined, chosen, predictions.classes, options, kind)
     number = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(counts[0])
-    described = dict(estimate.settings) | {"bins": f"{number} equal-{bins} bins, {how}", "n_bins": found}
+    described = dict(estimate.settings) | {"bins": f"{number} equal-{bins} bins, {how}"}
+    described["n_bins"] = counts if chosen == "classwise" else counts[0]
     described.pop("rule", None)
     capped = (f"the sweep was ended at {MOST_BINS:,} bins",) if max(counts) >= MOST_BINS else ()
     return replace(estimate, name=name, settings=described, cautions=estimate.cautions + capped)
@@ -54,7 +51,3 @@ def rule_name(bins: Any) -> str:
                 "bins", "must be 'mass' or 'width'", f"it is {bins!r}", "The number of bins is chosen by the data"
             )
     return str(check_choice("bins", bins, tuple(RULES)))
-
-
-def _joined(states: list[BinSums]) -> BinSums:
-    return states[0] if len(states) == 1 else stacked(states, states[0].bins)

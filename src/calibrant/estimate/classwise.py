@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from calibrant.bins import Binning, EqualMass, EqualWidth
-from calibrant.estimate.binned import Norm, binned_error
+from calibrant.estimate.binned import Norm, Options, binned_error, collect, finish
 from calibrant.inputs import check_count
-from calibrant.methods import method
+from calibrant.methods import estimator
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import ClassTable, Estimate
@@ -19,7 +20,7 @@ from calibrant.types import Floats
 CLASSWISE: dict[str, Any] = {"views": ("classwise",), "of_the_error": False}
 
 
-@method("estimator", name="static", title="SCE", state="class grid", also_called=("SCE",), **CLASSWISE)
+@estimator("static", "SCE", "SCE", state="class grid", **CLASSWISE)
 def static_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: Any = None) -> Estimate:
     """How far off is each class's probability on average? SCE: equal-width bins per class.
 
@@ -55,10 +56,10 @@ def static_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: A
     """
     predictions = several_columns(labels, probs, weights)
     found = binned_error(predictions, bins=EqualWidth(n_bins), view="classwise", average="mean")
-    return _renamed(found, "static_error", "SCE")
+    return replace(found, name="static_error", title="SCE")
 
 
-@method("estimator", name="classwise", title="CWCE", state="class grid", also_called=("CWCE",), **CLASSWISE)
+@estimator("classwise", "CWCE", "CWCE", state="class grid", **CLASSWISE)
 def classwise_error(
     labels: Any,
     probs: Any = None,
@@ -113,12 +114,12 @@ def classwise_error(
     True
     """
     predictions = several_columns(labels, probs, weights)
-    options: dict[str, Any] = {"norm": norm, "debiased": debiased, "root": root, "clip": clip, "average": average}
-    found = binned_error(predictions, bins=bins, view="classwise", **options)
-    return _renamed(found, "classwise_error", f"{'debiased ' if debiased else ''}CWCE ({average})")
+    options = Options(norm, debiased, root, clip, average)
+    found = finish(collect(predictions, bins, "classwise"), "classwise", predictions.classes, options)
+    return replace(found, name="classwise_error", title=f"{'debiased ' if debiased else ''}CWCE ({average})")
 
 
-@method("estimator", name="adaptive", title="ACE", also_called=("ACE",), **CLASSWISE)
+@estimator("adaptive", "ACE", "ACE", state="", **CLASSWISE)
 def adaptive_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: Any = None) -> Estimate:
     """How far off is each class's probability, over equal-mass ranges? ACE.
 
@@ -152,7 +153,7 @@ def adaptive_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights:
     return _ranges(predictions, n_bins, None, "adaptive_error", "ACE")
 
 
-@method("estimator", name="thresholded", title="TACE", also_called=("TACE",), **CLASSWISE)
+@estimator("thresholded", "TACE", "TACE", state="", **CLASSWISE)
 def thresholded_error(
     labels: Any, probs: Any = None, *, threshold: float = 0.01, n_bins: int = 15, weights: Any = None
 ) -> Estimate:
@@ -215,10 +216,8 @@ def above(event: Event, threshold: float | None) -> Event | None:
     if threshold is None:
         return event
     kept = event.probs.astype(np.float64) > threshold
-    if not kept.any():
-        return None
     weights = None if event.weights is None else event.weights[kept]
-    if weights is not None and not weights.any():
+    if not (kept.any() if weights is None else weights.any()):
         return None
     return Event(event.probs[kept], event.outcomes[kept], weights, event.name)
 
@@ -235,9 +234,3 @@ def class_weights(predictions: Predictions) -> Floats:
         w = np.ones(predictions.n) if predictions.weights is None else predictions.weights
         return np.asarray(w @ predictions.labels)
     return np.bincount(predictions.labels, predictions.weights, minlength=predictions.n_classes).astype(np.float64)
-
-
-def _renamed(estimate: Estimate, name: str, title: str) -> Estimate:
-    from dataclasses import replace
-
-    return replace(estimate, name=name, title=title)

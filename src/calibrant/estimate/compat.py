@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -46,12 +46,10 @@ class RunsOf:
     count in n.
     """
 
+    mergeable: ClassVar[bool] = False
+
     size: int = 100
     last: bool = True
-
-    @property
-    def mergeable(self) -> bool:
-        return False
 
     def collect(self, event: Event) -> BinSums:
         """Sums of each run."""

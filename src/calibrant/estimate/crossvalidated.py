@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.estimate.binned import Norm
+from calibrant.estimate.binned import Norm, Options
 from calibrant.estimate.chosen import chosen_error
 from calibrant.inputs import check_count
 from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
 from calibrant.kernels.rows.sorted_folds import fewest_within, rows_in_folds
 from calibrant.kernels.rows.sorting import group_starts, in_order
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.methods import EVERY_VIEW, method
+from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 from calibrant.types import Floats, Indices
@@ -23,14 +23,7 @@ MOST_BINS = 40
 """As in the paper's code."""
 
 
-@method(
-    "estimator",
-    name="crossvalidated",
-    title="cross-validated ECE",
-    views=EVERY_VIEW,
-    state="pooled",
-    also_called=("ECE_CV", "ES_CV"),
-)
+@estimator("crossvalidated", "cross-validated ECE", "ECE_CV", "ES_CV", views=EVERY_VIEW)
 def crossvalidated_error(
     labels: Any,
     probs: Any = None,
@@ -92,7 +85,7 @@ def crossvalidated_error(
     Estimates: mean gap between prediction and observed rate over the number of bins
       that predicts held-out rows best.
     Bias: up near calibration, less than with many bins.
-    Cost: one sort, then two prefix sums a fold and O(b log n) for each number of bins
+    Cost: one sort, then two prefix sums per fold and O(b log n) for each number of bins
       b.
     Source: Kängsepp et al. 2023, sec. 3.2 and C.2.
 
@@ -107,9 +100,9 @@ def crossvalidated_error(
     check_count(folds, "folds", 2)
     check_count(most_bins, "most_bins")
     choose = partial(best_bins, folds=folds, most=most_bins, seed=seed)
-    options: dict[str, Any] = {"norm": norm, "debiased": debiased, "root": root, "clip": clip, "average": average}
+    options = Options(norm, debiased, root, clip, average)
     named = {"name": "crossvalidated_error", "kind": "cross-validated ", "how": f"by {folds}-fold cross-validation"}
-    return chosen_error(predictions, view, bins, choose, **named, **options)
+    return chosen_error(predictions, view, bins, choose, options, **named)
 
 
 def best_bins(event: Event, bins: str, *, folds: int, most: int, seed: int) -> int:
@@ -121,7 +114,7 @@ def held_out_losses(event: Event, bins: str, folds: int, most: int, seed: int) -
     """Mean squared held-out loss of the unit-slope map for 1, 2, …, most bins.
 
     On the held-out rows of a bin, with offset δ = ȳ − p̄ of its training rows and r = p − y, the loss is
-    Σr² + 2δΣr + δ²n: two prefix sums a fold give every bin of every binning.
+    Σr² + 2δΣr + δ²n: two prefix sums per fold give every bin of every binning.
     """
     p, y, w, fold = rows_in_folds(*in_order(event.probs, event.outcomes, event.weights), folds, seed)
     starts, r = group_starts(p), p - y

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.inputs import check_choice
 from calibrant.kernels.rows.buckets import bucketed, worth_buckets
 from calibrant.kernels.sums.running_error import Course, bucket_course, group_course
-from calibrant.methods import ONE_EVENT, method
+from calibrant.methods import estimator
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate, Line
 
@@ -18,15 +18,7 @@ EXPECTED = {"max": float(np.sqrt(np.pi / 2)), "range": float(2 * np.sqrt(2 / np.
 forecasts are right, is Σ p(1−p) / n²."""
 
 
-@method(
-    "estimator",
-    name="ks",
-    title="KS calibration error",
-    views=ONE_EVENT,
-    state="pooled",
-    also_called=("KS", "ECCE", "ECCE-MAD", "ECCE-R", "Kuiper"),
-    of_the_error=False,
-)
+@estimator("ks", "KS calibration error", "KS", "ECCE", "ECCE-MAD", "ECCE-R", "Kuiper", of_the_error=False)
 def ks_error(
     labels: Any,
     probs: Any = None,

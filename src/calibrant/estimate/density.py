@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.inputs import check_bandwidth, check_choice
 from calibrant.kernels.fit.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
-from calibrant.methods import ONE_EVENT, method
+from calibrant.methods import estimator
 from calibrant.predictions import admit
 from calibrant.results import Estimate, Line
 from calibrant.state.pooled import Pooled
@@ -18,14 +18,7 @@ NODES, PEAKS = 4097, 2048
 """Nodes of the trapezoid rule for the integrated version and the curve: evenly spaced ones, and predictions with some beside."""
 
 
-@method(
-    "estimator",
-    name="density",
-    title="KDE calibration error",
-    views=ONE_EVENT,
-    state="pooled",
-    also_called=("KDE", "KDE-ECE"),
-)
+@estimator("density", "KDE calibration error", "KDE", "KDE-ECE")
 def density_error(
     labels: Any,
     probs: Any = None,
@@ -87,21 +80,21 @@ def density_error(
     pooled = event.pooled
     width = rule_of_thumb(pooled) if bandwidth is None else check_bandwidth(bandwidth)
     cautions: tuple[str, ...] = ()
+    parts = {}
     if width < NARROWEST:
-        rate = pooled.hits / pooled.weight
-        power, curve = float(np.average(np.abs(pooled.values - rate) ** norm, weights=pooled.weight)), None
+        power = _pointwise(pooled, pooled.hits / pooled.weight, norm)
         cautions = (f"a bandwidth of {width:g} smooths nothing: rates of equal predictions are taken as they are",)
     else:
         nodes = spread_nodes(pooled, width)
         rate, density = smooth_rate(nodes, pooled, width)
-        curve = Line.thinned(nodes[density > 0], rate[density > 0])
-        power = _pointwise(pooled, width, norm) if method == "pointwise" else _integrated(nodes, rate, density, norm)
+        parts = {"curve": Line.thinned(nodes[density > 0], rate[density > 0])}
+        if method == "pointwise":
+            power = _pointwise(pooled, smooth_rate(pooled.values, pooled, width)[0], norm)
+        else:
+            power = _integrated(nodes, rate, density, norm)
     value = np.sqrt(power) if norm == 2 and root else power
     described = {"view": predictions.view(view), "norm": norm, "method": method, "bandwidth": width, "root": root}
-    parts = {} if curve is None else {"curve": curve}
-    title = {1: "KDE calibration error", 2: "RMS KDE calibration error" if root else "squared KDE calibration error"}[
-        norm
-    ]
+    title = {1: "", 2: "RMS " if root else "squared "}[norm] + "KDE calibration error"
     return Estimate("density_error", title, value, event.n, None, None, described, parts, cautions)
 
 
@@ -115,8 +108,7 @@ def spread_nodes(pooled: Pooled, bandwidth: float) -> Floats:
     return np.union1d(np.linspace(0, 1, NODES), np.clip(near, 0, 1))
 
 
-def _pointwise(pooled: Pooled, bandwidth: float, norm: int) -> float:
-    rate, _ = smooth_rate(pooled.values, pooled, bandwidth)
+def _pointwise(pooled: Pooled, rate: Floats, norm: int) -> float:
     return float(np.average(np.abs(pooled.values - rate) ** norm, weights=pooled.weight))
 
 

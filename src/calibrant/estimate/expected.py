@@ -7,14 +7,15 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.bins import Binning, EqualWidth
-from calibrant.estimate.binned import bin_table, collect, folded_normal_mean
+from calibrant.estimate.binned import bin_table, collect
 from calibrant.inputs import check_choice, check_count
-from calibrant.methods import ONE_EVENT, method
+from calibrant.kernels.sums.folded_normal import folded_normal_mean
+from calibrant.methods import estimator
 from calibrant.predictions import admit
 from calibrant.results import Estimate
 
 
-@method("estimator", name="expected_ece", title="expected ECE", views=ONE_EVENT, state="pooled", of_the_error=False)
+@estimator("expected_ece", "expected ECE", of_the_error=False)
 def expected_ece(
     labels: Any,
     probs: Any = None,

@@ -1,4 +1,4 @@
-"""Calibration error by fitting: any map of a single event, fitted on the test data, measures as it would mend."""
+"""Calibration error by fitting: any map of a single event, fitted on the test data, measures the error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from calibrant.inputs import check_choice, check_count
 from calibrant.maps import GaussianProcessMap, recipe_of
 from calibrant.maps.folds import in_folds
 from calibrant.maps.gaussian_process import GaussianProcessTable
-from calibrant.methods import ONE_EVENT, method
+from calibrant.methods import estimator
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.results import Curve, Estimate
 
@@ -39,14 +39,7 @@ BIAS = {
 FEW = "understates errors that its few parameters cannot follow"
 
 
-@method(
-    "estimator",
-    name="fitted",
-    title="calibration error by fitting",
-    views=ONE_EVENT,
-    state="pooled",
-    also_called=("ECE_PL", "ECE_PL3", "ECE_GP", "fit on the test"),
-)
+@estimator("fitted", "calibration error by fitting", "ECE_PL", "ECE_PL3", "ECE_GP", "fit on the test")
 def fitted_error(
     labels: Any,
     probs: Any = None,
@@ -95,7 +88,7 @@ def fitted_error(
     -----
     Estimates: mean distance between a prediction and a map fitted on the same rows.
     Bias: depends on the map's family; cross-fitted: down.
-    Cost: one fit of the map; a fit a fold if cross-fitted.
+    Cost: one fit of the map; one fit per fold if cross-fitted.
     Source: Kängsepp et al. 2023; Berta et al. 2025 for the cross-fitted form.
 
     Examples
@@ -113,7 +106,8 @@ def fitted_error(
     recipe = DEFAULT if map is None else recipe_of(map)
     rows = as_predictions(predictions.event(view))
     fitted = recipe.fit(rows)
-    power = _cross_fitted(recipe, rows, norm, folds) if cross_fitted else _in_sample(fitted, rows, norm)
+    in_sample = float(np.average(np.abs(fitted.moves(rows.probs)) ** norm, weights=rows.weights))
+    power = _cross_fitted(recipe, rows, norm, folds) if cross_fitted else in_sample
     value = float(np.sign(power) * np.sqrt(abs(power))) if norm == 2 and root else power
     how = f"cross-fitted over {folds} folds" if cross_fitted else "fitted on the same rows"
     described = {"view": predictions.view(view), "map": repr(recipe), "norm": norm, "root": root, "fit": how}
@@ -121,22 +115,17 @@ def fitted_error(
     title = f"{kind}calibration error by fitting ({fitted.method.replace('_', ' ')})"
     parts = {"curve": curve(fitted, rows), "map": fitted}
     bias = () if cross_fitted else (f"{fitted.method} {BIAS.get(fitted.method, FEW)}",)
-    cautions = fitted.fit.cautions + bias
-    return Estimate("fitted_error", title, value, rows.n, None, None, described, parts, cautions)
-
-
-def _in_sample(fitted: Any, rows: Predictions, norm: int) -> float:
-    return float(np.average(np.abs(fitted.moves(rows.probs)) ** norm, weights=rows.weights))
+    return Estimate("fitted_error", title, value, rows.n, None, None, described, parts, fitted.fit.cautions + bias)
 
 
 def _cross_fitted(recipe: Any, rows: Predictions, norm: int, folds: int) -> float:
     units, masks = in_folds(rows, folds)
     gains = np.empty(units.n)
-    for unseen in masks:
-        p = units.probs[unseen].astype(np.float64)
-        away = recipe.fit(units.rows(~unseen)).moves(units.probs[unseen])
-        error = units.labels[unseen] - p
-        gains[unseen] = np.sign(away) * error if norm == 1 else error**2 - (error - away) ** 2
+    for held_out in masks:
+        p = units.probs[held_out].astype(np.float64)
+        away = recipe.fit(units.rows(~held_out)).moves(units.probs[held_out])
+        error = units.labels[held_out] - p
+        gains[held_out] = np.sign(away) * error if norm == 1 else error**2 - (error - away) ** 2
     return float(np.average(gains, weights=units.weights))
 
 
@@ -145,8 +134,7 @@ def curve(fitted: Any, rows: Predictions) -> Curve:
     if isinstance(fitted, GaussianProcessTable):
         return fitted.band()
     p = rows.probs.astype(np.float64)
-    levels = np.linspace(0, 1, POINTS)
-    x = np.unique(np.concatenate([np.quantile(p, levels), np.linspace(p.min(), p.max(), POINTS)]))
+    x = np.unique(np.concatenate([np.quantile(p, np.linspace(0, 1, POINTS)), np.linspace(p.min(), p.max(), POINTS)]))
     between = (x[1:] + x[:-1]) / 2
     share = np.bincount(np.searchsorted(between, p), rows.weights, len(x)).astype(np.float64)
     unknown = np.full(len(x), np.nan)

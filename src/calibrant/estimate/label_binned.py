@@ -8,14 +8,13 @@ import numpy as np
 
 from calibrant.bins import Binning, BinSums, EqualMass
 from calibrant.bins.binning import settings
-from calibrant.estimate.binned import Norm, bin_table, collect
-from calibrant.inputs import check_choice
-from calibrant.methods import EVERY_VIEW, method
+from calibrant.estimate.binned import Norm, Options, bin_table, collect
+from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Event, admit
 from calibrant.results import ClassTable, Estimate
 
 
-@method("estimator", name="label_binned", title="label-binned calibration error", views=EVERY_VIEW, state="pooled")
+@estimator("label_binned", "label-binned calibration error", views=EVERY_VIEW)
 def label_binned_error(
     labels: Any,
     probs: Any = None,
@@ -68,20 +67,18 @@ def label_binned_error(
     0.25
     """
     predictions = admit(labels, probs, weights=weights)
-    check_choice("norm", norm, (1, 2, "max"))
-    check_choice("average", average, ("mean", "sum"))
+    options = Options(norm, root=root, average=average)
     name = predictions.view(view)
     state = collect(predictions, bins, name)
     events = list(predictions.class_events()) if name == "classwise" else [predictions.event(name)]
     powers = np.array([row_powers(event, state, k, norm) for k, event in enumerate(events)])
-    value = float(powers.sum() if average == "sum" else powers.mean())
-    rooted = np.sqrt if norm == 2 and root else np.asarray
-    parts: dict[str, Any] = {"bins": bin_table(state)} if len(events) == 1 else {}
+    value, hits = options.overall(powers), state.sums[..., 3].sum(axis=-1)
+    parts: dict[str, Any] = {"bins": bin_table(state)}
     if name == "classwise":
-        parts = {"classes": ClassTable(predictions.classes, rooted(powers), state.sums[..., 3].sum(axis=-1))}
+        parts = {"classes": ClassTable(predictions.classes, options.rooted(powers), hits)}
     described = {"view": name, "bins": bins.describe(), "rule": settings(bins), "norm": norm, "root": root}
     title = f"label-binned {'maximum ' if norm == 'max' else 'RMS ' if norm == 2 and root else ''}error"
-    return Estimate("label_binned_error", title, float(rooted(value)), predictions.n, settings=described, parts=parts)
+    return Estimate("label_binned_error", title, value, predictions.n, settings=described, parts=parts)
 
 
 def row_powers(event: Event, state: BinSums, k: int, norm: Norm) -> float:

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant.interval import cluster_mean, clusters_of, gap_limits, mean_with_interval
-from calibrant.methods import ONE_EVENT, method
+from calibrant.estimate.selective import clustered_mean
+from calibrant.interval import clusters_of, gap_limits
+from calibrant.methods import estimator
 from calibrant.predictions import admit
 from calibrant.results import Estimate
 
 
-@method(
-    "estimator",
-    name="mean_gap",
-    title="mean gap",
-    views=ONE_EVENT,
-    state="pooled",
-    also_called=("calibration_in_the_large",),
-    of_the_error=False,
-)
+@estimator("mean_gap", "mean gap", "calibration_in_the_large", of_the_error=False)
 def mean_gap(
     labels: Any,
     probs: Any = None,
@@ -65,11 +58,7 @@ def mean_gap(
     predictions = admit(labels, probs, weights=weights)
     event = predictions.event(view)
     difference = event.probs.astype("float64") - event.outcomes
-    if cluster:
-        found = cluster_mean(difference, event.weights, clusters_of(predictions))
-        value, (interval, cautions) = found.mean, found.interval(level)
-    else:
-        limits = gap_limits(event.probs, event.weights)
-        value, interval, cautions = mean_with_interval(difference, event.weights, level, limits)
+    limits, clusters = gap_limits(event.probs, event.weights), clusters_of(predictions) if cluster else None
+    value, interval, cautions = clustered_mean(difference, clusters, level, limits, event.weights)
     described = {"view": predictions.view(view)}
     return Estimate("mean_gap", "mean gap", value, event.n, interval, settings=described, cautions=cautions)

@@ -11,15 +11,13 @@ import numpy as np
 from calibrant.inputs import check_positive
 from calibrant.kernels.pairs.line_pairs import laplace_pair_sum, pair_sum
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.methods import ONE_EVENT, method
+from calibrant.methods import estimator
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 
 
-@method(
-    "estimator", name="mmce", title="MMCE", views=ONE_EVENT, state="pooled", also_called=("MMCE",), of_the_error=False
-)
+@estimator("mmce", "MMCE", "MMCE", of_the_error=False)
 def mmce(
     labels: Any,
     probs: Any = None,
@@ -72,14 +70,11 @@ def mmce(
     pooled = event.pooled
     square = max(line_pair_sum(pooled.values, pooled.residual, kernel, bandwidth), 0.0) / pooled.total**2
     floor = inner(pooled.weight, pooled.values * (1 - pooled.values)) / pooled.total**2
-    described = {
-        "view": predictions.view(view),
-        "kernel": kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel).__name__),
-        "bandwidth": bandwidth,
-    }
+    name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel).__name__)
+    described = {"view": predictions.view(view), "kernel": name, "bandwidth": bandwidth, "root": root}
     value, expected = (np.sqrt(square), np.sqrt(floor)) if root else (square, floor)
     title = "MMCE" if root else "squared MMCE"
-    return Estimate("mmce", title, value, event.n, None, float(expected), described | {"root": root})
+    return Estimate("mmce", title, value, event.n, None, float(expected), described)
 
 
 def line_pair_sum(values: Any, a: Any, kernel: str | Callable[[Any], Any], bandwidth: float) -> float:

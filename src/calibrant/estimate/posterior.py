@@ -1,4 +1,4 @@
-"""Calibration error as a posterior: how large may it be, given the data? Median and interval over all curves still possible."""
+"""Calibration error as a posterior: median and interval over all curves still possible."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from calibrant.infer import calibration_error_interval
 from calibrant.inputs import check_choice, check_level
 from calibrant.kernels.logits import sigmoid
 from calibrant.maps.gaussian_process import OPEN, Belief, believed, table_of
-from calibrant.methods import ONE_EVENT, method
+from calibrant.methods import estimator
 from calibrant.predictions import admit, as_predictions
 from calibrant.results import Estimate, Interval
 from calibrant.types import Floats
@@ -19,14 +19,7 @@ DRAWS = 2000
 """Curves drawn from the posterior."""
 
 
-@method(
-    "estimator",
-    name="posterior",
-    title="calibration error, posterior median",
-    views=ONE_EVENT,
-    state="pooled",
-    also_called=("ECE_posterior", "GP error"),
-)
+@estimator("posterior", "calibration error, posterior median", "ECE_posterior", "GP error")
 def posterior_error(
     labels: Any,
     probs: Any = None,

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.estimate.selective import clustered_mean
 from calibrant.inputs import check_column, check_count
-from calibrant.interval import LimitedMean, Limits, cluster_mean, mean_with_interval
+from calibrant.interval import LimitedMean, Limits
 from calibrant.maps import GaussianProcessMap, recipe_of
 from calibrant.maps.folds import in_folds
 from calibrant.maps.log_space import rows_that_count
-from calibrant.methods import ONE_EVENT, method
+from calibrant.methods import estimator
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Curve, Estimate, Interval, Line
@@ -22,15 +23,7 @@ from calibrant.types import Floats
 THRESHOLDS = np.arange(1, 100) / 100
 
 
-@method(
-    "estimator",
-    name="regret",
-    title="largest decision regret",
-    views=ONE_EVENT,
-    state="pooled",
-    also_called=("CDL", "net benefit", "decision curve"),
-    of_the_error=False,
-)
+@estimator("regret", "largest decision regret", "CDL", "net benefit", "decision curve", of_the_error=False)
 def decision_regret(
     labels: Any,
     probs: Any = None,
@@ -57,7 +50,7 @@ def decision_regret(
     `parts["net_benefit"]` holds the decision curves mean((y − t)[p ≥ t])/(1 − t) of the
     predictions (`model`), of the recalibrated ones (`repaired`) and of acting always
     (`always`); never acting has net benefit 0. Rows of a group (`Predictions(..., groups=)`)
-    stay in one fold, and the interval is that of whole groups.
+    stay in one fold, and the interval is clustered by group.
 
     Parameters
     ----------
@@ -123,7 +116,7 @@ def decision_regret(
     parts: dict[str, Any] = {
         "curve": found.curve,
         "threshold": float(t[np.argmax(found.curve.y)]),
-        "net_benefit": _net_benefits(found.rows, found.repaired, t),
+        "net_benefit": _net_benefits(found.rows, found.recalibrated, t),
     }
     floor = None
     if n_draws:
@@ -131,27 +124,18 @@ def decision_regret(
         floor, parts["p_value"] = float(null.mean()), (1 + int((null >= found.value).sum())) / (n_draws + 1)
     how = f"cross-fitted over {folds} folds" if cross_fitted else "fitted on the same rows"
     described = {"view": predictions.view(view), "map": repr(recipe), "fit": how, "n_draws": n_draws}
-    return Estimate(
-        "decision_regret",
-        "largest decision regret",
-        found.value,
-        predictions.n,
-        found.interval,
-        floor,
-        described,
-        parts,
-        found.cautions,
-    )
+    name, title, n = "decision_regret", "largest decision regret", predictions.n
+    return Estimate(name, title, found.value, n, found.interval, floor, described, parts, found.cautions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Regret:
-    """What a fit finds: the largest regret, R at each threshold, and the rows with their repaired predictions."""
+    """What a fit finds: the largest regret, R at each threshold, and the rows with their recalibrated predictions."""
 
     value: float
     curve: Curve
     rows: Predictions
-    repaired: Floats
+    recalibrated: Floats
     interval: Interval | None = None
     cautions: tuple[str, ...] = ()
 
@@ -159,29 +143,27 @@ class _Regret:
 def _cross_fitted(recipe: Any, rows: Predictions, t: Floats, folds: int, level: float) -> _Regret:
     rows, masks = in_folds(rows, folds)
     p, y = rows.probs.astype(np.float64), rows.labels.astype(np.float64)
-    repaired, gains = np.empty(rows.n), np.empty(rows.n)
-    for unseen in masks:
-        seen = rows.rows(~unseen)
-        fitted = recipe.fit(seen)
-        worst = t[np.argmax(_plug_in(seen, _applied(fitted, seen), t))]
-        repaired[unseen] = _applied(fitted, rows.rows(unseen))
-        acts = (repaired[unseen] >= worst).astype(np.float64) - (p[unseen] >= worst)
-        gains[unseen] = (y[unseen] - worst) * acts
-    if rows.groups is None:
-        value, interval, cautions = mean_with_interval(gains, rows.weights, level, Limits(-1.0, 1.0))
-    else:
-        clusters = cluster_mean(gains, rows.weights, rows.groups)
-        value, (interval, cautions) = clusters.mean, clusters.interval(level)
-    return _Regret(value, _curve(rows, repaired, t, level), rows, repaired, interval, cautions)
+    recalibrated, gains = np.empty(rows.n), np.empty(rows.n)
+    for held_out in masks:
+        others = rows.rows(~held_out)
+        fitted = recipe.fit(others)
+        worst = t[np.argmax(_plug_in(others, _applied(fitted, others), t))]
+        recalibrated[held_out] = _applied(fitted, rows.rows(held_out))
+        acts = (recalibrated[held_out] >= worst).astype(np.float64) - (p[held_out] >= worst)
+        gains[held_out] = (y[held_out] - worst) * acts
+    value, interval, cautions = clustered_mean(gains, rows.groups, level, Limits(-1.0, 1.0), rows.weights)
+    return _Regret(value, _curve(rows, recalibrated, t, level), rows, recalibrated, interval, cautions)
 
 
 def _in_sample(recipe: Any, rows: Predictions, t: Floats, folds: int, level: float) -> _Regret:  # noqa: ARG001
-    repaired = _applied(recipe.fit(rows), rows)
-    values = _plug_in(rows, repaired, t)
+    recalibrated = _applied(recipe.fit(rows), rows)
+    values = _plug_in(rows, recalibrated, t)
     unknown = np.full(len(t), np.nan)
-    share = _between(rows, repaired, np.ones(rows.n), t)
-    told = ("regret fitted on the same rows follows their noise: it is too high near calibration",)
-    return _Regret(float(values.max()), Curve(t, values, unknown, unknown, share, level), rows, repaired, None, told)
+    share = _between(rows, recalibrated, np.ones(rows.n), t)
+    warning = ("regret fitted on the same rows follows their noise: it is too high near calibration",)
+    return _Regret(
+        float(values.max()), Curve(t, values, unknown, unknown, share, level), rows, recalibrated, None, warning
+    )
 
 
 def _applied(fitted: Any, rows: Predictions) -> Floats:
@@ -195,21 +177,21 @@ def _checked(thresholds: Any) -> Floats:
     return t
 
 
-def _plug_in(rows: Predictions, repaired: Floats, t: Floats) -> Floats:
-    """R(t) with the repaired predictions in place of the true rates."""
-    sign = np.sign(repaired - rows.probs)
-    return _between(rows, repaired, sign * repaired, t) - t * _between(rows, repaired, sign, t)
+def _plug_in(rows: Predictions, recalibrated: Floats, t: Floats) -> Floats:
+    """R(t) with the recalibrated predictions in place of the true rates."""
+    sign = np.sign(recalibrated - rows.probs)
+    return _between(rows, recalibrated, sign * recalibrated, t) - t * _between(rows, recalibrated, sign, t)
 
 
-def _curve(rows: Predictions, repaired: Floats, t: Floats, level: float) -> Curve:
+def _curve(rows: Predictions, recalibrated: Floats, t: Floats, level: float) -> Curve:
     """What changed decisions gain at each threshold, with intervals; the support is the share of rows they are.
 
     A decision to act gains y − t, one not to act t − y, and one that stays 0: five values, whose shares tell the interval.
     """
-    y, sign = rows.labels.astype(np.float64), np.sign(repaired - rows.probs)
+    y, sign = rows.labels.astype(np.float64), np.sign(recalibrated - rows.probs)
     total = float(rows.n if rows.weights is None else rows.weights.sum())
     kinds = [(sign > 0) * y, (sign > 0) * (1 - y), (sign < 0) * y, (sign < 0) * (1 - y)]
-    shares = np.array([_between(rows, repaired, kind.astype(np.float64), t) for kind in kinds])
+    shares = np.array([_between(rows, recalibrated, kind.astype(np.float64), t) for kind in kinds])
     changed = shares.sum(axis=0)
     shares = np.vstack([shares, np.maximum(1 - changed, 0)])
     values = np.array([1 - t, -t, t - 1, t, np.zeros(len(t))])
@@ -225,7 +207,7 @@ def _gained(values: Floats, counts: Floats, level: float) -> tuple[float, float]
 
 
 def _between(rows: Predictions, other: Floats, values: Floats, t: Floats) -> Floats:
-    """Mean over all rows of the values of those whose decision differs: one says t or more, the other less."""
+    """Mean over all rows of the values of those whose decision differs: one is t or more, the other less."""
     p = rows.probs.astype(np.float64)
     return _mean_between(np.minimum(p, other), np.maximum(p, other), values, rows.weights, t)
 
@@ -239,16 +221,16 @@ def _mean_between(low: Floats, high: Floats, values: Floats, weights: Floats | N
     return means
 
 
-def _net_benefits(rows: Predictions, repaired: Floats, t: Floats) -> dict[str, Line]:
+def _net_benefits(rows: Predictions, recalibrated: Floats, t: Floats) -> dict[str, Line]:
     none, y = np.full(rows.n, -1.0), rows.labels.astype(np.float64)
 
-    def acting(said: Floats) -> Line:
-        hits = _mean_between(none, said, y, rows.weights, t)
-        return Line(t, (hits - t * _mean_between(none, said, np.ones(rows.n), rows.weights, t)) / (1 - t))
+    def acting(predicted: Floats) -> Line:
+        hits = _mean_between(none, predicted, y, rows.weights, t)
+        return Line(t, (hits - t * _mean_between(none, predicted, np.ones(rows.n), rows.weights, t)) / (1 - t))
 
     return {
         "model": acting(rows.probs.astype(np.float64)),
-        "repaired": acting(repaired),
+        "repaired": acting(recalibrated),
         "always": acting(np.ones(rows.n)),
     }
 

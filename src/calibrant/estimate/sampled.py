@@ -64,8 +64,8 @@ def sampled_error(
     >>> import calibrant as cal
     >>> rng = np.random.default_rng(0)
     >>> share = rng.beta(2, 1, 4000)
-    >>> said, right = rng.binomial(5, share) / 5, rng.random(4000) < share
-    >>> found = sampled_error(right, said, samples=5)
+    >>> stated, right = rng.binomial(5, share) / 5, rng.random(4000) < share
+    >>> found = sampled_error(right, stated, samples=5)
     >>> found.value < 0.02, round(found.parts["plain"], 2)
     (True, 0.11)
     """
@@ -73,31 +73,34 @@ def sampled_error(
     event = predictions.event(view)
     m = check_count(samples, "samples", 2)
     if predictions.weights is not None:
-        raise InputError("weights", "cannot be used with sampled confidences", advice="Give one row an answer")
+        raise InputError("weights", "cannot be used with sampled confidences", advice="Give one row per answer")
     p, y = event.probs.astype(np.float64), event.outcomes.astype(np.float64)
     k = _counts(p, m)
     clusters = predictions.groups if groups is None else check_groups(groups, predictions.n)
     cluster = np.arange(event.n) if clusters is None else np.unique(clusters, return_inverse=True)[1].ravel()
     level, value, mass = _held_out(k, y, m)
     squares, masses = squared_gaps(level, np.concatenate([cluster, cluster]), value, mass, m)
-    known = ~np.isnan(squares)
-    power = float(masses[known] @ squares[known]) / float(masses[known].sum()) if known.any() else np.nan
+    power = _mean(squares, masses)
     if np.isnan(power):
         raise InputError("labels", "must hold two rows of different groups on one level at least", "none has")
-    whole, weights = squared_gaps(k, cluster, k / m - y, np.ones(event.n), m + 1)
-    seen = ~np.isnan(whole)
-    plain = float(weights[seen] @ whole[seen]) / float(weights[seen].sum()) if seen.any() else np.nan
+    plain = _mean(*squared_gaps(k, cluster, k / m - y, np.ones(event.n), m + 1))
     parts = {
         "plain": _rooted(plain) if root else plain,
         "brier": float(np.mean((k / m - y) ** 2 - (k / m) * (1 - k / m) / (m - 1))),
         "levels": _level_table(level, value, mass, m),
     }
-    lost = float(masses[~known].sum())
+    lost = float(masses[np.isnan(squares)].sum())
     cautions = (f"rows of weight {lost:.3g} have no partner on their level and are left out",) if lost > 0 else ()
     described = {"view": predictions.view(view), "samples": m, "root": root}
     title = ("RMS" if root else "squared") + f" calibration error of the share behind {m} samples"
     found = _rooted(power) if root else power
     return Estimate("sampled_error", title, found, event.n, None, None, described, parts, cautions)
+
+
+def _mean(squares: Floats, masses: Floats) -> float:
+    """The mean over the levels that have one; NaN if none has."""
+    known = ~np.isnan(squares)
+    return float(masses[known] @ squares[known]) / float(masses[known].sum()) if known.any() else np.nan
 
 
 def _rooted(power: float) -> float:

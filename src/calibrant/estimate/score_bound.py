@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from calibrant.forecasts import Forecasts
+from calibrant.methods import ONE_EVENT, estimator
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
+from calibrant.score.brier import brier_score
 from calibrant.score.forecast_score import check_forecast_score
 from calibrant.score.rule import Rule
 from calibrant.score.score import check_score
@@ -78,14 +80,58 @@ def upper_bound(
     if interval is not None:
         interval = replace(interval, low=interval.low - rule.infimum, high=interval.high - rule.infimum)
     settings = {**found.settings, "infimum": rule.infimum}
-    parts = {"root": _root(value, interval, found, rule)} if rule.rooted else {}
+    parts = {}
+    if rule.rooted:
+        root, ends = math.sqrt(value), rooted(interval, "root of the bound's")
+        parts["root"] = Estimate("root_bound", f"root {rule.title}", root, found.n, ends, settings=found.settings)
     title = f"upper bound on the calibration error ({rule.title})"
     return Estimate("upper_bound", title, value, found.n, interval, None, settings, parts, found.cautions)
 
 
-def _root(value: float, interval: Interval | None, found: Estimate, rule: Rule) -> Estimate:
-    """√U_S, for scores whose root is a distance."""
-    if interval is not None:
-        low, high = (math.sqrt(max(end, 0.0)) for end in (interval.low, interval.high))
-        interval = Interval(low, high, interval.level, "root of the bound's")
-    return Estimate("root_bound", f"root {rule.title}", math.sqrt(value), found.n, interval, settings=found.settings)
+def rooted(interval: Interval | None, method: str) -> Interval | None:
+    """The roots of an interval's ends, those below 0 taken as 0."""
+    if interval is None:
+        return None
+    low, high = (math.sqrt(max(end, 0.0)) for end in (interval.low, interval.high))
+    return Interval(low, high, interval.level, method)
+
+
+@estimator("root_brier", "root Brier score", "RBS", views=("canonical", *ONE_EVENT), of_the_error=False)
+def root_brier(
+    labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None
+) -> Estimate:
+    """How large can the calibration error be at most? √Brier ≥ CE₂, with an interval.
+
+    The bound is loose for a model that is calibrated but unsure; differences of it are
+    informative: see `compare`.
+
+    Parameters
+    ----------
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state
+        from `collect`.
+    view
+        `canonical` is all classes jointly; or a yes/no question: `binary`, `top`,
+        `class k`.
+    level
+        Confidence of the interval.
+    weights
+        How often each row occurred; by default once.
+
+    Notes
+    -----
+    Estimates: upper bound on the L2 calibration error.
+    Bias: slightly down, by the root of a mean: about variance / (8 · value³).
+    Cost: one pass.
+    Source: Gruber & Buettner 2022, Theorem 3.1.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.root_brier([1, 0], [0.8, 0.4], view="binary").value, 6)
+    0.316228
+    """
+    score = brier_score(labels, probs, view=view, level=level, weights=weights)
+    interval = rooted(score.interval, "root of the Brier score's")
+    root, settings, cautions = math.sqrt(score.value), score.settings, score.cautions
+    return Estimate("root_brier", "root Brier score", root, score.n, interval, None, settings, {}, cautions)

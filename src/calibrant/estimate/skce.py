@@ -1,8 +1,7 @@
-"""Squared kernel calibration error: calibration of the whole distribution, with an unbiased estimator."""
+"""Squared kernel calibration error: calibration of all classes jointly, with an unbiased estimator."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -10,15 +9,15 @@ import numpy as np
 
 from calibrant.inputs import check_choice, check_positive
 from calibrant.interval import mean_with_interval
-from calibrant.kernels.logits import two_columns
 from calibrant.kernels.pairs.line_pairs import laplace_pair_sum, median_distance, middle_counts, pair_sum
 from calibrant.kernels.pairs.row_pairs import matrix_pair_sum
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.methods import method
+from calibrant.methods import ONE_EVENT, estimator
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
-from calibrant.types import Floats
+from calibrant.score.u_score import KERNELS, Kernel, gaussian, share_rows
+from calibrant.types import Floats, Indices
 
 Kind = Literal["unbiased", "biased", "block"]
 
@@ -28,51 +27,7 @@ EXACT_MEDIAN_ROWS = 1500
 SAMPLED_PAIRS = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """κ as a function of a distance: total variation ½‖·‖₁ or the Euclidean distance."""
-
-    squared: bool
-    """takes sums of squares rather than of absolute differences"""
-    of: Any
-    """(bandwidth, tile of sums) → κ"""
-    distance: Any
-    """(tile of sums) → distance, for the median"""
-    line: float
-    """distance of (1−p, p) and (1−q, q) in units of |p − q|"""
-
-
-def _tv(bandwidth: float, sums: Floats) -> Floats:
-    with np.errstate(over="ignore"):
-        return np.exp(-0.5 * (sums / bandwidth))
-
-
-def _laplace(bandwidth: float, squares: Floats) -> Floats:
-    with np.errstate(over="ignore"):
-        return np.exp(-np.sqrt(squares) / bandwidth)
-
-
-def _gaussian(bandwidth: float, squares: Floats) -> Floats:
-    with np.errstate(over="ignore"):
-        return np.exp(-0.5 * (squares / bandwidth / bandwidth))
-
-
-KERNELS = {
-    "tv": Kernel(False, _tv, lambda sums: sums / 2, 1.0),
-    "laplace": Kernel(True, _laplace, np.sqrt, 2**0.5),
-    "gaussian": Kernel(True, _gaussian, np.sqrt, 2**0.5),
-}
-
-
-@method(
-    "estimator",
-    name="skce",
-    title="SKCE",
-    views=("canonical", "binary", "top", "class k"),
-    state="pooled",
-    also_called=("SKCE", "KCE"),
-    of_the_error=False,
-)
+@estimator("skce", "SKCE", "SKCE", "KCE", views=("canonical", *ONE_EVENT), of_the_error=False)
 def skce(
     labels: Any,
     probs: Any = None,
@@ -85,7 +40,7 @@ def skce(
     seed: int = 0,
     weights: Any = None,
 ) -> Estimate:
-    """Is the whole distribution calibrated? Squared kernel calibration error.
+    """Is the predicted distribution calibrated? Squared kernel calibration error.
 
     Mean of κ(p, p')·⟨e_y − p, e_y' − p'⟩ over pairs of rows.
 
@@ -106,7 +61,7 @@ def skce(
     block_size
         Rows per block; 2 is the linear estimator.
     view
-        `canonical` is the whole distribution; or a yes/no question: `binary`, `top`,
+        `canonical` is all classes jointly; or a yes/no question: `binary`, `top`,
         `class k`. A state has yes/no questions only.
     seed
         Of the sampled pairs.
@@ -115,7 +70,7 @@ def skce(
 
     Notes
     -----
-    Estimates: squared kernel calibration error of the whole distribution; 0 only for a
+    Estimates: squared kernel calibration error of the predicted distribution; 0 only for a
       calibrated model.
     Bias: none for the unbiased and block estimators; up for the biased one.
     Cost: one sort for a single event with a Laplace kernel; all pairs of rows
@@ -139,32 +94,21 @@ def skce(
     event = predictions.event("auto" if name == "canonical" else name) if single else None
     width, cautions = (bandwidth, ()) if bandwidth is not None else _median(predictions, event, kernel, seed)
     described = {"view": name, "estimator": estimator, "kernel": kernel, "bandwidth": width}
-    if estimator == "block":
-        return _blocks(predictions, event, KERNELS[kernel], width, block_size, described, cautions)
-    total, diagonal, n, floor = (
-        _line_sums(event, kernel, width) if event is not None else _row_sums(predictions, kernel, width)
-    )
+    title = f"SKCE ({estimator})"
+    if estimator == "block":  # blocks are independent, so there is an interval
+        values = _block_values(predictions, event, KERNELS[kernel], width, block_size)
+        value, interval, few = mean_with_interval(values, None, 0.95)
+        left = predictions.n - len(values) * block_size
+        few += (f"{left} rows do not fill a block and are not used",) if left else ()
+        described |= {"block_size": block_size, "n_blocks": len(values)}
+        return Estimate("skce", title, value, predictions.n, interval, 0.0, described, {}, cautions + few)
+    sums = _row_sums(predictions, kernel, width) if event is None else _line_sums(event, kernel, width)
+    total, diagonal, n, floor = sums
     if estimator == "unbiased" and n < 2:
         raise InputError("labels", "must hold at least two rows for the unbiased estimator", f"it holds {n:g}")
     value = (total - diagonal) / (n * (n - 1)) if estimator == "unbiased" else total / n**2
     expected = 0.0 if estimator == "unbiased" else floor / n**2
-    return Estimate("skce", f"SKCE ({estimator})", value, predictions.n, None, expected, described, {}, cautions)
-
-
-def residual_rows(predictions: Predictions) -> tuple[Floats, Floats]:
-    """Probabilities and e_y − p as `(n, K)`."""
-    p = predictions.probs.astype(np.float64)
-    if predictions.soft:
-        return p, predictions.labels - p
-    error = -p
-    error[np.arange(len(p)), predictions.labels] += 1
-    return p, error
-
-
-def event_rows(event: Event) -> tuple[Floats, Floats]:
-    """The same for a single event, as two classes."""
-    p, y = event.probs.astype(np.float64), event.outcomes.astype(np.float64)
-    return two_columns(p), two_columns(y) - two_columns(p)
+    return Estimate("skce", title, value, predictions.n, None, expected, described, {}, cautions)
 
 
 def _line_sums(event: Event, kernel: str, width: float) -> tuple[float, float, float, float]:
@@ -172,7 +116,7 @@ def _line_sums(event: Event, kernel: str, width: float) -> tuple[float, float, f
     pooled = event.pooled
     scaled = width / KERNELS[kernel].line
     if kernel == "gaussian":
-        total = pair_sum(pooled.values, pooled.residual, lambda d: _gaussian(scaled, d * d))
+        total = pair_sum(pooled.values, pooled.residual, lambda d: gaussian(scaled, d * d))
     else:
         total = laplace_pair_sum(pooled.values, pooled.residual, scaled)
     r = event.probs.astype(np.float64) - event.outcomes
@@ -182,7 +126,8 @@ def _line_sums(event: Event, kernel: str, width: float) -> tuple[float, float, f
 
 
 def _row_sums(predictions: Predictions, kernel: str, width: float) -> tuple[float, float, float, float]:
-    p, error = residual_rows(predictions)
+    p, truth = share_rows(predictions)
+    error = truth - p
     w = np.ones(len(p)) if predictions.weights is None else predictions.weights
     chosen = KERNELS[kernel]
     total = matrix_pair_sum(p, error * w[:, None], partial(chosen.of, width), chosen.squared)
@@ -191,35 +136,21 @@ def _row_sums(predictions: Predictions, kernel: str, width: float) -> tuple[floa
     return total, diagonal, float(w.sum()), floor
 
 
-def _blocks(
-    predictions: Predictions,
-    event: Event | None,
-    kernel: Kernel,
-    width: float,
-    size: int,
-    described: dict[str, Any],
-    cautions: tuple[str, ...],
-) -> Estimate:
-    """Mean of the unbiased value over blocks of consecutive rows; blocks are independent, so there is an interval."""
+def _block_values(predictions: Predictions, event: Event | None, kernel: Kernel, width: float, size: int) -> Floats:
+    """The unbiased value of each block of consecutive rows."""
     if predictions.weights is not None:
         raise InputError("weights", "cannot be used with estimator='block'", advice="Use 'unbiased', or repeat rows")
     n_blocks = predictions.n // size if size >= 2 else 0
     if n_blocks < 1:
         raise InputError("block_size", "must be at least 2 and at most the number of rows", f"it is {size!r}")
-    p, error = residual_rows(predictions) if event is None else event_rows(event)
-    p, error = (x[: n_blocks * size].reshape(n_blocks, size, -1) for x in (p, error))
-    values = np.zeros(n_blocks)
+    p, truth = (x[: n_blocks * size].reshape(n_blocks, size, -1) for x in share_rows(predictions, event))
+    error, values = truth - p, np.zeros(n_blocks)
     for i in range(size):
         for j in range(i + 1, size):
             step = p[:, i] - p[:, j]
             sums = (step * step if kernel.squared else np.abs(step)).sum(axis=-1)
             values += kernel.of(width, sums) * np.einsum("ij,ij->i", error[:, i], error[:, j])
-    values *= 2 / (size * (size - 1))
-    value, interval, few = mean_with_interval(values, None, 0.95)
-    described |= {"block_size": size, "n_blocks": n_blocks}
-    left = predictions.n - n_blocks * size
-    unused = (f"{left} rows do not fill a block and are not used",) if left else ()
-    return Estimate("skce", "SKCE (block)", value, predictions.n, interval, 0.0, described, {}, cautions + few + unused)
+    return values * (2 / (size * (size - 1)))
 
 
 def _median(predictions: Predictions, event: Event | None, kernel: str, seed: int) -> tuple[float, tuple[str, ...]]:
@@ -229,29 +160,31 @@ def _median(predictions: Predictions, event: Event | None, kernel: str, seed: in
         found = median_distance(pooled.values, pooled.weight) * KERNELS[kernel].line
     else:
         found = _median_of_rows(predictions, KERNELS[kernel], seed)
-    if found > 0:
-        return found, ()
-    return 1.0, (
-        "at least half of all pairs of rows are equal: the median distance is 0, and the bandwidth was set to 1",
-    )
+    equal = "at least half of all pairs of rows are equal: the median distance is 0, and the bandwidth was set to 1"
+    return (found, ()) if found > 0 else (1.0, (equal,))
 
 
 def _median_of_rows(predictions: Predictions, kernel: Kernel, seed: int) -> float:
     rows, inverse = np.unique(predictions.probs.astype(np.float64), axis=0, return_inverse=True)
     weight = np.bincount(inverse.ravel(), predictions.weights, minlength=len(rows)).astype(np.float64)
     rows, weight = rows[weight > 0], weight[weight > 0]
-    if len(rows) <= EXACT_MEDIAN_ROWS:
-        i, j = np.triu_indices(len(rows), 1)
-        mass, equal = weight[i] * weight[j], float(np.maximum(weight * (weight - 1) / 2, 0).sum())
-    else:  # pairs of ranks in the weighted order of the rows, so that neither order nor repetition matters
-        i, j = np.searchsorted(np.cumsum(weight), np.random.default_rng(seed).random((2, SAMPLED_PAIRS)) * weight.sum())
-        mass, equal = np.ones(SAMPLED_PAIRS), 0.0
+    i, j, mass, equal = pairs_of_rows(weight, seed)
     step = rows[i] - rows[j]
     distance = kernel.distance((step * step if kernel.squared else np.abs(step)).sum(axis=1))
     order = np.argsort(distance, kind="stable")
-    reached = np.cumsum(mass[order]) + equal
+    below = np.cumsum(mass[order]) + equal
     if not len(order):
         return 0.0
-    counts = np.array(middle_counts(float(reached[-1])))
-    middles = np.append(distance[order], distance[order[-1]])[np.searchsorted(reached, counts)]
+    counts = np.array(middle_counts(float(below[-1])))
+    middles = np.append(distance[order], distance[order[-1]])[np.searchsorted(below, counts)]
     return float(np.where(counts <= equal, 0.0, middles).mean())
+
+
+def pairs_of_rows(weight: Floats, seed: int) -> tuple[Indices, Indices, Floats, float]:
+    """Pairs of different rows with their weights, and the weight of pairs of equal rows; sampled where rows are many."""
+    if len(weight) <= EXACT_MEDIAN_ROWS:
+        i, j = np.triu_indices(len(weight), 1)
+        return i, j, weight[i] * weight[j], float(np.maximum(weight * (weight - 1) / 2, 0).sum())
+    # pairs of ranks in the weighted order of the rows, so that neither order nor repetition of sorted rows matters
+    i, j = np.searchsorted(np.cumsum(weight), np.random.default_rng(seed).random((2, SAMPLED_PAIRS)) * weight.sum())
+    return i, j, np.ones(SAMPLED_PAIRS), 0.0

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.inputs import check_positive
 from calibrant.kernels.sums.error_grid import error_grid
-from calibrant.methods import ONE_EVENT, method
+from calibrant.methods import estimator
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 from calibrant.types import Floats
@@ -20,15 +20,7 @@ COARSE, FINE = 1 << 12, 1 << 18
 """Cells of the grid: the first search, and the most a narrow kernel gets."""
 
 
-@method(
-    "estimator",
-    name="smooth",
-    title="smooth ECE",
-    views=ONE_EVENT,
-    state="pooled",
-    also_called=("smECE", "smooth ECE"),
-    of_the_error=False,
-)
+@estimator("smooth", "smooth ECE", "smECE", "smooth ECE", of_the_error=False)
 def smooth_error(
     labels: Any, probs: Any = None, *, sigma: float | None = None, view: Any = "auto", weights: Any = None
 ) -> Estimate:
@@ -101,7 +93,7 @@ def fixed_point(event: Event) -> tuple[float, float]:
 def crossing(size: Callable[[float], float], low: float, high: float) -> float:
     """Where a falling function of σ crosses σ, to rounding.
 
-    The difference falls at least as fast as σ rises, so each look tells that the crossing is no farther than the difference.
+    The difference falls at least as fast as σ rises, so the crossing is no farther from any point than the difference there.
     Secant steps, and a halving wherever the last step has not halved the bracket.
     """
     at, gap, slope, width = high, size(high) - high, -1.0, np.inf

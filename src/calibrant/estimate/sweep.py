@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.estimate.binned import Norm
+from calibrant.estimate.binned import Norm, Options
 from calibrant.estimate.chosen import MOST_BINS, chosen_error
 from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
 from calibrant.kernels.sums.rising_bins import always_rising, falling_blocks, long_sweep, rates_rise
 from calibrant.kernels.sums.stable_sums import running
-from calibrant.methods import EVERY_VIEW, method
+from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 
@@ -19,9 +19,7 @@ SHORT_SWEEP = 256
 """Bins up to which each number is tried on NumPy; few data sets get further."""
 
 
-@method(
-    "estimator", name="sweep", title="sweep ECE", views=EVERY_VIEW, state="pooled", also_called=("ECE_sweep", "ESweep")
-)
+@estimator("sweep", "sweep ECE", "ECE_sweep", "ESweep", views=EVERY_VIEW)
 def sweep_error(
     labels: Any,
     probs: Any = None,
@@ -86,9 +84,9 @@ def sweep_error(
     (3, 0.1167)
     """
     predictions = admit(labels, probs, weights=weights)
-    options: dict[str, Any] = {"norm": norm, "debiased": debiased, "root": root, "clip": clip, "average": average}
+    options = Options(norm, debiased, root, clip, average)
     named = {"name": "sweep_error", "kind": "sweep ", "how": "the most with rising rates"}
-    return chosen_error(predictions, view, bins, rising_bins, **named, **options)
+    return chosen_error(predictions, view, bins, rising_bins, options, **named)
 
 
 def rising_bins(event: Event, bins: str) -> int:
@@ -97,8 +95,8 @@ def rising_bins(event: Event, bins: str) -> int:
     most = min(max(int(pooled.total), len(pooled.values)), MOST_BINS)
     if always_rising(pooled.weight, pooled.hits):
         return most
-    whole = pooled.integral and (event.hard or bool((pooled.hits == np.floor(pooled.hits)).all()))
-    slack = 0.0 if whole else 1e-13 * pooled.total
+    exact = pooled.integral and (event.hard or bool((pooled.hits == np.floor(pooled.hits)).all()))
+    slack = 0.0 if exact else 1e-13 * pooled.total
     below, hits = running(pooled.weight, pooled.hits)
     for b in range(2, min(most, SHORT_SWEEP) + 1):
         cuts = mass_cuts(below[1:], b, pooled.allowance) if bins == "mass" else width_cuts(pooled.values, b)

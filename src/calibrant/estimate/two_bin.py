@@ -1,4 +1,4 @@
-"""Averaged two-bin error: cut the predictions in two at a random place, and add up the squared mean errors of both parts."""
+"""Averaged two-bin error: the squared mean errors of the two parts of a random cut, added up."""
 
 from __future__ import annotations
 
@@ -7,20 +7,12 @@ from typing import Any
 import numpy as np
 
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.methods import ONE_EVENT, method
+from calibrant.methods import estimator
 from calibrant.predictions import admit
 from calibrant.results import Estimate
 
 
-@method(
-    "estimator",
-    name="two_bin",
-    title="averaged two-bin error",
-    views=ONE_EVENT,
-    state="pooled",
-    also_called=("ATB",),
-    of_the_error=False,
-)
+@estimator("two_bin", "averaged two-bin error", "ATB", of_the_error=False)
 def averaged_two_bin_error(
     labels: Any,
     probs: Any = None,

@@ -72,6 +72,10 @@ class Moments(Record):
         cautions = (few,) * (self.weight < FEW_ROWS) + (NOT_COUNTS,) * (not self.integral)
         return around(self.mean, self.error, self.degrees, level, "Student t"), cautions
 
+    def merge(self, other: Moments) -> Moments:
+        """The moments of both sets of rows."""
+        return pooled((self, other))
+
     def of_rows(self, n: float) -> Moments:
         """The moments of n rows with the same mean and variance."""
         return replace(self, weight=float(n), squares=self.squares * n / self.weight)

@@ -13,7 +13,7 @@ import numpy as np
 
 from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth
 from calibrant.estimate import mean_gap as mean_gap_estimator
-from calibrant.estimate.binned import binned_error, ece
+from calibrant.estimate.binned import Options, binned_error, ece
 from calibrant.estimate.binned import finish as finish_binned
 from calibrant.estimate.cumulative import ks_error
 from calibrant.interval.formulas import kolmogorov_p_value, normal_p_value
@@ -297,7 +297,7 @@ def binned(atoms: Atoms, bins: Binning, **options: Any) -> Statistic:
         sums[:, :, 3] = sums[:, :, 1] - states
         low, high = (np.broadcast_to(end, (len(states), end.shape[1])) for end in (state.low, state.high))
         every = BinSums(sums, low, high, atoms.n, bins, state.outside)
-        by_class = finish_binned(every, "classwise", tuple(range(len(states))), **options).parts["classes"]
+        by_class = finish_binned(every, "classwise", tuple(range(len(states))), Options(**options)).parts["classes"]
         return np.asarray(by_class.values)
 
     return Statistic("binned", "binned calibration error", between(cuts), finish)

@@ -12,7 +12,7 @@ from calibrant.methods import method
 from calibrant.predictions import Event
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
-from calibrant.score.score import Score
+from calibrant.score.score import Score, passing_on
 from calibrant.types import Array, Floats
 
 
@@ -67,15 +67,8 @@ class BrierScore(Score):
         return entropy
 
 
-def brier_score(
-    labels: Any,
-    probs: Any = None,
-    *,
-    view: Any = "canonical",
-    level: float = 0.95,
-    cluster: bool = False,
-    weights: Any = None,
-) -> Estimate:
+@passing_on(Score.score)
+def brier_score(labels: Any, probs: Any = None, **options: Any) -> Estimate:
     """How good are the probabilities? Mean squared distance from the labels, in [0, 2].
 
     It is summed over the classes. For a binary event both classes count, so that one
@@ -107,4 +100,4 @@ def brier_score(
     >>> round(cal.brier_score([1, 0], [0.8, 0.4], view="binary").value, 6)
     0.1
     """
-    return BrierScore().score(labels, probs, view=view, level=level, cluster=cluster, weights=weights)
+    return BrierScore().score(labels, probs, **options)

@@ -6,14 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.forecasts import (
-    BentForecasts,
-    Forecasts,
-    GaussianForecasts,
-    QuantileForecasts,
-    SampleForecasts,
-    checked_levels,
-)
+from calibrant.forecasts import BentForecasts, Forecasts, GaussianForecasts, QuantileForecasts, SampleForecasts
+from calibrant.kernels.sums.folded_normal import folded_normal_mean
 from calibrant.methods import method
 from calibrant.problems import InputError
 from calibrant.results import Estimate
@@ -57,7 +51,7 @@ class CRPS(ForecastScore):
 
     def __init__(self, *, fair: bool = False, levels: Any = None) -> None:
         self.fair = bool(fair)
-        self.levels = None if levels is None else tuple(checked_levels(levels).tolist())
+        self.levels = PinballScore(levels).levels
 
     def settled(self, forecasts: Forecasts) -> CRPS:
         if self.levels is None and isinstance(forecasts, QuantileForecasts):
@@ -92,24 +86,15 @@ class CRPS(ForecastScore):
         if self.levels is not None or isinstance(forecasts, QuantileForecasts):
             return 2 * PinballScore(self.levels).expected(forecasts, truth)
         if isinstance(forecasts, GaussianForecasts) and isinstance(truth, GaussianForecasts):
-            apart = mean_distance(forecasts.mean - truth.mean, np.sqrt(forecasts.variance + truth.variance))
+            apart = folded_normal_mean(forecasts.mean - truth.mean, np.sqrt(forecasts.variance + truth.variance))
             return apart - np.sqrt(forecasts.variance) / ROOT_PI
         return super().expected(forecasts, truth)
-
-
-def mean_distance(mean: Floats, sd: Floats) -> Floats:
-    """E|X| for X ~ N(mean, sd²)."""
-    from scipy.special import erf
-
-    z = mean / sd
-    found: Floats = sd * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + mean * erf(z / np.sqrt(2))
-    return found
 
 
 def gaussian_crps(labels: Floats, forecasts: GaussianForecasts) -> Floats:
     """E|X − y| − σ/√π."""
     sd = np.sqrt(forecasts.variance)
-    return mean_distance(labels - forecasts.mean, sd) - sd / ROOT_PI
+    return folded_normal_mean(labels - forecasts.mean, sd) - sd / ROOT_PI
 
 
 def ensemble_crps(labels: Floats, forecasts: SampleForecasts, fair: bool) -> Floats:

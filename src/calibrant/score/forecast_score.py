@@ -21,7 +21,7 @@ CACHED_NUMBERS = 1 << 19
 
 
 class ForecastScore(Rule):
-    """A proper score of forecasts of a real number: define `of_labels`, and everything else follows.
+    """A proper score of forecasts of a real number: define `of_labels`, and all else follows.
 
     `expected` is the mean of `of_labels` over the truth's own points; a score with a
     closed form defines its own. `infimum` is needed for `upper_bound`.

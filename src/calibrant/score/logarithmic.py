@@ -14,7 +14,7 @@ from calibrant.predictions import Predictions
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
 from calibrant.score.possible import DOUBT
-from calibrant.score.score import Score
+from calibrant.score.score import Score, passing_on
 from calibrant.types import Array, Floats
 
 NEAR_ZERO = 1 / 64
@@ -107,15 +107,8 @@ def _from_logits(logits: Array, labels: Array) -> Floats:
     return out + 0.0
 
 
-def log_score(
-    labels: Any,
-    probs: Any = None,
-    *,
-    view: Any = "canonical",
-    level: float = 0.95,
-    cluster: bool = False,
-    weights: Any = None,
-) -> Estimate:
+@passing_on(Score.score)
+def log_score(labels: Any, probs: Any = None, **options: Any) -> Estimate:
     """How surprised was the model by the labels? Mean of −ln p(label), in nats.
 
     Infinite if any label was given probability 0.
@@ -143,4 +136,4 @@ def log_score(
     >>> round(cal.log_score([1, 0], [0.5, 0.5]).value, 6)
     0.693147
     """
-    return LogScore().score(labels, probs, view=view, level=level, cluster=cluster, weights=weights)
+    return LogScore().score(labels, probs, **options)

@@ -11,7 +11,7 @@ from calibrant.kernels.sums.score_rows import ranked_distances, squared_misses
 from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
-from calibrant.score.score import Score
+from calibrant.score.score import Score, passing_on
 from calibrant.types import Array, Floats
 
 
@@ -65,15 +65,8 @@ class RankedProbabilityScore(Score):
         return score
 
 
-def ranked_probability_score(
-    labels: Any,
-    probs: Any = None,
-    *,
-    view: Any = "canonical",
-    level: float = 0.95,
-    cluster: bool = False,
-    weights: Any = None,
-) -> Estimate:
+@passing_on(Score.score)
+def ranked_probability_score(labels: Any, probs: Any = None, **options: Any) -> Estimate:
     """How good are the probabilities of ordered classes? In [0, K−1].
 
     Squared distance of the cumulative probabilities from the label's step, summed over
@@ -102,4 +95,4 @@ def ranked_probability_score(
     >>> round(cal.ranked_probability_score([0, 2], [[0.8, 0.1, 0.1], [0.8, 0.1, 0.1]]).value, 6)
     0.75
     """
-    return RankedProbabilityScore().score(labels, probs, view=view, level=level, cluster=cluster, weights=weights)
+    return RankedProbabilityScore().score(labels, probs, **options)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Concatenate, ParamSpec
 
 import numpy as np
 
@@ -17,6 +19,8 @@ from calibrant.score.passes import Quick, score_moments
 from calibrant.score.possible import limited_mean
 from calibrant.score.rule import Rule
 from calibrant.types import Array, Floats
+
+P = ParamSpec("P")
 
 
 class Score(Rule):
@@ -111,13 +115,12 @@ class Score(Rule):
 
     def _of_state(self, predictions: StatePredictions) -> Moments | LimitedMean:
         """From the sums that a state of several classes holds; rows are not at hand, so their limits are the score's own."""
-        sums = predictions.state.scores.get(self.name)
+        sums: Moments | None = predictions.state.scores.get(self.name)
         if sums is None:
             known = ", ".join(map(repr, predictions.state.scores))
             raise InputError("score", f"must be one of {known} for this state", f"it is {self.name!r}")
-        seen = Moments(sums.rows, sums.weight, sums.mean, sums.squares)
         most = self.largest(predictions.n, predictions.n_classes)
-        return LimitedMean.of_moments(seen, Limits(self.infimum, most)) if np.isfinite(most) else seen
+        return LimitedMean.of_moments(sums, Limits(self.infimum, most)) if np.isfinite(most) else sums
 
     def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
         """A bound on the scores of n rows, exceeded with negligible probability; infinite if none is known."""
@@ -161,10 +164,22 @@ class Score(Rule):
         if np.isinf(found.mean):
             first = first_infinite(self.rows(predictions, view), predictions.weights)
             cautions = (f"infinite: row {first} gives probability 0 to its label",)
-        described = {"view": name, "score": self.name}
-        return Estimate(
-            f"{self.name}_score", self.title, found.mean, predictions.n, interval, settings=described, cautions=cautions
-        )
+        named, described = f"{self.name}_score", {"view": name, "score": self.name}
+        return Estimate(named, self.title, found.mean, predictions.n, interval, None, described, {}, cautions)
+
+
+def passing_on(
+    method: Callable[Concatenate[Any, P], Estimate],
+) -> Callable[[Callable[..., Estimate]], Callable[P, Estimate]]:
+    """Give a function the signature of the method that it passes its arguments on to."""
+    signature = inspect.signature(method)
+    _, *parameters = signature.parameters.values()
+
+    def signed(function: Any) -> Any:
+        function.__signature__ = signature.replace(parameters=parameters)
+        return function
+
+    return signed
 
 
 def first_infinite(rows: Floats, weights: Array | None) -> int | None:

@@ -10,7 +10,7 @@ from calibrant.kernels.sums.score_rows import angles, label_angles
 from calibrant.methods import method
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
-from calibrant.score.score import Score
+from calibrant.score.score import Score, passing_on
 from calibrant.types import Array, Floats
 
 
@@ -61,15 +61,8 @@ def _from_squares(p_y: Floats, rest: Floats) -> Floats:
     return rest / (norm * (norm + p_y))
 
 
-def spherical_score(
-    labels: Any,
-    probs: Any = None,
-    *,
-    view: Any = "canonical",
-    level: float = 0.95,
-    cluster: bool = False,
-    weights: Any = None,
-) -> Estimate:
+@passing_on(Score.score)
+def spherical_score(labels: Any, probs: Any = None, **options: Any) -> Estimate:
     """How far from the label do the probabilities point? Mean of 1 − p(label)/‖p‖₂, in [0, 1].
 
     Parameters
@@ -95,4 +88,4 @@ def spherical_score(
     >>> round(cal.spherical_score([1, 0], [0.5, 0.5]).value, 6)
     0.292893
     """
-    return SphericalScore().score(labels, probs, view=view, level=level, cluster=cluster, weights=weights)
+    return SphericalScore().score(labels, probs, **options)

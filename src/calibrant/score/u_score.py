@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from calibrant.inputs import check_choice, check_positive
 from calibrant.interval import around, normal_quantile
 from calibrant.kernels.logits import two_columns
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.predictions import admit
+from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.rule import Named
@@ -77,21 +78,14 @@ class UScore(Named):
         predictions = admit(labels, probs, weights=weights)
         normal_quantile(level)
         name = "canonical" if view == "canonical" else predictions.event(view).name
-        if predictions.is_binary or name != "canonical":
-            event = predictions.event("auto" if name == "canonical" else name)
-            p, truth = (two_columns(x.astype(np.float64)) for x in (event.probs, event.outcomes))
-        else:
-            p = predictions.probs.astype(np.float64)
-            truth = predictions.labels if predictions.soft else np.eye(p.shape[1])[predictions.labels]
+        p, truth = share_rows(predictions, None if name == "canonical" else predictions.event(name))
         w = np.ones(len(p)) if predictions.weights is None else predictions.weights
         kept = w > 0
         value, error, n = self._jackknife(p[kept], truth[kept], w[kept])
         few = () if error is not None else ("two rows have no interval",)
         interval = None if error is None else around(value, error, n - 1, level, "jackknife, Student t")
-        described = {"view": name, "score": self.name, **self.describe()}
-        return Estimate(
-            f"{self.name}_score", self.title, value, predictions.n, interval, settings=described, cautions=few
-        )
+        named, described = f"{self.name}_score", {"view": name, "score": self.name, **self.describe()}
+        return Estimate(named, self.title, value, predictions.n, interval, None, described, {}, few)
 
     def _jackknife(self, p: Floats, truth: Floats, w: Floats) -> tuple[float, float | None, float]:
         """Mean over pairs, its error, and the number of rows."""
@@ -122,6 +116,16 @@ class UScore(Named):
         return total, own
 
 
+def share_rows(predictions: Predictions, event: Event | None = None) -> tuple[Floats, Floats]:
+    """Probabilities and labels as rows of class shares, `(n, K)`: of all classes, or of an event and its complement."""
+    if event is None and predictions.is_binary:
+        event = predictions.event()
+    if event is not None:
+        return two_columns(event.probs.astype(np.float64)), two_columns(event.outcomes.astype(np.float64))
+    p, labels = predictions.probs.astype(np.float64), predictions.labels
+    return p, labels.astype(np.float64) if predictions.soft else np.eye(p.shape[1])[labels]
+
+
 def _apart(rows: Floats, others: Floats, squared: bool) -> Floats:
     """Σ_k |x_k − x'_k| or its squares for all pairs; class by class, so that memory is that of the tile."""
     total = np.zeros((len(rows), len(others)))
@@ -131,19 +135,41 @@ def _apart(rows: Floats, others: Floats, squared: bool) -> Floats:
     return total
 
 
-def _tv(rows: Floats, others: Floats, width: float) -> Floats:
-    return np.exp(-_apart(rows, others, False) / (2 * width))
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """κ as a function of a distance: total variation ½‖·‖₁ or the Euclidean distance."""
+
+    squared: bool
+    """takes sums of squares rather than of absolute differences"""
+    of: Any
+    """(bandwidth, tile of sums) → κ"""
+    distance: Any
+    """(tile of sums) → distance, for the median"""
+    line: float
+    """distance of (1−p, p) and (1−q, q) in units of |p − q|"""
 
 
-def _laplace(rows: Floats, others: Floats, width: float) -> Floats:
-    return np.exp(-np.sqrt(_apart(rows, others, True)) / width)
+def _tv(bandwidth: float, sums: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        return np.exp(-0.5 * (sums / bandwidth))
 
 
-def _gaussian(rows: Floats, others: Floats, width: float) -> Floats:
-    return np.exp(-_apart(rows, others, True) / (2 * width**2))
+def _laplace(bandwidth: float, squares: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        return np.exp(-np.sqrt(squares) / bandwidth)
 
 
-NAMED: dict[str, Callable[[Floats, Floats, float], Floats]] = {"tv": _tv, "laplace": _laplace, "gaussian": _gaussian}
+def gaussian(bandwidth: float, squares: Floats) -> Floats:
+    """exp(−‖·‖₂²/(2ν²))."""
+    with np.errstate(over="ignore"):
+        return np.exp(-0.5 * (squares / bandwidth / bandwidth))
+
+
+KERNELS = {
+    "tv": Kernel(False, _tv, lambda sums: sums / 2, 1.0),
+    "laplace": Kernel(True, _laplace, np.sqrt, 2**0.5),
+    "gaussian": Kernel(True, gaussian, np.sqrt, 2**0.5),
+}
 
 
 class KernelScore(UScore):
@@ -181,14 +207,16 @@ class KernelScore(UScore):
         bandwidth: float = 1.0,
     ) -> None:
         if not callable(kernel):
-            check_choice("kernel", kernel, tuple(NAMED))
+            check_choice("kernel", kernel, tuple(KERNELS))
         self.kernel, self.bandwidth = kernel, check_positive("bandwidth", bandwidth)
 
     def of_pairs(self, probs: Floats, truth: Floats, others: Floats, other_truth: Floats) -> Floats:
         """κ times the inner product of the residuals."""
-        near = (
-            self.kernel(probs, others) if callable(self.kernel) else NAMED[self.kernel](probs, others, self.bandwidth)
-        )
+        if callable(self.kernel):
+            near = self.kernel(probs, others)
+        else:
+            kernel = KERNELS[self.kernel]
+            near = kernel.of(self.bandwidth, _apart(probs, others, kernel.squared))
         return near * ((probs - truth) @ (others - other_truth).T)
 
     def describe(self) -> dict[str, Any]:

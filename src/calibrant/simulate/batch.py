@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.bins import BinSums, Edges, EqualMass, EqualWidth
-from calibrant.estimate.binned import LEVEL, binned_error, each_error, ece
+from calibrant.estimate.binned import LEVEL, Options, binned_error, each_error, ece
 from calibrant.estimate.chosen import RULES, rule_name
 from calibrant.estimate.label_binned import label_binned_error
 from calibrant.estimate.sweep import sweep_error
@@ -167,7 +167,7 @@ def batched_label_binned(batch: Batch, *, bins: Any = FIFTEEN, norm: Any = 1, ro
 
 
 def _finish(state: BinSums, norm: Any, debiased: bool, root: bool, clip: bool) -> Values:
-    values = each_error(state, norm=norm, debiased=debiased, root=root, clip=clip)
+    values = each_error(state, Options(norm, debiased, root, clip))
     if norm != 2 or not debiased:
         return _without_interval(values)
     low, high = squared_ends(state, LEVEL)

@@ -28,7 +28,7 @@ class BinSums:
     """weight of rows that fall into no bin"""
 
     def merge(self, other: BinSums) -> BinSums:
-        """The state of both parts together."""
+        """The state of both parts."""
         if not self.bins.mergeable:
             raise InputError(
                 "bins", "cannot be merged", f"{self.bins.describe()} depend on all rows", "Use EqualWidth or Edges"
@@ -67,6 +67,16 @@ class BinSums:
     def prob_variance(self) -> Floats:
         """(C, B): spread of the forecasts within the bin."""
         return np.maximum(self._per_weight(2) - self._per_weight(1) ** 2, 0)
+
+    @property
+    def rate_variance(self) -> Floats:
+        """(C, B): variance of the observed rate if the forecasts are right; 0 in empty bins."""
+        return np.divide(self.mean_variance, self.weight, out=np.zeros_like(self.weight), where=self.weight > 0)
+
+    def mean_over_rows(self, terms: Floats) -> Floats:
+        """(C,): Σ n_k/n of the terms of the bins."""
+        mean: Floats = (self.weight / self.total[:, None] * terms).sum(axis=-1)
+        return mean
 
     def _per_weight(self, column: int) -> Floats:
         return np.divide(self.sums[..., column], self.weight, out=np.zeros_like(self.weight), where=self.weight > 0)

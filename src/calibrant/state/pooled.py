@@ -74,7 +74,7 @@ class Pooled(Record):
         return 0.0 if self.integral else 1e-12 * self.total
 
     def merge(self, other: Pooled) -> Pooled:
-        """Both tables as one: as if the rows had been pooled together."""
+        """Both tables as one: as if all rows had been pooled at once."""
         values = np.concatenate([self.values, other.values])
         order = np.argsort(values, kind="stable")  # both halves are sorted: a single merge
         values = values[order]
@@ -87,7 +87,7 @@ class Pooled(Record):
         return Pooled(values[starts], weight, hits, self.integral and other.integral, single)
 
     def rows(self) -> tuple[Floats, NDArray[np.uint8], Floats]:
-        """The table as weighted rows in order: at most two per prediction, one that did not happen and one that did."""
+        """The table as weighted rows in order: at most two per prediction, one without the event and one with it."""
         weights = np.stack([self.weight - self.hits, self.hits], axis=1).ravel()
         kept = weights > 0
         outcomes = np.tile(np.array([0, 1], np.uint8), len(self))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,6 +22,7 @@ VERSION = 1
 """Of the saved form; raised when an old reader could misread a new file."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class State:
     """What was collected of some rows: mergeable, saved as JSON or Arrow, and accepted wherever `Predictions` are.
 
@@ -41,7 +44,7 @@ class State:
     grid
         Per-class sums in equal-width cells, for several classes.
     scores
-        For each proper score of the whole distribution, its sums.
+        For each proper score of all classes, its moments.
     parts
         Names of the parts that were merged; no part can be merged twice.
     precision
@@ -59,23 +62,17 @@ class State:
     True
     """
 
-    __slots__ = ("classes", "grid", "n", "one_column", "parts", "precision", "scores", "tables")
+    n: int
+    classes: tuple[Any, ...]
+    one_column: bool
+    tables: dict[str, list[Pooled]]
+    grid: BinSums | None = None
+    scores: dict[str, Any] = field(default_factory=dict)
+    parts: tuple[str, ...] = ()
+    precision: str = "float64"
 
-    def __init__(
-        self,
-        n: int,
-        classes: tuple[Any, ...],
-        one_column: bool,
-        tables: Mapping[str, list[Pooled]],
-        grid: BinSums | None = None,
-        scores: Mapping[str, Any] | None = None,
-        parts: tuple[str, ...] = (),
-        precision: str = "float64",
-    ) -> None:
-        self.precision = precision
-        self.n, self.classes, self.one_column = n, tuple(classes), one_column
-        self.tables = {view: list(tables[view]) for view in tables}
-        self.grid, self.scores, self.parts = grid, dict(scores or {}), tuple(parts)
+    def __post_init__(self) -> None:
+        self.tables = {view: list(tables) for view, tables in self.tables.items()}
 
     @property
     def views(self) -> tuple[str, ...]:
@@ -119,9 +116,7 @@ class State:
         """
         if not isinstance(other, State):
             raise InputError("other", "must be a State", f"it is a {type(other).__name__}")
-        merged = State(
-            self.n, self.classes, self.one_column, self.tables, self.grid, self.scores, self.parts, self.precision
-        )
+        merged = replace(self)
         merged._add(other)
         return merged
 
@@ -187,6 +182,10 @@ class State:
         totals = {view: self.pooled(view).total for view in self.tables}
         if len(set(totals.values())) > 1:
             raise MapError(f"the saved state's views do not agree on the number of rows: {totals}")
+        for each in self.scores.values():
+            spread = each.squares >= 0 or math.isinf(each.mean)
+            if not (each.rows >= 1 and 0 < each.weight < math.inf and spread and not math.isnan(each.mean)):
+                raise MapError("the saved moments of a score are damaged")
         if self.grid is not None and self.grid.sums.shape[0] != len(self.classes):
             raise MapError("the saved state's grid does not have one row of cells per class")
 

@@ -14,7 +14,6 @@ from calibrant.methods import methods
 from calibrant.predictions import Predictions, StatePredictions, admit
 from calibrant.problems import InputError
 from calibrant.score.passes import score_moments
-from calibrant.state.score_sums import ScoreSums
 from calibrant.state.state import State
 
 N_CELLS = 300
@@ -76,15 +75,11 @@ def collect(
     grid, scores = None, {}
     if not predictions.is_binary:
         grid = EqualWidth(check_count(n_cells, "n_cells")).collect_classes(predictions)
-        scores = {name: _score_sums(name, predictions) for name in methods("score")}
+        rules = {name: each.function() for name, each in methods("score").items()}
+        scores = {name: score_moments(rule, predictions, "canonical") for name, rule in rules.items()}
     precision = "float32" if predictions.said.dtype == np.float32 else "float64"
     named = part if part is not None else uuid4().hex[:12]
     return State(predictions.n, predictions.classes, predictions.is_binary, tables, grid, scores, (named,), precision)
-
-
-def _score_sums(name: str, predictions: Predictions) -> ScoreSums:
-    found = score_moments(methods("score")[name].function(), predictions, "canonical")
-    return ScoreSums(found.rows, found.weight, found.mean, found.squares)
 
 
 def _check(predictions: Predictions) -> None:

@@ -17,7 +17,7 @@ from calibrant.estimate.binned import binned_error
 from calibrant.estimate.cumulative import ks_error
 from calibrant.estimate.mean_gap import mean_gap
 from calibrant.estimate.posterior import posterior_error
-from calibrant.estimate.root_brier import root_brier
+from calibrant.estimate.score_bound import root_brier
 from calibrant.estimate.smooth import smooth_error
 from calibrant.estimate.sweep import sweep_error
 from calibrant.forecasts import Forecasts

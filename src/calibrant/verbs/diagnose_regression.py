@@ -10,21 +10,17 @@ from typing import Any, ClassVar
 from calibrant.detect.gaussian_skce import gaussian_skce_test
 from calibrant.detect.pit import pit_test
 from calibrant.detect.spread import spread_test
-from calibrant.estimate.regression.coverage import coverage_error, miscalibration_area
-from calibrant.estimate.regression.ence import ence
 from calibrant.estimate.regression.marginal import marginal_error
-from calibrant.estimate.regression.mean_error import mean_error
-from calibrant.estimate.regression.pit import pit_error
+from calibrant.estimate.regression.means import mean_error, variance_gap, variance_ratio
+from calibrant.estimate.regression.pit import coverage_error, miscalibration_area, pit_error
 from calibrant.estimate.regression.skce import gaussian_skce
-from calibrant.estimate.regression.variance_gap import variance_gap
-from calibrant.estimate.regression.variance_ratio import variance_ratio
+from calibrant.estimate.regression.variance_bins import ence
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, SampleForecasts
 from calibrant.interval import holm
 from calibrant.results import Answer, Curve, Estimate, Table, TestResult, by_title, estimate_table, kind, number
 from calibrant.score.crps import crps
 from calibrant.score.dawid_sebastiani import dawid_sebastiani_score
-from calibrant.score.interval_score import interval_score
-from calibrant.score.pinball import pinball_score
+from calibrant.score.pinball import interval_score, pinball_score
 from calibrant.verbs.diagnose import NO_ERROR_SEEN, measured
 
 FALSE_ALARM = 0.05

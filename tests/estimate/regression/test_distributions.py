@@ -12,9 +12,8 @@ from scipy.stats import binom, kstest
 
 from calibrant import InputError
 from calibrant.detect.pit import kuiper_tail, pit_test
-from calibrant.estimate.regression.coverage import coverage_error, miscalibration_area
 from calibrant.estimate.regression.marginal import marginal_error
-from calibrant.estimate.regression.pit import band, mean_deviation, pit_error
+from calibrant.estimate.regression.pit import band, coverage_error, mean_deviation, miscalibration_area, pit_error
 from calibrant.forecasts import GaussianForecasts, QuantileForecasts, SampleForecasts
 from kinds_of_forecasts import every_kind
 from naive import forecasts as naive

@@ -12,7 +12,7 @@ from scipy.stats import t
 
 from calibrant import InputError
 from calibrant.detect.gaussian_skce import gaussian_skce_test
-from calibrant.estimate.regression import skce as module
+from calibrant.estimate import skce as module
 from calibrant.estimate.regression.skce import gaussian_skce, median_distance, weighted_median
 from calibrant.forecasts import GaussianForecasts, SampleForecasts
 from calibrant.kernels.pairs import gaussian_pairs

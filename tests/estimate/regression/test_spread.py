@@ -12,15 +12,10 @@ from scipy.stats import chi2, ttest_1samp
 
 from calibrant import InputError
 from calibrant.detect.spread import spread_test
-from calibrant.estimate.regression.ence import ence, folded
-from calibrant.estimate.regression.ence import noise as ence_noise
-from calibrant.estimate.regression.mean_error import mean_error
-from calibrant.estimate.regression.uncertainty_error import noise as uce_noise
-from calibrant.estimate.regression.uncertainty_error import uncertainty_error
-from calibrant.estimate.regression.variance_bins import variance_bins
-from calibrant.estimate.regression.variance_gap import variance_gap
-from calibrant.estimate.regression.variance_ratio import variance_ratio
+from calibrant.estimate.regression.means import mean_error, variance_gap, variance_ratio
+from calibrant.estimate.regression.variance_bins import ence, root_noise, square_noise, uncertainty_error, variance_bins
 from calibrant.forecasts import GaussianForecasts, SampleForecasts
+from calibrant.kernels.sums.folded_normal import folded_normal_mean
 from naive import forecasts as naive
 from tolerances import ROUNDING, STANDARD_ERRORS
 
@@ -93,8 +88,8 @@ def test_weight_two_is_the_row_twice(rng):
 def test_noise_is_an_integral_of_chi_squared(degrees):
     x = chi2.ppf((np.arange(400_000) + 0.5) / 400_000, degrees)
     one = np.array([degrees])
-    assert ence_noise(one)[0] == pytest.approx(np.abs(1 - np.sqrt(x / degrees)).mean(), rel=1e-4)  # 400 000 points
-    assert uce_noise(one)[0] == pytest.approx(np.abs(1 - x / degrees).mean(), rel=1e-4)
+    assert root_noise(one)[0] == pytest.approx(np.abs(1 - np.sqrt(x / degrees)).mean(), rel=1e-4)  # 400 000 points
+    assert square_noise(one)[0] == pytest.approx(np.abs(1 - x / degrees).mean(), rel=1e-4)
 
 
 @pytest.mark.slow
@@ -123,7 +118,7 @@ def test_what_debiasing_leaves_of_noise(rng):
 
 def test_the_folded_normal_by_sampling(rng):
     x = np.abs(rng.normal(0.3, 0.5, 400_000))
-    found = folded(np.array([0.3, -0.2]), np.array([0.5, 0.0]))
+    found = folded_normal_mean(np.array([0.3, -0.2]), np.array([0.5, 0.0]))
     assert abs(found[0] - x.mean()) < STANDARD_ERRORS * x.std() / math.sqrt(400_000)
     assert found[1] == pytest.approx(0.2, abs=ROUNDING)
 

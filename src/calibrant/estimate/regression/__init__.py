@@ -1,1 +1,1 @@
-"""Calibration errors of forecasts of a real number, one per file."""
+"""Calibration errors of forecasts of a real number, by what they look at."""

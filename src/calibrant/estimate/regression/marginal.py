@@ -9,16 +9,18 @@ import numpy as np
 from calibrant.forecasts import Forecasts, SampleForecasts, admit_forecasts
 from calibrant.inputs import check_count
 from calibrant.interval import normal_quantile
-from calibrant.methods import method
+from calibrant.methods import FORECASTS, method
 from calibrant.results import Curve, Estimate
 from calibrant.types import Floats
 
 
-@method("forecast estimator", title="marginal error", views=("Gaussian", "quantile", "sample"))
+@method("forecast estimator", title="marginal error", views=FORECASTS)
 def marginal_error(
     forecasts: Any, *, points: int = 50, n_simulations: int = 199, level: float = 0.95, seed: int = 0
 ) -> Estimate:
-    """Does the average forecast distribution equal that of the labels? The largest gap mean F(x) − share(y ≤ x).
+    """Does the average forecast distribution equal that of the labels?
+
+    The largest gap mean F(x) − share(y ≤ x).
 
     `parts["curve"]` is the gap over x, with a band that holds all of it at once if labels
     come from the forecasts; `parts["p_value"]` is the exact p-value of the largest gap
@@ -43,7 +45,7 @@ def marginal_error(
     Estimates: largest gap between the mean forecast distribution and that of the
       labels.
     Bias: up by noise: see the noise floor.
-    Cost: points × rows, and a draw of labels a simulation.
+    Cost: points × rows, and one draw of labels per simulation.
     Source: Gneiting, Balabdaoui, Raftery 2007.
 
     Examples

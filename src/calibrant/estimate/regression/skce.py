@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from calibrant.estimate.skce import Kind, pairs_of_rows
 from calibrant.forecasts import Forecasts, GaussianForecasts, admit_forecasts
 from calibrant.inputs import check_choice, check_count, check_positive
 from calibrant.interval import around, mean_with_interval, normal_quantile
@@ -15,12 +16,6 @@ from calibrant.methods import method
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
 from calibrant.types import Floats
-
-Kind = Literal["unbiased", "biased", "block"]
-
-EXACT_MEDIAN_ROWS = 1500
-"""Up to this many rows the median distance is exact; above, from sampled pairs."""
-SAMPLED_PAIRS = 200_000
 
 
 @method("forecast estimator", title="SKCE of Gaussians", views=("Gaussian",), also_called=("SKCE", "KCE"))
@@ -34,7 +29,9 @@ def gaussian_skce(
     level: float = 0.95,
     seed: int = 0,
 ) -> Estimate:
-    """Are the distributions of Gaussian forecasts calibrated? The mean over pairs of rows of a kernel of their errors.
+    """Are the distributions of Gaussian forecasts calibrated?
+
+    The mean over pairs of rows of a kernel of their errors.
 
     h = κ·(k(y, y') − E k(Z, y') − E k(y, Z') + E k(Z, Z')), where Z is drawn from the
     forecast, κ = exp(−W/ν) with W the Wasserstein distance of two forecasts,
@@ -77,39 +74,37 @@ def gaussian_skce(
     >>> round(gaussian_skce(forecasts, bandwidth=1.0).value, 6)
     0.546827
     """
-    said = gaussian_forecasts(forecasts)
+    data = gaussian_forecasts(forecasts)
     check_choice("estimator", estimator, ("unbiased", "biased", "block"))
     normal_quantile(level)
-    rows, width, described, cautions = prepared(said, bandwidth, label_bandwidth, seed)
+    rows, width, described, cautions = prepared(data, bandwidth, label_bandwidth, seed)
     described |= {"estimator": estimator}
     title = f"SKCE of Gaussians ({estimator})"
     if estimator == "block":
-        if said.weights is not None:
-            raise InputError(
-                "weights", "cannot be used with estimator='block'", advice="Use 'unbiased', or repeat rows"
-            )
-        value, interval, few = mean_with_interval(
-            block_means(rows, width, checked_size(block_size, said.n)), None, level
-        )
+        if data.weights is not None:
+            repeat = "Use 'unbiased', or repeat rows"
+            raise InputError("weights", "cannot be used with estimator='block'", advice=repeat)
+        values = block_means(rows, width, checked_size(block_size, data.n))
+        value, interval, few = mean_with_interval(values, None, level)
         described |= {"block_size": block_size}
-        left = said.n % block_size
+        left = data.n % block_size
         few += (f"{left} rows do not fill a block and are not used",) if left else ()
-        return Estimate("gaussian_skce", title, value, said.n, interval, 0.0, described, {}, cautions + few)
-    w = np.ones(said.n) if said.weights is None else said.weights
+        return Estimate("gaussian_skce", title, value, data.n, interval, 0.0, described, {}, cautions + few)
+    w = np.ones(data.n) if data.weights is None else data.weights
     n = float(w.sum())
     sums, squares = pair_sums(rows, w, width)
     if estimator == "biased":
         diagonal = inner(w, pair_values(rows, rows, width))
         floor = inner(w, 1 - 1 / np.sqrt(1 + 2 * rows.sd**2)) / n**2
         value = (inner(w, sums) + diagonal) / n**2
-        return Estimate("gaussian_skce", title, value, said.n, None, floor, described, {}, cautions)
+        return Estimate("gaussian_skce", title, value, data.n, None, floor, described, {}, cautions)
     if n < 2:
         raise InputError("forecasts", "must hold at least two rows for the unbiased estimator", f"they hold {n:g}")
     value, interval = inner(w, sums) / (n * (n - 1)), None
     if n > 2:
         variance = 4 * inner(w, (sums / (n - 1) - value) ** 2) * (n - 1) / n / (n - 2) ** 2
         interval = _interval(value, variance, 2 * inner(w, squares) / (n * (n - 1)) ** 2, n, level)
-    return Estimate("gaussian_skce", title, value, said.n, interval, 0.0, described, {}, cautions)
+    return Estimate("gaussian_skce", title, value, data.n, interval, 0.0, described, {}, cautions)
 
 
 def _interval(value: float, variance: float, least: float, n: float, level: float) -> Interval:
@@ -122,8 +117,8 @@ def _interval(value: float, variance: float, least: float, n: float, level: floa
     q = around(0.0, 1.0, n - 1, level, "").high
     slope = variance / max(value, variance**0.5) if variance > 0 else 0.0
     middle = value + q * q * slope / 2
-    reach = max(middle**2 - value**2 + q * q * least, 0.0) ** 0.5
-    return Interval(middle - reach, middle + reach, level, "jackknife, error growing with the value")
+    half = max(middle**2 - value**2 + q * q * least, 0.0) ** 0.5
+    return Interval(middle - half, middle + half, level, "jackknife, error growing with the value")
 
 
 def block_means(rows: Rows, width: float, size: int) -> Floats:
@@ -138,18 +133,17 @@ def block_means(rows: Rows, width: float, size: int) -> Floats:
 
 def in_blocks(rows: Rows, size: int) -> Rows:
     """`(blocks, size)`; rows that do not fill a block are left out."""
-    whole = len(rows.mean) // size * size
-    return Rows(*(x[:whole].reshape(-1, size) for x in rows))
+    used = len(rows.mean) // size * size
+    return Rows(*(x[:used].reshape(-1, size) for x in rows))
 
 
 def gaussian_forecasts(forecasts: Any) -> GaussianForecasts:
     """Gaussian forecasts; others are refused."""
-    said = admit_forecasts(forecasts)
-    if not isinstance(said, GaussianForecasts):
-        raise InputError(
-            "forecasts", "must be Gaussian", f"they are {type(said).__name__}", "Use Predictions.from_gaussian"
-        )
-    return said
+    data = admit_forecasts(forecasts)
+    if not isinstance(data, GaussianForecasts):
+        kind = f"they are {type(data).__name__}"
+        raise InputError("forecasts", "must be Gaussian", kind, "Use Predictions.from_gaussian")
+    return data
 
 
 def checked_size(block_size: Any, n: int) -> int:
@@ -161,19 +155,19 @@ def checked_size(block_size: Any, n: int) -> int:
 
 
 def prepared(
-    said: GaussianForecasts, bandwidth: float | None, label_bandwidth: float | None, seed: int
+    data: GaussianForecasts, bandwidth: float | None, label_bandwidth: float | None, seed: int
 ) -> tuple[Rows, float, dict[str, Any], tuple[str, ...]]:
     """Rows in units of γ, ν in the same units, the settings and cautions."""
-    sd, cautions = np.sqrt(said.variance), tuple[str, ...]()
+    sd, cautions = np.sqrt(data.variance), tuple[str, ...]()
     if label_bandwidth is None:
-        label_bandwidth = weighted_median(sd, said.weights)
+        label_bandwidth = weighted_median(sd, data.weights)
     check_positive("label_bandwidth", label_bandwidth)
     if bandwidth is None:
-        bandwidth = median_distance(said, seed)
+        bandwidth = median_distance(data, seed)
         if bandwidth == 0:
             bandwidth, cautions = 1.0, ("half of all pairs of forecasts are equal: the bandwidth was set to 1",)
     check_positive("bandwidth", bandwidth)
-    rows = Rows.of(*(x / label_bandwidth for x in (said.mean, sd, said.labels)))
+    rows = Rows.of(*(x / label_bandwidth for x in (data.mean, sd, data.labels)))
     return rows, bandwidth / label_bandwidth, {"bandwidth": bandwidth, "label_bandwidth": label_bandwidth}, cautions
 
 
@@ -181,22 +175,17 @@ def weighted_median(values: Floats, weights: Floats | None) -> float:
     """The middle value, or the mean of the two in the middle; a weight of w counts as w values."""
     w = np.ones(len(values)) if weights is None else weights
     order = np.argsort(values, kind="stable")
-    reached = np.cumsum(w[order])
-    half = reached[-1] / 2
-    low, high = np.searchsorted(reached, half), np.searchsorted(reached, half, side="right")
+    below = np.cumsum(w[order])
+    half = below[-1] / 2
+    low, high = np.searchsorted(below, half), np.searchsorted(below, half, side="right")
     return float(values[order[low]] + values[order[min(high, len(order) - 1)]]) / 2
 
 
-def median_distance(said: Forecasts, seed: int) -> float:
+def median_distance(data: Forecasts, seed: int) -> float:
     """The median Wasserstein distance of two Gaussian forecasts."""
-    rows = np.stack([said.mean, np.sqrt(said.variance)], axis=1)
-    w = np.ones(said.n) if said.weights is None else said.weights
-    if said.n <= EXACT_MEDIAN_ROWS:
-        i, j = np.triu_indices(said.n, 1)
-        mass, equal = w[i] * w[j], float(np.maximum(w * (w - 1) / 2, 0).sum())
-    else:
-        i, j = np.searchsorted(np.cumsum(w), np.random.default_rng(seed).random((2, SAMPLED_PAIRS)) * w.sum())
-        mass, equal = np.ones(SAMPLED_PAIRS), 0.0
+    rows = np.stack([data.mean, np.sqrt(data.variance)], axis=1)
+    w = np.ones(data.n) if data.weights is None else data.weights
+    i, j, mass, equal = pairs_of_rows(w, seed)
     distance = np.sqrt(((rows[i] - rows[j]) ** 2).sum(axis=1))
     if not len(distance):
         return 0.0
