@@ -302,7 +302,7 @@ def test_the_size_of_chunks_does_not_matter(rng, monkeypatch, about, view, shape
     from calibrant.kernels import logits
     from calibrant.kernels.rows import blocks, checks
     from calibrant.kernels.sums import bin_sums
-    from calibrant.kernels.sums import class_bin_sums as class_sums
+    from calibrant.kernels.sums import bin_sums as class_sums
 
     rows = 7
     said = ROWS[shape](rng)

@@ -11,7 +11,7 @@ from calibrant.infer import calibration_error_interval, classwise_intervals
 from calibrant.infer.error import KEPT, error_between
 from calibrant.infer.error_path import path_of
 from calibrant.infer.inversion import CLOSE, inverted
-from calibrant.kernels.fit.curve_path import direction
+from calibrant.kernels.fit.log_odds_process import direction
 from tolerances import ROUNDING
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.inputs import check_choice, check_positive
 from calibrant.kernels.logits import two_columns
-from calibrant.kernels.pairs.dirichlet_kernel import loo_log_density, loo_rates
+from calibrant.kernels.pairs.row_pairs import loo_log_density, loo_rates
 from calibrant.methods import method
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError

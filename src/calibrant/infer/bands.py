@@ -13,7 +13,7 @@ from calibrant.infer.band import Band
 from calibrant.infer.rising_rate import isotonic, rising_intervals
 from calibrant.inputs import check_choice, check_count, check_level
 from calibrant.interval.proportion import wilson
-from calibrant.kernels.fit.rising_bounds import lower_bound, upper_bound
+from calibrant.kernels.fit.isotonic import lower_bound, upper_bound
 from calibrant.kernels.rows.pooling import mass_cuts
 from calibrant.predictions import Event, admit
 from calibrant.problems import InputError

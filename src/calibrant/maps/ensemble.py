@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.kernels.fit.mixture import fit_mixture
+from calibrant.kernels.fit.newton import fit_mixture
 from calibrant.kernels.logits import inside, probabilities, two_columns
 from calibrant.kernels.rows.keep_order import ranked_as
 from calibrant.maps.calibration_map import CalibrationMap, Fit
@@ -47,7 +47,7 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
         found = fit_mixture(np.stack([part[row, column].astype(np.float64) for part in parts], axis=1), w)
         _, cautions = reading_of_zero(predictions)
         fit = Fit(predictions.n, found.loss, base.fit.converged and found.converged, cautions or base.fit.cautions)
-        return EnsembleMap(predictions.classes, predictions.is_binary, fit, base, found.weights)
+        return EnsembleMap(predictions.classes, predictions.is_binary, fit, base, found.coefficients)
 
 
 @kind

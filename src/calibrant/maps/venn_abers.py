@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.kernels.fit.one_more_row import rates_if_hit, rates_if_missed
+from calibrant.kernels.fit.isotonic import rates_if_hit, rates_if_missed
 from calibrant.maps.binary import BinaryRecipe
 from calibrant.maps.calibration_map import ARRAY, Fit
 from calibrant.maps.pointwise import PointwiseMap, doubts

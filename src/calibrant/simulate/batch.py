@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.bins import BinSums, EqualMass, EqualWidth
 from calibrant.estimate.chosen import RULES
-from calibrant.kernels.sums.rising_bins_batched import cuts_of, rising_counts
+from calibrant.kernels.sums.rising_bins import cuts_of, rising_counts
 from calibrant.predictions import Event, Predictions
 from calibrant.types import Floats, Indices
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.kernels.fit.newton_logistic import fit_logistic
+from calibrant.kernels.fit.newton import fit_logistic
 from calibrant.simulate.curves import LinearCurve, transformed
 from calibrant.types import Floats
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.forecasts import Forecasts
 from calibrant.interval import mean_with_interval
-from calibrant.kernels.fit.isotonic_quantile import isotonic_quantile
+from calibrant.kernels.fit.isotonic import isotonic_quantile
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.problems import InputError
 from calibrant.results import Estimate

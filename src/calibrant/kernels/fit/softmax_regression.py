@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.kernels.blas import one_blas_thread
-from calibrant.kernels.fit.lbfgs import least
+from calibrant.kernels.fit.lbfgs import least, one_blas_thread
 from calibrant.types import Array, Floats
 
 SMALL_SLOPE = 1e-9

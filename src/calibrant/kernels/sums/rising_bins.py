@@ -1,4 +1,5 @@
-"""How many bins can there be before the observed rates stop rising?
+"""How many bins can there be before the observed rates stop rising? For one data set of
+any size, and for many data sets of the same size.
 
 Rates h/n of neighbouring bins are compared as h·n' ≤ h'·n, exact for whole numbers;
 `slack` allows for the rounding of other weights.
@@ -108,3 +109,54 @@ def long_sweep(
             if falls(places, total, allowance, below, hits, blocks[m, 0], blocks[m, 1], b, slack):
                 return b - 1
     return most
+
+
+@compiled
+def rising_counts(places: Floats, total: float, first: Indices, hits: Floats) -> Indices:
+    """`(R,)`: the last number of bins, counting up, whose rates never fall; at most the
+    number of rows.
+
+    Rows stand in order at `places` on the way to `total`; `first` is where the ties of
+    a row begin, `hits` (one column more) how many hits lie before it.
+    """
+    counts = np.ones(len(places), dtype=np.intp)
+    for r in range(len(places)):
+        while counts[r] < places.shape[1] and all_rise(places[r], total, first[r], hits[r], counts[r] + 1):
+            counts[r] += 1
+    return counts
+
+
+@compiled
+def cuts_of(places: Floats, total: float, first: Indices, counts: Indices, most: int) -> Indices:
+    """`(R, most + 1)`: where the bins of each data set begin and end; bins beyond its
+    number are empty."""
+    cuts = np.full((len(places), most + 1), places.shape[1], dtype=np.intp)
+    for r in range(len(places)):
+        cuts[r, 0] = 0
+        for k in range(1, counts[r]):
+            cuts[r, k] = end_of_bin(places[r], total, first[r], cuts[r, k - 1], k, counts[r])
+    return cuts
+
+
+@compiled
+def end_of_bin(places: Any, total: float, first: Any, start: int, k: int, b: int) -> int:
+    """Where the k-th of b bins, which begins at `start`, ends: a tie lies in the bin
+    after."""
+    if k == b:
+        return len(places)
+    return max(first[first_above(places, start, len(places), k * total / b)], start)
+
+
+@compiled
+def all_rise(places: Any, total: float, first: Any, hits: Any, b: int) -> bool:
+    """Do the rates of b bins never fall?"""
+    start, before_n, before_h = 0, 0.0, 0.0
+    for k in range(1, b + 1):
+        stop = end_of_bin(places, total, first, start, k, b)
+        if stop > start:
+            n, h = float(stop - start), hits[stop] - hits[start]
+            if before_h * n > h * before_n:
+                return False
+            before_n, before_h = n, h
+        start = stop
+    return True

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.kernels.compiled import compiled
-from calibrant.kernels.rows.buckets import HIGH, SUMS, Buckets
-from calibrant.kernels.rows.radix import rows_of, sorted_keys
+from calibrant.kernels.rows.buckets import HIGH, SUMS, Buckets, rows_of
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.state.pooled import Pooled
 from calibrant.types import Floats, Indices
@@ -59,7 +58,7 @@ def bucket_course(buckets: Buckets, both: bool = True) -> Course:
     if not both:
         top, bottom = max(top, -bottom), min(-top, bottom)
     wanted = buckets.mixed[filled] & ((before + rise > top) | (sums - rise < bottom))
-    keys, ends = sorted_keys(buckets.probs, buckets.outcomes, buckets.index, buckets.mask(filled[wanted]))
+    keys, ends = buckets.opened(filled[wanted])
     found, at = inner_extremes(keys, ends[filled[wanted]], before[wanted], top, bottom)
     inside = at >= 0
     kept = _with_ends(np.searchsorted(np.cumsum(n), np.linspace(1, len(buckets.probs), POINTS)), sums)
@@ -94,3 +93,44 @@ def inner_extremes(keys: Any, ends: Any, before: Any, top: float, bottom: float)
                     sums[1], at[1] = total, i
         start = ends[b]
     return sums, at
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RiskCoverage:
+    """The curve at the end of each tie, from the most confident on; its area, and each
+    row's influence on it."""
+
+    coverage: Floats
+    risk: Floats
+    area: float
+    order: Floats
+    """confidences, falling"""
+    late: Floats
+    """for each confidence, the mean of Σ 1/j over places j from the row's own to the
+    last: what an error there costs"""
+    passed: Floats
+    """for each confidence, 1/n Σ of errors no more confident, each over the share of
+    rows at least as confident"""
+
+
+def risk_coverage(groups: Pooled) -> RiskCoverage:
+    """From rows pooled by equal confidence, of weight 1 each."""
+    weight, wrong = groups.weight[::-1], (groups.weight - groups.hits)[::-1]
+    n = int(groups.total)
+    ends = np.cumsum(weight)
+    starts = (ends - weight).astype(np.intp)
+    inverse = 1 / np.arange(1, n + 1)
+    later = np.cumsum(inverse[::-1])[::-1]
+    late = np.add.reduceat(later, starts) / weight
+    shares = wrong * np.add.reduceat(inverse, starts) / weight
+    passed = np.cumsum(shares[::-1])[::-1] - shares / 2
+    return RiskCoverage(ends / n, np.cumsum(wrong) / ends, float(wrong @ late) / n, groups.values[::-1], late, passed)
+
+
+def influences(curve: RiskCoverage, confidences: Floats, wrong: Floats) -> Floats:
+    """How far each row moves the area, centred: their mean is 0 and their spread that
+    of √n times the area."""
+    at = len(curve.order) - 1 - np.searchsorted(curve.order[::-1], confidences)
+    moved = wrong * curve.late[at] - curve.passed[at]
+    centred: Floats = moved - moved.mean()
+    return centred

@@ -84,3 +84,90 @@ def corners(m: Any, s: Any, hull: Any, size: int, first: int, last: int, sizes: 
             starts[at : at + size] = hull[:size]
             at += size
     return size
+
+
+COMPILE_FROM_POINTS = 20_000
+"""Pooled from which the loop is compiled."""
+
+
+def rates_if_hit(weight: Floats, hits: Floats) -> Floats:
+    """The isotonic fit at each group with one more hit of weight 1 in that group."""
+    w, h = (np.concatenate([[0.0], np.cumsum(terms)]) for terms in (weight, hits))
+    kernel = moving_bridge if len(weight) >= COMPILE_FROM_POINTS else moving_bridge.plain
+    out = np.empty(len(weight))
+    kernel(w, h, np.empty(len(weight), dtype=np.intp), out)
+    return out
+
+
+def rates_if_missed(weight: Floats, hits: Floats) -> Floats:
+    """The same with one more miss: scores and outcomes reversed."""
+    return 1 - rates_if_hit(weight[::-1], (weight - hits)[::-1])[::-1]
+
+
+@compiled
+def moving_bridge(w: Any, h: Any, stack: Any, out: Any) -> None:
+    """Slopes of the bridge for i = 1 … k. `stack` holds the right hull, its leftmost
+    corner on top."""
+    k = len(out)
+    a, size = 0, 0
+    for b in range(k, 0, -1):
+        while size > 1:
+            top, next_ = stack[size - 1], stack[size - 2]
+            if (h[top] - h[b]) * (w[next_] - w[b]) < (h[next_] - h[b]) * (w[top] - w[b]):
+                break
+            size -= 1
+        stack[size] = b
+        size += 1
+    for i in range(1, k + 1):
+        if stack[size - 1] < i:
+            size -= 1
+        top = stack[size - 1]
+        c = i - 1  # the point that has just come to the left side
+        if (h[top] - h[c] + 1) * (w[top] - w[a] + 1) > (h[top] - h[a] + 1) * (w[top] - w[c] + 1):
+            a = c
+        while size > 1:
+            top, next_ = stack[size - 1], stack[size - 2]
+            if (h[top] - h[a] + 1) * (w[next_] - w[a] + 1) < (h[next_] - h[a] + 1) * (w[top] - w[a] + 1):
+                break
+            size -= 1
+        top = stack[size - 1]
+        out[i - 1] = (h[top] - h[a] + 1) / (w[top] - w[a] + 1)
+
+
+ROUNDING = 1e-12
+"""A share this close to the level counts as equal."""
+
+
+def isotonic_quantile(x: Floats, y: Floats, w: Floats, level: float) -> Floats:
+    """The fitted quantile of each row: rising in x, equal where x is equal; the lowest
+    of those that fit best.
+
+    It stays at or below t where the falling fit of the shares of y ≤ t stays at or
+    above the level. So values are halved, and rows cut in two, until one value is left
+    for each part: log n passes of isotonic regression.
+    """
+    from scipy.optimize import isotonic_regression
+
+    order = np.lexsort((y, x))
+    groups, at = np.unique(x[order], return_inverse=True)
+    labels, weights = y[order], w[order]
+    starts = np.searchsorted(at, np.arange(len(groups) + 1))
+    values = np.unique(labels)
+    fitted = np.empty(len(groups))
+    waiting = [(0, len(groups), 0, len(values) - 1)]  # groups from, to; values from, to (included)
+    while waiting:
+        first, last, low, high = waiting.pop()
+        if low == high:
+            fitted[first:last] = values[low]
+            continue
+        middle = (low + high) // 2
+        rows = slice(starts[first], starts[last])
+        place = at[rows] - first
+        mass = np.bincount(place, weights[rows])
+        below = np.bincount(place, weights[rows] * (labels[rows] <= values[middle])) / mass
+        shares = isotonic_regression(below, weights=mass, increasing=False).x
+        cut = first + int(np.searchsorted(-shares, ROUNDING - level, side="right"))
+        waiting += [part for part in ((first, cut, low, middle), (cut, last, middle + 1, high)) if part[0] < part[1]]
+    found = np.empty(len(x))
+    found[order] = fitted[at]
+    return found
