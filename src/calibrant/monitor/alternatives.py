@@ -1,5 +1,4 @@
-"""What a monitor bets on: fixed alternatives to calibration, so that evidence from
-parts of the data adds up."""
+"""What a monitor bets on: fixed alternatives, so that evidence from parts of the data adds up."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ import numpy as np
 
 from calibrant.kernels.draws.betting import log_ratios
 from calibrant.predictions import Event
-from calibrant.types import Array, Floats, Indices
+from calibrant.types import Floats, Indices
 
 GRID = 1
 """Version of this list; states made with another cannot be merged."""
@@ -29,26 +28,16 @@ LOCAL = (-1.2, -0.35, -0.1, 0.1, 0.35, 1.2)
 
 N_OVERALL, N_LOCAL = len(OVERALL), len(LOCAL)
 N_BETS = N_OVERALL + N_REGIONS * N_LOCAL
-WEIGHTS: Floats = np.concatenate(
-    [np.full(N_OVERALL, 0.6 / N_OVERALL), np.full(N_BETS - N_OVERALL, 0.4 / (N_BETS - N_OVERALL))]
-)
+WEIGHTS: Floats = np.repeat([0.6 / N_OVERALL, 0.4 / (N_BETS - N_OVERALL)], [N_OVERALL, N_BETS - N_OVERALL])
 """Share of the stake on each bet: 0.6 on those for all rows, 0.4 on those of single regions."""
-
-
-def regions_of(probs: Array) -> Indices:
-    """The region of each prediction."""
-    return np.searchsorted(EDGES, probs.astype(np.float64), side="left").astype(np.intp)
 
 
 def bets_on(event: Event) -> tuple[Floats, Indices]:
     """(n, N_BETS) log-ratios of the rows under each bet, 0 outside a bet's region; and
     the regions."""
-    shifts, slopes = (np.array(column, dtype=np.float64) for column in zip(*OVERALL, strict=True))
-    local = np.array(LOCAL)
-    logs = log_ratios(
-        event.probs, event.outcomes, np.concatenate([shifts, local]), np.concatenate([slopes, np.ones(N_LOCAL)])
-    )
-    regions = regions_of(event.probs)
+    shifts, slopes = np.array([*OVERALL, *((shift, 1.0) for shift in LOCAL)]).T
+    logs = log_ratios(event.probs, event.outcomes, shifts, slopes)
+    regions = np.searchsorted(EDGES, event.probs.astype(np.float64), side="left").astype(np.intp)
     ratios = np.zeros((event.n, N_BETS))
     ratios[:, :N_OVERALL] = logs[:, :N_OVERALL]
     columns = N_OVERALL + regions[:, None] * N_LOCAL + np.arange(N_LOCAL)

@@ -1,7 +1,7 @@
-"""A lower bound of a rising rate that holds everywhere at once, from exact limits over
-all runs of groups.
+"""Isotonic fits: bounds of a rising rate, the fit with one more row, and quantiles.
 
-Over groups j … i with m trials and s hits, Clopper and Pearson's lower limit at the
+A lower bound of a rising rate that holds everywhere at once comes from exact limits over
+all runs of groups (`lower_bound`). Over groups j … i with m trials and s hits, Clopper and Pearson's lower limit at the
 chance a is the a-quantile of Beta(s, m − s + 1). As the rate rises, it bounds the rate
 at group i and at all later ones. N groups have N(N + 1)/2 runs, so with a = α / (N(N +
 1)) all limits, lower and upper, hold at once with probability 1 − α (Dimitriadis et al.
@@ -12,6 +12,13 @@ Where the limit does not exceed a given number is a convex set of (m, s), so the
 run that ends at i starts at a corner of the lower convex hull of P_0 … P_(i−1). The
 hull grows point by point and stays short: some 40 corners for 20 000 rows. Any choice
 of runs is valid, as all limits hold at once.
+
+The fit with one more row (`rates_if_hit`): let P_i = (W_i, H_i) be cumulative weights
+and hits. With one more hit of weight 1 in group i, the fit there is max over a < i of
+min over b ≥ i of the slope from P_a to P_b + (1, 1): the bridge between the lower hulls
+of the points left and right of the added row. As i grows the bridge only gets steeper,
+so that both its ends only move to the right and no point is visited again once it is
+passed (after Vovk, Petej, Fedorova 2015, sec. 4).
 """
 
 from __future__ import annotations
@@ -21,10 +28,11 @@ from typing import Any
 import numpy as np
 
 from calibrant.kernels.compiled import compiled
+from calibrant.kernels.sums.stable_sums import running
 from calibrant.types import Floats
 
 COMPILE_FROM_GROUPS = 3_000
-"""Pooled from which the hull is found by a compiled loop."""
+"""Groups from which the hull is found by a compiled loop."""
 BLOCK = 1 << 13
 """Ends whose runs are in memory at a time."""
 
@@ -32,8 +40,7 @@ BLOCK = 1 << 13
 def lower_bound(trials: Floats, hits: Floats, chance: float) -> Floats:
     """Of each group: the best exact lower limit over runs that end there or before,
     each at the given chance."""
-    m, s = (np.concatenate([[0.0], np.cumsum(terms)]) for terms in (trials, hits))
-    n = len(trials)
+    (m, s), n = running(trials, hits), len(trials)
     kernel = corners if n >= COMPILE_FROM_GROUPS else corners.plain
     hull, sizes, best = np.empty(n + 1, dtype=np.intp), np.empty(n, dtype=np.intp), np.empty(n)
     size = 0
@@ -60,10 +67,7 @@ def lower_limit(hits: Floats, trials: Floats, chance: float) -> Floats:
     probability; 0 without hits."""
     from scipy.special import betaincinv
 
-    found = np.zeros(len(hits))
-    some = hits > 0
-    found[some] = betaincinv(hits[some], trials[some] - hits[some] + 1, chance)
-    return found
+    return np.asarray(betaincinv(hits, trials - hits + 1, chance, out=np.zeros(len(hits)), where=hits > 0))
 
 
 @compiled
@@ -87,15 +91,14 @@ def corners(m: Any, s: Any, hull: Any, size: int, first: int, last: int, sizes: 
 
 
 COMPILE_FROM_POINTS = 20_000
-"""Pooled from which the loop is compiled."""
+"""Groups from which the loop is compiled."""
 
 
 def rates_if_hit(weight: Floats, hits: Floats) -> Floats:
     """The isotonic fit at each group with one more hit of weight 1 in that group."""
-    w, h = (np.concatenate([[0.0], np.cumsum(terms)]) for terms in (weight, hits))
     kernel = moving_bridge if len(weight) >= COMPILE_FROM_POINTS else moving_bridge.plain
     out = np.empty(len(weight))
-    kernel(w, h, np.empty(len(weight), dtype=np.intp), out)
+    kernel(*running(weight, hits), np.empty(len(weight), dtype=np.intp), out)
     return out
 
 

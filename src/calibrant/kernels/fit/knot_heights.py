@@ -126,18 +126,16 @@ def solve(system: Any, right: Any, ridge: float, out: Any) -> None:
 
 @compiled
 def hold_between(system: Any, right: Any, low: float, high: float, target: Any) -> None:
-    """The minimum of the parabola between the ends: projected Gauss–Seidel."""
+    """The minimum of the parabola between the ends: projected Gauss–Seidel.
+
+    Nothing lies beside the last knot, `system[2, -1]` is 0: indices may run in a circle.
+    """
     m = len(target)
-    for j in range(m):
-        target[j] = min(max(target[j], low), high)
+    target[:] = np.minimum(np.maximum(target, low), high)
     for _ in range(MOST_SWEEPS):
         moved = 0.0
         for j in range(m):
-            r = right[j]
-            if j > 0:
-                r -= system[2, j - 1] * target[j - 1]
-            if j < m - 1:
-                r -= system[2, j] * target[j + 1]
+            r = right[j] - system[2, j - 1] * target[j - 1] - system[2, j] * target[(j + 1) % m]
             r = min(max(r / system[1, j], low), high)
             moved = max(moved, abs(r - target[j]))
             target[j] = r
@@ -148,16 +146,13 @@ def hold_between(system: Any, right: Any, low: float, high: float, target: Any) 
 @compiled
 def leverages(system: Any, ridge: float) -> Any:
     """How a unit of each of Hildreth's multipliers moves the heights, one row per
-    multiplier."""
+    multiplier; 0 for the ends, which stand before and after the heights."""
     m = system.shape[1]
-    lean, unit = np.zeros((m + 1, m)), np.zeros(m)
+    lean = np.zeros((m + 1, m + 2))
     for c in range(m + 1):
-        unit[:] = 0.0
-        if c > 0:
-            unit[c - 1] -= 1.0
-        if c < m:
-            unit[c] += 1.0
-        solve(system, unit, ridge, lean[c])
+        unit = np.zeros(m + 2)
+        unit[c], unit[c + 1] = -1.0, 1.0
+        solve(system, unit[1:-1], ridge, lean[c, 1:-1])
     return lean
 
 
@@ -165,51 +160,38 @@ def leverages(system: Any, ridge: float) -> Any:
 def make_rise(system: Any, t: Any, low: float, high: float, ridge: float, target: Any) -> None:
     """The minimum of the parabola among rising heights between the ends: Hildreth, one
     multiplier per rise and per end."""
-    m, push = len(t), np.zeros(len(t) + 1)
+    m, push, least, heights = len(t), np.zeros(len(t) + 1), np.zeros(len(t) + 1), np.empty(len(t) + 2)
+    least[1:-1] = LEAST_SLOPE * (t[1:] - t[:-1])
+    heights[0], heights[1:-1], heights[-1] = low, target, high
     lean = leverages(system, ridge)
     for _ in range(MOST_RISING_SWEEPS):
         moved = 0.0
         for c in range(m + 1):
-            if c == 0:
-                lack, own = low - target[0], lean[0, 0]
-            elif c == m:
-                lack, own = target[m - 1] - high, -lean[m, m - 1]
-            else:
-                least = LEAST_SLOPE * (t[c] - t[c - 1])
-                lack, own = least - target[c] + target[c - 1], lean[c, c] - lean[c, c - 1]
-            new = max(push[c] + lack / own, 0.0)
+            own = lean[c, c + 1] - lean[c, c]
+            new = max(push[c] + (least[c] - heights[c + 1] + heights[c]) / own, 0.0)
             change = new - push[c]
             if change != 0.0:
                 push[c] = new
-                for j in range(m):
-                    target[j] += change * lean[c, j]
+                for j in range(1, m + 1):
+                    heights[j] += change * lean[c, j]
                 moved = max(moved, abs(change) * own)
         if moved < SETTLED:
             break
     for j in range(m):  # what rounding has left
-        target[j] = min(max(target[j], low), high)
-        if j > 0:
-            target[j] = max(target[j], target[j - 1] + LEAST_SLOPE * (t[j] - t[j - 1]))
+        target[j] = max(min(max(heights[j + 1], low), high), target[j - 1] + least[j] if j > 0 else low)
 
 
 @compiled
 def newton_target(system: Any, t: Any, h: Any, family: Any, ridge: float, target: Any) -> None:
     """The heights with the smallest parabola around h, within what is allowed."""
     low, high = family.ends
-    m, outside = len(t), False
-    right = np.empty(m)
-    for j in range(m):
-        right[j] = system[1, j] * h[j] - system[0, j]
-        if j > 0:
-            right[j] += system[2, j - 1] * h[j - 1]
-        if j < m - 1:
-            right[j] += system[2, j] * h[j + 1]
+    right = system[1] * h - system[0]
+    right[1:] += system[2, :-1] * h[:-1]
+    right[:-1] += system[2, :-1] * h[1:]
     solve(system, right, ridge, target)
-    for j in range(m):
-        outside = outside or target[j] < low or target[j] > high
     if family.rising:
         make_rise(system, t, low, high, ridge, target)
-    elif outside:
+    elif target.min() < low or target.max() > high:
         hold_between(system, right, low, high, target)
 
 

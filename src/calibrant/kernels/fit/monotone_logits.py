@@ -6,8 +6,8 @@ row, its top at 0, is z_j = f(s_j) − f(s_1) − Σ_(i<j) m_i d_i, where f rise
 m_i is positive:
 
 - f is linear between cuts, with positive slopes;
-- m_i = rate of the gap's place i at the row's top log-odds (linear between knots) + rate of the class above the gap + rate
-  of the class below it.
+- m_i = rate of the gap's place i at the row's top log-odds (linear between knots) + rate
+  of the class above the gap + rate of the class below it.
 
 z is linear in all slopes and rates, so the log loss is convex in them.
 """
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -77,9 +76,7 @@ class SortedRows:
     def into(self) -> Floats:
         """How far into its piece: from the cut below, and for the first piece from the
         cut above."""
-        if not len(self.cuts):
-            return self.logs
-        return self.logs - self.cuts[np.maximum(self.piece - 1, 0)]
+        return self.logs - self.cuts[np.maximum(self.piece - 1, 0)] if len(self.cuts) else self.logs
 
     @cached_property
     def between(self) -> tuple[Indices, Indices, Floats]:
@@ -145,9 +142,7 @@ class SortedRows:
 
 def summed(which: Indices, values: Floats, size: int) -> Floats:
     """Σ values by index."""
-    found: Any = np.bincount(which, values, size)
-    sums: Floats = found
-    return sums
+    return np.asarray(np.bincount(which, values, size), np.float64)
 
 
 def places(n_classes: int) -> Indices:
@@ -176,19 +171,16 @@ def log_loss(rows: SortedRows, shares: Floats, weights: Floats | None, shapes: C
     """
     n, k = rows.logs.shape
     step = max(1, BLOCK // k)
-    blocks = [
-        SortedRows(rows.logs[at : at + step], rows.order[at : at + step], rows.cuts, rows.knots)
-        for at in range(0, n, step)
-    ]
+    parts = (slice(start, start + step) for start in range(0, n, step))
+    blocks = [SortedRows(rows.logs[at], rows.order[at], rows.cuts, rows.knots) for at in parts]
     total = float(n) if weights is None else float(weights.sum())
 
     def loss(flat: Floats) -> tuple[float, Floats]:
         c = shapes.like(flat)
 
         def part(at: slice) -> Floats:
-            block = blocks[at.start // step]
             weight = np.ones(at.stop - at.start) if weights is None else weights[at]
-            return block_loss(block, shares[at], weight, c)
+            return block_loss(blocks[at.start // step], shares[at], weight, c)
 
         sums = added_over_blocks(n, part, step) / total
         return float(sums[0]), sums[1:]

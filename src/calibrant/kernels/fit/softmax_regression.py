@@ -40,13 +40,9 @@ class Data:
     """class of each row `(n,)`, or shares `(n, K)`"""
     weights: Floats
 
-    @property
-    def soft(self) -> bool:
-        return self.labels.ndim == 2
-
     def outcomes(self) -> Floats:
         """w·y, `(n, K)`."""
-        if self.soft:
+        if self.labels.ndim == 2:
             return self.labels * self.weights[:, None]
         out = np.zeros_like(self.x)
         out[np.arange(len(out)), self.labels] = self.weights
@@ -101,7 +97,7 @@ def fit(data: Data, start: Linear, centre: Linear, penalty: Linear) -> Found:
     import scipy.optimize  # noqa: F401  (its threads are limited too)
 
     with one_blas_thread(start.packed().size):
-        moments = _moments(data, start)
+        moments = moments_of(data, start)
         scale = _scales(data, start, penalty)
         origin = start.packed()
 
@@ -111,9 +107,8 @@ def fit(data: Data, start: Linear, centre: Linear, penalty: Linear) -> Found:
             extra, slope_of_extra = _penalised(here, centre, penalty)
             return value + extra, _scaled(scale, slope + slope_of_extra, transposed=True).ravel()
 
-        result = least(
-            objective, np.zeros(origin.size), slope=SMALL_SLOPE, gain=SMALL_GAIN * (1000 if origin.size > MANY else 1)
-        )
+        gain = SMALL_GAIN * (1000 if origin.size > MANY else 1)
+        result = least(objective, np.zeros(origin.size), slope=SMALL_SLOPE, gain=gain)
         at = start.like(origin + _scaled(scale, result.at.reshape(origin.shape)))
         extra, _ = _penalised(at, centre, penalty)
         return Found(at, result.value - extra, result.value, result.converged)
@@ -134,16 +129,16 @@ def value_and_slope(data: Data, at: Linear, moments: Floats) -> tuple[float, Flo
 def _loss_and_shares(data: Data, at: Linear) -> tuple[float, Floats]:
     scores = at.scores(data.x)
     scores -= scores.max(axis=1, keepdims=True)
-    chosen = (
-        np.einsum("ij,ij->i", scores, data.labels) if data.soft else scores[np.arange(len(scores)), data.labels].copy()
-    )
+    soft = data.labels.ndim == 2
+    chosen = np.einsum("ij,ij->i", scores, data.labels) if soft else scores[np.arange(len(scores)), data.labels]
     share = np.exp(scores, out=scores)
     size = share.sum(axis=1)
     share /= size[:, None]
     return float(np.dot(data.weights, np.log(size) - chosen)), share
 
 
-def _moments(data: Data, like: Linear) -> Floats:
+def moments_of(data: Data, like: Linear) -> Floats:
+    """Σ_i w_i y_ik (x_i, 1), packed."""
     return _features_times(data.x, data.outcomes(), like.diagonal)
 
 
@@ -163,9 +158,7 @@ def _scales(data: Data, start: Linear, penalty: Linear) -> Floats:
     """For each class C⁻¹, with C Cᵀ its curvature at the start, `(K, d, d)`; only
     1/√diagonal, `(K, d)`, where that is too big."""
     some = data.rows(slice(None, None, -(-len(data.x) // CURVATURE_ROWS)))
-    scores = start.scores(some.x)
-    share = np.exp(scores - scores.max(axis=1, keepdims=True))
-    share /= share.sum(axis=1, keepdims=True)
+    share = _loss_and_shares(some, start)[1]
     spread = share * (1 - share) * some.weights[:, None]
     ridge = 2 * penalty.packed() + 1e-12
     k, d = ridge.shape
@@ -177,9 +170,8 @@ def _scales(data: Data, start: Linear, penalty: Linear) -> Floats:
         x = some.x[:, j : j + 1] if start.diagonal else some.x
         features = np.concatenate([x, np.ones((len(x), 1))], axis=1)
         curvature[j] = (features.T * spread[:, j]) @ features
-    every = np.arange(d)
     typical = np.trace(curvature, axis1=1, axis2=2)[:, None] / d
-    curvature[:, every, every] += ridge + 1e-6 * typical
+    curvature[:, np.arange(d), np.arange(d)] += ridge + 1e-6 * typical
     inverse: Floats = np.linalg.inv(np.linalg.cholesky(curvature))
     return inverse
 
