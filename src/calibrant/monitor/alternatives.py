@@ -20,8 +20,7 @@ OVERALL = (*((s * sign, 1.0) for s in SMALL for sign in (-1, 1)), *((0.0, b) for
 where the true shift is larger than s/2."""
 
 EDGES = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
-"""Regions of predictions, closed on the right, finer near 0 and 1 where confident
-models live."""
+"""Regions of predictions, closed on the right, finer near 0 and 1 where confident models live."""
 N_REGIONS = len(EDGES) + 1
 LOCAL = (-1.2, -0.35, -0.1, 0.1, 0.35, 1.2)
 """Shifts in each region alone."""
@@ -33,8 +32,10 @@ WEIGHTS: Floats = np.repeat([0.6 / N_OVERALL, 0.4 / (N_BETS - N_OVERALL)], [N_OV
 
 
 def bets_on(event: Event) -> tuple[Floats, Indices]:
-    """(n, N_BETS) log-ratios of the rows under each bet, 0 outside a bet's region; and
-    the regions."""
+    """(n, N_BETS) log-ratios of the rows under each bet, 0 outside a bet's region.
+
+    The regions.
+    """
     shifts, slopes = np.array([*OVERALL, *((shift, 1.0) for shift in LOCAL)]).T
     logs = log_ratios(event.probs, event.outcomes, shifts, slopes)
     regions = np.searchsorted(EDGES, event.probs.astype(np.float64), side="left").astype(np.intp)

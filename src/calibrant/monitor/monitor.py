@@ -118,8 +118,7 @@ class Monitor:
 
     @property
     def e_value(self) -> float:
-        """Current evidence against calibration: 1 is none, 20 is strong; it may fall
-        again."""
+        """Current evidence against calibration: 1 is none, 20 is strong; it may fall again."""
         return self.state.e_value
 
     @property
@@ -139,8 +138,7 @@ class Monitor:
 
     @property
     def run_length(self) -> float:
-        """The highest value of the e-detector: evidence summed over all possible change
-        points.
+        """The highest value of the e-detector: evidence summed over all possible change points.
 
         An alarm whenever it reaches c gives on average at most one false alarm per c
         rows. It forgets a long calibrated past, so it is quicker than the e-value where
@@ -180,8 +178,7 @@ class Monitor:
         return evidence(self, ax=ax, level=level)
 
     def direction(self) -> str:
-        """The winning bet in words: how predictions are off, whether or not it is
-        significant."""
+        """The winning bet in words: how predictions are off, whether or not it is significant."""
         if not self.n:
             return "nothing seen yet"
         return in_words(int(np.argmax(self.state.sums + np.log(WEIGHTS))), self.state.view)

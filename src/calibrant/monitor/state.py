@@ -21,8 +21,7 @@ COMPILE_FROM = 10_000
 """Rows of an update above which the loop is compiled: below, plain Python takes less
 time than loading compiled code."""
 MOST_BLOCKS = 128
-"""Blocks of rows in a state, to locate a change; when there are more, neighbours are
-joined."""
+"""Blocks of rows in a state, to locate a change; when there are more, neighbours are joined."""
 PRODUCT_SHARE = 0.25
 """Share of the stake on all regions being off at once, each in its own direction."""
 
@@ -102,8 +101,10 @@ class Change(Record):
 
 
 def evidence(n: Any, mixed: Any, product: Any) -> Any:
-    """The e-value: a mixture over bets and their starts (not started yet included) and
-    the product over regions."""
+    """The e-value: a mixture over bets and their starts, and the product over regions.
+
+    Bets that have not started yet are included.
+    """
     return (1 - PRODUCT_SHARE) * (start_tail(n) + mixed) + PRODUCT_SHARE * product
 
 
@@ -153,8 +154,7 @@ class _Blocks:
         self.width = state.width
 
     def add(self, logs: Floats, values: Floats, mark: Any) -> None:
-        """Fill the last block, then start new ones; `values` is the evidence after each
-        row."""
+        """Fill the last block, then start new ones; `values` is the evidence after each row."""
         while len(self.rows) - (self._free() - len(logs)) // self.width > MOST_BLOCKS:
             self.join()
         head = min(self._free(), len(logs))
@@ -237,13 +237,11 @@ def _side_by_side(first: MonitorState, then: MonitorState) -> MonitorState:
 
 
 NEAR = 3.0
-"""Change points whose log-ratio is within this of the best are reported as possible
-too."""
+"""Change points whose log-ratio is within this of the best are reported as possible too."""
 
 
 def likeliest_change(state: MonitorState) -> Change:
-    """The change point and the bet that explain the data best, among the starts of
-    blocks."""
+    """The change point and the bet that explain the data best, among the starts of blocks."""
     later = np.cumsum(state.block_sums[::-1], axis=0)[::-1] + np.log(WEIGHTS)
     best = later.max(axis=1)
     start = int(np.argmax(best))

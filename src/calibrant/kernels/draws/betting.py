@@ -1,5 +1,6 @@
-"""Bets against calibration, row by row: likelihood ratios of fixed alternatives, and
-the wealth of bets on them.
+"""Bets against calibration, row by row.
+
+Likelihood ratios of fixed alternatives, and the wealth of bets on them.
 
 An alternative predicts q = σ(shift + slope·z) where the model predicts p = σ(z). Its
 ratio for a row is y·q/p + (1 − y)·(1 − q)/(1 − p), which is 1 in expectation if p is
@@ -47,8 +48,10 @@ def _one_sided(z: Floats, other: Floats, sign: Any) -> Floats:
 
 
 def start_tail(n: Any) -> Any:
-    """Prior probability that the change comes after row n: 1/(1 + log₂(1 + n)), slow
-    enough to leave late changes a fair share."""
+    """Prior probability that the change comes after row n.
+
+    1/(1 + log₂(1 + n)), slow enough to leave late changes a fair share.
+    """
     return 1.0 / (1.0 + np.log2(1.0 + n))
 
 

@@ -1,5 +1,6 @@
-"""The law of a binned error, Σ_b n_b/n · |k_b/n_b − p̄_b|^α with k_b binomial: three
-cumulants, and a gamma distribution by them.
+"""The law of a binned error, Σ_b n_b/n · |k_b/n_b − p̄_b|^α with k_b binomial.
+
+Three cumulants, and a gamma distribution by them.
 
 Cumulants of independent bins add up. Those of one bin are sums over the counts within
 nine standard deviations: all of them, or every second, third … where there are many.
@@ -90,8 +91,10 @@ ROUNDING = 1e-9
 
 
 def hit_law(probs: Floats) -> Floats:
-    """P(k events occur), k = 0 … n: one binomial law per distinct probability,
-    convolved pair by pair."""
+    """P(k events occur), k = 0 … n.
+
+    One binomial law per distinct probability, convolved pair by pair.
+    """
     values, counts = np.unique(probs, return_counts=True)
     return added_laws([_binomial(float(p), int(n)) for p, n in zip(values, counts, strict=True)])
 
@@ -105,8 +108,7 @@ def added_laws(laws: list[Floats]) -> Floats:
 
 
 def two_sided(law: Floats) -> tuple[Floats, Floats]:
-    """For each count: the probability of a smaller tail that is as small, and of one
-    that is the same.
+    """For each count: the probability of a tail as small, and of one that is the same.
 
     The first is Blaker's p-value, exact and never above twice the tail.
     """

@@ -38,8 +38,7 @@ BLOCK = 1 << 13
 
 
 def lower_bound(trials: Floats, hits: Floats, chance: float) -> Floats:
-    """Of each group: the best exact lower limit over runs that end there or before,
-    each at the given chance."""
+    """Per group: the best exact lower limit over runs that end there or before, each at `chance`."""
     (m, s), n = running(trials, hits), len(trials)
     kernel = corners if n >= COMPILE_FROM_GROUPS else corners.plain
     hull, sizes, best = np.empty(n + 1, dtype=np.intp), np.empty(n, dtype=np.intp), np.empty(n)
@@ -57,14 +56,12 @@ def lower_bound(trials: Floats, hits: Floats, chance: float) -> Floats:
 
 
 def upper_bound(trials: Floats, hits: Floats, chance: float) -> Floats:
-    """The same from above, over runs that begin at each group or after: with scores and
-    outcomes reversed."""
+    """The same from above, over runs that begin at each group or after: all reversed."""
     return 1 - lower_bound(trials[::-1], (trials - hits)[::-1], chance)[::-1]
 
 
 def lower_limit(hits: Floats, trials: Floats, chance: float) -> Floats:
-    """Clopper and Pearson's: the rate at which that many hits or more have the given
-    probability; 0 without hits."""
+    """Clopper and Pearson's limit: that many hits or more have the probability `chance`; 0 without."""
     from scipy.special import betaincinv
 
     return np.asarray(betaincinv(hits, trials - hits + 1, chance, out=np.zeros(len(hits)), where=hits > 0))
@@ -72,8 +69,10 @@ def lower_limit(hits: Floats, trials: Floats, chance: float) -> Floats:
 
 @compiled
 def corners(m: Any, s: Any, hull: Any, size: int, first: int, last: int, sizes: Any, starts: Any) -> int:
-    """The number of hull corners before each end, and which, if `starts` is not empty;
-    returns the last number."""
+    """The number of hull corners before each end, and which, if `starts` is not empty.
+
+    Returns the last number.
+    """
     at, listed = 0, len(starts) > 0
     for c in range(first, last):
         while size > 1:
@@ -109,8 +108,10 @@ def rates_if_missed(weight: Floats, hits: Floats) -> Floats:
 
 @compiled
 def moving_bridge(w: Any, h: Any, stack: Any, out: Any) -> None:
-    """Slopes of the bridge for i = 1 … k. `stack` holds the right hull, its leftmost
-    corner on top."""
+    """Slopes of the bridge for i = 1 … k.
+
+    `stack` holds the right hull, its leftmost corner on top.
+    """
     k = len(out)
     a, size = 0, 0
     for b in range(k, 0, -1):
@@ -142,8 +143,9 @@ ROUNDING = 1e-12
 
 
 def isotonic_quantile(x: Floats, y: Floats, w: Floats, level: float) -> Floats:
-    """The fitted quantile of each row: rising in x, equal where x is equal; the lowest
-    of those that fit best.
+    """The fitted quantile of each row: rising in x, equal where x is equal.
+
+    The lowest of those that fit best.
 
     It stays at or below t where the falling fit of the shares of y ≤ t stays at or
     above the level. So values are halved, and rows cut in two, until one value is left

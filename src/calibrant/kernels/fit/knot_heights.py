@@ -1,5 +1,6 @@
-"""Heights of a piecewise-linear function with given knots: the smallest loss, by Newton
-steps on tridiagonal systems.
+"""Heights of a piecewise-linear function with given knots.
+
+The smallest loss, by Newton steps on tridiagonal systems.
 
 A cell has a place x, a weight w and hits s. The function gives a probability (`logit`
 false) or log-odds (`logit` true) and is scored by its log or squared loss. A ridge
@@ -67,8 +68,7 @@ def cell_loss(w: float, s: float, f: float, family: Any) -> Any:
 
 @compiled
 def pieces_of(x: Any, t: Any) -> Any:
-    """Where the cells of each piece begin, the end added; and how far each cell lies on
-    the way from knot to knot."""
+    """Where the cells of each piece begin; how far each cell lies on the way from knot to knot."""
     starts, share, k = np.zeros(len(t), np.int64), np.zeros(len(x)), 0
     for i in range(len(x)):
         while k < len(t) - 2 and x[i] > t[k + 1]:
@@ -83,8 +83,11 @@ def pieces_of(x: Any, t: Any) -> Any:
 def add_losses(
     starts: Any, share: Any, w: Any, s: Any, t: Any, h: Any, family: Any, ridge: float, system: Any
 ) -> float:
-    """The loss of the heights h. Rows of `system`: its slope, the diagonal of its
-    curvature and the entries beside that."""
+    """The loss of the heights h.
+
+    Rows of `system`: its slope, the diagonal of its curvature and the entries beside
+    that.
+    """
     loss = 0.0
     for j in range(len(t)):
         away = h[j] - t[j]
@@ -145,8 +148,10 @@ def hold_between(system: Any, right: Any, low: float, high: float, target: Any) 
 
 @compiled
 def leverages(system: Any, ridge: float) -> Any:
-    """How a unit of each of Hildreth's multipliers moves the heights, one row per
-    multiplier; 0 for the ends, which stand before and after the heights."""
+    """How a unit of each of Hildreth's multipliers moves the heights, one row per multiplier.
+
+    0 for the ends, which stand before and after the heights.
+    """
     m = system.shape[1]
     lean = np.zeros((m + 1, m + 2))
     for c in range(m + 1):
@@ -158,8 +163,10 @@ def leverages(system: Any, ridge: float) -> Any:
 
 @compiled
 def make_rise(system: Any, t: Any, low: float, high: float, ridge: float, target: Any) -> None:
-    """The minimum of the parabola among rising heights between the ends: Hildreth, one
-    multiplier per rise and per end."""
+    """The minimum of the parabola among rising heights between the ends.
+
+    Hildreth's method, with one multiplier per rise and per end.
+    """
     m, push, least, heights = len(t), np.zeros(len(t) + 1), np.zeros(len(t) + 1), np.empty(len(t) + 2)
     least[1:-1] = LEAST_SLOPE * (t[1:] - t[:-1])
     heights[0], heights[1:-1], heights[-1] = low, target, high
@@ -197,8 +204,9 @@ def newton_target(system: Any, t: Any, h: Any, family: Any, ridge: float, target
 
 @compiled
 def fit_heights(x: Any, w: Any, s: Any, t: Any, start: Any, family: Any, ridge: float, steps: int) -> Any:
-    """Heights at the knots `t` with the smallest loss, and that loss: Newton steps,
-    halved until the loss falls.
+    """Heights at the knots `t` with the smallest loss, and that loss.
+
+    Newton steps, halved until the loss falls.
 
     Heights stay within what the family allows. With no steps and no ridge it
     is the loss of `start` on these cells.

@@ -1,5 +1,7 @@
-"""Where to put one more knot of a continuous piecewise-linear function, on the cells of
-rows of `knot_heights`."""
+"""Piecewise-linear fits with one piece more at a time: the next knot, paths, held-out losses.
+
+Rows are pooled into cells, folds are columns. Heights come from `knot_heights`.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,7 @@ TIE = 1e-9
 
 @compiled
 def parabola(x: float, w: float, s: float, f: float, family: Any) -> Any:
-    """The loss of a cell around its fitted value f as ω·g²/2 − response·g, with g =
-    value − x: ω and the response."""
+    """ω and the response of a cell: its loss around f is ω·g²/2 − response·g, g = value − x."""
     if family.logit:
         mu = sigmoid(f)[0]
         v = mu * (1 - mu)
@@ -40,8 +41,10 @@ def parabola(x: float, w: float, s: float, f: float, family: Any) -> Any:
 
 @compiled
 def prefix_sums(x: Any, w: Any, s: Any, fitted: Any, cut: Any, middle: float, family: Any) -> Any:
-    """(places, 5): Σω, Σωd, Σωd², Σresponse, Σresponse·d over the cells before each
-    place, d = x − middle."""
+    """(places, 5): Σω, Σωd, Σωd², Σresponse, Σresponse·d over the cells before each place.
+
+    d = x − middle.
+    """
     sums, total, place = np.zeros((len(cut), 5)), np.zeros(5), 1
     for i in range(len(x)):
         while place < len(cut) - 1 and cut[place] <= i:
@@ -61,8 +64,10 @@ def prefix_sums(x: Any, w: Any, s: Any, fitted: Any, cut: Any, middle: float, fa
 
 @compiled
 def piece(t: Any, sums: Any, middle: float, i: int, j: int) -> Any:
-    """Normal equations of the piece from place i to place j: three entries of the
-    matrix, two of the right side."""
+    """Normal equations of the piece from place i to place j.
+
+    Three entries of the matrix, two of the right side.
+    """
     left, length = t[i] - middle, t[j] - t[i]
     s0, s1, s2 = sums[j, 0] - sums[i, 0], sums[j, 1] - sums[i, 1], sums[j, 2] - sums[i, 2]
     r0, r1 = sums[j, 3] - sums[i, 3], sums[j, 4] - sums[i, 4]
@@ -76,16 +81,17 @@ def piece(t: Any, sums: Any, middle: float, i: int, j: int) -> Any:
 def eliminate(
     diagonal: float, right: float, near: float, across: float, far: float, r_near: float, r_far: float
 ) -> Any:
-    """One end of a piece eliminated: what its far end inherits on the diagonal and the
-    right side, and what is explained."""
+    """One end of a piece eliminated.
+
+    What its far end inherits on the diagonal and the right side, and what is explained.
+    """
     d, u = diagonal + near, right + r_near
     return max(far - across * across / d, 0.0), r_far - across * u / d, u * u / d
 
 
 @compiled
 def pass_right(t: Any, sums: Any, middle: float, knots: Any, left: Any, q: int) -> None:
-    """Eliminate the knot before q. A row of `left`: diagonal, right side, explained so
-    far."""
+    """Eliminate the knot before q. A row of `left`: diagonal, right side, explained so far."""
     aa, ab, bb, ra, rb = piece(t, sums, middle, knots[q - 1], knots[q])
     d, r, gain = eliminate(left[q - 1, 0], left[q - 1, 1], aa, ab, bb, ra, rb)
     left[q, 0], left[q, 1], left[q, 2] = RIDGE + d, r, left[q - 1, 2] + gain
@@ -101,8 +107,10 @@ def pass_left(t: Any, sums: Any, middle: float, knots: Any, right: Any, q: int) 
 
 @compiled
 def best_between(t: Any, sums: Any, middle: float, mass: Any, gap: float, left: Any, right: Any, i: int, j: int) -> Any:
-    """The best place for a knot between those at i and j, and what all knots then
-    explain; −1 where none is possible."""
+    """The best place for a knot between those at i and j, and what all knots then explain.
+
+    −1 where none is possible.
+    """
     best, where = -1.0, -1
     for k in range(i + 1, j):
         if mass[k] - mass[i] < gap or mass[j] - mass[k] < gap:
@@ -121,8 +129,7 @@ def best_between(t: Any, sums: Any, middle: float, mass: Any, gap: float, left: 
 def better_knots(
     x: Any, w: Any, s: Any, fitted: Any, t: Any, cut: Any, mass: Any, knots: Any, gap: float, family: Any
 ) -> Any:
-    """One knot more, where it explains most, then every inner knot moved once to its
-    best place.
+    """One knot more, where it explains most, then every inner knot moved once to its best place.
 
     `t` are the places where a knot may stand, with `cut` cells and the weight `mass`
     before each; `knots` are indices of `t`, the ends included; `fitted` are the values
@@ -191,8 +198,7 @@ class Bent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Rows pooled by place, the weight and the hits of each fold `(cells, folds)`, and
-    where knots may stand."""
+    """Rows pooled by place: weight and hits of each fold `(cells, folds)`; where knots may stand."""
 
     x: Floats
     weight: Floats
@@ -205,8 +211,10 @@ class Cells:
 
 
 def cells_of(x: Floats, y: Floats, w: Floats, fold: Indices, n_folds: int) -> Cells:
-    """Sorted rows as at most `CELLS` cells; the first and the last place are the ends
-    of the data."""
+    """Sorted rows as at most `CELLS` cells.
+
+    The first and the last place are the ends of the data.
+    """
     starts = _starts(x, w)
     n_cells = len(starts)
     cell = np.repeat(np.arange(n_cells), np.diff(np.append(starts, len(x)))) * n_folds + fold
@@ -238,8 +246,7 @@ def _starts(x: Floats, w: Floats) -> Indices:
 
 
 def path(cells: Cells, weight: Floats, hits: Floats, family: Family, most: int) -> list[Bent]:
-    """The fits with 1, 2, …, `most` pieces; where no other knot fits, the last one
-    again."""
+    """The fits with 1, 2, …, `most` pieces; where no other knot fits, the last one again."""
     small = len(cells.x) < COMPILE_FROM
     search, fit = (better_knots.plain, fit_heights.plain) if small else (better_knots, fit_heights)
     rows = (cells.x, weight, hits)
@@ -265,8 +272,7 @@ def loss(cells: Cells, weight: Floats, hits: Floats, family: Family, bent: Bent)
 
 
 def crossed(cells: Cells, family: Family, most: int) -> tuple[list[list[Bent]], Floats, float]:
-    """Every fold's path, fitted without its rows; the held-out losses of 1 … `most`
-    pieces; the loss of the identity."""
+    """Paths of all folds, each without its rows; held-out losses by pieces; the identity's loss."""
     weight, hits = cells.weight.sum(axis=1), cells.hits.sum(axis=1)
     identity = Bent(cells.t[[0, -1]], cells.t[[0, -1]])
     paths, losses = [], np.zeros(most)

@@ -32,8 +32,9 @@ class Least:
 def least(
     function: Smooth, start: Floats, lower: Floats | None = None, *, slope: float = 1e-11, gain: float = 0.0
 ) -> Least:
-    """The search from one start, above lower bounds where given; it never ends above
-    where it began.
+    """The search from one start, above lower bounds where given.
+
+    It never ends above where it began.
 
     It ends when every slope is below `slope`, or when a step gains less than the share
     `gain` of the value.
@@ -62,8 +63,10 @@ SMALL = 50_000
 
 
 def one_blas_thread(n_parameters: int) -> AbstractContextManager[Any]:
-    """One thread where the problem is small, for as long as the context lasts; SciPy
-    must have been imported."""
+    """One thread where the problem is small, for as long as the context lasts.
+
+    SciPy must have been imported.
+    """
     if n_parameters > SMALL:
         return nullcontext()
     limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")

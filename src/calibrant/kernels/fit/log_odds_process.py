@@ -1,5 +1,6 @@
-"""Logistic regression with a Gaussian process around the model's own log-odds, averaged
-over a grid of priors.
+"""Logistic regression with a Gaussian process around the model's own log-odds.
+
+It is averaged over a grid of priors.
 
 Cells with log-odds z, weight w and hits s have η = z + f. The prior of f has covariance
 a²(1 + zz′) + q²·R, R an RBF in p or in z. As ΦΦᵀ with f = Φβ and β ~ N(0, I), the
@@ -48,14 +49,12 @@ MOST_STEPS, ENOUGH = 50, 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posteriors:
-    """Of each prior: mean and root of the covariance of η in the cells, and how well
-    the prior predicts the data."""
+    """Per prior: mean and root of the covariance of η in the cells, and the evidence."""
 
     mean: Floats
     """`(priors, cells)`"""
     roots: tuple[Floats, ...]
-    """`(features, cells)` for each prior: standard normal numbers times this are η −
-    mean"""
+    """`(features, cells)` for each prior: standard normal numbers times this are η − mean"""
     evidence: Floats
     """logarithms of the marginal likelihoods"""
 
@@ -65,16 +64,17 @@ class Posteriors:
         return np.stack([np.einsum("km,km->m", root, root) for root in self.roots])
 
     def share(self, straight: float) -> Floats:
-        """The share of each prior in an average, if the straight lines have the prior
-        probability `straight`."""
+        """The share of each prior in an average; straight lines have the prior `straight`."""
         lines = np.arange(len(self.mean)) < len(MAP_PRIORS.lines)
         before = np.where(lines, straight / lines.sum(), (1 - straight) / (~lines).sum())
         share = before * np.exp(self.evidence - self.evidence.max())
         return share / share.sum()
 
     def drawn(self, share: Floats, count: int, rng: np.random.Generator) -> Floats:
-        """`count` joint draws of η in all cells, `(draws, cells)`; each prior has its
-        share, rounded at random."""
+        """`count` joint draws of η in all cells, `(draws, cells)`.
+
+        Each prior has its share, rounded at random.
+        """
         at = (np.arange(count) + rng.random()) / count
         parts = np.bincount(np.searchsorted(np.cumsum(share)[:-1], at, side="right"), minlength=len(share))
         normal = [rng.standard_normal((count, len(root))) @ root for count, root in zip(parts, self.roots, strict=True)]
@@ -82,16 +82,20 @@ class Posteriors:
 
 
 def posteriors(z: Floats, w: Floats, s: Floats, priors: Priors = MAP_PRIORS, more: Sequence[Floats] = ()) -> Posteriors:
-    """The posterior of every prior of the grid; the straight lines come first. `more`
-    are other roots of R."""
+    """The posterior of every prior of the grid; the straight lines come first.
+
+    `more` are other roots of R.
+    """
     stacks = prior_features(z, priors, more)
     mean, roots, evidence = zip(*(laplace(features, z, w, s) for features in stacks), strict=True)
     return Posteriors(np.concatenate(mean), tuple(root for stack in roots for root in stack), np.concatenate(evidence))
 
 
 def prior_features(z: Floats, priors: Priors = MAP_PRIORS, more: Sequence[Floats] = ()) -> list[Floats]:
-    """Φ of the lines alone, then of each root of R with every line and bend: one stack
-    `(priors, cells, features)` per root."""
+    """Φ of the lines alone, then of each root of R with every line and bend.
+
+    One stack `(priors, cells, features)` per root.
+    """
     line = np.stack([np.ones_like(z), z], axis=1)
     places = [sigmoid(z) / length for length in priors.in_p] + [z / length for length in priors.in_z]
     roots = [*(rbf_root(place, priors.negligible) for place in places), *more]
@@ -100,8 +104,9 @@ def prior_features(z: Floats, priors: Priors = MAP_PRIORS, more: Sequence[Floats
 
 
 def rbf_root(place: Floats, negligible: float) -> Floats:
-    """Φ with ΦΦᵀ = exp(−½(x − x′)²): the cell least explained so far gives the next
-    column, until all are explained.
+    """Φ with ΦΦᵀ = exp(−½(x − x′)²).
+
+    The cell least explained so far gives the next column, until all are explained.
 
     A pivoted Cholesky factor: few columns, and no matrix large enough for BLAS to use
     threads, which wait for each other.
@@ -119,8 +124,7 @@ def rbf_root(place: Floats, negligible: float) -> Floats:
 
 
 def laplace(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean of η, roots of its covariance, and the logarithm of the marginal likelihood,
-    for each prior."""
+    """Per prior: mean of η, root of its covariance, logarithm of the marginal likelihood."""
     beta, value = _climb(features, z, w, s)
     mean = z + _times(features, beta)
     mu = sigmoid(mean)
@@ -131,8 +135,10 @@ def laplace(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, 
 
 
 def _climb(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, Floats]:
-    """β of the largest posterior density for every prior, and its logarithm: Newton
-    steps, halved until it rises."""
+    """β of the largest posterior density for every prior, and its logarithm.
+
+    Newton steps, halved until it rises.
+    """
     beta = np.zeros((len(features), features.shape[2]))
     value = _log_density(features, beta, z, w, s)
     left = np.arange(len(features))
@@ -175,8 +181,9 @@ FLAT = 1e-9
 
 
 def direction(z: Floats, n: Floats, hits: Floats, rough: bool = False) -> Floats:
-    """d at cells with log-odds z (finite), rows n and hits, its largest size 1; all one
-    where the data show nothing.
+    """d at cells with log-odds z (finite), rows n and hits, its largest size 1.
+
+    All one where the data show nothing.
 
     `rough` lets each cell go its own way too, if the data ask for it.
     """

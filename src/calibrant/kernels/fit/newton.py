@@ -1,5 +1,8 @@
-"""Two convex fits by Newton's method: logistic regression on a few features, and the
-weights of a mixture of a few forecasters by the log score."""
+"""Two convex fits by Newton's method.
+
+Logistic regression on a few features, and the weights of a mixture of a few forecasters
+by the log score.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +34,10 @@ class NewtonFit:
 def _newton(
     loss: Callable[[Floats], float], step_from: Callable[[Floats], Floats], start: Floats, small: float
 ) -> NewtonFit:
-    """Steps halved until the loss falls; one below `small`, relatively, is the last, and
-    leaves an error of its square."""
+    """Steps halved until the loss falls.
+
+    One below `small`, relatively, is the last, and leaves an error of its square.
+    """
     at, value = start, loss(start)
     for _ in range(MOST_STEPS):
         step, size = step_from(at), 1.0
@@ -66,8 +71,9 @@ def fit_logistic(features: Floats, weight: Floats, hits: Floats) -> NewtonFit:
 
 
 def fit_mixture(chances: Floats, weight: Floats) -> NewtonFit:
-    """Minimise −Σ w ln(chances @ u) over u ≥ 0, Σu = 1: Newton steps on the face that
-    the last step left.
+    """Minimise −Σ w ln(chances @ u) over u ≥ 0, Σu = 1.
+
+    Newton steps on the face that the last step left.
 
     The loss is convex; a weight that would become negative is held at 0 until its slope
     is negative again.

@@ -1,5 +1,4 @@
-"""The observed rate around each prediction, smoothed by a triweight kernel that is
-reflected at 0 and 1.
+"""The observed rate around each prediction, by a triweight kernel reflected at 0 and 1.
 
 Sums of the triweight kernel (1−u²)³ over all points within a bandwidth are exact in O(n
 log n). The kernel is a polynomial of degree 6, so a sum over a run of points is a
@@ -54,8 +53,10 @@ BLOCK_QUERIES = 1 << 16
 def triweight_sums(
     at: Floats, points: Floats, first: Floats, second: Floats, bandwidth: float
 ) -> tuple[Floats, Floats]:
-    """Σ_j c_j (1 − ((x − x_j)/h)²)³ over |x − x_j| ≤ h, at each x, for two columns c;
-    `points` are sorted."""
+    """Σ_j c_j (1 − ((x − x_j)/h)²)³ over |x − x_j| ≤ h, at each x, for two columns c.
+
+    `points` are sorted.
+    """
     cell = np.floor(points / bandwidth)
     u = points / bandwidth - cell - 0.5
     starts = np.flatnonzero(np.diff(cell, prepend=cell[0] - 1))
@@ -83,8 +84,10 @@ def triweight_sums(
 
 @compiled
 def polynomial(t: Any) -> Any:
-    """Coefficients of u⁰ … u⁵ in (1 − (t − u)²)³ = (a + 2tu − u²)³ with a = 1 − t²;
-    that of u⁶ is −1."""
+    """Coefficients of u⁰ … u⁵ in (1 − (t − u)²)³ = (a + 2tu − u²)³ with a = 1 − t².
+
+    That of u⁶ is −1.
+    """
     a = 1.0 - t * t
     return a * a * a, 6 * a * a * t, 12 * a * t * t - 3 * a * a, 8 * t * t * t - 12 * a * t, 3 * a - 12 * t * t, 6 * t
 
@@ -134,8 +137,7 @@ def cell_moments(u: Any, first: Any, second: Any, bounds: Any, out: Any) -> None
 def window_sums(
     place: Any, low: Any, high: Any, cell_from: Any, cell_to: Any, cells: Any, bounds: Any, moments: Any, out: Any
 ) -> None:
-    """For each query the runs of points within a bandwidth, in its own cell and the two
-    beside it, weighted by the polynomial."""
+    """Per query: the sums over its own cell and the two beside it, weighted by the polynomial."""
     nothing = np.zeros(14)
     for i in range(len(place)):
         one, two = 0.0, 0.0

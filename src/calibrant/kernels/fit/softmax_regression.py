@@ -1,5 +1,6 @@
-"""Softmax regression with a quadratic penalty: what vector, matrix, Dirichlet and
-structured scaling share.
+"""Softmax regression with a quadratic penalty.
+
+Vector, matrix, Dirichlet and structured scaling share it.
 
 Mean loss of softmax(W x + b) plus Σ penalty·(parameter − centre)², convex. W is a full
 matrix, or its diagonal alone. The search is L-BFGS in coordinates in which the
@@ -32,8 +33,7 @@ MOST_CURVATURE = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Features `(n, K)`, the share of each row's weight that each class got, and the
-    weights, which add up to 1."""
+    """Features `(n, K)`, labels, and weights, which add up to 1."""
 
     x: Floats
     labels: Array
@@ -56,8 +56,10 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """W `(K, K)` or its diagonal `(K,)`, and b `(K,)`: parameters, their centre, or
-    their penalties."""
+    """W `(K, K)` or its diagonal `(K,)`, and b `(K,)`.
+
+    Parameters, their centre, or their penalties.
+    """
 
     weight: Floats
     bias: Floats
@@ -155,8 +157,10 @@ def _penalised(at: Linear, centre: Linear, penalty: Linear) -> tuple[float, Floa
 
 
 def _scales(data: Data, start: Linear, penalty: Linear) -> Floats:
-    """For each class C⁻¹, with C Cᵀ its curvature at the start, `(K, d, d)`; only
-    1/√diagonal, `(K, d)`, where that is too big."""
+    """For each class C⁻¹, with C Cᵀ its curvature at the start, `(K, d, d)`.
+
+    Only 1/√diagonal, `(K, d)`, where that is too big.
+    """
     some = data.rows(slice(None, None, -(-len(data.x) // CURVATURE_ROWS)))
     share = _loss_and_shares(some, start)[1]
     spread = share * (1 - share) * some.weights[:, None]
@@ -177,8 +181,10 @@ def _scales(data: Data, start: Linear, penalty: Linear) -> Floats:
 
 
 def _scaled(scale: Floats, rows: Floats, transposed: bool = False) -> Floats:
-    """Scaled coordinates to parameters; `transposed`: slopes in parameters to slopes in
-    scaled coordinates."""
+    """Scaled coordinates to parameters.
+
+    `transposed`: slopes in parameters to slopes in scaled coordinates.
+    """
     if scale.ndim == 2:
         return scale * rows
     return np.matmul(scale if transposed else scale.transpose(0, 2, 1), rows[:, :, None])[:, :, 0]

@@ -1,5 +1,4 @@
-"""Sums over all pairs of points on a line, Σ_gh a_g a_h k(|v_g − v_h|), for sorted
-points."""
+"""Sums over all pairs of points on a line, Σ_gh a_g a_h k(|v_g − v_h|), for sorted points."""
 
 from __future__ import annotations
 
@@ -25,8 +24,9 @@ MANY_STRETCHES = 1000
 
 
 def laplace_pair_sum(values: Floats, a: Floats, bandwidth: float) -> float:
-    """Σ_gh a_g a_h exp(−|v_g − v_h|/ν) in O(G): the part left of g is exp(−v_g/ν)
-    Σ_(h<g) a_h exp(v_h/ν).
+    """Σ_gh a_g a_h exp(−|v_g − v_h|/ν) in O(G).
+
+    The part left of g is exp(−v_g/ν) Σ_(h<g) a_h exp(v_h/ν).
 
     Points are taken in stretches short enough for the exponentials, each passing its
     sum on to the next.
@@ -71,8 +71,7 @@ def point_by_point(values: Floats, a: Floats, bandwidth: float) -> float:
 
 @compiled
 def laplace_recursion(values: Any, a: Any, bandwidth: float) -> Any:
-    """Σ over the pairs of a block, Σ a exp(−(v − v_first)/ν) and Σ a exp(−(v_last −
-    v)/ν).
+    """Σ over the pairs of a block, Σ a exp(−(v − v_first)/ν) and Σ a exp(−(v_last − v)/ν).
 
     Point by point: what lies left of a point fades by exp(−gap/ν) and takes the point
     in.
@@ -91,8 +90,10 @@ def laplace_recursion(values: Any, a: Any, bandwidth: float) -> Any:
 
 
 def pair_sum(values: Floats, a: Floats, kernel: Callable[[Floats], Floats], block: int = 1 << 22) -> float:
-    """Σ_gh a_g a_h k(|v_g − v_h|) for any kernel of the distance, in blocks of rows:
-    O(G²) time, O(G) memory."""
+    """Σ_gh a_g a_h k(|v_g − v_h|) for any kernel of the distance, in blocks of rows.
+
+    O(G²) time, O(G) memory.
+    """
 
     def part(rows: slice) -> float:
         near = kernel(np.abs(values[rows, None] - values[None, :]))
@@ -102,8 +103,9 @@ def pair_sum(values: Floats, a: Floats, kernel: Callable[[Floats], Floats], bloc
 
 
 def median_distance(values: Floats, weight: Floats) -> float:
-    """The median distance of two rows, by bisection on how many pairs are within t: O(G
-    log G) for each step.
+    """The median distance of two rows, by bisection on how many pairs are within t.
+
+    O(G log G) for each step.
 
     A value of weight w stands for w rows: w(w−1)/2 of its pairs are at distance 0.
     """
@@ -132,8 +134,7 @@ def median_distance(values: Floats, weight: Floats) -> float:
 
 @compiled
 def weight_within(values: Any, weight: Any, below: Any, t: float) -> float:
-    """Σ_(g<h) w_g w_h over pairs of groups within t: the far end moves along with the
-    near one."""
+    """Σ_(g<h) w_g w_h over pairs of groups within t: the far end moves along with the near one."""
     total, far = 0.0, 0
     for g in range(len(values)):
         while far < len(values) and values[far] <= values[g] + t:

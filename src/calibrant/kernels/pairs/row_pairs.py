@@ -1,5 +1,6 @@
-"""Sums over all pairs of rows of a matrix, Σ_ij κ(d(p_i, p_j))·⟨a_i, a_j⟩: tiled, O(n)
-memory, tiles shared by the cores.
+"""Sums over all pairs of rows of a matrix, Σ_ij κ(d(p_i, p_j))·⟨a_i, a_j⟩.
+
+Sums are tiled: O(n) memory, tiles shared by the cores.
 
 Distances and inner products come from one compiled loop, the exponential from NumPy's
 vectorised one.
@@ -25,8 +26,10 @@ COMPILE_FROM_PAIRS = 4_000_000
 
 
 def matrix_pair_sum(rows: Floats, a: Floats, kernel: Callable[[Floats], Floats], squared: bool) -> float:
-    """Σ_ij κ(d_ij)·⟨a_i, a_j⟩ over all pairs, i = j included; d is the sum of |x|, or
-    of x² if `squared`."""
+    """Σ_ij κ(d_ij)·⟨a_i, a_j⟩ over all pairs, i = j included.
+
+    d is the sum of |x|, or of x² if `squared`.
+    """
     n = len(rows)
     columns, others = rows.T, a.T
     fill: Callable[..., Any] = fill_tile if n * n >= COMPILE_FROM_PAIRS else _fill_plain
@@ -94,8 +97,9 @@ def fill_tile(rows: Any, columns: Any, a: Any, others: Any, squared: bool, dista
 
 
 def squared_gaps(level: Indices, cluster: Indices, value: Floats, mass: Floats, n_levels: int) -> tuple[Floats, Floats]:
-    """Σ over pairs of different clusters of products of values, over that of products
-    of masses; and the mass of each level.
+    """Σ over pairs of different clusters of products of values, over that of products of masses.
+
+    Also the mass of each level.
 
     NaN where a level has one cluster only. Clusters of one row give the U-statistic of
     the squared mean.
@@ -120,8 +124,7 @@ TILE_ENTRIES, BLOCK = 1 << 22, 1 << 18
 
 
 def loo_rates(rows: Floats, labels: Floats, weight: Floats, bandwidth: float) -> tuple[Floats, Floats]:
-    """Ê[y | f_i] without row i, `(n, K)`, and ln of the kernel density at f_i without
-    row i."""
+    """Ê[y | f_i] without row i, `(n, K)`, and ln of the kernel density at f_i without row i."""
     return _tiles(rows, labels, weight, bandwidth, np.arange(len(rows)))
 
 

@@ -56,7 +56,9 @@ def bucket_index(probs: Array) -> Array:
 @compiled
 def find_buckets(probs: Any, index: Any) -> None:
     """The exponent and the leading bits of min(p, 1−p), counted from either end.
-    Without branches, so it vectorises."""
+
+    Without branches, so it vectorises.
+    """
     for i in range(np.uintp(len(probs))):
         p = np.float64(probs[i])
         near = np.float64(min(p, 1.0 - p))
@@ -148,8 +150,10 @@ a short run never needs as many."""
 def sorted_keys(
     probs: Array, outcomes: Array, index: Array | None = None, wanted: Bools | None = None
 ) -> tuple[Array, Indices]:
-    """The keys of the rows in order, and where each bucket ends; rows of buckets that
-    are not wanted are left out."""
+    """The keys of the rows in order, and where each bucket ends.
+
+    Rows of buckets that are not wanted are left out.
+    """
     probs, outcomes = np.ascontiguousarray(probs), np.ascontiguousarray(outcomes)
     index = bucket_index(probs) if index is None else index
     wanted = np.ones(N_BUCKETS, np.bool_) if wanted is None else wanted
@@ -169,8 +173,7 @@ def sorted_keys(
 
 
 def over_buckets(ends: Indices, part: Callable[[int, int], Any]) -> Iterator[Any]:
-    """part(first, last) for stretches of buckets that hold about RUN_ROWS rows each, in
-    order."""
+    """part(first, last) for stretches of buckets that hold about RUN_ROWS rows each, in order."""
     starts = np.concatenate([[0], ends[:-1]])
 
     def stretch(rows: slice) -> Any:
@@ -207,8 +210,7 @@ def scatter(probs: Any, outcomes: Any, index: Any, wanted: Any, places: Any, key
 
 @compiled
 def sort_digits(keys: Any, scratch: Any, start: int, stop: int, base: Any, shift: int) -> None:
-    """Sort keys − base by the two digits of 8 bits from bit `shift` up, the lower
-    first."""
+    """Sort keys − base by the two digits of 8 bits from bit `shift` up, the lower first."""
     mask, lower, upper = np.uint64(255), np.uint64(shift), np.uint64(shift + 8)
     places = np.zeros((2, 256), np.uintp)
     for i in range(np.uintp(start), np.uintp(stop)):
@@ -247,8 +249,7 @@ def inserted(keys: Any, start: int, stop: int) -> bool:
 
 @compiled
 def sort_long(keys: Any, scratch: Any, start: int, stop: int) -> None:
-    """Sort by the top 16 of the bits in which the keys differ, and what those leave
-    tied by insertion or by all digits."""
+    """Sort by the top 16 of the bits in which the keys differ; ties by insertion or all digits."""
     base, top, bits = keys[start], keys[start], 0
     for i in range(start + 1, stop):
         base, top = min(base, keys[i]), max(top, keys[i])

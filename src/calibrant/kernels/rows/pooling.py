@@ -1,5 +1,4 @@
-"""Rows in order of their predictions, pooled where these are equal (`state.Pooled`), and
-cuts of pooled rows into bins."""
+"""Rows sorted and pooled by equal prediction (`state.Pooled`), and cuts of them into bins."""
 
 from __future__ import annotations
 
@@ -140,8 +139,7 @@ def add_between(values: Any, weight: Any, hits: Any, cuts: Any, sums: Any) -> No
 
 
 def in_order(probs: Array, outcomes: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
-    """Rows sorted by probability, then outcome, then weight: the same whatever order
-    they came in.
+    """Rows sorted by probability, then outcome, then weight: the same whatever order they came in.
 
     Hard outcomes without weights are sorted as one integer: the bits of a float in [0,
     1] order like the float and leave the top two bits free, so (bits << 1) | y is exact
@@ -170,8 +168,10 @@ def group_starts(sorted_probs: Array) -> Indices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pieces:
-    """Stretches of predictions in increasing order, just fine enough for equal-mass bins:
-    entire buckets, and single predictions where a cut falls inside one."""
+    """Stretches of predictions in increasing order, just fine enough for equal-mass bins.
+
+    Entire buckets, and single predictions where a cut falls inside one.
+    """
 
     sums: Floats
     """(M, 4): the sums (n, P, Q, Y) of `bin_sums`"""
@@ -189,8 +189,7 @@ class Pieces:
 
 
 def mass_pieces(buckets: Buckets, n_bins: int) -> Pieces | None:
-    """Pieces for that many equal-mass bins; None where most rows would have to be
-    sorted anyway."""
+    """Pieces for that many equal-mass bins; None where most rows would have to be sorted anyway."""
     filled = buckets.filled
     below = np.cumsum(buckets.table[filled, 0])
     cut = filled[np.unique(np.searchsorted(below, mass_targets(below[-1], n_bins), side="right"))]

@@ -1,5 +1,6 @@
-"""Sums within bins. For bin b: n_b = Σw, P_b = Σwp, Q_b = Σwp², Y_b = Σwy, over the
-rows that fall into b.
+"""Sums within bins.
+
+For bin b: n_b = Σw, P_b = Σwp, Q_b = Σwp², Y_b = Σwy, over the rows that fall into b.
 
 The sums of a bin are one row of four numbers (n, P, Q, Y). A grid of equal-width bins
 is held as thresholds t_0 < … < t_B with t_0 = −∞ and t_B = ∞: p is in bin b when t_b <
@@ -54,8 +55,11 @@ def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: 
 
 
 def grid_index(probs: Array, thresholds: Array) -> Indices:
-    """Bin of each probability: a guess by multiplication that is never too low, then
-    one comparison with the threshold."""
+    """Bin of each probability.
+
+    A guess by multiplication that is never too low, then one comparison with the
+    threshold.
+    """
     scale = probs.dtype.type((len(thresholds) - 1) * UP)
     guess: Indices = (probs * scale).astype(np.intp)
     guess -= probs <= thresholds[guess]
@@ -63,8 +67,10 @@ def grid_index(probs: Array, thresholds: Array) -> Indices:
 
 
 def rounded_down(edges: Floats, dtype: Any) -> Array:
-    """The largest numbers of a precision that do not exceed the edges: p ≤ edge is then
-    decided in that precision."""
+    """The largest numbers of a precision that do not exceed the edges.
+
+    p ≤ edge is then decided in that precision.
+    """
     near = edges.astype(dtype)
     return np.where(near > edges, np.nextafter(near, near.dtype.type(-np.inf)), near)
 
@@ -100,8 +106,7 @@ def guarded(thresholds: Array) -> tuple[Array, Any]:
 
 @compiled
 def guarded_bin(p: Any, thresholds: Any, scale: Any) -> Any:
-    """The rule of `grid_index` for one probability; any other number lands in some bin
-    too.
+    """The rule of `grid_index` for one probability; any other number lands in some bin too.
 
     Unsigned indices spare Numba's check for negative ones.
     """
@@ -111,8 +116,11 @@ def guarded_bin(p: Any, thresholds: Any, scale: Any) -> Any:
 
 @compiled
 def fused_pass(probs: Any, outcomes: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
-    """Bin and add in one pass. `step` 0 gives every row the first weight; reading all
-    before writing any lets the loads overlap."""
+    """Bin and add in one pass.
+
+    `step` 0 gives every row the first weight; reading all before writing any lets the
+    loads overlap.
+    """
     for i in range(np.uintp(len(probs))):
         p = probs[i]
         y = np.float64(outcomes[i])
@@ -149,8 +157,10 @@ def error_grid(probs: Array, outcomes: Array, weights: Array | None, cells: int)
 
 @compiled
 def share_errors(probs: Any, outcomes: Any, weights: Any, step: int, cells: float, outer: Any) -> None:
-    """One pass; a cell beyond each end takes what is reflected. `step` 0 gives every
-    row the first weight."""
+    """One pass; a cell beyond each end takes what is reflected.
+
+    `step` 0 gives every row the first weight.
+    """
     last = np.int64(len(outer) - 2)
     for i in range(np.uintp(len(probs))):
         p = np.float64(probs[i])
@@ -171,8 +181,10 @@ STRETCH = 64
 
 
 def class_grid_sums(probs: Array, labels: Array, weights: Array | None, thresholds: Array) -> Floats:
-    """(K, B, 4) sums in equal-width bins; labels are class indices `(n,)` or class
-    shares `(n, K)`."""
+    """(K, B, 4) sums in equal-width bins.
+
+    Labels are class indices `(n,)` or class shares `(n, K)`.
+    """
     n, n_classes = probs.shape
     sums = np.zeros((n_classes, len(thresholds) - 1, 4))
     if probs.size >= COMPILE_FROM:

@@ -1,5 +1,6 @@
-"""How many bins can there be before the observed rates stop rising? For one data set of
-any size, and for many data sets of the same size.
+"""How many bins can there be before the observed rates stop rising?
+
+For one data set of any size, and for many data sets of the same size.
 
 Rates h/n of neighbouring bins are compared as h·n' ≤ h'·n, exact for whole numbers;
 `slack` allows for the rounding of other weights.
@@ -24,16 +25,20 @@ CHUNK = 1 << 12
 
 
 def rates_rise(below: Floats, hits: Floats, cuts: Indices, slack: float) -> bool:
-    """Do the rates between consecutive cuts never fall? `below` and `hits` are
-    cumulative over groups and begin with 0."""
+    """Do the rates between consecutive cuts never fall?
+
+    `below` and `hits` are cumulative over groups and begin with 0.
+    """
     n, h = np.diff(below[cuts]), np.diff(hits[cuts])
     n, h = n[n > 0], h[n > 0]
     return bool((h[:-1] * n[1:] - h[1:] * n[:-1] <= slack * (n[1:] + n[:-1])).all())
 
 
 def always_rising(weight: Floats, hits: Floats) -> bool:
-    """Do the rates of the groups themselves never fall? Then those of no bins do. A
-    fall ends the search early."""
+    """Do the rates of the groups themselves never fall?
+
+    Then those of no bins do. A fall ends the search early.
+    """
     for start in range(0, len(hits) - 1, CHUNK):
         part = slice(start, start + CHUNK + 1)
         if (np.diff(hits[part] / weight[part]) < 0).any():
@@ -42,8 +47,7 @@ def always_rising(weight: Floats, hits: Floats) -> bool:
 
 
 def falling_blocks(weight: Floats, hits: Floats) -> Indices:
-    """(M, 2): first and last group of each block of an isotonic fit of the rates that
-    pools more than one group."""
+    """(M, 2): first and last group of each block that an isotonic fit of the rates pools."""
     from scipy.optimize import isotonic_regression
 
     rates = hits / weight
@@ -65,8 +69,10 @@ def cut_after(places: Any, total: float, allowance: float, k: int, b: int) -> in
 
 @compiled
 def bin_of(place: float, total: float, allowance: float, b: int) -> int:
-    """The bin of a group, from 1 to b: a guess by multiplication, put right where it
-    was rounded."""
+    """The bin of a group, from 1 to b.
+
+    A guess by multiplication, put right where it was rounded.
+    """
     k = max(1, int(np.ceil((place - allowance) * b / total)))
     while k > 1 and place <= (k - 1) * total / b + allowance:
         k -= 1
@@ -79,8 +85,7 @@ def bin_of(place: float, total: float, allowance: float, b: int) -> int:
 def falls(
     places: Any, total: float, allowance: float, below: Any, hits: Any, first: int, last: int, b: int, slack: float
 ) -> bool:
-    """Does the rate fall at one of the cuts between b bins that lie within the groups
-    from `first` to `last`?"""
+    """Does the rate fall at a cut between b bins within the groups from `first` to `last`?"""
     k = bin_of(places[first], total, allowance, b)
     cut = cut_after(places, total, allowance, k, b)
     while cut <= last:
@@ -113,8 +118,9 @@ def long_sweep(
 
 @compiled
 def rising_counts(places: Floats, total: float, first: Indices, hits: Floats) -> Indices:
-    """`(R,)`: the last number of bins, counting up, whose rates never fall; at most the
-    number of rows.
+    """`(R,)`: the last number of bins, counting up, whose rates never fall.
+
+    At most the number of rows.
 
     Rows stand in order at `places` on the way to `total`; `first` is where the ties of
     a row begin, `hits` (one column more) how many hits lie before it.
@@ -128,8 +134,10 @@ def rising_counts(places: Floats, total: float, first: Indices, hits: Floats) ->
 
 @compiled
 def cuts_of(places: Floats, total: float, first: Indices, counts: Indices, most: int) -> Indices:
-    """`(R, most + 1)`: where the bins of each data set begin and end; bins beyond its
-    number are empty."""
+    """`(R, most + 1)`: where the bins of each data set begin and end.
+
+    Bins beyond its number are empty.
+    """
     cuts = np.full((len(places), most + 1), places.shape[1], dtype=np.intp)
     for r in range(len(places)):
         cuts[r, 0] = 0
@@ -140,8 +148,7 @@ def cuts_of(places: Floats, total: float, first: Indices, counts: Indices, most:
 
 @compiled
 def end_of_bin(places: Any, total: float, first: Any, start: int, k: int, b: int) -> int:
-    """Where the k-th of b bins, which begins at `start`, ends: a tie lies in the bin
-    after."""
+    """Where the k-th of b bins, which begins at `start`, ends: a tie lies in the bin after."""
     if k == b:
         return len(places)
     return max(first[first_above(places, start, len(places), k * total / b)], start)

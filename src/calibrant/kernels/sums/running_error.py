@@ -1,5 +1,6 @@
-"""The running sum of errors along the predictions, C(σ) = Σ_(p ≤ σ) w(p − y), and where
-it is highest and lowest.
+"""The running sum of errors along the predictions, C(σ) = Σ_(p ≤ σ) w(p − y).
+
+Where is it highest and lowest, and, along confidence, what is the risk at any coverage?
 
 With many rows there is no need to sort them all. The sums of fine buckets give C at
 every bucket's end; inside a bucket, C can rise by no more than Σ max(p − y, 0) above
@@ -45,8 +46,9 @@ def group_course(groups: Pooled) -> Course:
 
 
 def bucket_course(buckets: Buckets, both: bool = True) -> Course:
-    """The same from buckets, of which only those that matter are sorted; points are
-    bucket ends, evenly spread over rows.
+    """The same from buckets, of which only those that matter are sorted.
+
+    Points are bucket ends, evenly spread over rows.
 
     `both=False` searches inside buckets only for the sum farthest from 0.
     """
@@ -73,8 +75,9 @@ def _with_ends(kept: Indices, sums: Floats) -> Indices:
 
 @compiled
 def inner_extremes(keys: Any, ends: Any, before: Any, top: float, bottom: float) -> Any:
-    """Sums above `top` and below `bottom` within buckets, the farthest, and at which
-    keys: −1 where there is none.
+    """Sums above `top` and below `bottom` within buckets, the farthest, and at which keys.
+
+    −1 where there is none.
 
     Ties are added up before they are compared. The ends of buckets need no comparison:
     `top` and `bottom` include them.
@@ -97,8 +100,10 @@ def inner_extremes(keys: Any, ends: Any, before: Any, top: float, bottom: float)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RiskCoverage:
-    """The curve at the end of each tie, from the most confident on; its area, and each
-    row's influence on it."""
+    """The curve at the end of each tie, from the most confident on.
+
+    Also its area, and what each row's influence on it needs.
+    """
 
     coverage: Floats
     risk: Floats
@@ -128,8 +133,10 @@ def risk_coverage(groups: Pooled) -> RiskCoverage:
 
 
 def influences(curve: RiskCoverage, confidences: Floats, wrong: Floats) -> Floats:
-    """How far each row moves the area, centred: their mean is 0 and their spread that
-    of √n times the area."""
+    """How far each row moves the area, centred.
+
+    Their mean is 0 and their spread that of √n times the area.
+    """
     at = len(curve.order) - 1 - np.searchsorted(curve.order[::-1], confidences)
     moved = wrong * curve.late[at] - curve.passed[at]
     centred: Floats = moved - moved.mean()

@@ -1,5 +1,6 @@
-"""The scores of many rows, written one after another into `out`: loops that the
-compiler turns into vectors.
+"""The scores of many rows, written one after another into `out`.
+
+Loops that the compiler turns into vectors.
 
 Each takes the probabilities, the outcomes or labels, and where to write. An event's
 outcomes are 0 or 1, labels are class indices.
@@ -25,8 +26,7 @@ def squared_misses(times: float, probs: Any, outcomes: Any, out: Any) -> None:
 
 @contracted
 def angles(probs: Any, outcomes: Any, out: Any) -> None:
-    """1 − p_y/‖p‖₂ of the pair (1−p, p), written with the other class's share so that
-    nothing cancels."""
+    """1 − p_y/‖p‖₂ of the pair (1−p, p), by the other class's share: nothing cancels."""
     for i in range(len(out)):
         other = abs(np.float64(probs[i]) - np.float64(outcomes[i]))
         p_y, rest = 1.0 - other, other * other
@@ -64,8 +64,10 @@ def label_angles(probs: Any, labels: Any, out: Any) -> None:
 
 @contracted
 def label_probs(probs: Any, labels: Any, out: Any) -> None:
-    """p_y. An index changed after it was checked reads another class, which is better
-    than a crash."""
+    """p_y.
+
+    An index changed after it was checked reads another class: better than a crash.
+    """
     last = np.uintp(probs.shape[1] - 1)
     for i in range(len(out)):
         out[i] = probs[i, min(np.uintp(labels[i]), last)]
@@ -73,8 +75,9 @@ def label_probs(probs: Any, labels: Any, out: Any) -> None:
 
 @contracted
 def ranked_distances(probs: Any, labels: Any, out: Any) -> None:
-    """Σ_k (P(Y ≤ k) − [y ≤ k])² over the thresholds: squares of a running sum that
-    loses 1 at the label.
+    """Σ_k (P(Y ≤ k) − [y ≤ k])² over the thresholds.
+
+    Squares of a running sum that loses 1 at the label.
 
     The steps of a running sum depend on each other, so four rows run in parallel, from
     one of their labels to the next.

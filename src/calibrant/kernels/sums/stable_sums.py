@@ -12,14 +12,15 @@ from calibrant.types import Array, Floats
 
 
 def inner(a: Array, b: Array) -> float:
-    """Σ a·b in one pass, without BLAS, whose threads change the rounding and wait for
-    each other."""
+    """Σ a·b in one pass, without BLAS, whose threads change the rounding."""
     return float(np.einsum("i,i->", a, b))
 
 
 def running(*columns: Floats) -> list[Floats]:
-    """For each column, 0 and its running sums. `np.cumsum` is slow at them, so with
-    many rows there is one core per column."""
+    """For each column, 0 and its running sums.
+
+    `np.cumsum` is slow at them, so with many rows there is one core per column.
+    """
     sums = [np.zeros(len(terms) + 1) for terms in columns]
     if len(columns[0]) >= COMPILE_FROM:
         list(over_blocks(len(columns), lambda one: add_up(columns[one.start], sums[one.start]), 1))
@@ -54,8 +55,10 @@ def spread(values: Any) -> tuple[float, float]:
 
 @any_order
 def weighted_spread(values: Any, weights: Any) -> tuple[int, float, float, float, bool]:
-    """Rows of positive weight, Σw, mean, Σw(x − mean)², and whether all weights are
-    whole; rows of weight 0 do not count."""
+    """Rows of positive weight, Σw, mean, Σw(x − mean)², and whether all weights are whole.
+
+    Rows of weight 0 do not count.
+    """
     rows, broken, weight, total = 0, 0, 0.0, 0.0
     for i in range(len(values)):
         w = weights[i]
