@@ -1,11 +1,11 @@
 """Isotonic fits: bounds of a rising rate, the fit with one more row, and quantiles.
 
 A lower bound of a rising rate that holds everywhere at once comes from exact limits over
-all runs of groups (`lower_bound`). Over groups j … i with m trials and s hits, Clopper and Pearson's lower limit at the
-chance a is the a-quantile of Beta(s, m − s + 1). As the rate rises, it bounds the rate
-at group i and at all later ones. N groups have N(N + 1)/2 runs, so with a = α / (N(N +
-1)) all limits, lower and upper, hold at once with probability 1 − α (Dimitriadis et al.
-2023).
+all runs of groups (`lower_bound`). Over groups j … i with m trials and s hits, Clopper
+and Pearson's lower limit at the chance a is the a-quantile of Beta(s, m − s + 1). As the
+rate rises, it bounds the rate at group i and at all later ones. N groups have N(N + 1)/2
+runs, so with a = α / (N(N + 1)) all limits, lower and upper, hold at once with
+probability 1 − α (Dimitriadis et al. 2023).
 
 Not all runs have to be checked. Let P_i = (M_i, S_i) be cumulative trials and hits.
 Where the limit does not exceed a given number is a convex set of (m, s), so the best
@@ -38,7 +38,7 @@ BLOCK = 1 << 13
 
 
 def lower_bound(trials: Floats, hits: Floats, chance: float) -> Floats:
-    """Per group: the best exact lower limit over runs that end there or before, each at `chance`."""
+    """Per group: the best lower limit over runs that end there or before, each at `chance`."""
     (m, s), n = running(trials, hits), len(trials)
     kernel = corners if n >= COMPILE_FROM_GROUPS else corners.plain
     hull, sizes, best = np.empty(n + 1, dtype=np.intp), np.empty(n, dtype=np.intp), np.empty(n)
@@ -61,7 +61,7 @@ def upper_bound(trials: Floats, hits: Floats, chance: float) -> Floats:
 
 
 def lower_limit(hits: Floats, trials: Floats, chance: float) -> Floats:
-    """Clopper and Pearson's limit: that many hits or more have the probability `chance`; 0 without."""
+    """Clopper and Pearson's: that many hits or more have the probability `chance`; 0 without."""
     from scipy.special import betaincinv
 
     return np.asarray(betaincinv(hits, trials - hits + 1, chance, out=np.zeros(len(hits)), where=hits > 0))

@@ -78,31 +78,29 @@ def piece(t: Any, sums: Any, middle: float, i: int, j: int) -> Any:
 
 
 @compiled
-def eliminate(
-    diagonal: float, right: float, near: float, across: float, far: float, r_near: float, r_far: float
-) -> Any:
+def eliminate(end: Any, near: float, across: float, far: float, r_near: float, r_far: float) -> Any:
     """One end of a piece eliminated.
 
-    What its far end inherits on the diagonal and the right side, and what is explained.
+    An end has a diagonal, a right side, and what is explained so far. Returns what the
+    far end inherits.
     """
-    d, u = diagonal + near, right + r_near
-    return max(far - across * across / d, 0.0), r_far - across * u / d, u * u / d
+    d, u = end[0] + near, end[1] + r_near
+    return max(far - across * across / d, 0.0), r_far - across * u / d, end[2] + u * u / d
 
 
 @compiled
 def pass_right(t: Any, sums: Any, middle: float, knots: Any, left: Any, q: int) -> None:
-    """Eliminate the knot before q. A row of `left`: diagonal, right side, explained so far."""
-    aa, ab, bb, ra, rb = piece(t, sums, middle, knots[q - 1], knots[q])
-    d, r, gain = eliminate(left[q - 1, 0], left[q - 1, 1], aa, ab, bb, ra, rb)
-    left[q, 0], left[q, 1], left[q, 2] = RIDGE + d, r, left[q - 1, 2] + gain
+    """Eliminate the knot before q."""
+    d, r, gain = eliminate(left[q - 1], *piece(t, sums, middle, knots[q - 1], knots[q]))
+    left[q, 0], left[q, 1], left[q, 2] = RIDGE + d, r, gain
 
 
 @compiled
 def pass_left(t: Any, sums: Any, middle: float, knots: Any, right: Any, q: int) -> None:
     """Eliminate the knot after q."""
     aa, ab, bb, ra, rb = piece(t, sums, middle, knots[q], knots[q + 1])
-    d, r, gain = eliminate(right[q + 1, 0], right[q + 1, 1], bb, ab, aa, rb, ra)
-    right[q, 0], right[q, 1], right[q, 2] = RIDGE + d, r, right[q + 1, 2] + gain
+    d, r, gain = eliminate(right[q + 1], bb, ab, aa, rb, ra)
+    right[q, 0], right[q, 1], right[q, 2] = RIDGE + d, r, gain
 
 
 @compiled
@@ -115,11 +113,9 @@ def best_between(t: Any, sums: Any, middle: float, mass: Any, gap: float, left: 
     for k in range(i + 1, j):
         if mass[k] - mass[i] < gap or mass[j] - mass[k] < gap:
             continue
-        aa, ab, bb, ra, rb = piece(t, sums, middle, i, k)
-        d, r, first = eliminate(left[0], left[1], aa, ab, bb, ra, rb)
-        aa, ab, bb, ra, rb = piece(t, sums, middle, k, j)
-        d, r, second = eliminate(RIDGE + d, r, aa, ab, bb, ra, right[1] + rb)
-        gain = left[2] + right[2] + first + second + r * r / (right[0] + d)
+        d, r, gain = eliminate(left, *piece(t, sums, middle, i, k))
+        d, r, gain = eliminate((RIDGE + d, r, gain), *piece(t, sums, middle, k, j))
+        gain += right[2] + (right[1] + r) ** 2 / (right[0] + d)
         if where < 0 or gain > best * (1 + TIE):
             best, where = gain, k
     return best, where
@@ -198,7 +194,7 @@ class Bent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Rows pooled by place: weight and hits of each fold `(cells, folds)`; where knots may stand."""
+    """Rows pooled by place: weight and hits per fold `(cells, folds)`; where knots may stand."""
 
     x: Floats
     weight: Floats
@@ -235,7 +231,7 @@ def cells_of(x: Floats, y: Floats, w: Floats, fold: Indices, n_folds: int) -> Ce
 
 
 def _starts(x: Floats, w: Floats) -> Indices:
-    """Where each cell begins: near-ties stay together, then masses are made equal."""
+    """Where each cell begins: near-ties share a cell, then masses are made equal."""
     new = np.flatnonzero(np.concatenate([[True], np.diff(x) > NEAR]))
     if len(new) <= CELLS:
         return new

@@ -93,7 +93,7 @@ def fit_mixture(chances: Floats, weight: Floats) -> NewtonFit:
 
 
 def _simplex_step(u: Floats, slope: Floats, curvature: Floats) -> Floats:
-    """Newton's step among weights that add up to 1, cut where one reaches 0."""
+    """Newton's step among weights that add up to 1, cut where one becomes 0."""
     free = (u > 0) | (slope < -1 - 1e-12)
     stuck = free
     while stuck.any():

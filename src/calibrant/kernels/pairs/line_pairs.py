@@ -17,7 +17,7 @@ LARGEST_EXPONENT = 300.0
 
 
 COMPILE_FROM_GROUPS = 50_000
-"""Pooled from which pairs within a distance are counted by a compiled loop."""
+"""Groups from which pairs within a distance are counted by a compiled loop."""
 
 MANY_STRETCHES = 1000
 """Stretches from which a compiled recursion over the points takes over."""
@@ -55,11 +55,7 @@ def point_by_point(values: Floats, a: Floats, bandwidth: float) -> float:
     """
 
     def part(rows: slice) -> Any:
-        return (
-            float(values[rows.start]),
-            float(values[rows.stop - 1]),
-            *laplace_recursion(values[rows], a[rows], bandwidth),
-        )
+        return *values[[rows.start, rows.stop - 1]].tolist(), *laplace_recursion(values[rows], a[rows], bandwidth)
 
     total, carried, at = 0.0, 0.0, -np.inf
     for first, last, within, to_first, to_last in over_blocks(len(values), part):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -108,23 +109,23 @@ def width_cuts(values: Floats, n_bins: int) -> Indices:
 def cut_sums(groups: Pooled, cuts: Indices) -> Floats:
     """The sums (n, P, Q, Y) of `bin_sums` between consecutive cuts; zeros where a bin is empty."""
     if len(groups.values) < COMPILE_FROM:
-        return _between(_single_sums(groups), cuts)
+        return _between(_columns(groups), cuts)
     sums = np.empty((len(cuts) - 1, 4))
     add_between(groups.values, groups.weight, groups.hits, cuts, sums)
     return sums
 
 
-def _between(terms: Floats, cuts: Indices) -> Floats:
+def _between(columns: Iterable[Floats], cuts: Indices) -> Floats:
     sums, filled = np.zeros((len(cuts) - 1, 4)), np.flatnonzero(np.diff(cuts))
-    for column in range(4):
-        sums[filled, column] = np.add.reduceat(terms[:, column], cuts[filled])
+    for column, terms in enumerate(columns):
+        sums[filled, column] = np.add.reduceat(terms, cuts[filled])
     return sums
 
 
-def _single_sums(groups: Pooled) -> Floats:
-    """(G, 4): the sums of each prediction alone; columns are contiguous."""
+def _columns(groups: Pooled) -> tuple[Floats, Floats, Floats, Floats]:
+    """The sums of each prediction alone."""
     wp = groups.weight * groups.values
-    return np.array([groups.weight, wp, wp * groups.values, groups.hits]).T
+    return groups.weight, wp, wp * groups.values, groups.hits
 
 
 @compiled
@@ -185,7 +186,7 @@ class Pieces:
 
     def between(self, cuts: Indices) -> Floats:
         """The sums between consecutive cuts; zeros where a bin is empty."""
-        return _between(self.sums, cuts)
+        return _between(self.sums.T, cuts)
 
 
 def mass_pieces(buckets: Buckets, n_bins: int) -> Pieces | None:
@@ -198,5 +199,5 @@ def mass_pieces(buckets: Buckets, n_bins: int) -> Pieces | None:
         return None
     groups, closed = pooled(*buckets.opened(cut)), np.setdiff1d(filled, cut)
     order = np.argsort(np.append(closed, bucket_index(groups.values)), kind="stable")
-    sums = np.concatenate([buckets.sums(closed), _single_sums(groups)])
+    sums = np.concatenate([buckets.sums(closed), np.stack(_columns(groups), axis=1)])
     return Pieces(sums[order], np.append(buckets.table[closed, HIGH], groups.values)[order])

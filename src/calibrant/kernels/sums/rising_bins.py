@@ -21,7 +21,7 @@ from calibrant.kernels.rows.bisection import first_above
 from calibrant.types import Floats, Indices
 
 CHUNK = 1 << 12
-"""Pooled compared at a time: most data show a fall in the first chunk."""
+"""Groups compared at a time: most data show a fall in the first chunk."""
 
 
 def rates_rise(below: Floats, hits: Floats, cuts: Indices, slack: float) -> bool:
@@ -59,7 +59,7 @@ def falling_blocks(weight: Floats, hits: Floats) -> Indices:
 
 @compiled
 def cut_after(places: Any, total: float, allowance: float, k: int, b: int) -> int:
-    """Pooled in the first k of b bins."""
+    """Groups in the first k of b bins."""
     if k <= 0:
         return 0
     if k >= b:

@@ -55,7 +55,7 @@ def spread(values: Any) -> tuple[float, float]:
 
 @any_order
 def weighted_spread(values: Any, weights: Any) -> tuple[int, float, float, float, bool]:
-    """Rows of positive weight, Σw, mean, Σw(x − mean)², and whether all weights are whole.
+    """Rows of positive weight, Σw, mean, Σw(x − mean)², and whether all weights are integers.
 
     Rows of weight 0 do not count.
     """
