@@ -133,7 +133,7 @@ def updated(state: MonitorState, event: Event, mark: Any, grouped: int = 0) -> M
         n += part.n
     contradicted = int((np.isin(event.probs, (0, 1)) & (event.probs != event.outcomes)).sum())
     warned = state.contradicted + contradicted, state.grouped + grouped
-    return MonitorState(event.name, GRID, n, *wealth, *blocks.kept(), *peak, restart_peak, *warned)
+    return MonitorState(event.name, GRID, n, wealth[0], wealth[1], *blocks.kept(), *peak, restart_peak, *warned)
 
 
 def _products(sums: Floats) -> Floats:

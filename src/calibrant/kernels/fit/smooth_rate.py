@@ -35,8 +35,8 @@ def smooth_rate(at: Floats, groups: Pooled, bandwidth: float) -> tuple[Floats, F
     """π̂ and the density of the predictions at the given points."""
     low, high = groups.values <= bandwidth, groups.values >= 1 - bandwidth
     points = np.concatenate([-groups.values[low][::-1], groups.values, 2 - groups.values[high][::-1]])
-    columns = [np.concatenate([terms[low][::-1], terms, terms[high][::-1]]) for terms in (groups.weight, groups.hits)]
-    mass, hits = triweight_sums(at, points, *columns, bandwidth)
+    weight, hits = (np.concatenate([x[low][::-1], x, x[high][::-1]]) for x in (groups.weight, groups.hits))
+    mass, hits = triweight_sums(at, points, weight, hits, bandwidth)
     mass, hits = np.maximum(mass, 0.0), np.clip(hits, 0.0, mass)
     rate = np.divide(hits, mass, out=np.zeros_like(hits), where=mass > 0)
     return rate, mass * (35 / 32) / (bandwidth * groups.total)
@@ -60,13 +60,12 @@ def triweight_sums(
     cell = np.floor(points / bandwidth)
     u = points / bandwidth - cell - 0.5
     starts = np.flatnonzero(np.diff(cell, prepend=cell[0] - 1))
-    home, cells = np.floor(at / bandwidth), cell[starts]
+    cells = cell[starts]
     queries = (
         at / bandwidth - 0.5,
         np.searchsorted(points, at - bandwidth, "left"),
         np.searchsorted(points, at + bandwidth, "right"),
-        np.searchsorted(cells, home - 1, "left"),
-        np.searchsorted(cells, home + 1, "right"),
+        np.searchsorted(cells, np.floor(at / bandwidth) - 1, "left"),
     )
     bounds = np.append(starts, len(points))
     moments = np.empty((len(points), 14))
@@ -101,12 +100,12 @@ def _plain_moments(u: Floats, first: Floats, second: Floats, bounds: Indices, ou
 
 
 def _plain_window_sums(
-    place: Any, low: Any, high: Any, cell_from: Any, cell_to: Any, cells: Any, bounds: Any, moments: Any, out: Any
+    place: Any, low: Any, high: Any, cell_from: Any, cells: Any, bounds: Any, moments: Any, out: Any
 ) -> None:
     """`window_sums` for all queries at once."""
     out[:] = 0.0
     for step in range(3):
-        inside = cell_from + step < cell_to
+        inside = cell_from + step < len(cells)
         c = np.where(inside, cell_from + step, 0)
         start, stop = np.maximum(low, bounds[c]), np.minimum(high, bounds[c + 1])
         inside &= stop > start
@@ -135,19 +134,25 @@ def cell_moments(u: Any, first: Any, second: Any, bounds: Any, out: Any) -> None
 
 @compiled
 def window_sums(
-    place: Any, low: Any, high: Any, cell_from: Any, cell_to: Any, cells: Any, bounds: Any, moments: Any, out: Any
+    place: Any, low: Any, high: Any, cell_from: Any, cells: Any, bounds: Any, moments: Any, out: Any
 ) -> None:
     """Per query: the sums over its own cell and the two beside it, weighted by the polynomial."""
-    nothing = np.zeros(14)
     for i in range(len(place)):
         one, two = 0.0, 0.0
-        for c in range(cell_from[i], cell_to[i]):
+        c = cell_from[i]
+        while c < len(cells) and bounds[c] < high[i]:
             start, stop = max(low[i], bounds[c]), min(high[i], bounds[c + 1])
             if stop > start:
                 weights = (*polynomial(place[i] - cells[c]), -1.0)
                 upto = moments[stop - 1]
-                before = moments[start - 1] if start > bounds[c] else nothing
-                for k in range(7):
-                    one += weights[k] * (upto[k] - before[k])
-                    two += weights[k] * (upto[7 + k] - before[7 + k])
+                if start > bounds[c]:
+                    before = moments[start - 1]
+                    for k in range(7):
+                        one += weights[k] * (upto[k] - before[k])
+                        two += weights[k] * (upto[7 + k] - before[7 + k])
+                else:
+                    for k in range(7):
+                        one += weights[k] * upto[k]
+                        two += weights[k] * upto[7 + k]
+            c += 1
         out[i, 0], out[i, 1] = one, two
