@@ -72,7 +72,7 @@ def test_very_many_bins_hold_the_right_rows(n_bins, dtype, rng):
 
 @pytest.mark.parametrize("compile_from", [1, 10**9], ids=["compiled", "numpy"])
 def test_very_many_bins_class_by_class(monkeypatch, rng, compile_from):
-    monkeypatch.setattr("calibrant.kernels.sums.class_bin_sums.COMPILE_FROM", compile_from)
+    monkeypatch.setattr("calibrant.kernels.sums.bin_sums.COMPILE_FROM", compile_from)
     probs = np.concatenate(
         [np.eye(3), rng.dirichlet(np.ones(3), 50), rng.multinomial(2000, [0.9, 0.05, 0.05], 50) / 2000]
     )

@@ -302,7 +302,6 @@ def test_the_size_of_chunks_does_not_matter(rng, monkeypatch, about, view, shape
     from calibrant.kernels import logits
     from calibrant.kernels.rows import blocks, checks
     from calibrant.kernels.sums import bin_sums
-    from calibrant.kernels.sums import class_bin_sums as class_sums
 
     rows = 7
     said = ROWS[shape](rng)
@@ -312,10 +311,9 @@ def test_the_size_of_chunks_does_not_matter(rng, monkeypatch, about, view, shape
     monkeypatch.setattr(checks, "ONE_CHECK", rows)
     monkeypatch.setattr(checks, "TWO_CHECKS", rows)
     same(estimate(about, said, view), expected)
-    for module in (bin_sums, class_sums):
-        monkeypatch.setattr(module, "COMPILE_FROM", 1)
-    monkeypatch.setattr(class_sums, "BLOCK_ENTRIES", rows)
-    monkeypatch.setattr(bin_sums, "added_over_blocks", partial(blocks.added_over_blocks, block=rows))
+    monkeypatch.setattr(bin_sums, "COMPILE_FROM", 1)
+    monkeypatch.setattr(bin_sums, "BLOCK_ENTRIES", rows)
+    monkeypatch.setattr(bin_sums, "added_over_blocks", lambda n, part, block=rows: blocks.added_over_blocks(n, part, block))  # fmt: skip
     same(estimate(about, said, view), expected)
 
 

@@ -91,7 +91,7 @@ def test_the_bandwidth_is_the_likeliest_of_the_grid(rng, concentration):
 def test_the_size_of_tiles_does_not_matter(monkeypatch, rng, tile):
     rows, labels = rng.dirichlet([1, 1, 1], 40), rng.integers(0, 3, 40)
     whole = cal.canonical_error(labels, rows, bandwidth=0.1).value
-    monkeypatch.setattr("calibrant.kernels.pairs.dirichlet_kernel.TILE_ENTRIES", tile * 40)
+    monkeypatch.setattr("calibrant.kernels.pairs.row_pairs.TILE_ENTRIES", tile * 40)
     assert cal.canonical_error(labels, rows, bandwidth=0.1).value == pytest.approx(whole, abs=ROUNDING)
 
 

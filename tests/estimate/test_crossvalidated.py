@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import calibrant as cal
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from calibrant.estimate import crossvalidated
+from calibrant.kernels.rows.pooling import in_order
 from calibrant.kernels.rows.sorted_folds import rows_in_folds
-from calibrant.kernels.rows.sorting import in_order
 from naive import binned, data, sweep
 from naive import crossvalidated as naive
 from naive.rows import counted, written_out

@@ -117,7 +117,7 @@ def test_compiled_and_plain_sums_give_the_same_error(monkeypatch, rng):
     p = rng.beta(2, 1, 500).round(3)
     y = rng.random(500) < p
     plain = [cal.density_error(y, p, method=method).value for method in ("pointwise", "integrated")]
-    monkeypatch.setattr("calibrant.kernels.pairs.triweight.COMPILE_FROM_POINTS", 1)
+    monkeypatch.setattr("calibrant.kernels.fit.smooth_rate.COMPILE_FROM_POINTS", 1)
     compiled = [cal.density_error(y, p, method=method).value for method in ("pointwise", "integrated")]
     assert compiled == pytest.approx(plain, abs=SUMS)
 

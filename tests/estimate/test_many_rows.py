@@ -10,7 +10,7 @@ import strategies as some
 from calibrant.kernels.pairs import line_pairs as laplace
 from calibrant.kernels.rows import buckets
 from calibrant.kernels.rows import pooling as groups
-from calibrant.kernels.sums import error_grid
+from calibrant.kernels.sums import bin_sums as error_grid
 from calibrant.kernels.sums import stable_sums as sums
 from crowded import SCORES, scored
 from tolerances import ROUNDING

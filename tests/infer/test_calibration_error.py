@@ -12,7 +12,7 @@ from calibrant import InputError, Predictions
 from calibrant.infer import calibration_error_interval, classwise_intervals
 from calibrant.infer.error import CLOSE, KEPT, error_between, inverted
 from calibrant.infer.error_path import path_of
-from calibrant.kernels.fit.curve_path import direction
+from calibrant.kernels.fit.log_odds_process import direction
 from tolerances import ROUNDING
 
 

@@ -54,10 +54,10 @@ def test_the_prior_of_beginnings_is_one_and_falls():
 
 def test_wealth_is_held_at_the_cap():
     ratios = np.full((900, 7), 10.0)
-    wealth, restarted = np.zeros(7), np.zeros(7)
+    wealth = np.zeros((2, 7))
     single, product = np.ones((2, 2)), np.ones(3)
     path = np.empty((900, 3))
-    place_bets.plain(ratios, np.full(900, 0.1), np.full(7, 1 / 7), np.zeros(900, np.intp), wealth, restarted, single, product, path)  # fmt: skip
+    place_bets.plain(ratios, np.full(900, 0.1), np.full(7, 1 / 7), np.zeros(900, np.intp), wealth, single, product, path)  # fmt: skip
     assert (wealth == CAP).all()
     assert np.isfinite(path).all()
     assert path[-1, 2] == pytest.approx(CAP / 2)  # a region that has all there is, half of which does not bet

@@ -16,7 +16,7 @@ import strategies as some
 from calibrant.bins import EqualWidth
 from calibrant.kernels.rows import blocks
 from calibrant.kernels.sums import bin_sums
-from calibrant.kernels.sums import class_bin_sums as class_sums
+from calibrant.kernels.sums import bin_sums as class_sums
 from tolerances import ROUNDING
 
 FROM_GRIDS = (*range(1, 41), 49, 64, 97, 100, 128, 255, 1000, 1023, 4096, 65535)

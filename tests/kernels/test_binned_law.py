@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, gamma
 
-from calibrant.kernels.draws.binned_law import MOST_COUNTS, Law, binned_law
+from calibrant.kernels.draws.laws import MOST_COUNTS, Law, binned_law
 from tolerances import ROUNDING, STANDARD_ERRORS
 
 

@@ -99,7 +99,7 @@ def run(code, seconds):
     """A script in a fresh process, which may crash or hang without taking the tests along."""
     start = (
         "from contextlib import suppress; from functools import partial; import numpy as np, calibrant as cal\n"
-        "from calibrant.kernels.sums import bin_sums, class_bin_sums as class_sums\n"
+        "from calibrant.kernels.sums import bin_sums\n"
     )
     return subprocess.run(
         [sys.executable, "-c", start + code], capture_output=True, text=True, timeout=seconds, check=False
@@ -116,7 +116,7 @@ CHANGED = {
 
 def test_arrays_changed_after_they_were_checked_do_not_crash_the_process():
     """Data are not copied, so the user can still write to them; the answer may then be nonsense or an error."""
-    code = "from calibrant.kernels.rows import buckets; from calibrant.kernels.sums import error_grid\nfor module in (bin_sums, class_sums, buckets, error_grid): module.COMPILE_FROM = 1\n"
+    code = "from calibrant.kernels.rows import buckets\nfor module in (bin_sums, buckets): module.COMPILE_FROM = 1\n"
     for name, change in CHANGED.items():
         calls = ["partial(cal.ece, view='classwise')" if "2)" in change else "cal.ece"]
         if "2)" not in change:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant.kernels.pairs import dirichlet_kernel as dirichlet
+from calibrant.kernels.pairs import row_pairs as dirichlet
 from naive import canonical as naive
 
 EXPONENTS = 1e-10

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.kernels.draws import hit_law as hit_counts
+from calibrant.kernels.draws import laws as hit_counts
 from naive import answers as naive
 from tolerances import ROUNDING
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.kernels.fit.isotonic_quantile import isotonic_quantile
+from calibrant.kernels.fit.isotonic import isotonic_quantile
 from tolerances import ROUNDING
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.kernels.pairs.level_pairs import squared_gaps
+from calibrant.kernels.pairs.row_pairs import squared_gaps
 from tolerances import ROUNDING
 
 ROWS = st.lists(

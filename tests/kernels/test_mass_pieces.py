@@ -9,8 +9,7 @@ import strategies as some
 from calibrant.bins import EqualMass
 from calibrant.kernels.rows import buckets
 from calibrant.kernels.rows.buckets import bucketed
-from calibrant.kernels.rows.mass_pieces import mass_pieces
-from calibrant.kernels.rows.pooling import cut_sums, grouped, mass_cuts
+from calibrant.kernels.rows.pooling import cut_sums, grouped, mass_cuts, mass_pieces
 from calibrant.predictions import Event
 from crowded import SCORES, scored
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant.kernels.sums.neg_log import label_surprises, surprises
+from calibrant.kernels.sums.score_rows import label_surprises, surprises
 
 MOST_ULPS = 1.5
 """What the module promises. Long doubles, where the system has them, tell fractions of a unit; else NumPy's own error comes on top."""

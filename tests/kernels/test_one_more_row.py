@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from calibrant.kernels.fit import one_more_row as venn_abers
-from calibrant.kernels.fit.one_more_row import moving_bridge, rates_if_hit, rates_if_missed
+from calibrant.kernels.fit import isotonic as venn_abers
+from calibrant.kernels.fit.isotonic import moving_bridge, rates_if_hit, rates_if_missed
 
 
 def slowly(weight, hits):

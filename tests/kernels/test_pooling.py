@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies as some
-from calibrant.kernels.rows import buckets, radix
+from calibrant.kernels.rows import buckets
 from calibrant.kernels.rows import pooling as kernel
 from calibrant.kernels.rows.pooling import cut_sums, grouped, mass_cuts, width_cuts
 from calibrant.state.pooled import Pooled
@@ -104,7 +104,7 @@ def test_many_rows_are_pooled_alike(rng, monkeypatch, kind, dtype, plain):
     probs, outcomes = scored(kind, rng, 700, dtype)
     expected = grouped(probs, outcomes, None)
     monkeypatch.setattr(buckets, "COMPILE_FROM", 1)
-    monkeypatch.setattr(radix, "RUN_ROWS", 70)
+    monkeypatch.setattr(buckets, "RUN_ROWS", 70)
     if plain:
         for name in ("count_groups", "pool_rows"):
             monkeypatch.setattr(kernel, name, getattr(kernel, name).plain)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import strategies as some
-from calibrant.kernels.rows import buckets, radix
-from calibrant.kernels.rows import sorting as ordered
+from calibrant.kernels.rows import buckets
+from calibrant.kernels.rows import pooling as ordered
 from calibrant.kernels.rows.buckets import bucket_index
 from crowded import SCORES, scored
 
@@ -21,7 +21,7 @@ def either(request, monkeypatch):
     """The compiled loops, and the Python they are made of."""
     if request.param:
         for name in ("bucket_counts", "scatter", "sort_buckets"):
-            monkeypatch.setattr(radix, name, getattr(radix, name).plain)
+            monkeypatch.setattr(buckets, name, getattr(buckets, name).plain)
 
 
 @pytest.mark.usefixtures("either")
@@ -30,7 +30,7 @@ def either(request, monkeypatch):
 @pytest.mark.parametrize("kind", SCORES)
 def test_keys_come_out_in_order(rng, kind, dtype, n):
     probs, outcomes = scored(kind, rng, n, dtype)
-    keys, ends = radix.sorted_keys(probs, outcomes)
+    keys, ends = buckets.sorted_keys(probs, outcomes)
     assert np.array_equal(keys, np.sort(keys_of(probs, outcomes)))
     assert np.array_equal(ends, np.cumsum(np.bincount(bucket_index(probs), minlength=buckets.N_BUCKETS)))
 
@@ -38,9 +38,9 @@ def test_keys_come_out_in_order(rng, kind, dtype, n):
 @pytest.mark.parametrize("kind", SCORES)
 def test_the_cut_into_blocks_does_not_matter(rng, monkeypatch, kind):
     probs, outcomes = scored(kind, rng, 500)
-    monkeypatch.setattr(radix, "SCATTER_ROWS", 70)
-    monkeypatch.setattr(radix, "RUN_ROWS", 30)
-    assert np.array_equal(radix.sorted_keys(probs, outcomes)[0], np.sort(keys_of(probs, outcomes)))
+    monkeypatch.setattr(buckets, "SCATTER_ROWS", 70)
+    monkeypatch.setattr(buckets, "RUN_ROWS", 30)
+    assert np.array_equal(buckets.sorted_keys(probs, outcomes)[0], np.sort(keys_of(probs, outcomes)))
 
 
 @pytest.mark.usefixtures("either")
@@ -48,7 +48,7 @@ def test_the_cut_into_blocks_does_not_matter(rng, monkeypatch, kind):
 def test_rows_of_other_buckets_are_left_out(rng, kind):
     probs, outcomes = scored(kind, rng, 300)
     index, wanted = bucket_index(probs), rng.random(buckets.N_BUCKETS) < 0.5
-    keys, ends = radix.sorted_keys(probs, outcomes, index, wanted)
+    keys, ends = buckets.sorted_keys(probs, outcomes, index, wanted)
     kept = wanted[index]
     assert np.array_equal(keys, np.sort(keys_of(probs[kept], outcomes[kept])))
     assert ends[-1] == kept.sum()
@@ -56,7 +56,7 @@ def test_rows_of_other_buckets_are_left_out(rng, kind):
 
 def test_columns_of_a_matrix_are_sorted_too(rng):
     probs, outcomes = rng.random((100, 3))[:, 1], rng.integers(0, 2, (100, 2)).astype(np.uint8)[:, 0]
-    assert np.array_equal(radix.sorted_keys(probs, outcomes)[0], np.sort(keys_of(probs, outcomes)))
+    assert np.array_equal(buckets.sorted_keys(probs, outcomes)[0], np.sort(keys_of(probs, outcomes)))
 
 
 @pytest.mark.parametrize("dtype", some.DTYPES)

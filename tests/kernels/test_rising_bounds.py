@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from calibrant.kernels.fit import rising_bounds as simultaneous_band
-from calibrant.kernels.fit.rising_bounds import lower_bound, lower_limit, upper_bound
+from calibrant.kernels.fit import isotonic as simultaneous_band
+from calibrant.kernels.fit.isotonic import lower_bound, lower_limit, upper_bound
 from tolerances import ROUNDING
 
 

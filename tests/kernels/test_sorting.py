@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies as some
-from calibrant.kernels.rows.sorting import group_starts, in_order
+from calibrant.kernels.rows.pooling import group_starts, in_order
 
 
 def sorted_rows(probs, outcomes, weights):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.kernels.sums.squared_distances import spread, weighted_spread
+from calibrant.kernels.sums.stable_sums import spread, weighted_spread
 from tolerances import ROUNDING
 
 roads = pytest.mark.parametrize("road", ["compiled", "plain"])

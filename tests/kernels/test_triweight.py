@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.kernels.pairs import triweight
+from calibrant.kernels.fit import smooth_rate as triweight
 from tolerances import ROUNDING
 
 WIDTHS = st.sampled_from([1.0, 0.3, 0.05, 0.011])

@@ -7,9 +7,11 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant.kernels.fit.log_odds_process import BENDS, LENGTHS_IN_P, LENGTHS_IN_Z, LINES, posteriors, prior_features
+from calibrant.kernels.fit.log_odds_process import MAP_PRIORS, posteriors, prior_features
 from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.maps.gaussian_process import OPEN
+
+LINES, BENDS, LENGTHS_IN_P, LENGTHS_IN_Z, _ = MAP_PRIORS
 
 TRAPS = {
     "all equal": ([0, 1, 1, 0, 1], [0.3] * 5),

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant.kernels.fit.newton_logistic import fit_logistic
+from calibrant.kernels.fit.newton import fit_logistic
 from calibrant.maps import BetaMap, LogOddsMap
 from tolerances import OPTIMISER, STANDARD_ERRORS
 

@@ -12,10 +12,9 @@ from scipy.optimize import LinearConstraint, minimize
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant.kernels.fit.free_knots import RIDGE, SEARCH_FLOOR, better_knots
 from calibrant.kernels.fit.knot_heights import Family, fit_heights
-from calibrant.kernels.fit.knot_paths import LEAST_GAP, Bent, cells_of, crossed, path
-from calibrant.kernels.fit.newton_logistic import fit_logistic
+from calibrant.kernels.fit.knot_paths import LEAST_GAP, RIDGE, SEARCH_FLOOR, Bent, better_knots, cells_of, crossed, path
+from calibrant.kernels.fit.newton import fit_logistic
 from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.maps import CalibrationMap
 from tolerances import ROUNDING

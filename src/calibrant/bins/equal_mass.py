@@ -10,8 +10,7 @@ import numpy as np
 from calibrant.bins.binning import BinRule
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.rows.buckets import bucketed, worth_buckets
-from calibrant.kernels.rows.mass_pieces import mass_pieces
-from calibrant.kernels.rows.pooling import cut_sums, mass_cuts
+from calibrant.kernels.rows.pooling import cut_sums, mass_cuts, mass_pieces
 from calibrant.methods import method
 from calibrant.predictions import Event
 from calibrant.problems import InputError

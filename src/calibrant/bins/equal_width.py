@@ -10,8 +10,7 @@ import numpy as np
 from calibrant.bins.binning import BinRule
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.rows.pooling import cut_sums, width_cuts
-from calibrant.kernels.sums.bin_sums import grid_index, grid_sums, rounded_down
-from calibrant.kernels.sums.class_bin_sums import class_grid_sums
+from calibrant.kernels.sums.bin_sums import class_grid_sums, grid_index, grid_sums, rounded_down
 from calibrant.methods import method
 from calibrant.predictions import Event, Predictions, StatePredictions
 from calibrant.problems import InputError

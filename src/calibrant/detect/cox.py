@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.interval.formulas import chi_square_p_value
-from calibrant.kernels.fit.newton_logistic import fit_logistic
+from calibrant.kernels.fit.newton import fit_logistic
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import admit

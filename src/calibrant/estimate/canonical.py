@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice, check_positive
-from calibrant.kernels.pairs.dirichlet_kernel import loo_log_density, loo_rates
+from calibrant.kernels.pairs.row_pairs import loo_log_density, loo_rates
 from calibrant.methods import estimator
 from calibrant.predictions import admit
 from calibrant.problems import InputError

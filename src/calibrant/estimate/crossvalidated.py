@@ -10,9 +10,8 @@ import numpy as np
 from calibrant.estimate.binned import Norm, Options
 from calibrant.estimate.chosen import chosen_error
 from calibrant.inputs import check_count
-from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
+from calibrant.kernels.rows.pooling import group_starts, in_order, mass_cuts, width_cuts
 from calibrant.kernels.rows.sorted_folds import fewest_within, rows_in_folds
-from calibrant.kernels.rows.sorting import group_starts, in_order
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Event, admit

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.inputs import check_count, check_groups
-from calibrant.kernels.pairs.level_pairs import squared_gaps
+from calibrant.kernels.pairs.row_pairs import squared_gaps
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Table

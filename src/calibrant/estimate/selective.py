@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.inputs import check_groups
 from calibrant.interval import Limits, cluster_mean, mean_with_interval
-from calibrant.kernels.sums.risk_coverage import influences, risk_coverage
+from calibrant.kernels.sums.running_error import influences, risk_coverage
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval, Line

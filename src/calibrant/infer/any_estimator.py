@@ -12,8 +12,8 @@ import numpy as np
 from calibrant.infer.error import KEPT, METHOD, error_ends, inverted
 from calibrant.infer.error_path import ErrorPath, path_of
 from calibrant.inputs import check_choice, check_count, check_level
-from calibrant.kernels.draws.binned_law import Law
-from calibrant.kernels.fit.curve_path import bounded_log_odds
+from calibrant.kernels.draws.laws import Law
+from calibrant.kernels.fit.log_odds_process import bounded_log_odds
 from calibrant.kernels.logits import sigmoid
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError

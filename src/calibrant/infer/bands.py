@@ -14,7 +14,7 @@ from calibrant.infer.error_path import mass_starts, part_sums
 from calibrant.infer.rising_rate import isotonic, rising_intervals
 from calibrant.inputs import check_choice, check_count, check_level
 from calibrant.interval.mean import wilson
-from calibrant.kernels.fit.rising_bounds import lower_bound, upper_bound
+from calibrant.kernels.fit.isotonic import lower_bound, upper_bound
 from calibrant.predictions import Event, admit
 from calibrant.problems import InputError
 from calibrant.results import BinTable, number

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.infer.error_path import ErrorPath, path_of
 from calibrant.inputs import check_choice, check_level
-from calibrant.kernels.draws.binned_law import Law
+from calibrant.kernels.draws.laws import Law
 from calibrant.predictions import admit
 from calibrant.results import ClassTable, Interval
 

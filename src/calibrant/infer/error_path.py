@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calibrant.infer.squared import cube_root
-from calibrant.kernels.draws.binned_law import Law, binned_law
-from calibrant.kernels.fit.curve_path import bounded_log_odds, direction
+from calibrant.kernels.draws.laws import Law, binned_law
+from calibrant.kernels.fit.log_odds_process import bounded_log_odds, direction
 from calibrant.kernels.logits import sigmoid
 from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
 from calibrant.predictions import Event

@@ -11,8 +11,7 @@ from calibrant.inputs import check_level
 from calibrant.interval.formulas import normal_p_value
 from calibrant.kernels.compiled import COMPILE_FROM
 from calibrant.kernels.rows.blocks import over_blocks
-from calibrant.kernels.sums.squared_distances import spread, weighted_spread
-from calibrant.kernels.sums.stable_sums import inner
+from calibrant.kernels.sums.stable_sums import inner, spread, weighted_spread
 from calibrant.results import Interval, Record, kind
 from calibrant.types import Array, Floats
 

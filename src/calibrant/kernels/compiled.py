@@ -1,5 +1,4 @@
-"""Numba on first use, so that importing calibrant and small jobs never pay for the
-compiler."""
+"""Numba on first use, so that importing calibrant and small jobs never pay for the compiler."""
 
 from __future__ import annotations
 
@@ -22,8 +21,10 @@ _many_calls = False
 
 @contextmanager
 def many_calls() -> Iterator[None]:
-    """Within this context there are many small inputs: compiled kernels pay off from
-    the first row on."""
+    """Within this context there are many small inputs.
+
+    Compiled kernels pay off from the first row on.
+    """
     global _many_calls  # noqa: PLW0603
     before, _many_calls = _many_calls, True
     try:
@@ -73,9 +74,10 @@ class compiled:  # noqa: N801  (a decorator)
             return numba.njit(**options)(function)
 
     def _stamp(self) -> str:
-        """A hash of the other files that hold callees. Numba's cache looks for changes
-        in the function's own file alone, but takes a function of another name for
-        another function.
+        """A hash of the other files that hold callees.
+
+        Numba's cache looks for changes in the function's own file alone, but takes a
+        function of another name for another function.
         """
         from hashlib import sha256
 
@@ -101,14 +103,18 @@ class compiled:  # noqa: N801  (a decorator)
 
 
 class contracted(compiled):  # noqa: N801
-    """The same, and a product may be added without being rounded first: faster, and no
-    less exact."""
+    """The same, and a product may be added without being rounded first.
+
+    Faster, and no less exact.
+    """
 
     freedom = frozenset({"contract"})
 
 
 class any_order(compiled):  # noqa: N801
-    """The same, and sums may be taken in any order, so that they become vectors. On one
-    kind of processor it is always the same order, whatever the number of cores."""
+    """The same, and sums may be taken in any order, so that they become vectors.
+
+    On one kind of processor it is always the same order, whatever the number of cores.
+    """
 
     freedom = frozenset({"contract", "reassoc"})

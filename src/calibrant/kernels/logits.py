@@ -1,5 +1,4 @@
-"""From logits to probabilities and back, without overflow and in the precision of the
-input."""
+"""From logits to probabilities and back, without overflow and in the precision of the input."""
 
 from __future__ import annotations
 
@@ -10,8 +9,7 @@ import numpy as np
 from calibrant.types import Array
 
 BLOCK = 1 << 16
-"""Entries handled at a time: three such blocks of float64 fit in a core's second-level
-cache."""
+"""Entries handled at a time: three such blocks of float64 fit in a core's second-level cache."""
 
 
 def row_blocks(n: int, n_columns: int) -> list[slice]:
@@ -55,8 +53,10 @@ def log_odds(probs: Array) -> Array:
 
 
 def class_log_odds(logits: Array) -> Array:
-    """Log-odds of each class against the rest of its row, `(n, K)`: z_k − ln Σ_(j≠k)
-    e^(z_j), without cancellation."""
+    """Log-odds of each class against the rest of its row, `(n, K)`.
+
+    z_k − ln Σ_(j≠k) e^(z_j), without cancellation.
+    """
     rows, top = np.arange(len(logits)), logits.argmax(axis=1)
     below = logits - logits.max(axis=1, keepdims=True)
     odds: Array = np.exp(below)
@@ -85,8 +85,10 @@ def two_columns(one: Array) -> Array:
 
 
 def inside(probs: Array, dtype: Any = None) -> Array:
-    """In the given precision, never rounded to 0, nor to 1 for a binary event: no
-    outcome gets probability 0."""
+    """In the given precision, never rounded to 0, nor to 1 for a binary event.
+
+    No outcome gets probability 0.
+    """
     info = np.finfo(dtype or probs.dtype)
     narrow = probs.astype(info.dtype, copy=False)
     return np.clip(narrow, info.tiny, 1 - info.epsneg) if probs.ndim == 1 else np.maximum(narrow, info.tiny)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice
-from calibrant.kernels.fit.newton_logistic import LogisticFit, fit_logistic
+from calibrant.kernels.fit.newton import NewtonFit, fit_logistic
 from calibrant.kernels.logits import sigmoid
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import FAR, BinaryMap, BinaryRecipe, one_outcome, pooled_log_odds
@@ -107,7 +107,7 @@ def smoothed_hits(pooled: Pooled) -> Floats:
     return pooled.hits * yes + (pooled.weight - pooled.hits) * no
 
 
-def _doubts(found: LogisticFit, pooled: Pooled) -> tuple[str, ...]:
+def _doubts(found: NewtonFit, pooled: Pooled) -> tuple[str, ...]:
     separated = "the search did not converge, as when rows can be separated; the last step is returned"
     return one_outcome(float(pooled.hits.sum()), pooled.total) + (() if found.converged else (separated,))
 

@@ -10,8 +10,8 @@ from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.fit.knot_heights import Family
 from calibrant.kernels.fit.knot_paths import Bent, Cells, cells_of, crossed, path
 from calibrant.kernels.logits import inside, log_odds, sigmoid
+from calibrant.kernels.rows.pooling import in_order
 from calibrant.kernels.rows.sorted_folds import fewest_within, n_counted, rows_in_folds
-from calibrant.kernels.rows.sorting import in_order
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import BentLineMap, BinaryRecipe, last_log_odds, line_doubts, margin
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record

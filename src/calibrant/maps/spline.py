@@ -8,9 +8,8 @@ import numpy as np
 
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.fit.cubic_basis import RUN_OUT, fit_spline, slopes_at
-from calibrant.kernels.rows.pooling import mass_cuts
+from calibrant.kernels.rows.pooling import in_order, mass_cuts
 from calibrant.kernels.rows.sorted_folds import fewest_within, rows_in_folds
-from calibrant.kernels.rows.sorting import in_order
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import BinaryRecipe, ShiftMap, doubts, margin
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record

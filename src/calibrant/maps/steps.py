@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant.bins import Binning, EqualMass
-from calibrant.kernels.fit.one_more_row import rates_if_hit, rates_if_missed
+from calibrant.kernels.fit.isotonic import rates_if_hit, rates_if_missed
 from calibrant.maps.binary import BinaryMap, BinaryRecipe, PointwiseMap, ShiftMap, doubts, margin, narrowed
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.maps.logistic import Platt

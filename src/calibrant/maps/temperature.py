@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant.kernels.fit import inverse_temperature as kernel
-from calibrant.kernels.fit.mixture import fit_mixture
+from calibrant.kernels.fit.newton import fit_mixture
 from calibrant.kernels.logits import class_log_odds, inside, probabilities, sigmoid, tamed, two_columns
 from calibrant.kernels.rows.keep_order import ranked_as
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record

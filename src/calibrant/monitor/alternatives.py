@@ -1,5 +1,4 @@
-"""What a monitor bets on: fixed alternatives to calibration, so that evidence from
-parts of the data adds up."""
+"""What a monitor bets on: fixed alternatives, so that evidence from parts of the data adds up."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ import numpy as np
 
 from calibrant.kernels.draws.betting import log_ratios
 from calibrant.predictions import Event
-from calibrant.types import Array, Floats, Indices
+from calibrant.types import Floats, Indices
 
 GRID = 1
 """Version of this list; states made with another cannot be merged."""
@@ -21,34 +20,25 @@ OVERALL = (*((s * sign, 1.0) for s in SMALL for sign in (-1, 1)), *((0.0, b) for
 where the true shift is larger than s/2."""
 
 EDGES = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
-"""Regions of predictions, closed on the right, finer near 0 and 1 where confident
-models live."""
+"""Regions of predictions, closed on the right, finer near 0 and 1 where confident models live."""
 N_REGIONS = len(EDGES) + 1
 LOCAL = (-1.2, -0.35, -0.1, 0.1, 0.35, 1.2)
 """Shifts in each region alone."""
 
 N_OVERALL, N_LOCAL = len(OVERALL), len(LOCAL)
 N_BETS = N_OVERALL + N_REGIONS * N_LOCAL
-WEIGHTS: Floats = np.concatenate(
-    [np.full(N_OVERALL, 0.6 / N_OVERALL), np.full(N_BETS - N_OVERALL, 0.4 / (N_BETS - N_OVERALL))]
-)
+WEIGHTS: Floats = np.repeat([0.6 / N_OVERALL, 0.4 / (N_BETS - N_OVERALL)], [N_OVERALL, N_BETS - N_OVERALL])
 """Share of the stake on each bet: 0.6 on those for all rows, 0.4 on those of single regions."""
 
 
-def regions_of(probs: Array) -> Indices:
-    """The region of each prediction."""
-    return np.searchsorted(EDGES, probs.astype(np.float64), side="left").astype(np.intp)
-
-
 def bets_on(event: Event) -> tuple[Floats, Indices]:
-    """(n, N_BETS) log-ratios of the rows under each bet, 0 outside a bet's region; and
-    the regions."""
-    shifts, slopes = (np.array(column, dtype=np.float64) for column in zip(*OVERALL, strict=True))
-    local = np.array(LOCAL)
-    logs = log_ratios(
-        event.probs, event.outcomes, np.concatenate([shifts, local]), np.concatenate([slopes, np.ones(N_LOCAL)])
-    )
-    regions = regions_of(event.probs)
+    """(n, N_BETS) log-ratios of the rows under each bet, 0 outside a bet's region.
+
+    The regions.
+    """
+    shifts, slopes = np.array([*OVERALL, *((shift, 1.0) for shift in LOCAL)]).T
+    logs = log_ratios(event.probs, event.outcomes, shifts, slopes)
+    regions = np.searchsorted(EDGES, event.probs.astype(np.float64), side="left").astype(np.intp)
     ratios = np.zeros((event.n, N_BETS))
     ratios[:, :N_OVERALL] = logs[:, :N_OVERALL]
     columns = N_OVERALL + regions[:, None] * N_LOCAL + np.arange(N_LOCAL)

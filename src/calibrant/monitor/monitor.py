@@ -38,10 +38,10 @@ class Monitor:
 
     Parameters
     ----------
-    view : str, default "auto"
+    view
         Which event is watched: "binary", "top", "class NAME"; "auto" takes "binary" for
         one probability per row and "top" for several.
-    state : MonitorState, optional
+    state
         Start from this state instead of from no rows; `view` is then that of the state.
 
     Examples
@@ -71,11 +71,11 @@ class Monitor:
 
         Parameters
         ----------
-        labels : array_like or Predictions
+        labels
             Outcomes, or both outcomes and probabilities.
-        probs : array_like, optional
+        probs
             Predicted probabilities, `(n,)` or `(n, K)`.
-        mark : str, int or float, optional
+        mark
             The time of these rows (a date, a name), reported by `since`.
         """
         predictions = admit(labels, probs)
@@ -97,9 +97,9 @@ class Monitor:
 
         Parameters
         ----------
-        other : Monitor
+        other
             The other part; it must bet on the same alternatives and watch the same event.
-        beside : bool, default False
+        beside
             False: the rows of `other` came after those of this monitor. The e-value is
             that of one stream or a little lower, as later starts get the smallest of
             their priors; its peak is searched at the ends of the blocks of `other` only.
@@ -118,8 +118,7 @@ class Monitor:
 
     @property
     def e_value(self) -> float:
-        """Current evidence against calibration: 1 is none, 20 is strong; it may fall
-        again."""
+        """Current evidence against calibration: 1 is none, 20 is strong; it may fall again."""
         return self.state.e_value
 
     @property
@@ -132,15 +131,14 @@ class Monitor:
 
         Parameters
         ----------
-        level : float, default 0.05
+        level
             Largest share of calibrated streams on which it may ever give a false alarm.
         """
         return self.state.peak >= 1 / check_level(level)
 
     @property
     def run_length(self) -> float:
-        """The highest value of the e-detector: evidence summed over all possible change
-        points.
+        """The highest value of the e-detector: evidence summed over all possible change points.
 
         An alarm whenever it reaches c gives on average at most one false alarm per c
         rows. It forgets a long calibrated past, so it is quicker than the e-value where
@@ -155,7 +153,7 @@ class Monitor:
 
         Parameters
         ----------
-        level : float, default 0.05
+        level
             False-alarm rate of the alarm, as in `alarm`.
         """
         return likeliest_change(self.state) if self.alarm(level) else None
@@ -170,9 +168,9 @@ class Monitor:
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
+        ax
             Where to draw; a new figure by default.
-        level : float, default 0.05
+        level
             False-alarm rate of the alarm line.
         """
         from calibrant.plot.evidence import evidence
@@ -180,8 +178,7 @@ class Monitor:
         return evidence(self, ax=ax, level=level)
 
     def direction(self) -> str:
-        """The winning bet in words: how predictions are off, whether or not it is
-        significant."""
+        """The winning bet in words: how predictions are off, whether or not it is significant."""
         if not self.n:
             return "nothing seen yet"
         return in_words(int(np.argmax(self.state.sums + np.log(WEIGHTS))), self.state.view)
@@ -189,21 +186,17 @@ class Monitor:
     @property
     def cautions(self) -> tuple[str, ...]:
         """Warnings about the data."""
-        warnings = []
-        if self.state.contradicted:
-            warnings.append(f"{self.state.contradicted} predictions of 0 or 1 did not come true")
-        if self.state.grouped:
-            warnings.append(
-                "rows of a group are taken as independent: monitor one row per group if they depend on each other"
-            )
-        return tuple(warnings)
+        grouped = "rows of a group are taken as independent: monitor one row per group if they depend on each other"
+        wrong = f"{self.state.contradicted} predictions of 0 or 1 did not come true"
+        found = ((self.state.contradicted, wrong), (self.state.grouped, grouped))
+        return tuple(text for rows, text in found if rows)
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The state as JSON.
 
         Parameters
         ----------
-        indent : int, optional
+        indent
             Spaces per level of nesting; one line by default.
         """
         return self.state.to_json(indent=indent)
@@ -214,7 +207,7 @@ class Monitor:
 
         Parameters
         ----------
-        text : str
+        text
             What `to_json` returned.
         """
         return cls(state=MonitorState.from_json(text))

@@ -21,30 +21,24 @@ COMPILE_FROM = 10_000
 """Rows of an update above which the loop is compiled: below, plain Python takes less
 time than loading compiled code."""
 MOST_BLOCKS = 128
-"""Blocks of rows in a state, to locate a change; when there are more, neighbours are
-joined."""
+"""Blocks of rows in a state, to locate a change; when there are more, neighbours are joined."""
 PRODUCT_SHARE = 0.25
 """Share of the stake on all regions being off at once, each in its own direction."""
-
-
-def _zeros() -> Floats:
-    return np.zeros(N_BETS)
 
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class MonitorState(Record):
-    """Evidence so far. Arrays have one entry per bet; blocks are runs of rows in the
-    order they came."""
+    """Evidence so far: arrays with one entry per bet, and blocks of rows in order of time."""
 
     every_field_needed: ClassVar[bool] = True
 
     view: str = "auto"
     grid: int = GRID
     n: int = 0
-    wealth: Floats = field(default_factory=_zeros)
+    wealth: Floats = field(default_factory=lambda: np.zeros(N_BETS))
     """of bets that start at some row, weighted by the prior of the start"""
-    restarted: Floats = field(default_factory=_zeros)
+    restarted: Floats = field(default_factory=lambda: np.zeros(N_BETS))
     """Σ over all rows a bet could start at"""
     block_sums: Floats = field(default_factory=lambda: np.zeros((0, N_BETS)))
     """(B, bets): Σ of log-ratios"""
@@ -58,7 +52,7 @@ class MonitorState(Record):
     peak: float = 1.0
     """highest e-value so far"""
     peak_row: int = 0
-    """rows seen when it was reached"""
+    """rows so far when it occurred"""
     restart_peak: float = 0.0
     contradicted: int = 0
     """predictions of exactly 0 or 1 that did not come true"""
@@ -66,9 +60,8 @@ class MonitorState(Record):
     """rows that came with groups of several rows"""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "block_marks", tuple(self.block_marks))
-        object.__setattr__(self, "block_sums", np.asarray(self.block_sums, dtype=np.float64).reshape(-1, N_BETS))
-        self._hold("wealth", "restarted", "block_sums", "block_rows", "block_values")
+        super().__post_init__()
+        object.__setattr__(self, "block_sums", self.block_sums.reshape(-1, N_BETS))
         if not len(self.block_sums) == len(self.block_rows) == len(self.block_values):
             raise ValueError("its blocks have sums, rows and values of different numbers")
 
@@ -108,15 +101,17 @@ class Change(Record):
 
 
 def evidence(n: Any, mixed: Any, product: Any) -> Any:
-    """The e-value: a mixture over bets and their starts (not started yet included) and
-    the product over regions."""
+    """The e-value: a mixture over bets and their starts, and the product over regions.
+
+    Bets that have not started yet are included.
+    """
     return (1 - PRODUCT_SHARE) * (start_tail(n) + mixed) + PRODUCT_SHARE * product
 
 
 def updated(state: MonitorState, event: Event, mark: Any, grouped: int = 0) -> MonitorState:
     """The state after some more rows."""
     run = place_bets if event.n >= COMPILE_FROM else place_bets.plain
-    wealth, restarted = state.wealth.copy(), state.restarted.copy()
+    wealth = np.stack([state.wealth, state.restarted])
     single = np.exp(np.minimum(state.sums, np.log(CAP)))[N_OVERALL:].reshape(N_REGIONS, N_LOCAL)
     product = _products(state.sums)
     blocks = _Blocks(state)
@@ -129,18 +124,16 @@ def updated(state: MonitorState, event: Event, mark: Any, grouped: int = 0) -> M
         starts = start_tail(after - 1) - start_tail(after)
         path = np.empty((part.n, 3))
         with np.errstate(over="ignore"):  # wealth beyond the largest number is set to the cap
-            run(np.exp(logs), starts, WEIGHTS, regions, wealth, restarted, single, product, path)
+            run(np.exp(logs), starts, WEIGHTS, regions, wealth, single, product, path)
         values = evidence(after, path[:, 0], path[:, 2])
         best = int(np.argmax(values))
         peak = max(peak, (float(values[best]), int(after[best])), key=lambda found: found[0])
         restart_peak = max(restart_peak, float(path[:, 1].max()))
         blocks.add(logs, values, mark)
         n += part.n
-    contradicted = int(
-        (((event.probs == 0) & (event.outcomes > 0)) | ((event.probs == 1) & (event.outcomes < 1))).sum()
-    )
+    contradicted = int((np.isin(event.probs, (0, 1)) & (event.probs != event.outcomes)).sum())
     warned = state.contradicted + contradicted, state.grouped + grouped
-    return MonitorState(event.name, GRID, n, wealth, restarted, *blocks.kept(), *peak, restart_peak, *warned)
+    return MonitorState(event.name, GRID, n, wealth[0], wealth[1], *blocks.kept(), *peak, restart_peak, *warned)
 
 
 def _products(sums: Floats) -> Floats:
@@ -161,8 +154,7 @@ class _Blocks:
         self.width = state.width
 
     def add(self, logs: Floats, values: Floats, mark: Any) -> None:
-        """Fill the last block, then start new ones; `values` is the evidence after each
-        row."""
+        """Fill the last block, then start new ones; `values` is the evidence after each row."""
         while len(self.rows) - (self._free() - len(logs)) // self.width > MOST_BLOCKS:
             self.join()
         head = min(self._free(), len(logs))
@@ -216,9 +208,8 @@ def _one_after_another(first: MonitorState, then: MonitorState) -> MonitorState:
         wealth = np.minimum(grown[-1] + last * then.restarted, CAP)
         restarted = np.minimum(first.restarted * np.exp(courses[-1]) + then.restarted, CAP)
     ends = first.n + np.cumsum(then.block_rows)
-    values = evidence(
-        ends, np.append(grown[:-1], wealth[None], axis=0) @ WEIGHTS, _products(first.sums + courses)[:, -1]
-    )
+    grown[-1] = wealth
+    values = evidence(ends, grown @ WEIGHTS, _products(first.sums + courses)[:, -1])
     best = int(np.argmax(values))
     peak = max((first.peak, first.peak_row), (float(values[best]), int(ends[best])), key=lambda found: found[0])
     restart_peak = max(first.restart_peak, then.restart_peak, float(WEIGHTS @ restarted))
@@ -246,25 +237,17 @@ def _side_by_side(first: MonitorState, then: MonitorState) -> MonitorState:
 
 
 NEAR = 3.0
-"""Change points whose log-ratio is within this of the best are reported as possible
-too."""
+"""Change points whose log-ratio is within this of the best are reported as possible too."""
 
 
 def likeliest_change(state: MonitorState) -> Change:
-    """The change point and the bet that explain the data best, among the starts of
-    blocks."""
+    """The change point and the bet that explain the data best, among the starts of blocks."""
     later = np.cumsum(state.block_sums[::-1], axis=0)[::-1] + np.log(WEIGHTS)
     best = later.max(axis=1)
     start = int(np.argmax(best))
     befores = np.concatenate([[0], np.cumsum(state.block_rows)])
     near = np.flatnonzero(best >= best[start] - NEAR)
-    latest = int(befores[near[-1] + 1]) - 1
+    rows = int(befores[start]), int(befores[near[0]]), int(befores[near[-1] + 1]) - 1
     bet = int(np.argmax(later[start]))
-    return Change(
-        int(befores[start]),
-        int(befores[near[0]]),
-        latest,
-        state.block_marks[start],
-        float(best[start] - np.log(WEIGHTS[bet])),
-        in_words(bet, state.view),
-    )
+    gain = float(best[start] - np.log(WEIGHTS[bet]))
+    return Change(*rows, state.block_marks[start], gain, in_words(bet, state.view))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant.kernels.logits import log_probabilities
-from calibrant.kernels.sums.neg_log import label_surprises, surprises
+from calibrant.kernels.sums.score_rows import label_surprises, surprises
 from calibrant.methods import method
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate

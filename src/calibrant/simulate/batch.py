@@ -17,7 +17,7 @@ from calibrant.estimate.chosen import RULES, rule_name
 from calibrant.estimate.label_binned import label_binned_error
 from calibrant.estimate.sweep import sweep_error
 from calibrant.infer.squared import squared_ends
-from calibrant.kernels.sums.rising_bins_batched import cuts_of, rising_counts
+from calibrant.kernels.sums.rising_bins import cuts_of, rising_counts
 from calibrant.methods import method, methods
 from calibrant.predictions import Event, Predictions
 from calibrant.types import Floats, Indices

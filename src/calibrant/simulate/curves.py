@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.inputs import check_choice, check_positive
-from calibrant.kernels.fit.newton_logistic import fit_logistic
+from calibrant.kernels.fit.newton import fit_logistic
 from calibrant.kernels.logits import sigmoid
 from calibrant.maps.calibration_map import CalibrationMap
 from calibrant.problems import InputError

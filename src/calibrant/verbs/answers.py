@@ -14,7 +14,7 @@ from calibrant.estimate.sampled import sampled_error
 from calibrant.estimate.selective import clustered_mean, plain_event, selective_risk
 from calibrant.inputs import check_choice, check_groups
 from calibrant.interval import Limits, gap_limits, wilson
-from calibrant.kernels.pairs.level_pairs import squared_gaps
+from calibrant.kernels.pairs.row_pairs import squared_gaps
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.rank import Ties

@@ -10,8 +10,8 @@ import numpy as np
 from calibrant.bins import EqualMass
 from calibrant.inputs import check_choice, check_count
 from calibrant.interval import cluster_mean, two_sided
-from calibrant.kernels.draws.hit_law import ROUNDING, added_laws, hit_law
-from calibrant.kernels.draws.hit_law import two_sided as exact_two_sided
+from calibrant.kernels.draws.laws import ROUNDING, added_laws, hit_law
+from calibrant.kernels.draws.laws import two_sided as exact_two_sided
 from calibrant.predictions import Event
 from calibrant.resampling.draw import content_seed
 from calibrant.resampling.rank import Ties

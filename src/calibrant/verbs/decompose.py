@@ -13,7 +13,7 @@ from calibrant.bins import Binning
 from calibrant.forecasts import Forecasts
 from calibrant.inputs import check_count
 from calibrant.interval import mean_with_interval, moments_of
-from calibrant.kernels.fit.isotonic_quantile import isotonic_quantile
+from calibrant.kernels.fit.isotonic import isotonic_quantile
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps import Histogram, Isotonic, recipe_of
 from calibrant.maps.folds import in_folds

@@ -1,5 +1,6 @@
-"""Bets against calibration, row by row: likelihood ratios of fixed alternatives, and
-the wealth of bets on them.
+"""Bets against calibration, row by row.
+
+Likelihood ratios of fixed alternatives, and the wealth of bets on them.
 
 An alternative predicts q = σ(shift + slope·z) where the model predicts p = σ(z). Its
 ratio for a row is y·q/p + (1 − y)·(1 − q)/(1 − p), which is 1 in expectation if p is
@@ -47,47 +48,35 @@ def _one_sided(z: Floats, other: Floats, sign: Any) -> Floats:
 
 
 def start_tail(n: Any) -> Any:
-    """Prior probability that the change comes after row n: 1/(1 + log₂(1 + n)), slow
-    enough to leave late changes a fair share."""
+    """Prior probability that the change comes after row n.
+
+    1/(1 + log₂(1 + n)), slow enough to leave late changes a fair share.
+    """
     return 1.0 / (1.0 + np.log2(1.0 + n))
 
 
 @compiled
 def place_bets(
-    ratios: Any,
-    starts: Any,
-    weights: Any,
-    regions: Any,
-    wealth: Any,
-    restarted: Any,
-    single: Any,
-    product: Any,
-    path: Any,
+    ratios: Any, starts: Any, weights: Any, regions: Any, wealth: Any, single: Any, product: Any, path: Any
 ) -> None:
-    """Place the bets row by row; `wealth`, `restarted`, `single` and `product` are
-    changed in place.
+    """Place the bets row by row; `wealth`, `single` and `product` are changed in place.
 
-    wealth_j ← (wealth_j + starts_t)·ratio_j: a share of the prior joins at every row.
-    restarted_j ← (restarted_j + 1)·ratio_j: the sum over all rows the bet could have
-    started at. `single` (R, K) bets from the first row on in each region alone;
-    `product` holds the mean over each region's bets, half of it not betting, and last
-    their product. path[t] = (Σ weights·wealth, Σ weights·restarted, product).
+    wealth_0j ← (wealth_0j + starts_t)·ratio_j: a share of the prior joins at every row.
+    wealth_1j ← (wealth_1j + 1)·ratio_j: the sum over all rows the bet could have started
+    at. `single` (R, K) bets from the first row on in each region alone; `product` holds
+    the mean over each region's bets, half of it not betting, and last their product.
+    path[t] = (Σ weights·wealth_0, Σ weights·wealth_1, product).
     """
     n_regions, n_local = single.shape
     first = len(weights) - n_regions * n_local
     for t in range(len(ratios)):
-        wealth += starts[t]
-        wealth *= ratios[t]
-        restarted += 1.0
-        restarted *= ratios[t]
-        wealth[:] = np.minimum(wealth, CAP)
-        restarted[:] = np.minimum(restarted, CAP)
+        wealth[0] = np.minimum((wealth[0] + starts[t]) * ratios[t], CAP)
+        wealth[1] = np.minimum((wealth[1] + 1.0) * ratios[t], CAP)
         r = regions[t]
         own = ratios[t, first + r * n_local : first + (r + 1) * n_local]
         single[r] = np.minimum(single[r] * own, CAP)
         mean = 0.5 + 0.5 * single[r].sum() / n_local
         product[n_regions] = min(product[n_regions] * (mean / product[r]), CAP)
         product[r] = mean
-        path[t, 0] = (weights * wealth).sum()
-        path[t, 1] = (weights * restarted).sum()
+        path[t, 0], path[t, 1] = (weights * wealth[0]).sum(), (weights * wealth[1]).sum()
         path[t, 2] = product[n_regions]

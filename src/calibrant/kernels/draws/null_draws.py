@@ -1,5 +1,4 @@
-"""Null draws: the errors of a calibrated model, with labels drawn from its predictions,
-many times over.
+"""Null draws: the errors of a calibrated model, with labels drawn from its predictions.
 
 Rows are held as atoms, in order of their prediction: `count` rows of weight `unit` and
 prediction `p`. The error of an atom is unit·(count·p − hits). A draw is number i of the
@@ -64,8 +63,10 @@ def replicate_seeds(seed: int, n: int) -> Seeds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
-    """Thresholds of every atom's hits: atom a has `lowest[a]` hits and one more for
-    each of its thresholds that is reached."""
+    """Thresholds of every atom's hits.
+
+    Atom a has `lowest[a]` hits and one more for each of its thresholds that is reached.
+    """
 
     starts: Indices
     """(A + 1,)"""
@@ -74,8 +75,10 @@ class Tables:
 
 
 def binomial_tables(p: Floats, count: NDArray[np.int64]) -> Tables:
-    """P(hits ≤ k)·2⁶³ for the possible k; for a single row (1 − p)·2⁶³, so that all
-    atoms are read the same way."""
+    """P(hits ≤ k)·2⁶³ for the possible k.
+
+    For a single row (1 − p)·2⁶³, so that all atoms are read the same way.
+    """
     if (count == 1).all():
         return Tables(np.arange(len(p) + 1, dtype=np.intp), np.zeros(len(p)), _scaled(1.0 - p))
     mean = count * p
@@ -106,8 +109,10 @@ def _thresholds(
 
 
 def _check_size(count: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
-    """A table grows with the root of its rows; weights that are no numbers of rows
-    could fill the memory."""
+    """A table grows with the root of its rows.
+
+    Weights that are no numbers of rows could fill the memory.
+    """
     needed = int(sizes.sum())
     if needed > MOST_THRESHOLDS:
         raise InputError(
@@ -124,8 +129,10 @@ def _scaled(share: Floats) -> NDArray[np.uint64]:
 
 @compiled
 def draw_single(p: Any, missed: Any, seeds: Any, errors: Any) -> None:
-    """errors[r, a] = p − hit, for atoms of one row of weight 1; a row is hit if its
-    number reaches `missed`."""
+    """errors[r, a] = p − hit, for atoms of one row of weight 1.
+
+    A row is hit if its number reaches `missed`.
+    """
     for r in range(len(seeds)):
         for a in range(len(p)):
             errors[r, a] = p[a] - (1.0 if number(seeds[r], a) >> ONE >= missed[a] else 0.0)
@@ -133,8 +140,7 @@ def draw_single(p: Any, missed: Any, seeds: Any, errors: Any) -> None:
 
 @compiled
 def draw_pooled(expected: Any, unit: Any, starts: Any, lowest: Any, thresholds: Any, seeds: Any, errors: Any) -> None:
-    """errors[r, a] = unit·(expected − hits), hits found in the atom's table by
-    bisection."""
+    """errors[r, a] = unit·(expected − hits), hits found in the atom's table by bisection."""
     for r in range(len(seeds)):
         for a in range(len(expected)):
             z, low, high = number(seeds[r], a) >> ONE, starts[a], starts[a + 1]
@@ -147,8 +153,7 @@ def draw_pooled(expected: Any, unit: Any, starts: Any, lowest: Any, thresholds: 
 
 @compiled
 def draw_shared(p: Any, unit: Any, missed: Any, cluster: Any, seeds: Any, errors: Any) -> None:
-    """Rows of a cluster share one number: a row is hit whenever one with a lower
-    prediction is."""
+    """Rows of a cluster share one number: a row is hit whenever one with a lower prediction is."""
     for r in range(len(seeds)):
         for a in range(len(p)):
             errors[r, a] = unit[a] * (p[a] - (1.0 if number(seeds[r], cluster[a]) >> ONE >= missed[a] else 0.0))
@@ -164,8 +169,11 @@ def flip_signs(observed: Any, cluster: Any, seeds: Any, errors: Any) -> None:
 
 @compiled
 def draw_classes(below: Any, seeds: Any, labels: Any) -> None:
-    """labels[r, i] from row i: `below[i, k]` is 2⁶³ times the probability of the
-    classes up to k, the last left out."""
+    """labels[r, i] from row i.
+
+    `below[i, k]` is 2⁶³ times the probability of the classes up to k, the last left
+    out.
+    """
     for r in range(len(seeds)):
         for i in range(len(below)):
             labels[r, i] = first_above(below[i], 0, below.shape[1], number(seeds[r], i) >> ONE)

@@ -1,5 +1,6 @@
-"""Statistics of errors in order of the predictions: sums between cuts, extremes of the
-running sum, sums over pairs.
+"""Statistics of errors in order of the predictions.
+
+Sums between cuts, extremes of the running sum, sums over pairs.
 
 All take a block of replicates, `(R, A)`, and fill one row per replicate.
 """
@@ -33,8 +34,9 @@ def sums_between(errors: Any, cuts: Any, sums: Any) -> None:
 
 @compiled
 def courses(errors: Any, gaps: Any, found: Any) -> None:
-    """found[r] = (highest, lowest, last, Σ gap·C, Σ gap·C²) of the running sum C, read
-    only where the prediction rises.
+    """found[r] = (highest, lowest, last, Σ gap·C, Σ gap·C²) of the running sum C.
+
+    It is read only where the prediction rises.
 
     `gaps` is the distance to the next prediction: 0 inside a tie. The end counts as a
     rise for the highest and the lowest.
@@ -54,8 +56,7 @@ def courses(errors: Any, gaps: Any, found: Any) -> None:
 
 @compiled
 def bridges(errors: Any, gaps: Any, time: Any, found: Any) -> None:
-    """found[r] = (last, largest |C − time·last|): the running sum C, tied down at both
-    ends."""
+    """found[r] = (last, largest |C − time·last|): the running sum C, tied down at both ends."""
     for r in range(len(errors)):
         last = 0.0
         for a in range(len(time)):
@@ -70,8 +71,11 @@ def bridges(errors: Any, gaps: Any, time: Any, found: Any) -> None:
 
 @compiled
 def pairs_between(errors: Any, constant: Any, factor: Any, cuts: Any, scale: Any, found: Any) -> None:
-    """found[r] = Σ_b ((Σ e)² − Σ (constant + factor·e))·scale_b: the products of
-    different rows of a bin, if the second sum is that of the rows' squares."""
+    """found[r] = Σ_b ((Σ e)² − Σ (constant + factor·e))·scale_b.
+
+    The products of different rows of a bin, if the second sum is that of the rows'
+    squares.
+    """
     for r in range(len(errors)):
         value = 0.0
         for b in range(len(cuts) - 1):
@@ -86,8 +90,10 @@ def pairs_between(errors: Any, constant: Any, factor: Any, cuts: Any, scale: Any
 
 @compiled
 def fading_pairs(errors: Any, fades: Any, found: Any) -> None:
-    """found[r] = Σ_ab e_a e_b κ(a, b), with κ the product of the fades between a and b:
-    a Laplace kernel on sorted predictions."""
+    """found[r] = Σ_ab e_a e_b κ(a, b), with κ the product of the fades between a and b.
+
+    A Laplace kernel on sorted predictions.
+    """
     for r in range(len(errors)):
         value, left = 0.0, 0.0
         for a in range(len(fades)):

@@ -55,8 +55,10 @@ def _place(t: Floats, y: Floats) -> tuple[Indices, Floats, float]:
 
 
 def fit_spline(t: Floats, curve: Floats, weight: Floats, n_knots: int, ends: str) -> tuple[Floats, Floats]:
-    """(y, M) of the spline from 0 at t = 0 to the last height at t = 1 that is closest
-    to the curve between."""
+    """(y, M) of the spline closest to the curve.
+
+    It runs from 0 at t = 0 to the last height at t = 1.
+    """
     bent = bends(n_knots, ends)
     basis = heights_at(t, np.eye(n_knots), bent)
     y = np.zeros(n_knots)

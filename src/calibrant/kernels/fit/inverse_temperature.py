@@ -1,5 +1,6 @@
-"""Temperature scaling: the loss and its slopes in β = 1/T, and the safeguarded Newton
-search for their zero.
+"""Temperature scaling: the loss and its slopes in β = 1/T, and the search for their zero.
+
+The search is a safeguarded Newton method.
 
 Loss L(β) = mean_i [ln Σ_j exp(β z_ij) − β z_iy], convex in β. With d_j = z_j − z_y and
 p = softmax(βz): L' = mean Σ_j p_j d_j and L'' = mean (Σ_j p_j d_j² − (Σ_j p_j d_j)²).
@@ -23,8 +24,10 @@ Slopes = Callable[[float], tuple[float, float, float]]
 
 
 def slopes(logits: Array, label_logits: Floats, weights: Array | None, beta: float) -> tuple[float, float, float]:
-    """L, L' and L'' at β; `label_logits` is z_y. Entries are in the logits' precision,
-    sums in float64."""
+    """L, L' and L'' at β; `label_logits` is z_y.
+
+    Entries are in the logits' precision, sums in float64.
+    """
     n, k = logits.shape
     part = partial(_block_slopes, logits, label_logits, weights, logits.dtype.type(beta))
     sums = added_over_blocks(n, part, max(1, (1 << 20) // k))
@@ -74,8 +77,9 @@ itself: on separable data Newton creeps towards an optimum at infinity."""
 
 
 def search(at: Slopes, start: float, low: float, high: float, tolerance: float) -> Found:
-    """The zero of L' between two bounds of ln β: Newton steps in ln β, bisection where
-    Newton leaves the bracket.
+    """The zero of L' between two bounds of ln β.
+
+    Newton steps in ln β, bisection where Newton leaves the bracket.
 
     A step of size `tolerance` leaves an error of about its square, so the search ends
     after it without another evaluation.

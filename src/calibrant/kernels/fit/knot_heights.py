@@ -1,5 +1,6 @@
-"""Heights of a piecewise-linear function with given knots: the smallest loss, by Newton
-steps on tridiagonal systems.
+"""Heights of a piecewise-linear function with given knots.
+
+The smallest loss, by Newton steps on tridiagonal systems.
 
 A cell has a place x, a weight w and hits s. The function gives a probability (`logit`
 false) or log-odds (`logit` true) and is scored by its log or squared loss. A ridge
@@ -67,8 +68,7 @@ def cell_loss(w: float, s: float, f: float, family: Any) -> Any:
 
 @compiled
 def pieces_of(x: Any, t: Any) -> Any:
-    """Where the cells of each piece begin, the end added; and how far each cell lies on
-    the way from knot to knot."""
+    """Where the cells of each piece begin; how far each cell lies on the way from knot to knot."""
     starts, share, k = np.zeros(len(t), np.int64), np.zeros(len(x)), 0
     for i in range(len(x)):
         while k < len(t) - 2 and x[i] > t[k + 1]:
@@ -83,8 +83,11 @@ def pieces_of(x: Any, t: Any) -> Any:
 def add_losses(
     starts: Any, share: Any, w: Any, s: Any, t: Any, h: Any, family: Any, ridge: float, system: Any
 ) -> float:
-    """The loss of the heights h. Rows of `system`: its slope, the diagonal of its
-    curvature and the entries beside that."""
+    """The loss of the heights h.
+
+    Rows of `system`: its slope, the diagonal of its curvature and the entries beside
+    that.
+    """
     loss = 0.0
     for j in range(len(t)):
         away = h[j] - t[j]
@@ -126,18 +129,16 @@ def solve(system: Any, right: Any, ridge: float, out: Any) -> None:
 
 @compiled
 def hold_between(system: Any, right: Any, low: float, high: float, target: Any) -> None:
-    """The minimum of the parabola between the ends: projected Gauss–Seidel."""
+    """The minimum of the parabola between the ends: projected Gauss–Seidel.
+
+    Nothing lies beside the last knot, `system[2, -1]` is 0: indices may run in a circle.
+    """
     m = len(target)
-    for j in range(m):
-        target[j] = min(max(target[j], low), high)
+    target[:] = np.minimum(np.maximum(target, low), high)
     for _ in range(MOST_SWEEPS):
         moved = 0.0
         for j in range(m):
-            r = right[j]
-            if j > 0:
-                r -= system[2, j - 1] * target[j - 1]
-            if j < m - 1:
-                r -= system[2, j] * target[j + 1]
+            r = right[j] - system[2, j - 1] * target[j - 1] - system[2, j] * target[(j + 1) % m]
             r = min(max(r / system[1, j], low), high)
             moved = max(moved, abs(r - target[j]))
             target[j] = r
@@ -147,76 +148,65 @@ def hold_between(system: Any, right: Any, low: float, high: float, target: Any) 
 
 @compiled
 def leverages(system: Any, ridge: float) -> Any:
-    """How a unit of each of Hildreth's multipliers moves the heights, one row per
-    multiplier."""
+    """How a unit of each of Hildreth's multipliers moves the heights, one row per multiplier.
+
+    0 for the ends, which stand before and after the heights.
+    """
     m = system.shape[1]
-    lean, unit = np.zeros((m + 1, m)), np.zeros(m)
+    lean = np.zeros((m + 1, m + 2))
     for c in range(m + 1):
-        unit[:] = 0.0
-        if c > 0:
-            unit[c - 1] -= 1.0
-        if c < m:
-            unit[c] += 1.0
-        solve(system, unit, ridge, lean[c])
+        unit = np.zeros(m + 2)
+        unit[c], unit[c + 1] = -1.0, 1.0
+        solve(system, unit[1:-1], ridge, lean[c, 1:-1])
     return lean
 
 
 @compiled
 def make_rise(system: Any, t: Any, low: float, high: float, ridge: float, target: Any) -> None:
-    """The minimum of the parabola among rising heights between the ends: Hildreth, one
-    multiplier per rise and per end."""
-    m, push = len(t), np.zeros(len(t) + 1)
+    """The minimum of the parabola among rising heights between the ends.
+
+    Hildreth's method, with one multiplier per rise and per end.
+    """
+    m, push, least, heights = len(t), np.zeros(len(t) + 1), np.zeros(len(t) + 1), np.empty(len(t) + 2)
+    least[1:-1] = LEAST_SLOPE * (t[1:] - t[:-1])
+    heights[0], heights[1:-1], heights[-1] = low, target, high
     lean = leverages(system, ridge)
     for _ in range(MOST_RISING_SWEEPS):
         moved = 0.0
         for c in range(m + 1):
-            if c == 0:
-                lack, own = low - target[0], lean[0, 0]
-            elif c == m:
-                lack, own = target[m - 1] - high, -lean[m, m - 1]
-            else:
-                least = LEAST_SLOPE * (t[c] - t[c - 1])
-                lack, own = least - target[c] + target[c - 1], lean[c, c] - lean[c, c - 1]
-            new = max(push[c] + lack / own, 0.0)
+            own = lean[c, c + 1] - lean[c, c]
+            new = max(push[c] + (least[c] - heights[c + 1] + heights[c]) / own, 0.0)
             change = new - push[c]
             if change != 0.0:
                 push[c] = new
-                for j in range(m):
-                    target[j] += change * lean[c, j]
+                for j in range(1, m + 1):
+                    heights[j] += change * lean[c, j]
                 moved = max(moved, abs(change) * own)
         if moved < SETTLED:
             break
     for j in range(m):  # what rounding has left
-        target[j] = min(max(target[j], low), high)
-        if j > 0:
-            target[j] = max(target[j], target[j - 1] + LEAST_SLOPE * (t[j] - t[j - 1]))
+        target[j] = max(min(max(heights[j + 1], low), high), target[j - 1] + least[j] if j > 0 else low)
 
 
 @compiled
 def newton_target(system: Any, t: Any, h: Any, family: Any, ridge: float, target: Any) -> None:
     """The heights with the smallest parabola around h, within what is allowed."""
     low, high = family.ends
-    m, outside = len(t), False
-    right = np.empty(m)
-    for j in range(m):
-        right[j] = system[1, j] * h[j] - system[0, j]
-        if j > 0:
-            right[j] += system[2, j - 1] * h[j - 1]
-        if j < m - 1:
-            right[j] += system[2, j] * h[j + 1]
+    right = system[1] * h - system[0]
+    right[1:] += system[2, :-1] * h[:-1]
+    right[:-1] += system[2, :-1] * h[1:]
     solve(system, right, ridge, target)
-    for j in range(m):
-        outside = outside or target[j] < low or target[j] > high
     if family.rising:
         make_rise(system, t, low, high, ridge, target)
-    elif outside:
+    elif target.min() < low or target.max() > high:
         hold_between(system, right, low, high, target)
 
 
 @compiled
 def fit_heights(x: Any, w: Any, s: Any, t: Any, start: Any, family: Any, ridge: float, steps: int) -> Any:
-    """Heights at the knots `t` with the smallest loss, and that loss: Newton steps,
-    halved until the loss falls.
+    """Heights at the knots `t` with the smallest loss, and that loss.
+
+    Newton steps, halved until the loss falls.
 
     Heights stay within what the family allows. With no steps and no ridge it
     is the loss of `start` on these cells.

@@ -1,16 +1,166 @@
-"""Piecewise-linear fits with one piece more at a time, and their held-out losses: rows
-pooled into cells, folds as columns."""
+"""Piecewise-linear fits with one piece more at a time: the next knot, paths, held-out losses.
+
+Rows are pooled into cells, folds are columns. Heights come from `knot_heights`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.fit.free_knots import RIDGE, better_knots
-from calibrant.kernels.fit.knot_heights import Family, fit_heights
+from calibrant.kernels.compiled import compiled
+from calibrant.kernels.fit.knot_heights import Family, fit_heights, sigmoid
 from calibrant.types import Floats, Indices
+
+RIDGE = 1e-3
+"""In rows: far below what one row says, enough to decide what no row decides."""
+
+SEARCH_FLOOR = 0.01
+"""Probabilities are kept this far from 0 and 1 in the weights of the knot search, which
+would explode there."""
+
+TIE = 1e-9
+"""Places that explain the same but for rounding: the first is taken."""
+
+
+@compiled
+def parabola(x: float, w: float, s: float, f: float, family: Any) -> Any:
+    """ω and the response of a cell: its loss around f is ω·g²/2 − response·g, g = value − x."""
+    if family.logit:
+        mu = sigmoid(f)[0]
+        v = mu * (1 - mu)
+        omega = w * v * v if family.brier else w * v
+        return omega, omega * (f - x) + (v if family.brier else 1.0) * (s - w * mu)
+    c = min(max(f, SEARCH_FLOOR), 1 - SEARCH_FLOOR)
+    v = 1.0 if family.brier else 1 / (c * (1 - c))
+    return w * v, v * (s - w * x)
+
+
+@compiled
+def prefix_sums(x: Any, w: Any, s: Any, fitted: Any, cut: Any, middle: float, family: Any) -> Any:
+    """(places, 5): Σω, Σωd, Σωd², Σresponse, Σresponse·d over the cells before each place.
+
+    d = x − middle.
+    """
+    sums, total, place = np.zeros((len(cut), 5)), np.zeros(5), 1
+    for i in range(len(x)):
+        while place < len(cut) - 1 and cut[place] <= i:
+            sums[place] = total
+            place += 1
+        at = x[i] - middle
+        omega, response = parabola(x[i], w[i], s[i], fitted[i], family)
+        total[0] += omega
+        total[1] += omega * at
+        total[2] += omega * at * at
+        total[3] += response
+        total[4] += response * at
+    for rest in range(place, len(cut)):
+        sums[rest] = total
+    return sums
+
+
+@compiled
+def piece(t: Any, sums: Any, middle: float, i: int, j: int) -> Any:
+    """Normal equations of the piece from place i to place j.
+
+    Three entries of the matrix, two of the right side.
+    """
+    left, length = t[i] - middle, t[j] - t[i]
+    s0, s1, s2 = sums[j, 0] - sums[i, 0], sums[j, 1] - sums[i, 1], sums[j, 2] - sums[i, 2]
+    r0, r1 = sums[j, 3] - sums[i, 3], sums[j, 4] - sums[i, 4]
+    u1 = (s1 - left * s0) / length
+    u2 = max((s2 - 2 * left * s1 + left * left * s0) / (length * length), 0.0)
+    r1 = (r1 - left * r0) / length
+    return max(s0 - 2 * u1 + u2, 0.0), u1 - u2, u2, r0 - r1, r1
+
+
+@compiled
+def eliminate(end: Any, near: float, across: float, far: float, r_near: float, r_far: float) -> Any:
+    """One end of a piece eliminated.
+
+    An end has a diagonal, a right side, and what is explained so far. Returns what the
+    far end inherits.
+    """
+    d, u = end[0] + near, end[1] + r_near
+    return max(far - across * across / d, 0.0), r_far - across * u / d, end[2] + u * u / d
+
+
+@compiled
+def pass_right(t: Any, sums: Any, middle: float, knots: Any, left: Any, q: int) -> None:
+    """Eliminate the knot before q."""
+    d, r, gain = eliminate(left[q - 1], *piece(t, sums, middle, knots[q - 1], knots[q]))
+    left[q, 0], left[q, 1], left[q, 2] = RIDGE + d, r, gain
+
+
+@compiled
+def pass_left(t: Any, sums: Any, middle: float, knots: Any, right: Any, q: int) -> None:
+    """Eliminate the knot after q."""
+    aa, ab, bb, ra, rb = piece(t, sums, middle, knots[q], knots[q + 1])
+    d, r, gain = eliminate(right[q + 1], bb, ab, aa, rb, ra)
+    right[q, 0], right[q, 1], right[q, 2] = RIDGE + d, r, gain
+
+
+@compiled
+def best_between(t: Any, sums: Any, middle: float, mass: Any, gap: float, left: Any, right: Any, i: int, j: int) -> Any:
+    """The best place for a knot between those at i and j, and what all knots then explain.
+
+    −1 where none is possible.
+    """
+    best, where = -1.0, -1
+    for k in range(i + 1, j):
+        if mass[k] - mass[i] < gap or mass[j] - mass[k] < gap:
+            continue
+        d, r, gain = eliminate(left, *piece(t, sums, middle, i, k))
+        d, r, gain = eliminate((RIDGE + d, r, gain), *piece(t, sums, middle, k, j))
+        gain += right[2] + (right[1] + r) ** 2 / (right[0] + d)
+        if where < 0 or gain > best * (1 + TIE):
+            best, where = gain, k
+    return best, where
+
+
+@compiled
+def better_knots(
+    x: Any, w: Any, s: Any, fitted: Any, t: Any, cut: Any, mass: Any, knots: Any, gap: float, family: Any
+) -> Any:
+    """One knot more, where it explains most, then every inner knot moved once to its best place.
+
+    `t` are the places where a knot may stand, with `cut` cells and the weight `mass`
+    before each; `knots` are indices of `t`, the ends included; `fitted` are the values
+    of the present fit at the cells. The loss is replaced by its parabola there, so that
+    with prefix sums the normal equations of a piece cost O(1). They are tridiagonal:
+    eliminated from the left and from the right up to two neighbours, a knot between
+    these is tried in O(1). Returns `knots` as they are if no place is left.
+    """
+    middle, n_knots = (x[0] + x[-1]) / 2, len(knots)
+    sums = prefix_sums(x, w, s, fitted, cut, middle, family)
+    found = np.full(n_knots + 1, len(t) - 1)
+    found[:n_knots] = knots
+    left, right = np.zeros((n_knots + 1, 3)), np.zeros((n_knots + 1, 3))
+    left[0, 0] = right[n_knots - 1, 0] = right[n_knots, 0] = RIDGE
+    for q in range(1, n_knots):
+        pass_right(t, sums, middle, found, left, q)
+    best, new, at = -1.0, -1, 0
+    for q in range(n_knots - 1, 0, -1):
+        gain, k = best_between(t, sums, middle, mass, gap, left[q - 1], right[q], found[q - 1], found[q])
+        if k >= 0 and gain > best * (1 + TIE):
+            best, new, at = gain, k, q
+        pass_left(t, sums, middle, found, right, q - 1)
+    if new < 0:
+        return knots
+    for q in range(n_knots, at, -1):
+        found[q] = found[q - 1]
+    found[at] = new
+    right[n_knots] = np.array([RIDGE, 0.0, 0.0])
+    for q in range(n_knots - 1, 0, -1):
+        pass_left(t, sums, middle, found, right, q)
+    for q in range(1, n_knots):
+        found[q] = best_between(t, sums, middle, mass, gap, left[q - 1], right[q + 1], found[q - 1], found[q + 1])[1]
+        pass_right(t, sums, middle, found, left, q)
+    return found
+
 
 CELLS = 1000
 PLACES = 100
@@ -44,8 +194,7 @@ class Bent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Rows pooled by place, the weight and the hits of each fold `(cells, folds)`, and
-    where knots may stand."""
+    """Rows pooled by place: weight and hits per fold `(cells, folds)`; where knots may stand."""
 
     x: Floats
     weight: Floats
@@ -58,8 +207,10 @@ class Cells:
 
 
 def cells_of(x: Floats, y: Floats, w: Floats, fold: Indices, n_folds: int) -> Cells:
-    """Sorted rows as at most `CELLS` cells; the first and the last place are the ends
-    of the data."""
+    """Sorted rows as at most `CELLS` cells.
+
+    The first and the last place are the ends of the data.
+    """
     starts = _starts(x, w)
     n_cells = len(starts)
     cell = np.repeat(np.arange(n_cells), np.diff(np.append(starts, len(x)))) * n_folds + fold
@@ -80,7 +231,7 @@ def cells_of(x: Floats, y: Floats, w: Floats, fold: Indices, n_folds: int) -> Ce
 
 
 def _starts(x: Floats, w: Floats) -> Indices:
-    """Where each cell begins: near-ties stay together, then masses are made equal."""
+    """Where each cell begins: near-ties share a cell, then masses are made equal."""
     new = np.flatnonzero(np.concatenate([[True], np.diff(x) > NEAR]))
     if len(new) <= CELLS:
         return new
@@ -91,8 +242,7 @@ def _starts(x: Floats, w: Floats) -> Indices:
 
 
 def path(cells: Cells, weight: Floats, hits: Floats, family: Family, most: int) -> list[Bent]:
-    """The fits with 1, 2, …, `most` pieces; where no other knot fits, the last one
-    again."""
+    """The fits with 1, 2, …, `most` pieces; where no other knot fits, the last one again."""
     small = len(cells.x) < COMPILE_FROM
     search, fit = (better_knots.plain, fit_heights.plain) if small else (better_knots, fit_heights)
     rows = (cells.x, weight, hits)
@@ -118,8 +268,7 @@ def loss(cells: Cells, weight: Floats, hits: Floats, family: Family, bent: Bent)
 
 
 def crossed(cells: Cells, family: Family, most: int) -> tuple[list[list[Bent]], Floats, float]:
-    """Every fold's path, fitted without its rows; the held-out losses of 1 … `most`
-    pieces; the loss of the identity."""
+    """Paths of all folds, each without its rows; held-out losses by pieces; the identity's loss."""
     weight, hits = cells.weight.sum(axis=1), cells.hits.sum(axis=1)
     identity = Bent(cells.t[[0, -1]], cells.t[[0, -1]])
     paths, losses = [], np.zeros(most)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from calibrant.kernels.blas import one_blas_thread
 from calibrant.types import Floats
 
 Smooth = Callable[[Floats], tuple[float, Floats]]
@@ -31,8 +32,9 @@ class Least:
 def least(
     function: Smooth, start: Floats, lower: Floats | None = None, *, slope: float = 1e-11, gain: float = 0.0
 ) -> Least:
-    """The search from one start, above lower bounds where given; it never ends above
-    where it began.
+    """The search from one start, above lower bounds where given.
+
+    It never ends above where it began.
 
     It ends when every slope is below `slope`, or when a step gains less than the share
     `gain` of the value.
@@ -47,3 +49,25 @@ def least(
     free = np.where((found.x <= floor) & (found.jac > 0), 0.0, found.jac)
     level = np.abs(free).max() < LEVEL * max(1.0, abs(float(found.fun)))
     return Least(found.x, float(found.fun), bool(level))
+
+
+@cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+SMALL = 50_000
+"""Number of parameters up to which one thread does the work in seconds."""
+
+
+def one_blas_thread(n_parameters: int) -> AbstractContextManager[Any]:
+    """One thread where the problem is small, for as long as the context lasts.
+
+    SciPy must have been imported.
+    """
+    if n_parameters > SMALL:
+        return nullcontext()
+    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limited

@@ -1,34 +1,47 @@
-"""Logistic regression with a Gaussian process around the model's own log-odds, averaged
-over a grid of priors.
+"""Logistic regression with a Gaussian process around the model's own log-odds.
+
+It is averaged over a grid of priors.
 
 Cells with log-odds z, weight w and hits s have η = z + f. The prior of f has covariance
 a²(1 + zz′) + q²·R, R an RBF in p or in z. As ΦΦᵀ with f = Φβ and β ~ N(0, I), the
 posterior of β is found by Newton's method and taken as normal there (Laplace).
+
+The same priors, fewer of them, give a path of calibration curves from "calibrated"
+through what the data show and beyond: c_t(p) = σ(logit p + t·d(p)). The direction d is
+the mean over the smooth curves that the data support. Its length does not matter: the
+path goes all the way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.kernels.logits import sigmoid
+from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.types import Floats
 
-LINES = (0.0, 0.1, 0.3, 0.8)
-"""a: how far a straight line in log-odds may lie from the identity."""
 
-BENDS = (0.15, 0.3, 0.6, 1.2)
-"""q: how far the map may bend away from that line; 0 is tried too."""
+class Priors(NamedTuple):
+    """A grid of priors."""
 
-LENGTHS_IN_P = (0.1, 0.2, 0.4)
-LENGTHS_IN_Z = (1.0, 2.0, 4.0)
-"""Lengths of the RBF in probability and in log-odds: a few bends within the usual range
-of predictions."""
+    lines: tuple[float, ...]
+    """a: how far a straight line in log-odds may lie from the identity"""
+    bends: tuple[float, ...]
+    """q: how far the map may bend away from that line; 0 is tried too"""
+    in_p: tuple[float, ...]
+    in_z: tuple[float, ...]
+    """lengths of the RBF in probability and in log-odds: a few bends within the usual
+    range of predictions"""
+    negligible: float
+    """variance of R in a cell that may be left out"""
 
-NEGLIGIBLE = 1e-9
-"""Variance of R in a cell that may be left out."""
+
+MAP_PRIORS = Priors((0.0, 0.1, 0.3, 0.8), (0.15, 0.3, 0.6, 1.2), (0.1, 0.2, 0.4), (1.0, 2.0, 4.0), 1e-9)
+PATH_PRIORS = Priors((0.1, 0.8), (0.2, 0.8), (0.1, 0.3), (2.0,), 1e-4)
+"""Small and large scales. No change itself has no direction, and is left out."""
 
 MOST_STEPS, ENOUGH = 50, 1e-9
 """Newton steps at most; a relative gain below `ENOUGH` is the last."""
@@ -36,14 +49,12 @@ MOST_STEPS, ENOUGH = 50, 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posteriors:
-    """Of each prior: mean and root of the covariance of η in the cells, and how well
-    the prior predicts the data."""
+    """Per prior: mean and root of the covariance of η in the cells, and the evidence."""
 
     mean: Floats
     """`(priors, cells)`"""
     roots: tuple[Floats, ...]
-    """`(features, cells)` for each prior: standard normal numbers times this are η −
-    mean"""
+    """`(features, cells)` for each prior: standard normal numbers times this are η − mean"""
     evidence: Floats
     """logarithms of the marginal likelihoods"""
 
@@ -53,58 +64,49 @@ class Posteriors:
         return np.stack([np.einsum("km,km->m", root, root) for root in self.roots])
 
     def share(self, straight: float) -> Floats:
-        """The share of each prior in an average, if the straight lines have the prior
-        probability `straight`."""
-        lines = np.arange(len(self.mean)) < len(LINES)
+        """The share of each prior in an average; straight lines have the prior `straight`."""
+        lines = np.arange(len(self.mean)) < len(MAP_PRIORS.lines)
         before = np.where(lines, straight / lines.sum(), (1 - straight) / (~lines).sum())
         share = before * np.exp(self.evidence - self.evidence.max())
         return share / share.sum()
 
     def drawn(self, share: Floats, count: int, rng: np.random.Generator) -> Floats:
-        """`count` joint draws of η in all cells, `(draws, cells)`; each prior has its
-        share, rounded at random."""
+        """`count` joint draws of η in all cells, `(draws, cells)`.
+
+        Each prior has its share, rounded at random.
+        """
         at = (np.arange(count) + rng.random()) / count
         parts = np.bincount(np.searchsorted(np.cumsum(share)[:-1], at, side="right"), minlength=len(share))
-        found = [
-            self.mean[k] + rng.standard_normal((parts[k], len(self.roots[k]))) @ self.roots[k]
-            for k in np.flatnonzero(parts)
-        ]
-        return np.concatenate(found)
+        normal = [rng.standard_normal((count, len(root))) @ root for count, root in zip(parts, self.roots, strict=True)]
+        return np.repeat(self.mean, parts, axis=0) + np.concatenate(normal)
 
 
-def posteriors(z: Floats, w: Floats, s: Floats) -> Posteriors:
-    """The posterior of every prior of the grid; the straight lines come first."""
-    return posteriors_of(prior_features(z), z, w, s)
+def posteriors(z: Floats, w: Floats, s: Floats, priors: Priors = MAP_PRIORS, more: Sequence[Floats] = ()) -> Posteriors:
+    """The posterior of every prior of the grid; the straight lines come first.
 
-
-def posteriors_of(priors: list[Floats], z: Floats, w: Floats, s: Floats) -> Posteriors:
-    """The posterior of every prior with these features."""
-    mean, roots, evidence = zip(*(laplace(features, z, w, s) for features in priors), strict=True)
+    `more` are other roots of R.
+    """
+    stacks = prior_features(z, priors, more)
+    mean, roots, evidence = zip(*(laplace(features, z, w, s) for features in stacks), strict=True)
     return Posteriors(np.concatenate(mean), tuple(root for stack in roots for root in stack), np.concatenate(evidence))
 
 
-def prior_features(z: Floats) -> list[Floats]:
-    """Φ of every prior, those with the same R stacked: `(priors, cells, features)`."""
-    return stacked_features(z, LINES, BENDS, map(rbf_root, scaled_places(z, LENGTHS_IN_P, LENGTHS_IN_Z)))
+def prior_features(z: Floats, priors: Priors = MAP_PRIORS, more: Sequence[Floats] = ()) -> list[Floats]:
+    """Φ of the lines alone, then of each root of R with every line and bend.
 
-
-def scaled_places(z: Floats, in_p: Iterable[float], in_z: Iterable[float]) -> list[Floats]:
-    """Places of the cells in units of each length, in probability and in log-odds."""
-    return [sigmoid(z) / length for length in in_p] + [z / length for length in in_z]
-
-
-def stacked_features(
-    z: Floats, lines: Sequence[float], scales: Sequence[float], roots: Iterable[Floats]
-) -> list[Floats]:
-    """Φ of the lines alone, then of each root of R with every line and scale."""
+    One stack `(priors, cells, features)` per root.
+    """
     line = np.stack([np.ones_like(z), z], axis=1)
-    bent = [np.stack([np.hstack([a * line, q * root]) for a in lines for q in scales]) for root in roots]
-    return [np.stack([a * line for a in lines]), *bent]
+    places = [sigmoid(z) / length for length in priors.in_p] + [z / length for length in priors.in_z]
+    roots = [*(rbf_root(place, priors.negligible) for place in places), *more]
+    bent = [np.stack([np.hstack([a * line, q * root]) for a in priors.lines for q in priors.bends]) for root in roots]
+    return [np.stack([a * line for a in priors.lines]), *bent]
 
 
-def rbf_root(place: Floats, negligible: float = NEGLIGIBLE) -> Floats:
-    """Φ with ΦΦᵀ = exp(−½(x − x′)²): the cell least explained so far gives the next
-    column, until all are explained.
+def rbf_root(place: Floats, negligible: float) -> Floats:
+    """Φ with ΦΦᵀ = exp(−½(x − x′)²).
+
+    The cell least explained so far gives the next column, until all are explained.
 
     A pivoted Cholesky factor: few columns, and no matrix large enough for BLAS to use
     threads, which wait for each other.
@@ -122,8 +124,7 @@ def rbf_root(place: Floats, negligible: float = NEGLIGIBLE) -> Floats:
 
 
 def laplace(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean of η, roots of its covariance, and the logarithm of the marginal likelihood,
-    for each prior."""
+    """Per prior: mean of η, root of its covariance, logarithm of the marginal likelihood."""
     beta, value = _climb(features, z, w, s)
     mean = z + _times(features, beta)
     mu = sigmoid(mean)
@@ -134,8 +135,10 @@ def laplace(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, 
 
 
 def _climb(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, Floats]:
-    """β of the largest posterior density for every prior, and its logarithm: Newton
-    steps, halved until it rises."""
+    """β of the largest posterior density for every prior, and its logarithm.
+
+    Newton steps, halved until it rises.
+    """
     beta = np.zeros((len(features), features.shape[2]))
     value = _log_density(features, beta, z, w, s)
     left = np.arange(len(features))
@@ -168,3 +171,29 @@ def _curvature(features: Floats, weight: Floats) -> Floats:
 def _log_density(features: Floats, beta: Floats, z: Floats, w: Floats, s: Floats) -> Floats:
     eta = z + _times(features, beta)
     return (s * eta - w * np.logaddexp(0.0, eta)).sum(axis=1) - 0.5 * (beta**2).sum(axis=1)
+
+
+FARTHEST = 30.0
+"""Log-odds beyond which a prediction is as good as certain."""
+
+FLAT = 1e-9
+"""A curve closer to "no change" than this has no direction."""
+
+
+def direction(z: Floats, n: Floats, hits: Floats, rough: bool = False) -> Floats:
+    """d at cells with log-odds z (finite), rows n and hits, its largest size 1.
+
+    All one where the data show nothing.
+
+    `rough` lets each cell go its own way too, if the data ask for it.
+    """
+    found = posteriors(z, n, hits, PATH_PRIORS, [np.eye(len(z))] if rough else [])
+    share = np.exp(found.evidence - found.evidence.max())
+    away: Floats = (share / share.sum()) @ found.mean - z
+    largest = np.abs(away).max()
+    return away / largest if largest > FLAT else np.ones_like(z)
+
+
+def bounded_log_odds(probs: Floats) -> Floats:
+    """ln p − ln(1 − p) within what counts as certain."""
+    return np.clip(log_odds(probs), -FARTHEST, FARTHEST)

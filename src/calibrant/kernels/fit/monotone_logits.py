@@ -1,13 +1,12 @@
-"""Functions of a row of log-probabilities that keep the order of its entries, and their
-log loss.
+"""Functions of a row of log-probabilities that keep the order of its entries, and their log loss.
 
 A row is sorted, largest first: s_1 ≥ … ≥ s_K, with gaps d_j = s_j − s_(j+1). The new
 row, its top at 0, is z_j = f(s_j) − f(s_1) − Σ_(i<j) m_i d_i, where f rises and every
 m_i is positive:
 
 - f is linear between cuts, with positive slopes;
-- m_i = rate of the gap's place i at the row's top log-odds (linear between knots) + rate of the class above the gap + rate
-  of the class below it.
+- m_i = rate of the gap's place i at the row's top log-odds (linear between knots) + rate
+  of the class above the gap + rate of the class below it.
 
 z is linear in all slopes and rates, so the log loss is convex in them.
 """
@@ -16,7 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -32,8 +30,11 @@ next two gaps, and all below."""
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """Slopes of f, and rates: by place and knot `(places, knots)`, of the class above
-    and of the class below a gap."""
+    """Slopes of f, and rates.
+
+    By place and knot `(places, knots)`, of the class above and of the class below a
+    gap.
+    """
 
     slopes: Floats
     rates: Floats
@@ -53,8 +54,7 @@ class Coefficients:
 
 @dataclass(frozen=True)
 class SortedRows:
-    """Rows of log-probabilities, largest first, with everything that a fit reads from
-    them repeatedly."""
+    """Rows of log-probabilities, largest first, with what a fit reads repeatedly."""
 
     logs: Floats
     order: Indices
@@ -75,16 +75,15 @@ class SortedRows:
 
     @cached_property
     def into(self) -> Floats:
-        """How far into its piece: from the cut below, and for the first piece from the
-        cut above."""
-        if not len(self.cuts):
-            return self.logs
-        return self.logs - self.cuts[np.maximum(self.piece - 1, 0)]
+        """How far into its piece.
+
+        From the cut below, and for the first piece from the cut above.
+        """
+        return self.logs - self.cuts[np.maximum(self.piece - 1, 0)] if len(self.cuts) else self.logs
 
     @cached_property
     def between(self) -> tuple[Indices, Indices, Floats]:
-        """The knots on either side of the row's top log-odds, and the share of the
-        right one."""
+        """The knots on either side of the row's top log-odds, and the share of the right one."""
         odds = np.clip(top_odds(self.logs), self.knots[0], self.knots[-1])
         left = np.minimum(np.searchsorted(self.knots, odds, side="right") - 1, max(0, len(self.knots) - 2))
         right = np.minimum(left + 1, len(self.knots) - 1)
@@ -145,9 +144,7 @@ class SortedRows:
 
 def summed(which: Indices, values: Floats, size: int) -> Floats:
     """Σ values by index."""
-    found: Any = np.bincount(which, values, size)
-    sums: Floats = found
-    return sums
+    return np.asarray(np.bincount(which, values, size), np.float64)
 
 
 def places(n_classes: int) -> Indices:
@@ -156,8 +153,7 @@ def places(n_classes: int) -> Indices:
 
 
 def top_odds(logs: Floats) -> Floats:
-    """Log-odds of the first entry of sorted rows, without overflow however confident
-    the row is."""
+    """Log-odds of the first entry of sorted rows, without overflow however confident the row is."""
     below = logs[:, 1:] - logs[:, 1:2]
     return logs[:, 0] - logs[:, 1] - np.log(np.exp(below).sum(axis=1))
 
@@ -169,26 +165,22 @@ def at_cuts(cuts: Floats, slopes: Floats) -> Floats:
 
 
 def log_loss(rows: SortedRows, shares: Floats, weights: Floats | None, shapes: Coefficients) -> Smooth:
-    """The mean log loss and its slopes, as a function of all coefficients in one
-    vector.
+    """The mean log loss and its slopes, as a function of all coefficients in one vector.
 
     `shares` are the labels, sorted as the rows are; each row sums to 1.
     """
     n, k = rows.logs.shape
     step = max(1, BLOCK // k)
-    blocks = [
-        SortedRows(rows.logs[at : at + step], rows.order[at : at + step], rows.cuts, rows.knots)
-        for at in range(0, n, step)
-    ]
+    parts = (slice(start, start + step) for start in range(0, n, step))
+    blocks = [SortedRows(rows.logs[at], rows.order[at], rows.cuts, rows.knots) for at in parts]
     total = float(n) if weights is None else float(weights.sum())
 
     def loss(flat: Floats) -> tuple[float, Floats]:
         c = shapes.like(flat)
 
         def part(at: slice) -> Floats:
-            block = blocks[at.start // step]
             weight = np.ones(at.stop - at.start) if weights is None else weights[at]
-            return block_loss(block, shares[at], weight, c)
+            return block_loss(blocks[at.start // step], shares[at], weight, c)
 
         sums = added_over_blocks(n, part, step) / total
         return float(sums[0]), sums[1:]

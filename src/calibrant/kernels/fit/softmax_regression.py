@@ -1,5 +1,6 @@
-"""Softmax regression with a quadratic penalty: what vector, matrix, Dirichlet and
-structured scaling share.
+"""Softmax regression with a quadratic penalty.
+
+Vector, matrix, Dirichlet and structured scaling share it.
 
 Mean loss of softmax(W x + b) plus Σ penalty·(parameter − centre)², convex. W is a full
 matrix, or its diagonal alone. The search is L-BFGS in coordinates in which the
@@ -13,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.kernels.blas import one_blas_thread
-from calibrant.kernels.fit.lbfgs import least
+from calibrant.kernels.fit.lbfgs import least, one_blas_thread
 from calibrant.types import Array, Floats
 
 SMALL_SLOPE = 1e-9
@@ -33,21 +33,16 @@ MOST_CURVATURE = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Features `(n, K)`, the share of each row's weight that each class got, and the
-    weights, which add up to 1."""
+    """Features `(n, K)`, labels, and weights, which add up to 1."""
 
     x: Floats
     labels: Array
     """class of each row `(n,)`, or shares `(n, K)`"""
     weights: Floats
 
-    @property
-    def soft(self) -> bool:
-        return self.labels.ndim == 2
-
     def outcomes(self) -> Floats:
         """w·y, `(n, K)`."""
-        if self.soft:
+        if self.labels.ndim == 2:
             return self.labels * self.weights[:, None]
         out = np.zeros_like(self.x)
         out[np.arange(len(out)), self.labels] = self.weights
@@ -61,8 +56,10 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """W `(K, K)` or its diagonal `(K,)`, and b `(K,)`: parameters, their centre, or
-    their penalties."""
+    """W `(K, K)` or its diagonal `(K,)`, and b `(K,)`.
+
+    Parameters, their centre, or their penalties.
+    """
 
     weight: Floats
     bias: Floats
@@ -102,7 +99,7 @@ def fit(data: Data, start: Linear, centre: Linear, penalty: Linear) -> Found:
     import scipy.optimize  # noqa: F401  (its threads are limited too)
 
     with one_blas_thread(start.packed().size):
-        moments = _moments(data, start)
+        moments = moments_of(data, start)
         scale = _scales(data, start, penalty)
         origin = start.packed()
 
@@ -112,9 +109,8 @@ def fit(data: Data, start: Linear, centre: Linear, penalty: Linear) -> Found:
             extra, slope_of_extra = _penalised(here, centre, penalty)
             return value + extra, _scaled(scale, slope + slope_of_extra, transposed=True).ravel()
 
-        result = least(
-            objective, np.zeros(origin.size), slope=SMALL_SLOPE, gain=SMALL_GAIN * (1000 if origin.size > MANY else 1)
-        )
+        gain = SMALL_GAIN * (1000 if origin.size > MANY else 1)
+        result = least(objective, np.zeros(origin.size), slope=SMALL_SLOPE, gain=gain)
         at = start.like(origin + _scaled(scale, result.at.reshape(origin.shape)))
         extra, _ = _penalised(at, centre, penalty)
         return Found(at, result.value - extra, result.value, result.converged)
@@ -135,16 +131,16 @@ def value_and_slope(data: Data, at: Linear, moments: Floats) -> tuple[float, Flo
 def _loss_and_shares(data: Data, at: Linear) -> tuple[float, Floats]:
     scores = at.scores(data.x)
     scores -= scores.max(axis=1, keepdims=True)
-    chosen = (
-        np.einsum("ij,ij->i", scores, data.labels) if data.soft else scores[np.arange(len(scores)), data.labels].copy()
-    )
+    soft = data.labels.ndim == 2
+    chosen = np.einsum("ij,ij->i", scores, data.labels) if soft else scores[np.arange(len(scores)), data.labels]
     share = np.exp(scores, out=scores)
     size = share.sum(axis=1)
     share /= size[:, None]
     return float(np.dot(data.weights, np.log(size) - chosen)), share
 
 
-def _moments(data: Data, like: Linear) -> Floats:
+def moments_of(data: Data, like: Linear) -> Floats:
+    """Σ_i w_i y_ik (x_i, 1), packed."""
     return _features_times(data.x, data.outcomes(), like.diagonal)
 
 
@@ -161,12 +157,12 @@ def _penalised(at: Linear, centre: Linear, penalty: Linear) -> tuple[float, Floa
 
 
 def _scales(data: Data, start: Linear, penalty: Linear) -> Floats:
-    """For each class C⁻¹, with C Cᵀ its curvature at the start, `(K, d, d)`; only
-    1/√diagonal, `(K, d)`, where that is too big."""
+    """For each class C⁻¹, with C Cᵀ its curvature at the start, `(K, d, d)`.
+
+    Only 1/√diagonal, `(K, d)`, where that is too big.
+    """
     some = data.rows(slice(None, None, -(-len(data.x) // CURVATURE_ROWS)))
-    scores = start.scores(some.x)
-    share = np.exp(scores - scores.max(axis=1, keepdims=True))
-    share /= share.sum(axis=1, keepdims=True)
+    share = _loss_and_shares(some, start)[1]
     spread = share * (1 - share) * some.weights[:, None]
     ridge = 2 * penalty.packed() + 1e-12
     k, d = ridge.shape
@@ -178,16 +174,17 @@ def _scales(data: Data, start: Linear, penalty: Linear) -> Floats:
         x = some.x[:, j : j + 1] if start.diagonal else some.x
         features = np.concatenate([x, np.ones((len(x), 1))], axis=1)
         curvature[j] = (features.T * spread[:, j]) @ features
-    every = np.arange(d)
     typical = np.trace(curvature, axis1=1, axis2=2)[:, None] / d
-    curvature[:, every, every] += ridge + 1e-6 * typical
+    curvature[:, np.arange(d), np.arange(d)] += ridge + 1e-6 * typical
     inverse: Floats = np.linalg.inv(np.linalg.cholesky(curvature))
     return inverse
 
 
 def _scaled(scale: Floats, rows: Floats, transposed: bool = False) -> Floats:
-    """Scaled coordinates to parameters; `transposed`: slopes in parameters to slopes in
-    scaled coordinates."""
+    """Scaled coordinates to parameters.
+
+    `transposed`: slopes in parameters to slopes in scaled coordinates.
+    """
     if scale.ndim == 2:
         return scale * rows
     return np.matmul(scale if transposed else scale.transpose(0, 2, 1), rows[:, :, None])[:, :, 0]

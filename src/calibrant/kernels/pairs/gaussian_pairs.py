@@ -1,5 +1,6 @@
-"""Pairs of Gaussian forecasts with their labels, for the kernel calibration error of
-Widmann, Lindsten & Zachariah (2021).
+"""Pairs of Gaussian forecasts with their labels, for the kernel calibration error.
+
+After Widmann, Lindsten & Zachariah (2021).
 
 With κ = exp(−W/ν) on forecasts, W² = (μ−μ')² + (σ−σ')² (Wasserstein), and k =
 exp(−(y−y')²/(2γ²)) on labels, h = κ·(k(y, y') − E k(Z, y') − E k(y, Z') + E k(Z, Z'))
@@ -20,8 +21,7 @@ TILE = 256
 
 
 class Rows(NamedTuple):
-    """Forecasts and labels in units of the label's bandwidth γ, so that k(y, y') is
-    exp(−(y−y')²/2).
+    """Forecasts and labels in units of the label's bandwidth γ: k(y, y') is exp(−(y−y')²/2).
 
     The functions below take two of them whose arrays broadcast: a column and a line for
     all pairs, or pairs side by side.
@@ -84,8 +84,9 @@ def pair_values(rows: Rows, others: Rows, width: float) -> Floats:
 
 
 def pair_sums(rows: Rows, weights: Floats, width: float) -> tuple[Floats, Floats]:
-    """For each row Σ_j w_j h_ij and Σ_j w_j h_ij² over all other rows; tile by tile,
-    each pair once.
+    """For each row Σ_j w_j h_ij and Σ_j w_j h_ij² over all other rows.
+
+    Tile by tile, each pair once.
 
     A weight of w counts as w rows, so a row is w − 1 times another of its own kind.
     """

@@ -1,5 +1,4 @@
-"""Sums over all pairs of points on a line, Σ_gh a_g a_h k(|v_g − v_h|), for sorted
-points."""
+"""Sums over all pairs of points on a line, Σ_gh a_g a_h k(|v_g − v_h|), for sorted points."""
 
 from __future__ import annotations
 
@@ -18,15 +17,16 @@ LARGEST_EXPONENT = 300.0
 
 
 COMPILE_FROM_GROUPS = 50_000
-"""Pooled from which pairs within a distance are counted by a compiled loop."""
+"""Groups from which pairs within a distance are counted by a compiled loop."""
 
 MANY_STRETCHES = 1000
 """Stretches from which a compiled recursion over the points takes over."""
 
 
 def laplace_pair_sum(values: Floats, a: Floats, bandwidth: float) -> float:
-    """Σ_gh a_g a_h exp(−|v_g − v_h|/ν) in O(G): the part left of g is exp(−v_g/ν)
-    Σ_(h<g) a_h exp(v_h/ν).
+    """Σ_gh a_g a_h exp(−|v_g − v_h|/ν) in O(G).
+
+    The part left of g is exp(−v_g/ν) Σ_(h<g) a_h exp(v_h/ν).
 
     Points are taken in stretches short enough for the exponentials, each passing its
     sum on to the next.
@@ -55,11 +55,7 @@ def point_by_point(values: Floats, a: Floats, bandwidth: float) -> float:
     """
 
     def part(rows: slice) -> Any:
-        return (
-            float(values[rows.start]),
-            float(values[rows.stop - 1]),
-            *laplace_recursion(values[rows], a[rows], bandwidth),
-        )
+        return *values[[rows.start, rows.stop - 1]].tolist(), *laplace_recursion(values[rows], a[rows], bandwidth)
 
     total, carried, at = 0.0, 0.0, -np.inf
     for first, last, within, to_first, to_last in over_blocks(len(values), part):
@@ -71,8 +67,7 @@ def point_by_point(values: Floats, a: Floats, bandwidth: float) -> float:
 
 @compiled
 def laplace_recursion(values: Any, a: Any, bandwidth: float) -> Any:
-    """Σ over the pairs of a block, Σ a exp(−(v − v_first)/ν) and Σ a exp(−(v_last −
-    v)/ν).
+    """Σ over the pairs of a block, Σ a exp(−(v − v_first)/ν) and Σ a exp(−(v_last − v)/ν).
 
     Point by point: what lies left of a point fades by exp(−gap/ν) and takes the point
     in.
@@ -91,8 +86,10 @@ def laplace_recursion(values: Any, a: Any, bandwidth: float) -> Any:
 
 
 def pair_sum(values: Floats, a: Floats, kernel: Callable[[Floats], Floats], block: int = 1 << 22) -> float:
-    """Σ_gh a_g a_h k(|v_g − v_h|) for any kernel of the distance, in blocks of rows:
-    O(G²) time, O(G) memory."""
+    """Σ_gh a_g a_h k(|v_g − v_h|) for any kernel of the distance, in blocks of rows.
+
+    O(G²) time, O(G) memory.
+    """
 
     def part(rows: slice) -> float:
         near = kernel(np.abs(values[rows, None] - values[None, :]))
@@ -102,8 +99,9 @@ def pair_sum(values: Floats, a: Floats, kernel: Callable[[Floats], Floats], bloc
 
 
 def median_distance(values: Floats, weight: Floats) -> float:
-    """The median distance of two rows, by bisection on how many pairs are within t: O(G
-    log G) for each step.
+    """The median distance of two rows, by bisection on how many pairs are within t.
+
+    O(G log G) for each step.
 
     A value of weight w stands for w rows: w(w−1)/2 of its pairs are at distance 0.
     """
@@ -132,8 +130,7 @@ def median_distance(values: Floats, weight: Floats) -> float:
 
 @compiled
 def weight_within(values: Any, weight: Any, below: Any, t: float) -> float:
-    """Σ_(g<h) w_g w_h over pairs of groups within t: the far end moves along with the
-    near one."""
+    """Σ_(g<h) w_g w_h over pairs of groups within t: the far end moves along with the near one."""
     total, far = 0.0, 0
     for g in range(len(values)):
         while far < len(values) and values[far] <= values[g] + t:

@@ -1,5 +1,6 @@
-"""Sums over all pairs of rows of a matrix, Σ_ij κ(d(p_i, p_j))·⟨a_i, a_j⟩: tiled, O(n)
-memory, tiles shared by the cores.
+"""Sums over all pairs of rows of a matrix, Σ_ij κ(d(p_i, p_j))·⟨a_i, a_j⟩.
+
+Sums are tiled: O(n) memory, tiles shared by the cores.
 
 Distances and inner products come from one compiled loop, the exponential from NumPy's
 vectorised one.
@@ -8,13 +9,14 @@ vectorised one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from calibrant.kernels.compiled import compiled
-from calibrant.kernels.rows.blocks import added_over_blocks
-from calibrant.types import Floats
+from calibrant.kernels.rows.blocks import added_over_blocks, over_blocks
+from calibrant.types import Floats, Indices
 
 TILE_ROWS, TILE_COLUMNS = 64, 256
 """Shape of a tile: its distances and inner products, 256 kB, stay in a core's cache."""
@@ -24,8 +26,10 @@ COMPILE_FROM_PAIRS = 4_000_000
 
 
 def matrix_pair_sum(rows: Floats, a: Floats, kernel: Callable[[Floats], Floats], squared: bool) -> float:
-    """Σ_ij κ(d_ij)·⟨a_i, a_j⟩ over all pairs, i = j included; d is the sum of |x|, or
-    of x² if `squared`."""
+    """Σ_ij κ(d_ij)·⟨a_i, a_j⟩ over all pairs, i = j included.
+
+    d is the sum of |x|, or of x² if `squared`.
+    """
     n = len(rows)
     columns, others = rows.T, a.T
     fill: Callable[..., Any] = fill_tile if n * n >= COMPILE_FROM_PAIRS else _fill_plain
@@ -90,3 +94,73 @@ def fill_tile(rows: Any, columns: Any, a: Any, others: Any, squared: bool, dista
                 step = x - other[j]
                 line[j] += step * step if squared else abs(step)
                 product[j] += z * weight[j]
+
+
+def squared_gaps(level: Indices, cluster: Indices, value: Floats, mass: Floats, n_levels: int) -> tuple[Floats, Floats]:
+    """Σ over pairs of different clusters of products of values, over that of products of masses.
+
+    Also the mass of each level.
+
+    NaN where a level has one cluster only. Clusters of one row give the U-statistic of
+    the squared mean.
+    """
+    width = int(cluster.max()) + 1
+    cells, at = np.unique(level * width + cluster, return_inverse=True)
+    levels = cells // width
+    parts = [np.bincount(at.ravel(), column, len(cells)) for column in (value, mass)]
+
+    def between(column: Any) -> Floats:
+        total, own = (np.bincount(levels, terms, n_levels) for terms in (column, column**2))
+        return (total**2 - own).astype(np.float64)
+
+    products, masses = between(parts[0]), between(parts[1])
+    single = np.bincount(levels, minlength=n_levels) < 2
+    gaps = np.divide(products, masses, out=np.full(n_levels, np.nan), where=~single & (masses > 0))
+    return gaps, np.bincount(levels, parts[1], n_levels).astype(np.float64)
+
+
+TILE_ENTRIES, BLOCK = 1 << 22, 1 << 18
+"""Pairs in a tile, 32 MB of float64, and in a block that one core takes."""
+
+
+def loo_rates(rows: Floats, labels: Floats, weight: Floats, bandwidth: float) -> tuple[Floats, Floats]:
+    """Ê[y | f_i] without row i, `(n, K)`, and ln of the kernel density at f_i without row i."""
+    return _tiles(rows, labels, weight, bandwidth, np.arange(len(rows)))
+
+
+def loo_log_density(rows: Floats, weight: Floats, bandwidth: float, at: Indices) -> Floats:
+    """ln of the leave-one-out density at some rows."""
+    return _tiles(rows, None, weight, bandwidth, at)[1]
+
+
+def _tiles(rows: Floats, labels: Floats | None, weight: Floats, bandwidth: float, at: Indices) -> tuple[Floats, Floats]:
+    from scipy.special import gammaln
+
+    scaled = rows / bandwidth
+    log_norm = gammaln(scaled + 1).sum(axis=1) - gammaln(scaled.sum(axis=1) + rows.shape[1])
+    with np.errstate(divide="ignore"):
+        offset = np.log(weight) - log_norm
+    logs = np.log(np.maximum(rows, np.finfo(np.float64).tiny))
+    others = weight.sum() - 1
+
+    rates, densities = [], []
+    step = max(1, TILE_ENTRIES // len(rows))
+    for start in range(0, len(at), step):
+        i = at[start : start + step]
+        log_kernel = logs[i] @ scaled.T + offset
+        with np.errstate(divide="ignore"):  # a row of weight w leaves w − 1 copies of itself
+            itself = np.log(np.maximum(weight[i] - 1, 0)) - np.log(weight[i])
+        log_kernel[np.arange(len(i)), i] += itself
+        top = log_kernel.max(axis=1, keepdims=True)
+        list(over_blocks(len(i), partial(_exp_rows, log_kernel, top), max(1, BLOCK // len(rows))))
+        mass = log_kernel.sum(axis=1)
+        densities.append(np.log(mass) + top[:, 0] - np.log(others))
+        if labels is not None:
+            rates.append(log_kernel @ labels / mass[:, None])
+    return np.concatenate(rates) if rates else np.empty(0), np.concatenate(densities)
+
+
+def _exp_rows(log_kernel: Floats, top: Floats, rows: slice) -> None:
+    """exp(· − top) in place."""
+    block = log_kernel[rows]
+    np.exp(np.subtract(block, top[rows], out=block), out=block)

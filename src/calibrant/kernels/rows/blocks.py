@@ -37,8 +37,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def over_blocks(n: int, part: Callable[[slice], Any], block: int = BLOCK_ROWS) -> Iterator[Any]:
-    """part(rows) for consecutive blocks of rows, in order; `part` must release the GIL
-    to gain from a second core."""
+    """part(rows) for consecutive blocks of rows, in order.
+
+    `part` must release the GIL to gain from a second core.
+    """
     slices = [slice(start, min(start + block, n)) for start in range(0, n, block)]
     return _pool().map(part, slices) if len(slices) > 1 and n_cores() > 1 else map(part, slices)
 

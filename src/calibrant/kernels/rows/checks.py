@@ -33,17 +33,20 @@ def all_in_unit_interval(values: Array) -> bool:
 
 
 def _in_unit_interval(block: Array) -> bool:
-    """Floats from 0 to 1 order like their bits; negative numbers, larger ones,
-    infinities and NaN all have larger bits, read as unsigned integers. So one maximum
-    decides.
+    """Floats from 0 to 1 order like their bits.
+
+    Negative numbers, larger ones, infinities and NaN all have larger bits, read as
+    unsigned integers. So one maximum decides.
     """
     bits = block.view(np.uint32 if block.dtype == np.float32 else np.uint64)
     return bool(bits.max() <= np.ones(1, block.dtype).view(bits.dtype)[0])
 
 
 def rows_are_distributions(values: Array) -> bool:
-    """Does every entry lie in [0, 1] and every row clearly sum to 1? One pass; False
-    calls for an exact check."""
+    """Does every entry lie in [0, 1] and every row clearly sum to 1?
+
+    One pass; False calls for an exact check.
+    """
     quick = values.size >= COMPILE_FROM_ENTRIES and values.shape[1] <= MOST_COLUMNS and values.flags.c_contiguous
     return all(over_blocks(len(values), partial(_quick if quick else _plain, values), _rows(values, TWO_CHECKS)))
 
@@ -63,8 +66,7 @@ def _quick(values: Array, rows: slice) -> bool:
 
 @compiled
 def fixed_point_sums(values: Any, bits: Any) -> Any:
-    """The largest bits, and the least and the largest row sum in whole parts of 2⁻³⁰,
-    each entry rounded down.
+    """The largest bits; the least and the largest row sum in parts of 2⁻³⁰, entries rounded down.
 
     Sums of integers may be taken in any order, so the loop vectorises.
     """

@@ -1,5 +1,7 @@
-"""Order kept in floating point: where rounding would turn a step into a tie, the next
-number up is taken."""
+"""Order kept in floating point.
+
+Where rounding would turn a step into a tie, the next number up is taken.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,9 @@ from calibrant.types import Array, Bools, Indices
 
 
 def keep_order(values: Array, model: Array) -> Array:
-    """`values` with the order of `model` in every row, which descends: strict where it
-    is strict, tied where it is tied.
+    """`values` with the order of `model` in every row, which descends.
+
+    Strict where it is strict, tied where it is tied.
 
     Rows that have that order already are returned unchanged. In the others an entry
     that is not above the one below it is lifted to the next number up.
@@ -28,8 +31,9 @@ def keep_order(values: Array, model: Array) -> Array:
 
 
 def ranked_as(values: Array, model: Array) -> Array:
-    """`values`, in which rounding may have tied classes of a row, with the order of
-    `model`; rows without new ties as they are.
+    """`values`, in which rounding may have tied classes of a row, with the order of `model`.
+
+    Rows without new ties as they are.
 
     In no row may a class have overtaken another.
     """
@@ -57,8 +61,10 @@ def _ties(rows: Array) -> Indices:
 
 
 def _lifted(values: Array, strict: Bools) -> Array:
-    """y_j = max(x_j, y_(j−1) + 1) from the lowest entry up, counted in floating-point
-    numbers; tied entries are one."""
+    """y_j = max(x_j, y_(j−1) + 1) from the lowest entry up, counted in floating-point numbers.
+
+    Tied entries are one.
+    """
     n, k = values.shape
     rises = np.concatenate([np.zeros((n, 1), dtype=bool), strict[:, ::-1]], axis=1)
     first = np.maximum.accumulate(np.where(rises, np.arange(k), 0), axis=1)

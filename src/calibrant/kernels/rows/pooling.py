@@ -1,22 +1,30 @@
-"""Rows pooled by equal prediction (`state.Pooled`): one sort, then sums over runs; cuts of pooled rows into bins."""
+"""Rows sorted and pooled by equal prediction (`state.Pooled`), and cuts of them into bins."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from calibrant.kernels.compiled import COMPILE_FROM, compiled
-from calibrant.kernels.rows.buckets import worth_buckets
-from calibrant.kernels.rows.radix import Keys, over_buckets, sorted_keys
-from calibrant.kernels.rows.sorting import group_starts, in_order
+from calibrant.kernels.rows.buckets import (
+    HIGH,
+    Buckets,
+    bucket_index,
+    over_buckets,
+    rows_of,
+    sorted_keys,
+    worth_buckets,
+)
 from calibrant.state.pooled import Pooled
 from calibrant.types import Array, Floats, Indices
 
 
 def grouped(probs: Array, outcomes: Array, weights: Array | None) -> Pooled:
-    """One sort, then sums over runs of equal predictions. Pooled of weight 0 are left out."""
+    """One sort, then sums over runs of equal predictions; those of weight 0 are left out."""
     if worth_buckets(probs, outcomes, weights):
         return pooled(*sorted_keys(probs, outcomes))
     p, y, w = in_order(probs, outcomes, weights)
@@ -32,10 +40,11 @@ def grouped(probs: Array, outcomes: Array, weights: Array | None) -> Pooled:
     return Pooled(values[kept], weight[kept], hits[kept], bool((w == np.floor(w)).all()))
 
 
-def pooled(keys: Keys, ends: Indices) -> Pooled:
-    """The groups of rows that `sorted_keys` has sorted. No group lies in two buckets, so the cores can share them.
+def pooled(keys: Array, ends: Indices) -> Pooled:
+    """The rows that `sorted_keys` has sorted, pooled; no prediction lies in two buckets.
 
-    Fresh memory is slow: where all predictions differ, the keys are turned into them in their place.
+    So the cores can share the buckets. Fresh memory is slow: where all predictions
+    differ, the keys are turned into them in their place.
     """
     counts = np.zeros(len(ends), np.intp)
     list(over_buckets(ends, partial(count_groups, keys, ends, counts)))
@@ -60,23 +69,23 @@ def count_groups(keys: Any, ends: Any, counts: Any, first: int, last: int) -> No
 
 @compiled
 def pool_rows(keys: Any, ends: Any, places: Any, bits: Any, weight: Any, hits: Any, first: int, last: int) -> None:
-    """The bits of each prediction, its rows and its hits; the groups of a bucket begin at its place."""
+    """The bits of each prediction, its rows and its hits, from the place of each bucket on."""
     for b in range(first, last):
         start, stop, at = ends[b - 1] if b > 0 else 0, ends[b], places[b]
-        rows, happened = 0.0, 0.0
+        rows, occurred = 0.0, 0.0
         for i in range(start, stop):
             rows += 1.0
-            happened += np.float64(keys[i] & np.uint64(1))
+            occurred += np.float64(keys[i] & np.uint64(1))
             if i + 1 == stop or keys[i] >> np.uint64(1) != keys[i + 1] >> np.uint64(1):
-                bits[at], weight[at], hits[at] = keys[i] >> np.uint64(1), rows, happened
-                rows, happened, at = 0.0, 0.0, at + 1
+                bits[at], weight[at], hits[at] = keys[i] >> np.uint64(1), rows, occurred
+                rows, occurred, at = 0.0, 0.0, at + 1
 
 
 def mass_cuts(below: Floats, n_bins: int, allowance: float | None = None) -> Indices:
-    """Equal-mass bins as cuts 0 = c_0 ≤ … ≤ c_m = G between groups, from the cumulative weights.
+    """Equal-mass bins as cuts 0 = c_0 ≤ … ≤ c_m = G between pooled rows, from cumulative weights.
 
-    The i-th cut comes after the last group whose cumulative weight is at most i/m of the whole, give or take the allowance
-    for rounding: nothing for whole numbers.
+    The i-th cut comes after the last whose cumulative weight is at most i/m of the
+    total, give or take the allowance for rounding: nothing for whole numbers.
     """
     if allowance is None:
         allowance = 0.0 if (below == np.floor(below)).all() else 1e-12 * float(below[-1])
@@ -85,13 +94,13 @@ def mass_cuts(below: Floats, n_bins: int, allowance: float | None = None) -> Ind
 
 
 def mass_targets(total: float, n_bins: int) -> Floats:
-    """i/m of the whole, for i = 1 … m−1."""
+    """i/m of the total, for i = 1 … m−1."""
     targets: Floats = np.arange(1, n_bins) * total / n_bins
     return targets
 
 
 def width_cuts(values: Floats, n_bins: int) -> Indices:
-    """Equal-width bins, closed on the right, as cuts between groups."""
+    """Equal-width bins, closed on the right, as cuts between pooled rows."""
     cuts = np.searchsorted(values, np.arange(n_bins + 1) / n_bins, side="right")
     cuts[0] = 0
     return cuts
@@ -99,15 +108,24 @@ def width_cuts(values: Floats, n_bins: int) -> Indices:
 
 def cut_sums(groups: Pooled, cuts: Indices) -> Floats:
     """The sums (n, P, Q, Y) of `bin_sums` between consecutive cuts; zeros where a bin is empty."""
-    sums = np.zeros((len(cuts) - 1, 4))
-    if len(groups.values) >= COMPILE_FROM:
-        add_between(groups.values, groups.weight, groups.hits, cuts, sums)
-        return sums
-    filled = np.flatnonzero(np.diff(cuts))
-    wp = groups.weight * groups.values
-    for column, terms in enumerate((groups.weight, wp, wp * groups.values, groups.hits)):
+    if len(groups.values) < COMPILE_FROM:
+        return _between(_columns(groups), cuts)
+    sums = np.empty((len(cuts) - 1, 4))
+    add_between(groups.values, groups.weight, groups.hits, cuts, sums)
+    return sums
+
+
+def _between(columns: Iterable[Floats], cuts: Indices) -> Floats:
+    sums, filled = np.zeros((len(cuts) - 1, 4)), np.flatnonzero(np.diff(cuts))
+    for column, terms in enumerate(columns):
         sums[filled, column] = np.add.reduceat(terms, cuts[filled])
     return sums
+
+
+def _columns(groups: Pooled) -> tuple[Floats, Floats, Floats, Floats]:
+    """The sums of each prediction alone."""
+    wp = groups.weight * groups.values
+    return groups.weight, wp, wp * groups.values, groups.hits
 
 
 @compiled
@@ -119,3 +137,67 @@ def add_between(values: Any, weight: Any, hits: Any, cuts: Any, sums: Any) -> No
             wp = weight[g] * values[g]
             n, p, q, y = n + weight[g], p + wp, q + wp * values[g], y + hits[g]
         sums[b, 0], sums[b, 1], sums[b, 2], sums[b, 3] = n, p, q, y
+
+
+def in_order(probs: Array, outcomes: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
+    """Rows sorted by probability, then outcome, then weight: the same whatever order they came in.
+
+    Hard outcomes without weights are sorted as one integer: the bits of a float in [0,
+    1] order like the float and leave the top two bits free, so (bits << 1) | y is exact
+    and needs no argsort (10 times slower).
+    """
+    if worth_buckets(probs, outcomes, weights):
+        p, y = rows_of(sorted_keys(probs, outcomes)[0])
+        return p.astype(probs.dtype, copy=False), y, None
+    if weights is None and outcomes.dtype == np.uint8:
+        unsigned: Any = np.uint32 if probs.dtype == np.float32 else np.uint64
+        keys = (probs + probs.dtype.type(0)).view(unsigned)  # the addition turns −0 into 0
+        keys <<= unsigned(1)
+        keys |= outcomes
+        keys.sort()
+        y = (keys & unsigned(1)).astype(np.uint8)
+        keys >>= unsigned(1)
+        return keys.view(probs.dtype), y, None
+    order = np.lexsort((outcomes, probs) if weights is None else (weights, outcomes, probs))
+    return probs[order], outcomes[order], None if weights is None else weights[order]
+
+
+def group_starts(sorted_probs: Array) -> Indices:
+    """Where each run of equal probabilities begins."""
+    return np.flatnonzero(np.concatenate([[True], sorted_probs[1:] != sorted_probs[:-1]]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """Stretches of predictions in increasing order, just fine enough for equal-mass bins.
+
+    Entire buckets, and single predictions where a cut falls inside one.
+    """
+
+    sums: Floats
+    """(M, 4): the sums (n, P, Q, Y) of `bin_sums`"""
+    last: Floats
+    """the highest prediction of each"""
+
+    @property
+    def below(self) -> Floats:
+        """Rows of each piece and all before it."""
+        return np.cumsum(self.sums[:, 0])
+
+    def between(self, cuts: Indices) -> Floats:
+        """The sums between consecutive cuts; zeros where a bin is empty."""
+        return _between(self.sums.T, cuts)
+
+
+def mass_pieces(buckets: Buckets, n_bins: int) -> Pieces | None:
+    """Pieces for that many equal-mass bins; None where most rows would have to be sorted anyway."""
+    filled = buckets.filled
+    below = np.cumsum(buckets.table[filled, 0])
+    cut = filled[np.unique(np.searchsorted(below, mass_targets(below[-1], n_bins), side="right"))]
+    cut = cut[buckets.mixed[cut]]
+    if 2 * buckets.table[cut, 0].sum() > len(buckets.probs):
+        return None
+    groups, closed = pooled(*buckets.opened(cut)), np.setdiff1d(filled, cut)
+    order = np.argsort(np.append(closed, bucket_index(groups.values)), kind="stable")
+    sums = np.concatenate([buckets.sums(closed), np.stack(_columns(groups), axis=1)])
+    return Pieces(sums[order], np.append(buckets.table[closed, HIGH], groups.values)[order])

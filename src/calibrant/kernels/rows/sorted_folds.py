@@ -1,7 +1,8 @@
-"""Cross-validation folds as a function of the pooled rows, and the choice among settings by held-out losses.
+"""Cross-validation folds as a function of the pooled rows, and the choice by held-out losses.
 
-A row of whole weight w counts as w equal rows, of which each fold gets a whole number. So the folds depend neither on the order
-of the rows nor on whether equal rows are repeated or counted.
+A row of integer weight w counts as w equal rows, of which each fold gets some. So the
+folds depend neither on the order of the rows nor on whether equal rows are repeated or
+counted.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ Ints = Indices
 Draw = Callable[[Ints | None, int], Ints]
 
 MOST_DRAWS = 1 << 24
-"""Rows up to which a fold is drawn for each; of more rows, only how many equal ones fall into each fold is drawn."""
+"""Rows up to which a fold is drawn for each; of more, only the numbers of equal ones per fold."""
 
 EXACT = 2.0**53
 """Whole numbers up to this are exact as floats."""
 
 FEWER_WITHIN = 1e-3
-"""Fewer bins, knots or pieces are preferred when their loss is within this relative distance of the smallest."""
+"""Fewer bins, knots or pieces are preferred if their loss is, relatively, this near the smallest."""
 
 
 def fewest_within(losses: Floats) -> int:
@@ -32,14 +33,14 @@ def fewest_within(losses: Floats) -> int:
 
 
 def whole_counts(weights: Array | None) -> Ints | None:
-    """Weights as numbers of rows; None where there are none, one is not whole, or they are too large to be counts."""
+    """Weights as numbers of rows; None if there are none, or they are no integers or too large."""
     if weights is None or (weights != np.floor(weights)).any() or weights.sum() > EXACT:
         return None
     return weights.astype(np.intp)
 
 
 def n_counted(n: int, weights: Array | None) -> int:
-    """The number of rows; a row of whole weight w counts as w rows, unless other weights are not whole."""
+    """The number of rows; if all weights are integers, a row of weight w counts as w rows."""
     counts = whole_counts(weights)
     return n if counts is None else int(counts.sum())
 
@@ -49,8 +50,9 @@ def assigned(
 ) -> tuple[Any, Array | None, Ints]:
     """Rows that each lie in one fold: index, weight and fold.
 
-    Rows come sorted by their `keys`, which are equal where rows are. A row of whole weight is split over the folds; other
-    weights stay with their row. `draw` gives a fold to each of n rows, the row i counted `counts[i]` times.
+    Rows come sorted by their `keys`, which are equal where rows are. A row of integer
+    weight is split over the folds; other weights stay with their row. `draw` gives a
+    fold to each of n rows, the row i counted `counts[i]` times.
     """
     counts, n = whole_counts(weights), n_counted(len(keys[0]), weights)
     if n > MOST_DRAWS and (weights is None or counts is not None):

@@ -1,5 +1,6 @@
-"""Sums within bins. For bin b: n_b = Σw, P_b = Σwp, Q_b = Σwp², Y_b = Σwy, over the
-rows that fall into b.
+"""Sums within bins.
+
+For bin b: n_b = Σw, P_b = Σwp, Q_b = Σwp², Y_b = Σwy, over the rows that fall into b.
 
 The sums of a bin are one row of four numbers (n, P, Q, Y). A grid of equal-width bins
 is held as thresholds t_0 < … < t_B with t_0 = −∞ and t_B = ∞: p is in bin b when t_b <
@@ -9,12 +10,12 @@ just below, so there is one rule to write and to test.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from calibrant.kernels.compiled import COMPILE_FROM, compiled
+from calibrant.kernels.logits import row_blocks
 from calibrant.kernels.rows.blocks import added_over_blocks
 from calibrant.types import Array, Floats, Indices
 
@@ -35,11 +36,17 @@ ONE = np.ones(1)
 
 def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: Array) -> Floats:
     """Sums in equal-width bins; thresholds have the precision of `probs`."""
-    if len(probs) >= COMPILE_FROM:
-        part = partial(_fused_block, probs, outcomes, weights, thresholds)
-        total: Floats = added_over_blocks(len(probs), part)
-        return total
     sums = np.zeros((len(thresholds) - 1, 4))
+    if len(probs) >= COMPILE_FROM:
+        padded, scale = guarded(thresholds)
+
+        def part(rows: slice) -> Floats:
+            lanes = np.zeros((LANES, len(padded), 4))
+            fused_pass(probs[rows], outcomes[rows], *weights_in(rows, weights), padded, scale, lanes)
+            return np.asarray(lanes.sum(axis=0))
+
+        sums += added_over_blocks(len(probs), part)[: len(sums)]
+        return sums
     for start in range(0, len(probs), CHUNK):
         rows = slice(start, start + CHUNK)
         index = grid_index(probs[rows], thresholds)
@@ -48,8 +55,11 @@ def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: 
 
 
 def grid_index(probs: Array, thresholds: Array) -> Indices:
-    """Bin of each probability: a guess by multiplication that is never too low, then
-    one comparison with the threshold."""
+    """Bin of each probability.
+
+    A guess by multiplication that is never too low, then one comparison with the
+    threshold.
+    """
     scale = probs.dtype.type((len(thresholds) - 1) * UP)
     guess: Indices = (probs * scale).astype(np.intp)
     guess -= probs <= thresholds[guess]
@@ -57,8 +67,10 @@ def grid_index(probs: Array, thresholds: Array) -> Indices:
 
 
 def rounded_down(edges: Floats, dtype: Any) -> Array:
-    """The largest numbers of a precision that do not exceed the edges: p ≤ edge is then
-    decided in that precision."""
+    """The largest numbers of a precision that do not exceed the edges.
+
+    p ≤ edge is then decided in that precision.
+    """
     near = edges.astype(dtype)
     return np.where(near > edges, np.nextafter(near, near.dtype.type(-np.inf)), near)
 
@@ -74,32 +86,27 @@ def index_sums(index: Indices, probs: Array, outcomes: Array, weights: Array | N
     return np.stack([np.bincount(index, column, minlength=n_bins) for column in columns], axis=1)
 
 
-def _fused_block(probs: Array, outcomes: Array, weights: Array | None, thresholds: Array, rows: slice) -> Floats:
-    n_bins = len(thresholds) - 1
-    padded = guarded(thresholds)
-    sums = np.zeros((LANES, len(padded), 4))
-    scale = probs.dtype.type(n_bins * UP)
-    step, w = (0, ONE) if weights is None else (1, weights[rows])
-    fused_pass(probs[rows], outcomes[rows], w, step, padded, scale, sums)
-    total: Floats = sums.sum(axis=0)[:n_bins]
-    return total
+def weights_in(rows: slice, weights: Array | None) -> tuple[Array, int]:
+    """Weights of some rows and the step from one to the next: 0 where all are the same."""
+    return (ONE, 0) if weights is None else (weights[rows], 1)
 
 
-def guarded(thresholds: Array) -> Array:
-    """Thresholds filled up to a power of two, so that a mask keeps every index inside:
-    the user may change the array of probabilities after it was checked, and a wrong
-    number is better than a crash. NaN in front: nothing lies below.
+def guarded(thresholds: Array) -> tuple[Array, Any]:
+    """Thresholds filled up to a power of two, and the factor of `grid_index`.
+
+    A mask then keeps every index inside: the user may change the array of probabilities
+    after it was checked, and a wrong number is better than a crash. NaN in front:
+    nothing lies below.
     """
     padded = np.full(1 << (len(thresholds) - 1).bit_length(), np.inf, thresholds.dtype)
     padded[1 : len(thresholds)] = thresholds[1:]
     padded[0] = np.nan
-    return padded
+    return padded, thresholds.dtype.type((len(thresholds) - 1) * UP)
 
 
 @compiled
 def guarded_bin(p: Any, thresholds: Any, scale: Any) -> Any:
-    """The rule of `grid_index` for one probability; any other number lands in some bin
-    too.
+    """The rule of `grid_index` for one probability; any other number lands in some bin too.
 
     Unsigned indices spare Numba's check for negative ones.
     """
@@ -109,8 +116,11 @@ def guarded_bin(p: Any, thresholds: Any, scale: Any) -> Any:
 
 @compiled
 def fused_pass(probs: Any, outcomes: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
-    """Bin and add in one pass. `step` 0 gives every row the first weight; reading all
-    before writing any lets the loads overlap."""
+    """Bin and add in one pass.
+
+    `step` 0 gives every row the first weight; reading all before writing any lets the
+    loads overlap.
+    """
     for i in range(np.uintp(len(probs))):
         p = probs[i]
         y = np.float64(outcomes[i])
@@ -119,3 +129,158 @@ def fused_pass(probs: Any, outcomes: Any, weights: Any, step: int, thresholds: A
         row = sums[np.uintp(i) & np.uintp(LANES - 1), guarded_bin(p, thresholds, scale)]
         n_b, p_b, q_b, y_b = row[0] + w, row[1] + wp, row[2] + wp * np.float64(p), row[3] + w * y
         row[0], row[1], row[2], row[3] = n_b, p_b, q_b, y_b
+
+
+def error_grid(probs: Array, outcomes: Array, weights: Array | None, cells: int) -> Floats:
+    """Σ w(p − y) at the centre of each cell, over Σ w."""
+    if len(probs) >= COMPILE_FROM:
+
+        def part(rows: slice) -> Floats:
+            sums = np.zeros(cells + 2)
+            share_errors(probs[rows], outcomes[rows], *weights_in(rows, weights), np.float64(cells), sums)
+            return sums
+
+        outer: Floats = added_over_blocks(len(probs), part)
+    else:
+        p = probs.astype(np.float64)
+        mass = p - outcomes if weights is None else weights * (p - outcomes)
+        place = p * cells + 0.5
+        index = place.astype(np.intp)
+        share = place - index
+        outer = np.bincount(index, mass * (1 - share), minlength=cells + 2).astype(np.float64)
+        outer += np.bincount(index + 1, mass * share, minlength=cells + 2)
+    grid = outer[1:-1]
+    grid[0] += outer[0]
+    grid[-1] += outer[-1]
+    return grid / (len(probs) if weights is None else weights.sum())
+
+
+@compiled
+def share_errors(probs: Any, outcomes: Any, weights: Any, step: int, cells: float, outer: Any) -> None:
+    """One pass; a cell beyond each end takes what is reflected.
+
+    `step` 0 gives every row the first weight.
+    """
+    last = np.int64(len(outer) - 2)
+    for i in range(np.uintp(len(probs))):
+        p = np.float64(probs[i])
+        place = p * cells + 0.5
+        # within the grid even if the user has changed the array after it was checked
+        left = np.uintp(min(max(np.int64(place), np.int64(0)), last))
+        share = place - np.float64(left)
+        mass = weights[np.uintp(i) * np.uintp(step)] * (p - np.float64(outcomes[i]))
+        outer[left] += mass * (1.0 - share)
+        outer[left + np.uintp(1)] += mass * share
+
+
+BLOCK_ENTRIES = 1 << 22
+"""Entries of the matrix that a core takes at a time."""
+
+STRETCH = 64
+"""Entries of a row that are searched at a time for one above the first bin."""
+
+
+def class_grid_sums(probs: Array, labels: Array, weights: Array | None, thresholds: Array) -> Floats:
+    """(K, B, 4) sums in equal-width bins.
+
+    Labels are class indices `(n,)` or class shares `(n, K)`.
+    """
+    n, n_classes = probs.shape
+    sums = np.zeros((n_classes, len(thresholds) - 1, 4))
+    if probs.size >= COMPILE_FROM:
+        padded, scale = guarded(thresholds)
+        outcome_pass = hard_outcome_pass if labels.ndim == 1 else soft_outcome_pass
+
+        def part(rows: slice) -> Floats:
+            block, (w, step) = np.zeros((n_classes, len(padded), 4)), weights_in(rows, weights)
+            fused_class_pass(probs[rows], w, step, padded, scale, block)
+            outcome_pass(probs[rows], labels[rows], w, step, padded, scale, block)
+            return block[:, : sums.shape[1]]
+
+        sums += added_over_blocks(n, part, max(1, BLOCK_ENTRIES // n_classes))
+        return sums
+    for rows in row_blocks(n, n_classes):
+        sums += _plain_block(probs[rows], labels[rows], None if weights is None else weights[rows], thresholds)
+    return sums
+
+
+def _plain_block(probs: Array, labels: Array, weights: Array | None, thresholds: Array) -> Floats:
+    n_classes, n_bins = probs.shape[1], len(thresholds) - 1
+    cell = grid_index(probs, thresholds) + np.arange(n_classes) * n_bins
+    w = np.ones((len(probs), 1)) if weights is None else weights[:, None]
+    wp = w * probs.astype(np.float64)
+    if labels.ndim == 1:
+        occurred, shares = cell[np.arange(len(probs)), labels], w[:, 0]
+    else:
+        occurred, shares = cell.ravel(), (w * labels).ravel()
+    columns = [np.broadcast_to(w, probs.shape), wp, wp * probs]
+    sums = [np.bincount(cell.ravel(), column.ravel(), minlength=n_classes * n_bins) for column in columns]
+    sums.append(np.bincount(occurred, shares, minlength=n_classes * n_bins))
+    return np.stack(sums, axis=1).reshape(n_classes, n_bins, 4).astype(np.float64, copy=False)
+
+
+@compiled
+def any_above(row: Any, start: Any, stop: Any, edge: Any) -> bool:
+    """Is an entry from `start` to before `stop` above the edge?"""
+    above = 0
+    for k in range(start, stop):
+        above += row[k] > edge
+    return above > 0
+
+
+@compiled
+def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
+    """n, P and Q of every class and bin.
+
+    A row that sums to 1 has fewer than B entries above 1/B. So the first bin is summed
+    by a loop without branches, which vectorises; another such loop searches for entries
+    above it, stretch by stretch, and only the entries of stretches that hold some are
+    visited one by one.
+    """
+    n_classes = np.uintp(sums.shape[0])
+    first = np.zeros((3, n_classes))
+    edge = thresholds[1]
+    for i in range(np.uintp(len(probs))):
+        w = weights[np.uintp(i) * np.uintp(step)]
+        row = probs[i]
+        for k in range(n_classes):
+            wide = np.float64(row[k])
+            wp = w * wide if row[k] <= edge else 0.0
+            first[1, k] += wp
+            first[2, k] += wp * wide
+        if step:
+            for k in range(n_classes):
+                first[0, k] += w if row[k] <= edge else 0.0
+        for start in range(np.uintp(0), n_classes, np.uintp(STRETCH)):
+            stop = min(np.uintp(start + np.uintp(STRETCH)), n_classes)
+            if not any_above(row, start, stop, edge):
+                continue
+            for k in range(start, stop):
+                p = row[k]
+                if p > edge:
+                    b = guarded_bin(p, thresholds, scale)
+                    wp = w * np.float64(p)
+                    sums[k, b, 0] += w
+                    sums[k, b, 1] += wp
+                    sums[k, b, 2] += wp * np.float64(p)
+    if not step:  # equal weights: what is not in the other bins
+        first[0] = len(probs) * weights[0] - sums[:, 1:, 0].sum(axis=1)
+    sums[:, 0, :3] += first.T
+
+
+@compiled
+def hard_outcome_pass(probs: Any, labels: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
+    """Y of every class and bin: each row adds to the bin of its label's probability."""
+    for i in range(np.uintp(len(probs))):
+        k = np.uintp(labels[i])
+        if k < np.uintp(sums.shape[0]):
+            sums[k, guarded_bin(probs[i, k], thresholds, scale), 3] += weights[np.uintp(i) * np.uintp(step)]
+
+
+@compiled
+def soft_outcome_pass(probs: Any, labels: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
+    """Y of every class and bin for labels that are shares."""
+    for i in range(np.uintp(len(probs))):
+        w = weights[np.uintp(i) * np.uintp(step)]
+        for k in range(np.uintp(probs.shape[1])):
+            sums[k, guarded_bin(probs[i, k], thresholds, scale), 3] += w * labels[i, k]

@@ -1,5 +1,6 @@
-"""The running sum of errors along the predictions, C(σ) = Σ_(p ≤ σ) w(p − y), and where
-it is highest and lowest.
+"""The running sum of errors along the predictions, C(σ) = Σ_(p ≤ σ) w(p − y).
+
+Where is it highest and lowest, and, along confidence, what is the risk at any coverage?
 
 With many rows there is no need to sort them all. The sums of fine buckets give C at
 every bucket's end; inside a bucket, C can rise by no more than Σ max(p − y, 0) above
@@ -15,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.kernels.compiled import compiled
-from calibrant.kernels.rows.buckets import HIGH, SUMS, Buckets
-from calibrant.kernels.rows.radix import rows_of, sorted_keys
+from calibrant.kernels.rows.buckets import HIGH, SUMS, Buckets, rows_of
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.state.pooled import Pooled
 from calibrant.types import Floats, Indices
@@ -46,8 +46,9 @@ def group_course(groups: Pooled) -> Course:
 
 
 def bucket_course(buckets: Buckets, both: bool = True) -> Course:
-    """The same from buckets, of which only those that matter are sorted; points are
-    bucket ends, evenly spread over rows.
+    """The same from buckets, of which only those that matter are sorted.
+
+    Points are bucket ends, evenly spread over rows.
 
     `both=False` searches inside buckets only for the sum farthest from 0.
     """
@@ -59,7 +60,7 @@ def bucket_course(buckets: Buckets, both: bool = True) -> Course:
     if not both:
         top, bottom = max(top, -bottom), min(-top, bottom)
     wanted = buckets.mixed[filled] & ((before + rise > top) | (sums - rise < bottom))
-    keys, ends = sorted_keys(buckets.probs, buckets.outcomes, buckets.index, buckets.mask(filled[wanted]))
+    keys, ends = buckets.opened(filled[wanted])
     found, at = inner_extremes(keys, ends[filled[wanted]], before[wanted], top, bottom)
     inside = at >= 0
     kept = _with_ends(np.searchsorted(np.cumsum(n), np.linspace(1, len(buckets.probs), POINTS)), sums)
@@ -74,8 +75,9 @@ def _with_ends(kept: Indices, sums: Floats) -> Indices:
 
 @compiled
 def inner_extremes(keys: Any, ends: Any, before: Any, top: float, bottom: float) -> Any:
-    """Sums above `top` and below `bottom` within buckets, the farthest, and at which
-    keys: −1 where there is none.
+    """Sums above `top` and below `bottom` within buckets, the farthest, and at which keys.
+
+    −1 where there is none.
 
     Ties are added up before they are compared. The ends of buckets need no comparison:
     `top` and `bottom` include them.
@@ -94,3 +96,48 @@ def inner_extremes(keys: Any, ends: Any, before: Any, top: float, bottom: float)
                     sums[1], at[1] = total, i
         start = ends[b]
     return sums, at
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RiskCoverage:
+    """The curve at the end of each tie, from the most confident on.
+
+    Also its area, and what each row's influence on it needs.
+    """
+
+    coverage: Floats
+    risk: Floats
+    area: float
+    order: Floats
+    """confidences, falling"""
+    late: Floats
+    """for each confidence, the mean of Σ 1/j over places j from the row's own to the
+    last: what an error there costs"""
+    passed: Floats
+    """for each confidence, 1/n Σ of errors no more confident, each over the share of
+    rows at least as confident"""
+
+
+def risk_coverage(groups: Pooled) -> RiskCoverage:
+    """From rows pooled by equal confidence, of weight 1 each."""
+    weight, wrong = groups.weight[::-1], (groups.weight - groups.hits)[::-1]
+    n = int(groups.total)
+    ends = np.cumsum(weight)
+    starts = (ends - weight).astype(np.intp)
+    inverse = 1 / np.arange(1, n + 1)
+    later = np.cumsum(inverse[::-1])[::-1]
+    late = np.add.reduceat(later, starts) / weight
+    shares = wrong * np.add.reduceat(inverse, starts) / weight
+    passed = np.cumsum(shares[::-1])[::-1] - shares / 2
+    return RiskCoverage(ends / n, np.cumsum(wrong) / ends, float(wrong @ late) / n, groups.values[::-1], late, passed)
+
+
+def influences(curve: RiskCoverage, confidences: Floats, wrong: Floats) -> Floats:
+    """How far each row moves the area, centred.
+
+    Their mean is 0 and their spread that of √n times the area.
+    """
+    at = len(curve.order) - 1 - np.searchsorted(curve.order[::-1], confidences)
+    moved = wrong * curve.late[at] - curve.passed[at]
+    centred: Floats = moved - moved.mean()
+    return centred

@@ -1,5 +1,6 @@
-"""The scores of many rows, written one after another into `out`: loops that the
-compiler turns into vectors.
+"""The scores of many rows, written one after another into `out`.
+
+Loops that the compiler turns into vectors.
 
 Each takes the probabilities, the outcomes or labels, and where to write. An event's
 outcomes are 0 or 1, labels are class indices.
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.kernels.compiled import any_order, contracted
+from calibrant.types import Array, Floats
 
 
 @contracted
@@ -24,8 +26,7 @@ def squared_misses(times: float, probs: Any, outcomes: Any, out: Any) -> None:
 
 @contracted
 def angles(probs: Any, outcomes: Any, out: Any) -> None:
-    """1 − p_y/‖p‖₂ of the pair (1−p, p), written with the other class's share so that
-    nothing cancels."""
+    """1 − p_y/‖p‖₂ of the pair (1−p, p), by the other class's share: nothing cancels."""
     for i in range(len(out)):
         other = abs(np.float64(probs[i]) - np.float64(outcomes[i]))
         p_y, rest = 1.0 - other, other * other
@@ -63,8 +64,10 @@ def label_angles(probs: Any, labels: Any, out: Any) -> None:
 
 @contracted
 def label_probs(probs: Any, labels: Any, out: Any) -> None:
-    """p_y. An index changed after it was checked reads another class, which is better
-    than a crash."""
+    """p_y.
+
+    An index changed after it was checked reads another class: better than a crash.
+    """
     last = np.uintp(probs.shape[1] - 1)
     for i in range(len(out)):
         out[i] = probs[i, min(np.uintp(labels[i]), last)]
@@ -72,8 +75,9 @@ def label_probs(probs: Any, labels: Any, out: Any) -> None:
 
 @contracted
 def ranked_distances(probs: Any, labels: Any, out: Any) -> None:
-    """Σ_k (P(Y ≤ k) − [y ≤ k])² over the thresholds: squares of a running sum that
-    loses 1 at the label.
+    """Σ_k (P(Y ≤ k) − [y ≤ k])² over the thresholds.
+
+    Squares of a running sum that loses 1 at the label.
 
     The steps of a running sum depend on each other, so four rows run in parallel, from
     one of their labels to the next.
@@ -97,3 +101,55 @@ def ranked_distances(probs: Any, labels: Any, out: Any) -> None:
                 s_a, s_b, s_c, s_d = s_a + p_a * p_a, s_b + p_b * p_b, s_c + p_c * p_c, s_d + p_d * p_d
             start = stop
         out[a], out[b], out[c], out[d] = s_a, s_b, s_c, s_d
+
+
+LN2_HIGH = float.fromhex("0x1.62e42f8p-1")
+"""ln 2 with half its digits, so that e times it is exact"""
+LN2_LOW = 1.2996506893889889e-08
+"""the other half"""
+
+LIFT, LIFTED = 2.0**54, np.int64(54 + 1023)
+"""Every u is multiplied by this first, so that none is subnormal; the bias of the
+exponent that is left."""
+
+ROOT_HALF = np.int64(0x3FE6A09E << 32)
+"""bits of a number just below √½"""
+ABOVE = np.int64((0x3FF00000 - 0x3FE6A09E) << 32)
+"""what moves √½ to the next power of two"""
+MANTISSA, MANTISSA_BITS = np.int64((1 << 52) - 1), np.int64(52)
+"""mask and number of the bits below the exponent"""
+
+R1, R2, R3, R4, R5, R6, R7, R8, R9, R10 = (2 / (2 * k + 1) for k in range(1, 11))
+"""coefficients of R"""
+
+
+@contracted
+def surprises(probs: Any, outcomes: Any, out: Any) -> None:
+    """−ln p where the outcome is 1, else −ln(1−p); infinite where that is ln 0.
+
+    1 − p is rounded; the rounding error is known exactly, and added to ln(1 − p), where
+    it matters only if p is small.
+    """
+    for i in range(len(out)):
+        p = np.float64(probs[i])
+        positive = outcomes[i] != 0
+        u = p if positive else 1.0 - p
+        lost = 0.0 if positive else (1.0 - u) - p
+        bits = np.float64(u * LIFT).view(np.int64) + ABOVE
+        e = np.float64((bits >> MANTISSA_BITS) - LIFTED)
+        f = np.int64((bits & MANTISSA) + ROOT_HALF).view(np.float64) - 1.0
+        s = f / (2.0 + f)
+        z = s * s
+        w = z * z
+        odd = R1 + w * (R3 + w * (R5 + w * (R7 + w * R9)))
+        even = R2 + w * (R4 + w * (R6 + w * (R8 + w * R10)))
+        h = 0.5 * f * f
+        surprise = (h - (s * (h + (z * odd + w * even)) + (e * LN2_LOW + lost))) - f - e * LN2_HIGH
+        out[i] = surprise + 0.0 if u > 0.0 else np.inf
+
+
+def label_surprises(probs: Array, labels: Array, out: Floats) -> None:
+    """−ln p_y: of each row one entry is read."""
+    chosen = np.empty(len(out))
+    label_probs(probs, labels, chosen)
+    surprises(chosen, np.ones(len(out), dtype=np.uint8), out)

@@ -1,5 +1,4 @@
-"""Sums and running sums of errors in many overlapping segments at once, and the common
-scale on which segments are compared.
+"""Sums and running sums of errors in many overlapping segments, and their common scale.
 
 Rows lie in order of the prediction. A segment is a run of `members`, the places of its
 rows, in that order: those from `starts[s]` to before `starts[s + 1]`. Draws come in
@@ -43,8 +42,10 @@ def add_members(columns: Any, members: Any, starts: Any, sums: Any) -> None:
 
 @compiled
 def cluster_powers(errors: Any, clusters: Any, members: Any, starts: Any, scratch: Any, found: Any) -> None:
-    """found[s] = (ΣE², ΣE⁴), E the sum of a cluster's errors in s; `scratch` holds one
-    zero per cluster."""
+    """found[s] = (ΣE², ΣE⁴), E the sum of a cluster's errors in s.
+
+    `scratch` holds one zero per cluster.
+    """
     for s in range(len(starts) - 1):
         second, fourth = 0.0, 0.0
         for j in range(starts[s], starts[s + 1]):
@@ -58,8 +59,10 @@ def cluster_powers(errors: Any, clusters: Any, members: Any, starts: Any, scratc
 
 @compiled
 def add_tile(errors: Any, base: int, members: Any, starts: Any, at: Any, total: Any) -> None:
-    """Add a tile of errors, its first row at `base`, to the totals `(S, D)`; `at` is
-    how far each segment has been added."""
+    """Add a tile of errors, its first row at `base`, to the totals `(S, D)`.
+
+    `at` is how far each segment has been added.
+    """
     stop = base + len(errors)
     for s in range(len(at)):
         j, end = at[s], starts[s + 1]
@@ -75,8 +78,10 @@ def add_tile(errors: Any, base: int, members: Any, starts: Any, at: Any, total: 
 def walk_tile(
     errors: Any, p: Any, base: int, members: Any, starts: Any, at: Any, total: Any, high: Any, low: Any
 ) -> None:
-    """The same, and the highest and lowest total on the way, read only where the
-    prediction rises or the segment ends."""
+    """The same, and the highest and lowest total on the way.
+
+    These are read only where the prediction rises or the segment ends.
+    """
     stop = base + len(errors)
     for s in range(len(at)):
         j, end = at[s], starts[s + 1]
@@ -110,16 +115,20 @@ def deviations(z: Any, skew: Floats) -> Floats:
 
 
 def gap_scores(sums: Floats, sigma: Floats, skew: Floats, step: Floats) -> Floats:
-    """Two-sided significance of Σ(p − y) as the |z| of a normal variable; half a `step`
-    is the continuity correction for whole hits."""
+    """Two-sided significance of Σ(p − y) as the |z| of a normal variable.
+
+    Half a `step` is the continuity correction for whole hits.
+    """
     x = np.maximum(np.abs(sums) - step / 2, 0.0) / sigma
     z: Floats = np.maximum(normal_scores(x, np.where(sums < 0, skew, -skew)), 0.0)
     return z
 
 
 def range_scores(ranges: Floats, sigma: Floats, skew: Floats) -> Floats:
-    """The same for the range of the running sum, by the first term of its Brownian law:
-    P(range ≥ r) ≈ 4·(P(sum ≥ r) + P(sum ≤ −r))."""
+    """The same for the range of the running sum, by the first term of its Brownian law.
+
+    P(range ≥ r) ≈ 4·(P(sum ≥ r) + P(sum ≤ −r)).
+    """
     from scipy.special import log_ndtr, ndtri_exp
 
     x = ranges / sigma

@@ -1,5 +1,4 @@
-"""Tails of a mean whose weights are drawn from a Dirichlet distribution, by saddlepoint
-approximation.
+"""Tails of a mean with Dirichlet weights, by saddlepoint approximation.
 
 With M = Σ D_i x_i and D ~ Dirichlet(w), P(M > t) = P(Σ G_i (x_i − t) > 0) for
 independent gamma variables G_i of shapes w_i. The cumulants of that sum are K(s) = −Σ
@@ -20,8 +19,10 @@ NEAR, FAR = 1e-7, 1 - 1e-14
 
 
 def value_beyond(values: Floats, weights: Floats, limit: float, z: float) -> float:
-    """The t that the mean exceeds as rarely as a normal variable exceeds z > 0, with
-    one more row of weight 1 at `limit`."""
+    """The t that the mean exceeds as rarely as a normal variable exceeds z > 0.
+
+    The mean has one more row of weight 1 at `limit`.
+    """
     scaled = _Scaled(values, weights, limit)
     if scaled.unit == 0 or scaled.signed_root(FAR)[0] <= z:
         return limit
@@ -52,8 +53,7 @@ def tail_beyond(values: Floats, weights: Floats, limit: float, t: float) -> floa
 
 
 class _Scaled:
-    """Values and the limit, measured from the mean of all in units of the limit's
-    distance."""
+    """Values and the limit, measured from the mean of all in units of the limit's distance."""
 
     def __init__(self, values: Floats, weights: Floats, limit: float) -> None:
         self.weight = float(weights.sum()) + 1
@@ -65,8 +65,10 @@ class _Scaled:
         self.unit = max(self.unit, 0.0)
 
     def signed_root(self, x: float) -> tuple[float, float]:
-        """r* = r + ln(q/r)/r, as which a standard normal variable exceeds the t of this
-        λ; and that t."""
+        """r* = r + ln(q/r)/r, as which a standard normal variable exceeds the t of this λ.
+
+        That t.
+        """
         if x <= 0:
             return 0.0, 0.0
         left = 1 - x * self.y
