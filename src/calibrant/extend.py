@@ -31,11 +31,38 @@ from calibrant.results import Estimate, Interval, Record, TestResult, kind
 from calibrant.score import ForecastScore, Score, UScore
 
 __all__ = [
-    "EVERY_VIEW", "ONE_EVENT", "BinRule", "BinSums", "BinaryMap", "BinaryRecipe", "Binning", "CalibrationMap",
-    "Estimate", "Event", "Fit", "ForecastScore", "Forecasts", "InputError", "Interval", "MapError", "Method",
-    "Predictions", "Recalibrator", "Record", "RegressionMap", "Score", "Statistic", "TestResult", "UScore",
-    "admit", "admit_fit", "admit_forecasts", "method", "methods", "record",
-]  # fmt: skip
+    "EVERY_VIEW",
+    "ONE_EVENT",
+    "BinRule",
+    "BinSums",
+    "BinaryMap",
+    "BinaryRecipe",
+    "Binning",
+    "CalibrationMap",
+    "Estimate",
+    "Event",
+    "Fit",
+    "ForecastScore",
+    "Forecasts",
+    "InputError",
+    "Interval",
+    "MapError",
+    "Method",
+    "Predictions",
+    "Recalibrator",
+    "Record",
+    "RegressionMap",
+    "Score",
+    "Statistic",
+    "TestResult",
+    "UScore",
+    "admit",
+    "admit_fit",
+    "admit_forecasts",
+    "method",
+    "methods",
+    "record",
+]
 
 record = kind
 """Class decorator that makes a record known by its name, so that it can be read back from JSON."""

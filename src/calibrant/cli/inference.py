@@ -65,9 +65,16 @@ def trust(
 @opt.column_options()
 @opt.as_json
 def test(
-    file: Path, name: str | None, view: str, draws: int | None, seed: int, cluster: str | None,
-    fail_below: float | None, as_json: bool, **columns: Any,
-) -> None:  # fmt: skip
+    file: Path,
+    name: str | None,
+    view: str,
+    draws: int | None,
+    seed: int,
+    cluster: str | None,
+    fail_below: float | None,
+    as_json: bool,
+    **columns: Any,
+) -> None:
     """Could a calibrated model have made these predictions?
 
     One exact p-value from several statistics, or one test by name.

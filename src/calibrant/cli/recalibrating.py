@@ -132,9 +132,15 @@ def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any)
 @opt.as_json
 @click.option("--fail-if-worse", is_flag=True, help="Exit with 1 if AFTER is detectably worse.")
 def compare(
-    before: Path, after: Path, report: Path | None, as_json: bool, fail_if_worse: bool, score: str, level: float,
+    before: Path,
+    after: Path,
+    report: Path | None,
+    as_json: bool,
+    fail_if_worse: bool,
+    score: str,
+    level: float,
     **columns: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Did recalibration help, and by how much?
 
     AFTER is a file with the same rows in the same order, or a saved map (.json), which

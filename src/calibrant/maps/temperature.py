@@ -186,7 +186,7 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
         found = fit_mixture(np.stack([part[row, column].astype(np.float64) for part in parts], axis=1), w)
         _, cautions = reading_of_zero(predictions)
         fit = Fit(predictions.n, found.loss, base.fit.converged and found.converged, cautions or base.fit.cautions)
-        return EnsembleMap(predictions.classes, predictions.is_binary, fit, base, found.weights)
+        return EnsembleMap(predictions.classes, predictions.is_binary, fit, base, found.coefficients)
 
 
 @map_record

@@ -16,13 +16,25 @@ from calibrant.problems import InputError
 from calibrant.results import Answer, Estimate
 
 __all__ = [
-    "bias_curves", "bias_grid", "decision", "draw", "evidence", "forecast_plot", "miss_rates", "power_curve", "reliability",
-    "risk_coverage", "segments",
-]  # fmt: skip
+    "bias_curves",
+    "bias_grid",
+    "decision",
+    "draw",
+    "evidence",
+    "forecast_plot",
+    "miss_rates",
+    "power_curve",
+    "reliability",
+    "risk_coverage",
+    "segments",
+]
 
 PLOTS: dict[str, Callable[..., Any]] = {
-    "Audit": segments, "Diagnosis": reliability, "ForecastDiagnosis": forecast_plot, "Plan": power_curve,
-}  # fmt: skip
+    "Audit": segments,
+    "Diagnosis": reliability,
+    "ForecastDiagnosis": forecast_plot,
+    "Plan": power_curve,
+}
 """By the kind of answer."""
 
 OF_ESTIMATES: dict[str, Callable[..., Any]] = {"decision_regret": decision, "selective_risk": risk_coverage}

@@ -32,11 +32,16 @@ DOT = {"edgecolors": "white", "linewidths": 0.6}
 
 
 def reliability(
-    result: Diagnosis | Estimate, *, style: Literal["auto", "points", "curve", "bars", "tilted"] = "auto",
+    result: Diagnosis | Estimate,
+    *,
+    style: Literal["auto", "points", "curve", "bars", "tilted"] = "auto",
     scale: Literal["probability", "logit"] = "probability",
     band: Band | Literal["confidence", "consistency", "simultaneous"] | None = "confidence",
-    ax: Any = None, label: str | None = None, color: Any = None, histogram: bool = True,
-) -> Any:  # fmt: skip
+    ax: Any = None,
+    label: str | None = None,
+    color: Any = None,
+    histogram: bool = True,
+) -> Any:
     """Do events happen as often as predicted? Draws the diagram and returns the Axes.
 
     Below the diagonal the model predicts too high. The strip along the bottom is the

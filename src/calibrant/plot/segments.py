@@ -12,9 +12,12 @@ from calibrant.results import number
 from calibrant.verbs.auditing.audited import Audit
 
 COLORS = {
-    "too high": "tab:red", "too low": "tab:blue", "wrong both ways": "tab:purple",
-    "no error seen": "0.45", "too few rows": "0.75",
-}  # fmt: skip
+    "too high": "tab:red",
+    "too low": "tab:blue",
+    "wrong both ways": "tab:purple",
+    "no error seen": "0.45",
+    "too few rows": "0.75",
+}
 """Of the verdicts: strong where an error was found, pale where none could be."""
 
 MOST_AREA = 16

@@ -54,9 +54,11 @@ class StatePredictions(Predictions):
 
     def _no_rows(self) -> Any:
         raise InputError(
-            "labels", "is a state, and this needs the rows themselves", "a state of several classes holds none",
+            "labels",
+            "is a state, and this needs the rows themselves",
+            "a state of several classes holds none",
             "Pass the labels and probs, or a view that the state has pooled",
-        )  # fmt: skip
+        )
 
     labels = probs = said = property(_no_rows)
 

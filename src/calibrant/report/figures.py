@@ -31,9 +31,13 @@ Figure = tuple[str, Callable[..., str], str, str]
 
 OF_CLASSES: tuple[Figure, ...] = (
     ("curve", reliability_svg, "Reliability diagram", "Observed frequency per bin; larger points hold more rows"),
-    ("curve", rows_svg, "The same gaps, row by row",
-     "Every row is equally wide, so the shaded area is the binned error"),
-)  # fmt: skip
+    (
+        "curve",
+        rows_svg,
+        "The same gaps, row by row",
+        "Every row is equally wide, so the shaded area is the binned error",
+    ),
+)
 OF_FORECASTS: tuple[Figure, ...] = (
     ("pit", pit_svg, "PIT histogram", "High at both ends: too narrow; in the middle: too wide"),
     ("coverage", coverage_svg, "Coverage by level", "How often labels lie below each quantile"),

@@ -126,9 +126,12 @@ def _warnings(shown: dict[str, AnyDiagnosis], fitted: AnyMap | None) -> tuple[st
 
 
 def write(
-    path: str | Path, *answers: Answer, after: AnyDiagnosis | None = None, comparison: AnyComparison | None = None,
+    path: str | Path,
+    *answers: Answer,
+    after: AnyDiagnosis | None = None,
+    comparison: AnyComparison | None = None,
     fitted: AnyMap | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Write a report: `.html` is one page, `.json` holds the same answers as data.
 
     Parameters

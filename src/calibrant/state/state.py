@@ -83,9 +83,11 @@ class State:
         """The distinct predictions of a view's event, with weight and hits."""
         if view not in self.tables:
             raise InputError(
-                "view", f"must be one of {', '.join(map(repr, self.tables))} for this state", f"it is {view!r}",
+                "view",
+                f"must be one of {', '.join(map(repr, self.tables))} for this state",
+                f"it is {view!r}",
                 f"Collect it: collect(labels, probs, views=[{view!r}])",
-            )  # fmt: skip
+            )
         tables = self.tables[view]
         while len(tables) > 1:
             tables.append(tables.pop().merge(tables.pop()))
@@ -127,9 +129,11 @@ class State:
         twice = set(self.parts) & set(other.parts)
         if twice:
             raise InputError(
-                "other", "must hold parts that were not merged before", f"{min(twice)!r} is in both",
+                "other",
+                "must hold parts that were not merged before",
+                f"{min(twice)!r} is in both",
                 "Each row may count once: leave this part out",
-            )  # fmt: skip
+            )
         if (self.grid is None) != (other.grid is None) or set(self.scores) != set(other.scores):
             raise InputError("other", "must hold the same sums as this state", "grid or scores differ")
         self.grid = None if self.grid is None or other.grid is None else self.grid.merge(other.grid)

@@ -34,18 +34,36 @@ MOST_SPLIT = 2_000_000
 
 @overload
 def compare(
-    before: Predictions | Forecasts | State, after: Candidate, *,
-    score: str | Rule = "auto", level: float = 0.95, cluster: bool = False, margin: float | None = None, split: Any = "auto",
-) -> Comparison: ...  # fmt: skip
+    before: Predictions | Forecasts | State,
+    after: Candidate,
+    *,
+    score: str | Rule = "auto",
+    level: float = 0.95,
+    cluster: bool = False,
+    margin: float | None = None,
+    split: Any = "auto",
+) -> Comparison: ...
 @overload
 def compare(
-    before: Predictions | Forecasts | State, after: Mapping[str, Candidate], *,
-    score: str | Rule = "auto", level: float = 0.95, cluster: bool = False, margin: float | None = None, split: Any = "auto",
-) -> Comparisons: ...  # fmt: skip
+    before: Predictions | Forecasts | State,
+    after: Mapping[str, Candidate],
+    *,
+    score: str | Rule = "auto",
+    level: float = 0.95,
+    cluster: bool = False,
+    margin: float | None = None,
+    split: Any = "auto",
+) -> Comparisons: ...
 def compare(
-    before: Predictions | Forecasts | State, after: Any, *,
-    score: str | Rule = "auto", level: float = 0.95, cluster: bool = False, margin: float | None = None, split: Any = "auto",
-) -> Comparison | Comparisons:  # fmt: skip
+    before: Predictions | Forecasts | State,
+    after: Any,
+    *,
+    score: str | Rule = "auto",
+    level: float = 0.95,
+    cluster: bool = False,
+    margin: float | None = None,
+    split: Any = "auto",
+) -> Comparison | Comparisons:
     """Did `after` predict better than `before` on the same rows, and by how much?
 
     The answer is the mean difference in a proper score over the same rows with its

@@ -68,9 +68,17 @@ class Decomposition(Answer):
 
 
 def decompose(
-    labels: Any, probs: Any = None, *, score: str | Rule = "auto", by: Any = "isotonic", cross_fitted: bool = False,
-    folds: int = 10, view: Any = "canonical", level: float = 0.95, weights: Any = None,
-) -> Decomposition:  # fmt: skip
+    labels: Any,
+    probs: Any = None,
+    *,
+    score: str | Rule = "auto",
+    by: Any = "isotonic",
+    cross_fitted: bool = False,
+    folds: int = 10,
+    view: Any = "canonical",
+    level: float = 0.95,
+    weights: Any = None,
+) -> Decomposition:
     """Split a proper score: score = miscalibration − discrimination + uncertainty, exactly.
 
     The predictions are recalibrated by a map ĉ fitted on the same rows: miscalibration

@@ -57,11 +57,17 @@ NO_ERROR_SEEN = "These data show no miscalibration to repair. More rows would sh
 Measure = Callable[..., Estimate]
 
 OF_THE_VIEW: tuple[Measure, ...] = (
-    posterior_error, partial(posterior_error, norm=2),
-    partial(binned_error, bins=EqualWidth(15)), partial(binned_error, bins=EqualMass(15), debiased=True),
+    posterior_error,
+    partial(posterior_error, norm=2),
+    partial(binned_error, bins=EqualWidth(15)),
+    partial(binned_error, bins=EqualMass(15), debiased=True),
     partial(binned_error, bins=EqualMass(15), norm=2, debiased=True),
-    partial(binned_error, bins=EqualMass(15), norm="max"), sweep_error, smooth_error, ks_error, mean_gap,
-)  # fmt: skip
+    partial(binned_error, bins=EqualMass(15), norm="max"),
+    sweep_error,
+    smooth_error,
+    ks_error,
+    mean_gap,
+)
 """What a diagnosis measures for its view; a new estimator joins by one line."""
 
 OF_ALL_CLASSES: tuple[Measure, ...] = (brier_score, log_score, root_brier)
@@ -117,13 +123,25 @@ class Diagnosis(Answer):
 def diagnose(labels: Forecasts, *, name: str = "model", measures: Iterable[Any] = ()) -> ForecastDiagnosis: ...
 @overload
 def diagnose(
-    labels: Any, probs: Any = None, *, view: Any = "auto", cluster: Any = None, name: str = "model",
-    measures: Iterable[Any] = (), weights: Any = None,
-) -> Diagnosis: ...  # fmt: skip
+    labels: Any,
+    probs: Any = None,
+    *,
+    view: Any = "auto",
+    cluster: Any = None,
+    name: str = "model",
+    measures: Iterable[Any] = (),
+    weights: Any = None,
+) -> Diagnosis: ...
 def diagnose(
-    labels: Any, probs: Any = None, *, view: Any = "auto", cluster: Any = None, name: str = "model",
-    measures: Iterable[Any] = (), weights: Any = None,
-) -> Diagnosis | ForecastDiagnosis:  # fmt: skip
+    labels: Any,
+    probs: Any = None,
+    *,
+    view: Any = "auto",
+    cluster: Any = None,
+    name: str = "model",
+    measures: Iterable[Any] = (),
+    weights: Any = None,
+) -> Diagnosis | ForecastDiagnosis:
     """Is the model calibrated, how far off is it, and how much of that is noise?
 
     `calibrated` is False for at most 5 % of calibrated models: the test is exact. None

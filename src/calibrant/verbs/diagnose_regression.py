@@ -36,8 +36,9 @@ MOST_PAIRED = 5_000
 """Rows up to which the SKCE takes all pairs; above, pairs within blocks of fifty rows."""
 
 DIRECTIONS = {
-    "variance_ratio": ("too sure", "too cautious"), "mean_error": ("predicts too high", "predicts too low"),
-}  # fmt: skip
+    "variance_ratio": ("too sure", "too cautious"),
+    "mean_error": ("predicts too high", "predicts too low"),
+}
 """What an estimate above, or below, that of a calibrated model says about the forecasts."""
 
 Measure = Callable[[Any], Estimate]
@@ -147,10 +148,21 @@ def diagnose_forecasts(forecasts: Forecasts, *, name: str = "model", measures: I
     calibrated = False if min(adjusted) <= FALSE_ALARM else None
     curves: dict[str, Any] = {each: found.parts.get("curve") for each, found in by_name.items()}
     return ForecastDiagnosis(
-        name, forecasts.n, forecasts.kind, tuple(_with_parts(estimates)), tests, adjusted, curves["pit_error"],
-        curves["coverage_error"], curves.get("ence"), curves["marginal_error"], calibrated,
-        _verdict(calibrated, by_name), _advice(calibrated, forecasts), _cautions(forecasts, estimates),
-    )  # fmt: skip
+        name,
+        forecasts.n,
+        forecasts.kind,
+        tuple(_with_parts(estimates)),
+        tests,
+        adjusted,
+        curves["pit_error"],
+        curves["coverage_error"],
+        curves.get("ence"),
+        curves["marginal_error"],
+        calibrated,
+        _verdict(calibrated, by_name),
+        _advice(calibrated, forecasts),
+        _cautions(forecasts, estimates),
+    )
 
 
 def _skce(forecasts: Forecasts) -> list[Estimate]:

@@ -44,8 +44,10 @@ MANY_TIED = 0.1
 """Share of rows with a repeated score above which the scores themselves are resampled, not a smooth distribution."""
 
 WORLDS: tuple[tuple[Literal["beta", "empirical"], str], ...] = (
-    ("beta", "glm"), ("empirical", "glm"), ("empirical", "gaussian_process"),
-)  # fmt: skip
+    ("beta", "glm"),
+    ("empirical", "glm"),
+    ("empirical", "gaussian_process"),
+)
 """Scores and curve of the worlds that are fitted, the simplest first."""
 
 CHECKS = 200

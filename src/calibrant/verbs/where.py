@@ -109,9 +109,16 @@ def _rates_text(predicted: float, observed: float) -> str:
 
 
 def where(
-    labels: Any, probs: Any = None, *, view: Any = "auto", n_draws: int = 999, cluster: Any = None, seed: int = 0,
-    level: float = 0.95, weights: Any = None,
-) -> Where:  # fmt: skip
+    labels: Any,
+    probs: Any = None,
+    *,
+    view: Any = "auto",
+    n_draws: int = 999,
+    cluster: Any = None,
+    seed: int = 0,
+    level: float = 0.95,
+    weights: Any = None,
+) -> Where:
     """Over which stretch of predictions do errors of one sign add up most? No bins, no tuning.
 
     The stretch lies between the lowest and the highest point of the running sum of
@@ -167,10 +174,21 @@ def where(
     noise_floor = EXPECTED["range"] * float(np.sqrt(inner(pooled.weight, values * (1 - values)))) / pooled.total
     test, warnings = _tested(predictions, event.name, n_draws, cluster, seed)
     return Where(
-        predictions.n, event.name, low, high, _direction(sign, event.name), *_rates(pooled, inside), (core_low, core_high),
-        *_rates(pooled, core)[1:], float(np.ptp(steps)), noise_floor, test, _held_out_gap(predictions, event, level),
-        Line.thinned(values, steps[1:]), warnings,
-    )  # fmt: skip
+        predictions.n,
+        event.name,
+        low,
+        high,
+        _direction(sign, event.name),
+        *_rates(pooled, inside),
+        (core_low, core_high),
+        *_rates(pooled, core)[1:],
+        float(np.ptp(steps)),
+        noise_floor,
+        test,
+        _held_out_gap(predictions, event, level),
+        Line.thinned(values, steps[1:]),
+        warnings,
+    )
 
 
 def _rates(pooled: Pooled, inside: slice) -> tuple[float, float, float]:

@@ -31,11 +31,23 @@ N_NAMED = 3
 
 
 def audit(
-    predictions: Predictions, features: Any = None, *, groups: Any = None, segments: Any = None, view: Any = "auto",
-    statistic: Literal["both", "gap", "range"] = "both", depth: int = 3, n_bins: int = 4, min_size: int = 50,
-    max_segments: int = 1000, level: float = 0.95, margin: float = 0.05, cluster: bool = False,
-    n_draws: int | None = None, seed: int = 0,
-) -> Audit:  # fmt: skip
+    predictions: Predictions,
+    features: Any = None,
+    *,
+    groups: Any = None,
+    segments: Any = None,
+    view: Any = "auto",
+    statistic: Literal["both", "gap", "range"] = "both",
+    depth: int = 3,
+    n_bins: int = 4,
+    min_size: int = 50,
+    max_segments: int = 1000,
+    level: float = 0.95,
+    margin: float = 0.05,
+    cluster: bool = False,
+    n_draws: int | None = None,
+    seed: int = 0,
+) -> Audit:
     """In which segments is the model wrong, allowing for how many segments are looked at?
 
     Under calibration the labels are draws from the predictions. So they are drawn many
@@ -113,15 +125,29 @@ def audit(
     families = [family, family.independent()] if clustered else [family]
     nulls = [scored(each, statistic, level, n_draws, exact.seed) for each in families]
     settings = {
-        "depth": depth, "n_bins": n_bins, "min_size": min_size, "max_segments": max_segments, "n_draws": n_draws,
-        "seed": seed, "cluster": clustered, "too_small": cut.too_small,
-    }  # fmt: skip
+        "depth": depth,
+        "n_bins": n_bins,
+        "min_size": min_size,
+        "max_segments": max_segments,
+        "n_draws": n_draws,
+        "seed": seed,
+        "cluster": clustered,
+        "too_small": cut.too_small,
+    }
     how = "signs of the errors flipped, cluster by cluster" if clustered else "labels drawn from the predictions"
     how += f", all segments on the same {n_draws:,} draws; step-down"
     return Audit(
-        Verdicts(nulls, statistic, level, margin).of(cut.found), predictions.n, event.name, statistic, level, margin,
-        nulls[0].steps.critical, how, settings, _warnings(family, nulls[0], cut),
-    )  # fmt: skip
+        Verdicts(nulls, statistic, level, margin).of(cut.found),
+        predictions.n,
+        event.name,
+        statistic,
+        level,
+        margin,
+        nulls[0].steps.critical,
+        how,
+        settings,
+        _warnings(family, nulls[0], cut),
+    )
 
 
 def _check(predictions: Any, statistic: Any, depth: Any, cluster: Any) -> bool:

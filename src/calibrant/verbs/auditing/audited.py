@@ -131,16 +131,38 @@ class Audit(Answer):
         """
         interval = f"{self.level:.0%} interval, all at once"
         columns = (
-            "segment", "rows", "mean", "observed", "gap", interval, "score", "adjusted p", "detectable", "verdict",
-        )  # fmt: skip
+            "segment",
+            "rows",
+            "mean",
+            "observed",
+            "gap",
+            interval,
+            "score",
+            "adjusted p",
+            "detectable",
+            "verdict",
+        )
         note = (
             f"gap = mean prediction − rate. By chance some segment exceeds a score of {self.critical:.2f} with "
             f"probability {1 - self.level:.0%}. detectable: the gap detected with 80 % power."
         )
-        return self._table(columns, note, most, lambda s: (
-            s.name, f"{s.n:,}", s.mean_prob, s.label_rate, s.gap, ends(s.interval), f"{s.score:.2f} ({s.fired})",
-            number(s.adjusted), number(s.detectable), s.verdict,
-        ))  # fmt: skip
+        return self._table(
+            columns,
+            note,
+            most,
+            lambda s: (
+                s.name,
+                f"{s.n:,}",
+                s.mean_prob,
+                s.label_rate,
+                s.gap,
+                ends(s.interval),
+                f"{s.score:.2f} ({s.fired})",
+                number(s.adjusted),
+                number(s.detectable),
+                s.verdict,
+            ),
+        )
 
     def brief(self, most: int | None = None) -> Table:
         """The same in fewer columns.
@@ -152,9 +174,19 @@ class Audit(Answer):
         """
         columns = ("segment", "rows", "gap", f"{self.level:.0%} interval", "adjusted p", "verdict")
         note = "gap: mean prediction − rate; intervals and p-values hold for all segments at once."
-        return self._table(columns, note, most, lambda s: (
-            s.name, f"{s.n:,}", number(s.gap, 3), ends(s.interval, digits=3), number(s.adjusted), s.verdict,
-        ))  # fmt: skip
+        return self._table(
+            columns,
+            note,
+            most,
+            lambda s: (
+                s.name,
+                f"{s.n:,}",
+                number(s.gap, 3),
+                ends(s.interval, digits=3),
+                number(s.adjusted),
+                s.verdict,
+            ),
+        )
 
     def _table(
         self, columns: tuple[str, ...], note: str, most: int | None, row: Callable[[AuditedSegment], tuple[Any, ...]]

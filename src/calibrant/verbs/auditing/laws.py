@@ -183,10 +183,21 @@ def laws_of(family: Family) -> Laws:
     p, unit, count, hits, own = atoms.p, atoms.unit, atoms.count, atoms.hits, atoms.variance
     squares = unit**2 * (count * p**2 + hits * (1 - 2 * p))  # Σ w²(p − y)² of each atom
     heavy = unit * atoms.weight
-    columns = np.column_stack([
-        atoms.weight, atoms.weight * p, unit * hits, own, unit * (1 - 2 * p) * own, squares,
-        unit * own, heavy * p, unit * heavy * p, heavy * (1 - p), unit * heavy * (1 - p),
-    ])  # fmt: skip
+    columns = np.column_stack(
+        [
+            atoms.weight,
+            atoms.weight * p,
+            unit * hits,
+            own,
+            unit * (1 - 2 * p) * own,
+            squares,
+            unit * own,
+            heavy * p,
+            unit * heavy * p,
+            heavy * (1 - p),
+            unit * heavy * (1 - p),
+        ]
+    )
     sums = np.zeros((n, columns.shape[1]))
     add_members(columns, family.members, family.starts, sums)
     weight, predicted, observed, variance, third, squares, cubes = sums.T[:7]

@@ -102,13 +102,25 @@ class Verdicts:
         method = METHODS[laws.effective is not None]
         return tuple(
             AuditedSegment(
-                segments[s].name, segments[s].conditions, round(segments[s].size), predicted[s], observed[s], gaps[s],
-                Interval(float(low[s]), float(high[s]), self.level, method), standard[s], ranges and ranges[s], scores[s],
-                found.fired[s], alone[s], adjusted[s], float(detectable[s]) if np.isfinite(detectable[s]) else None,
-                self.verdict(s, bool(directed[s]), float(detectable[s])), tuple(segments[s].same),
+                segments[s].name,
+                segments[s].conditions,
+                round(segments[s].size),
+                predicted[s],
+                observed[s],
+                gaps[s],
+                Interval(float(low[s]), float(high[s]), self.level, method),
+                standard[s],
+                ranges and ranges[s],
+                scores[s],
+                found.fired[s],
+                alone[s],
+                adjusted[s],
+                float(detectable[s]) if np.isfinite(detectable[s]) else None,
+                self.verdict(s, bool(directed[s]), float(detectable[s])),
+                tuple(segments[s].same),
             )
             for s in order.tolist()
-        )  # fmt: skip
+        )
 
     def ends(self) -> tuple[Floats, Floats]:
         """Ends of the intervals: gaps that the observed sum does not refute.
