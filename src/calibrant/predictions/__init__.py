@@ -2,8 +2,8 @@
 
 from calibrant.predictions.door import StatePredictions, admit, as_predictions, repeats_groups
 from calibrant.predictions.event import Event
-from calibrant.predictions.predictions import Predictions, chosen_rows
-from calibrant.predictions.views import VIEWS
+from calibrant.predictions.predictions import Predictions
+from calibrant.predictions.views import VIEWS, chosen_rows
 
 __all__ = [
     "VIEWS",

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from calibrant import inputs
-from calibrant.arrays import column_names, to_numpy
+from calibrant.arrays import column_names
 from calibrant.inputs import FloatArray
 from calibrant.kernels.logits import probabilities
 from calibrant.predictions.event import Event
-from calibrant.predictions.views import Views
+from calibrant.predictions.views import Views, chosen_rows
 from calibrant.problems import InputError
-from calibrant.types import Array
 
 if TYPE_CHECKING:
     from calibrant.forecasts import GaussianForecasts, QuantileForecasts, SampleForecasts
@@ -287,11 +284,13 @@ class Predictions(Views):
 
     def __repr__(self) -> str:
         what = "binary event" if self.is_binary else f"{self.n_classes} classes"
-        extras = [what, str(self.said.dtype)]
-        extras += ["logits"] if self.logits is not None else []
-        extras += ["soft labels"] if self.soft else []
-        extras += ["weights"] if self.weights is not None else []
-        extras += ["groups"] if self.groups is not None else []
+        flags = {
+            "logits": self.logits,
+            "soft labels": self.soft or None,
+            "weights": self.weights,
+            "groups": self.groups,
+        }
+        extras = [what, str(self.said.dtype), *(name for name, found in flags.items() if found is not None)]
         return f"Predictions({self.n:,} row{'s' * (self.n != 1)}, {', '.join(extras)})"
 
     def rows(self, which: Any) -> Predictions:
@@ -381,21 +380,3 @@ class Predictions(Views):
         other._probs, other.logits, other._events, other.source = self._probs, self.logits, {}, None
         other.counted = self.counted
         return other
-
-
-def chosen_rows(which: Any, labels: Array, weights: Array | None) -> Any:
-    """Rows by mask, slice or indices, checked."""
-    if not isinstance(which, slice):
-        which = to_numpy(which, "which")
-        which = which.astype(np.intp) if not which.size else which
-        if which.ndim != 1:
-            raise InputError("which", "must be a mask, a slice or indices of rows", f"its shape is {which.shape}")
-    try:
-        found = labels[which]
-    except IndexError as error:
-        raise InputError("which", f"must be a mask, a slice or indices of {len(labels)} rows", str(error)) from error
-    if not found.size:
-        raise InputError("which", "must choose at least one row", "it chooses none")
-    if weights is not None and not weights[which].any():
-        raise InputError("which", "must choose rows of some weight", "all chosen weights are zero")
-    return which

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant import inputs
+from calibrant.arrays import to_numpy
 from calibrant.predictions.event import Event
 from calibrant.problems import InputError
 from calibrant.types import Array
@@ -114,3 +115,21 @@ class Views:
         if name.isdecimal() and int(name) < len(names):
             return int(name)
         raise InputError("view", f"must name one of the classes {inputs.listed(names)}", f"it asks for class {name!r}")
+
+
+def chosen_rows(which: Any, labels: Array, weights: Array | None) -> Any:
+    """Rows by mask, slice or indices, checked."""
+    if not isinstance(which, slice):
+        which = to_numpy(which, "which")
+        which = which.astype(np.intp) if not which.size else which
+        if which.ndim != 1:
+            raise InputError("which", "must be a mask, a slice or indices of rows", f"its shape is {which.shape}")
+    try:
+        found = labels[which]
+    except IndexError as error:
+        raise InputError("which", f"must be a mask, a slice or indices of {len(labels)} rows", str(error)) from error
+    if not found.size:
+        raise InputError("which", "must choose at least one row", "it chooses none")
+    if weights is not None and not weights[which].any():
+        raise InputError("which", "must choose rows of some weight", "all chosen weights are zero")
+    return which
