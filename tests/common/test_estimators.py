@@ -45,8 +45,8 @@ def quick_and_slow(found):
         name, again = "-".join([about.name, *where]), where == ["class 1", "event"]
         slow = again or about.function is cal.decision_regret
         if slow and not again:
-            with_one = replace(about, function=partial(about.function, map="beta"))
-            params.append(pytest.param(with_one, *where, id=f"{name}-beta"))
+            with_one = replace(about, function=partial(about.function, map="isotonic"))
+            params.append(pytest.param(with_one, *where, id=f"{name}-isotonic"))
         params.append(pytest.param(about, *where, id=name, marks=pytest.mark.slow if slow else ()))
     return params
 
@@ -373,6 +373,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_one_row_of_great_weight_takes_no_longer_than_many_rows():
     """In a process of its own: compiled code that hangs cannot be interrupted."""
     command = [sys.executable, "-c", HEAVY_ROWS, "sweep", "crossvalidated"]

@@ -20,6 +20,7 @@ def sample(rng, n=300, power=1.5):
     return Predictions(rng.random(n) < p**power, p)
 
 
+@pytest.mark.slow
 def test_inversion_around_a_known_value(rng):
     data = sample(rng)
     found = interval_of(cal.smooth_error, data, n_draws=50)
@@ -78,6 +79,7 @@ def test_what_cannot_be_done_is_refused(rng):
         interval_of(partial(cal.binned_error, bins=EqualWidth(3)), [0, 1], [0.5, 0.6], weights=[1, 2])
 
 
+@pytest.mark.slow
 def test_an_estimate_of_the_error_also_takes_in_the_interval_of_the_error(rng):
     p = rng.random(200)
     data = cal.Predictions(rng.random(200) < p**1.5, p)

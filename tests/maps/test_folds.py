@@ -116,7 +116,7 @@ CROSS_FITTED = {
 }
 
 
-@pytest.mark.parametrize("total", [1000, MANY])
+@pytest.mark.parametrize("total", [1000, pytest.param(MANY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CROSS_FITTED)
 def test_counts_and_repeated_rows_give_the_same_answer(rng, name, total):
     made = counted(rng, total)

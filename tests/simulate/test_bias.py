@@ -188,6 +188,7 @@ def test_coverage_counts_the_intervals():
     assert bias(cal.ece, calibrated_world((1, 1)), 50, 20).coverage is None
 
 
+@pytest.mark.slow
 def test_several_estimators_and_sizes_share_their_data():
     rows = bias({"mine": cal.ece, "sweep": "sweep"}, power_world(0.1), [100, 300], 50)
     assert [(r.estimator, r.n) for r in rows] == [("mine", 100), ("sweep", 100), ("mine", 300), ("sweep", 300)]

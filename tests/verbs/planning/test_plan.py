@@ -307,6 +307,7 @@ def test_an_error_that_is_not_possible_is_not_found_either():
     assert most.reached >= 0.8
 
 
+@pytest.mark.slow
 def test_a_law_of_next_to_no_noise_does_not_overflow():
     assert plan(n=100, norm=1, mean_variance=1e-9).detectable < 1e-3
 
@@ -394,6 +395,7 @@ def test_the_width_is_near_the_simulated_one(options):
     assert (off < rough * found.check.simulated + STANDARD_ERRORS * found.check.errors).all()
 
 
+@pytest.mark.slow
 def test_widths_of_errors_without_a_world():
     """Predictions of ½ with a rate of ½, or less."""
     assert 150 < plan(width=0.1, norm=1).n < 400  # its upper end lies some three standard deviations √(1/4n) away
