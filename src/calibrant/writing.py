@@ -18,15 +18,26 @@ def whole_or_nothing(path: str | Path) -> Iterator[Path]:
     try:
         yield partial
         os.replace(partial, target)
-    except OSError as error:
-        raise FileError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
     finally:
         partial.unlink(missing_ok=True)
 
 
-def write_text(path: str | Path, text: str) -> None:
-    """A text file in UTF-8, written whole or not at all."""
-    with whole_or_nothing(path) as partial, partial.open("w", encoding="utf-8") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
+def write_text(path: str | Path, text: str, what: str) -> None:
+    """A text file in UTF-8 that ends in one line break, written whole or not at all.
+
+    Parameters
+    ----------
+    path
+        The file.
+    text
+        Its content.
+    what
+        What the file is, for the error text: `"report"`.
+    """
+    try:
+        with whole_or_nothing(path) as partial, partial.open("w", encoding="utf-8") as stream:
+            stream.write(text.rstrip("\n") + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise FileError(f"cannot write the {what} {str(path)!r}: {error.strerror or error}") from error

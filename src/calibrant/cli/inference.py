@@ -15,6 +15,7 @@ from calibrant.cli import options as opt
 from calibrant.cli.data import read, show, write_report
 from calibrant.cli.group import Refused, failed, main
 from calibrant.methods import methods
+from calibrant.writing import write_text
 
 DEPENDENCE = (
     "Rows of a group share one outcome, may depend in any way, or do not depend.  [default: no, with a warning]"
@@ -179,7 +180,7 @@ def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, a
     watch = cal.Monitor.from_json(state.read_text(encoding="utf-8")) if state and known else cal.Monitor()
     watch.update(predictions, mark=file.name)
     if state is not None:
-        state.write_text(watch.to_json(), encoding="utf-8")
+        write_text(state, watch.to_json(), "state")
     change = watch.since(level)
     if as_json:
         plain = {name: getattr(watch, name) for name in ("n", "e_value", "p_value")}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from calibrant.files.formats import check_distinct, delimiter_of, file_errors, f
 from calibrant.files.reading import Predicted, to_numpy
 from calibrant.problems import FileError, InputError
 from calibrant.types import Array
+from calibrant.writing import whole_or_nothing
 
 _ROWS_AT_ONCE = 1 << 14
 
@@ -49,7 +48,7 @@ def write(path: str | Path, predicted: Predicted, probs: Array, *, overwrite: bo
     with file_errors("read", predicted.path):
         table = store.load(store.names, [n for n in store.names if n not in old] if keep_text else [])
     columns = _replaced(store.names, table, _new_columns(predicted, probs, expand=form == "CSV"))
-    with file_errors("write", target), _all_or_nothing(target) as partial:
+    with file_errors("write", target), whole_or_nothing(target) as partial:
         if form == "NPZ":
             _save_npz(partial, columns)
         else:
@@ -86,17 +85,6 @@ def _replaced(names: Sequence[str], table: Any, new: dict[str, dict[str, Array]]
     for name in names:
         result |= new[name] if name in new else {} if name in fresh else {name: table[name]}
     return result
-
-
-@contextmanager
-def _all_or_nothing(target: Path) -> Iterator[Path]:
-    """A temporary file beside the target, moved there once all is written."""
-    partial = target.with_name(f".{target.name}.partial")
-    try:
-        yield partial
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _save_npz(partial: Path, columns: dict[str, Any]) -> None:

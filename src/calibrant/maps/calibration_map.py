@@ -18,6 +18,7 @@ from calibrant.predictions import Predictions
 from calibrant.problems import FileError, InputError, MapError
 from calibrant.results import Interval, Line, Record, Table, checked_schema, kind, number
 from calibrant.types import Array, Floats
+from calibrant.writing import write_text
 
 ARRAY: Any = ()
 """Default of a field that holds an array of numbers."""
@@ -137,10 +138,7 @@ class SavedMap(Record, ABC):
         path
             The file to write.
         """
-        try:
-            Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"cannot write the map {str(path)!r}: {error.strerror}") from error
+        write_text(path, self.to_json(), "map")
 
     def __repr__(self) -> str:
         sizes = {k: number(v) if np.ndim(v) == 0 else f"{np.size(v)} numbers" for k, v in self.parameters.items()}

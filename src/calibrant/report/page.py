@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from calibrant.results import SCHEMA, Answer
 from calibrant.verbs.comparison import Comparison, Comparisons
 from calibrant.verbs.diagnose import Diagnosis
 from calibrant.verbs.diagnose_regression import ForecastDiagnosis
+from calibrant.writing import write_text
 
 VIEWS = {"top": "confidence in the predicted class", "binary": "probability of the event"}
 
@@ -172,18 +172,11 @@ def save(path: str | Path, makers: Mapping[str, Callable[[], str]]) -> None:
     makers
         What gives the text, by ending.
     """
-    target = Path(path)
-    suffix = target.suffix.lower()
+    suffix = Path(path).suffix.lower()
     if suffix not in makers:
         found = f"it ends in {suffix!r}" if suffix else "it has no ending"
         raise FileError(f"a report must end in {' or '.join(makers)}; {str(path)!r} does not: {found}")
-    text, partial = makers[suffix](), target.with_name(f".{target.name}.partial")
-    try:
-        partial.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
-        os.replace(partial, target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise FileError(f"cannot write the report {str(path)!r}: {error.strerror}") from error
+    write_text(path, makers[suffix](), "report")
 
 
 def data(*answers: Answer, after: AnyDiagnosis | None = None, **more: Any) -> str:

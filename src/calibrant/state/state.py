@@ -211,11 +211,14 @@ class State:
             File to write; its ending says the format.
         """
         if _format(path) == ".json":
-            return write_text(path, self.to_json() + "\n")
+            return write_text(path, self.to_json(), "state")
         from calibrant.state.arrow import write_arrow
 
-        with whole_or_nothing(path) as partial:
-            write_arrow(partial, self)
+        try:
+            with whole_or_nothing(path) as partial:
+                write_arrow(partial, self)
+        except OSError as error:
+            raise FileError(f"cannot write the state {str(path)!r}: {error.strerror or error}") from error
         return None
 
     @classmethod
