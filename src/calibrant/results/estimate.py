@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, ClassVar, TypeVar
 
 from calibrant.results.answer import Answer
@@ -51,7 +52,7 @@ class _Measured(Answer):
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(_Measured):
-    """A number that knows where it comes from: `float(estimate)` is the value.
+    """A number that knows where it comes from: arithmetic, `round`, `sum`, sorting and `format` work on its value.
 
     `noise_floor` is what the method would show on average, at this sample size, if the model were perfectly calibrated.
     """
@@ -72,17 +73,11 @@ class Estimate(_Measured):
     def __float__(self) -> float:
         return self.value
 
-    def __lt__(self, other: Any) -> bool:
-        return self.value < float(other)
+    def __round__(self, digits: int | None = None) -> float:
+        return round(self.value, digits)
 
-    def __gt__(self, other: Any) -> bool:
-        return self.value > float(other)
-
-    def __le__(self, other: Any) -> bool:
-        return self.value <= float(other)
-
-    def __ge__(self, other: Any) -> bool:
-        return self.value >= float(other)
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
 
     @property
     def question(self) -> str:
@@ -104,6 +99,23 @@ class Estimate(_Measured):
     def tables(self) -> tuple[Table, ...]:
         """The estimate per class, where there is one."""
         return tuple(part.table() for part in self.parts.values() if isinstance(part, ClassTable))
+
+
+def _as_number(name: str) -> None:
+    """Let an operator of `float` work on estimates: the result is a plain number, as it has no interval of its own."""
+
+    def operate(self: Estimate, *others: Any) -> Any:
+        return getattr(self.value, name)(*map(float, others))
+
+    setattr(Estimate, name, operate)
+
+
+for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]:
+    _as_number(f"__{_name}__")
+    _as_number(f"__r{_name}__")
+for _name in ["neg", "pos", "abs", "int", "trunc", "floor", "ceil", "lt", "le", "gt", "ge"]:
+    _as_number(f"__{_name}__")
+Real.register(Estimate)
 
 
 @kind
