@@ -7,7 +7,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
-for profile, examples in {"default": 15, "slow": 200}.items():
+for profile, examples in {"default": 10, "slow": 200}.items():
     settings.register_profile(
         f"calibrant, {profile}",
         deadline=None,

@@ -123,6 +123,7 @@ def test_counts_and_repeated_rows_give_the_same_answer(rng, name, total):
     np.testing.assert_allclose(CROSS_FITTED[name](made), CROSS_FITTED[name](repeated(made, rng)), rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_counts_and_repeated_rows_choose_the_same_penalty(rng):
     for total in (600, MANY):
         made = counted(rng, total, 3)

@@ -112,6 +112,7 @@ def test_an_edge_that_belongs_to_no_bin_is_left_out():
     assert found.mean == pytest.approx(np.mean(values), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_workers_change_nothing():
     world, several = power_world(0.05), [named("ece"), named("density")]
     alone = measured(several, world, 200, 100, rng=3, workers=1)  # more than one part for each worker

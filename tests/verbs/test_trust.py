@@ -12,6 +12,7 @@ from calibrant.verbs.trust import CANDIDATES
 FEW = {"ECE, equal width": cal.ece, "sweep": cal.sweep_error, "posterior": cal.posterior_error}
 
 
+@pytest.mark.slow
 def test_rows_are_the_biases_on_the_world_smallest_error_first():
     data = named_world("resnet110_c100").sample(300, rng=1)
     found = cal.trust(data, estimators=FEW, replications=10)

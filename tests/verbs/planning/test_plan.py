@@ -201,6 +201,7 @@ def test_a_view_chooses_the_event():
     assert one.mean_variance == pytest.approx((first * (1 - first)).mean())
 
 
+@pytest.mark.slow
 def test_a_world_is_what_is_to_be_found():
     world = power_world(0.05)
     assert plan(world=world).error == pytest.approx(world.true_error(2))
