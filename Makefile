@@ -20,7 +20,7 @@ test: $(VENV)/.test ## all tests but the slow ones
 coverage: $(VENV)/.test ## the same, and which lines they run
 	$(PYTEST) --cov --cov-report=term $(ARGS)
 
-slow: $(VENV)/.test ## simulations with a known truth, and properties on 200 examples
+slow: $(VENV)/.test ## simulations with a known truth, and properties on 60 examples
 	$(PYTEST) --slow -m "slow or hypothesis" tests $(ARGS)
 
 peers: $(VENV)/.peers ## agreement with other packages; torch tensors, torch modules and ONNX models

@@ -73,7 +73,7 @@ class NewScore(Score):
 '''
 MAP = '''"""A map."""
 from dataclasses import dataclass
-from calibrant.maps.identity import Identity
+from calibrant.maps.temperature import Identity
 from calibrant.methods import method
 
 @method("map", name="new_map")
@@ -131,7 +131,7 @@ ADDITIONS = {
         "assert cal.simulate.bias('ece', cal.simulate.new_world(), 50, 10).mean > 0\n",
         {
             "src/calibrant/simulate/__init__.py": (
-                "from calibrant.simulate.named",
+                "from calibrant.simulate.families",
                 "from calibrant.simulate.new_world import new_world as new_world",
             )
         },

@@ -89,13 +89,15 @@ def test_hosmer_lemeshow_and_the_scan_written_out(said, bins):
     index = bins.index(found.event)
     inside = [b for b in range(bins.collect(found.event).sums.shape[1]) if ((index == b) & (found.variance > 0)).any()]
     sums = [(found.errors[index == b].sum(), found.variance[index == b].sum()) for b in inside]
-    assert value(of.hosmer_lemeshow(found, bins), found) == pytest.approx(sum(e * e / v for e, v in sums), rel=1e-9)
-    if not found.impossible:
+    with np.errstate(over="ignore"):  # an error where almost none was possible
+        expected = sum(e * e / v for e, v in sums)
         runs = [
             sum(e for e, _ in sums[a:b]) ** 2 / sum(v for _, v in sums[a:b])
             for a in range(len(sums))
             for b in range(a + 1, len(sums) + 1)
         ]
+    assert value(of.hosmer_lemeshow(found, bins), found) == pytest.approx(expected, rel=1e-9)
+    if not found.impossible:
         assert value(of.scan(found, bins), found) == pytest.approx(max(runs, default=0.0), rel=1e-9)
 
 

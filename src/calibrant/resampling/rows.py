@@ -103,8 +103,9 @@ class Atoms:
         """The same as an event, for rules that cut it into bins; distinct predictions are not pooled again."""
         none = np.zeros(len(self.p), np.uint8)
         kept = {}
+        whole = bool((self.weight == np.floor(self.weight)).all())
         if (self.gaps[:-1] > 0).all():
-            kept["pooled"] = Pooled(self.p, self.weight, none.astype(np.float64), not self.fixed, self.plain)
+            kept["pooled"] = Pooled(self.p, self.weight, none.astype(np.float64), whole, self.plain)
         return Event(self.p, none, None if self.plain else self.weight, self.view, kept)
 
     @cached_property
