@@ -141,7 +141,7 @@ def test_bins_that_hide_an_error_do_not_hide_it_from_the_interval(rng, name, est
     assert_held([truth in interval_of(estimator, data, n_draws=50).interval for data, _ in sets])
 
 
-@pytest.mark.parametrize("options", [{}, {"groups": None}, {"groups": 20}, {"digits": 2}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"n_pools": None}, {"n_pools": 20}, {"n_digits": 2}], ids=str)
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_simultaneous_band_holds_the_whole_curve(rng, name, options):
     def holds(data, c):
