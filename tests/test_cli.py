@@ -50,7 +50,7 @@ def run(*arguments: object, code: int = 0) -> Result:
 
 def save(path: Path, predictions: cal.Predictions, prefix: str = "logit_", label: bool = True) -> Path:
     """The predictions as CSV, with an identifier that looks like a number."""
-    said = predictions.said
+    said = predictions.outputs
     names = [f"{prefix}{k}" for k in range(said.shape[1])]
     rows = [["id", *names, *(["label"] if label else [])]]
     for k, row in enumerate(said.tolist()):

@@ -186,7 +186,7 @@ def monitored(monitor: Any) -> dict[str, Any]:
 def drawn(world: Any, *views: str, norms: tuple[Any, ...] = (1, 2)) -> dict[str, Any]:
     truths = {f"{norm} {view}": world.truth(norm, view) for norm in norms for view in views or ("auto",)}
     sample = world.sample(100, 3)
-    return truths | {"said": sample.said, "labels": sample.labels}
+    return truths | {"said": sample.outputs, "labels": sample.labels}
 
 
 def forecast_facts(data: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ NODES = 200
 class Forecasts(ABC):
     """A distribution for each of `n` real numbers, and the numbers observed: `labels`, `(n,)`.
 
-    A new kind defines `said`, `mean`, `variance`, `cdf`, `quantile` and
+    A new kind defines `outputs`, `mean`, `variance`, `cdf`, `quantile` and
     `per_row`, and calls `_fill` once its own fields are set. Whatever has no closed form
     for it is computed from its quantiles.
     """
@@ -60,7 +60,7 @@ class Forecasts(ABC):
 
     @property
     @abstractmethod
-    def said(self) -> Floats:
+    def outputs(self) -> Floats:
         """The numbers predicted, which define the distributions, `(n, k)`: equal rows are equal forecasts."""
 
     @property

@@ -50,7 +50,7 @@ class GaussianForecasts(Forecasts):
         self._mean, self._variance = read_only(mean), read_only(checked)
 
     @property
-    def said(self) -> Floats:
+    def outputs(self) -> Floats:
         return np.stack([self._mean, self._variance], axis=1)
 
     @property
@@ -141,8 +141,8 @@ class BentForecasts(Forecasts):
         return [f"{len(self.x)} knots"]
 
     @property
-    def said(self) -> Floats:
-        return self.base.said
+    def outputs(self) -> Floats:
+        return self.base.outputs
 
     @property
     def knots(self) -> Floats:

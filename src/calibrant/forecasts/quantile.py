@@ -61,7 +61,7 @@ class QuantileForecasts(Forecasts):
         return [counted(len(self.levels), "level")]
 
     @property
-    def said(self) -> Floats:
+    def outputs(self) -> Floats:
         return self.values
 
     @property

@@ -55,7 +55,7 @@ class SampleForecasts(Forecasts):
         return [counted(self.n_samples, "sample")]
 
     @property
-    def said(self) -> Floats:
+    def outputs(self) -> Floats:
         return self.samples
 
     @property

@@ -225,7 +225,7 @@ class CalibrationMap(SavedMap):
         if isinstance(probs, Predictions):
             if logits is not None:
                 raise InputError("probs", "is a Predictions, which carries its own logits", advice="Pass it alone")
-            self._check_shape(probs.said, "predictions")
+            self._check_shape(probs.outputs, "predictions")
             self._check_order(probs.classes)
             new = None if probs.logits is None else self.new_logits(probs.logits)
             if new is not None:

@@ -59,7 +59,7 @@ def _assigned(rows: Predictions, n_folds: int, seed: int) -> tuple[Predictions, 
 
 def _content(rows: Predictions) -> tuple[Array, ...]:
     """Numbers that differ where rows do, the first key last; names of classes do not matter."""
-    probs, labels, given = rows.probs, rows.labels, rows.said
+    probs, labels, given = rows.probs, rows.labels, rows.outputs
     if probs.ndim == 1:
         return given, labels, probs
     steps = np.arange(probs.shape[1], dtype=np.float64)

@@ -242,7 +242,7 @@ def regression_data(predictions: Predictions, space: Space, zero: float) -> Data
     if space == "logits":
         x = raw_or_log_columns(predictions, zero).astype(np.float64)
     else:
-        x = normalised_columns(predictions.said, zero, are_logits=predictions.logits is not None)
+        x = normalised_columns(predictions.outputs, zero, are_logits=predictions.logits is not None)
     return Data(x, *regression_weights(predictions))
 
 
@@ -353,7 +353,7 @@ def doubts(predictions: Predictions, found: Found) -> tuple[str, ...]:
     counts = soft_shares(predictions).sum(axis=0) if predictions.soft else np.bincount(labels, minlength=k)
     missing = [name for name, count in zip(predictions.classes, counts, strict=True) if count == 0]
     warnings = [f"{len(missing)} of {k} classes never occurred (first: {missing[0]!r})"] if missing else []
-    if (predictions.said == predictions.said[0]).all():
+    if (predictions.outputs == predictions.outputs[0]).all():
         warnings.append("all rows have the same prediction: only the frequencies of the classes can be learnt")
     if not found.converged:
         warnings.append("the search did not converge; the last step is returned")

@@ -82,7 +82,7 @@ class OrderPreserving(Recipe["OrderPreservingMap"]):
     def fit_predictions(self, predictions: Predictions) -> OrderPreservingMap:
         """The slopes and rates that minimise the log score, held near a temperature."""
         zero, cautions = reading_of_zero(predictions, always=True)
-        logs = normalised_columns(predictions.said, zero, predictions.logits is not None)
+        logs = normalised_columns(predictions.outputs, zero, predictions.logits is not None)
         plain = logs[:, 1] - logs[:, 0] if predictions.is_binary else logs
         start = Temperature().fit(predictions.with_logits(plain))
         rows = self._sorted(logs, predictions.weights)

@@ -266,7 +266,7 @@ class ScalingBinning(BinaryRecipe):
     def fit_event(self, predictions: Predictions) -> ScalingBinningMap:
         """The fit, then per-bin sums of its outputs; an empty bin is joined to the filled one above it."""
         scaling = self.recipe.fit_event(predictions)
-        scaled = scaling.recalibrated(predictions.said.astype(np.float64), predictions.logits is not None)
+        scaled = scaling.recalibrated(predictions.outputs.astype(np.float64), predictions.logits is not None)
         event = predictions.event("binary")
         state = self.bins.collect(Event(scaled, event.outcomes, event.weights, event.name))
         filled = state.weight[0] > 0

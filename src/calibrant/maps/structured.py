@@ -60,7 +60,7 @@ def _fitted(predictions: Predictions, diagonal: bool) -> StructuredMap:
     base = Temperature().fit(predictions)
     total = float(predictions.n if predictions.weights is None else predictions.weights.sum())
     k, mix = predictions.n_classes, 1 / (total + 1)
-    x = mixed_logs(base, mix, predictions.said, predictions.logits is not None)
+    x = mixed_logs(base, mix, predictions.outputs, predictions.logits is not None)
     start = Linear(np.ones(k) if diagonal else np.eye(k), np.zeros(k))
     off = np.where(np.eye(k) > 0, k / total, k * (k - 1) / total)
     ridge = Linear(np.full(k, k / total) if diagonal else off, np.full(k, k / total))

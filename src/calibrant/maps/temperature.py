@@ -251,7 +251,7 @@ class OneVsRestTemperature(Recipe["OneVsRestTemperatureMap"]):
 
 def _class_events(predictions: Predictions, zero: float) -> Iterator[Predictions]:
     """Each class against the rest, with log-odds as logits."""
-    labels, columns = predictions.labels, _log_odds(predictions.said, zero, predictions.logits is not None).T
+    labels, columns = predictions.labels, _log_odds(predictions.outputs, zero, predictions.logits is not None).T
     for k, z in enumerate(columns):
         y = labels if predictions.is_binary else labels[:, k] if predictions.soft else labels == k
         yield Predictions.from_logits(y, np.ascontiguousarray(z), weights=predictions.weights, soft=predictions.soft)

@@ -60,7 +60,7 @@ class StatePredictions(Predictions):
             "Pass the labels and probs, or a view that the state has pooled",
         )
 
-    labels = probs = said = property(_no_rows)
+    labels = probs = outputs = property(_no_rows)
 
     def _make_event(self, name: str) -> Event:
         self.state.pooled(name)

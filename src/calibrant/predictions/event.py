@@ -17,7 +17,7 @@ from calibrant.types import Array
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
-    """A yes/no question with its forecast: `probs` said it would happen, `outcomes` says whether it did."""
+    """A yes/no question: the predicted probability that it happens, and whether it did, per row."""
 
     probs: FloatArray
     outcomes: Array

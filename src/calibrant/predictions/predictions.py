@@ -1,4 +1,4 @@
-"""Predictions: what a model said and what happened, and the yes/no questions one can ask of them."""
+"""Predictions: what a model predicted and what was observed, and the yes/no questions one can ask of them."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ class Predictions(Views):
         soft: bool = False,
     ) -> None:
         columns = column_names(probs)
-        said = inputs.floats(probs, "probs")
-        inputs.check_swapped(labels, said, soft)
-        if said.ndim == 2:
-            said = inputs.check_matrix(said, normalize)
+        outputs = inputs.floats(probs, "probs")
+        inputs.check_swapped(labels, outputs, soft)
+        if outputs.ndim == 2:
+            outputs = inputs.check_matrix(outputs, normalize)
         else:
-            inputs.check_probabilities(said)
-        self._fill(labels, said, None, classes, columns, weights, groups, soft)
+            inputs.check_probabilities(outputs)
+        self._fill(labels, outputs, None, classes, columns, weights, groups, soft)
 
     @classmethod
     def from_logits(
@@ -108,9 +108,9 @@ class Predictions(Views):
                [0.04, 0.11, 0.84]])
         """
         self = object.__new__(cls)
-        said = inputs.floats(logits, "logits")
-        inputs.check_finite(said, "logits")
-        self._fill(labels, None, said, classes, column_names(logits), weights, groups, soft)
+        outputs = inputs.floats(logits, "logits")
+        inputs.check_finite(outputs, "logits")
+        self._fill(labels, None, outputs, classes, column_names(logits), weights, groups, soft)
         return self
 
     @classmethod
@@ -220,21 +220,21 @@ class Predictions(Views):
         groups: Any,
         soft: bool,
     ) -> None:
-        said, name = (probs, "probs") if logits is None else (logits, "logits")
-        assert said is not None  # one of the two is given
-        n_classes = said.shape[1] if said.ndim == 2 else 2
+        outputs, name = (probs, "probs") if logits is None else (logits, "logits")
+        assert outputs is not None  # one of the two is given
+        n_classes = outputs.shape[1] if outputs.ndim == 2 else 2
         found = inputs.in_column_order(labels, columns)
         if found.ndim == 2 and found.shape[1] == 1:
             found = found[:, 0]
-        inputs.check_lengths(found, said, name)
-        self.classes = inputs.class_order(classes, columns, found, n_classes, said.ndim)
+        inputs.check_lengths(found, outputs, name)
+        self.classes = inputs.class_order(classes, columns, found, n_classes, outputs.ndim)
         if soft:
-            self.labels = inputs.shares(found, said.ndim, n_classes)
+            self.labels = inputs.shares(found, outputs.ndim, n_classes)
         else:
-            self.labels = inputs.codes(found, self.classes, name, said.ndim, classes is not None)[:]
+            self.labels = inputs.codes(found, self.classes, name, outputs.ndim, classes is not None)[:]
         self._probs, self.logits = probs, logits
-        self.weights = None if weights is None else inputs.check_weights(weights, len(said))
-        self.groups = None if groups is None else inputs.check_groups(groups, len(said))
+        self.weights = None if weights is None else inputs.check_weights(weights, len(outputs))
+        self.groups = None if groups is None else inputs.check_groups(groups, len(outputs))
         self._events: dict[str, Event] = {}
         self.counted: int | None = None  # rows that these stand for, where a state holds fewer
         self.source: tuple[Predictions, Any] | None = None  # the predictions and the map these were made of
@@ -256,14 +256,14 @@ class Predictions(Views):
         return self._probs
 
     @property
-    def said(self) -> FloatArray:
+    def outputs(self) -> FloatArray:
         """What the model gave: logits if it gave logits, else probabilities."""
         return self.probs if self.logits is None else self.logits
 
     @property
     def n(self) -> int:
         """Number of rows; a state that pooled equal predictions holds fewer, `len(labels)`."""
-        return len(self.said) if self.counted is None else self.counted
+        return len(self.outputs) if self.counted is None else self.counted
 
     @property
     def n_classes(self) -> int:
@@ -272,7 +272,7 @@ class Predictions(Views):
     @property
     def is_binary(self) -> bool:
         """One column: the probability of a single event."""
-        return self.said.ndim == 1
+        return self.outputs.ndim == 1
 
     @property
     def soft(self) -> bool:
@@ -290,7 +290,7 @@ class Predictions(Views):
             "weights": self.weights,
             "groups": self.groups,
         }
-        extras = [what, str(self.said.dtype), *(name for name, found in flags.items() if found is not None)]
+        extras = [what, str(self.outputs.dtype), *(name for name, found in flags.items() if found is not None)]
         return f"Predictions({self.n:,} row{'s' * (self.n != 1)}, {', '.join(extras)})"
 
     def rows(self, which: Any) -> Predictions:
@@ -349,8 +349,8 @@ class Predictions(Views):
 
     def _checked_shape(self, values: Any, name: str) -> FloatArray:
         checked = inputs.floats(values, name)
-        if checked.shape != self.said.shape:
-            raise InputError(name, f"must have shape {self.said.shape}", f"it has {checked.shape}")
+        if checked.shape != self.outputs.shape:
+            raise InputError(name, f"must have shape {self.outputs.shape}", f"it has {checked.shape}")
         return checked
 
     def _changed(self, probs: FloatArray | None, logits: FloatArray | None, made_by: Any) -> Predictions:
@@ -369,7 +369,7 @@ class Predictions(Views):
             How often each row occurred; None counts each row once.
         """
         changed = self._copy()
-        changed.weights = None if weights is None else inputs.check_weights(weights, len(self.said))
+        changed.weights = None if weights is None else inputs.check_weights(weights, len(self.outputs))
         changed.counted = None
         changed._protect()
         return changed

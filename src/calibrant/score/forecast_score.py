@@ -64,7 +64,7 @@ class ForecastScore(Rule):
     def moments(self, forecasts: Forecasts) -> Moments:
         """Mean and spread of the rows' scores, block by block."""
         n, w = forecasts.n, forecasts.weights
-        step = min(CACHED_ROWS, max(1, CACHED_NUMBERS // forecasts.said.shape[1]))
+        step = min(CACHED_ROWS, max(1, CACHED_NUMBERS // forecasts.outputs.shape[1]))
         if n <= step:
             return moments(self.rows(forecasts), w)
 

@@ -80,7 +80,7 @@ def _class_side(score: Score, predictions: Predictions, view: Any) -> _Side:
 def _kernel(score: Score, predictions: Predictions, view: Any) -> Kernel | None:
     """The compiled loop for these predictions; None where there is none, or for few rows."""
     quick, from_logits = score.quick, predictions.logits is not None and score.reads_logits
-    if quick is None or predictions.said.size < COMPILE_FROM or predictions.soft or from_logits:
+    if quick is None or predictions.outputs.size < COMPILE_FROM or predictions.soft or from_logits:
         return None
     if predictions.is_binary:
         return {"canonical": quick.event, "binary": quick.question, "auto": quick.question}.get(view)
@@ -89,8 +89,8 @@ def _kernel(score: Score, predictions: Predictions, view: Any) -> Kernel | None:
 
 def _swept(sides: tuple[_Side, ...]) -> tuple[Moments, ...]:
     first, quick = sides[0].data, all(side.loop is not None for side in sides)
-    n, w = len(first.said), first.weights
-    width = first.said.size // n
+    n, w = len(first.outputs), first.weights
+    width = first.outputs.size // n
     cached = min(CACHED_ROWS, max(1, (BLOCK_NUMBERS if quick else CACHED_NUMBERS) // width))
     if n <= cached:
         return _measured([side.score(side.data) for side in sides], w, moments)

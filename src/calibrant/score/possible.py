@@ -89,7 +89,7 @@ def _credible(values: Floats, chances: Floats, total: float) -> Limits:
 
 def few(predictions: Predictions) -> bool:
     """Are rows and classes few enough to score every possible outcome?"""
-    return int(predictions.said.size) * (2 if predictions.is_binary else 1) <= MOST_NUMBERS
+    return int(predictions.outputs.size) * (2 if predictions.is_binary else 1) <= MOST_NUMBERS
 
 
 def scored_rows(score: Score, predictions: Predictions, view: Any = "canonical") -> ScoredRows:

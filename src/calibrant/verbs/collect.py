@@ -77,7 +77,7 @@ def collect(
         grid = EqualWidth(check_count(n_cells, "n_cells")).collect_classes(predictions)
         rules = {name: each.function() for name, each in methods("score").items()}
         scores = {name: score_moments(rule, predictions, "canonical") for name, rule in rules.items()}
-    precision = "float32" if predictions.said.dtype == np.float32 else "float64"
+    precision = "float32" if predictions.outputs.dtype == np.float32 else "float64"
     named = part if part is not None else uuid4().hex[:12]
     return State(predictions.n, predictions.classes, predictions.is_binary, tables, grid, scores, (named,), precision)
 

@@ -162,9 +162,9 @@ def _asked(predictions: Predictions, view: Any) -> Predictions:
         event = predictions.event(view)
         probs = event.probs.astype(np.float64)
         return Predictions(event.outcomes, probs, weights=event.weights, groups=predictions.groups, soft=not event.hard)
-    if predictions.said.dtype == np.float64:
+    if predictions.outputs.dtype == np.float64:
         return predictions
-    wide = predictions.said.astype(np.float64)
+    wide = predictions.outputs.astype(np.float64)
     return predictions.with_probs(wide) if predictions.logits is None else predictions.with_logits(wide)
 
 

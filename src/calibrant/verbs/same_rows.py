@@ -19,8 +19,10 @@ def check_same_rows(before: Predictions, after: Predictions) -> None:
     before, after
         The predictions.
     """
-    if before.said.shape != after.said.shape:
-        raise InputError("after", "must have the shape of before", f"{after.said.shape} is not {before.said.shape}")
+    if before.outputs.shape != after.outputs.shape:
+        raise InputError(
+            "after", "must have the shape of before", f"{after.outputs.shape} is not {before.outputs.shape}"
+        )
     if [str(c) for c in before.classes] != [str(c) for c in after.classes]:
         other = f"{after.classes} is not {before.classes}"
         raise InputError("after", "must have the classes of before, in the same order", other)
@@ -69,7 +71,7 @@ def how_injective(before: Predictions | Forecasts, after: Predictions | Forecast
     if after.source is not None and after.source[0] is before:
         used = after.source[1]
         return used.injective, f"{used.method} does by construction" if used.injective else f"{used.method} does not"
-    old, new = (each.probs if isinstance(each, Predictions) else each.said for each in (before, after))
+    old, new = (each.probs if isinstance(each, Predictions) else each.outputs for each in (before, after))
     n_old, n_new, is_map = _distinct_numbers(old, new) if old.ndim == new.ndim == 1 else _distinct_rows(old, new)
     if not is_map:
         return None, "equal predictions before differ after, so this is not a map of the predictions alone"
