@@ -252,7 +252,7 @@ class Uniform(Forecasts):
         self._fill(labels, len(self.centre), None, None)
 
     @property
-    def outputs(self):
+    def said(self):
         return self.centre[:, None]
 
     @property

@@ -28,7 +28,7 @@ smooth = pytest.mark.parametrize(
 )
 
 
-def outputs(single, dtype="float64"):
+def said(single, dtype="float64"):
     return torch.tensor(some.new_logits(single, dtype))
 
 

@@ -19,7 +19,7 @@ each = pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
 
 
 @pytest.fixture
-def outputs(rng):
+def said(rng):
     probs = rng.dirichlet(np.ones(3), 80)
     return some.Rows(rng.integers(0, 3, 80), probs)
 

@@ -26,7 +26,7 @@ each = pytest.mark.parametrize("kernel", NAIVE)
 
 
 @pytest.fixture
-def outputs(rng):
+def said(rng):
     probs = rng.dirichlet(np.ones(3), 700)  # more than two tiles
     return Predictions(rng.integers(0, 3, 700), probs)
 

@@ -163,3 +163,26 @@ def test_pooled_rows_come_back_in_order():
     pooled = Pooled(np.array([0.2, 0.7]), np.array([3.0, 1.0]), np.array([1.0, 1.0]))
     probs, outcomes, weights = pooled.rows()
     assert (probs.tolist(), outcomes.tolist(), weights.tolist()) == ([0.2, 0.2, 0.7], [0, 1, 1], [2, 1, 1])
+
+
+def test_more_rows_have_the_classes_of_the_state():
+    names = ["cat", "dog"]
+    state = collect(cal.Predictions(["cat", "dog"], [[0.8, 0.2], [0.4, 0.6]], classes=names))
+    assert state.update(["dog"], [[0.1, 0.9]]).n == 3
+    with pytest.raises(InputError, match="must be among the classes"):
+        state.update(["cow"], [[0.1, 0.9]])
+
+
+@pytest.mark.parametrize("option", [{"probs": [0.5]}, {"part": "b"}, {"views": ["binary"]}, {"weights": [1]}])
+def test_a_state_is_collected_already(rows, option):
+    state = collect(*rows)
+    assert collect(state) is state
+    with pytest.raises(InputError, match="must be left out; labels is a state"):
+        collect(state, **option)
+
+
+def test_an_infinite_score_stays_infinite(tmp_path):
+    sure = [[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]]
+    state = collect([1, 2], sure).merge(collect([0, 2], sure))
+    state.save(tmp_path / "state.json")
+    assert cal.log_score(State.load(tmp_path / "state.json")).value == np.inf

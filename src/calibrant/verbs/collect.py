@@ -61,7 +61,13 @@ def collect(
     5
     """
     if isinstance(labels, State):
+        given = {"probs": probs, "weights": weights, "views": views, "part": part}
+        for name, value in given.items():
+            if value is not None:
+                raise InputError(name, "must be left out", "labels is a state, which has its own", "Pass it alone")
         return labels
+    if like is not None and probs is not None:
+        labels, probs, weights = Predictions(labels, probs, classes=like.classes, weights=weights), None, None
     predictions = admit(labels, probs, weights=weights)
     _check(predictions)
     if part is not None and not isinstance(part, str):

@@ -38,7 +38,7 @@ def people(rng):
 
 
 @pytest.fixture
-def outputs(rng, people):
+def said(rng, people):
     """Too high for old women."""
     p = rng.random(3000)
     bad = (people["sex"] == "f") & (people["age"] > 72)
