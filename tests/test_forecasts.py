@@ -252,7 +252,7 @@ class Uniform(Forecasts):
         self._fill(labels, len(self.centre), None, None)
 
     @property
-    def said(self):
+    def outputs(self):
         return self.centre[:, None]
 
     @property

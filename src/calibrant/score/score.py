@@ -162,8 +162,9 @@ class Score(Rule):
             found = cluster_mean(self.rows(predictions, view), predictions.weights, clusters_of(predictions))
         interval, cautions = found.interval(level)
         if np.isinf(found.mean):
-            first = first_infinite(self.rows(predictions, view), predictions.weights)
-            cautions = (f"infinite: row {first} gives probability 0 to its label",)
+            rowless = isinstance(predictions, StatePredictions)
+            which = "a row" if rowless else f"row {first_infinite(self.rows(predictions, view), predictions.weights)}"
+            cautions = (f"infinite: {which} gives probability 0 to its label",)
         named, described = f"{self.name}_score", {"view": name, "score": self.name}
         return Estimate(named, self.title, found.mean, predictions.n, interval, None, described, {}, cautions)
 
