@@ -31,26 +31,26 @@ class World:
 
     def predictions(self):
         """The population itself: masses as weights, true shares as labels."""
-        return Predictions(self.truth, self.outputs, weights=self.mass, soft=True)
+        return Predictions(self.truth, self.said, weights=self.mass, soft=True)
 
     def top(self):
         """(mass, confidence, probability of being right) of each row; the lowest class wins a tie."""
-        best = [row.index(max(row)) for row in self.outputs]
-        return [(w, f[k], q[k]) for w, f, q, k in zip(self.mass, self.outputs, self.truth, best, strict=True)]
+        best = [row.index(max(row)) for row in self.said]
+        return [(w, f[k], q[k]) for w, f, q, k in zip(self.mass, self.said, self.truth, best, strict=True)]
 
     def one(self, k):
-        return [(w, f[k], q[k]) for w, f, q in zip(self.mass, self.outputs, self.truth, strict=True)]
+        return [(w, f[k], q[k]) for w, f, q in zip(self.mass, self.said, self.truth, strict=True)]
 
     # True errors, without roots.
 
     def canonical(self, p):
-        rows = zip(self.mass, self.outputs, self.truth, strict=True)
+        rows = zip(self.mass, self.said, self.truth, strict=True)
         total = sum(w * sum(abs(a - b) ** p for a, b in zip(f, q, strict=True)) for w, f, q in rows)
         return total / sum(self.mass)
 
     def brier(self):
         """E Σ_k (f_k − [Y = k])² = E Σ_k q_k (1 − f_k)² + (1 − q_k) f_k²."""
-        rows = zip(self.mass, self.outputs, self.truth, strict=True)
+        rows = zip(self.mass, self.said, self.truth, strict=True)
         total = sum(w * sum(b * (1 - a) ** 2 + (1 - b) * a**2 for a, b in zip(f, q, strict=True)) for w, f, q in rows)
         return total / sum(self.mass)
 
@@ -163,8 +163,8 @@ def test_the_label_binned_error_is_above_the_binned(world, p, n_bins, mass, view
 def saying_the_accuracy(world):
     """Gruber & Buettner 2022, D.2: the top class gets the model's accuracy, the others share the rest."""
     right = sum(w * q for w, _, q in world.top()) / sum(world.mass)
-    said = np.full((len(world.outputs), 3), (1 - right) / 2)
-    said[np.arange(len(said)), np.argmax(world.outputs, axis=1)] = right
+    said = np.full((len(world.said), 3), (1 - right) / 2)
+    said[np.arange(len(said)), np.argmax(world.said, axis=1)] = right
     return right, Predictions(world.truth, said, weights=world.mass, soft=True)
 
 
