@@ -49,10 +49,10 @@ class Alternating:
         rng = np.random.default_rng(rng)
         which = rng.integers(0, 19, (replications, n))
         rates = self.rates[which]
-        return self.outputs[which], (rng.random(which.shape) < rates).view(np.uint8), rates
+        return self.said[which], (rng.random(which.shape) < rates).view(np.uint8), rates
 
     def true_error(self, norm):
-        return float(np.mean(np.abs(self.rates - self.outputs) ** norm) ** (1 / norm))
+        return float(np.mean(np.abs(self.rates - self.said) ** norm) ** (1 / norm))
 
 
 @cache

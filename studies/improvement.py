@@ -52,7 +52,7 @@ class World:
         which = rng.integers(0, len(self.truth), n)
         below = self.truth[which, :-1].cumsum(axis=1)
         labels = (rng.random((n, 1)) > below).sum(axis=1)
-        return which, cal.Predictions.from_logits(labels, self.outputs[which])
+        return which, cal.Predictions.from_logits(labels, self.said[which])
 
     def squared_error(self, probs):
         return float(((probs - self.truth) ** 2).sum(axis=1).mean())
@@ -116,7 +116,7 @@ def replicated(case):
 
 def improvement(here, fit):
     """The true change of CE²."""
-    return here.squared_error(fit.apply(logits=here.outputs)) - here.squared_error(probabilities(here.outputs))
+    return here.squared_error(fit.apply(logits=here.said)) - here.squared_error(probabilities(here.said))
 
 
 def simulated(pool, name, n, replications):
@@ -148,7 +148,7 @@ def coverage_row(name, n, method, truth, found):
 
 def plain_row(name, n, method, here, fit, found):
     """The difference of plain ECEs beside the true one, and beside what 15 bins would show of infinitely many rows."""
-    old, new = probabilities(here.outputs), fit.apply(logits=here.outputs)
+    old, new = probabilities(here.said), fit.apply(logits=here.said)
     truth, binned = here.plain_error(new) - here.plain_error(old), here.binned_error(new) - here.binned_error(old)
     bias = with_error(found[:, 2] - truth)
     share = f"{(found[:, 2].mean() - truth) / abs(truth):+.0%}"
