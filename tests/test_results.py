@@ -36,7 +36,7 @@ def test_records_survive_as_json(record):
     assert again == record
     assert hash(again) == hash(record)
     assert repr(again) == repr(record)
-    assert Record.from_dict(record.to_dict()) == record
+    assert Record.from_data(record.to_data()) == record
 
 
 @each
@@ -47,7 +47,7 @@ def test_records_survive_pickling_and_copying(record):
 
 @each
 def test_records_cannot_be_changed(record):
-    name = next(iter(record.to_dict().keys() - {"kind"}))
+    name = next(iter(record.to_data().keys() - {"kind"}))
     with pytest.raises(FrozenInstanceError, match=name):
         setattr(record, name, None)
 
@@ -88,7 +88,7 @@ def test_equal_records_have_equal_hashes():
 
 
 def test_records_of_different_kinds_differ():
-    assert FOUND.to_dict() != FOUND
+    assert FOUND.to_data() != FOUND
     assert RECORDS["interval"] != FOUND
 
 
@@ -96,9 +96,9 @@ def test_a_record_of_another_kind_is_refused():
     with pytest.raises(MapError, match=r"this is a saved Interval, not a Estimate|not an Estimate"):
         Estimate.from_json(RECORDS["interval"].to_json())
     with pytest.raises(MapError, match="object of no kind"):
-        Estimate.from_dict({})
+        Estimate.from_data({})
     with pytest.raises(MapError, match="unknown kind of record: 'Spaceship'"):
-        Record.from_dict({"kind": "Spaceship"})
+        Record.from_data({"kind": "Spaceship"})
     with pytest.raises(MapError, match="this is not JSON"):
         Estimate.from_json("{")
 

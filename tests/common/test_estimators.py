@@ -212,7 +212,7 @@ def test_any_data_give_a_number_that_survives_as_json(about, data):
     assert found.n == said.n
     assert found.noise_floor is None or math.isfinite(found.noise_floor)
     assert Estimate.from_json(found.to_json()) == found
-    assert Estimate.from_dict(found.to_dict()) == found
+    assert Estimate.from_data(found.to_data()) == found
     assert len(repr(found)) < 700
     assert repr(found).count("\n") == len(found.cautions)
 

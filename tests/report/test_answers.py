@@ -108,7 +108,7 @@ def test_all_answers_fit_on_one_page(tmp_path):
     write(tmp_path / "all.json", *ANSWERS.values())
     content = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
     assert set(content) == {"schema", "answers"}
-    assert [Record.from_dict(found) for found in content["answers"]] == list(ANSWERS.values())
+    assert [Record.from_data(found) for found in content["answers"]] == list(ANSWERS.values())
 
 
 def test_a_diagnosis_leads_and_the_others_follow(tmp_path):

@@ -16,7 +16,7 @@ def test_json_gives_the_same_results_back(results, tmp_path):
     content = checked_schema((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert set(content) == {"schema", *results}
     for name, record in results.items():
-        assert type(record).from_dict(content[name]) == record
+        assert type(record).from_data(content[name]) == record
 
 
 def test_json_leaves_out_what_was_not_given(results, tmp_path):

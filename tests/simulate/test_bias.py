@@ -133,7 +133,7 @@ def test_an_interrupted_run_goes_on(tmp_path):
     again = call()
     assert again.mean > complete.mean + 0.3  # the first part was read, not done again
     path.unlink()
-    assert {**call().to_dict(), "seconds": 0} == {**complete.to_dict(), "seconds": 0}
+    assert {**call().to_data(), "seconds": 0} == {**complete.to_data(), "seconds": 0}
 
 
 def test_figures_are_those_of_the_values():

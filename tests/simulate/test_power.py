@@ -74,7 +74,7 @@ def test_several_share_their_draws_and_the_twin(monkeypatch):
     assert [(r.estimator, r.n) for r in rows[:4]] == [("mine", 100), ("sweep", 100), ("mine", 300), ("sweep", 300)]
     alone = detection(cal.ece, worlds[1], 300, replications=100, rng=3)
     same = next(r for r in rows if (r.estimator, r.n, r.world) == ("mine", 300, worlds[1].describe()))
-    assert {**alone.to_dict(), "estimator": "mine"} == same.to_dict()
+    assert {**alone.to_data(), "estimator": "mine"} == same.to_data()
     assert detection(cal.ece, worlds[1], 300, replications=100, rng=4) != alone
 
 

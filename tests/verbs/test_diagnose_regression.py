@@ -40,7 +40,7 @@ def test_directions(rng):
 @kinds
 def test_a_diagnosis_survives_as_json_and_shows_itself(kind, rng):
     found = cal.diagnose(every_kind(rng, 120)[kind], name="<b>")
-    assert Record.from_dict(found.to_dict()) == found
+    assert Record.from_data(found.to_data()) == found
     assert ForecastDiagnosis.from_json(found.to_json()) == found
     text = repr(found)
     assert "Measured" in text

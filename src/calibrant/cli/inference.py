@@ -184,7 +184,7 @@ def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, a
     change = watch.since(level)
     if as_json:
         plain = {name: getattr(watch, name) for name in ("n", "e_value", "p_value")}
-        plain |= {"alarm": watch.alarm(level), "direction": watch.direction(), "since": change and change.to_dict()}
+        plain |= {"alarm": watch.alarm(level), "direction": watch.direction(), "since": change and change.to_data()}
         click.echo(json.dumps(plain | {"cautions": list(watch.cautions)}, indent=2, ensure_ascii=False))
     else:
         click.echo(f"{source}\n{watch!r}" + ("" if change is None else f"\n{change!r}"))

@@ -327,7 +327,7 @@ def load_map(path: str | Path) -> Any:
     except UnicodeDecodeError as error:
         raise MapError(f"{str(path)!r} is not a saved map: it is not text") from error
     try:
-        found = Record.from_dict(checked_schema(text))
+        found = Record.from_data(checked_schema(text))
     except MapError as error:
         raise MapError(f"{str(path)!r} is not a saved map: {error}") from error
     if not isinstance(found, SavedMap):

@@ -194,7 +194,7 @@ def data(*answers: Answer, after: AnyDiagnosis | None = None, **more: Any) -> st
     first = check_answers(answers, after)
     led = isinstance(first, AnyDiagnosis)
     given = {"diagnosis": first if led else None, "after": after, **more}
-    content: dict[str, Any] = {name: record.to_dict() for name, record in given.items() if record is not None}
-    others = [each.to_dict() for each in answers[int(led) :]]
+    content: dict[str, Any] = {name: record.to_data() for name, record in given.items() if record is not None}
+    others = [each.to_data() for each in answers[int(led) :]]
     content |= {"answers": others} if others else {}
     return json.dumps({"schema": SCHEMA} | content, indent=2, ensure_ascii=False, allow_nan=False)

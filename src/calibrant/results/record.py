@@ -41,7 +41,7 @@ def record_class(name: str) -> type[Record] | None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Record:
-    """What every result can do: `to_dict`, `to_json`, equality by content.
+    """What every result can do: `to_data`, `to_json`, equality by content.
 
     Fields annotated as arrays, mappings and tuples are copied and made read-only.
     """
@@ -55,18 +55,18 @@ class Record:
             if value is not None:
                 object.__setattr__(self, name, fixed(value))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, Any]:
         """Plain data: numbers, strings, lists and dicts, with the record's kind."""
         return {"kind": type(self).__name__} | {f.name: plain(getattr(self, f.name)) for f in fields(self)}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The record that `to_dict` described.
+    def from_data(cls, data: Mapping[str, Any]) -> Self:
+        """The record that `to_data` described.
 
         Parameters
         ----------
         data
-            What `to_dict` returned, or the same read from JSON.
+            What `to_data` returned, or the same read from JSON.
         """
         found = revived(data)
         if not isinstance(found, cls):
@@ -81,7 +81,7 @@ class Record:
         indent
             Spaces per level; None for a single line.
         """
-        return json.dumps({"schema": SCHEMA} | self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        return json.dumps({"schema": SCHEMA} | self.to_data(), indent=indent, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -92,7 +92,7 @@ class Record:
         text
             The JSON text.
         """
-        return cls.from_dict(checked_schema(text))
+        return cls.from_data(checked_schema(text))
 
     def _hold(self, *names: str) -> None:
         """Keep fields as read-only arrays."""
@@ -101,13 +101,13 @@ class Record:
                 object.__setattr__(self, name, _fixed_array(getattr(self, name)))
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.to_dict() == other.to_dict()
+        return type(self) is type(other) and self.to_data() == other.to_data()
 
     def __hash__(self) -> int:
         return hash(type(self).__name__)
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
-        return type(self).from_dict, (self.to_dict(),)  # copies and worker processes go through the JSON form
+        return type(self).from_data, (self.to_data(),)  # copies and worker processes go through the JSON form
 
 
 def checked_schema(text: str) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def _fixing(record: type[Record]) -> tuple[tuple[str, Callable[[Any], Any]], ...
 def plain(value: Any) -> Any:
     """A value as JSON can hold it."""
     if isinstance(value, Record):
-        return value.to_dict()
+        return value.to_data()
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, float) and not math.isfinite(value):

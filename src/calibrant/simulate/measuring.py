@@ -199,7 +199,7 @@ class Checkpoint:
         if self.path is None:
             return
         described = [(e.name, sorted((k, repr(v)) for k, v in e.options.items())) for e in estimators]
-        text = json.dumps([described, world.to_dict(), view, rng, ROWS_PER_PART], sort_keys=True)
+        text = json.dumps([described, world.to_data(), view, rng, ROWS_PER_PART], sort_keys=True)
         self.name = hashlib.sha256(text.encode()).hexdigest()[:16]
         for line in self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else ():
             try:

@@ -22,7 +22,7 @@ def write_arrow(path: Path, state: State) -> None:
     """Pooled rows view by view, then the grid; all else as JSON in the metadata."""
     import pyarrow as pa
 
-    data = state.to_dict() | {"events": {}, "grid": None}
+    data = state.to_data() | {"events": {}, "grid": None}
     blocks: list[tuple[str, np.ndarray[Any, Any]]] = []
     for view in state.views:
         pooled = state.pooled(view)
@@ -40,7 +40,7 @@ def write_arrow(path: Path, state: State) -> None:
 
 
 def read_arrow(path: str | Path) -> dict[str, Any]:
-    """The plain data that `State.from_dict` takes."""
+    """The plain data that `State.from_data` takes."""
     import pyarrow as pa
 
     try:

@@ -146,7 +146,7 @@ class State:
         self.n, self.parts = self.n + other.n, self.parts + other.parts
         self.precision = max(self.precision, other.precision)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, Any]:
         """Plain data: numbers, strings, lists and dicts."""
         return {
             "kind": "State",
@@ -156,20 +156,20 @@ class State:
             "classes": [c.item() if isinstance(c, np.generic) else c for c in self.classes],
             "one_column": self.one_column,
             "precision": self.precision,
-            "events": {view: self.pooled(view).to_dict() for view in self.tables},
+            "events": {view: self.pooled(view).to_data() for view in self.tables},
             "grid": None if self.grid is None else self.grid.sums.tolist(),
-            "scores": {name: found.to_dict() for name, found in self.scores.items()},
+            "scores": {name: found.to_data() for name, found in self.scores.items()},
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The state that `to_dict` described, refused if it is damaged."""
+    def from_data(cls, data: Mapping[str, Any]) -> Self:
+        """The state that `to_data` described, refused if it is damaged."""
         if data.get("kind") != "State" or data.get("version") != VERSION:
             raise MapError(f"this is no saved state of version {VERSION}: {data.get('kind')}, {data.get('version')}")
         try:
-            tables = {view: [Pooled.from_dict(table)] for view, table in data["events"].items()}
+            tables = {view: [Pooled.from_data(table)] for view, table in data["events"].items()}
             grid = None if data["grid"] is None else grid_of(np.array(data["grid"], dtype=np.float64), data["n"])
-            scores = {name: Record.from_dict(found) for name, found in data["scores"].items()}
+            scores = {name: Record.from_data(found) for name, found in data["scores"].items()}
             facts = data["n"], tuple(data["classes"]), data["one_column"], tables, grid, scores, tuple(data["parts"])
             found = cls(*facts, data["precision"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -195,12 +195,12 @@ class State:
 
     def to_json(self, *, indent: int | None = None) -> str:
         """JSON text with the schema's version; read it back with `from_json`."""
-        return json.dumps({"schema": SCHEMA} | self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        return json.dumps({"schema": SCHEMA} | self.to_data(), indent=indent, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The state that `to_json` wrote."""
-        return cls.from_dict(checked_schema(text))
+        return cls.from_data(checked_schema(text))
 
     def save(self, path: str | Path) -> None:
         """Write the state: `.json`, or `.arrow` for large ones. Whole or not at all.
@@ -235,7 +235,7 @@ class State:
                 return cls.from_json(Path(path).read_text(encoding="utf-8"))
             from calibrant.state.arrow import read_arrow
 
-            return cls.from_dict(read_arrow(path))
+            return cls.from_data(read_arrow(path))
         except (OSError, UnicodeDecodeError) as error:
             raise FileError(
                 f"cannot read the state {str(path)!r}: {getattr(error, 'strerror', None) or error}"
@@ -247,13 +247,13 @@ class State:
         return f"State({self.n:,} rows in {len(self.parts):,} part{'s' * (len(self.parts) != 1)}, {what}; {each})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, State) and self.to_dict() == other.to_dict()
+        return isinstance(other, State) and self.to_data() == other.to_data()
 
     def __hash__(self) -> int:
         return hash(self.parts)
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
-        return State.from_dict, (self.to_dict(),)
+        return State.from_data, (self.to_data(),)
 
 
 def grid_of(sums: Floats, n: int) -> BinSums:
