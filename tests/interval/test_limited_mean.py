@@ -62,15 +62,6 @@ def test_weights_are_repeated_rows(rng):
         assert (weighted.low, weighted.high) == pytest.approx((repeated.low, repeated.high), abs=1e-8)
 
 
-def test_pooling_many_values_changes_next_to_nothing(rng, monkeypatch):
-    x = rng.random(3000) ** 8
-    assert isinstance(LimitedMean.of(x, None, Limits(0.0, 1.0)), LimitedMean)
-    _, pooled, _ = mean_with_interval(x, None, 0.95, Limits(0.0, 1.0))
-    monkeypatch.setattr("calibrant.interval.limited_mean.CELLS", 10_000)
-    _, exact, _ = mean_with_interval(x, None, 0.95, Limits(0.0, 1.0))
-    assert (pooled.low, pooled.high) == pytest.approx((exact.low, exact.high), abs=1e-5 * (exact.high - exact.low))
-
-
 def test_many_rows_are_students(rng):
     x = rng.random(5000)
     assert LimitedMean.of(x, None, Limits(0.0, 1.0)) == moments_of(x, None)

@@ -1,5 +1,6 @@
 """Uncertainty of means and rates."""
 
+from calibrant.interval.cells import Cells as Cells
 from calibrant.interval.clusters import ClusterMean as ClusterMean
 from calibrant.interval.clusters import cluster_mean as cluster_mean
 from calibrant.interval.clusters import clusters_of as clusters_of

@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calibrant.inputs import check_level
+from calibrant.interval.cells import Cells
 from calibrant.interval.mean import NOT_COUNTS, Moments, moments_of, normal_quantile
 from calibrant.kernels.sums.weighted_means import tail_beyond, value_beyond
 from calibrant.results import Interval, Record, kind
 from calibrant.types import Array, Floats
 
 METHOD = "random weights, one more row at the limit"
-
-CELLS = 1024
-"""Cells of equal width in which more values than these are pooled, each cell at its mean."""
 
 ENOUGH = 200
 """Squared deviations from the mean worth this many rows at the limit: from here on Student's interval is as good."""
@@ -57,11 +55,15 @@ class LimitedMean:
         moments = moments_of(values, weights)
         if is_students(moments, limits):
             return moments
-        kept = slice(None) if weights is None else weights > 0
-        x = np.asarray(values[kept], dtype=np.float64)
-        w = np.ones(len(x)) if weights is None else np.asarray(weights[kept], dtype=np.float64)
-        points = _pooled(x, w)
-        wider = replace(limits, lower=min(limits.lower, float(x.min())), upper=max(limits.upper, float(x.max())))
+        return cls.of_cells(moments, Cells.of(values, weights), limits)
+
+    @classmethod
+    def of_cells(cls, moments: Moments, cells: Cells, limits: Limits) -> LimitedMean | Moments:
+        """The same from the cells of the rows."""
+        if is_students(moments, limits):
+            return moments
+        points = cells.points()
+        wider = replace(limits, lower=min(limits.lower, cells.low), upper=max(limits.upper, cells.high))
         return cls(moments, points, points, wider)  # limits that the rows exceed give way
 
     @classmethod
@@ -133,16 +135,3 @@ def _two_values(moments: Moments, limit: float) -> tuple[Floats, Floats]:
         return np.array([moments.mean]), np.array([moments.weight])
     share = variance / (variance + away**2)
     return np.array([moments.mean - variance / away, limit]), moments.weight * np.array([1 - share, share])
-
-
-def _pooled(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Many values as few with the same mean; a weight of two is two values."""
-    if weights.sum() <= CELLS:
-        return values, weights
-    low, high = float(values.min()), float(values.max())
-    if low == high:
-        return values[:1], weights.sum(keepdims=True)
-    cell = np.minimum(((values - low) * (CELLS / (high - low))).astype(np.intp), CELLS - 1)
-    count, sums = (np.asarray(np.bincount(cell, each, CELLS), dtype=np.float64) for each in (weights, weights * values))
-    filled = count > 0
-    return sums[filled] / count[filled], count[filled]

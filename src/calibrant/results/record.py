@@ -141,7 +141,13 @@ def _fixed_mapping(value: Any) -> Any:
 
 
 FIXED: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
-    {"NDArray": _fixed_array, "Floats": _fixed_array, "Mapping": _fixed_mapping, "tuple": tuple}
+    {
+        "NDArray": _fixed_array,
+        "Floats": _fixed_array,
+        "Indices": _fixed_array,
+        "Mapping": _fixed_mapping,
+        "tuple": tuple,
+    }
 )
 """How a field is made read-only, by how its annotation begins."""
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.interval import LimitedMean, Limits, Moments
+from calibrant.interval import Cells, LimitedMean, Limits, Moments, moments_of
 from calibrant.interval.limited_mean import enough
 from calibrant.predictions import Predictions
+from calibrant.results import Record, kind
+from calibrant.score.passes import score_moments
 from calibrant.types import Array, Floats
 
 if TYPE_CHECKING:
@@ -19,11 +21,84 @@ if TYPE_CHECKING:
 MOST_NUMBERS = 1 << 23
 """Rows times classes up to which every possible outcome is scored; beyond, a limit that holds for any row is used."""
 
-CELLS = 1024
+MOST_ROWS = 10**15
+"""More rows than anyone has: what is enough for a limit of so many rows is enough for any."""
+
 DOUBT = 0.05
 """A score without a limit is taken as limited by the value that any row exceeds with this probability …"""
 DISTRUST = 2.0
 """… and by this many times the expected excess beyond it under the predictions."""
+
+
+@kind
+@dataclass(frozen=True, eq=False)
+class ScoreSums(Record):
+    """What the mean of a score and its interval need to know of rows; parts of the data are merged in any order.
+
+    Parameters
+    ----------
+    moments
+        Weight, mean and spread of the scores.
+    seen
+        The scores in fixed cells; None where the interval does not need them, as with
+        many rows.
+    possible
+        The scores of every outcome that each row could have had, weighted by its
+        predicted probability; infinite ones are left out.
+    infinite
+        Number of rows with an outcome whose score is infinite.
+    limited
+        Does the largest possible score bound the mean usefully?
+    """
+
+    moments: Moments
+    seen: Cells | None = None
+    possible: Cells | None = None
+    infinite: float = 0.0
+    limited: bool = True
+
+    def merge(self, other: ScoreSums) -> ScoreSums:
+        """The sums of both sets of rows."""
+        moments = self.moments.merge(other.moments)
+        if self.seen is None or self.possible is None or other.seen is None or other.possible is None:
+            return ScoreSums(moments)
+        seen, possible = self.seen.merge(other.seen), self.possible.merge(other.possible)
+        return ScoreSums(moments, seen, possible, self.infinite + other.infinite, self.limited)
+
+    def of_rows(self, n: float) -> LimitedMean | Moments:
+        """The mean score of n rows like these."""
+        if self.seen is None or self.possible is None:
+            return self.moments.of_rows(n)
+        f = n / self.moments.weight
+        scaled = self.seen.scaled(f), self.possible.scaled(f), self.infinite * f
+        return ScoreSums(self.moments.of_rows(n), *scaled, self.limited).mean()
+
+    def mean(self) -> LimitedMean | Moments:
+        """The mean score, with the limits of the possible ones."""
+        if self.seen is None or self.possible is None or not self.moments.rows:
+            return self.moments
+        return LimitedMean.of_cells(self.moments, self.seen, self._limits(self.possible))
+
+    def _limits(self, possible: Cells) -> Limits:
+        if self.limited:
+            return Limits(possible.low, possible.high)
+        found = _credible(possible, self.moments.weight)
+        warning = f"{self.infinite:,.6g} rows give some class probability 0; if it ever occurs, the score is infinite"
+        return replace(found, cautions=(warning,)) if self.infinite else found
+
+
+def _credible(possible: Cells, total: float) -> Limits:
+    """Limits that are exceeded with small probability, and the expected excess beyond them."""
+    if not len(possible.cells):
+        return Limits(-np.inf, np.inf)
+    chance, sums = possible.totals()
+    mass, (low, high) = np.cumsum(chance), possible.ends()
+    last = min(int(np.searchsorted(mass, mass[-1] - DOUBT, side="left")), len(mass) - 1)
+    first = min(int(np.searchsorted(mass, DOUBT, side="right")), last)
+    least, most = float(low[first]), float(high[last])
+    below = float((least * chance - sums)[:first].sum())
+    above = float((sums - most * chance)[last + 1 :].sum())
+    return Limits(least, most, DISTRUST * max(below, 0.0) / total, DISTRUST * max(above, 0.0) / total)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,14 +113,26 @@ class ScoredRows:
     weights: Array | None
     limited: bool
 
+    def sums(self) -> ScoreSums:
+        """All that the mean score and its interval need to know."""
+        moments = moments_of(self.values, self.weights)
+        if not (moments.rows and np.isfinite(moments.mean)):
+            return ScoreSums(moments)
+        w = np.ones(len(self.values)) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
+        seen = Cells.of(self.values, w)
+        if self.limited:
+            ends = self.possible[w > 0].min(), self.possible[w > 0].max()
+            return ScoreSums(moments, seen, Cells.of(np.array(ends)))
+        finite = np.isfinite(self.possible)
+        likely = self.chances if self.weights is None else self.chances * w[:, None]
+        if finite.all():
+            return ScoreSums(moments, seen, Cells.of(self.possible.ravel(), likely.ravel()), limited=False)
+        possible = Cells.of(self.possible[finite], likely[finite])
+        return ScoreSums(moments, seen, possible, float(w[~finite.all(axis=1)].sum()), limited=False)
+
     def mean(self) -> LimitedMean | Moments:
         """The mean score, with the limits of the possible ones."""
-        return LimitedMean.of(self.values, self.weights, self._limits())
-
-    def of_rows(self, n: float) -> LimitedMean | Moments:
-        """The same for n rows like these."""
-        w = np.ones(len(self.values)) if self.weights is None else self.weights
-        return replace(self, weights=w * (n / w.sum())).mean()
+        return self.sums().mean()
 
     def blended(self, other: ScoredRows, own: float, others: float) -> ScoredRows:
         """Linear combination own·self + others·other, row by row; outcome probabilities are the larger of the two."""
@@ -55,41 +142,18 @@ class ScoredRows:
             )
         return ScoredRows(values, possible, np.maximum(self.chances, other.chances), self.weights, self.limited)
 
-    def _limits(self) -> Limits:
-        w = np.ones(len(self.values)) if self.weights is None else self.weights
-        counted = w > 0
-        possible = self.possible if self.weights is None else self.possible[counted]
-        if not len(possible):
-            return Limits(-np.inf, np.inf)
-        if self.limited:
-            return Limits(float(possible.min()), float(possible.max()))
-        endless = ~np.isfinite(possible)
-        found = _credible(possible[~endless], (self.chances[counted] * w[counted, None])[~endless], float(w.sum()))
-        rows = float(w[counted][endless.any(axis=1)].sum())
-        warning = f"{rows:,.6g} rows give some class probability 0; if it ever occurs, the score is infinite"
-        return replace(found, cautions=(warning,)) if rows else found
-
-
-def _credible(values: Floats, chances: Floats, total: float) -> Limits:
-    """Limits that are exceeded with small probability, and the expected excess beyond them."""
-    if not len(values):
-        return Limits(-np.inf, np.inf)
-    low, high = float(values.min()), float(values.max())
-    step = (high - low) / CELLS
-    if step == 0:
-        return Limits(low, high)
-    cell = np.minimum(((values - low) / step).astype(np.intp), CELLS - 1)
-    mass = np.cumsum(np.bincount(cell, chances, CELLS))
-    last = min(int(np.searchsorted(mass, mass[-1] - DOUBT, side="left")), CELLS - 1)
-    first = min(int(np.searchsorted(mass, DOUBT, side="right")), last)
-    least, most = float(values[cell == first].min()), float(values[cell == last].max())
-    below, above = (DISTRUST * float(np.maximum(away, 0) @ chances) / total for away in (least - values, values - most))
-    return Limits(least, most, below, above)
-
 
 def few(predictions: Predictions) -> bool:
     """Are rows and classes few enough to score every possible outcome?"""
-    return int(predictions.outputs.size) * (2 if predictions.is_binary else 1) <= MOST_NUMBERS
+    return predictions.n * max(predictions.n_classes, 2) <= MOST_NUMBERS
+
+
+def score_sums(score: Score, predictions: Predictions) -> ScoreSums:
+    """What can be merged of a score of all classes."""
+    seen = score_moments(score, predictions, "canonical")
+    if not few(predictions) or enough(seen, score.largest(MOST_ROWS, predictions.n_classes)):
+        return ScoreSums(seen)
+    return scored_rows(score, predictions).sums()
 
 
 def scored_rows(score: Score, predictions: Predictions, view: Any = "canonical") -> ScoredRows:
@@ -103,13 +167,15 @@ def scored_rows(score: Score, predictions: Predictions, view: Any = "canonical")
     return ScoredRows(score.rows(predictions, view), possible, chances, predictions.weights, score.limited)
 
 
-def limited_mean(score: Score, predictions: Predictions, view: Any, seen: Moments) -> LimitedMean | Moments:
-    """The mean of a score, with the limits of the score where they matter."""
+def limited_mean(
+    score: Score, predictions: Predictions, seen: Moments, sums: Callable[[], ScoreSums]
+) -> LimitedMean | Moments:
+    """The mean of a score, with the limits of the score where they matter; sums are asked for where rows are few."""
     largest = score.largest(predictions.n, predictions.n_classes)
     if seen.error is None or enough(seen, largest):
         return seen
     if few(predictions):
-        return scored_rows(score, predictions, view).mean()
+        return sums().mean()
     if not np.isfinite(largest):
         return seen
     return LimitedMean.of_moments(seen, Limits(score.infimum, largest))
@@ -118,7 +184,7 @@ def limited_mean(score: Score, predictions: Predictions, view: Any, seen: Moment
 def mean_of_rows(score: Score, like: Predictions, view: Any, seen: Moments) -> Callable[[float], LimitedMean | Moments]:
     """The same as a function of the number of rows, all like these."""
     if few(like):
-        return scored_rows(score, like, view).of_rows
+        return scored_rows(score, like, view).sums().of_rows
 
     def mean(n: float) -> LimitedMean | Moments:
         return LimitedMean.of_moments(seen.of_rows(n), Limits(score.infimum, score.largest(int(n), like.n_classes)))

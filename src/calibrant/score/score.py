@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Concatenate, ParamSpec
 
 import numpy as np
 
-from calibrant.interval import ClusterMean, LimitedMean, Limits, Moments, cluster_mean, clusters_of
+from calibrant.interval import ClusterMean, LimitedMean, Moments, cluster_mean, clusters_of
 from calibrant.methods import methods
 from calibrant.predictions import Event, Predictions, StatePredictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick, score_moments
-from calibrant.score.possible import limited_mean
+from calibrant.score.possible import limited_mean, scored_rows
 from calibrant.score.rule import Rule
 from calibrant.types import Array, Floats
 
@@ -110,17 +110,13 @@ class Score(Rule):
     def moments(self, predictions: Predictions, view: Any = "canonical") -> Moments | LimitedMean:
         """Mean and spread of the rows' scores in one pass over blocks; for few rows also the limits of what was possible."""
         if isinstance(predictions, StatePredictions) and view == "canonical":
-            return self._of_state(predictions)
-        return limited_mean(self, predictions, view, score_moments(self, predictions, view))
-
-    def _of_state(self, predictions: StatePredictions) -> Moments | LimitedMean:
-        """From the sums that a state of several classes holds; rows are not at hand, so their limits are the score's own."""
-        sums: Moments | None = predictions.state.scores.get(self.name)
-        if sums is None:
-            known = ", ".join(map(repr, predictions.state.scores))
-            raise InputError("score", f"must be one of {known} for this state", f"it is {self.name!r}")
-        most = self.largest(predictions.n, predictions.n_classes)
-        return LimitedMean.of_moments(sums, Limits(self.infimum, most)) if np.isfinite(most) else sums
+            held = predictions.state.scores
+            if self.name not in held:
+                known = ", ".join(map(repr, held))
+                raise InputError("score", f"must be one of {known} for this state", f"it is {self.name!r}")
+            return limited_mean(self, predictions, held[self.name].moments, lambda: held[self.name])
+        seen = score_moments(self, predictions, view)
+        return limited_mean(self, predictions, seen, lambda: scored_rows(self, predictions, view).sums())
 
     def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
         """A bound on the scores of n rows, exceeded with negligible probability; infinite if none is known."""

@@ -44,7 +44,7 @@ class State:
     grid
         Per-class sums in equal-width cells, for several classes.
     scores
-        For each proper score of all classes, its moments.
+        For each proper score of all classes, its sums.
     parts
         Names of the parts that were merged; no part can be merged twice.
     precision
@@ -186,7 +186,7 @@ class State:
         totals = {view: self.pooled(view).total for view in self.tables}
         if len(set(totals.values())) > 1:
             raise MapError(f"the saved state's views do not agree on the number of rows: {totals}")
-        for each in self.scores.values():
+        for each in (sums.moments for sums in self.scores.values()):
             spread = each.squares >= 0 or math.isinf(each.mean)
             if not (each.rows >= 1 and 0 < each.weight < math.inf and spread and not math.isnan(each.mean)):
                 raise MapError("the saved moments of a score are damaged")

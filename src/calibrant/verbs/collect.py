@@ -13,7 +13,7 @@ from calibrant.inputs import check_count
 from calibrant.methods import methods
 from calibrant.predictions import Predictions, StatePredictions, admit
 from calibrant.problems import InputError
-from calibrant.score.passes import score_moments
+from calibrant.score.possible import score_sums
 from calibrant.state.state import State
 
 N_CELLS = 300
@@ -82,7 +82,7 @@ def collect(
     if not predictions.is_binary:
         grid = EqualWidth(check_count(n_cells, "n_cells")).collect_classes(predictions)
         rules = {name: each.function() for name, each in methods("score").items()}
-        scores = {name: score_moments(rule, predictions, "canonical") for name, rule in rules.items()}
+        scores = {name: score_sums(rule, predictions) for name, rule in rules.items()}
     precision = "float32" if predictions.outputs.dtype == np.float32 else "float64"
     named = part if part is not None else uuid4().hex[:12]
     return State(predictions.n, predictions.classes, predictions.is_binary, tables, grid, scores, (named,), precision)
