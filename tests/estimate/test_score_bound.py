@@ -41,7 +41,7 @@ def test_the_bound_is_the_score_less_its_infimum(predictions, name):
 def test_the_infimum_is_taken_off(predictions):
     found, plain = upper_bound(predictions, score=Shifted()), upper_bound(predictions)
     assert found.value == pytest.approx(plain.value, abs=ROUNDING)
-    assert found.interval.low == pytest.approx(plain.interval.low, abs=ROUNDING)
+    assert found.interval.low == pytest.approx(plain.interval.low, abs=1e-8)  # shifted scores lie in other cells
     assert found.settings["infimum"] == -1
 
 

@@ -85,11 +85,11 @@ def test_interval_ends_are_those_of_the_values(x, limits, z):
 
 
 def test_damaged_cells_are_refused():
-    saved = Cells.of(np.array([0.1, 0.5])).to_dict()
-    assert Cells.from_dict(saved).to_dict() == saved
+    saved = Cells.of(np.array([0.1, 0.5])).to_data()
+    assert Cells.from_data(saved).to_data() == saved
     for damage in ({"cells": [3, 2]}, {"sums": [[1.0], [1.0], [1.0]]}, {"sums": [[-1.0, 1], [0, 0], [0, 0]]}):
         with pytest.raises(cal.CalibrantError, match="damaged"):
-            Cells.from_dict(saved | damage)
+            Cells.from_data(saved | damage)
 
 
 def test_moments_of_rows_and_cells_agree():
