@@ -55,10 +55,10 @@ def false_alarms() -> list[str]:
     lines = [
         "## False alarms",
         "",
-        f"Share of {STREAMS:,} calibrated streams of {ROWS:,} rows on which the e-value ever reached 1/level, looked at after every row.",
-        "Ville's bound is the level itself, for streams of any length. Beside it, a 5 % test repeated every hundred rows.",
+        f"Share of {STREAMS:,} calibrated streams of {ROWS:,} rows on which the e-value ever reached 1/alpha, looked at after every row.",
+        "Ville's bound is alpha itself, for streams of any length. Beside it, a 5 % test repeated every hundred rows.",
         "",
-        "| world | level 5 % | level 1 % | repeated test |",
+        "| world | alpha 5 % | alpha 1 % | repeated test |",
         "|---|---|---|---|",
     ]
     for name, draw in WORLDS.items():

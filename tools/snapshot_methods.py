@@ -366,7 +366,7 @@ alone(
     sampled=lambda: name("sampled_error")(*answers()[:2], samples=8),
     sampled_groups=lambda: name("sampled_error")(*answers()[:2], samples=8, groups=answers()[2], root=False),
     plan_error=lambda: name("plan")(error=0.03, mean_variance=0.12),
-    plan_error_1=lambda: name("plan")(error=0.05, norm=1, power=0.9, level=0.01),
+    plan_error_1=lambda: name("plan")(error=0.05, norm=1, power=0.9, alpha=0.01),
     plan_n=lambda: name("plan")(n=1000, error=0.04),
     plan_kuiper=lambda: name("plan")(error=0.03, statistic="kuiper", mean_variance=0.1),
     plan_mean_gap=lambda: name("plan")(error=0.03, statistic="mean_gap", mean_variance=0.1),

@@ -319,8 +319,14 @@ def check_positive(argument: str, value: Any) -> float:
 
 
 def check_level(level: Any) -> float:
-    """A probability strictly between 0 and 1, such as the confidence of an interval."""
+    """The confidence of an interval: strictly between 0 and 1."""
     return _number("level", level, lambda x: 0 < x < 1, "must lie between 0 and 1")
+
+
+def check_alpha(alpha: Any) -> float:
+    """A rate of false alarms: positive, at most 0.5, so that a confidence is not taken for it."""
+    advice = "alpha is the rate of false alarms: 1 − level, where level is the confidence"
+    return _number("alpha", alpha, lambda x: 0 < x <= 0.5, "must be positive and at most 0.5", advice)
 
 
 def check_bandwidth(bandwidth: Any) -> float:
@@ -328,9 +334,9 @@ def check_bandwidth(bandwidth: Any) -> float:
     return _number("bandwidth", bandwidth, lambda x: 0 < x <= 1, "must lie in (0, 1]")
 
 
-def _number(argument: str, value: Any, fits: Callable[[Any], bool], expected: str) -> float:
+def _number(argument: str, value: Any, fits: Callable[[Any], bool], expected: str, advice: str = "") -> float:
     if isinstance(value, bool) or not isinstance(value, float | int | np.number) or not fits(value):
-        raise InputError(argument, expected, f"it is {value!r}")
+        raise InputError(argument, expected, f"it is {value!r}", advice)
     return float(value)
 
 

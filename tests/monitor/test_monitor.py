@@ -282,7 +282,10 @@ def test_what_it_refuses(rng):
         monitor.merge(watched([0, 1], [[0.2, 0.8], [0.6, 0.4]]))
     with pytest.raises(InputError, match="other must bet on the same alternatives"):
         monitor.merge(Monitor(state=MonitorState("binary", GRID + 1, 1)))
-    with pytest.raises(InputError, match="level must lie between 0 and 1; it is 0"):
+    with pytest.raises(
+        InputError,
+        match=r"alpha must be positive and at most 0\.5; it is 0\. alpha is the rate of false alarms: 1 − level",
+    ):
         monitor.alarm(0)
     with pytest.raises(MapError, match="is missing"):
         Monitor.from_json('{"schema": 1, "kind": "MonitorState", "view": "binary"}')

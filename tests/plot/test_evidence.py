@@ -35,7 +35,7 @@ def test_an_alarm_is_drawn_with_the_time_since_when(rng, ax):
 
 def test_no_alarm_has_a_line_to_stay_below(rng, ax):
     monitor = watched(rng, 4000)
-    evidence(monitor, ax=ax, level=0.01, label="model")
+    evidence(monitor, ax=ax, alpha=0.01, label="model")
     assert len(ax.lines) == 2
     assert ax.get_ylim()[1] >= 200
     assert ax.get_title() == ""
@@ -65,6 +65,6 @@ def test_parts_of_a_stream_have_one_course(rng):
 def test_other_things_are_refused(ax):
     with pytest.raises(InputError, match="must be a Monitor"):
         evidence([1.0], ax=ax)
-    with pytest.raises(InputError, match="level"):
-        evidence(Monitor(), ax=ax, level=2)
+    with pytest.raises(InputError, match="alpha"):
+        evidence(Monitor(), ax=ax, alpha=2)
     assert evidence(Monitor(), ax=ax) is ax  # nothing seen yet

@@ -120,7 +120,7 @@ def test_the_paper_in_brief():
             "estimator must give a finite number",
         ),
         (lambda: detection([], power_world(0.1), 100), "estimator must name at least one"),
-        (lambda: detection(cal.ece, power_world(0.1), 100, alarms=1.5), "level must lie between 0 and 1"),
+        (lambda: detection(cal.ece, power_world(0.1), 100, alpha=1.5), "alpha must be positive and at most 0.5"),
         (lambda: detection(cal.ece, power_world(0.1), 100, rng=-1), "rng must be a whole number"),
     ],
 )

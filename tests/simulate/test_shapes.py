@@ -7,7 +7,7 @@ import pytest
 
 from calibrant import InputError
 from calibrant.simulate import ShapeWorld
-from calibrant.simulate.shapes import SHAPES, largest_level, published_draw
+from calibrant.simulate.shapes import SHAPES, largest_error, published_draw
 from tolerances import ROUNDING
 
 C = np.linspace(0.001, 0.999, 301)
@@ -28,8 +28,8 @@ def test_a_shape_rises_from_0_to_1(shape):
 
 
 def test_shapes_by_hand():
-    assert largest_level("square") == pytest.approx(1 / 6, abs=1e-10)
-    assert largest_level("sqrt") == pytest.approx(1 / 6, abs=1e-10)
+    assert largest_error("square") == pytest.approx(1 / 6, abs=1e-10)
+    assert largest_error("sqrt") == pytest.approx(1 / 6, abs=1e-10)
     assert float(SHAPES["beta1"](np.array(0.4))) == pytest.approx(0.5)
     assert float(SHAPES["beta2"](np.array(0.48))) == pytest.approx(0.5)
     a, b, c, x = 2, 2.2, 2.2 * np.log(0.52) - 2 * np.log(0.48), 0.3
@@ -78,5 +78,5 @@ def test_a_shape_describes_itself():
 def test_bad_arguments_are_refused():
     with pytest.raises(InputError, match="shape must be one of 'square'"):
         ShapeWorld("cube")
-    with pytest.raises(InputError, match=r"level must lie in \[0, 0.1033\] for 'beta2'"):
+    with pytest.raises(InputError, match=r"error must lie in \[0, 0.1033\] for 'beta2'"):
         ShapeWorld("beta2", 0.11)

@@ -98,7 +98,7 @@ def test(
     options = {"view": view, "n_draws": draws, "cluster": checked_cluster(cluster, predictions), "seed": seed}
     found = function(predictions, **{option: value for option, value in options.items() if option in taken})
     show(found, file.name, source, as_json)
-    if fail_below is not None and found.rejects(fail_below):
+    if fail_below is not None and found.p_value <= fail_below:
         failed(f"p = {found.p_value:.4g} is at most {fail_below:g}.")
 
 
@@ -160,11 +160,11 @@ def audit(file: Path, by: str | None, cluster: bool, as_json: bool, fail_if_wron
 @main.command(short_help="Is it still calibrated? Watch rows as they come.")
 @opt.file_argument
 @click.option("--state", type=opt.FILE, metavar="PATH", help="What was seen before; read if it is there, then written.")
-@click.option("--level", type=opt.SHARE, default=0.05, help="False alarms allowed, ever.")
+@opt.alpha_option("Share of calibrated streams on which there may ever be an alarm.")
 @click.option("--fail-on-alarm", is_flag=True, help="Exit with 1 if there is an alarm.")
 @opt.column_options()
 @opt.as_json
-def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, as_json: bool, **columns: Any) -> None:
+def monitor(file: Path, state: Path | None, alpha: float, fail_on_alarm: bool, as_json: bool, **columns: Any) -> None:
     """Is it still calibrated?
 
     Rows in the order of time; look as often as you like, the error of an alarm does not
@@ -181,15 +181,15 @@ def monitor(file: Path, state: Path | None, level: float, fail_on_alarm: bool, a
     watch.update(predictions, mark=file.name)
     if state is not None:
         write_text(state, watch.to_json(), "state")
-    change = watch.since(level)
+    change = watch.since(alpha)
     if as_json:
         plain = {name: getattr(watch, name) for name in ("n", "e_value", "p_value")}
-        plain |= {"alarm": watch.alarm(level), "direction": watch.direction(), "since": change and change.to_data()}
+        plain |= {"alarm": watch.alarm(alpha), "direction": watch.direction(), "since": change and change.to_data()}
         click.echo(json.dumps(plain | {"cautions": list(watch.cautions)}, indent=2, ensure_ascii=False))
     else:
         click.echo(f"{source}\n{watch!r}" + ("" if change is None else f"\n{change!r}"))
     if fail_on_alarm and change is not None:
-        failed(f"an alarm at {level:g}.")
+        failed(f"an alarm at {alpha:g}.")
 
 
 TIES = "Few answers leave few p-values: err on the safe side, or draw within their steps."
@@ -232,7 +232,7 @@ def answers(file: Path, ties: Any, samples: int | None, as_json: bool, **columns
 )
 @click.option("--norm", type=click.Choice(["1", "2"]), default="2", help="Of the binned error.")
 @click.option("--power", type=float, default=0.8, metavar="X", help="Chance to find the error.")
-@click.option("--level", type=float, default=0.05, metavar="X", help="False alarms allowed.")
+@opt.alpha_option("Rate of false alarms of the test; an interval has confidence 1 − alpha.")
 @click.option("--mean-variance", type=float, metavar="X", help="Mean of p(1 − p), where there is no FILE.")
 @click.option("--check", is_flag=True, help="Also simulate the plan.")
 @click.option("--replications", type=int, default=1000, metavar="N", help="Data sets to simulate.")
@@ -243,7 +243,7 @@ def plan(file: Path | None, error: float | None, rows: int | None, norm: str, as
     """How many rows does it take to find an error, or to measure it closely?
 
     FILE holds predictions like those to come; without it say --mean-variance, or
-    nothing for the most rows. With --level 0.05 a test has 5 % false alarms and an
+    nothing for the most rows. With --alpha 0.05 a test has 5 % false alarms and an
     interval 95 % confidence.
 
     \b

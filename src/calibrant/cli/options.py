@@ -16,6 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path)
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+ALPHA = click.FloatRange(0, 0.5, min_open=True)
 
 
 def option(name: str, of: Any, text: str, default: Any = None, **more: Any) -> Callable[[F], F]:
@@ -29,6 +30,11 @@ def option(name: str, of: Any, text: str, default: Any = None, **more: Any) -> C
 def view_option(text: str, default: str = "auto") -> Callable[[F], F]:
     """The option --view with its own help."""
     return option("--view", None, text, default, show_default=False, metavar="VIEW")
+
+
+def alpha_option(text: str) -> Callable[[F], F]:
+    """The option --alpha with its own help."""
+    return option("--alpha", ALPHA, text, 0.05, metavar="X")
 
 
 file_argument = click.argument("file", type=FILE)

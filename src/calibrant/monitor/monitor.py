@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from calibrant.inputs import check_level
+from calibrant.inputs import check_alpha
 from calibrant.monitor.alternatives import WEIGHTS, in_words
 from calibrant.monitor.state import Change, MonitorState, likeliest_change, merged, updated
 from calibrant.predictions import admit, repeats_groups
@@ -126,15 +126,15 @@ class Monitor:
         """1 over the highest e-value so far: a valid p-value at any stopping time."""
         return min(1.0, 1.0 / self.state.peak)
 
-    def alarm(self, level: float = 0.05) -> bool:
-        """Has the e-value ever reached 1/level?
+    def alarm(self, alpha: float = 0.05) -> bool:
+        """Has the e-value ever reached 1/alpha?
 
         Parameters
         ----------
-        level
+        alpha
             Largest share of calibrated streams on which it may ever give a false alarm.
         """
-        return self.state.peak >= 1 / check_level(level)
+        return self.state.peak >= 1 / check_alpha(alpha)
 
     @property
     def run_length(self) -> float:
@@ -146,36 +146,36 @@ class Monitor:
         """
         return self.state.restart_peak
 
-    def since(self, level: float = 0.05) -> Change | None:
+    def since(self, alpha: float = 0.05) -> Change | None:
         """When calibration was lost: the most likely change point, None without an alarm.
 
         It is an estimate at the resolution of a block of rows, at worst 1/64 of them.
 
         Parameters
         ----------
-        level
+        alpha
             False-alarm rate of the alarm, as in `alarm`.
         """
-        return likeliest_change(self.state) if self.alarm(level) else None
+        return likeliest_change(self.state) if self.alarm(alpha) else None
 
     def course(self) -> Line:
         """The e-value (y) by number of rows (x), at the ends of at most 128 blocks."""
         rows = np.concatenate([[0], np.cumsum(self.state.block_rows)])
         return Line(rows.astype(np.float64), np.concatenate([[1.0], self.state.block_values]))
 
-    def plot(self, ax: Any = None, *, level: float = 0.05) -> Any:
+    def plot(self, ax: Any = None, *, alpha: float = 0.05) -> Any:
         """Plot the e-value over the rows, the alarm line and the change (needs matplotlib).
 
         Parameters
         ----------
         ax
             Where to draw; a new figure by default.
-        level
+        alpha
             False-alarm rate of the alarm line.
         """
         from calibrant.plot.evidence import evidence
 
-        return evidence(self, ax=ax, level=level)
+        return evidence(self, ax=ax, alpha=alpha)
 
     def direction(self) -> str:
         """The winning bet in words: how predictions are off, whether or not it is significant."""

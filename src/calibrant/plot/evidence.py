@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.inputs import check_level
+from calibrant.inputs import check_alpha
 from calibrant.monitor.monitor import Monitor
 from calibrant.plot.axes import IDEAL, axes_or_new, labelled
 from calibrant.problems import InputError
@@ -15,7 +15,7 @@ LEAST, MOST = 1e-3, 1e12
 """Where drawn evidence is cut off: less is no evidence, and more would not be stronger in practice."""
 
 
-def evidence(monitor: Monitor, *, ax: Any = None, level: float = 0.05, label: str | None = None) -> Any:
+def evidence(monitor: Monitor, *, ax: Any = None, alpha: float = 0.05, label: str | None = None) -> Any:
     """The e-value over the rows, the alarm line and the time of the change. Returns the Axes.
 
     Parameters
@@ -24,7 +24,7 @@ def evidence(monitor: Monitor, *, ax: Any = None, level: float = 0.05, label: st
         A monitor that has seen rows.
     ax
         The Axes to draw on; new ones if None.
-    level
+    alpha
         Probability of a false alarm.
     label
         What to call the monitor in the legend.
@@ -38,11 +38,11 @@ def evidence(monitor: Monitor, *, ax: Any = None, level: float = 0.05, label: st
     """
     if not isinstance(monitor, Monitor):
         raise InputError("monitor", "must be a Monitor", f"it is a {type(monitor).__name__}")
-    limit = 1 / check_level(level)
+    limit = 1 / check_alpha(alpha)
     ax = axes_or_new(ax)
-    course, since = monitor.course(), monitor.since(level)
+    course, since = monitor.course(), monitor.since(alpha)
     (line,) = ax.plot(course.x, np.clip(course.y, LEAST, MOST), label=label or "evidence against calibration")
-    ax.axhline(limit, **IDEAL, label=f"alarm: wrong in {level:.2g} of streams")
+    ax.axhline(limit, **IDEAL, label=f"alarm: wrong in {alpha:.2g} of streams")
     if since is not None:
         ax.axvspan(since.earliest, since.latest, color=line.get_color(), alpha=0.15, linewidth=0)
         mark = "" if since.mark is None else f" ({since.mark})"

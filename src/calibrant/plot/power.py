@@ -92,7 +92,7 @@ def miss_rates(rows: Sequence[Detection], *, over: Literal["n", "true_error", "t
             line_with_errors(ax, mine, over, "miss_rate", "miss_error", label)
     ax.set(ylim=(-0.02, 1.02), **({"xscale": "log"} if over == "n" else {}))
     x = {"n": "rows", "true_error": "true error", "true_rms": "true error, RMS"}[over]
-    return labelled(ax, x, f"missed, with {rows[0].alarms:.0%} false alarms", fontsize=7)
+    return labelled(ax, x, f"missed, with {rows[0].alpha:.0%} false alarms", fontsize=7)
 
 
 def bias_grid(grid: BiasGrid, *, ax: Any = None) -> Any:

@@ -140,15 +140,17 @@ class TestResult(_Measured):
     _floats: ClassVar[tuple[str, ...]] = ("statistic", "p_value")
     question: ClassVar[str] = "Could a calibrated model have made these predictions?"
 
-    def rejects(self, level: float = 0.05) -> bool:
+    def rejects(self, alpha: float = 0.05) -> bool:
         """Is calibration rejected?
 
         Parameters
         ----------
-        level
+        alpha
             The allowed probability of a false alarm.
         """
-        return self.p_value <= level
+        from calibrant.inputs import check_alpha  # the door stands above the results
+
+        return self.p_value <= check_alpha(alpha)
 
     def sentence(self) -> str:
         """The answer in words."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 
-from calibrant.inputs import check_count, check_level
+from calibrant.inputs import check_alpha, check_count
 from calibrant.problems import InputError
 from calibrant.results import Answer, Table, kind, number
 from calibrant.simulate.families import calibrated_world
@@ -27,7 +27,7 @@ class Detection(Answer):
     world: str
     n: int
     replications: int
-    alarms: float
+    alpha: float
     """rate of false alarms allowed"""
     true_error: float
     """the world's expected absolute error"""
@@ -49,7 +49,7 @@ class Detection(Answer):
 
     def sentence(self) -> str:
         """The answer in words."""
-        rates = f"misses {self.miss_rate:.1%} ± {self.miss_error:.1%} with {self.alarms:.0%} false alarms"
+        rates = f"misses {self.miss_rate:.1%} ± {self.miss_error:.1%} with {self.alpha:.0%} false alarms"
         known = f"true error {number(self.true_error)}, alarm above {number(self.threshold)}"
         return f"{self.estimator} on {self.n:,} rows of {self.world}: {rates} ({known})"
 
@@ -68,7 +68,7 @@ def detection(
     estimator: Any,
     world: World | Sequence[World],
     n: int | Sequence[int],
-    alarms: float = 0.05,
+    alpha: float = 0.05,
     replications: int = 1000,
     rng: int = 0,
     *,
@@ -80,7 +80,7 @@ def detection(
 
     The threshold comes from the world's calibrated twin, which makes the same
     predictions and is right: an alarm is an estimate that would have a Monte-Carlo
-    p-value of at most `alarms` among `replications` data sets of the twin. Large values
+    p-value of at most `alpha` among `replications` data sets of the twin. Large values
     are alarms. One estimator, world and size give one `Detection`; several of any give
     a tuple, world by world and size by size. All estimators see the same data sets, and
     worlds with the same scores share their twin.
@@ -93,7 +93,7 @@ def detection(
         A world of scores and a curve, or a list of them.
     n
         Rows per data set; several sizes as a list.
-    alarms
+    alpha
         Rate of false alarms allowed on the calibrated twin.
     replications
         Number of data sets of each world and of each twin.
@@ -118,7 +118,7 @@ def detection(
     [('ece', 100), ('sweep', 100), ('ece', 400), ('sweep', 400)]
     """
     several, alone = named_all(estimator)
-    count, rank = alarm_rank(alarms, replications)
+    count, rank = alarm_rank(alpha, replications)
     check_count(rng, "rng", 0)
     options: dict[str, Any] = {"workers": workers, "progress": progress, "checkpoint": checkpoint}
     nulls: dict[tuple[str, int], Floats] = {}
@@ -137,16 +137,16 @@ def detection(
                 if not (np.isfinite(null).all() and np.isfinite(found).all()):
                     raise InputError("estimator", "must give a finite number on every data set", f"{one.name} does not")
                 figures = (*errors, *missed(null, found, rank))
-                rows.append(Detection(one.name, each.describe(), key[1], count, alarms, *figures))
+                rows.append(Detection(one.name, each.describe(), key[1], count, alpha, *figures))
     return rows[0] if alone and isinstance(world, World) and np.ndim(n) == 0 else tuple(rows)
 
 
-def alarm_rank(alarms: float, replications: int) -> tuple[int, int]:
+def alarm_rank(alpha: float, replications: int) -> tuple[int, int]:
     """The number of data sets, and the rank among the calibrated ones, from the largest, that is the threshold."""
     count = check_count(replications, "replications", 2)
-    rank = math.floor(check_level(alarms) * (count + 1) + 1e-9)
+    rank = math.floor(check_alpha(alpha) * (count + 1) + 1e-9)
     if rank < 1:
-        least = math.ceil(1 / alarms) - 1
+        least = math.ceil(1 / alpha) - 1
         raise InputError("replications", f"must be at least {least} for these false alarms", f"it is {count}")
     return count, rank
 
@@ -185,6 +185,6 @@ def detection_table(rows: Sequence[Detection], title: str = "Miss rates") -> Tab
         (number(error), number(rms), f"{n:,}", *(found.get(name, "–") for name in names))
         for (_, error, rms, n), found in cells.items()
     )
-    alarms = ", ".join(dict.fromkeys(f"{row.alarms:.0%}" for row in rows))
+    alarms = ", ".join(dict.fromkeys(f"{row.alpha:.0%}" for row in rows))
     note = f"{alarms} false alarms; ± is one Monte-Carlo standard error."
     return Table(title, ("true error", "RMS", "n", *names), body, note)

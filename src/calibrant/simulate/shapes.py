@@ -1,7 +1,7 @@
 """Five shapes (Kängsepp et al. 2023, appendix D.3): true rates are drawn, predictions distort them.
 
 As the true rates and the labels are drawn before the predictions, the same seed gives
-the same rates and labels for every shape and every level: models of one data set, to be
+the same rates and labels for every shape and every error: models of one data set, to be
 ranked.
 """
 
@@ -48,7 +48,7 @@ SHAPES: dict[str, Callable[[Floats], Floats]] = {
 
 
 @lru_cache
-def largest_level(shape: str) -> float:
+def largest_error(shape: str) -> float:
     """The expected absolute error of a shape that is predicted undiluted."""
     return UniformScores().mean(lambda c, _: np.abs(SHAPES[shape](c) - c))
 
@@ -62,7 +62,7 @@ class ShapeWorld(EventWorld):
     ----------
     shape
         `"square"`, `"sqrt"`, `"beta1"`, `"beta2"` or `"stairs"`.
-    level
+    error
         Expected absolute error; it fixes the weight of the shape in the mixture.
 
     Examples
@@ -77,13 +77,13 @@ class ShapeWorld(EventWorld):
     """
 
     shape: Shape
-    level: float = 0.1
+    error: float = 0.1
 
     def __post_init__(self) -> None:
         check_choice("shape", self.shape, tuple(SHAPES))
-        most = largest_level(self.shape)
-        if isinstance(self.level, bool) or not 0 <= self.level <= most:
-            raise InputError("level", f"must lie in [0, {most:.4f}] for {self.shape!r}", f"it is {self.level!r}")
+        most = largest_error(self.shape)
+        if isinstance(self.error, bool) or not 0 <= self.error <= most:
+            raise InputError("error", f"must lie in [0, {most:.4f}] for {self.shape!r}", f"it is {self.error!r}")
 
     @property
     def scores(self) -> Scores:
@@ -93,7 +93,7 @@ class ShapeWorld(EventWorld):
     @property
     def share(self) -> float:
         """The weight of the shape in the mixture."""
-        return self.level / largest_level(self.shape)
+        return self.error / largest_error(self.shape)
 
     def predicted(self, c: Any) -> Floats:
         """The prediction where the true rate is c.
@@ -127,8 +127,8 @@ class ShapeWorld(EventWorld):
         return (low + high) / 2
 
     def describe(self) -> str:
-        """Shape and level."""
-        return f"the shape {self.shape} with expected absolute error {number(self.level)}, true rates uniform"
+        """Shape and error."""
+        return f"the shape {self.shape} with expected absolute error {number(self.error)}, true rates uniform"
 
 
 def published_draw(n: int, seed: int) -> tuple[Floats, Any]:

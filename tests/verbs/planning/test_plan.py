@@ -115,13 +115,13 @@ LAWS = {
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 @given(st.floats(0.02, 0.5), st.floats(0.3, 0.99), st.sampled_from([0.01, 0.05, 0.2]))
-def test_rows_needed_and_errors_detectable_are_inverse(law, error, power, level):
-    n = law.needed(error, power, level)
-    assert law.power(n, error, level) >= power
-    assert n == 2 or law.power(n - 1, error, level) < power
-    found = law.detectable(n, power, level)
+def test_rows_needed_and_errors_detectable_are_inverse(law, error, power, alpha):
+    n = law.needed(error, power, alpha)
+    assert law.power(n, error, alpha) >= power
+    assert n == 2 or law.power(n - 1, error, alpha) < power
+    found = law.detectable(n, power, alpha)
     assert found <= error + 1e-9
-    assert law.power(n, found, level) == pytest.approx(power, abs=1e-6)
+    assert law.power(n, found, alpha) == pytest.approx(power, abs=1e-6)
 
 
 @pytest.mark.parametrize("law", [LAWS["squared"], LAWS["kuiper"], LAWS["gap"]], ids=["squared", "kuiper", "gap"])
@@ -169,7 +169,7 @@ def test_more_is_needed_for_smaller_errors_more_power_fewer_alarms_and_more_nois
     base = plan(error=0.03, mean_variance=0.1).n
     assert plan(error=0.02, mean_variance=0.1).n > base
     assert plan(error=0.03, power=0.9, mean_variance=0.1).n > base
-    assert plan(error=0.03, level=0.01, mean_variance=0.1).n > base
+    assert plan(error=0.03, alpha=0.01, mean_variance=0.1).n > base
     assert plan(error=0.03, mean_variance=0.2).n > base
     assert plan(error=0.03).n > plan(error=0.03, mean_variance=0.2).n
 
@@ -215,7 +215,7 @@ def test_a_world_is_what_is_to_be_found():
 
 
 def test_shares_are_shown_with_the_digits_they_have():
-    assert "with power 97.5%, at 0.5% false alarms" in repr(plan(error=0.1, power=0.975, level=0.005))
+    assert "with power 97.5%, at 0.5% false alarms" in repr(plan(error=0.1, power=0.975, alpha=0.005))
 
 
 def test_a_confident_model_is_warned_about():
@@ -249,7 +249,7 @@ def test_a_plan_prints_and_travels():
     assert len(found.check.tables()[0].rows) == 3
     assert "by formula" in repr(found.check)
     assert "One of 0.0500 is detected" in repr(plan(n=100, error=0.05))
-    assert "detect no mean gap" in repr(plan(n=2, statistic="mean_gap", power=0.999, level=0.001))
+    assert "detect no mean gap" in repr(plan(n=2, statistic="mean_gap", power=0.999, alpha=0.001))
     assert "95% interval of the observed rate" in repr(plan(width=0.1, statistic="rate"))
     assert ("confidence", "95%") in plan(width=0.1, statistic="rate").tables()[0].rows
     alone = plan(n=100, error=0.1, mean_variance=0.2, check=True, replications=40)
@@ -271,9 +271,9 @@ def test_a_plan_prints_and_travels():
         ({"statistic": "brier"}, "width or n must be given"),
         ({"width": 0.1, "statistic": "brier"}, "predictions or world must be given"),
         ({"n": 1}, "n must be a whole number, at least 2"),
-        ({"error": 0.1, "power": 0.04}, "power must lie between level and 1"),
-        ({"error": 0.1, "power": 1}, "power must lie between level and 1"),
-        ({"error": 0.1, "level": 0}, "level must lie between 0 and 1"),
+        ({"error": 0.1, "power": 0.04}, "power must lie between alpha and 1"),
+        ({"error": 0.1, "power": 1}, "power must lie between alpha and 1"),
+        ({"error": 0.1, "alpha": 0}, "alpha must be positive and at most 0.5"),
         ({"error": 0.1, "norm": 3}, "norm must be one of"),
         ({"error": 0.1, "mean_variance": 0.3}, "at most 1/4"),
         ({"error": 0.1, "mean_variance": 0.2, "world": power_world(0.1)}, "cannot both be given"),

@@ -157,7 +157,7 @@ def test_narrower_takes_more():
     base = plan_validation(0.2, 0.8)
     narrow = plan_validation(0.2, 0.8, oe_width=0.1, slope_width=0.1, c_width=0.05)
     assert all(a > b for a, b in zip(sizes(narrow), sizes(base), strict=True))
-    assert all(a > b for a, b in zip(sizes(plan_validation(0.2, 0.8, level=0.01)), sizes(base), strict=True))
+    assert all(a > b for a, b in zip(sizes(plan_validation(0.2, 0.8, alpha=0.01)), sizes(base), strict=True))
 
 
 def test_a_plan_prints_and_travels():

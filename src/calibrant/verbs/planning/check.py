@@ -86,15 +86,15 @@ def simulated(plan: Plan, quantity: Quantity, data: PlannedData, replications: i
     sizes = tuple(max(2, round(plan.n * factor)) for factor in factors)
     if plan.power is not None and quantity.test_law is not None and quantity.statistic is not None:
         law = quantity.test_law(data.variance)
-        formula = [law.power(n, error or 0.0, plan.level) for n in sizes]
-        found = [detection(quantity.statistic(n), world, n, plan.level, replications, rng) for n in sizes]
+        formula = [law.power(n, error or 0.0, plan.alpha) for n in sizes]
+        found = [detection(quantity.statistic(n), world, n, plan.alpha, replications, rng) for n in sizes]
         values, errors = np.array([(each.power, each.miss_error) for each in found]).T
         # Powers are nearly linear in log n on the probit scale.
         probits = np.array([NORMAL.inv_cdf(p) for p in np.clip(values, 1e-3, 1 - 1e-3)])
         scaled = errors / np.array([NORMAL.pdf(z) for z in probits])
         rows = crossing(sizes, probits, scaled, NORMAL.inv_cdf(plan.power))
     else:
-        bounds, level = quantity.width_law(quantity, data, plan.error or 0.0), 1 - plan.level
+        bounds, level = quantity.width_law(quantity, data, plan.error or 0.0), 1 - plan.alpha
         formula = [bounds.width(n, level) for n in sizes]
         view = "canonical" if data.canonical else "binary"
         interval = Named("interval", partial(interval_estimate, quantity=quantity, level=level, view=view))

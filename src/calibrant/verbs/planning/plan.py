@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_count, check_level, check_positive
+from calibrant.inputs import check_alpha, check_choice, check_count, check_positive
 from calibrant.problems import InputError
 from calibrant.results import Answer, Line, Table, kind, number
 from calibrant.simulate.world import ScoreWorld
@@ -30,8 +30,8 @@ class Plan(Answer):
     """what was asked for: an `error` to detect, a `width` to attain, or what `n` rows can do"""
     title: str
     n: int
-    level: float
-    """rate of false alarms of the test; an interval has confidence 1 − level"""
+    alpha: float
+    """rate of false alarms of the test; an interval has confidence 1 − alpha"""
     power: float | None
     """wanted"""
     error: float | None
@@ -67,8 +67,8 @@ class Plan(Answer):
         """The answer in words."""
         if self.power is None:
             assumed = f", if the true error is {number(self.error)}" if self.error is not None else ""
-            return f"{self.n:,} rows: a {percent(1 - self.level)} interval of the {self.title} is {number(self.reached)} wide{assumed}."
-        how = f"with power {percent(self.power)}, at {percent(self.level)} false alarms"
+            return f"{self.n:,} rows: a {percent(1 - self.alpha)} interval of the {self.title} is {number(self.reached)} wide{assumed}."
+        how = f"with power {percent(self.power)}, at {percent(self.alpha)} false alarms"
         found = self.detectable if self.goal == "n" else self.error
         what = f"{'an' if self.title.startswith('RMS') else 'a'} {self.title} of {number(found)}"
         if self.goal == "n" and math.isinf(found or 0.0):
@@ -82,9 +82,9 @@ class Plan(Answer):
         """The answer, by formula and simulated where it was checked."""
         rows = {"rows": f"{self.n:,}"}
         if self.power is None:
-            rows["confidence"] = percent(1 - self.level)
+            rows["confidence"] = percent(1 - self.alpha)
         else:
-            rows |= {"power wanted": percent(self.power), "false alarms": percent(self.level)}
+            rows |= {"power wanted": percent(self.power), "false alarms": percent(self.alpha)}
             rows[f"smallest error detected with power {percent(self.power)}"] = number(self.detectable)
         if self.error is not None:
             rows["true error assumed"] = number(self.error)
@@ -112,7 +112,7 @@ def plan(
     statistic: str = "binned",
     norm: Literal[1, 2] = 2,
     power: float = 0.8,
-    level: float = 0.05,
+    alpha: float = 0.05,
     predictions: Any = None,
     world: ScoreWorld | None = None,
     mean_variance: float | None = None,
@@ -147,8 +147,8 @@ def plan(
         2: RMS error; 1: mean absolute error. For `"binned"` only.
     power
         Probability with which the error is to be detected.
-    level
-        Rate of false alarms of the test. An interval has confidence 1 − level.
+    alpha
+        Rate of false alarms of the test. An interval has confidence 1 − alpha.
     predictions, world, mean_variance
         What the data will be like: rows like these (their labels matter for proper
         scores and rates only), a world of `calibrant.simulate` (whose own error is the
@@ -180,24 +180,24 @@ def plan(
       assumes: errors are larger where p(1 − p) is larger
     """
     _check_goal(error, width, n)
-    check_level(level)
-    if not isinstance(power, float | np.floating) or not level < power < 1:
-        raise InputError("power", "must lie between level and 1", f"it is {power!r}")
+    check_alpha(alpha)
+    if not isinstance(power, float | np.floating) or not alpha < power < 1:
+        raise InputError("power", "must lie between alpha and 1", f"it is {power!r}")
     check_choice("norm", norm, (1, 2))
     data = planned_data(predictions, world, mean_variance, view)
     quantity = quantity_of(statistic, norm)
     law = None if width is not None or quantity.test_law is None else quantity.test_law(data.variance)
     if law is not None:
-        figures = _test_figures(quantity, law, error, n, power, level, data)
+        figures = _test_figures(quantity, law, error, n, power, alpha, data)
     elif width is None and n is None:
         raise InputError("width", f"or n must be given for {statistic!r}", "neither is")
     else:
-        figures = _width_figures(quantity, error, width, n, level, data)
+        figures = _width_figures(quantity, error, width, n, alpha, data)
     assumptions, cautions = quantity.notes(figures["n"], data.variance)
     assumed = (*data.assumptions, *assumptions, *(quantity.assumption if law else ()))
     figures |= {"mean_variance": data.variance.mean(), "assumptions": assumed, "cautions": (*data.cautions, *cautions)}
     goal = "n" if n is not None else "error" if law else "width"
-    found = Plan(goal=goal, title=quantity.title, level=level, power=power if law else None, **figures)
+    found = Plan(goal=goal, title=quantity.title, alpha=alpha, power=power if law else None, **figures)
     return replace(found, check=simulated(found, quantity, data, replications, rng)) if check else found
 
 
@@ -215,7 +215,7 @@ def _check_goal(error: Any, width: Any, n: Any) -> None:
 
 
 def _test_figures(
-    quantity: Quantity, law: TestLaw, error: float | None, n: int | None, power: float, level: float, data: PlannedData
+    quantity: Quantity, law: TestLaw, error: float | None, n: int | None, power: float, alpha: float, data: PlannedData
 ) -> dict[str, Any]:
     """Rows or the detectable error, and the power, by the law of a test."""
     if error is None and data.truth_given:
@@ -226,27 +226,27 @@ def _test_figures(
     if n is None and error is not None and error < ROUNDING:
         raise InputError("error", "must be positive", "it is 0, which no test can detect")
     quantity.check_error(error, data)
-    rows = law.needed(error or 0.0, power, level) if n is None else n
-    most, smallest = quantity.largest_error(data), law.detectable(rows, power, level)
+    rows = law.needed(error or 0.0, power, alpha) if n is None else n
+    most, smallest = quantity.largest_error(data), law.detectable(rows, power, alpha)
     smallest = smallest if smallest <= most else math.inf
     at = min(smallest, most) if error is None else error
     beside: dict[str, float] = {}
     if n is None:
         x = _sizes_around(rows)
-        y = [law.power(int(size), at, level) for size in x]
+        y = [law.power(int(size), at, alpha) for size in x]
         if isinstance(law, SquaredLaw):
-            beside["rows by the normal law, too few"] = law.normal_needed(at, power, level)
+            beside["rows by the normal law, too few"] = law.normal_needed(at, power, alpha)
     else:
         x = np.linspace(0.0, min(2 * max(smallest, at), most), POINTS)
-        y = [law.power(rows, size, level) for size in x]
+        y = [law.power(rows, size, alpha) for size in x]
         if isinstance(law, SquaredLaw):
-            beside["smallest error by the normal law, too small"] = law.normal_detectable(rows, power, level)
-    figures = {"n": rows, "error": error, "detectable": smallest, "reached": law.power(rows, at, level)}
+            beside["smallest error by the normal law, too small"] = law.normal_detectable(rows, power, alpha)
+    figures = {"n": rows, "error": error, "detectable": smallest, "reached": law.power(rows, at, alpha)}
     return figures | {"curve": Line(x, np.array(y)), "beside": beside}
 
 
 def _width_figures(
-    quantity: Quantity, error: float | None, width: float | None, n: int | None, level: float, data: PlannedData
+    quantity: Quantity, error: float | None, width: float | None, n: int | None, alpha: float, data: PlannedData
 ) -> dict[str, Any]:
     """Rows and the width of the interval."""
     if not quantity.has_error:
@@ -255,10 +255,10 @@ def _width_figures(
         error = quantity.true_error(data.known_world()) if data.truth_given else 0.0
     quantity.check_error(error, data)
     law = quantity.width_law(quantity, data, error or 0.0)
-    rows = law.needed(width, 1 - level) if width is not None else int(n or 0)
+    rows = law.needed(width, 1 - alpha) if width is not None else int(n or 0)
     sizes = _sizes_around(rows)
-    curve = Line(sizes, np.array([law.width(int(size), 1 - level) for size in sizes]))
-    return {"n": rows, "error": error, "detectable": None, "reached": law.width(rows, 1 - level), "curve": curve}
+    curve = Line(sizes, np.array([law.width(int(size), 1 - alpha) for size in sizes]))
+    return {"n": rows, "error": error, "detectable": None, "reached": law.width(rows, 1 - alpha), "curve": curve}
 
 
 def _sizes_around(n: int) -> Any:

@@ -56,20 +56,20 @@ class TestLaw(ABC):
     __test__ = False  # not a test case, whatever its name says
 
     @abstractmethod
-    def power(self, n: int, error: float, level: float) -> float:
+    def power(self, n: int, error: float, alpha: float) -> float:
         """The probability of an alarm on `n` rows."""
 
-    def needed(self, error: float, power: float, level: float) -> int:
+    def needed(self, error: float, power: float, alpha: float) -> int:
         """Rows that detect the error with this power."""
-        return smallest(lambda n: self.power(n, error, level) >= power, "error")
+        return smallest(lambda n: self.power(n, error, alpha) >= power, "error")
 
-    def detectable(self, n: int, power: float, level: float) -> float:
+    def detectable(self, n: int, power: float, alpha: float) -> float:
         """The smallest error detected with this power on `n` rows; infinite if there is none."""
         from scipy.optimize import brentq
 
-        if self.power(n, 1.0, level) < power:
+        if self.power(n, 1.0, alpha) < power:
             return math.inf
-        return float(brentq(lambda error: self.power(n, error, level) - power, 0.0, 1.0, xtol=1e-12))
+        return float(brentq(lambda error: self.power(n, error, alpha) - power, 0.0, 1.0, xtol=1e-12))
 
 
 @dataclass(frozen=True)
@@ -89,26 +89,26 @@ class SquaredLaw(TestLaw):
         """With the first two moments of v."""
         return cls(variance.mean(), variance.mean(np.square))
 
-    def power(self, n: int, error: float, level: float) -> float:
-        """P(χ²_h(λ) above the 1 − level quantile of χ²_h)."""
+    def power(self, n: int, error: float, alpha: float) -> float:
+        """P(χ²_h(λ) above the 1 − alpha quantile of χ²_h)."""
         from scipy.special import chdtri, chndtr
 
         if not error:
-            return level
+            return alpha
         scale, degrees = self.square / self.mean, cube_root(n) * self.mean**2 / self.square
-        return float(1 - chndtr(chdtri(degrees, level), degrees, n * error**2 / scale))
+        return float(1 - chndtr(chdtri(degrees, alpha), degrees, n * error**2 / scale))
 
-    def normal_needed(self, error: float, power: float, level: float) -> int:
+    def normal_needed(self, error: float, power: float, alpha: float) -> int:
         """Rows by the normal approximation, n = (z_α + z_β)·√(2B)·v̄ / θ².
 
         They are too few, as χ² is skewed and widens with the error.
         """
-        z = NORMAL.inv_cdf(1 - level) + NORMAL.inv_cdf(power)
+        z = NORMAL.inv_cdf(1 - alpha) + NORMAL.inv_cdf(power)
         return smallest(lambda n: n >= z * math.sqrt(2 * cube_root(n)) * self.mean / error**2, "error")
 
-    def normal_detectable(self, n: int, power: float, level: float) -> float:
+    def normal_detectable(self, n: int, power: float, alpha: float) -> float:
         """The error in that approximation."""
-        z = NORMAL.inv_cdf(1 - level) + NORMAL.inv_cdf(power)
+        z = NORMAL.inv_cdf(1 - alpha) + NORMAL.inv_cdf(power)
         return math.sqrt(z * math.sqrt(2 * cube_root(n)) * self.mean / n)
 
 
@@ -123,11 +123,11 @@ class AbsoluteLaw(TestLaw):
 
     variance: Variance
 
-    def power(self, n: int, error: float, level: float) -> float:
+    def power(self, n: int, error: float, alpha: float) -> float:
         """From mean and variance of folded normal variables."""
         bins = cube_root(n)
         (mean, spread), (null_mean, null_spread) = (self._folded(n, bins, size) for size in (error, 0.0))
-        threshold = null_mean + NORMAL.inv_cdf(1 - level) * math.sqrt(null_spread / bins)
+        threshold = null_mean + NORMAL.inv_cdf(1 - alpha) * math.sqrt(null_spread / bins)
         return NORMAL.cdf((mean - threshold) / math.sqrt(spread / bins))
 
     def _folded(self, n: int, bins: int, error: float) -> tuple[float, float]:
@@ -149,9 +149,9 @@ class KuiperLaw(TestLaw):
 
     mean: float
 
-    def power(self, n: int, error: float, level: float) -> float:
-        """P(range of the motion above its 1 − level quantile without drift)."""
-        return 1 - drifting_range(range_quantile(level), error * math.sqrt(n / self.mean))
+    def power(self, n: int, error: float, alpha: float) -> float:
+        """P(range of the motion above its 1 − alpha quantile without drift)."""
+        return 1 - drifting_range(range_quantile(alpha), error * math.sqrt(n / self.mean))
 
 
 @dataclass(frozen=True)
@@ -160,18 +160,18 @@ class GapLaw(TestLaw):
 
     mean: float
 
-    def power(self, n: int, error: float, level: float) -> float:
+    def power(self, n: int, error: float, alpha: float) -> float:
         """P(|N(μ, 1)| above z)."""
-        z, drift = normal_quantile(1 - level), error * math.sqrt(n / self.mean)
+        z, drift = normal_quantile(1 - alpha), error * math.sqrt(n / self.mean)
         return NORMAL.cdf(drift - z) + NORMAL.cdf(-drift - z)
 
 
 @cache
-def range_quantile(level: float) -> float:
-    """The value that the range of a Brownian motion on [0, 1] exceeds with probability `level`."""
+def range_quantile(alpha: float) -> float:
+    """The value that the range of a Brownian motion on [0, 1] exceeds with probability `alpha`."""
     from scipy.optimize import brentq
 
-    return float(brentq(lambda x: brownian_range_p_value(x) - level, 0.05, 50.0, xtol=1e-12))
+    return float(brentq(lambda x: brownian_range_p_value(x) - alpha, 0.05, 50.0, xtol=1e-12))
 
 
 TERMS = np.arange(-12, 13)[:, None]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_level, check_positive
+from calibrant.inputs import check_alpha, check_choice, check_positive
 from calibrant.interval import normal_quantile
 from calibrant.kernels.logits import sigmoid
 from calibrant.predictions import admit
@@ -56,7 +56,7 @@ class ValidationPlan(Answer):
 
     prevalence: float
     c_statistic: float
-    level: float
+    alpha: float
     criteria: tuple[Criterion, ...]
     described: str
     """the distribution of the predicted risks"""
@@ -86,7 +86,7 @@ class ValidationPlan(Answer):
             for each in self.criteria
         )
         columns = ("criterion", "rows", "events", "expected", "interval width", "standard error")
-        note = f"Prevalence {number(self.prevalence)}; {self.described}; {1 - self.level:.0%} intervals."
+        note = f"Prevalence {number(self.prevalence)}; {self.described}; {1 - self.alpha:.0%} intervals."
         return (Table("Rows for an external validation", columns, rows, note),)
 
 
@@ -123,7 +123,7 @@ def plan_validation(
     c_width: float = 0.1,
     threshold: float | None = None,
     benefit_width: float = 0.2,
-    level: float = 0.05,
+    alpha: float = 0.05,
     compat: Literal["pmvalsampsize"] | None = None,
 ) -> ValidationPlan:
     """How many rows does an external validation need to be precise?
@@ -155,8 +155,8 @@ def plan_validation(
         Risk from which on one would act; None leaves the net benefit out.
     benefit_width
         Width of the interval of the standardised net benefit.
-    level
-        The intervals have confidence 1 − level.
+    alpha
+        The intervals have confidence 1 − alpha.
     compat
         `"pmvalsampsize"`: z = 1.96, and the SE of ln(O/E) rounded up to 0.0001, as in
         that package; slightly fewer rows. The package draws the log-odds at random,
@@ -181,7 +181,7 @@ def plan_validation(
     if risks is None:
         risks = _from_c(prevalence, c)
         described = "normal log-odds among events and non-events that give the c-statistic"
-    z = 1.96 if compat else normal_quantile(1 - check_level(level))
+    z = 1.96 if compat else normal_quantile(1 - check_alpha(alpha))
     oe = _oe(prevalence, check_positive("oe_width", oe_width), z, STEP if compat else 0.0)
     slope = _slope(risks, check_positive("slope_width", slope_width), z)
     error = check_positive("c_width", c_width) / (2 * z)
@@ -192,7 +192,7 @@ def plan_validation(
     mean = risks(lambda p, *_: p)
     apart = f"the mean predicted risk is {number(mean)}, the prevalence is {number(prevalence)}: they disagree"
     cautions = (apart,) if abs(mean - prevalence) > FAR_APART * prevalence else ()
-    return ValidationPlan(prevalence, c, level, tuple(found), described, cautions)
+    return ValidationPlan(prevalence, c, alpha, tuple(found), described, cautions)
 
 
 def _risks(
