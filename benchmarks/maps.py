@@ -222,10 +222,10 @@ def dirichlet_rows(report: Report) -> None:
 
 
 LINES = {
-    "PL, pieces='cv'": cal.maps.PiecewiseLinear("probability", pieces="cv"),
-    "PL, pieces='average'": cal.maps.PiecewiseLinear("probability"),
-    "PL3, pieces='cv'": cal.maps.PiecewiseLinear(pieces="cv"),
-    "PL3, pieces='average'": cal.maps.PiecewiseLinear(),
+    "PL, n_pieces='cv'": cal.maps.PiecewiseLinear("probability", n_pieces="cv"),
+    "PL, n_pieces='average'": cal.maps.PiecewiseLinear("probability"),
+    "PL3, n_pieces='cv'": cal.maps.PiecewiseLinear(n_pieces="cv"),
+    "PL3, n_pieces='average'": cal.maps.PiecewiseLinear(),
     "GaussianProcessMap": cal.maps.GaussianProcessMap(),
 }
 GOALS = {("PL", 4): 50, ("PL", 5): 100, ("PL", 6): 500, ("GP", 4): 150}

@@ -45,9 +45,9 @@ class Alternating:
     said = np.arange(1, 20) / 20
     rates = np.minimum(said + 0.06 * (-1.0) ** np.arange(19), 1)
 
-    def draw(self, n, replications, rng):
+    def draw(self, n, n_data_sets, rng):
         rng = np.random.default_rng(rng)
-        which = rng.integers(0, 19, (replications, n))
+        which = rng.integers(0, 19, (n_data_sets, n))
         rates = self.rates[which]
         return self.said[which], (rng.random(which.shape) < rates).view(np.uint8), rates
 
@@ -99,7 +99,7 @@ def bin_truth(state, index, c, p):
 
 
 def measured(case):
-    """(replications, methods, 3): low, high, truth; NaN where a method was not run."""
+    """(data sets, methods, 3): low, high, truth; NaN where a method was not run."""
     name, n, count, first = case
     world = worlds()[name]
     one, two = world.true_error(1), world.true_error(2)

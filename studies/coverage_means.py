@@ -95,7 +95,7 @@ def intervals(before, after, finite):
 
 
 def measured(case):
-    """(replications, measured, ours and Student's, 2): held or not, and the width; NaN where there is none."""
+    """(data sets, measured, ours and Student's, 2): held or not, and the width; NaN where there is none."""
     name, n, count, first = case
     truth = truths(name)
     found = np.full((count, len(MEASURED), 2, 2), np.nan)

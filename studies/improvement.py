@@ -119,8 +119,8 @@ def improvement(here, fit):
     return here.squared_error(fit.apply(logits=here.said)) - here.squared_error(probabilities(here.said))
 
 
-def simulated(pool, name, n, replications):
-    cases = [(name, n, first, min(AT_A_TIME, replications - first)) for first in range(0, replications, AT_A_TIME)]
+def simulated(pool, name, n, n_data_sets):
+    cases = [(name, n, first, min(AT_A_TIME, n_data_sets - first)) for first in range(0, n_data_sets, AT_A_TIME)]
     start, found = time.perf_counter(), []
     for done, part in enumerate(pool.map(replicated, cases), 1):
         found.append(part)
@@ -172,7 +172,7 @@ def table(title, heads, rows):
 
 INTRO = """# The improvement by recalibration, where the truth is known
 
-Written by `python -m studies.improvement`: {replications:,} replications of each size, seeds (world, 2, n, replication). The worlds have
+Written by `python -m studies.improvement`: {n_data_sets:,} replications of each size, seeds (world, 2, n, replication). The worlds have
 finitely many kinds of rows, so the true values are exact. The maps are fitted once on {fitted:,} rows of their own (seed (world, 1)) and
 then fixed. All changes are after − before: negative is better. ± is one standard error of the simulation.
 
@@ -187,14 +187,14 @@ hide part of the error however many rows there are: on many rows the difference 
 def main(arguments):
     os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # two processes, two cores
     quick = "--quick" in arguments
-    replications = 500 if quick else REPLICATIONS
+    n_data_sets = 500 if quick else REPLICATIONS
     covered, plain = [], []
     start = time.perf_counter()
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         for name in WORLDS:
             here = world(name)
             for n in SIZES:
-                found = simulated(pool, name, n, replications)
+                found = simulated(pool, name, n, n_data_sets)
                 for k, (method, fit) in enumerate(fitted(name).items()):
                     covered.append(coverage_row(name, n, method, improvement(here, fit), found[:, k]))
                     plain.append(plain_row(name, n, method, here, fit, found[:, k]))
@@ -218,7 +218,7 @@ def main(arguments):
         "its bias",
     )
     parts = [
-        INTRO.format(replications=replications, fitted=FITTED_ON, mislabelled=MISLABELLED, maps=described()),
+        INTRO.format(n_data_sets=n_data_sets, fitted=FITTED_ON, mislabelled=MISLABELLED, maps=described()),
         table("`compare`: the paired difference of Brier scores is the change of CE²", heads, covered),
         table("The difference of two plain 15-bin ECEs", (*second, "of the truth"), plain),
         f"Two processes took {time.perf_counter() - start:.0f} s.",

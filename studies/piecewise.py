@@ -150,8 +150,8 @@ MOST_EVOLVED = 5
 """The paper went up to seven pieces; six and seven take ten times as long as all others together."""
 
 OURS = {
-    "PL, their rule": by_map(cal.maps.PiecewiseLinear("probability", pieces="cv")),
-    "PL3, their rule": by_map(cal.maps.PiecewiseLinear(pieces="cv")),
+    "PL, their rule": by_map(cal.maps.PiecewiseLinear("probability", n_pieces="cv")),
+    "PL3, their rule": by_map(cal.maps.PiecewiseLinear(n_pieces="cv")),
     "PL3 averaged": by_map(cal.maps.PiecewiseLinear(identity=False)),
     "PL3 with identity": by_map(cal.maps.PiecewiseLinear()),
     "Gaussian process": by_map(cal.maps.GaussianProcessMap()),

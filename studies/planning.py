@@ -54,14 +54,14 @@ PAPER = {
 }
 
 
-def power_rows(replications):
+def power_rows(n_data_sets):
     """RMS errors: power by the χ² law, by the normal law, and simulated."""
     rows = []
     for name, scores in SCORES.items():
         law = SquaredLaw.of(Variance(calibrated_world(scores).scores))
         for n, errors in CASES.items():
             worlds = [power_world(error, scores, norm=2) for error in errors]
-            for error, found in zip(errors, detection(RMS.statistic(n), worlds, n, 0.05, replications), strict=True):
+            for error, found in zip(errors, detection(RMS.statistic(n), worlds, n, 0.05, n_data_sets), strict=True):
                 normal = NORMAL.cdf(n * error**2 / (2 * cube_root(n)) ** 0.5 / law.mean - NORMAL.inv_cdf(0.95))
                 cells = (law.power(n, error, 0.05), normal)
                 simulated = shown("power", found.power, found.miss_error)
@@ -69,13 +69,13 @@ def power_rows(replications):
     return rows
 
 
-def other_rows(replications):
+def other_rows(n_data_sets):
     """Other statistics at the rows that their plan asks for."""
     rows = []
     for scores in ("uniform", "Beta(3, 1)"):
         for name, options in OTHERS.items():
             found = plan(
-                error=0.04, world=calibrated_world(SCORES[scores]), check=True, replications=replications, **options
+                error=0.04, world=calibrated_world(SCORES[scores]), check=True, n_data_sets=n_data_sets, **options
             )
             rows.append(
                 (scores, name, f"{found.n:,}", f"{found.reached:.1%}", found.check.at(found.n), found.check.rows_text())
@@ -83,10 +83,10 @@ def other_rows(replications):
     return rows
 
 
-def width_rows(replications):
+def width_rows(n_data_sets):
     rows = []
     for name, options in WIDTHS.items():
-        found = plan(world=calibrated_world((3.0, 1.0)), check=True, replications=replications, **options)
+        found = plan(world=calibrated_world((3.0, 1.0)), check=True, n_data_sets=n_data_sets, **options)
         rows.append((name, f"{found.n:,}", f"{found.reached:.4f}", found.check.at(found.n), found.check.rows_text()))
     return rows
 
@@ -120,7 +120,7 @@ def table(title, heads, rows, note=""):
 
 INTRO = """# Plans, by formula and simulated
 
-Written by `python -m studies.planning`: {replications:,} data sets of each world and of its calibrated twin, seed 0. 5 % false alarms.
+Written by `python -m studies.planning`: {n_data_sets:,} data sets of each world and of its calibrated twin, seed 0. 5 % false alarms.
 ± is one Monte-Carlo standard error, that of the threshold included.
 """
 
@@ -128,16 +128,16 @@ Written by `python -m studies.planning`: {replications:,} data sets of each worl
 def main(arguments):
     os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
     quick = "--quick" in arguments
-    replications = QUICK if quick else REPLICATIONS
+    n_data_sets = QUICK if quick else REPLICATIONS
     start = time.perf_counter()
     worlds = [power_world(error, norm=2) for error in (0.02, 0.05, 0.1)]
-    figure = detection_table(detection(PAPER, worlds, [200, 500, 1000, 5000], replications=replications // 2))
+    figure = detection_table(detection(PAPER, worlds, [200, 500, 1000, 5000], n_data_sets=n_data_sets // 2))
     parts = [
-        INTRO.format(replications=replications),
+        INTRO.format(n_data_sets=n_data_sets),
         table(
             "The debiased RMS error over ⌈n^(1/3)⌉ bins",
             ("scores", "mean p(1 − p)", "n", "true RMS", "power, χ² law", "power, normal law", "simulated"),
-            power_rows(replications),
+            power_rows(n_data_sets),
             "The normal law is n = (z_α + z_β)·√(2B)·v̄/θ². It has the threshold too low and leaves out how much an error adds to the spread.",
         ),
         table(
@@ -148,12 +148,12 @@ def main(arguments):
         table(
             "Rows for an error of 0.04 at power 80 %",
             ("scores", "statistic", "rows by formula", "power by formula", "simulated", "rows by the simulation"),
-            other_rows(replications // 2),
+            other_rows(n_data_sets // 2),
         ),
         table(
             "Rows for an interval 0.05 wide, Beta(3, 1) scores",
             ("interval of", "rows by formula", "width by formula", "mean width simulated", "rows by the simulation"),
-            width_rows(replications // 4),
+            width_rows(n_data_sets // 4),
         ),
         table(
             "Miss rates, uniform scores (Roelofs et al. 2022, Figure 5)", figure.columns, figure.texts(), figure.note

@@ -41,15 +41,15 @@ SEVEN = {
 POSTERIOR = {"posterior median": partial(cal.posterior_error, norm=2)}
 
 
-def panel(name, calibrated, estimators, sizes, replications):
+def panel(name, calibrated, estimators, sizes, n_data_sets):
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     world = named_world(name, calibrated=calibrated)
-    return [(name, row) for row in bias(estimators, world, list(sizes), replications, SEED, workers=1)]
+    return [(name, row) for row in bias(estimators, world, list(sizes), n_data_sets, SEED, workers=1)]
 
 
-def panels(calibrated, estimators, sizes, replications):
+def panels(calibrated, estimators, sizes, n_data_sets):
     """All ten worlds, shared by the cores."""
-    tasks = (delayed(panel)(name, calibrated, estimators, sizes, replications) for name in NAMED_WORLDS)
+    tasks = (delayed(panel)(name, calibrated, estimators, sizes, n_data_sets) for name in NAMED_WORLDS)
     return [row for part in Parallel(n_jobs=os.cpu_count())(tasks) for row in part]
 
 

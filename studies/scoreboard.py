@@ -1,6 +1,6 @@
 """How far can each estimator be trusted? Bias, RMSE, coverage and time of all of them, over worlds with a known truth.
 
-Run: python -m studies.scoreboard [--quick] [--replications 100]    (or `make scoreboard`)
+Run: python -m studies.scoreboard [--quick] [--data-sets 100]    (or `make scoreboard`)
 
 Writes studies/results/scoreboard.parquet (one row a world, size and estimator), scoreboard.md with the summary, and two
 figures. A run that was cut goes on where it stopped: finished parts are kept in a file beside the results until it is done.
@@ -54,18 +54,18 @@ def worlds():
     return found
 
 
-def cell(name, world, n, replications, checkpoint):
+def cell(name, world, n, n_data_sets, checkpoint):
     """All estimators at one size of one world."""
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    rows = bias(estimators(), world, n, replications, SEED, workers=1, checkpoint=checkpoint)
+    rows = bias(estimators(), world, n, n_data_sets, SEED, workers=1, checkpoint=checkpoint)
     return [(name, row) for row in rows]
 
 
-def measured(sizes, replications, kept):
+def measured(sizes, n_data_sets, kept):
     """Every cell, shared by the cores; the largest first."""
     kept.mkdir(exist_ok=True)
     tasks = [
-        delayed(cell)(name, world, n, max(replications // FEWER.get(n, 1), 10), kept / f"{k}_{n}.jsonl")
+        delayed(cell)(name, world, n, max(n_data_sets // FEWER.get(n, 1), 10), kept / f"{k}_{n}.jsonl")
         for n in sorted(sizes, reverse=True)
         for k, (name, world) in enumerate(worlds().items())
     ]
@@ -151,7 +151,7 @@ def saved():
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--replications", type=int, default=100)
+    parser.add_argument("--data-sets", type=int, default=100)
     parser.add_argument("--quick", action="store_true", help="three small sizes, ten data sets each; writes nothing")
     parser.add_argument("--page", action="store_true", help="write the page anew from the saved table")
     options = parser.parse_args()
@@ -159,8 +159,8 @@ def main():
     if options.page:
         rows = saved()
     else:
-        rows = measured(SIZES[:3], 10, kept) if options.quick else measured(SIZES, options.replications, kept)
-    several = sorted({r.replications for _, r in rows})
+        rows = measured(SIZES[:3], 10, kept) if options.quick else measured(SIZES, options.data_sets, kept)
+    several = sorted({r.n_data_sets for _, r in rows})
     head = f"""# Scoreboard: how far can each estimator be trusted?
 
 Written by `python -m studies.scoreboard` (seed {SEED}). {len(worlds())} worlds with a known true error, from 0 to 0.2; {several[0]} to

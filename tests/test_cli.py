@@ -524,7 +524,7 @@ def test_an_unknown_measure_is_wrong_usage_and_lists_the_known(digits):
 
 
 @pytest.mark.parametrize(
-    "command", [("test",), ("where",), ("answers",), ("trust", "--replications", 3), ("plan", "--error", 0.05)]
+    "command", [("test",), ("where",), ("answers",), ("trust", "--data-sets", 3), ("plan", "--error", 0.05)]
 )
 def test_answers_in_words_and_as_json(event_file, command):
     name, *options = command
@@ -540,9 +540,9 @@ def test_a_small_p_value_fails_on_request(event_file):
 
 
 def test_trust_goes_into_the_report(event_file, tmp_path):
-    run("trust", event_file, "--replications", 3, "--report", tmp_path / "r.html")
+    run("trust", event_file, "--data-sets", 3, "--report", tmp_path / "r.html")
     assert "Which estimator can be trusted?" in (tmp_path / "r.html").read_text(encoding="utf-8")
-    run("trust", event_file, "--replications", 3, "--report", tmp_path / "r.json")
+    run("trust", event_file, "--data-sets", 3, "--report", tmp_path / "r.json")
     assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["answers"][0]["kind"] == "Trust"
 
 

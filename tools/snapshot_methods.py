@@ -80,13 +80,13 @@ on(
 on(("tied", "plain"), split_ties=lambda d: name("binned_error")(d, bins=mass(9, ties="split")))
 on(
     NARROW,
-    crossvalidated_width=lambda d: name("crossvalidated_error")(d, bins="width", norm=2, folds=5, seed=3),
+    crossvalidated_width=lambda d: name("crossvalidated_error")(d, bins="width", norm=2, n_folds=5, seed=3),
     label_binned_2=lambda d: name("label_binned_error")(d, bins=width(6), norm=2, root=False),
     expected_ece_1=lambda d: name("expected_ece")(d, n=100, bins=mass(6)),
     two_bin_debiased=lambda d: name("averaged_two_bin_error")(d, debiased=True, root=True),
     smooth_sigma=lambda d: name("smooth_error")(d, sigma=0.05),
     density_2=lambda d: name("density_error")(d, norm=2, method="integrated", bandwidth=0.1),
-    fitted_cross=lambda d: name("fitted_error")(d, map="platt", norm=2, cross_fitted=True, folds=4),
+    fitted_cross=lambda d: name("fitted_error")(d, map="platt", norm=2, cross_fitted=True, n_folds=4),
     mmce=lambda d: name("mmce")(d),
     mmce_options=lambda d: name("mmce")(d, bandwidth=0.2, kernel="gaussian", root=False),
     skce=lambda d: name("skce")(d),
@@ -98,7 +98,7 @@ on(
     regret=lambda d: name("decision_regret")(d),
     regret_draws=lambda d: name("decision_regret")(d, map="platt", thresholds=(0.2, 0.5, 0.8), n_draws=30, seed=1),
     decompose=lambda d: name("decompose")(d),
-    decompose_log=lambda d: name("decompose")(d, score="log", by="platt", cross_fitted=True, folds=4, view="auto"),
+    decompose_log=lambda d: name("decompose")(d, score="log", by="platt", cross_fitted=True, n_folds=4, view="auto"),
     decompose_bins=lambda d: name("decompose")(d, by=mass(6), view="auto"),
     upper_bound=lambda d: name("upper_bound")(d),
     upper_bound_log=lambda d: name("upper_bound")(d, score="log", level=0.9),
@@ -125,7 +125,7 @@ on(
     MANY,
     canonical=lambda d: name("canonical_error")(d),
     canonical_2=lambda d: name("canonical_error")(d, norm=2, bandwidth=0.2, root=False),
-    crossvalidated_classwise=lambda d: name("crossvalidated_error")(d, view="classwise", folds=5),
+    crossvalidated_classwise=lambda d: name("crossvalidated_error")(d, view="classwise", n_folds=5),
     skce_top=lambda d: name("skce")(d, view="top"),
     classwise_intervals=lambda d: name("classwise_intervals")(d),
     classwise_intervals_2=lambda d: name("classwise_intervals")(d, norm=2, level=0.9),
@@ -287,19 +287,19 @@ on(
     beta_ab=lambda d: fitted_and_applied(name("Beta")("ab"), d),
     beta_am=lambda d: fitted_and_applied(name("Beta")("am"), d),
     histogram_width=lambda d: fitted_and_applied(name("Histogram")(bins=width(7), bounded=False), d),
-    spline_cubic=lambda d: fitted_and_applied(name("Spline")(kind="cubic", knots=5), d),
-    spline_parabolic=lambda d: fitted_and_applied(name("Spline")(kind="parabolic", folds=4), d),
+    spline_cubic=lambda d: fitted_and_applied(name("Spline")(kind="cubic", n_knots=5), d),
+    spline_parabolic=lambda d: fitted_and_applied(name("Spline")(kind="parabolic", n_folds=4), d),
     kernel_width=lambda d: fitted_and_applied(name("KernelDensity")(bandwidth=0.1), d),
-    piecewise_cv=lambda d: fitted_and_applied(name("PiecewiseLinear")("probability", "brier", "cv", folds=4), d),
-    piecewise_monotone=lambda d: fitted_and_applied(name("PiecewiseLinear")(pieces=3, monotone=True), d),
-    auto=lambda d: fitted_and_applied(name("Auto")(folds=3, candidates=("platt", "isotonic", "temperature")), d),
+    piecewise_cv=lambda d: fitted_and_applied(name("PiecewiseLinear")("probability", "brier", "cv", n_folds=4), d),
+    piecewise_monotone=lambda d: fitted_and_applied(name("PiecewiseLinear")(n_pieces=3, monotone=True), d),
+    auto=lambda d: fitted_and_applied(name("Auto")(n_folds=3, candidates=("platt", "isotonic", "temperature")), d),
 )
 on(
     SMALL,
-    auto_default=lambda d: fitted_and_applied(name("Auto")("brier", folds=3), d),
+    auto_default=lambda d: fitted_and_applied(name("Auto")("brier", n_folds=3), d),
     recalibrate=lambda d: name("recalibrate")(d).apply(d),
     recalibrate_auto=lambda d: name("recalibrate")(
-        d, name("Auto")(folds=2, nested=True, candidates=("temperature",))
+        d, name("Auto")(n_folds=2, nested=True, candidates=("temperature",))
     ).apply(d),
     recalibrate_name=lambda d: name("recalibrate")(d, "temperature"),
     compare_map=lambda d: with_properties(
@@ -315,8 +315,8 @@ on(
     top_label=lambda d: fitted_and_applied(name("TopLabel")(name("Histogram")(bins=mass(5))), d),
     matrix_l2=lambda d: fitted_and_applied(name("MatrixScaling")(penalty="l2", strength=0.1, intercept=0.1), d),
     dirichlet_plain=lambda d: fitted_and_applied(name("Dirichlet")(penalty=None), d),
-    order_diagonal=lambda d: fitted_and_applied(name("OrderPreserving")("diagonal", pieces=4), d),
-    order_invariant=lambda d: fitted_and_applied(name("OrderPreserving")("invariant", pieces=4), d),
+    order_diagonal=lambda d: fitted_and_applied(name("OrderPreserving")("diagonal", n_pieces=4), d),
+    order_invariant=lambda d: fitted_and_applied(name("OrderPreserving")("invariant", n_pieces=4), d),
 )
 for recipe in ("Temperature", "Platt", "Isotonic", "Histogram", "Beta", "UnitSlopeBins", "Quadratic", "ScalingBinning"):
     on(BIG_EVENT, **{f"map {recipe}": lambda d, r=recipe: name(r)().fit(d).apply(d)})
@@ -333,9 +333,9 @@ on(
     audit_segments=lambda d: name("audit")(
         d, segments={"first": np.arange(N) < 200, "rest": np.arange(N) >= 200}, n_draws=99
     ),
-    trust=lambda d: with_properties(name("trust")(d, replications=8, workers=1), "best", "truth"),
+    trust=lambda d: with_properties(name("trust")(d, n_data_sets=8, workers=1), "best", "truth"),
     trust_some=lambda d: name("trust")(
-        d, norm=2, estimators=[name("binned_error"), name("sweep_error")], replications=8, workers=1
+        d, norm=2, estimators=[name("binned_error"), name("sweep_error")], n_data_sets=8, workers=1
     ),
     monitor=lambda d: monitored(watched(d)),
     monitor_merged=lambda d: monitored(watched(d).merge(watched(d.rows(np.arange(100, 300))))),
@@ -358,13 +358,13 @@ alone(
     band_at=lambda: name("confidence_band")(DATA["plain"]()).at(np.linspace(0, 1, 11)),
     monitor_big=lambda: monitored(watched(DATA["big"](), 20)),
     assess=lambda: name("assess_answers")(*answers()[:2]),
-    assess_groups=lambda: name("assess_answers")(*answers()[:2], groups=answers()[2], samples=8),
-    assess_random=lambda: name("assess_answers")(*answers()[:2], samples=8, ties="random", seed=3),
+    assess_groups=lambda: name("assess_answers")(*answers()[:2], groups=answers()[2], n_samples=8),
+    assess_random=lambda: name("assess_answers")(*answers()[:2], n_samples=8, ties="random", seed=3),
     assess_abstained=lambda: name("assess_answers")(
         answers()[0], np.where(answers()[2] < 5, np.nan, answers()[1]), abstentions="count"
     ),
-    sampled=lambda: name("sampled_error")(*answers()[:2], samples=8),
-    sampled_groups=lambda: name("sampled_error")(*answers()[:2], samples=8, groups=answers()[2], root=False),
+    sampled=lambda: name("sampled_error")(*answers()[:2], n_samples=8),
+    sampled_groups=lambda: name("sampled_error")(*answers()[:2], n_samples=8, groups=answers()[2], root=False),
     plan_error=lambda: name("plan")(error=0.03, mean_variance=0.12),
     plan_error_1=lambda: name("plan")(error=0.05, norm=1, power=0.9, alpha=0.01),
     plan_n=lambda: name("plan")(n=1000, error=0.04),
@@ -373,7 +373,7 @@ alone(
     plan_width=lambda: name("plan")(width=0.03, error=0.02, mean_variance=0.1),
     plan_rate=lambda: name("plan")(width=0.03, statistic="rate", mean_variance=0.16),
     plan_world=lambda: name("plan")(world=name("named_world")("resnet110_c10"), error=0.05),
-    plan_check=lambda: name("plan")(error=0.1, mean_variance=0.15, check=True, replications=40),
+    plan_check=lambda: name("plan")(error=0.1, mean_variance=0.15, check=True, n_data_sets=40),
     validation_rates=lambda: name("plan_validation")(0.018, 0.8, log_odds=(-5, 2.5), oe_width=1),
     validation_scores=lambda: name("plan_validation")(
         0.5, 0.75, scores=(1.3, 1.1), threshold=0.4, compat="pmvalsampsize"

@@ -14,7 +14,7 @@ import numpy as np
 from calibrant.arrays import column_names, to_numpy
 from calibrant.kernels.rows.checks import all_in_unit_interval, rows_are_distributions
 from calibrant.problems import InputError
-from calibrant.types import Array
+from calibrant.types import Array, Seed
 
 ROW_SUM_TOLERANCE = 1e-4
 """How far a row of probabilities may be from summing to 1: above float32 rounding at 1000 classes, below a mistake."""
@@ -327,6 +327,21 @@ def check_alpha(alpha: Any) -> float:
     """A rate of false alarms: positive, at most 0.5, so that a confidence is not taken for it."""
     advice = "alpha is the rate of false alarms: 1 − level, where level is the confidence"
     return _number("alpha", alpha, lambda x: 0 < x <= 0.5, "must be positive and at most 0.5", advice)
+
+
+def check_seed(seed: Any) -> int:
+    """A seed as a whole number; of a generator the next one that it draws, so that results can name it."""
+    if isinstance(seed, np.random.Generator):
+        return int(seed.integers(2**63))
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        expected = "must be a whole number, at least 0, or a NumPy Generator"
+        raise InputError("seed", expected, f"it is {seed!r}", "For a generator: np.random.default_rng(0)")
+    return int(seed)
+
+
+def generator_of(seed: Seed) -> np.random.Generator:
+    """A generator as it is, or the one that a whole number seeds."""
+    return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(check_seed(seed))
 
 
 def check_bandwidth(bandwidth: Any) -> float:

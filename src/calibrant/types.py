@@ -11,3 +11,4 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Bools = NDArray[np.bool_]
+Seed = int | np.random.Generator

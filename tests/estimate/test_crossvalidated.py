@@ -43,7 +43,7 @@ def test_held_out_losses_are_those_of_plain_loops(said, folds, seed, rule):
     expected = naive.losses(p, y, fold, rule, 12)
     found = crossvalidated.held_out_losses(event, rule, folds, 12, seed)
     np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING)
-    made = crossvalidated.best_bins(event, rule, folds=folds, most=12, seed=seed)
+    made = crossvalidated.best_bins(event, rule, n_folds=folds, most=12, seed=seed)
     if min(expected) > 1e-9:  # below, 0.1 % of the loss is less than rounding
         assert made == naive.n_bins(expected)
 
@@ -70,7 +70,7 @@ def test_fewer_bins_win_within_a_thousandth():
 @pytest.mark.parametrize(("losses", "chosen"), [([1.0009, 1.0, 1.2], 1), ([1.0011, 1.0, 1.2], 2), ([0, 0, 0], 1)])
 def test_the_choice_among_losses(monkeypatch, losses, chosen):
     monkeypatch.setattr(crossvalidated, "held_out_losses", lambda *a: np.array(losses, dtype=float))
-    assert crossvalidated.best_bins(None, "mass", folds=10, most=3, seed=0) == chosen
+    assert crossvalidated.best_bins(None, "mass", n_folds=10, most=3, seed=0) == chosen
 
 
 @given(data.events().map(counted), st.sampled_from([2, 10]))
@@ -94,7 +94,7 @@ def test_ties_are_shuffled_by_the_seed():
 @given(data.events().map(counted), st.sampled_from([*RULES]), st.sampled_from([1, 2]), st.booleans())
 def test_the_value_is_the_binned_error_with_as_many_bins(said, rule, norm, debiased):
     made = Predictions(said.labels, said.probs, weights=said.weights)
-    found = cal.crossvalidated_error(made, bins=rule, norm=norm, debiased=debiased, most_bins=8)
+    found = cal.crossvalidated_error(made, bins=rule, norm=norm, debiased=debiased, max_bins=8)
     again = cal.binned_error(made, bins=RULES[rule](found.settings["n_bins"]), norm=norm, debiased=debiased)
     # under the root of norm 2, rounding of 1e-16 shows as 1e-8
     assert found.value**norm == pytest.approx(again.value**norm, abs=ROUNDING)
@@ -123,9 +123,9 @@ def test_weights_too_large_to_write_out_stay_with_their_row():
 
 
 def test_wrong_options_are_refused():
-    with pytest.raises(InputError, match="folds must be a whole number, at least 2; it is 1"):
-        cal.crossvalidated_error([0, 1], [0.2, 0.7], folds=1)
-    with pytest.raises(InputError, match="most_bins must be a whole number, at least 1; it is 0"):
-        cal.crossvalidated_error([0, 1], [0.2, 0.7], most_bins=0)
+    with pytest.raises(InputError, match="n_folds must be a whole number, at least 2; it is 1"):
+        cal.crossvalidated_error([0, 1], [0.2, 0.7], n_folds=1)
+    with pytest.raises(InputError, match="max_bins must be a whole number, at least 1; it is 0"):
+        cal.crossvalidated_error([0, 1], [0.2, 0.7], max_bins=0)
     with pytest.raises(InputError, match="bins must be one of 'mass', 'width'"):
         cal.crossvalidated_error([0, 1], [0.2, 0.7], bins="kernel")

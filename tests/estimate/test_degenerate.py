@@ -28,8 +28,8 @@ EVENT_FORMS = {
     "label-binned square": partial(cal.label_binned_error, norm=2),
     "sweep of widths": partial(cal.sweep_error, bins="width", norm=2),
     "debiased sweep": partial(cal.sweep_error, debiased=True),
-    "cross-validated widths": partial(cal.crossvalidated_error, bins="width", folds=3, most_bins=6),
-    "cross-validated square": partial(cal.crossvalidated_error, norm=2, most_bins=6),
+    "cross-validated widths": partial(cal.crossvalidated_error, bins="width", n_folds=3, max_bins=6),
+    "cross-validated square": partial(cal.crossvalidated_error, norm=2, max_bins=6),
     "range": partial(cal.ks_error, statistic="range"),
     "gaussian MMCE": partial(cal.mmce, kernel="gaussian"),
     "squared MMCE": partial(cal.mmce, root=False, bandwidth=0.01),
@@ -51,7 +51,7 @@ MATRIX_FORMS = {
     "CWCE mean": partial(cal.classwise_error, average="mean", norm=1),
     "CWCE of equal mass": partial(cal.classwise_error, bins=EqualMass(5), debiased=True),
     "sweep by class": partial(cal.sweep_error, view="classwise", norm=2, average="sum"),
-    "cross-validated by class": partial(cal.crossvalidated_error, view="classwise", most_bins=4),
+    "cross-validated by class": partial(cal.crossvalidated_error, view="classwise", max_bins=4),
     "label-binned by class": partial(cal.label_binned_error, view="classwise", norm="max"),
 }
 FORMS = EVENT_FORMS | MATRIX_FORMS

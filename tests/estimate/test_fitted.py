@@ -68,7 +68,7 @@ def test_cross_fitted_rows_are_judged_by_maps_that_have_not_seen_them(rng):
         away = cal.Platt().fit(rows.rows(~held)).apply(p[held]) - p[held]
         signs[held] = np.sign(away) * (labels[held] - p[held])
         gains[held] = (labels[held] - p[held]) ** 2 - (labels[held] - p[held] - away) ** 2
-    options = {"map": "platt", "cross_fitted": True, "folds": 5}
+    options = {"map": "platt", "cross_fitted": True, "n_folds": 5}
     assert fitted_error(labels, p, **options).value == pytest.approx(signs.mean(), abs=1e-12)
     assert fitted_error(labels, p, norm=2, root=False, **options).value == pytest.approx(gains.mean(), abs=1e-12)
     root = fitted_error(labels, p, norm=2, **options).value
@@ -99,7 +99,7 @@ def test_views_of_several_classes():
     assert third == fitted_error(test.labels == 3, test.probs[:, 3]).value
 
 
-@pytest.mark.parametrize("options", [{"norm": 3}, {"folds": 1}, {"map": "magic"}, {"map": cal.TopLabel(cal.Platt())}])
+@pytest.mark.parametrize("options", [{"norm": 3}, {"n_folds": 1}, {"map": "magic"}, {"map": cal.TopLabel(cal.Platt())}])
 def test_bad_options_are_refused(rng, options):
     with pytest.raises(cal.InputError):
         fitted_error(*bent(rng, 50), **options)

@@ -23,24 +23,24 @@ def test_it_holds_out_each_sample_in_turn(rows):
         expected = naive.held_out_square(labels, counts, 4, clusters or range(len(labels)))
         if expected is None:
             with pytest.raises(InputError, match="two rows of different groups on one level"):
-                sampled_error(labels, np.array(counts) / 4, samples=4, groups=clusters)
+                sampled_error(labels, np.array(counts) / 4, n_samples=4, groups=clusters)
         else:
-            found = sampled_error(labels, np.array(counts) / 4, samples=4, groups=clusters, root=False)
+            found = sampled_error(labels, np.array(counts) / 4, n_samples=4, groups=clusters, root=False)
             assert found.value == pytest.approx(expected, abs=ROUNDING)
 
 
 def test_the_brier_score_is_that_of_the_share_behind():
     # k = 1 of 2 and right: (½ − 1)² − ¼/1 = 0; k = 2 of 2 and wrong: 1 − 0 = 1
-    found = sampled_error([1, 0, 0], [0.5, 1.0, 1.0], samples=2)
+    found = sampled_error([1, 0, 0], [0.5, 1.0, 1.0], n_samples=2)
     assert found.parts["brier"] == pytest.approx(2 / 3, abs=ROUNDING)
 
 
 def test_certain_and_right_is_zero():
-    assert sampled_error([1, 0, 1, 0], [1.0, 0.0, 1.0, 0.0], samples=10).value == 0
+    assert sampled_error([1, 0, 1, 0], [1.0, 0.0, 1.0, 0.0], n_samples=10).value == 0
 
 
 def test_the_levels_are_told():
-    found = sampled_error([1, 1, 0, 0], [0.5, 0.5, 0.5, 0.5], samples=2)
+    found = sampled_error([1, 1, 0, 0], [0.5, 0.5, 0.5, 0.5], n_samples=2)
     (low, high) = found.parts["levels"].rows
     # level 0 of 1: an agreeing sample was held out, so the share is 1 there and half are right; level 1: the other way round
     assert low[0] == "0 of 1"
@@ -51,15 +51,15 @@ def test_the_levels_are_told():
 
 
 def test_printed_shares_of_three_digits_are_taken():
-    assert sampled_error([1, 0, 1, 0], [0.333, 0.667, 0.333, 0.667], samples=3).settings["samples"] == 3
+    assert sampled_error([1, 0, 1, 0], [0.333, 0.667, 0.333, 0.667], n_samples=3).settings["n_samples"] == 3
 
 
 def test_what_it_refuses():
     with pytest.raises(InputError, match=r"probs must be shares of 4 samples; probs\[1\] is 0.3, no multiple of 1/4"):
-        sampled_error([0, 1], [0.25, 0.3], samples=4)
-    with pytest.raises(InputError, match="samples must be a whole number, at least 2"):
-        sampled_error([0, 1], [0.0, 1.0], samples=1)
+        sampled_error([0, 1], [0.25, 0.3], n_samples=4)
+    with pytest.raises(InputError, match="n_samples must be a whole number, at least 2"):
+        sampled_error([0, 1], [0.0, 1.0], n_samples=1)
     with pytest.raises(InputError, match="weights cannot be used"):
-        sampled_error(Predictions([0, 1], [0.5, 0.5], weights=[1, 2]), samples=2)
+        sampled_error(Predictions([0, 1], [0.5, 0.5], weights=[1, 2]), n_samples=2)
     with pytest.raises(InputError, match="two rows of different groups on one level"):
-        sampled_error([0, 1], [0.5, 0.5], samples=2, groups=["a", "a"])
+        sampled_error([0, 1], [0.5, 0.5], n_samples=2, groups=["a", "a"])

@@ -50,7 +50,7 @@ def test_the_table_holds_every_candidate_and_the_choice_itself(rng):
 
 def test_scores_are_those_of_maps_that_have_not_seen_the_row(rng):
     said = tempered(rng, 90)
-    choice = Auto(candidates=("temperature",), folds=3).fit(said).fit.choice
+    choice = Auto(candidates=("temperature",), n_folds=3).fit(said).fit.choice
     from calibrant.maps.folds import in_folds
 
     rows = np.empty(90)
@@ -108,7 +108,7 @@ def test_infinite_scores_lose_and_do_not_poison(rng):
 
 def test_progress_is_told(rng):
     seen = []
-    Auto(candidates=("identity", "temperature"), folds=3, progress=lambda done, of: seen.append((done, of))).fit(
+    Auto(candidates=("identity", "temperature"), n_folds=3, progress=lambda done, of: seen.append((done, of))).fit(
         tempered(rng, 60)
     )
     assert seen[-1] == (2 * (1 + 3 + 9) + 3, 2 * (1 + 3 + 9) + 3)
@@ -117,7 +117,7 @@ def test_progress_is_told(rng):
 
 @pytest.mark.parametrize(
     ("options", "argument"),
-    [({"score": "ece"}, "score"), ({"folds": 1}, "folds"), ({"candidates": ()}, "candidates"), ({"candidates": "platt"}, "candidates")],
+    [({"score": "ece"}, "score"), ({"n_folds": 1}, "n_folds"), ({"candidates": ()}, "candidates"), ({"candidates": "platt"}, "candidates")],
 )  # fmt: skip
 def test_bad_options_are_refused(options, argument):
     with pytest.raises(cal.InputError, match=argument):

@@ -107,7 +107,7 @@ CROSS_FITTED = {
     "where": lambda d: cal.where(d, n_draws=0).held_out.value,
     "spline": lambda d: cal.maps.Spline().fit(d).values,
     "piecewise_linear": lambda d: (
-        cal.maps.PiecewiseLinear(max_pieces=3, folds=4).fit(d).apply(np.linspace(0.1, 0.9, 9))
+        cal.maps.PiecewiseLinear(max_pieces=3, n_folds=4).fit(d).apply(np.linspace(0.1, 0.9, 9))
     ),
     "auto": lambda d: [
         (c.score, c.change_interval.high)
@@ -127,14 +127,14 @@ def test_counts_and_repeated_rows_give_the_same_answer(rng, name, total):
 def test_counts_and_repeated_rows_choose_the_same_penalty(rng):
     for total in (600, MANY):
         made = counted(rng, total, 3)
-        one, other = (cal.maps.MatrixScaling("l2", folds=2).fit(d) for d in (made, repeated(made, rng)))
+        one, other = (cal.maps.MatrixScaling("l2", n_folds=2).fit(d) for d in (made, repeated(made, rng)))
         assert one.penalty == other.penalty
         np.testing.assert_allclose(one.apply(made.probs), other.apply(made.probs), rtol=0, atol=1e-6)
 
 
 def test_a_nested_choice_counts_rows_too(rng):
     made = counted(rng, 800)
-    recipe = cal.Auto(candidates=("identity", "platt"), folds=3, nested=True)
+    recipe = cal.Auto(candidates=("identity", "platt"), n_folds=3, nested=True)
     one, other = (recipe.fit(d).fit.choice for d in (made, repeated(made, rng)))
     assert one.note == other.note
     assert one.procedure.score == pytest.approx(other.procedure.score, rel=1e-9)

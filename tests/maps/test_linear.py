@@ -233,7 +233,7 @@ def test_a_missing_class_is_told(rng):
 
 @pytest.mark.parametrize(
     ("options", "argument"),
-    [({"penalty": "l1"}, "penalty"), ({"strength": -1}, "strength"), ({"intercept": "auto"}, "intercept"), ({"folds": 1}, "folds"), ({"strength": float("nan")}, "strength")],
+    [({"penalty": "l1"}, "penalty"), ({"strength": -1}, "strength"), ({"intercept": "auto"}, "intercept"), ({"n_folds": 1}, "n_folds"), ({"strength": float("nan")}, "strength")],
 )  # fmt: skip
 @pytest.mark.parametrize("recipe", [MatrixScaling, Dirichlet])
 def test_bad_options_are_refused(recipe, options, argument):

@@ -73,7 +73,7 @@ def test_rows_without_weight_do_not_matter(recipe, rng):
 @each
 def test_a_share_is_a_row_of_either_outcome_in_proportion(recipe, rng):
     if isinstance(recipe, cal.maps.Spline):
-        recipe = replace(recipe, knots=5)  # folds of rows split in two are other folds
+        recipe = replace(recipe, n_knots=5)  # folds of rows split in two are other folds
     probs, shares = rng.random(60), rng.random(60)
     soft = recipe.fit(cal.Predictions(shares, probs, soft=True))
     both = recipe.fit([1] * 60 + [0] * 60, np.tile(probs, 2), weights=np.concatenate([shares, 1 - shares]))

@@ -147,5 +147,5 @@ def test_wrong_variants_are_refused():
 
 
 def test_a_curve_has_at_least_two_points(data):
-    with pytest.raises(InputError, match="points must be a whole number, at least 2; it is 1"):
+    with pytest.raises(InputError, match="n_points must be a whole number, at least 2; it is 1"):
         cal.Platt().fit(*data).curve(1)

@@ -240,7 +240,7 @@ def test_a_bend_that_all_classes_share_is_found_by_the_diagonal(rng):
     truth = np.where(z > -2, 1.5 * z, 0.3 * (z + 2) - 3)
     labels = (truth + rng.gumbel(size=z.shape)).argmax(axis=1)
     right = np.exp(truth) / np.exp(truth).sum(axis=1, keepdims=True)
-    off = np.abs(OrderPreserving("diagonal", pieces=12).fit(labels, logits=z).apply(logits=z) - right).mean()
+    off = np.abs(OrderPreserving("diagonal", n_pieces=12).fit(labels, logits=z).apply(logits=z) - right).mean()
     assert off < 0.1 * np.abs(Temperature().fit(labels, logits=z).apply(logits=z) - right).mean()
 
 
@@ -343,7 +343,7 @@ def test_quantiles_count_weights_as_repeated_values(rng):
 
 WRONG = {
     "kind": ({"kind": "free"}, r"kind must be one of 'diagonal', 'invariant', 'general'; it is 'free'"),
-    "pieces": ({"pieces": 0}, r"pieces must be a whole number, at least 1; it is 0"),
+    "n_pieces": ({"n_pieces": 0}, r"n_pieces must be a whole number, at least 1; it is 0"),
     "penalty": ({"penalty": 0.0}, r"penalty must be positive and finite; it is 0\.0"),
 }
 

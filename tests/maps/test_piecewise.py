@@ -43,11 +43,11 @@ def drawn(rng, n, said=stairs):
     return (rng.random(n) < truth).astype(int), said(truth), truth
 
 
-def celled(rng, n=300, logit=True, folds=1):
+def celled(rng, n=300, logit=True, n_folds=1):
     labels, probs, _ = drawn(rng, n)
     order = np.argsort(probs)
     x = log_odds(probs[order]) if logit else probs[order]
-    return cells_of(x, labels[order].astype(float), np.ones(n), np.arange(n) % folds, folds)
+    return cells_of(x, labels[order].astype(float), np.ones(n), np.arange(n) % n_folds, n_folds)
 
 
 def objective(h, cells, w, s, t, family):
@@ -148,7 +148,7 @@ def test_one_piece_in_log_odds_is_logistic_regression(rng):
     labels, probs, _ = drawn(rng, 500)
     z = log_odds(probs)
     found = fit_logistic(np.stack([np.ones(500), z], axis=1), np.ones(500), labels.astype(float))
-    fitted = cal.maps.PiecewiseLinear(pieces=1).fit(labels, probs)
+    fitted = cal.maps.PiecewiseLinear(n_pieces=1).fit(labels, probs)
     assert fitted.apply(probs) == pytest.approx(sigmoid(found.coefficients @ [np.ones(500), z]), abs=1e-4)
 
 
@@ -168,7 +168,7 @@ def test_a_fold_is_fitted_without_its_labels(rng):
 def test_the_map_is_the_mean_of_the_folds(rng, space):
     labels, probs, _ = drawn(rng, 1000)
     logit = space == "logit"
-    fitted = cal.maps.PiecewiseLinear(space, pieces="cv").fit(labels, probs)
+    fitted = cal.maps.PiecewiseLinear(space, n_pieces="cv").fit(labels, probs)
     order = np.argsort(probs)
     p = probs[order]
     cells = cells_of(log_odds(p) if logit else p, labels[order].astype(float), np.ones(1000), np.arange(1000) % 10, 10)
@@ -200,8 +200,8 @@ def test_bent_maps_find_stairs_that_a_sigmoid_cannot(rng):
         for name, recipe in {
             "platt": cal.Platt(),
             "histogram": cal.Histogram(),
-            "PL": cal.maps.PiecewiseLinear("probability", pieces="cv"),
-            "PL3": cal.maps.PiecewiseLinear(pieces="cv"),
+            "PL": cal.maps.PiecewiseLinear("probability", n_pieces="cv"),
+            "PL3": cal.maps.PiecewiseLinear(n_pieces="cv"),
             "averaged": cal.maps.PiecewiseLinear(),
         }.items()
     }
@@ -286,7 +286,7 @@ def test_the_order_of_the_rows_changes_no_bit(rng, space, pieces):
     labels, probs, _ = drawn(rng, 1500)
     probs = probs.round(2)
     order = rng.permutation(1500)
-    recipe = cal.maps.PiecewiseLinear(space, pieces=pieces)
+    recipe = cal.maps.PiecewiseLinear(space, n_pieces=pieces)
     assert recipe.fit(labels, probs) == recipe.fit(labels[order], probs[order])
 
 
@@ -303,7 +303,7 @@ def test_the_seed_deals_ties(rng):
 def test_weights_stand_for_rows(rng, space, pieces):
     labels, probs, _ = drawn(rng, 700)
     times = rng.integers(0, 4, 700)
-    recipe = cal.maps.PiecewiseLinear(space, pieces=pieces)
+    recipe = cal.maps.PiecewiseLinear(space, n_pieces=pieces)
     weighted = recipe.fit(labels, probs, weights=times)
     repeated = recipe.fit(np.repeat(labels, times), np.repeat(probs, times))
     assert np.array_equal(weighted.heights, repeated.heights)
@@ -329,7 +329,7 @@ def test_a_rising_map_is_injective(rng, space):
     assert fitted.injective
     assert fitted.keeps_ranking
     assert len(np.unique(fitted.apply(probs))) == 2000
-    falling = cal.maps.PiecewiseLinear(space, pieces=1).fit(1 - labels, probs)
+    falling = cal.maps.PiecewiseLinear(space, n_pieces=1).fit(1 - labels, probs)
     assert not falling.injective
     assert not falling.keeps_ranking
 
@@ -377,11 +377,11 @@ def test_the_cost_does_not_grow_with_the_rows(rng):
     [
         ({"space": "log"}, "space must be one of 'logit', 'probability'; it is 'log'"),
         ({"loss": "mse"}, "loss must be one of 'log', 'brier'; it is 'mse'"),
-        ({"pieces": "best"}, "pieces must be one of 'average', 'cv'; it is 'best'"),
-        ({"pieces": 0}, "pieces must be a whole number, at least 1; it is 0"),
-        ({"folds": 1}, "folds must be a whole number, at least 2; it is 1"),
+        ({"n_pieces": "best"}, "n_pieces must be one of 'average', 'cv'; it is 'best'"),
+        ({"n_pieces": 0}, "n_pieces must be a whole number, at least 1; it is 0"),
+        ({"n_folds": 1}, "n_folds must be a whole number, at least 2; it is 1"),
         ({"max_pieces": 2.5}, "max_pieces must be a whole number, at least 1; it is 2.5"),
-        ({"seed": -1}, "seed must be a whole number, at least 0; it is -1"),
+        ({"seed": -1}, "seed must be a whole number, at least 0, or a NumPy Generator; it is -1"),
     ],
 )
 def test_options_are_checked(options, message):

@@ -109,7 +109,7 @@ def test_quantile_and_cdf_undo_each_other(rng):
 
 def test_half_of_the_data_lies_below_the_median(rng):
     labels, mean, variance = drawn(rng, 1001)
-    fitted = QuantileRecalibration(points=2000).fit(labels, mean + 3, variance)
+    fitted = QuantileRecalibration(n_points=2000).fit(labels, mean + 3, variance)
     below = labels < fitted.quantile(np.full(1001, 0.5), mean + 3, variance) - 1e-9
     assert below.mean() == pytest.approx(0.5, abs=1 / 1001)
 
@@ -123,7 +123,7 @@ def test_the_map_of_cumulative_probabilities_by_hand():
 
 def test_many_points_are_thinned_out(rng):
     u = rng.beta(2, 3, 20_000)
-    full, thin = (QuantileRecalibration(points=p).fit_pit(u) for p in (50_000, 200))
+    full, thin = (QuantileRecalibration(n_points=p).fit_pit(u) for p in (50_000, 200))
     assert len(thin.x) <= 202
     at = np.linspace(0, 1, 999)
     assert np.abs(full.apply_pit(at) - thin.apply_pit(at)).max() < 1 / 200

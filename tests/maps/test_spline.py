@@ -36,7 +36,7 @@ def slopes_by_hand(labels, probs, n_knots, kind, at):
 @pytest.mark.parametrize("n_knots", [4, 7])
 def test_the_shift_is_the_slope_of_the_fit_to_the_cumulative_curve(data, kind, n_knots):
     labels, probs = data
-    fitted = cal.maps.Spline(kind, knots=n_knots).fit(labels, probs)
+    fitted = cal.maps.Spline(kind, n_knots=n_knots).fit(labels, probs)
     places = (np.argsort(np.argsort(probs)) + 0.5) / len(probs)
     np.testing.assert_allclose(
         fitted.shift(probs), slopes_by_hand(labels, probs, n_knots, kind, places), atol=1e-6
@@ -67,13 +67,13 @@ def test_the_number_of_knots_is_that_of_plain_cross_validation(data, kind):
 def test_the_mean_of_the_map_is_the_rate(data):
     labels, probs = data
     for kind in KINDS:
-        shift = cal.maps.Spline(kind, knots=6).fit(labels, probs).shift(probs)
+        shift = cal.maps.Spline(kind, n_knots=6).fit(labels, probs).shift(probs)
         assert (probs + shift).mean() == pytest.approx(labels.mean(), abs=1e-5)  # the midpoint rule at n = 300
 
 
 def test_two_natural_knots_shift_everything_alike(data):
     labels, probs = data
-    shift = cal.maps.Spline(knots=2).fit(labels, probs).shift(probs)
+    shift = cal.maps.Spline(n_knots=2).fit(labels, probs).shift(probs)
     assert shift == pytest.approx(np.full(300, labels.mean() - probs.mean()), abs=ROUNDING)
 
 
@@ -93,10 +93,10 @@ def test_pooling_many_scores_changes_little(rng, monkeypatch):
     probs = rng.random(5000).round(6)
     probs[:1500] = 0.5  # one score heavier than a cell
     labels = (rng.random(5000) < probs**1.5).astype(int)
-    pooled = cal.maps.Spline(knots=6).fit(labels, probs)
+    pooled = cal.maps.Spline(n_knots=6).fit(labels, probs)
     assert len(pooled.scores) < 2100
     monkeypatch.setattr("calibrant.maps.spline.CELLS", 10_000)
-    whole = cal.maps.Spline(knots=6).fit(labels, probs)
+    whole = cal.maps.Spline(n_knots=6).fit(labels, probs)
     assert np.abs(pooled.apply(probs) - whole.apply(probs)).max() < 2e-3  # places are known to 1/1000
     assert pooled.shift([0.5]) == pytest.approx(whole.shift([0.5]), abs=2e-4)
 
@@ -110,7 +110,7 @@ def test_the_seed_decides_among_ties_only(rng):
 def test_what_would_leave_the_unit_interval_stops_before_its_end():
     labels, probs = [0, 0, 1, 1], [0.1, 0.3, 0.7, 0.9]
     for bounded, low, high in ((True, 0.1, 0.9), (False, 0.0, 1.0)):
-        mended = cal.maps.Spline(knots=8, bounded=bounded).fit(labels, probs).apply([0.0, 1.0])
+        mended = cal.maps.Spline(n_knots=8, bounded=bounded).fit(labels, probs).apply([0.0, 1.0])
         assert mended == pytest.approx([low, high])
 
 
@@ -118,12 +118,12 @@ def test_what_would_leave_the_unit_interval_stops_before_its_end():
     ("options", "text"),
     [
         ({"kind": "quintic"}, "kind must be one of 'natural', 'parabolic', 'cubic'; it is 'quintic'"),
-        ({"knots": "many"}, "knots must be one of 'cv'; it is 'many'"),
-        ({"knots": 1}, "knots must be a whole number, at least 2; it is 1"),
-        ({"kind": "parabolic", "knots": 2}, "knots must be a whole number, at least 3; it is 2"),
-        ({"kind": "cubic", "knots": 3}, "knots must be a whole number, at least 4; it is 3"),
-        ({"folds": 1}, "folds must be a whole number, at least 2; it is 1"),
-        ({"seed": -1}, "seed must be a whole number, at least 0; it is -1"),
+        ({"n_knots": "many"}, "n_knots must be one of 'cv'; it is 'many'"),
+        ({"n_knots": 1}, "n_knots must be a whole number, at least 2; it is 1"),
+        ({"kind": "parabolic", "n_knots": 2}, "n_knots must be a whole number, at least 3; it is 2"),
+        ({"kind": "cubic", "n_knots": 3}, "n_knots must be a whole number, at least 4; it is 3"),
+        ({"n_folds": 1}, "n_folds must be a whole number, at least 2; it is 1"),
+        ({"seed": -1}, "seed must be a whole number, at least 0, or a NumPy Generator; it is -1"),
     ],
     ids=str,
 )

@@ -27,14 +27,14 @@ def test_the_curve_is_drawn_with_its_answer(options, ax):
 
 @pytest.mark.parametrize("options", [{"error": 0.1}, {"n": 100}])
 def test_what_was_simulated_is_drawn_beside(options, ax):
-    found = plan(**options, mean_variance=0.2, check=True, replications=30)
+    found = plan(**options, mean_variance=0.2, check=True, n_data_sets=30)
     power_curve(found, ax=ax)
     points = ax.containers[0].lines[0]
     np.testing.assert_array_equal(points.get_ydata(), found.check.simulated)
 
 
 def test_miss_rates_are_drawn_over_rows_and_over_errors(ax):
-    rows = detection(["ece", "sweep"], [power_world(0.05), power_world(0.1)], [50, 100], replications=20)
+    rows = detection(["ece", "sweep"], [power_world(0.05), power_world(0.1)], [50, 100], n_data_sets=20)
     miss_rates(rows, ax=ax)
     assert len(ax.containers) == 4
     drawn = ax.containers[0].lines[0]

@@ -28,7 +28,7 @@ ANSWERS = {
     "comparison": cal.compare(DATA, BETTER),
     "comparisons": cal.compare(DATA, {"platt": BETTER, "<b>": cal.maps.Identity().fit(DATA)}),
     "decomposition": cal.decompose(DATA),
-    "trust": cal.trust(DATA, estimators=[cal.ece], replications=3),
+    "trust": cal.trust(DATA, estimators=[cal.ece], n_data_sets=3),
     "where": cal.where(DATA, n_draws=99),
     "audit": cal.audit(DATA, groups=RNG.choice(["a", "<b>"], 300)),
     "plan": cal.plan(error=0.03, mean_variance=0.12),

@@ -108,17 +108,20 @@ def test_bins_of_another_package_have_a_bias(estimator):
 def test_an_edge_that_belongs_to_no_bin_is_left_out():
     world, bins = calibrated_world([0.0, 0.4, 1.0]), cal.Edges([0, 0.5, 1], ends=False)
     found = bias(partial(cal.binned_error, bins=bins), world, 20, 10)
-    values = [cal.binned_error(each, bins=bins).value for each in Batch(*world.draw(20, 10, (0, 20, 0))[:2]).data_sets]
+    values = [
+        cal.binned_error(each, bins=bins).value
+        for each in Batch(*world.draw(20, 10, np.random.default_rng((0, 20, 0)))[:2]).data_sets
+    ]
     assert found.mean == pytest.approx(np.mean(values), abs=1e-12)
 
 
 @pytest.mark.slow
 def test_the_workers_change_nothing():
     world, several = power_world(0.05), [named("ece"), named("density")]
-    alone = measured(several, world, 200, 100, rng=3, workers=1)  # more than one part for each worker
-    shared = measured(several, world, 200, 100, rng=3, workers=2)
+    alone = measured(several, world, 200, 100, seed=3, workers=1)  # more than one part for each worker
+    shared = measured(several, world, 200, 100, seed=3, workers=2)
     assert np.array_equal(alone.values, shared.values)
-    assert not np.array_equal(alone.values, measured(several, world, 200, 100, rng=4, workers=1).values)
+    assert not np.array_equal(alone.values, measured(several, world, 200, 100, seed=4, workers=1).values)
 
 
 def test_an_interrupted_run_goes_on(tmp_path):
@@ -138,7 +141,7 @@ def test_an_interrupted_run_goes_on(tmp_path):
 
 def test_figures_are_those_of_the_values():
     world = power_world(0.05)
-    found = bias(cal.ece, world, 200, 300, rng=1)
+    found = bias(cal.ece, world, 200, 300, seed=1)
     values = measured([named("ece")], world, 200, 300, 1).values[0]
     assert found.mean == pytest.approx(values.mean())
     assert found.sd == pytest.approx(values.std(ddof=1))
@@ -167,7 +170,7 @@ def test_errors_of_the_figures_are_honest(rng):
 def test_the_distribution_of_ece_on_a_calibrated_confident_world(rng):
     """Roelofs et al., Fig. 1: ResNet-110 on CIFAR-10 made perfectly calibrated, n = 200, 15 equal-width bins."""
     world = calibrated_world(named_world("resnet110_c10"))
-    found = bias(cal.ece, world, 200, 4000, rng=0)
+    found = bias(cal.ece, world, 200, 4000, seed=0)
     direct = []
     for _ in range(4000):
         p = rng.beta(world.alpha, world.beta, 200)

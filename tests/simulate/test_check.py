@@ -18,10 +18,10 @@ def world():
 
 def test_data_of_the_world_agree_and_others_do_not(world, rng):
     data = world.sample(2000, rng)
-    same = check_world(world, data, replications=400)
+    same = check_world(world, data, n_data_sets=400)
     assert same.p_value > 0.01
     assert same.agrees == (same.low <= same.real <= same.high)
-    other = check_world(world.with_curve(ScaledCurve(0.6)), data, replications=100)
+    other = check_world(world.with_curve(ScaledCurve(0.6)), data, n_data_sets=100)
     assert not other.agrees
     assert other.real < other.low
     assert other.p_value < 0.05
@@ -30,7 +30,7 @@ def test_data_of_the_world_agree_and_others_do_not(world, rng):
 
 def test_the_figures_are_those_of_a_loop(world, rng):
     data = world.sample(300, rng)
-    found = check_world(world, data, cal.sweep_error, replications=20, rng=4)
+    found = check_world(world, data, cal.sweep_error, n_data_sets=20, seed=4)
     generator = np.random.default_rng(4)
     again = np.array([cal.sweep_error(world.sample(300, generator)).value for _ in range(20)])
     assert found.simulated == again.mean()
@@ -41,17 +41,17 @@ def test_the_figures_are_those_of_a_loop(world, rng):
 
 @pytest.mark.slow
 def test_p_values_are_uniform_when_the_world_is_right(world):
-    found = [check_world(world, world.sample(100, s), replications=39, rng=1000 + s).p_value for s in range(60)]
+    found = [check_world(world, world.sample(100, s), n_data_sets=39, seed=1000 + s).p_value for s in range(60)]
     assert np.mean(np.array(found) <= 0.1) < 0.1 + 3 * np.sqrt(0.09 / 60)
     assert 0.3 < np.mean(np.array(found) <= 0.5) < 0.7
 
 
 def test_several_classes_are_asked_by_view(rng):
     data = DirichletWorld([1.0, 1.0, 1.0]).sample(1000, rng)
-    assert check_world(fit_world(data), data, replications=50).agrees
-    assert check_world(fit_world(data, view="class 1"), data, view="class 1", replications=50).agrees
+    assert check_world(fit_world(data), data, n_data_sets=50).agrees
+    assert check_world(fit_world(data, view="class 1"), data, view="class 1", n_data_sets=50).agrees
 
 
 def test_one_replication_is_too_few(world, rng):
-    with pytest.raises(InputError, match="replications must be a whole number, at least 2"):
-        check_world(world, world.sample(10, rng), replications=1)
+    with pytest.raises(InputError, match="n_data_sets must be a whole number, at least 2"):
+        check_world(world, world.sample(10, rng), n_data_sets=1)

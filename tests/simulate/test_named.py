@@ -18,19 +18,19 @@ EARLIER = 100
 
 def equal_width_ece(probs, outcomes, m=15):
     """√Σ n_b/n (p̄ − ȳ)² of each row."""
-    replications, n = probs.shape
-    at = np.clip(np.ceil(probs * m).astype(int) - 1, 0, m - 1) + m * np.arange(replications)[:, None]
-    sums = [np.bincount(at.ravel(), w, m * replications).reshape(-1, m) for w in (None, (probs - outcomes).ravel())]
+    n_data_sets, n = probs.shape
+    at = np.clip(np.ceil(probs * m).astype(int) - 1, 0, m - 1) + m * np.arange(n_data_sets)[:, None]
+    sums = [np.bincount(at.ravel(), w, m * n_data_sets).reshape(-1, m) for w in (None, (probs - outcomes).ravel())]
     return np.sqrt((sums[1] ** 2 / np.maximum(sums[0], 1)).sum(axis=1) / n)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMED_WORLDS)
 def test_the_mean_ece_at_the_real_size_is_the_recorded_one(name):
-    n, replications = REAL_SIZES[name], 60
-    probs, outcomes, _ = NAMED_WORLDS[name].draw(n, replications, rng=11)
+    n, n_data_sets = REAL_SIZES[name], 60
+    probs, outcomes, _ = NAMED_WORLDS[name].draw(n, n_data_sets, seed=11)
     found = 100 * equal_width_ece(probs, outcomes)
-    error = found.std(ddof=1) * np.sqrt(1 / replications + 1 / EARLIER)
+    error = found.std(ddof=1) * np.sqrt(1 / n_data_sets + 1 / EARLIER)
     assert abs(found.mean() - MEAN_ECE[name]) <= STANDARD_ERRORS * error
 
 

@@ -68,18 +68,18 @@ def test_several_share_their_draws_and_the_twin(monkeypatch):
     power_measured = power.measured
     monkeypatch.setattr(power, "measured", counted)
     worlds = [power_world(0.05), power_world(0.1)]
-    rows = detection({"mine": cal.ece, "sweep": "sweep"}, worlds, [100, 300], replications=100, rng=3)
+    rows = detection({"mine": cal.ece, "sweep": "sweep"}, worlds, [100, 300], n_data_sets=100, seed=3)
     assert len(seen) == 2 + 4  # a twin for each size, and every world at every size
     monkeypatch.undo()
     assert [(r.estimator, r.n) for r in rows[:4]] == [("mine", 100), ("sweep", 100), ("mine", 300), ("sweep", 300)]
-    alone = detection(cal.ece, worlds[1], 300, replications=100, rng=3)
+    alone = detection(cal.ece, worlds[1], 300, n_data_sets=100, seed=3)
     same = next(r for r in rows if (r.estimator, r.n, r.world) == ("mine", 300, worlds[1].describe()))
     assert {**alone.to_data(), "estimator": "mine"} == same.to_data()
-    assert detection(cal.ece, worlds[1], 300, replications=100, rng=4) != alone
+    assert detection(cal.ece, worlds[1], 300, n_data_sets=100, seed=4) != alone
 
 
 def test_a_table_has_a_column_for_each_estimator():
-    rows = detection(["ece", "sweep"], [power_world(0.05), power_world(0.1)], [100, 300], replications=60)
+    rows = detection(["ece", "sweep"], [power_world(0.05), power_world(0.1)], [100, 300], n_data_sets=60)
     table = detection_table(rows)
     assert table.columns == ("true error", "RMS", "n", "ece", "sweep")
     assert len(table.rows) == 4
@@ -93,7 +93,7 @@ def test_a_table_has_a_column_for_each_estimator():
 def test_what_figure_5_says():
     """Roelofs et al., Figure 5: uniform scores, p^d, errors in the ℓ2 norm."""
     worlds = {error: power_world(error, norm=2) for error in (0.02, 0.05, 0.1)}
-    rows = detection(PAPER, list(worlds.values()), [200, 500, 1000, 10_000], replications=1000)
+    rows = detection(PAPER, list(worlds.values()), [200, 500, 1000, 10_000], n_data_sets=1000)
     rate = {(r.estimator, round(r.true_rms, 3), r.n): r.miss_rate for r in rows}
     slack = STANDARD_ERRORS * max(r.miss_error for r in rows)
     assert all(rate["sweep", e, n] <= rate["equal width", e, n] + slack for _, e, n in rate)
@@ -105,7 +105,7 @@ def test_what_figure_5_says():
 
 @pytest.mark.slow
 def test_the_paper_in_brief():
-    rows = detection(PAPER, power_world(0.05, norm=2), 1000, replications=300)
+    rows = detection(PAPER, power_world(0.05, norm=2), 1000, n_data_sets=300)
     plain, swept = rows
     assert plain.miss_rate - swept.miss_rate > STANDARD_ERRORS * np.hypot(plain.miss_error, swept.miss_error) / 2
 
@@ -114,14 +114,14 @@ def test_the_paper_in_brief():
     ("call", "message"),
     [
         (lambda: detection(cal.ece, ShapeWorld("square", 0.1), 100), "world must be a world of scores and a curve"),
-        (lambda: detection(cal.ece, power_world(0.1), 100, replications=18), "replications must be at least 19"),
+        (lambda: detection(cal.ece, power_world(0.1), 100, n_data_sets=18), "n_data_sets must be at least 19"),
         (
-            lambda: detection(lambda _: np.inf, power_world(0.1), 100, replications=20),
+            lambda: detection(lambda _: np.inf, power_world(0.1), 100, n_data_sets=20),
             "estimator must give a finite number",
         ),
         (lambda: detection([], power_world(0.1), 100), "estimator must name at least one"),
         (lambda: detection(cal.ece, power_world(0.1), 100, alpha=1.5), "alpha must be positive and at most 0.5"),
-        (lambda: detection(cal.ece, power_world(0.1), 100, rng=-1), "rng must be a whole number"),
+        (lambda: detection(cal.ece, power_world(0.1), 100, seed=-1), "seed must be a whole number"),
     ],
 )
 def test_what_makes_no_test_is_refused(call, message):
@@ -130,5 +130,5 @@ def test_what_makes_no_test_is_refused(call, message):
 
 
 def test_a_world_fitted_to_a_network_has_a_twin():
-    found = detection("ece", named_world("resnet110_c10"), 100, replications=50)
+    found = detection("ece", named_world("resnet110_c10"), 100, n_data_sets=50)
     assert "resnet110_c10" in found.world

@@ -52,9 +52,9 @@ def test_the_curve_undoes_what_is_said(shape):
 
 
 def test_labels_are_shared_between_derivates():
-    first = ShapeWorld("stairs", 0.0).draw(50, 4, rng=3)
+    first = ShapeWorld("stairs", 0.0).draw(50, 4, seed=3)
     for shape in SHAPES:
-        probs, outcomes, rates = ShapeWorld(shape, 0.08).draw(50, 4, rng=3)
+        probs, outcomes, rates = ShapeWorld(shape, 0.08).draw(50, 4, seed=3)
         np.testing.assert_array_equal(outcomes, first[1])
         np.testing.assert_array_equal(rates, first[2])
         np.testing.assert_allclose(probs, ShapeWorld(shape, 0.08).predicted(rates), atol=ROUNDING)

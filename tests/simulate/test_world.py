@@ -64,7 +64,7 @@ def test_worked_by_hand():
 @pytest.mark.parametrize("name", WORLDS)
 def test_draws_agree_with_the_integrals(name):
     world = WORLDS[name]
-    probs, outcomes, rates = world.draw(1000, 300, rng=[5, 1])
+    probs, outcomes, rates = world.draw(1000, 300, seed=np.random.default_rng([5, 1]))
     distance = np.abs(probs - rates).ravel()
     for values, truth in (
         (distance, world.true_error()),
@@ -81,7 +81,7 @@ def test_draws_agree_with_the_integrals(name):
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_curve_gives_the_rates_of_the_draws(name):
     world = WORLDS[name]
-    probs, _, rates = world.draw(200, 3, rng=3)
+    probs, _, rates = world.draw(200, 3, seed=3)
     inner = (probs > 1e-3) & (probs < 1 - 1e-3)
     np.testing.assert_allclose(
         world.curve(probs)[inner], rates[inner], atol=1e-9
@@ -144,7 +144,7 @@ def test_a_world_describes_itself():
         ("norm", lambda w: w.true_error(3)),
         ("view", lambda w: w.true_error(1, "top")),
         ("n", lambda w: w.sample(0, 1)),
-        ("replications", lambda w: w.draw(5, 0, 1)),
+        ("n_data_sets", lambda w: w.draw(5, 0, 1)),
     ],
 )
 def test_bad_arguments_are_refused(argument, call):

@@ -116,7 +116,7 @@ def test_few_samples_do_not_lift_the_sampled_error(rng, name, m):
     for _ in range(400):
         share = rng.beta(2, 1, 1000)
         said, right = rng.binomial(m, share) / m, rng.random(1000) < curve(share)
-        estimate = sampled_error(right, said, samples=m, root=False)
+        estimate = sampled_error(right, said, n_samples=m, root=False)
         found.append((estimate.value, estimate.parts["brier"]))
     for values, truth in zip(np.array(found).T, (squares, brier), strict=True):
         assert abs(values.mean() - truth) <= STANDARD_ERRORS * values.std() / np.sqrt(len(values))

@@ -28,7 +28,7 @@ RATES = LEVELS**1.5
 MAPS = {
     "binned": cal.Histogram(EqualMass(5)),
     "average of bins": cal.maps.BayesianBinning(),
-    "spline": cal.maps.Spline("cubic", knots=5),
+    "spline": cal.maps.Spline("cubic", n_knots=5),
     "logistic": cal.Platt(),
 }
 each = pytest.mark.parametrize("recipe", MAPS.values(), ids=MAPS)

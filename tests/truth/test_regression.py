@@ -59,7 +59,7 @@ def test_the_skce_is_unbiased_and_its_interval_covers(rng):
 
 
 def test_false_alarms_and_power(rng):
-    tests = {"pit": pit_test, "spread": spread_test, "skce": lambda said: gaussian_skce_test(said, n_simulations=99)}
+    tests = {"pit": pit_test, "spread": spread_test, "skce": lambda said: gaussian_skce_test(said, n_draws=99)}
     rejected = {name: {width: [] for width in (1.0, 1.3)} for name in tests}
     for width in (1.0, 1.3):
         for _ in range(400):

@@ -140,7 +140,7 @@ def test_cross_fitted_miscalibration_never_promises_too_much(rng):
     """Its expectation is at most the true calibration error; that on the same rows is more."""
     true = squared_error(probabilities(SAID))
     values = [
-        cal.decompose(sample(rng, 300)[1], by="temperature", cross_fitted=True, folds=5).miscalibration
+        cal.decompose(sample(rng, 300)[1], by="temperature", cross_fitted=True, n_folds=5).miscalibration
         for _ in range(300)
     ]
     error = np.std(values, ddof=1) / np.sqrt(len(values))

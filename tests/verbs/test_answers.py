@@ -194,8 +194,8 @@ def test_the_unknown_label_of_an_abstention_does_not_matter():
 def test_sampled_confidences_join_the_report(rng):
     confidences = rng.binomial(4, 0.7, 100) / 4
     right = rng.random(100) < 0.7
-    report = assess_answers(right, confidences, samples=4)
-    assert report["sampled_error"] == sampled_error(right, confidences, samples=4)
+    report = assess_answers(right, confidences, n_samples=4)
+    assert report["sampled_error"] == sampled_error(right, confidences, n_samples=4)
 
 
 def test_it_prints_and_survives_as_json():
@@ -250,5 +250,5 @@ def test_an_outcome_of_probability_zero_rejects_with_questions_too():
 
 def test_shares_of_samples_have_a_warning_about_noise(rng):
     share = rng.beta(2, 1, 300)
-    report = assess_answers(rng.random(300) < share, rng.binomial(4, share) / 4, samples=4)
+    report = assess_answers(rng.random(300) < share, rng.binomial(4, share) / 4, n_samples=4)
     assert any("their noise alone makes high levels look over-confident" in each for each in report.cautions)

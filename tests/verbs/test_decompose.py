@@ -95,7 +95,7 @@ def test_the_parts_add_up_whatever_mends(event, several, score, by, cross_fitted
         (several, "top"),
         (several, 1),
     ):
-        found = decompose(predictions, score=score, by=by, cross_fitted=cross_fitted, folds=3, view=view)
+        found = decompose(predictions, score=score, by=by, cross_fitted=cross_fitted, n_folds=3, view=view)
         assert total(found) == pytest.approx(found.score.value, abs=ROUNDING)
         assert found.score.value == pytest.approx(SCORES[score].score(predictions, view=view).value, abs=ROUNDING)
 
@@ -130,7 +130,7 @@ def test_clusters_stay_together_when_cross_fitted(rng):
 @each
 def test_weights_are_repeated_rows(score, rng):
     p, y, times = rng.random(60).round(2), rng.integers(0, 2, 60), rng.integers(1, 4, 60)
-    for options in ({}, {"by": EqualMass(5)}, {"by": "platt", "cross_fitted": True, "folds": 3}):
+    for options in ({}, {"by": EqualMass(5)}, {"by": "platt", "cross_fitted": True, "n_folds": 3}):
         weighted = decompose(y, np.clip(p, 0.01, 0.99), score=score, weights=times, **options)
         repeated = decompose(np.repeat(y, times), np.clip(np.repeat(p, times), 0.01, 0.99), score=score, **options)
         for name in ("miscalibration", "discrimination", "uncertainty"):
@@ -193,8 +193,8 @@ def test_wrong_arguments_are_refused(event):
         decompose(event, by="pav")
     with pytest.raises(InputError, match=r"by must be one of"):
         decompose(event, by=cal.Isotonic)
-    with pytest.raises(InputError, match="folds must be a whole number, at least 2"):
-        decompose(event, folds=1)
+    with pytest.raises(InputError, match="n_folds must be a whole number, at least 2"):
+        decompose(event, n_folds=1)
     with pytest.raises(InputError, match="two rows at least to judge one by the others"):
         decompose([1], [0.5], cross_fitted=True)
     with pytest.raises(InputError, match=r"by must give a finite log score; recalibrated row .* bounded recipe"):

@@ -26,14 +26,14 @@ cluster = opt.option("--cluster", "same|any|no", DEPENDENCE)
 @main.command(short_help="Which estimator can I believe at my sample size?")
 @opt.file_argument
 @click.option("--norm", type=click.Choice(["1", "2"]), default="1", help="Mean gap, or its RMS.")
-@click.option("--replications", type=click.IntRange(2), default=200, help="Simulated data sets.")
+@click.option("--data-sets", "n_data_sets", type=click.IntRange(2), default=200, help="Simulated data sets.")
 @opt.seed
 @opt.view
 @opt.report
 @opt.column_options()
 @opt.as_json
 def trust(
-    file: Path, norm: str, replications: int, seed: int, view: str, report: Path | None, as_json: bool, **columns: Any
+    file: Path, norm: str, n_data_sets: int, seed: int, view: str, report: Path | None, as_json: bool, **columns: Any
 ) -> None:
     """Which estimator of the calibration error can I believe, with as many rows as I have?
 
@@ -44,11 +44,11 @@ def trust(
     \b
     Examples:
       calibrant trust test.csv
-      calibrant trust test.csv --norm 2 --replications 1000
+      calibrant trust test.csv --norm 2 --data-sets 1000
       calibrant trust test.parquet --view top --json
     """
     predictions, source = read(file, columns)
-    options: dict[str, Any] = {"norm": int(norm), "replications": replications, "rng": seed, "view": view}
+    options: dict[str, Any] = {"norm": int(norm), "n_data_sets": n_data_sets, "seed": seed, "view": view}
     found = cal.trust(predictions, **options, progress=not as_json)
     if report is not None:
         write_report(report, file, cal.diagnose(predictions, view=view, name=file.name), found)
@@ -59,7 +59,9 @@ def trust(
 @opt.file_argument
 @click.option("--test", "name", type=opt.Registered("test"), help="A single test.  [default: several, combined]")
 @opt.view_option("canonical, binary, top, or 'class NAME'.  [default: by the columns]")
-@click.option("--draws", type=click.IntRange(1), metavar="N", help="Null draws of the labels.  [default: by the rows]")
+@click.option(
+    "--draws", "n_draws", type=click.IntRange(1), metavar="N", help="Null draws of the labels.  [default: by the rows]"
+)
 @opt.seed
 @cluster
 @click.option("--fail-below", type=click.FloatRange(0, 1), metavar="P", help="Exit with 1 if the p-value is at most P.")
@@ -69,7 +71,7 @@ def test(
     file: Path,
     name: str | None,
     view: str,
-    draws: int | None,
+    n_draws: int | None,
     seed: int,
     cluster: str | None,
     fail_below: float | None,
@@ -89,13 +91,13 @@ def test(
       calibrant test test.csv --json --fail-below 0.01
     """
     function = cal.is_calibrated if name is None else methods("test")[name].function
-    given = {"view": None if view == "auto" else view, "n_draws": draws, "cluster": cluster}
+    given = {"view": None if view == "auto" else view, "n_draws": n_draws, "cluster": cluster}
     taken = signature(function).parameters
     for option, value in given.items():
         if value is not None and option not in taken:
             raise click.UsageError(f"The test {name} takes no --{option.removeprefix('n_')}.")
     predictions, source = read(file, columns)
-    options = {"view": view, "n_draws": draws, "cluster": checked_cluster(cluster, predictions), "seed": seed}
+    options = {"view": view, "n_draws": n_draws, "cluster": checked_cluster(cluster, predictions), "seed": seed}
     found = function(predictions, **{option: value for option, value in options.items() if option in taken})
     show(found, file.name, source, as_json)
     if fail_below is not None and found.p_value <= fail_below:
@@ -198,10 +200,16 @@ TIES = "Few answers leave few p-values: err on the safe side, or draw within the
 @main.command(short_help="Can a language model's confidences be believed?")
 @opt.file_argument
 @opt.option("--ties", "count|random", TIES, "count")
-@click.option("--samples", type=click.IntRange(2), metavar="M", help="Confidences are shares of M samples that agree.")
+@click.option(
+    "--samples",
+    "n_samples",
+    type=click.IntRange(2),
+    metavar="M",
+    help="Confidences are shares of M samples that agree.",
+)
 @opt.column_options()
 @opt.as_json
-def answers(file: Path, ties: Any, samples: int | None, as_json: bool, **columns: Any) -> None:
+def answers(file: Path, ties: Any, n_samples: int | None, as_json: bool, **columns: Any) -> None:
     """Can the confidences that came with answers be believed?
 
     Level by level, exactly, and what keeping unsure ones back would save.
@@ -216,7 +224,7 @@ def answers(file: Path, ties: Any, samples: int | None, as_json: bool, **columns
       calibrant answers answers.csv --samples 10
     """
     predictions, source = read(file, columns)
-    show(cal.assess_answers(predictions, samples=samples, ties=ties, name=file.name), file.name, source, as_json)
+    show(cal.assess_answers(predictions, n_samples=n_samples, ties=ties, name=file.name), file.name, source, as_json)
 
 
 @main.command(short_help="How many rows does it take?")
@@ -235,7 +243,7 @@ def answers(file: Path, ties: Any, samples: int | None, as_json: bool, **columns
 @opt.alpha_option("Rate of false alarms of the test; an interval has confidence 1 − alpha.")
 @click.option("--mean-variance", type=float, metavar="X", help="Mean of p(1 − p), where there is no FILE.")
 @click.option("--check", is_flag=True, help="Also simulate the plan.")
-@click.option("--replications", type=int, default=1000, metavar="N", help="Data sets to simulate.")
+@click.option("--data-sets", "n_data_sets", type=int, default=1000, metavar="N", help="Data sets to simulate.")
 @opt.view
 @opt.column_options()
 @opt.as_json

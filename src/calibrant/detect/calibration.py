@@ -19,7 +19,7 @@ from calibrant.resampling.exact import Exact, exact_result
 from calibrant.resampling.null import hypothesis_of
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 
 @method(
@@ -41,7 +41,7 @@ def calibration_test(
     cluster: Any = None,
     weights: Any = None,
     weighting: str = "auto",
-    seed: int = 0,
+    seed: Seed = 0,
     **options: Any,
 ) -> TestResult:
     """How often would a calibrated model show an error as large as this? Exact at every sample size.

@@ -16,7 +16,7 @@ from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact, Formula, named_test
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 
 @method(
@@ -36,7 +36,7 @@ def cox_test(
     n_draws: int | None = None,
     cluster: Any = None,
     weights: Any = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> TestResult:
     """Are the predictions shifted, too extreme or not extreme enough?
 

@@ -14,7 +14,7 @@ from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact, Formula, named_test
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 
 @method(
@@ -35,7 +35,7 @@ def cumulative_test(
     n_draws: int | None = None,
     cluster: Any = None,
     weights: Any = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> TestResult:
     """Do errors of one sign add up along the predictions? No bins, no tuning.
 

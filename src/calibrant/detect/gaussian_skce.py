@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from calibrant.estimate.regression.skce import checked_size, gaussian_forecasts, in_blocks, prepared
-from calibrant.inputs import check_count
+from calibrant.inputs import check_count, check_seed
 from calibrant.kernels.pairs.gaussian_pairs import Rows, both_drawn, nearness, with_labels
 from calibrant.methods import method
 from calibrant.problems import InputError
 from calibrant.resampling.rank import rank_p_value
 from calibrant.results import TestResult
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 TESTED_PAIRS = 125_000
 """Pairs of rows per null draw: 500 rows at once, or more rows in smaller blocks."""
@@ -33,14 +33,14 @@ def gaussian_skce_test(
     bandwidth: float | None = None,
     label_bandwidth: float | None = None,
     block_size: int | None = None,
-    n_simulations: int = 199,
-    seed: int = 0,
+    n_draws: int = 199,
+    seed: Seed = 0,
 ) -> TestResult:
     """Could a calibrated model show such an SKCE? The unbiased SKCE, ranked among null draws.
 
     Given the forecasts, calibration fixes the distribution of every label, so the
     p-value is exact at every sample size: (1 + #{drawn ≥ observed}) / (1 +
-    `n_simulations`). Rows must be independent.
+    `n_draws`). Rows must be independent.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def gaussian_skce_test(
     block_size
         The statistic is averaged over consecutive blocks of this many rows; by default
         as many as give about 125 000 pairs in all.
-    n_simulations
+    n_draws
         Number of null draws.
     seed
         Chooses the draws, and the pairs from which the default bandwidth is computed.
@@ -72,15 +72,16 @@ def gaussian_skce_test(
     True
     """
     gaussian = gaussian_forecasts(forecasts)
-    check_count(n_simulations, "n_simulations")
+    check_count(n_draws, "n_draws")
+    seed = check_seed(seed)
     if gaussian.weights is not None:
         raise InputError("weights", "cannot be used in this test", advice="Repeat rows")
     rows, width, settings, warnings = prepared(gaussian, bandwidth, label_bandwidth, seed)
     n = gaussian.n
     size = checked_size(min(n, max(2, 2 * TESTED_PAIRS // n)) if block_size is None else block_size, n)
-    values = _drawn_values(rows, width, size, n_simulations, np.random.default_rng(seed))
-    settings |= {"block_size": size, "n_simulations": n_simulations, "seed": seed}
-    null, drawn = f"labels drawn from the forecasts {n_simulations} times; exact", values[1:]
+    values = _drawn_values(rows, width, size, n_draws, np.random.default_rng(seed))
+    settings |= {"block_size": size, "n_draws": n_draws, "seed": seed}
+    null, drawn = f"labels drawn from the forecasts {n_draws} times; exact", values[1:]
     parts = {"null_mean": float(drawn.mean()), "null_sd": float(drawn.std())}
     p = rank_p_value(values, "count", 0.0)
     return TestResult("gaussian_skce", "SKCE test", float(values[0]), p, n, null, settings, parts, warnings)

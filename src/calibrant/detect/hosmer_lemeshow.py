@@ -13,7 +13,7 @@ from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact, Formula, named_test
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 
 @method(
@@ -34,7 +34,7 @@ def hosmer_lemeshow_test(
     n_draws: int | None = None,
     cluster: Any = None,
     weights: Any = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> TestResult:
     """Are there bins in which the model is off by more than chance?
 

@@ -14,6 +14,7 @@ from calibrant.resampling.exact import LEVEL, Exact, as_result, method_name, ran
 from calibrant.resampling.null import hypothesis_of
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
+from calibrant.types import Seed
 
 FINEST = 50
 """Halvings of [0, 1] that float64 still resolves."""
@@ -29,7 +30,7 @@ def multi_scale_test(
     n_draws: int | None = None,
     cluster: Any = None,
     weights: Any = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> TestResult:
     """Is there miscalibration at any scale? T-Cal: the unbiased squared error in 2, 4, 8, … bins.
 

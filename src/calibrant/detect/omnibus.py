@@ -19,6 +19,7 @@ from calibrant.resampling.null import Hypothesis, hypothesis_of
 from calibrant.resampling.rank import JointRank
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
+from calibrant.types import Seed
 
 COARSE, FINE = 10, 30
 """Bins of the two Hosmer–Lemeshow statistics."""
@@ -46,7 +47,7 @@ def is_calibrated(
     cluster: Any = None,
     weights: Any = None,
     weighting: str = "auto",
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> TestResult:
     """Could a calibrated model have made these predictions? One p-value, exact at every sample size.
 

@@ -7,9 +7,10 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.forecasts import Forecasts, admit_forecasts
-from calibrant.inputs import check_choice
+from calibrant.inputs import check_choice, check_seed
 from calibrant.methods import method
 from calibrant.results import TestResult
+from calibrant.types import Seed
 
 CERTAIN = 0.4
 """Below this Kuiper's tail is 1 to seven digits, and its series converges slowly."""
@@ -22,7 +23,7 @@ CERTAIN = 0.4
     views=("Gaussian", "quantile", "sample"),
     ways=("formula",),
 )
-def pit_test(forecasts: Any, *, statistic: Literal["kuiper", "ks"] = "kuiper", seed: int = 0) -> TestResult:
+def pit_test(forecasts: Any, *, statistic: Literal["kuiper", "ks"] = "kuiper", seed: Seed = 0) -> TestResult:
     """Are the values F(y) uniform? Kuiper's or Kolmogorov and Smirnov's test, for independent rows.
 
     Parameters
@@ -54,6 +55,7 @@ def pit_test(forecasts: Any, *, statistic: Literal["kuiper", "ks"] = "kuiper", s
     """
     admitted = admit_forecasts(forecasts)
     check_choice("statistic", statistic, ("kuiper", "ks"))
+    seed = check_seed(seed)
     above, below, n = distances(admitted, seed)
     if statistic == "ks":
         from scipy.stats import kstwo

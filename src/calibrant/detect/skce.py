@@ -23,7 +23,7 @@ from calibrant.resampling.rows import Atoms, assumes_independence, atoms_of, clu
 from calibrant.resampling.statistics import laplace_pairs
 from calibrant.results import TestResult
 from calibrant.score.u_score import KERNELS
-from calibrant.types import Array, Floats
+from calibrant.types import Array, Floats, Seed
 
 MAX_ROWS = 4000
 """Rows whose kernel is held as a matrix, of 128 MB."""
@@ -47,7 +47,7 @@ def skce_test(
     n_draws: int | None = None,
     cluster: Any = None,
     weights: Any = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> TestResult:
     """Are the predicted distributions calibrated? A test of the squared kernel calibration error.
 

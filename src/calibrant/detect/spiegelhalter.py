@@ -11,6 +11,7 @@ from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact, Formula, named_test
 from calibrant.resampling.rows import atoms_of
 from calibrant.results import TestResult
+from calibrant.types import Seed
 
 
 @method("test", name="spiegelhalter", title="Spiegelhalter's z", views=ONE_EVENT, ways=("exact", "normal"))
@@ -23,7 +24,7 @@ def spiegelhalter_test(
     n_draws: int | None = None,
     cluster: Any = None,
     weights: Any = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> TestResult:
     """Is the Brier score what a calibrated model would get?
 

@@ -8,14 +8,15 @@ import numpy as np
 
 from calibrant.estimate.regression.skce import gaussian_forecasts
 from calibrant.estimate.regression.variance_bins import variance_bins
-from calibrant.inputs import check_count
+from calibrant.inputs import check_count, check_seed
 from calibrant.methods import method
 from calibrant.resampling.rank import rank_p_value
 from calibrant.results import TestResult
+from calibrant.types import Seed
 
 
 @method("forecast test", name="spread", title="spread test", views=("Gaussian",), ways=("exact",))
-def spread_test(forecasts: Any, *, n_bins: int = 10, n_simulations: int = 999, seed: int = 0) -> TestResult:
+def spread_test(forecasts: Any, *, n_bins: int = 10, n_draws: int = 999, seed: Seed = 0) -> TestResult:
     """Are errors of Gaussian forecasts as large as predicted, bin by bin of σ? Exact for independent rows.
 
     If the forecasts are right, the sum of ((y−μ)/σ)² over a bin of m rows is χ² with m
@@ -28,7 +29,7 @@ def spread_test(forecasts: Any, *, n_bins: int = 10, n_simulations: int = 999, s
         Gaussian forecasts with their labels: `Predictions.from_gaussian(...)`.
     n_bins
         Bins of σ with equally many rows.
-    n_simulations
+    n_draws
         Number of null draws.
     seed
         Chooses the draws.
@@ -49,13 +50,14 @@ def spread_test(forecasts: Any, *, n_bins: int = 10, n_simulations: int = 999, s
     0.001
     """
     gaussian = gaussian_forecasts(forecasts)
-    check_count(n_simulations, "n_simulations")
+    check_count(n_draws, "n_draws")
+    seed = check_seed(seed)
     bins = variance_bins(gaussian, n_bins)
     m = bins.weight
-    drawn = np.random.default_rng(seed).chisquare(m, (n_simulations, len(m)))
+    drawn = np.random.default_rng(seed).chisquare(m, (n_draws, len(m)))
     values = ((np.vstack([bins.ratio * m, drawn]) - m) ** 2 / (2 * m)).sum(axis=-1)
-    settings = {"bins": f"{len(m)} equal-mass bins of σ", "n_simulations": n_simulations, "seed": seed}
-    null = f"χ² in every bin, drawn {n_simulations} times; exact for Gaussian labels"
+    settings = {"bins": f"{len(m)} equal-mass bins of σ", "n_draws": n_draws, "seed": seed}
+    null = f"χ² in every bin, drawn {n_draws} times; exact for Gaussian labels"
     parts = {"ratios": bins.ratio.tolist()}
     p = rank_p_value(values, "count", 0.0)
     return TestResult("spread", "spread test", float(values[0]), p, gaussian.n, null, settings, parts)

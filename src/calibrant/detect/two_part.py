@@ -11,7 +11,7 @@ from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact, Formula, named_test
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 
 @method(
@@ -31,7 +31,7 @@ def two_part_test(
     n_draws: int | None = None,
     cluster: Any = None,
     weights: Any = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> TestResult:
     """Is the model right on average, and right along the predictions apart from that?
 

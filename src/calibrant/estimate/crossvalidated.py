@@ -9,14 +9,14 @@ import numpy as np
 
 from calibrant.estimate.binned import Norm, Options
 from calibrant.estimate.chosen import chosen_error
-from calibrant.inputs import check_count
+from calibrant.inputs import check_count, check_seed
 from calibrant.kernels.rows.pooling import group_starts, in_order, mass_cuts, width_cuts
 from calibrant.kernels.rows.sorted_folds import fewest_within, rows_in_folds
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
-from calibrant.types import Floats, Indices
+from calibrant.types import Floats, Indices, Seed
 
 MOST_BINS = 40
 """As in the paper's code."""
@@ -34,9 +34,9 @@ def crossvalidated_error(
     clip: bool = True,
     view: Any = "auto",
     average: Literal["mean", "sum"] = "mean",
-    folds: int = 10,
-    most_bins: int = MOST_BINS,
-    seed: int = 0,
+    n_folds: int = 10,
+    max_bins: int = MOST_BINS,
+    seed: Seed = 0,
     weights: Any = None,
 ) -> Estimate:
     """How far off is the model, with the number of bins that predicts held-out rows best?
@@ -70,9 +70,9 @@ def crossvalidated_error(
     average
         For `classwise`: `mean` divides by the number of classes, `sum` does not; the root
         is taken afterwards.
-    folds
+    n_folds
         Number of folds.
-    most_bins
+    max_bins
         Largest number of bins tried.
     seed
         Shuffles rows with equal predictions.
@@ -96,26 +96,26 @@ def crossvalidated_error(
     True
     """
     predictions = admit(labels, probs, weights=weights)
-    check_count(folds, "folds", 2)
-    check_count(most_bins, "most_bins")
-    choose = partial(best_bins, folds=folds, most=most_bins, seed=seed)
+    check_count(n_folds, "n_folds", 2)
+    check_count(max_bins, "max_bins")
+    choose = partial(best_bins, n_folds=n_folds, most=max_bins, seed=check_seed(seed))
     options = Options(norm, debiased, root, clip, average)
-    named = {"name": "crossvalidated_error", "kind": "cross-validated ", "how": f"by {folds}-fold cross-validation"}
+    named = {"name": "crossvalidated_error", "kind": "cross-validated ", "how": f"by {n_folds}-fold cross-validation"}
     return chosen_error(predictions, view, bins, choose, options, **named)
 
 
-def best_bins(event: Event, bins: str, *, folds: int, most: int, seed: int) -> int:
+def best_bins(event: Event, bins: str, *, n_folds: int, most: int, seed: int) -> int:
     """The fewest bins whose held-out loss is within 0.1 % of the best."""
-    return fewest_within(held_out_losses(event, bins, folds, most, seed)) + 1
+    return fewest_within(held_out_losses(event, bins, n_folds, most, seed)) + 1
 
 
-def held_out_losses(event: Event, bins: str, folds: int, most: int, seed: int) -> Floats:
+def held_out_losses(event: Event, bins: str, n_folds: int, most: int, seed: int) -> Floats:
     """Mean squared held-out loss of the unit-slope map for 1, 2, …, most bins.
 
     On the held-out rows of a bin, with offset δ = ȳ − p̄ of its training rows and r = p − y, the loss is
     Σr² + 2δΣr + δ²n: two prefix sums per fold give every bin of every binning.
     """
-    p, y, w, fold = rows_in_folds(*in_order(event.probs, event.outcomes, event.weights), folds, seed)
+    p, y, w, fold = rows_in_folds(*in_order(event.probs, event.outcomes, event.weights), n_folds, seed)
     starts, r = group_starts(p), p - y
     values, all_n, all_r = p[starts], _prefix(w, starts), _prefix(w * r, starts)
     losses = np.full(most, inner(w, r**2))

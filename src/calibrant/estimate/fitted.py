@@ -48,7 +48,7 @@ def fitted_error(
     norm: Literal[1, 2] = 1,
     root: bool = True,
     cross_fitted: bool = False,
-    folds: int = 10,
+    n_folds: int = 10,
     view: Any = "auto",
     weights: Any = None,
 ) -> Estimate:
@@ -76,7 +76,7 @@ def fitted_error(
         Judge each row by a map that has not seen it: mean of sign(ĉ − p)(y − p) for norm 1,
         of (p − y)² − (ĉ − y)² for norm 2. Its expectation never exceeds the true error,
         whatever the map; on calibrated data it scatters around 0 or below.
-    folds
+    n_folds
         Number of folds of `cross_fitted`.
     view
         The yes/no question: `binary`, `top` (is the most probable class right?) or
@@ -102,14 +102,14 @@ def fitted_error(
     """
     predictions = admit(labels, probs, weights=weights)
     check_choice("norm", norm, (1, 2))
-    check_count(folds, "folds", 2)
+    check_count(n_folds, "n_folds", 2)
     recipe = DEFAULT if map is None else recipe_of(map)
     rows = as_predictions(predictions.event(view))
     fitted = recipe.fit(rows)
     in_sample = float(np.average(np.abs(fitted.moves(rows.probs)) ** norm, weights=rows.weights))
-    power = _cross_fitted(recipe, rows, norm, folds) if cross_fitted else in_sample
+    power = _cross_fitted(recipe, rows, norm, n_folds) if cross_fitted else in_sample
     value = float(np.sign(power) * np.sqrt(abs(power))) if norm == 2 and root else power
-    how = f"cross-fitted over {folds} folds" if cross_fitted else "fitted on the same rows"
+    how = f"cross-fitted over {n_folds} folds" if cross_fitted else "fitted on the same rows"
     described = {"view": predictions.view(view), "map": repr(recipe), "norm": norm, "root": root, "fit": how}
     kind = {1: "", 2: "RMS " if root else "squared "}[norm]
     title = f"{kind}calibration error by fitting ({fitted.method.replace('_', ' ')})"
@@ -118,8 +118,8 @@ def fitted_error(
     return Estimate("fitted_error", title, value, rows.n, None, None, described, parts, fitted.fit.cautions + bias)
 
 
-def _cross_fitted(recipe: Any, rows: Predictions, norm: int, folds: int) -> float:
-    units, masks = in_folds(rows, folds)
+def _cross_fitted(recipe: Any, rows: Predictions, norm: int, n_folds: int) -> float:
+    units, masks = in_folds(rows, n_folds)
     gains = np.empty(units.n)
     for held_out in masks:
         p = units.probs[held_out].astype(np.float64)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.estimate.selective import clustered_mean
-from calibrant.inputs import check_column, check_count
+from calibrant.inputs import check_column, check_count, check_seed
 from calibrant.interval import LimitedMean, Limits
 from calibrant.maps import GaussianProcessMap, recipe_of
 from calibrant.maps.folds import in_folds
@@ -18,7 +18,7 @@ from calibrant.methods import estimator
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Curve, Estimate, Interval, Line
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 THRESHOLDS = np.arange(1, 100) / 100
 
@@ -30,10 +30,10 @@ def decision_regret(
     *,
     map: Any = None,  # noqa: A002  (the word users know)
     cross_fitted: bool = True,
-    folds: int = 5,
+    n_folds: int = 5,
     thresholds: Any = None,
     n_draws: int = 0,
-    seed: int = 0,
+    seed: Seed = 0,
     level: float = 0.95,
     view: Any = "auto",
     weights: Any = None,
@@ -65,7 +65,7 @@ def decision_regret(
         expectation never exceeds the largest regret, whatever the map; the low end of the
         interval is a lower bound on the regret, the high end is no upper bound. `False` puts
         the map fitted on the same rows into the formula, which is too high near calibration.
-    folds
+    n_folds
         Number of folds.
     thresholds
         Between 0 and 1; by default 0.01, 0.02, …, 0.99.
@@ -103,7 +103,7 @@ def decision_regret(
     (0.027, 0.36)
     """
     predictions = admit(labels, probs, weights=weights)
-    check_count(folds, "folds", 2)
+    check_count(n_folds, "n_folds", 2)
     check_count(n_draws, "n_draws", 0)
     t = THRESHOLDS if thresholds is None else _checked(thresholds)
     recipe = GaussianProcessMap() if map is None else recipe_of(map)
@@ -112,7 +112,7 @@ def decision_regret(
         Predictions(event.outcomes, event.probs, weights=event.weights, groups=predictions.groups, soft=not event.hard)
     )
     find = _cross_fitted if cross_fitted else _in_sample
-    found = find(recipe, rows, t, folds, level)
+    found = find(recipe, rows, t, n_folds, level)
     parts: dict[str, Any] = {
         "curve": found.curve,
         "threshold": float(t[np.argmax(found.curve.y)]),
@@ -120,9 +120,11 @@ def decision_regret(
     }
     floor = None
     if n_draws:
-        null = np.array([find(recipe, one, t, folds, level).value for one in _redrawn(rows, n_draws, seed)])
+        null = np.array(
+            [find(recipe, one, t, n_folds, level).value for one in _redrawn(rows, n_draws, check_seed(seed))]
+        )
         floor, parts["p_value"] = float(null.mean()), (1 + int((null >= found.value).sum())) / (n_draws + 1)
-    how = f"cross-fitted over {folds} folds" if cross_fitted else "fitted on the same rows"
+    how = f"cross-fitted over {n_folds} folds" if cross_fitted else "fitted on the same rows"
     described = {"view": predictions.view(view), "map": repr(recipe), "fit": how, "n_draws": n_draws}
     name, title, n = "decision_regret", "largest decision regret", predictions.n
     return Estimate(name, title, found.value, n, found.interval, floor, described, parts, found.cautions)
@@ -140,8 +142,8 @@ class _Regret:
     cautions: tuple[str, ...] = ()
 
 
-def _cross_fitted(recipe: Any, rows: Predictions, t: Floats, folds: int, level: float) -> _Regret:
-    rows, masks = in_folds(rows, folds)
+def _cross_fitted(recipe: Any, rows: Predictions, t: Floats, n_folds: int, level: float) -> _Regret:
+    rows, masks = in_folds(rows, n_folds)
     p, y = rows.probs.astype(np.float64), rows.labels.astype(np.float64)
     recalibrated, gains = np.empty(rows.n), np.empty(rows.n)
     for held_out in masks:
@@ -155,7 +157,7 @@ def _cross_fitted(recipe: Any, rows: Predictions, t: Floats, folds: int, level: 
     return _Regret(value, _curve(rows, recalibrated, t, level), rows, recalibrated, interval, cautions)
 
 
-def _in_sample(recipe: Any, rows: Predictions, t: Floats, folds: int, level: float) -> _Regret:  # noqa: ARG001
+def _in_sample(recipe: Any, rows: Predictions, t: Floats, n_folds: int, level: float) -> _Regret:  # noqa: ARG001
     recalibrated = _applied(recipe.fit(rows), rows)
     values = _plug_in(rows, recalibrated, t)
     unknown = np.full(len(t), np.nan)

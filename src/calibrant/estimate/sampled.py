@@ -21,7 +21,7 @@ def sampled_error(
     labels: Any,
     probs: Any = None,
     *,
-    samples: int,
+    n_samples: int,
     groups: Any = None,
     root: bool = True,
     view: Any = "auto",
@@ -48,7 +48,7 @@ def sampled_error(
     ----------
     labels, probs
         Was the answer right, and the share k/m of samples that agree; or one `Predictions`.
-    samples
+    n_samples
         m.
     groups
         Rows of the same group may depend on each other: products are of different groups.
@@ -65,13 +65,13 @@ def sampled_error(
     >>> rng = np.random.default_rng(0)
     >>> share = rng.beta(2, 1, 4000)
     >>> stated, right = rng.binomial(5, share) / 5, rng.random(4000) < share
-    >>> found = sampled_error(right, stated, samples=5)
+    >>> found = sampled_error(right, stated, n_samples=5)
     >>> found.value < 0.02, round(found.parts["plain"], 2)
     (True, 0.11)
     """
     predictions = admit(labels, probs)
     event = predictions.event(view)
-    m = check_count(samples, "samples", 2)
+    m = check_count(n_samples, "n_samples", 2)
     if predictions.weights is not None:
         raise InputError("weights", "cannot be used with sampled confidences", advice="Give one row per answer")
     p, y = event.probs.astype(np.float64), event.outcomes.astype(np.float64)
@@ -91,7 +91,7 @@ def sampled_error(
     }
     lost = float(masses[np.isnan(squares)].sum())
     cautions = (f"rows of weight {lost:.3g} have no partner on their level and are left out",) if lost > 0 else ()
-    described = {"view": predictions.view(view), "samples": m, "root": root}
+    described = {"view": predictions.view(view), "n_samples": m, "root": root}
     title = ("RMS" if root else "squared") + f" calibration error of the share behind {m} samples"
     found = _rooted(power) if root else power
     return Estimate("sampled_error", title, found, event.n, None, None, described, parts, cautions)

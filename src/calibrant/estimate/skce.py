@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_positive
+from calibrant.inputs import check_choice, check_positive, check_seed
 from calibrant.interval import mean_with_interval
 from calibrant.kernels.pairs.line_pairs import laplace_pair_sum, median_distance, middle_counts, pair_sum
 from calibrant.kernels.pairs.row_pairs import matrix_pair_sum
@@ -17,7 +17,7 @@ from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.u_score import KERNELS, Kernel, gaussian, share_rows
-from calibrant.types import Floats, Indices
+from calibrant.types import Floats, Indices, Seed
 
 Kind = Literal["unbiased", "biased", "block"]
 
@@ -37,7 +37,7 @@ def skce(
     bandwidth: float | None = None,
     block_size: int = 2,
     view: Any = "canonical",
-    seed: int = 0,
+    seed: Seed = 0,
     weights: Any = None,
 ) -> Estimate:
     """Is the predicted distribution calibrated? Squared kernel calibration error.
@@ -92,7 +92,9 @@ def skce(
     name = "canonical" if view == "canonical" else predictions.view(view)
     single = predictions.is_binary or name != "canonical"
     event = predictions.event("auto" if name == "canonical" else name) if single else None
-    width, cautions = (bandwidth, ()) if bandwidth is not None else _median(predictions, event, kernel, seed)
+    width, cautions = (
+        (bandwidth, ()) if bandwidth is not None else _median(predictions, event, kernel, check_seed(seed))
+    )
     described = {"view": name, "estimator": estimator, "kernel": kernel, "bandwidth": width}
     title = f"SKCE ({estimator})"
     if estimator == "block":  # blocks are independent, so there is an interval

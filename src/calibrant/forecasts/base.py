@@ -11,9 +11,7 @@ import numpy as np
 from calibrant import inputs
 from calibrant.predictions import chosen_rows
 from calibrant.problems import InputError
-from calibrant.types import Array, Floats
-
-Seed = int | np.random.Generator
+from calibrant.types import Array, Floats, Seed
 
 NODES = 200
 """Equally likely points that represent a distribution where there is no closed form."""
@@ -101,7 +99,7 @@ class Forecasts(ABC):
         low, high = self.pit_range()
         if np.array_equal(low, high):
             return high
-        return np.asarray(low + np.random.default_rng(seed).random(self.n) * (high - low))
+        return np.asarray(low + inputs.generator_of(seed).random(self.n) * (high - low))
 
     def draw(self, seed: Seed) -> Floats:
         """One number from each distribution: labels as they would be if the forecasts were right.
@@ -111,7 +109,7 @@ class Forecasts(ABC):
         seed
             An integer, or a generator to draw from.
         """
-        return self.quantile(np.clip(np.random.default_rng(seed).random(self.n), *self._level_range))
+        return self.quantile(np.clip(inputs.generator_of(seed).random(self.n), *self._level_range))
 
     def nodes(self) -> tuple[Floats, Floats]:
         """Points `(n, k)` and their probabilities `(k,)`, which represent the distributions in sums."""

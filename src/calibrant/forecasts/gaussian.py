@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from calibrant import inputs
-from calibrant.forecasts.base import Forecasts, Seed, read_only
-from calibrant.types import Floats
+from calibrant.forecasts.base import Forecasts, read_only
+from calibrant.types import Floats, Seed
 
 HERMITE = 64
 """Points that represent a Gaussian; exact for polynomials up to degree 127."""
@@ -86,7 +86,7 @@ class GaussianForecasts(Forecasts):
         return self._at(ndtri(self._levels(level)))
 
     def draw(self, seed: Seed) -> Floats:
-        return self._at(np.random.default_rng(seed).standard_normal(self.n))
+        return self._at(inputs.generator_of(seed).standard_normal(self.n))
 
     def nodes(self) -> tuple[Floats, Floats]:
         """The nodes of Gauss–Hermite quadrature."""

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.forecasts.base import Forecasts, Seed, checked_matrix, counted, read_only
-from calibrant.types import Floats
+from calibrant import inputs
+from calibrant.forecasts.base import Forecasts, checked_matrix, counted, read_only
+from calibrant.types import Floats, Seed
 
 ROUNDING = 1e-9
 """0.3·10 is 3, although floating point makes it a little more."""
@@ -82,7 +83,7 @@ class SampleForecasts(Forecasts):
         return self.samples[np.arange(self.n), np.maximum(place, 0)]
 
     def draw(self, seed: Seed) -> Floats:
-        return self.samples[np.arange(self.n), np.random.default_rng(seed).integers(0, self.n_samples, self.n)]
+        return self.samples[np.arange(self.n), inputs.generator_of(seed).integers(0, self.n_samples, self.n)]
 
     def nodes(self) -> tuple[Floats, Floats]:
         """The samples, equally likely."""

@@ -11,14 +11,14 @@ import numpy as np
 
 from calibrant.infer.error import KEPT, METHOD, error_ends, inverted
 from calibrant.infer.error_path import ErrorPath, path_of
-from calibrant.inputs import check_choice, check_count, check_level
+from calibrant.inputs import check_choice, check_count, check_level, check_seed
 from calibrant.kernels.draws.laws import Law
 from calibrant.kernels.fit.log_odds_process import bounded_log_odds
 from calibrant.kernels.logits import sigmoid
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 Streams = Iterator[np.random.Generator]
 
@@ -47,7 +47,7 @@ def interval_of(
     method: Literal["inversion", "bootstrap", "bca"] = "inversion",
     level: float = 0.95,
     n_draws: int = 200,
-    seed: Any = 0,
+    seed: Seed = 0,
     view: Any = "auto",
     weights: Any = None,
 ) -> Estimate:
@@ -95,6 +95,7 @@ def interval_of(
     """
     check_choice("method", method, ("inversion", *BOOTSTRAPS))
     check_level(level)
+    seed = check_seed(seed)
     check_count(n_draws, "n_draws", LEAST_DRAWS)
     predictions = admit(labels, probs, weights=weights)
 
@@ -126,7 +127,7 @@ def interval_of(
 
 
 def _inverted(
-    estimator: Callable[..., Any], event: Event, path: ErrorPath, value: float, level: float, n_draws: int, seed: Any
+    estimator: Callable[..., Any], event: Event, path: ErrorPath, value: float, level: float, n_draws: int, seed: int
 ) -> tuple[float, ...]:
     """Ends by drawing labels under each curve, with the same random numbers for all curves."""
     p = event.probs.astype(np.float64)
@@ -150,7 +151,7 @@ def _inverted(
     return tuple(truth(t) for t in inverted(law, value, cautious, KEPT * (1 - level) / 2, CLOSE))
 
 
-def _streams(seed: Any, n_draws: int) -> Streams:
+def _streams(seed: int, n_draws: int) -> Streams:
     return (np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(n_draws))
 
 

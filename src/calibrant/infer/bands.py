@@ -12,14 +12,14 @@ from calibrant.bins import Binning
 from calibrant.infer.band import Band
 from calibrant.infer.error_path import mass_starts, part_sums
 from calibrant.infer.rising_rate import isotonic, rising_intervals
-from calibrant.inputs import check_choice, check_count, check_level
+from calibrant.inputs import check_choice, check_count, check_level, generator_of
 from calibrant.interval.mean import wilson
 from calibrant.kernels.fit.isotonic import lower_bound, upper_bound
 from calibrant.predictions import Event, admit
 from calibrant.problems import InputError
 from calibrant.results import BinTable, number
 from calibrant.state.pooled import Pooled
-from calibrant.types import Floats, Indices
+from calibrant.types import Floats, Indices, Seed
 
 Pools = tuple[Floats, Floats, Floats]
 """The prediction that each pool of rows counts as, its number of rows, and its hits."""
@@ -117,7 +117,7 @@ def consistency_band(
     level: float = 0.95,
     everywhere: bool = False,
     n_draws: int = 2000,
-    seed: Any = 0,
+    seed: Seed = 0,
     view: Any = "auto",
     weights: Any = None,
 ) -> Band:
@@ -161,7 +161,7 @@ def consistency_band(
         return band_of_bins(_table(bins, event), "consistency", level, everywhere)
     p, n, hits = _cells(_counted(event, "consistency bands"))
     shape = (check_count(n_draws, "n_draws", 20), len(n))
-    drawn = np.random.default_rng(seed).binomial(n.astype(np.int64), np.clip(p, 0, 1), shape)
+    drawn = generator_of(seed).binomial(n.astype(np.int64), np.clip(p, 0, 1), shape)
     curves = np.stack([isotonic(n, row) for row in drawn.astype(np.float64)])
     low, high = (
         _envelope(curves, level) if everywhere else np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)

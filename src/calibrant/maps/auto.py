@@ -61,12 +61,12 @@ class Auto(Recipe[CalibrationMap]):
     ----------
     score
         The proper score that decides: a name or a `Score`.
-    folds
+    n_folds
         Number of folds of the cross-validation.
     candidates
         Names or recipes of maps; by default they follow from the number of rows and classes.
     nested
-        Cross-validate the choice itself: a score of the procedure, at `folds` times the
+        Cross-validate the choice itself: a score of the procedure, at `n_folds` times the
         cost. `"auto"` does so up to 20 000 rows and 200 000 probabilities.
     progress
         Called with the number of fits done and of all.
@@ -81,14 +81,14 @@ class Auto(Recipe[CalibrationMap]):
     """
 
     score: str | Score = "log"
-    folds: int = 5
+    n_folds: int = 5
     candidates: tuple[Any, ...] | None = None
     nested: bool | Literal["auto"] = "auto"
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
         check_score(self.score)
-        check_count(self.folds, "folds", 2)
+        check_count(self.n_folds, "n_folds", 2)
         if self.nested not in ("auto", True, False):
             raise InputError("nested", "must be True, False or 'auto'", f"it is {self.nested!r}")
         if self.candidates is not None and not (isinstance(self.candidates, tuple | list) and self.candidates):
@@ -103,7 +103,7 @@ class Auto(Recipe[CalibrationMap]):
         n, columns = n_rows(predictions), 1 if predictions.is_binary else predictions.n_classes
         small = n <= NESTED_UP_TO and n * columns <= LARGE
         nested = small if self.nested == "auto" else bool(self.nested)
-        trial = _Trial(recipes, check_score(self.score), self.folds, nested, self.progress)
+        trial = _Trial(recipes, check_score(self.score), self.n_folds, nested, self.progress)
         return trial.chosen(predictions)
 
 
@@ -113,7 +113,7 @@ class _Trial:
 
     recipes: dict[str, Any]
     rule: Score
-    folds: int
+    n_folds: int
     nested: bool
     progress: Progress | None
     done: int = 0
@@ -122,13 +122,13 @@ class _Trial:
     @property
     def fits(self) -> int:
         """Fits of one run."""
-        plain = len(self.recipes) * (1 + self.folds)
-        return plain + self.nested * self.folds * (len(self.recipes) * self.folds + 1)
+        plain = len(self.recipes) * (1 + self.n_folds)
+        return plain + self.nested * self.n_folds * (len(self.recipes) * self.n_folds + 1)
 
     def chosen(self, predictions: Predictions) -> CalibrationMap:
         fitted = {name: self._fit(name, predictions) for name in self.recipes}
         sizes = {name: m.n_parameters for name, m in fitted.items()}
-        rows, masks = _in_folds(predictions, self.folds)
+        rows, masks = _in_folds(predictions, self.n_folds)
         scores = self._held_out(rows, masks)
         name = _simplest(scores, sizes, rows)
         procedure = self._procedure(rows, masks, sizes) if self.nested and n_units(rows) >= 4 else None
@@ -164,7 +164,7 @@ class _Trial:
         scores = np.zeros(rows.n)
         for test in masks:
             train, held_out = rows.rows(~test), rows.rows(test)
-            inner, inner_masks = _in_folds(train, self.folds)
+            inner, inner_masks = _in_folds(train, self.n_folds)
             name = _simplest(self._held_out(inner, inner_masks), sizes, inner)
             scores[test] = self._scores(name, train, held_out)
         return scores
@@ -181,16 +181,16 @@ class _Trial:
 
         tried = sorted((measured(each, values, sizes[each]) for each, values in scores.items()), key=lambda c: c.score)
         procedure = None if nested is None else measured("auto", nested, None)
-        note = f"{self.folds}-fold cross-validation of {n_rows(rows):,} rows, ± 95 % margin; lower is better."
+        note = f"{self.n_folds}-fold cross-validation of {n_rows(rows):,} rows, ± 95 % margin; lower is better."
         note += "" if nested is None else " The last row is the procedure, on rows that took no part in the choice."
         note += "".join(f" {each} refused some rows: {why}" for each, why in self.refused.items())
         reason = _reason(name, scores, sizes, rows)
         return Choice(name, reason, self.rule.title, tuple(tried), procedure, note)
 
 
-def _in_folds(predictions: Predictions, folds: int) -> tuple[Predictions, list[Bools]]:
+def _in_folds(predictions: Predictions, n_folds: int) -> tuple[Predictions, list[Bools]]:
     """Rows and masks of the folds; no masks where there is one row or group."""
-    return in_folds(predictions, folds) if n_units(predictions) > 1 else (predictions, [])
+    return in_folds(predictions, n_folds) if n_units(predictions) > 1 else (predictions, [])
 
 
 def difference(values: Floats, reference: Floats) -> Floats:

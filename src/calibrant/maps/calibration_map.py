@@ -252,19 +252,19 @@ class CalibrationMap(SavedMap):
         p = probs.astype(np.float64)
         return self.from_probs(p) - p
 
-    def curve(self, points: int = 201) -> Line:
+    def curve(self, n_points: int = 201) -> Line:
         """The map of a single event, for drawing.
 
         Parameters
         ----------
-        points
+        n_points
             Number of predictions, spread evenly over [0, 1].
         """
-        inputs.check_count(points, "points", 2)
+        inputs.check_count(n_points, "n_points", 2)
         if not self.single:
             reason = "each probability depends on the others of its row"
             raise MapError(f"a map of {len(self.classes)} classes is no curve: {reason}")
-        x = np.linspace(0, 1, points)
+        x = np.linspace(0, 1, n_points)
         return Line(x, self.from_probs(x))
 
     def _check_order(self, classes: tuple[Any, ...]) -> None:

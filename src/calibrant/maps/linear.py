@@ -60,14 +60,14 @@ class _FullMatrix(Recipe["LinearMap"]):
     penalty: Literal["odir", "l2"] | None = "odir"
     strength: float | Literal["cv"] = "cv"
     intercept: float | Literal["cv"] = "cv"
-    folds: int = 5
+    n_folds: int = 5
 
     recipe: ClassVar[str]
 
     def __post_init__(self) -> None:
         if self.penalty is not None:
             check_choice("penalty", self.penalty, ("odir", "l2"))
-        check_count(self.folds, "folds", 2)
+        check_count(self.n_folds, "n_folds", 2)
         for name, value in (("strength", self.strength), ("intercept", self.intercept)):
             number = isinstance(value, float | int) and not isinstance(value, bool) and 0 <= value < np.inf
             if not number and value != "cv":
@@ -102,7 +102,7 @@ class MatrixScaling(_FullMatrix):
         cross-validation, on a part of the rows if there are many.
     intercept
         The same for b.
-    folds
+    n_folds
         Number of folds of the cross-validation.
 
     Examples
@@ -132,7 +132,7 @@ class Dirichlet(_FullMatrix):
         cross-validation, on a part of the rows if there are many.
     intercept
         The same for b.
-    folds
+    n_folds
         Number of folds of the cross-validation.
 
     Examples
@@ -292,16 +292,16 @@ def _strengths(
         strength, intercept = (0.0 if v == "cv" else float(v) for v in (how.strength, how.intercept))
         return strength, intercept, ()
     rows = _some(predictions)
-    if n_units(rows) < 2 * how.folds:
+    if n_units(rows) < 2 * how.n_folds:
         return STRENGTHS[0], STRENGTHS[0], (f"too few rows to choose a penalty; it is {STRENGTHS[0]:g}",)
-    folds = _Folds(rows, space, zero, how)
+    trials = _Folds(rows, space, zero, how)
     if how.penalty == "l2":
-        return (folds.best([(s, s) for s in STRENGTHS])[0], 0.0, ())
+        return (trials.best([(s, s) for s in STRENGTHS])[0], 0.0, ())
     strengths = STRENGTHS if how.strength == "cv" else (float(how.strength),)
-    first = folds.best([(s, s if how.intercept == "cv" else float(how.intercept)) for s in strengths])
+    first = trials.best([(s, s if how.intercept == "cv" else float(how.intercept)) for s in strengths])
     if how.intercept != "cv":
         return (*first, ())
-    return (*folds.best([(first[0], i) for i in STRENGTHS]), ())
+    return (*trials.best([(first[0], i) for i in STRENGTHS]), ())
 
 
 MOST_ROWS, ROWS_PER_CLASS = 20_000, 200
@@ -323,7 +323,7 @@ class _Folds:
 
     def __init__(self, rows: Predictions, space: Space, zero: float, how: _FullMatrix) -> None:
         self.penalty, self.k = how.penalty, rows.n_classes
-        rows, masks = in_folds(rows, how.folds)
+        rows, masks = in_folds(rows, how.n_folds)
         data = regression_data(rows, space, zero)
         start = tempered(rows, diagonal=False)
         self.parts = [(data.rows(~held_out), data.rows(held_out), data.weights[held_out].sum()) for held_out in masks]

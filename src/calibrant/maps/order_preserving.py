@@ -52,7 +52,7 @@ class OrderPreserving(Recipe["OrderPreservingMap"]):
         (first, next two, all below) that depends on the confidence in the top class.
         `"general"`: in addition two positive numbers per class, for the gap above it and
         the gap below it.
-    pieces
+    n_pieces
         Straight pieces of the increasing function, on equal shares of the data.
     penalty
         All parameters start at the temperature that fits best, and λ/n Σ (c/c₀ − 1)² is
@@ -71,12 +71,12 @@ class OrderPreserving(Recipe["OrderPreservingMap"]):
     """
 
     kind: Literal["diagonal", "invariant", "general"] = "general"
-    pieces: int = 8
+    n_pieces: int = 8
     penalty: float = 1.0
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, KINDS)
-        check_count(self.pieces, "pieces")
+        check_count(self.n_pieces, "n_pieces")
         check_positive("penalty", self.penalty)
 
     def fit_predictions(self, predictions: Predictions) -> OrderPreservingMap:
@@ -98,7 +98,7 @@ class OrderPreserving(Recipe["OrderPreservingMap"]):
         order = np.argsort(-logs, axis=1, kind="stable")
         ranked = np.take_along_axis(logs, order, axis=1)
         spread = None if weights is None else np.repeat(weights, logs.shape[1])
-        cuts = quantiles(ranked.ravel(), spread, np.arange(1, self.pieces) / self.pieces)
+        cuts = quantiles(ranked.ravel(), spread, np.arange(1, self.n_pieces) / self.n_pieces)
         places = self.kind != "diagonal" and logs.shape[1] > 2
         knots = quantiles(kernel.top_odds(ranked), weights, np.array(ODDS)) if places else np.zeros(0)
         return SortedRows(ranked, order, cuts, knots)

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_count
+from calibrant.inputs import check_choice, check_count, check_seed
 from calibrant.kernels.fit.knot_heights import Family
 from calibrant.kernels.fit.knot_paths import Bent, Cells, cells_of, crossed, path
 from calibrant.kernels.logits import inside, log_odds, sigmoid
@@ -33,12 +33,12 @@ class PiecewiseLinear(BinaryRecipe):
         What the map is linear in: `"logit"` or `"probability"`.
     loss
         What the fit minimises: `"log"` or `"brier"`.
-    pieces
+    n_pieces
         Number of pieces, `"cv"` or `"average"`. The last two fit up to `max_pieces` pieces
         without each fold in turn, take their losses on the held-out rows, and return the
         mean of the folds' lines. `"cv"` takes the fewest pieces within 0.1 % of the smallest
         loss; `"average"` weights all numbers of pieces by their loss.
-    folds
+    n_folds
         Number of folds. Rows are assigned to them in order of their prediction, so that the
         order in which they come does not matter.
     max_pieces
@@ -54,15 +54,15 @@ class PiecewiseLinear(BinaryRecipe):
     Examples
     --------
     >>> import calibrant as cal
-    >>> fitted = cal.maps.PiecewiseLinear(pieces=1).fit([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8])
+    >>> fitted = cal.maps.PiecewiseLinear(n_pieces=1).fit([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8])
     >>> len(fitted.knots), fitted.injective
     (2, True)
     """
 
     space: Literal["logit", "probability"] = "logit"
     loss: Literal["log", "brier"] = "log"
-    pieces: Literal["average", "cv"] | int = "average"
-    folds: int = 10
+    n_pieces: Literal["average", "cv"] | int = "average"
+    n_folds: int = 10
     max_pieces: int = 16
     monotone: bool = False
     seed: int = 0
@@ -71,34 +71,34 @@ class PiecewiseLinear(BinaryRecipe):
     def __post_init__(self) -> None:
         check_choice("space", self.space, ("logit", "probability"))
         check_choice("loss", self.loss, ("log", "brier"))
-        check_count(self.folds, "folds", 2)
+        check_count(self.n_folds, "n_folds", 2)
         check_count(self.max_pieces, "max_pieces")
-        check_count(self.seed, "seed", 0)
-        if isinstance(self.pieces, str):
-            check_choice("pieces", self.pieces, ("average", "cv"))
+        object.__setattr__(self, "seed", check_seed(self.seed))
+        if isinstance(self.n_pieces, str):
+            check_choice("n_pieces", self.n_pieces, ("average", "cv"))
         else:
-            object.__setattr__(self, "pieces", check_count(self.pieces, "pieces"))
+            object.__setattr__(self, "n_pieces", check_count(self.n_pieces, "n_pieces"))
 
     def fit_event(self, predictions: Predictions) -> PiecewiseMap:
         """Rows into cells, one path of fits per fold, then the choice or the mean."""
         logit = self.space == "logit"
         limit = last_log_odds(predictions) if logit else np.inf
         z, y, w = _rows(rows_that_count(predictions), logit)
-        n_folds = 1 if isinstance(self.pieces, int) else min(self.folds, n_counted(len(z), w))
+        n_folds = 1 if isinstance(self.n_pieces, int) else min(self.n_folds, n_counted(len(z), w))
         x, y, w, fold = rows_in_folds(np.clip(z, -limit, limit), y, w, n_folds, self.seed)
         total = float(w.sum())
         cells = cells_of(x, y, w, fold, n_folds)
         least = margin(max(total, 1.0), True)
         ends = (-np.inf, np.inf) if logit else (least, 1 - least)
         family = Family(logit, self.loss == "brier", ends, self.monotone)
-        if isinstance(self.pieces, int):
-            line = path(cells, cells.weight[:, 0], cells.hits[:, 0], family, self.pieces)[-1]
-            shares, losses = np.append(np.zeros(self.pieces), 1.0), None
+        if isinstance(self.n_pieces, int):
+            line = path(cells, cells.weight[:, 0], cells.hits[:, 0], family, self.n_pieces)[-1]
+            shares, losses = np.append(np.zeros(self.n_pieces), 1.0), None
         else:
             most = int(min(self.max_pieces, total // ROWS_PER_PIECE + 1))
             paths, found, none = crossed(cells, family, most)
             losses = np.append(none, found) / total
-            shares = _chosen(losses) if self.pieces == "cv" else self._averaged(losses, total)
+            shares = _chosen(losses) if self.n_pieces == "cv" else self._averaged(losses, total)
             line = _mean(cells, paths, shares)
         if not logit:
             line = _to_the_ends(line, *ends)

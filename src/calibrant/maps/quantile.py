@@ -23,7 +23,7 @@ class QuantileRecalibration:
 
     Parameters
     ----------
-    points
+    n_points
         Largest number of observed u that are kept; more are thinned out evenly.
 
     Examples
@@ -35,10 +35,10 @@ class QuantileRecalibration:
     True
     """
 
-    points: int = 1000
+    n_points: int = 1000
 
     def __post_init__(self) -> None:
-        inputs.check_count(self.points, "points")
+        inputs.check_count(self.n_points, "n_points")
 
     def fit(self, labels: Any, mean: Any = None, variance: Any = None, weights: Any = None) -> QuantileMap:
         """From Gaussian forecasts.
@@ -70,8 +70,8 @@ class QuantileRecalibration:
         values, which = np.unique(np.clip(u[weight > 0], EPS, 1 - EPS), return_inverse=True)
         mass = np.bincount(which, weight[weight > 0])
         heights = (np.cumsum(mass) - mass / 2) / mass.sum()
-        if len(values) > self.points:
-            kept = np.unique(np.searchsorted(heights, (np.arange(self.points) + 0.5) / self.points))
+        if len(values) > self.n_points:
+            kept = np.unique(np.searchsorted(heights, (np.arange(self.n_points) + 0.5) / self.n_points))
             values, heights = values[kept[kept < len(values)]], heights[kept[kept < len(values)]]
         few = (f"{len(which)} rows: the shape of the errors is hardly known",) if len(which) < FEW else ()
         x, y = np.concatenate([[0.0], values, [1.0]]), np.concatenate([[0.0], heights, [1.0]])

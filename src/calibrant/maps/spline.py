@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_count
+from calibrant.inputs import check_choice, check_count, check_seed
 from calibrant.kernels.fit.cubic_basis import RUN_OUT, fit_spline, slopes_at
 from calibrant.kernels.rows.pooling import in_order, mass_cuts
 from calibrant.kernels.rows.sorted_folds import fewest_within, rows_in_folds
@@ -39,10 +39,10 @@ class Spline(BinaryRecipe):
     ----------
     kind
         What holds at the ends of the spline.
-    knots
+    n_knots
         Number of knots. `"cv"` takes the fewest, up to 16, whose squared loss on held-out
         folds is within 0.1 % of the smallest.
-    folds
+    n_folds
         Number of folds. Rows are assigned to them in order of their prediction, so that the
         order in which they come does not matter.
     seed
@@ -54,31 +54,31 @@ class Spline(BinaryRecipe):
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> fitted = cal.maps.Spline(knots=5).fit(valid.labels == 3, valid.probs[:, 3])
+    >>> fitted = cal.maps.Spline(n_knots=5).fit(valid.labels == 3, valid.probs[:, 3])
     >>> fitted.values.shape
     (5,)
     """
 
     kind: Literal["natural", "cubic", "parabolic"] = "natural"
-    knots: Literal["cv"] | int = "cv"
-    folds: int = 10
+    n_knots: Literal["cv"] | int = "cv"
+    n_folds: int = 10
     seed: int = 0
     bounded: bool = True
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, tuple(RUN_OUT))
-        check_count(self.folds, "folds", 2)
-        check_count(self.seed, "seed", 0)
-        if isinstance(self.knots, str):
-            check_choice("knots", self.knots, ("cv",))
+        check_count(self.n_folds, "n_folds", 2)
+        object.__setattr__(self, "seed", check_seed(self.seed))
+        if isinstance(self.n_knots, str):
+            check_choice("n_knots", self.n_knots, ("cv",))
         else:
-            check_count(self.knots, "knots", fewest_knots(self.kind))
+            check_count(self.n_knots, "n_knots", fewest_knots(self.kind))
 
     def fit_event(self, predictions: Predictions) -> SplineMap:
         """Least squares on the cumulative curve, once for each number of knots and fold."""
         event = predictions.event("binary")
         pooled, cuts = event.pooled, cells(event.pooled)
-        n_knots = self._chosen(event, pooled.values[cuts[1:-1] - 1]) if self.knots == "cv" else int(self.knots)
+        n_knots = self._chosen(event, pooled.values[cuts[1:-1] - 1]) if self.n_knots == "cv" else int(self.n_knots)
         weight, missing = np.add.reduceat(pooled.weight, cuts[:-1]), -np.add.reduceat(pooled.residual, cuts[:-1])
         y, bends = fitted_to(weight, missing, n_knots, self.kind)[:2]
         fit, edge = Fit(predictions.n, cautions=doubts(pooled)), margin(pooled.total, self.bounded)
@@ -86,10 +86,10 @@ class Spline(BinaryRecipe):
 
     def _chosen(self, event: Event, edges: Floats) -> int:
         """The fewest knots that predict held-out rows about as well as any."""
-        weight, residual, squares = fold_sums(event, edges, self.folds, self.seed)
+        weight, residual, squares = fold_sums(event, edges, self.n_folds, self.seed)
         total = weight.sum()
         losses = np.full(MOST_KNOTS + 1 - fewest_knots(self.kind), squares)
-        for f in range(self.folds):
+        for f in range(self.n_folds):
             n, r = weight[:, f], residual[:, f]
             train = weight.sum(axis=1) - n
             if train.sum() <= 1e-12 * total:
@@ -115,12 +115,12 @@ def cells(pooled: Pooled) -> Indices:
     return np.unique(np.concatenate([mass_cuts(pooled.below(), CELLS, pooled.allowance), heavy, heavy + 1]))
 
 
-def fold_sums(event: Event, edges: Floats, folds: int, seed: int) -> tuple[Floats, Floats, float]:
+def fold_sums(event: Event, edges: Floats, n_folds: int, seed: int) -> tuple[Floats, Floats, float]:
     """(C, F): weight and Σw(p − y) of each cell and fold; and Σw(p − y)² of all rows."""
-    p, y, w, fold = rows_in_folds(*in_order(event.probs, event.outcomes, event.weights), folds, seed)
-    where, n_cells, r = np.searchsorted(edges, p, side="left") * folds + fold, len(edges) + 1, p - y
+    p, y, w, fold = rows_in_folds(*in_order(event.probs, event.outcomes, event.weights), n_folds, seed)
+    where, n_cells, r = np.searchsorted(edges, p, side="left") * n_folds + fold, len(edges) + 1, p - y
     weight, residual = (
-        np.bincount(where, t, n_cells * folds).astype(np.float64).reshape(n_cells, folds) for t in (w, w * r)
+        np.bincount(where, t, n_cells * n_folds).astype(np.float64).reshape(n_cells, n_folds) for t in (w, w * r)
     )
     return weight, residual, inner(w, r**2)
 

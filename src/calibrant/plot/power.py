@@ -74,7 +74,7 @@ def miss_rates(rows: Sequence[Detection], *, over: Literal["n", "true_error", "t
     >>> from calibrant.plot.power import miss_rates
     >>> from calibrant.simulate import power_world
     >>> from calibrant.simulate.power import detection
-    >>> rows = detection(["ece", "sweep"], power_world(0.1), [50, 200], replications=100)
+    >>> rows = detection(["ece", "sweep"], power_world(0.1), [50, 200], n_data_sets=100)
     >>> len(miss_rates(rows).containers)
     2
     """
@@ -109,7 +109,7 @@ def bias_grid(grid: BiasGrid, *, ax: Any = None) -> Any:
     --------
     >>> from calibrant.simulate import bias_grid, power_world
     >>> import calibrant as cal
-    >>> ax = cal.plot.bias_grid(bias_grid(power_world(0.05), [100, 1000], [5, 50], replications=20))
+    >>> ax = cal.plot.bias_grid(bias_grid(power_world(0.05), [100, 1000], [5, 50], n_data_sets=20))
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('bins', 'rows')
     """
@@ -144,7 +144,7 @@ def bias_curves(
     --------
     >>> import calibrant as cal
     >>> from calibrant.simulate import bias, power_world
-    >>> rows = bias(["ece", "sweep"], power_world(0.05), [100, 400], replications=20)
+    >>> rows = bias(["ece", "sweep"], power_world(0.05), [100, 400], n_data_sets=20)
     >>> len(cal.plot.bias_curves(rows).lines) > 1
     True
     """

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_count
+from calibrant.inputs import check_choice, check_count, check_seed
 from calibrant.problems import InputError
 from calibrant.resampling.draw import LARGEST, Drawn, Statistic, content_seed, drawn
 from calibrant.resampling.null import Hypothesis, hypothesis_of, null_warnings
@@ -61,7 +61,7 @@ class Exact:
 
     def __post_init__(self) -> None:
         check_choice("ties", self.ties, ("random", "count"))
-        object.__setattr__(self, "seed", int(check_count(self.seed, "seed", 0)))
+        object.__setattr__(self, "seed", check_seed(self.seed))
         if self.n_draws is not None:
             object.__setattr__(self, "n_draws", check_count(self.n_draws, "n_draws", MIN_DRAWS))
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from calibrant.estimate.binned import binned_error
 from calibrant.estimate.chosen import RULES, rule_name
-from calibrant.inputs import check_count
+from calibrant.inputs import check_count, check_seed
 from calibrant.problems import InputError
 from calibrant.results import Answer, Table, kind, number
 from calibrant.simulate.measuring import Measured, Named, measured, named_all
 from calibrant.simulate.world import EventWorld, World
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
 SLACK = 1e-12
@@ -32,7 +32,7 @@ class Bias(Answer):
     estimator: str
     world: str
     n: int
-    replications: int
+    n_data_sets: int
     truth: float
     mean: float
     mean_error: float
@@ -123,8 +123,8 @@ def bias(
     estimator: Any,
     world: World,
     n: int | Sequence[int],
-    replications: int = 1000,
-    rng: int = 0,
+    n_data_sets: int = 1000,
+    seed: Seed = 0,
     *,
     truth: float | None = None,
     view: str = "auto",
@@ -148,9 +148,9 @@ def bias(
         The world whose true error is to be estimated.
     n
         Rows per data set; several sizes as a list.
-    replications
+    n_data_sets
         Number of data sets.
-    rng
+    seed
         Seed. The same seed gives the same answer whatever the number of workers.
     truth
         The value to compare with; by default the world's true error of the estimator's
@@ -168,19 +168,19 @@ def bias(
     --------
     >>> import calibrant as cal
     >>> from calibrant.simulate import bias, calibrated_world, power_world
-    >>> found = bias(cal.ece, calibrated_world((1, 1)), n=100, replications=200)
+    >>> found = bias(cal.ece, calibrated_world((1, 1)), n=100, n_data_sets=200)
     >>> found.truth, found.bias > 10 * found.mean_error
     (0.0, True)
-    >>> rows = bias(["ece", "sweep"], power_world(0.05), n=[100, 400], replications=100)
+    >>> rows = bias(["ece", "sweep"], power_world(0.05), n=[100, 400], n_data_sets=100)
     >>> [(each.estimator, each.n) for each in rows]
     [('ece', 100), ('sweep', 100), ('ece', 400), ('sweep', 400)]
     """
-    several, alone = named_all(estimator)
+    seed, (several, alone) = check_seed(seed), named_all(estimator)
     truths = [true_value(one, world, view) if truth is None else float(truth) for one in several]
     options: dict[str, Any] = {"view": view, "workers": workers, "progress": progress, "checkpoint": checkpoint}
     rows = []
     for size in np.atleast_1d(np.asarray(n, dtype=object)):
-        found = measured(several, world, check_count(size, "n"), replications, rng, **options)
+        found = measured(several, world, check_count(size, "n"), n_data_sets, seed, **options)
         each = zip(several, truths, strict=True)
         rows += [Bias.of(found, k, one.name, world.describe(), known) for k, (one, known) in enumerate(each)]
     return rows[0] if alone and np.ndim(n) == 0 else tuple(rows)
@@ -258,8 +258,8 @@ def bias_grid(
     world: EventWorld,
     sizes: Sequence[int],
     n_bins: Sequence[int],
-    replications: int = 1000,
-    rng: int = 0,
+    n_data_sets: int = 1000,
+    seed: Seed = 0,
     *,
     bins: Literal["mass", "width"] = "mass",
     norm: Literal[1, 2] = 2,
@@ -278,9 +278,9 @@ def bias_grid(
         Rows per data set.
     n_bins
         Numbers of bins to try.
-    replications
+    n_data_sets
         Number of data sets per size.
-    rng
+    seed
         Seed.
     bins
         Bins of equal mass or of equal width.
@@ -294,12 +294,12 @@ def bias_grid(
     Examples
     --------
     >>> from calibrant.simulate import bias_grid, power_world
-    >>> found = bias_grid(power_world(0.05), sizes=[100, 1000], n_bins=[5, 50], replications=50)
+    >>> found = bias_grid(power_world(0.05), sizes=[100, 1000], n_bins=[5, 50], n_data_sets=50)
     >>> bool(found.bias[0, 1] > found.bias[1, 1] > 0)  # many bins need many rows
     True
     """
     name = rule_name(bins)
     tried = {str(b): partial(binned_error, bins=RULES[name](b), norm=norm, debiased=debiased) for b in n_bins}
-    rows = bias(tried, world, list(sizes), replications, rng, **options)
+    rows = bias(tried, world, list(sizes), n_data_sets, seed, **options)
     found = np.array([(row.bias, row.mean_error) for row in rows]).T.reshape(2, len(sizes), len(tried))
     return BiasGrid(world.describe(), name, norm, debiased, rows[0].truth, tuple(sizes), tuple(n_bins), *found)

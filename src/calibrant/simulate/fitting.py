@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.estimate.binned import ece
-from calibrant.inputs import check_choice, check_count, check_positive
+from calibrant.inputs import check_choice, check_count, check_positive, generator_of
 from calibrant.kernels.logits import class_log_odds, sigmoid
 from calibrant.maps import PiecewiseLinear, recipe_of
 from calibrant.predictions import Predictions, admit
@@ -17,7 +17,7 @@ from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
 from calibrant.simulate.curves import LinearCurve, MapCurve, TrueCurve, fit_curves
 from calibrant.simulate.world import BetaWorld, EmpiricalWorld, EventWorld, WorldFit
-from calibrant.types import Array, Bools, Floats
+from calibrant.types import Array, Bools, Floats, Seed
 
 LARGEST = 1e7
 """Largest α and β: scores closer together than this makes them are practically equal."""
@@ -145,7 +145,7 @@ def fit_world(
     Examples
     --------
     >>> from calibrant.simulate import fit_world, named_world
-    >>> data = named_world("resnet110_c100").sample(20_000, rng=0)
+    >>> data = named_world("resnet110_c100").sample(20_000, seed=0)
     >>> world = fit_world(data)
     >>> world.calibration
     ln(1 − c) = -0.1261 + 0.2811·ln(1 − p)
@@ -263,15 +263,15 @@ class WorldCheck(Record):
 
     real: float
     simulated: float
-    """mean over the replications"""
+    """mean over the simulated data sets"""
     spread: float
     """their standard deviation"""
     low: float
     high: float
-    """95 % of the replications lie between these two"""
+    """95 % of the simulated data sets lie between these two"""
     p_value: float
-    """two-sided: share of replications as extreme as the real data"""
-    replications: int
+    """two-sided: share of simulated data sets as extreme as the real data"""
+    n_data_sets: int
 
     @property
     def agrees(self) -> bool:
@@ -281,7 +281,7 @@ class WorldCheck(Record):
     def __repr__(self) -> str:
         real, simulated, spread = map(number, (self.real, self.simulated, self.spread))
         compared = f"{real} on the data, {'like' if self.agrees else 'unlike'} the {simulated} ± {spread}"
-        return f"{compared} on {self.replications:,} data sets of the world"
+        return f"{compared} on {self.n_data_sets:,} data sets of the world"
 
 
 def check_world(
@@ -289,9 +289,9 @@ def check_world(
     predictions: Predictions,
     estimator: Callable[[Predictions], Any] = ece,
     *,
-    replications: int = 200,
+    n_data_sets: int = 200,
     view: Any = "auto",
-    rng: Any = 0,
+    seed: Seed = 0,
 ) -> WorldCheck:
     """Does an estimator give the same on these data as on data sets of the world?
 
@@ -303,24 +303,24 @@ def check_world(
         The real data.
     estimator
         A function of a `Predictions` that returns a number.
-    replications
+    n_data_sets
         Number of simulated data sets.
     view
         The yes/no question of the predictions that the world describes.
-    rng
+    seed
         A seed or a NumPy generator.
 
     Examples
     --------
     >>> from calibrant.simulate import check_world, fit_world, named_world
-    >>> data = named_world("resnet110_c100").sample(2000, rng=0)
+    >>> data = named_world("resnet110_c100").sample(2000, seed=0)
     >>> check_world(fit_world(data), data).agrees
     True
     """
     event = predictions.event(view)
     real = float(estimator(Predictions(event.outcomes, event.probs, weights=event.weights, soft=not event.hard)))
-    generator = np.random.default_rng(rng)
-    count = check_count(replications, "replications", 2)
+    generator = generator_of(seed)
+    count = check_count(n_data_sets, "n_data_sets", 2)
     found = np.array([float(estimator(world.sample(event.n, generator))) for _ in range(count)])
     low, high = np.quantile(found, [0.025, 0.975]).tolist()
     p_value = min(1.0, 2 * (min(int(np.sum(found <= real)), int(np.sum(found >= real))) + 1) / (count + 1))

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.inputs import check_count
+from calibrant.inputs import check_count, check_seed
 from calibrant.kernels.compiled import many_calls
 from calibrant.maps import recipe_of
 from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
 from calibrant.simulate.measuring import measured, named_all
 from calibrant.simulate.world import EventWorld, Norm
+from calibrant.types import Seed
 
 FRESH = 10_000
 """Rows on which a map is compared with the truth: not those it was fitted on."""
@@ -29,7 +30,7 @@ class MapQuality(Record):
     map: str
     world: str
     n: int
-    replications: int
+    n_data_sets: int
     map_error: float
     """mean of |ĉ(p) − c(p)| over fresh predictions"""
     map_error_error: float
@@ -46,7 +47,7 @@ class MapQuality(Record):
         return f"{self.map} fitted on {self.n:,} rows of {self.world}: {curve}, {error}"
 
 
-def map_quality(maps: Any, world: EventWorld, n: int, replications: int = 100, rng: int = 0) -> tuple[MapQuality, ...]:
+def map_quality(maps: Any, world: EventWorld, n: int, n_data_sets: int = 100, seed: Seed = 0) -> tuple[MapQuality, ...]:
     """How close do fitted maps come to the true curve?
 
     Parameters
@@ -57,37 +58,38 @@ def map_quality(maps: Any, world: EventWorld, n: int, replications: int = 100, r
         A world of one event.
     n
         Rows that each map is fitted on.
-    replications
+    n_data_sets
         Number of data sets.
-    rng
+    seed
         Seed.
 
     Examples
     --------
     >>> from calibrant.simulate import ShapeWorld, map_quality
-    >>> platt, isotonic = map_quality(["platt", "isotonic"], ShapeWorld("square", 0.05), n=500, replications=20)
+    >>> platt, isotonic = map_quality(["platt", "isotonic"], ShapeWorld("square", 0.05), n=500, n_data_sets=20)
     >>> platt.map_error < isotonic.map_error
     True
     """
+    seed = check_seed(seed)
     check_count(n, "n")
-    check_count(replications, "replications", 2)
+    check_count(n_data_sets, "n_data_sets", 2)
     recipes = maps if isinstance(maps, Mapping) else {str(m): m for m in maps}
     chosen = {name: recipe_of(m) for name, m in recipes.items()}
     if not chosen:
         raise InputError("maps", "must name at least one map", "it is empty")
-    found = np.empty((len(chosen), 3, replications))
+    found = np.empty((len(chosen), 3, n_data_sets))
     with many_calls():
-        for r in range(replications):
-            generator = np.random.default_rng((rng, n, r))
+        for r in range(n_data_sets):
+            generator = np.random.default_rng((seed, n, r))
             (p, y, c), (fresh, _, truth) = (tuple(part[0] for part in world.draw(k, 1, generator)) for k in (n, FRESH))
             true = np.abs(p - c).mean()
             for k, recipe in enumerate(chosen.values()):
                 fitted = recipe.fit(y, p)
                 off = fitted.apply(fresh) - truth
                 found[k, :, r] = np.abs(off).mean(), abs(np.abs(fitted.moves(p)).mean() - true), (off**2).mean()
-    figures = np.stack([found.mean(axis=2), found.std(axis=2, ddof=1) / math.sqrt(replications)], axis=2)
+    figures = np.stack([found.mean(axis=2), found.std(axis=2, ddof=1) / math.sqrt(n_data_sets)], axis=2)
     rows = zip(chosen, figures.reshape(len(chosen), 6).tolist(), strict=True)
-    return tuple(MapQuality(name, world.describe(), n, replications, *each) for name, each in rows)
+    return tuple(MapQuality(name, world.describe(), n, n_data_sets, *each) for name, each in rows)
 
 
 def map_quality_table(rows: Sequence[MapQuality]) -> Table:
@@ -110,7 +112,7 @@ def map_quality_table(rows: Sequence[MapQuality]) -> Table:
 
 
 def rank_correlation(
-    estimators: Any, worlds: Sequence[EventWorld], n: int, replications: int = 20, rng: int = 0, norm: Norm = 1
+    estimators: Any, worlds: Sequence[EventWorld], n: int, n_data_sets: int = 20, seed: Seed = 0, norm: Norm = 1
 ) -> dict[str, tuple[float, float]]:
     """Do estimators rank models as the truth does?
 
@@ -125,9 +127,9 @@ def rank_correlation(
         share their labels, as the levels of a `ShapeWorld` do.
     n
         Rows per data set.
-    replications
+    n_data_sets
         Number of data sets per world.
-    rng
+    seed
         Seed.
     norm
         Of the true error.
@@ -137,7 +139,7 @@ def rank_correlation(
     >>> import calibrant as cal
     >>> from calibrant.simulate import ShapeWorld, rank_correlation
     >>> levels = [ShapeWorld("square", level) for level in (0.0, 0.03, 0.06, 0.09)]
-    >>> mean, error = rank_correlation({"ECE": cal.ece}, levels, n=1000, replications=5)["ECE"]
+    >>> mean, error = rank_correlation({"ECE": cal.ece}, levels, n=1000, n_data_sets=5)["ECE"]
     >>> mean > 0.8
     True
     """
@@ -145,11 +147,11 @@ def rank_correlation(
 
     if len(worlds) < 3:
         raise InputError("worlds", "must be at least three to be ranked", f"there are {len(worlds)}")
-    several, _ = named_all(estimators)
+    seed, (several, _) = check_seed(seed), named_all(estimators)
     truths = [world.true_error(norm) for world in worlds]
-    values = np.stack([measured(several, world, n, replications, rng).values for world in worlds])
+    values = np.stack([measured(several, world, n, n_data_sets, seed).values for world in worlds])
     found = {}
     for k, one in enumerate(several):
-        each = np.array([spearmanr(truths, values[:, k, r]).statistic for r in range(replications)])
-        found[one.name] = float(each.mean()), float(each.std(ddof=1) / math.sqrt(replications))
+        each = np.array([spearmanr(truths, values[:, k, r]).statistic for r in range(n_data_sets)])
+        found[one.name] = float(each.mean()), float(each.std(ddof=1) / math.sqrt(n_data_sets))
     return found

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.inputs import check_count
+from calibrant.inputs import check_count, check_seed
 from calibrant.kernels.compiled import many_calls
 from calibrant.methods import find, method_of, methods
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.simulate.batch import Batch, batched
 from calibrant.simulate.world import EventWorld, World
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,8 @@ def measured(
     estimators: Sequence[Named],
     world: World,
     n: int,
-    replications: int,
-    rng: int,
+    n_data_sets: int,
+    seed: Seed,
     *,
     view: str = "auto",
     workers: int | None = None,
@@ -123,9 +123,9 @@ def measured(
         Where the data sets come from.
     n
         Rows per data set.
-    replications
+    n_data_sets
         Number of data sets.
-    rng
+    seed
         Seed; the same seed gives the same data sets, whatever the number of workers.
     view
         Passed to the estimators unless it is `"auto"`.
@@ -139,15 +139,15 @@ def measured(
     if not estimators:
         raise InputError("estimator", "must name at least one estimator", "it is empty")
     check_count(n, "n")
-    check_count(replications, "replications")
-    check_count(rng, "rng", 0)
+    check_count(n_data_sets, "n_data_sets")
+    seed = check_seed(seed)
     step = int(np.clip(ROWS_PER_PART // n, 1, DATA_SETS_PER_PART))
-    keys = [(n, min(step, replications - start), start // step) for start in range(0, replications, step)]
+    keys = [(n, min(step, n_data_sets - start), start // step) for start in range(0, n_data_sets, step)]
     if workers is None:
-        workers = (os.cpu_count() or 1) if n * replications * len(estimators) >= WORTH_WORKERS else 1
-    kept = Checkpoint(checkpoint, estimators, world, view, rng)
+        workers = (os.cpu_count() or 1) if n * n_data_sets * len(estimators) >= WORTH_WORKERS else 1
+    kept = Checkpoint(checkpoint, estimators, world, view, seed)
     left = [key for key in keys if key not in kept.parts]
-    parts = _computed([(estimators, world, n, count, (rng, n, k), view) for _, count, k in left], workers)
+    parts = _computed([(estimators, world, n, count, (seed, n, k), view) for _, count, k in left], workers)
     if progress:
         parts = _with_bar(parts, f"{world.describe()}, n = {n:,}", len(keys), len(keys) - len(left))
     for key, part in zip(left, parts, strict=True):
@@ -168,9 +168,11 @@ def _computed(tasks: list[Any], workers: int) -> Iterator[Floats]:
 
 def _part(estimators: Sequence[Named], world: World, n: int, count: int, seed: tuple[int, ...], view: str) -> Floats:
     """`(4, E, count)`: value, interval and seconds of every estimator on some data sets."""
-    rng = np.random.default_rng(seed)
-    event = isinstance(world, EventWorld)
-    drawn: Any = Batch(*world.draw(n, count, rng)[:2]) if event else [world.sample(n, rng) for _ in range(count)]  # type: ignore[attr-defined]
+    generator = np.random.default_rng(seed)
+    if event := isinstance(world, EventWorld):
+        drawn: Any = Batch(*world.draw(n, count, generator)[:2])
+    else:
+        drawn = [world.sample(n, generator) for _ in range(count)]
     more = {} if view == "auto" else {"view": view}
     part = np.full((4, len(estimators), count), np.nan)
     for k, one in enumerate(estimators):
@@ -193,13 +195,13 @@ def _ends(found: Any) -> tuple[float, float, float]:
 class Checkpoint:
     """Finished parts, which are not computed again; kept in a file of JSON lines if there is a path."""
 
-    def __init__(self, path: Any, estimators: Sequence[Named], world: World, view: str, rng: int) -> None:
+    def __init__(self, path: Any, estimators: Sequence[Named], world: World, view: str, seed: int) -> None:
         self.path = None if path is None else Path(path)
         self.parts: dict[tuple[int, int, int], Floats] = {}
         if self.path is None:
             return
         described = [(e.name, sorted((k, repr(v)) for k, v in e.options.items())) for e in estimators]
-        text = json.dumps([described, world.to_data(), view, rng, ROWS_PER_PART], sort_keys=True)
+        text = json.dumps([described, world.to_data(), view, seed, ROWS_PER_PART], sort_keys=True)
         self.name = hashlib.sha256(text.encode()).hexdigest()[:16]
         for line in self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else ():
             try:

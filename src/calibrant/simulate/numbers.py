@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from calibrant.forecasts import GaussianForecasts
-from calibrant.inputs import check_choice, check_count, check_positive
+from calibrant.inputs import check_choice, check_count, check_positive, generator_of
 from calibrant.problems import InputError
 from calibrant.results import Estimate, kind, number
 from calibrant.simulate.quadrature import Function, integral, normal_density, panel_nodes, supremum
 from calibrant.simulate.world import NORMS, Norm, World, true_estimate
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 NORMAL = np.linspace(-9.0, 9.0, 37)
 """Points that divide the range of a normal variable into panels; less than 1e-18 of the mass lies outside."""
@@ -33,14 +32,14 @@ class NumberWorld(World, ABC):
     exponent: float
 
     @abstractmethod
-    def data(self, n: int, rng: Any) -> tuple[Floats, Floats, Floats]:
+    def data(self, n: int, seed: Seed) -> tuple[Floats, Floats, Floats]:
         """Features `(n, d)`, true means and true variances.
 
         Parameters
         ----------
         n
             Number of rows.
-        rng
+        seed
             A seed or a NumPy generator.
         """
 
@@ -63,9 +62,9 @@ class NumberWorld(World, ABC):
         """
         return np.asarray(self.factor * variance**self.exponent)
 
-    def sample(self, n: int, rng: Any) -> GaussianForecasts:
+    def sample(self, n: int, seed: Seed) -> GaussianForecasts:
         """Labels drawn from the true distributions, with the forecasts."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(seed)
         _, mean, variance = self.data(check_count(n, "n"), generator)
         return GaussianForecasts(generator.normal(mean, np.sqrt(variance)), mean, self.predicted(variance))
 
@@ -118,7 +117,7 @@ class GaussianWorld(NumberWorld):
     >>> from calibrant.simulate import GaussianWorld
     >>> round(GaussianWorld(factor=3.0).true_error(), 10)  # (arctan √3 − π/4)/π
     0.0833333333
-    >>> GaussianWorld().sample(3, rng=0)
+    >>> GaussianWorld().sample(3, seed=0)
     GaussianForecasts(3 rows)
     """
 
@@ -130,9 +129,9 @@ class GaussianWorld(NumberWorld):
         super().__post_init__()
         check_positive("spread", self.spread)
 
-    def data(self, n: int, rng: Any) -> tuple[Floats, Floats, Floats]:
+    def data(self, n: int, seed: Seed) -> tuple[Floats, Floats, Floats]:
         """The features are the mean and the logarithm of the variance, over its spread."""
-        features = np.random.default_rng(rng).normal(size=(n, 2))
+        features = generator_of(seed).normal(size=(n, 2))
         return features, features[:, 0].copy(), np.exp(self.spread * features[:, 1])
 
     def _cause(self) -> tuple[Floats, Function, Function]:
@@ -162,7 +161,7 @@ class FriedmanWorld(NumberWorld):
     Examples
     --------
     >>> from calibrant.simulate import FriedmanWorld
-    >>> features, mean, variance = FriedmanWorld().data(100, rng=0)
+    >>> features, mean, variance = FriedmanWorld().data(100, seed=0)
     >>> features.shape, bool(variance.min() >= 0.5)
     ((100, 10), True)
     >>> round(FriedmanWorld(factor=0.5).true_error(view="variance"), 10)
@@ -172,9 +171,9 @@ class FriedmanWorld(NumberWorld):
     factor: float = 1.0
     exponent: float = 1.0
 
-    def data(self, n: int, rng: Any) -> tuple[Floats, Floats, Floats]:
+    def data(self, n: int, seed: Seed) -> tuple[Floats, Floats, Floats]:
         """10 sin(π x₁x₂) + 20 (x₃ − ½)² + 10 x₄ + 5 x₅."""
-        x = np.random.default_rng(rng).random((n, 10))
+        x = generator_of(seed).random((n, 10))
         mean = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2 + 10 * x[:, 3] + 5 * x[:, 4]
         return x, mean, 0.5 + x[:, 5]
 

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 
-from calibrant.inputs import check_alpha, check_count
+from calibrant.inputs import check_alpha, check_count, check_seed
 from calibrant.problems import InputError
 from calibrant.results import Answer, Table, kind, number
 from calibrant.simulate.families import calibrated_world
 from calibrant.simulate.measuring import measured, named_all
 from calibrant.simulate.world import ScoreWorld, World
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 
 @kind
@@ -26,7 +26,7 @@ class Detection(Answer):
     estimator: str
     world: str
     n: int
-    replications: int
+    n_data_sets: int
     alpha: float
     """rate of false alarms allowed"""
     true_error: float
@@ -69,8 +69,8 @@ def detection(
     world: World | Sequence[World],
     n: int | Sequence[int],
     alpha: float = 0.05,
-    replications: int = 1000,
-    rng: int = 0,
+    n_data_sets: int = 1000,
+    seed: Seed = 0,
     *,
     workers: int | None = None,
     progress: bool = False,
@@ -80,7 +80,7 @@ def detection(
 
     The threshold comes from the world's calibrated twin, which makes the same
     predictions and is right: an alarm is an estimate that would have a Monte-Carlo
-    p-value of at most `alpha` among `replications` data sets of the twin. Large values
+    p-value of at most `alpha` among `n_data_sets` data sets of the twin. Large values
     are alarms. One estimator, world and size give one `Detection`; several of any give
     a tuple, world by world and size by size. All estimators see the same data sets, and
     worlds with the same scores share their twin.
@@ -95,9 +95,9 @@ def detection(
         Rows per data set; several sizes as a list.
     alpha
         Rate of false alarms allowed on the calibrated twin.
-    replications
+    n_data_sets
         Number of data sets of each world and of each twin.
-    rng
+    seed
         Seed. The same seed gives the same answer whatever the number of workers.
     workers
         Processes; by default one per core where there is much to compute.
@@ -110,16 +110,16 @@ def detection(
     --------
     >>> import calibrant as cal
     >>> from calibrant.simulate import detection, power_world
-    >>> found = detection(cal.sweep_error, power_world(0.1), n=500, replications=200)
+    >>> found = detection(cal.sweep_error, power_world(0.1), n=500, n_data_sets=200)
     >>> found.miss_rate < 0.05
     True
-    >>> rows = detection(["ece", "sweep"], power_world(0.1), n=[100, 400], replications=100)
+    >>> rows = detection(["ece", "sweep"], power_world(0.1), n=[100, 400], n_data_sets=100)
     >>> [(each.estimator, each.n) for each in rows]
     [('ece', 100), ('sweep', 100), ('ece', 400), ('sweep', 400)]
     """
     several, alone = named_all(estimator)
-    count, rank = alarm_rank(alpha, replications)
-    check_count(rng, "rng", 0)
+    count, rank = alarm_rank(alpha, n_data_sets)
+    seed = check_seed(seed)
     options: dict[str, Any] = {"workers": workers, "progress": progress, "checkpoint": checkpoint}
     nulls: dict[tuple[str, int], Floats] = {}
     rows = []
@@ -131,8 +131,8 @@ def detection(
         for size in np.atleast_1d(np.asarray(n, dtype=object)):
             key = twin.to_json(), check_count(size, "n")
             if key not in nulls:
-                nulls[key] = measured(several, twin, key[1], count, 2 * rng, **options).values
-            values = measured(several, each, key[1], count, 2 * rng + 1, **options).values
+                nulls[key] = measured(several, twin, key[1], count, 2 * seed, **options).values
+            values = measured(several, each, key[1], count, 2 * seed + 1, **options).values
             for one, null, found in zip(several, nulls[key], values, strict=True):
                 if not (np.isfinite(null).all() and np.isfinite(found).all()):
                     raise InputError("estimator", "must give a finite number on every data set", f"{one.name} does not")
@@ -141,13 +141,13 @@ def detection(
     return rows[0] if alone and isinstance(world, World) and np.ndim(n) == 0 else tuple(rows)
 
 
-def alarm_rank(alpha: float, replications: int) -> tuple[int, int]:
+def alarm_rank(alpha: float, n_data_sets: int) -> tuple[int, int]:
     """The number of data sets, and the rank among the calibrated ones, from the largest, that is the threshold."""
-    count = check_count(replications, "replications", 2)
+    count = check_count(n_data_sets, "n_data_sets", 2)
     rank = math.floor(check_alpha(alpha) * (count + 1) + 1e-9)
     if rank < 1:
         least = math.ceil(1 / alpha) - 1
-        raise InputError("replications", f"must be at least {least} for these false alarms", f"it is {count}")
+        raise InputError("n_data_sets", f"must be at least {least} for these false alarms", f"it is {count}")
     return count, rank
 
 

@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.inputs import check_column, check_positive, check_probabilities, check_weights
+from calibrant.inputs import check_column, check_positive, check_probabilities, check_weights, generator_of
 from calibrant.kernels.logits import sigmoid
 from calibrant.problems import InputError
 from calibrant.results import Record, kind, number
 from calibrant.simulate.quadrature import integral, supremum
-from calibrant.types import Floats, Indices
+from calibrant.types import Floats, Indices, Seed
 
 OfScore = Callable[[Floats, Floats], Floats]
 """A function of p and q."""
@@ -45,12 +45,12 @@ class Scores(Described, ABC):
     """A distribution of predicted probabilities."""
 
     @abstractmethod
-    def draw(self, size: Any, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def draw(self, size: Any, seed: Seed) -> tuple[Floats, Floats]:
         """Scores p and their complements q."""
 
-    def draw_through(self, size: Any, rng: np.random.Generator, of: PredictionAndRate) -> tuple[Floats, Floats]:
+    def draw_through(self, size: Any, seed: Seed, of: PredictionAndRate) -> tuple[Floats, Floats]:
         """Predictions and rates at drawn scores."""
-        return of(*self.draw(size, rng))
+        return of(*self.draw(size, seed))
 
     @abstractmethod
     def mean(self, function: OfScore) -> float:
@@ -73,16 +73,17 @@ class BetaScores(Scores):
         check_positive("alpha", self.alpha)
         check_positive("beta", self.beta)
 
-    def draw(self, size: Any, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def draw(self, size: Any, seed: Seed) -> tuple[Floats, Floats]:
         """The ratio of Gamma variables, so that neither tail is rounded away before p is."""
         if self.alpha == self.beta == 1:
-            p = rng.random(size)
+            p = generator_of(seed).random(size)
             return p, 1 - p
-        p, q = rng.standard_gamma(self.alpha, size), rng.standard_gamma(self.beta, size)
+        generator = generator_of(seed)
+        p, q = generator.standard_gamma(self.alpha, size), generator.standard_gamma(self.beta, size)
         total = p + q
         lost = total == 0  # both underflow: one end or the other
         if lost.any():
-            p[lost] = rng.random(int(lost.sum())) * (self.alpha + self.beta) < self.alpha
+            p[lost] = generator.random(int(lost.sum())) * (self.alpha + self.beta) < self.alpha
             q[lost] = 1 - p[lost]
             total[lost] = 1.0
         return p / total, q / total
@@ -147,9 +148,9 @@ class UniformScores(Scores):
         if not 0 <= self.low < self.high <= 1:
             raise InputError("low", "and high must be a rising pair in [0, 1]", f"they are {self.low} and {self.high}")
 
-    def draw(self, size: Any, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def draw(self, size: Any, seed: Seed) -> tuple[Floats, Floats]:
         """Uniform numbers."""
-        p = self.low + (self.high - self.low) * rng.random(size)
+        p = self.low + (self.high - self.low) * generator_of(seed).random(size)
         return p, 1 - p
 
     def mean(self, function: OfScore) -> float:
@@ -186,24 +187,24 @@ class EmpiricalScores(Scores):
         object.__setattr__(self, "weights", pooled[pooled > 0])
         super().__post_init__()
 
-    def draw(self, size: Any, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    def draw(self, size: Any, seed: Seed) -> tuple[Floats, Floats]:
         """Atoms in proportion to their weights."""
-        p = self.values[self._drawn(size, rng)]
+        p = self.values[self._drawn(size, seed)]
         return p, 1 - p
 
-    def draw_through(self, size: Any, rng: np.random.Generator, of: PredictionAndRate) -> tuple[Floats, Floats]:
+    def draw_through(self, size: Any, seed: Seed, of: PredictionAndRate) -> tuple[Floats, Floats]:
         """Computed once per distinct score."""
-        at = self._drawn(size, rng)
+        at = self._drawn(size, seed)
         predicted, rates = of(self.values, 1 - self.values)
         return predicted[at], rates[at]
 
-    def _drawn(self, size: Any, rng: np.random.Generator) -> Indices:
+    def _drawn(self, size: Any, seed: Seed) -> Indices:
         """Indices of atoms: rows of a table if all weights are integers, else by the cumulative weight."""
         total = float(self.weights.sum())
         if total <= LARGEST_TABLE and (self.weights == np.floor(self.weights)).all():
             table = np.repeat(np.arange(len(self.weights)), self.weights.astype(np.intp))
-            return table[rng.integers(int(total), size=size)]
-        found = np.searchsorted(np.cumsum(self.weights), rng.random(size) * total, side="right")
+            return table[generator_of(seed).integers(int(total), size=size)]
+        found = np.searchsorted(np.cumsum(self.weights), generator_of(seed).random(size) * total, side="right")
         return np.minimum(found, len(self.weights) - 1)
 
     def mean(self, function: OfScore) -> float:

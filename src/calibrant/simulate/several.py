@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_count, check_positive, floats
+from calibrant.inputs import check_choice, check_count, check_positive, check_seed, floats, generator_of
 from calibrant.kernels.logits import probabilities
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Record, kind, number
 from calibrant.simulate.world import Norm, World, true_estimate
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 ENTRIES = 40_000_000
 """Number of probabilities drawn for a true error."""
@@ -40,20 +40,20 @@ class ClassWorld(World, ABC):
         """The number of classes."""
 
     @abstractmethod
-    def rows(self, n: int, rng: Any) -> tuple[Floats, Floats]:
+    def rows(self, n: int, seed: Seed) -> tuple[Floats, Floats]:
         """Predictions and true distributions, each `(n, K)`.
 
         Parameters
         ----------
         n
             Number of rows.
-        rng
+        seed
             A seed or a NumPy generator.
         """
 
-    def sample(self, n: int, rng: Any) -> Predictions:
+    def sample(self, n: int, seed: Seed) -> Predictions:
         """Labels drawn from the true distributions."""
-        generator = np.random.default_rng(rng)
+        generator = generator_of(seed)
         probs, rates = self.rows(check_count(n, "n"), generator)
         sums = np.cumsum(rates, axis=1)
         labels = (sums < generator.random((n, 1)) * sums[:, -1:]).sum(axis=1)
@@ -92,9 +92,9 @@ BLOCK = 4_000_000
 
 def _blocks(world: ClassWorld, n: int) -> Iterator[tuple[Floats, Floats]]:
     """The draws for a true error, some rows at a time."""
-    rng, step = np.random.default_rng(0), max(1, BLOCK // world.n_classes)
+    generator, step = np.random.default_rng(0), max(1, BLOCK // world.n_classes)
     for start in range(0, n, step):
-        yield world.rows(min(step, n - start), rng)
+        yield world.rows(min(step, n - start), generator)
 
 
 def _columns(probs: Floats, rates: Floats, view: str) -> tuple[Floats, Floats]:
@@ -147,7 +147,7 @@ class DirichletWorld(ClassWorld):
     --------
     >>> from calibrant.simulate import DirichletWorld
     >>> world = DirichletWorld([0.5, 0.5, 0.5], random=0.2)
-    >>> world.sample(4, rng=0)
+    >>> world.sample(4, seed=0)
     Predictions(4 rows, 3 classes, float64)
     >>> abs(world.true_error(2, "canonical") - 0.2 * (4 / 15) ** 0.5) < 1e-3
     True
@@ -176,9 +176,9 @@ class DirichletWorld(ClassWorld):
     def n_classes(self) -> int:
         return int(self.concentration.shape[1])
 
-    def rows(self, n: int, rng: Any) -> tuple[Floats, Floats]:
+    def rows(self, n: int, seed: Seed) -> tuple[Floats, Floats]:
         """Predictions, then their true distributions."""
-        generator, parts = np.random.default_rng(rng), len(self.shares)
+        generator, parts = generator_of(seed), len(self.shares)
         part = generator.choice(parts, size=n, p=self.shares) if parts > 1 else np.zeros(n, np.intp)
         probs = generator.standard_gamma(self.concentration[part])
         total = probs.sum(axis=1, keepdims=True)
@@ -239,7 +239,7 @@ class LogisticNormalWorld(ClassWorld):
     Examples
     --------
     >>> from calibrant.simulate import LogisticNormalWorld
-    >>> LogisticNormalWorld(temperature=0.5).sample(10, rng=0)
+    >>> LogisticNormalWorld(temperature=0.5).sample(10, seed=0)
     Predictions(10 rows, 100 classes, float64)
     >>> LogisticNormalWorld(10).true_error()
     0.0
@@ -257,7 +257,7 @@ class LogisticNormalWorld(ClassWorld):
         check_positive("scale", self.scale)
         if self.degrees is not None:
             check_count(self.degrees, "degrees", self.classes)
-        check_count(self.seed, "seed", 0)
+        object.__setattr__(self, "seed", check_seed(self.seed))
 
     @property
     def n_classes(self) -> int:
@@ -269,10 +269,10 @@ class LogisticNormalWorld(ClassWorld):
         normal = np.random.default_rng(self.seed).normal(size=(self.degrees or self.classes, self.classes))
         return np.asarray(self.scale * np.linalg.inv(normal.T @ normal), dtype=np.float64)
 
-    def rows(self, n: int, rng: Any) -> tuple[Floats, Floats]:
+    def rows(self, n: int, seed: Seed) -> tuple[Floats, Floats]:
         """Softmax of the logits at the temperature, and at temperature 1."""
         root = np.linalg.cholesky(self.covariance)
-        logits = np.random.default_rng(rng).normal(size=(n, self.classes)) @ root.T
+        logits = generator_of(seed).normal(size=(n, self.classes)) @ root.T
         rates = probabilities(logits)
         return (rates if self.temperature == 1 else probabilities(logits / self.temperature)), rates
 

@@ -71,8 +71,8 @@ class ShapeWorld(EventWorld):
     >>> world = ShapeWorld("stairs", 0.05)
     >>> round(world.true_error(), 10)
     0.05
-    >>> probs, outcomes, rates = world.draw(100, 10, rng=1)
-    >>> bool((ShapeWorld("square", 0.1).draw(100, 10, rng=1)[1] == outcomes).all())
+    >>> probs, outcomes, rates = world.draw(100, 10, seed=1)
+    >>> bool((ShapeWorld("square", 0.1).draw(100, 10, seed=1)[1] == outcomes).all())
     True
     """
 

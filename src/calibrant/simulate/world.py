@@ -9,12 +9,12 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inputs import check_choice, check_count, check_probabilities, floats
+from calibrant.inputs import check_choice, check_count, check_probabilities, floats, generator_of
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, Record, Table, kind
 from calibrant.simulate.curves import CALIBRATED, TrueCurve, as_curve
 from calibrant.simulate.scores import BetaScores, Described, EmpiricalScores, Scores, UniformScores
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 Norm = Literal[1, 2, "max"]
 NORMS = (1, 2, "max")
@@ -41,14 +41,14 @@ class World(Described, ABC):
     """A way to produce predictions whose true calibration error is known."""
 
     @abstractmethod
-    def sample(self, n: int, rng: Any) -> Any:
+    def sample(self, n: int, seed: Seed) -> Any:
         """A simulated data set.
 
         Parameters
         ----------
         n
             Number of rows.
-        rng
+        seed
             A seed or a NumPy generator; the same seed gives the same data.
         """
 
@@ -95,29 +95,29 @@ class EventWorld(World, ABC):
     def curve(self, p: Any) -> Floats:
         """P(Y = 1 | p is predicted)."""
 
-    def draw(self, n: int, replications: int, rng: Any) -> tuple[Floats, NDArray[np.uint8], Floats]:
+    def draw(self, n: int, n_data_sets: int, seed: Seed) -> tuple[Floats, NDArray[np.uint8], Floats]:
         """Many data sets at once: predictions, outcomes and true rates.
 
-        Each is `(replications, n)`. Scores so close to 0 or 1 that float64 cannot hold
+        Each is `(n_data_sets, n)`. Scores so close to 0 or 1 that float64 cannot hold
         them are predicted as 0 or 1; their true rate is that of the exact score.
 
         Parameters
         ----------
         n
             Rows per data set.
-        replications
+        n_data_sets
             Number of data sets.
-        rng
+        seed
             A seed or a NumPy generator.
         """
-        size = (check_count(replications, "replications"), check_count(n, "n"))
-        generator = np.random.default_rng(rng)
+        size = (check_count(n_data_sets, "n_data_sets"), check_count(n, "n"))
+        generator = generator_of(seed)
         probs, rates = self.scores.draw_through(size, generator, self.prediction_and_rate)
         return probs, (generator.random(size) < rates).view(np.uint8), rates
 
-    def sample(self, n: int, rng: Any) -> Predictions:
+    def sample(self, n: int, seed: Seed) -> Predictions:
         """A data set of one event."""
-        probs, outcomes, _ = self.draw(n, 1, rng)
+        probs, outcomes, _ = self.draw(n, 1, seed)
         return Predictions(outcomes[0], probs[0])
 
     def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
@@ -222,7 +222,7 @@ class BetaWorld(ScoreWorld):
     >>> world = BetaWorld(2.0, 1.0, PowerCurve(2.0))
     >>> round(world.true_error(), 10)  # ∫ (p − p²) 2p dp
     0.1666666667
-    >>> world.sample(5, rng=0)
+    >>> world.sample(5, seed=0)
     Predictions(5 rows, binary event, float64)
     """
 

@@ -12,14 +12,14 @@ from calibrant.bins import Edges, EqualMass
 from calibrant.estimate.binned import binned_error, ece
 from calibrant.estimate.sampled import sampled_error
 from calibrant.estimate.selective import clustered_mean, plain_event, selective_risk
-from calibrant.inputs import check_choice, check_groups
+from calibrant.inputs import check_choice, check_groups, check_seed
 from calibrant.interval import Limits, gap_limits, wilson
 from calibrant.kernels.pairs.row_pairs import squared_gaps
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.rank import Ties
 from calibrant.results import Answer, Estimate, Interval, Table, ends, kind
-from calibrant.types import Array, Bools, Floats, Indices
+from calibrant.types import Array, Bools, Floats, Indices, Seed
 from calibrant.verbs.confidence_levels import MAX_LEVELS, RANGES, ConfidenceLevels, level_of_each, levels_tested
 
 COVERAGES = (0.5, 0.8, 1.0)
@@ -105,10 +105,10 @@ def assess_answers(
     probs: Any = None,
     *,
     groups: Any = None,
-    samples: int | None = None,
+    n_samples: int | None = None,
     abstentions: Literal["refuse", "count"] = "refuse",
     ties: Ties = "count",
-    seed: int = 0,
+    seed: Seed = 0,
     name: str = "model",
     source: str = "",
 ) -> AnswerReport:
@@ -124,7 +124,7 @@ def assess_answers(
         The question of each answer, if questions were asked several times. Answers to
         one question may then depend on each other in any way: tests and intervals are
         clustered by question.
-    samples
+    n_samples
         If a confidence is the share of m samples that agree with the answer, this m:
         `sampled_error` joins the report.
     abstentions
@@ -163,11 +163,11 @@ def assess_answers(
     predictions, abstained = _answered(labels, probs, groups, abstentions)
     event = predictions.event()
     clusters = None if predictions.groups is None else np.unique(predictions.groups, return_inverse=True)[1].ravel()
-    levels, overall = levels_tested(event, clusters, ties, seed)
-    estimates = _estimates(predictions, clusters, samples)
+    levels, overall = levels_tested(event, clusters, ties, check_seed(seed))
+    estimates = _estimates(predictions, clusters, n_samples)
     questions = None if clusters is None else int(clusters.max()) + 1
     found = (estimates, levels, overall, *_verdict(levels, overall, event))
-    cautions = _cautions(estimates, event, questions, samples)
+    cautions = _cautions(estimates, event, questions, n_samples)
     return AnswerReport(name, source, predictions.n, abstained, questions, *found, cautions)
 
 
@@ -208,7 +208,7 @@ def _missing(confidences: Array) -> Bools:
     return np.array([v is None or v != v or type(v).__name__ == "NAType" for v in confidences])  # noqa: PLR0124  (NaN is not itself)
 
 
-def _estimates(predictions: Predictions, clusters: Indices | None, samples: int | None) -> tuple[Estimate, ...]:
+def _estimates(predictions: Predictions, clusters: Indices | None, n_samples: int | None) -> tuple[Estimate, ...]:
     event = predictions.event()
     p, right = event.probs.astype(np.float64), event.outcomes.astype(np.float64)
     accuracy = _mean("accuracy", "share of right answers", right, clusters, Limits(0.0, 1.0))
@@ -221,7 +221,7 @@ def _estimates(predictions: Predictions, clusters: Indices | None, samples: int 
         _level_error(predictions, event, clusters),
         ece(predictions, compat="hle", view=event.name),
         selective_risk(predictions),
-        *(() if samples is None else (sampled_error(predictions, samples=samples),)),
+        *(() if n_samples is None else (sampled_error(predictions, n_samples=n_samples),)),
     )
 
 
@@ -248,15 +248,15 @@ def _level_error(predictions: Predictions, event: Event, clusters: Indices | Non
 
 
 def _cautions(
-    estimates: tuple[Estimate, ...], event: Event, questions: int | None, samples: int | None
+    estimates: tuple[Estimate, ...], event: Event, questions: int | None, n_samples: int | None
 ) -> tuple[str, ...]:
     few = questions is not None and questions < FEW_QUESTIONS
     cautions = [f"{questions} questions are few: tests by questions are rough"] if few else []
     cautions += [f"{e.title}: {c}" for e in estimates for c in e.cautions]
-    if samples is not None:
+    if n_samples is not None:
         noise = "their noise alone makes high levels look over-confident and low ones under-confident"
         uncorrected = "the tests of levels do not correct for it, sampled_error does"
-        cautions.append(f"confidences are shares of {samples} samples, and {noise}: {uncorrected}")
+        cautions.append(f"confidences are shares of {n_samples} samples, and {noise}: {uncorrected}")
     elif questions is None and len(np.unique(event.probs)) < event.n / MANY_REPEATS:
         cautions.append("answers are taken to be independent: pass groups= if questions were asked several times")
     return tuple(cautions)

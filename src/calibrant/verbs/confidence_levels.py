@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.bins import EqualMass
-from calibrant.inputs import check_choice, check_count
+from calibrant.inputs import check_choice
 from calibrant.interval import cluster_mean, two_sided
 from calibrant.kernels.draws.laws import ROUNDING, added_laws, hit_law
 from calibrant.kernels.draws.laws import two_sided as exact_two_sided
@@ -116,7 +116,7 @@ def levels_tested(
     p, right, level = event.probs.astype(np.float64), event.outcomes.astype(np.float64), level_of_each(event)
     n_levels = int(level.max()) + 1
     order = np.lexsort((right, p))  # the seed must not depend on the order of the answers
-    made, _ = content_seed(check_count(seed, "seed", 0), p[order], right[order])
+    made, _ = content_seed(seed, p[order], right[order])
     uniforms = [None] * (n_levels + 1) if ties == "count" else np.random.default_rng(made).random(n_levels + 1).tolist()
     columns: list[tuple[float, ...]] = []
     tests: list[_Test] = []

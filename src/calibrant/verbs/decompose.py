@@ -74,7 +74,7 @@ def decompose(
     score: str | Rule = "auto",
     by: Any = "isotonic",
     cross_fitted: bool = False,
-    folds: int = 10,
+    n_folds: int = 10,
     view: Any = "canonical",
     level: float = 0.95,
     weights: Any = None,
@@ -110,7 +110,7 @@ def decompose(
         the name or recipe of any map.
     cross_fitted
         Judge each row by a map that was fitted on other rows.
-    folds
+    n_folds
         Number of folds for that.
     view
         `"canonical"` for all classes, or a yes/no question: `"binary"`, `"top"`,
@@ -133,14 +133,14 @@ def decompose(
         return _of_forecasts(labels, score, by, level)
     rule = check_score("brier" if isinstance(score, str) and score == "auto" else score)
     predictions = admit(labels, probs, weights=weights)
-    check_count(folds, "folds", 2)
+    check_count(n_folds, "n_folds", 2)
     found = rule.score(predictions, view=view, level=level)
     rows = _asked(predictions, view)
     of = partial(rule.rows, view="canonical" if view == "canonical" else "binary")
     recipe, name = _recipe(by, bounded=cross_fitted)
     cautions = found.cautions if np.isinf(found.value) else ()
     if cross_fitted:
-        values, w = _held_out_scores(recipe, rows, of, folds)
+        values, w = _held_out_scores(recipe, rows, of, n_folds)
     else:
         fitted = recipe.fit(rows)
         values, w = of(fitted.apply(rows)), rows.weights
@@ -150,9 +150,9 @@ def decompose(
         seen = f"recalibrated row {first_infinite(values, w)} gives probability 0 to its label"
         raise InputError("by", f"must give a finite {rule.title}", seen, "Use a bounded recipe")
     none = float(of(_overall(rows))[0])
-    how = f"by {name} " + (f"cross-fitted over {folds} folds" if cross_fitted else "on the same rows")
+    how = f"by {name} " + (f"cross-fitted over {n_folds} folds" if cross_fitted else "on the same rows")
     described = {**found.settings, "by": name, "cross_fitted": cross_fitted, "how": how}
-    described |= {"folds": folds} if cross_fitted else {}
+    described |= {"n_folds": n_folds} if cross_fitted else {}
     return Decomposition(found, found.value - left, none - left, none, described, cautions)
 
 
@@ -184,10 +184,10 @@ def _recipe(by: Any, bounded: bool) -> tuple[Any, str]:
 
 
 def _held_out_scores(
-    recipe: Any, rows: Predictions, of: Callable[[Predictions], Floats], folds: int
+    recipe: Any, rows: Predictions, of: Callable[[Predictions], Floats], n_folds: int
 ) -> tuple[Floats, Floats | None]:
     """The score per row, recalibrated by a map fitted on other folds, and the weights."""
-    units, masks = in_folds(rows, folds)
+    units, masks = in_folds(rows, n_folds)
     values = np.empty(units.n)
     for held in masks:
         values[held] = of(recipe.fit(units.rows(~held)).apply(units.rows(held)))

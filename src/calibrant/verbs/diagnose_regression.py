@@ -182,7 +182,7 @@ def _scores(forecasts: Forecasts) -> list[Estimate]:
 
 def _tests(forecasts: Forecasts, marginal: Estimate) -> tuple[TestResult, ...]:
     """Of the PIT and the marginal distribution; for Gaussian forecasts also of spread and SKCE."""
-    draws, p_value = f"{marginal.settings['n_simulations']} times; exact", marginal.parts["p_value"]
+    draws, p_value = f"{marginal.settings['n_draws']} times; exact", marginal.parts["p_value"]
     null = f"labels drawn from the forecasts {draws}"
     tests = [pit_test(forecasts), TestResult("marginal", "marginal test", marginal.value, p_value, forecasts.n, null)]
     if isinstance(forecasts, GaussianForecasts):

@@ -16,12 +16,13 @@ from calibrant.estimate.density import density_error
 from calibrant.estimate.fitted import fitted_error
 from calibrant.estimate.posterior import posterior_error
 from calibrant.estimate.sweep import sweep_error
-from calibrant.inputs import check_choice
+from calibrant.inputs import check_choice, check_seed
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import Answer, Table, kind, number
 from calibrant.simulate import Bias, EventWorld, WorldCheck, bias, check_world, fit_world
 from calibrant.simulate.measuring import named_all
+from calibrant.types import Seed
 
 TRIED: dict[str, Any] = {
     "{}, equal width": partial(binned_error, bins=EqualWidth(15)),
@@ -109,7 +110,7 @@ class Trust(Answer):
             for r in self.rows
             for bias, rmse, coverage in [r.texts()]
         )
-        drawn = f"{self.best.replications:,} data sets of {self.n:,} rows from a world fitted to the data"
+        drawn = f"{self.best.n_data_sets:,} data sets of {self.n:,} rows from a world fitted to the data"
         note = f"{drawn} ({self.world.describe()}), whose true error is {number(self.truth)}."
         return (Table(f"Which estimator can be trusted, norm {self.norm}", columns, body, note),)
 
@@ -121,8 +122,8 @@ def trust(
     norm: Literal[1, 2] = 1,
     estimators: Any = None,
     world: EventWorld | None = None,
-    replications: int = 200,
-    rng: int = 0,
+    n_data_sets: int = 200,
+    seed: Seed = 0,
     view: Any = "auto",
     workers: int | None = None,
     progress: bool = False,
@@ -147,9 +148,9 @@ def trust(
         A list of estimators, or a mapping of names to functions.
     world
         A world of one event, instead of the fitted one.
-    replications
+    n_data_sets
         Number of simulated data sets.
-    rng
+    seed
         Seed; the same seed gives the same answer.
     view
         Which question: `"binary"`, `"top"` or `"class k"`; `"auto"` by the columns.
@@ -164,11 +165,11 @@ def trust(
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> found = cal.trust(test, estimators={"ECE": cal.ece, "sweep": cal.sweep_error}, replications=50)
+    >>> found = cal.trust(test, estimators={"ECE": cal.ece, "sweep": cal.sweep_error}, n_data_sets=50)
     >>> found.best.rmse <= found.rows[-1].rmse
     True
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions, seed = admit(labels, probs, weights=weights), check_seed(seed)
     check_choice("norm", norm, (1, 2))
     rows = as_predictions(predictions.event(view))
     chosen = {one.name: one for one in named_all(CANDIDATES[norm] if estimators is None else estimators)[0]}
@@ -176,9 +177,9 @@ def trust(
         raise InputError("estimators", "must name at least one estimator", "it is empty")
     if world is not None and not isinstance(world, EventWorld):
         raise InputError("world", "must be a world of one event", f"it is {type(world).__name__}")
-    fitted, check = fitted_to(rows, rng) if world is None else (world, _checked(world, rows, rng))
+    fitted, check = fitted_to(rows, seed) if world is None else (world, _checked(world, rows, seed))
     n = rows.n if rows.weights is None else int(np.ceil(rows.weights.sum()))
-    found = bias(chosen, fitted, n, replications, rng, workers=workers, progress=progress)
+    found = bias(chosen, fitted, n, n_data_sets, seed, workers=workers, progress=progress)
     values = {name: float(one(rows)) for name, one in chosen.items()}
     cautions = () if getattr(fitted, "fit", None) is None else fitted.fit.cautions  # type: ignore[attr-defined]
     if not check.agrees:
@@ -186,7 +187,7 @@ def trust(
     return Trust(n, norm, fitted, found, values, check, cautions)
 
 
-def fitted_to(rows: Predictions, rng: int = 0) -> tuple[EventWorld, WorldCheck]:
+def fitted_to(rows: Predictions, seed: Seed = 0) -> tuple[EventWorld, WorldCheck]:
     """The simplest world that resembles the data, and how closely it does.
 
     First a Beta distribution with a linear curve; the scores themselves where many are
@@ -197,17 +198,17 @@ def fitted_to(rows: Predictions, rng: int = 0) -> tuple[EventWorld, WorldCheck]:
     ----------
     rows
         Predictions of one event.
-    rng
+    seed
         Seed of the simulated data sets that the world is checked on.
     """
     repeated = 1 - len(np.unique(rows.probs)) / rows.n
     for scores, curve in WORLDS[1 if repeated > MANY_TIED else 0 :]:
         world = fit_world(rows, scores=scores, curve=curve)
-        check = _checked(world, rows, rng)
+        check = _checked(world, rows, seed)
         if check.agrees and not (scores == "beta" and world.fit is not None and world.fit.cautions):
             break
     return world, check
 
 
-def _checked(world: EventWorld, rows: Predictions, rng: int) -> WorldCheck:
-    return check_world(world, rows, replications=CHECKS, rng=rng)
+def _checked(world: EventWorld, rows: Predictions, seed: Seed) -> WorldCheck:
+    return check_world(world, rows, n_data_sets=CHECKS, seed=seed)

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.detect.calibration import statistic_test
 from calibrant.estimate.cumulative import EXPECTED
-from calibrant.inputs import check_count
+from calibrant.inputs import check_count, check_seed
 from calibrant.interval import Limits, cluster_mean, mean_with_interval
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.folds import in_folds, n_rows, n_units
@@ -18,6 +18,7 @@ from calibrant.resampling.exact import LEVEL, Exact
 from calibrant.resampling.statistics import stretch
 from calibrant.results import Answer, Estimate, Line, Table, TestResult, ends, kind, number
 from calibrant.state.pooled import Pooled
+from calibrant.types import Seed
 
 N_PLACES, MIN_VARIANCE = 201, 0.02
 """Candidate ends of the core, and the share of all variance that it holds at least."""
@@ -115,7 +116,7 @@ def where(
     view: Any = "auto",
     n_draws: int = 999,
     cluster: Any = None,
-    seed: int = 0,
+    seed: Seed = 0,
     level: float = 0.95,
     weights: Any = None,
 ) -> Where:
@@ -172,7 +173,7 @@ def where(
     core = _core(pooled, inside, sign)
     low, high, core_low, core_high = (float(values[part][end]) for part in (inside, core) for end in (0, -1))
     noise_floor = EXPECTED["range"] * float(np.sqrt(inner(pooled.weight, values * (1 - values)))) / pooled.total
-    test, warnings = _tested(predictions, event.name, n_draws, cluster, seed)
+    test, warnings = _tested(predictions, event.name, n_draws, cluster, check_seed(seed))
     return Where(
         predictions.n,
         event.name,

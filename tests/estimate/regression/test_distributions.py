@@ -53,7 +53,7 @@ def test_the_mean_deviation_is_a_sum(n, share):
 @kinds
 @pytest.mark.parametrize("measure", [pit_error, miscalibration_area, marginal_error])
 def test_the_noise_floor_is_the_mean_of_a_calibrated_model(kind, measure, rng):
-    many, options = (80, {"n_simulations": 19}) if measure is marginal_error else (250, {})
+    many, options = (80, {"n_draws": 19}) if measure is marginal_error else (250, {})
     found = [measure(every_kind(rng, 60)[kind], seed=k, **options) for k in range(many)]
     gaps = [each.value - each.noise_floor for each in found]
     assert abs(np.mean(gaps)) < STANDARD_ERRORS * np.std(gaps) / math.sqrt(many)
@@ -146,7 +146,7 @@ def test_weight_two_is_the_row_twice(rng):
 
 def test_the_marginal_gap_by_hand():
     said = GaussianForecasts([-1.0, 1.0, 4.0], [0.0, 0.0, 2.0], [1.0, 1.0, 4.0])
-    curve = marginal_error(said, points=5).parts["curve"]
+    curve = marginal_error(said, n_points=5).parts["curve"]
     for x, gap in zip(curve.x, curve.y, strict=True):
         assert gap == pytest.approx(said.cdf(x).mean() - np.mean(said.labels <= x), abs=ROUNDING)
 
@@ -158,7 +158,7 @@ def test_the_marginal_gap_of_samples_is_theirs_and_its_p_values_are_exact_for_fe
         centre = rng.normal(size=(30, 1))
         drawn = centre + rng.normal(size=(30, 5))
         said = SampleForecasts(drawn[:, 0], drawn[:, 1:])
-        found = marginal_error(said, n_simulations=19, seed=k, points=9)
+        found = marginal_error(said, n_draws=19, seed=k, n_points=9)
         p.append(found.parts["p_value"])
     curve = found.parts["curve"]
     for x, gap in zip(curve.x, curve.y, strict=True):
@@ -170,7 +170,7 @@ def test_the_marginal_gap_of_samples_is_theirs_and_its_p_values_are_exact_for_fe
 @pytest.mark.slow
 def test_marginal_p_values_are_exact_and_a_shift_is_found(rng):
     p = np.array(
-        [marginal_error(every_kind(rng, 40)["Gaussian"], n_simulations=19, seed=k).parts["p_value"] for k in range(400)]
+        [marginal_error(every_kind(rng, 40)["Gaussian"], n_draws=19, seed=k).parts["p_value"] for k in range(400)]
     )
     assert abs(np.mean(p <= 0.1) - 0.1) < STANDARD_ERRORS * math.sqrt(0.09 / 400)
     said = every_kind(rng, 400)["Gaussian"]
@@ -191,7 +191,7 @@ def test_wrong_calls_are_refused(rng):
         pit_test(said, statistic="ad")
     with pytest.raises(InputError, match="levels must rise"):
         coverage_error(said, levels=[0.5, 0.5])
-    with pytest.raises(InputError, match="points must be a whole number, at least 2; it is 1"):
-        marginal_error(said, points=1)
+    with pytest.raises(InputError, match="n_points must be a whole number, at least 2; it is 1"):
+        marginal_error(said, n_points=1)
     with pytest.raises(InputError, match="n_bins must be a whole number"):
         pit_error(QuantileForecasts([1.0], [0.5], [[1.0]]), n_bins=2.5)

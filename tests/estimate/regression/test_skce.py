@@ -103,7 +103,7 @@ def test_blocks_of_all_rows_are_the_unbiased_value(rng):
 
 def test_the_statistic_of_the_test_is_the_block_estimate(rng):
     said = drawn(rng, 60)
-    found = gaussian_skce_test(said, block_size=20, n_simulations=9)
+    found = gaussian_skce_test(said, block_size=20, n_draws=9)
     assert found.statistic == pytest.approx(gaussian_skce(said, estimator="block", block_size=20).value, abs=ROUNDING)
     assert gaussian_skce_test(said).statistic == pytest.approx(gaussian_skce(said).value, abs=ROUNDING)
     assert found.p_value in {k / 10 for k in range(1, 11)}
@@ -132,7 +132,7 @@ def test_a_wrong_width_and_a_wrong_centre_are_found(rng):
 
 @pytest.mark.slow
 def test_false_alarms_are_as_rare_as_said(rng):
-    p = np.array([gaussian_skce_test(drawn(rng, 25), n_simulations=19, seed=k).p_value for k in range(400)])
+    p = np.array([gaussian_skce_test(drawn(rng, 25), n_draws=19, seed=k).p_value for k in range(400)])
     assert abs(np.mean(p <= 0.1) - 0.1) < STANDARD_ERRORS * math.sqrt(0.09 / 400)
     assert abs(np.mean(p <= 0.5) - 0.5) < STANDARD_ERRORS * math.sqrt(0.25 / 400)
 

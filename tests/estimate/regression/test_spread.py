@@ -134,7 +134,7 @@ def test_the_curve_has_intervals_that_cover(rng):
 def test_the_spread_test_by_hand_and_its_false_alarms(rng):
     said = GaussianForecasts([2.0, -2.0], [0.0, 0.0], [1.0, 4.0])
     assert spread_test(said, n_bins=2).statistic == pytest.approx((4 - 1) ** 2 / 2 + 0)
-    p = np.array([spread_test(drawn(rng, 40), n_simulations=99, seed=k).p_value for k in range(500)])
+    p = np.array([spread_test(drawn(rng, 40), n_draws=99, seed=k).p_value for k in range(500)])
     assert abs(np.mean(p <= 0.1) - 0.1) < STANDARD_ERRORS * math.sqrt(0.09 / 500)
     assert spread_test(drawn(rng, 300, 1.4)).p_value == 0.001
 

@@ -239,7 +239,7 @@ def test_the_curve_holds_the_answer():
 
 
 def test_a_plan_prints_and_travels():
-    found = plan(error=0.05, mean_variance=0.2, check=True, replications=40)
+    found = plan(error=0.05, mean_variance=0.2, check=True, n_data_sets=40)
     assert Plan.from_json(found.to_json()) == found
     assert isinstance(found.check, PlanCheck)
     assert repr(found).startswith(f"{found.n:,} rows detect an RMS calibration error of 0.0500 with power 80%")
@@ -252,7 +252,7 @@ def test_a_plan_prints_and_travels():
     assert "detect no mean gap" in repr(plan(n=2, statistic="mean_gap", power=0.999, alpha=0.001))
     assert "95% interval of the observed rate" in repr(plan(width=0.1, statistic="rate"))
     assert ("confidence", "95%") in plan(width=0.1, statistic="rate").tables()[0].rows
-    alone = plan(n=100, error=0.1, mean_variance=0.2, check=True, replications=40)
+    alone = plan(n=100, error=0.1, mean_variance=0.2, check=True, n_data_sets=40)
     assert "rows by the simulation" not in alone.tables()[0].to_text()
 
 
@@ -291,7 +291,7 @@ def test_a_plan_prints_and_travels():
         ({"error": 0.77, "world": calibrated_world((1, 1))}, "error must be at most 0.7638"),  # √(7/12)
         ({"error": 0.91, "statistic": "kuiper", "world": EmpiricalWorld([0.1])}, "error must be at most 0.9"),
         ({"error": 0.1, "check": True}, "check needs predictions"),
-        ({"error": 0.1, "mean_variance": 0.2, "check": True, "replications": 1}, "replications must be"),
+        ({"error": 0.1, "mean_variance": 0.2, "check": True, "n_data_sets": 1}, "n_data_sets must be"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(options, message):
@@ -364,7 +364,7 @@ CASES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("options", CASES.values(), ids=CASES)
 def test_the_formula_is_near_the_simulation(options):
-    found = plan(**options, world=calibrated_world((2.0, 1.0)), check=True, replications=1000)
+    found = plan(**options, world=calibrated_world((2.0, 1.0)), check=True, n_data_sets=1000)
     assert found.check.sizes[1] == found.n
     off = np.abs(found.check.formula - found.check.simulated)
     assert (off < ROUGH + STANDARD_ERRORS * found.check.errors).all()
@@ -387,7 +387,7 @@ WIDTHS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("options", WIDTHS.values(), ids=WIDTHS)
 def test_the_width_is_near_the_simulated_one(options):
-    found = plan(**options, world=calibrated_world((2.0, 1.0)), check=True, replications=300)
+    found = plan(**options, world=calibrated_world((2.0, 1.0)), check=True, n_data_sets=300)
     off = np.abs(found.check.formula - found.check.simulated)
     noise = (
         options == WIDTHS["absolute, calibrated"]
@@ -414,13 +414,13 @@ def test_an_error_widens_its_interval_without_a_world_too(options):
 def test_checks_on_predictions_and_on_given_rows(rng):
     p = rng.beta(2, 2, 300)
     rows = cal.Predictions(rng.random(300) < p, p)
-    at = plan(n=400, error=0.08, predictions=rows, check=True, replications=300)
+    at = plan(n=400, error=0.08, predictions=rows, check=True, n_data_sets=300)
     assert at.check.sizes == (400,)
     assert at.check.rows is None
     assert abs(at.check.simulated[0] - at.reached) < ROUGH + STANDARD_ERRORS * at.check.errors[0]
-    log = plan(width=0.1, statistic="log", predictions=rows, check=True, replications=100)
+    log = plan(width=0.1, statistic="log", predictions=rows, check=True, n_data_sets=100)
     assert log.check.simulated[1] == pytest.approx(0.1, rel=2 * ROUGH)  # its world is a fit to 300 rows
-    rate = plan(width=0.1, statistic="rate", mean_variance=0.09, check=True, replications=100)
+    rate = plan(width=0.1, statistic="rate", mean_variance=0.09, check=True, n_data_sets=100)
     assert rate.check.simulated[1] == pytest.approx(0.1, rel=ROUGH)
 
 
@@ -443,5 +443,5 @@ def test_no_crossing_is_guessed_far_from_what_was_simulated():
 @pytest.mark.parametrize("scores", [(1.0, 1.0), (3.0, 1.0), (0.5, 0.5)])
 @pytest.mark.parametrize(("n", "error"), [(200, 0.08), (1000, 0.045), (5000, 0.025)])
 def test_the_power_of_the_rms_error_over_worlds(scores, n, error):
-    found = plan(n=n, error=error, world=calibrated_world(scores), check=True, replications=4000)
+    found = plan(n=n, error=error, world=calibrated_world(scores), check=True, n_data_sets=4000)
     assert abs(found.reached - found.check.simulated[0]) < ROUGH + STANDARD_ERRORS * found.check.errors[0]

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from calibrant.forecasts import Forecasts, SampleForecasts, admit_forecasts
-from calibrant.inputs import check_count
+from calibrant.inputs import check_count, check_seed
 from calibrant.interval import normal_quantile
 from calibrant.methods import FORECASTS, method
 from calibrant.results import Curve, Estimate
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 
 @method("forecast estimator", title="marginal error", views=FORECASTS)
 def marginal_error(
-    forecasts: Any, *, points: int = 50, n_simulations: int = 199, level: float = 0.95, seed: int = 0
+    forecasts: Any, *, n_points: int = 50, n_draws: int = 199, level: float = 0.95, seed: Seed = 0
 ) -> Estimate:
     """Does the average forecast distribution equal that of the labels?
 
@@ -31,9 +31,9 @@ def marginal_error(
     ----------
     forecasts
         Forecasts of a real number, such as `Predictions.from_gaussian(...)`.
-    points
+    n_points
         Number of values of x, placed at quantiles of numbers drawn from the forecasts.
-    n_simulations
+    n_draws
         Number of sets of labels drawn from the forecasts.
     level
         Probability that a calibrated model's gap lies in the band.
@@ -58,22 +58,23 @@ def marginal_error(
     (True, 0.005)
     """
     data = admit_forecasts(forecasts)
-    check_count(points, "points", 2)
-    check_count(n_simulations, "n_simulations")
+    check_count(n_points, "n_points", 2)
+    check_count(n_draws, "n_draws")
+    seed = check_seed(seed)
     normal_quantile(level)
     rng = np.random.default_rng(seed)
     source, scale = _source(data)
-    shares = (np.arange(points) + 0.5) / points
+    shares = (np.arange(n_points) + 0.5) / n_points
     x = np.unique(np.quantile(source.draw(rng), shares, weights=data.weights, method="inverted_cdf"))
     expected = np.array([np.average(source.cdf(at), weights=data.weights) for at in x])
     gap = scale * (expected - _below(data.labels, x, data))
-    draws = (source.draw(rng) for _ in range(n_simulations))
+    draws = (source.draw(rng) for _ in range(n_draws))
     drawn = scale * np.array([np.abs(expected - _below(labels, x, data)).max() for labels in draws])
     value = float(np.abs(gap).max())
-    p = (1 + int((drawn >= value).sum())) / (1 + n_simulations)
+    p = (1 + int((drawn >= value).sum())) / (1 + n_draws)
     margin = np.full(len(x), np.quantile(drawn, level, method="higher"))
     curve = Curve(x, gap, -margin, margin, np.full(len(x), 1 / len(x)), level)
-    described = {"forecasts": data.kind, "points": len(x), "n_simulations": n_simulations, "seed": seed}
+    described = {"forecasts": data.kind, "n_points": len(x), "n_draws": n_draws, "seed": seed}
     parts = {"curve": curve, "p_value": p}
     return Estimate("marginal_error", "marginal error", value, data.n, None, float(drawn.mean()), described, parts)
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from calibrant.forecasts import QuantileForecasts, admit_forecasts, checked_levels
-from calibrant.inputs import check_count
+from calibrant.inputs import check_count, check_seed
 from calibrant.interval import normal_quantile, wilson
 from calibrant.methods import FORECASTS, method
 from calibrant.results import Curve, Estimate
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 LEVELS = np.arange(1, 20) / 20
 """The levels unless some are given, or the forecasts have their own."""
@@ -22,7 +22,7 @@ FINE = (np.arange(1000) + 0.5) / 1000
 
 
 @method("forecast estimator", title="PIT error", views=FORECASTS, also_called=("PIT",))
-def pit_error(forecasts: Any, *, n_bins: int = 10, level: float = 0.95, seed: int = 0) -> Estimate:
+def pit_error(forecasts: Any, *, n_bins: int = 10, level: float = 0.95, seed: Seed = 0) -> Estimate:
     """Does every tenth of the forecast distributions hold a tenth of the labels?
 
     The share of rows in excess of that.
@@ -65,6 +65,7 @@ def pit_error(forecasts: Any, *, n_bins: int = 10, level: float = 0.95, seed: in
     data = admit_forecasts(forecasts)
     check_count(n_bins)
     normal_quantile(level)
+    seed = check_seed(seed)
     u, w = data.pit(seed), data.weights
     counts = np.bincount(np.minimum((u * n_bins).astype(np.intp), n_bins - 1), w, n_bins).astype(np.float64)
     n = float(counts.sum())
@@ -106,7 +107,7 @@ def mean_deviation(n: float, share: Floats) -> Floats:
 
 @method("forecast estimator", title="coverage error", views=FORECASTS, also_called=("Kuleshov",))
 def coverage_error(
-    forecasts: Any, *, levels: Any = None, debiased: bool = False, level: float = 0.95, seed: int = 0
+    forecasts: Any, *, levels: Any = None, debiased: bool = False, level: float = 0.95, seed: Seed = 0
 ) -> Estimate:
     """Do labels stay below each quantile as often as they should?
 
@@ -152,6 +153,7 @@ def coverage_error(
     if levels is None:
         levels = data.levels if isinstance(data, QuantileForecasts) else LEVELS
     at = checked_levels(levels)
+    seed = check_seed(seed)
     u, w = data.pit(seed), data.weights
     n = float(data.n if w is None else w.sum())
     covered = np.array([np.average(u <= tau, weights=w) for tau in at])
@@ -168,7 +170,7 @@ def coverage_error(
 
 
 @method("forecast estimator", title="miscalibration area", views=FORECASTS)
-def miscalibration_area(forecasts: Any, *, seed: int = 0) -> Estimate:
+def miscalibration_area(forecasts: Any, *, seed: Seed = 0) -> Estimate:
     """How far is coverage from its level, on average over all levels?
 
     The area between coverage and diagonal, exactly.
@@ -198,6 +200,7 @@ def miscalibration_area(forecasts: Any, *, seed: int = 0) -> Estimate:
     0.25
     """
     data = admit_forecasts(forecasts)
+    seed = check_seed(seed)
     u = data.pit(seed)
     order = np.argsort(u, kind="stable")
     w = np.ones(data.n) if data.weights is None else data.weights[order]

@@ -8,14 +8,14 @@ import numpy as np
 
 from calibrant.estimate.skce import Kind, pairs_of_rows
 from calibrant.forecasts import Forecasts, GaussianForecasts, admit_forecasts
-from calibrant.inputs import check_choice, check_count, check_positive
+from calibrant.inputs import check_choice, check_count, check_positive, check_seed
 from calibrant.interval import around, mean_with_interval, normal_quantile
 from calibrant.kernels.pairs.gaussian_pairs import Rows, pair_sums, pair_values
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.methods import method
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 
 
 @method("forecast estimator", title="SKCE of Gaussians", views=("Gaussian",), also_called=("SKCE", "KCE"))
@@ -27,7 +27,7 @@ def gaussian_skce(
     label_bandwidth: float | None = None,
     block_size: int = 2,
     level: float = 0.95,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> Estimate:
     """Are the distributions of Gaussian forecasts calibrated?
 
@@ -77,7 +77,7 @@ def gaussian_skce(
     data = gaussian_forecasts(forecasts)
     check_choice("estimator", estimator, ("unbiased", "biased", "block"))
     normal_quantile(level)
-    rows, width, described, cautions = prepared(data, bandwidth, label_bandwidth, seed)
+    rows, width, described, cautions = prepared(data, bandwidth, label_bandwidth, check_seed(seed))
     described |= {"estimator": estimator}
     title = f"SKCE of Gaussians ({estimator})"
     if estimator == "block":

@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_count, check_level, check_positive
+from calibrant.inputs import check_choice, check_count, check_level, check_positive, check_seed
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.resampling.exact import Exact
 from calibrant.resampling.null import FEW_CLUSTERS, IMPOSSIBLE
 from calibrant.resampling.rows import cluster_kind, counts_rows, refuse_soft
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 from calibrant.verbs.auditing.audited import Audit, AuditedSegment
 from calibrant.verbs.auditing.family import Family, family_of
 from calibrant.verbs.auditing.segments import Segments, feature_columns, group_column, mask_columns, segments_of
@@ -46,7 +46,7 @@ def audit(
     margin: float = 0.05,
     cluster: bool = False,
     n_draws: int | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> Audit:
     """In which segments is the model wrong, allowing for how many segments are looked at?
 
@@ -116,7 +116,7 @@ def audit(
     """
     clustered = _check(predictions, statistic, depth, cluster)
     level, margin = check_level(level), check_positive("margin", margin)
-    exact, event = Exact(n_draws, "count", seed), predictions.event(view)
+    exact, event = Exact(n_draws, "count", check_seed(seed)), predictions.event(view)
     kept, counts = _counted(predictions)
     limits = (depth, n_bins, min_size, max_segments)
     cut = _cut(predictions, (features, groups, segments), kept, counts, clustered, limits)
@@ -130,7 +130,7 @@ def audit(
         "min_size": min_size,
         "max_segments": max_segments,
         "n_draws": n_draws,
-        "seed": seed,
+        "seed": exact.seed,
         "cluster": clustered,
         "too_small": cut.too_small,
     }

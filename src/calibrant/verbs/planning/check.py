@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from calibrant.inputs import check_count
+from calibrant.inputs import check_count, check_seed
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, Record, Table, kind
 from calibrant.simulate.measuring import Named, measured
 from calibrant.simulate.power import detection
-from calibrant.types import Floats
+from calibrant.types import Floats, Seed
 from calibrant.verbs.planning.power_laws import NORMAL
 from calibrant.verbs.planning.quantities import PlannedData, Quantity
 
@@ -33,7 +33,7 @@ class PlanCheck(Record):
 
     quantity: str
     world: str
-    replications: int
+    n_data_sets: int
     sizes: tuple[int, ...]
     formula: Floats
     simulated: Floats
@@ -63,7 +63,7 @@ class PlanCheck(Record):
     def tables(self) -> tuple[Table, ...]:
         """Formula and simulation, one row per size."""
         rows = tuple((f"{n:,}", shown(self.quantity, self.formula[k]), self.at(n)) for k, n in enumerate(self.sizes))
-        note = f"{self.replications:,} data sets per size of {self.world}; ± is one Monte-Carlo standard error."
+        note = f"{self.n_data_sets:,} data sets per size of {self.world}; ± is one Monte-Carlo standard error."
         return (Table("The formula checked", ("n", f"{self.quantity} by formula", "simulated"), rows, note),)
 
     def __repr__(self) -> str:
@@ -76,9 +76,10 @@ def shown(quantity: str, value: float, error: float | None = None) -> str:
     return form.format(value) if error is None else f"{form.format(value)} ± {form.format(error)}"
 
 
-def simulated(plan: Plan, quantity: Quantity, data: PlannedData, replications: int, rng: int) -> PlanCheck:
+def simulated(plan: Plan, quantity: Quantity, data: PlannedData, n_data_sets: int, seed: Seed) -> PlanCheck:
     """A plan on simulated data sets: power against the calibrated twin, or mean width of intervals."""
-    check_count(replications, "replications", 2)
+    check_count(n_data_sets, "n_data_sets", 2)
+    seed = check_seed(seed)
     error = plan.detectable if plan.error is None else plan.error
     erring = error is not None and (plan.power is not None or quantity.has_error)
     world = quantity.world_with_error(data, error or 0.0) if erring else quantity.world_like(data)
@@ -87,7 +88,7 @@ def simulated(plan: Plan, quantity: Quantity, data: PlannedData, replications: i
     if plan.power is not None and quantity.test_law is not None and quantity.statistic is not None:
         law = quantity.test_law(data.variance)
         formula = [law.power(n, error or 0.0, plan.alpha) for n in sizes]
-        found = [detection(quantity.statistic(n), world, n, plan.alpha, replications, rng) for n in sizes]
+        found = [detection(quantity.statistic(n), world, n, plan.alpha, n_data_sets, seed) for n in sizes]
         values, errors = np.array([(each.power, each.miss_error) for each in found]).T
         # Powers are nearly linear in log n on the probit scale.
         probits = np.array([NORMAL.inv_cdf(p) for p in np.clip(values, 1e-3, 1 - 1e-3)])
@@ -98,11 +99,11 @@ def simulated(plan: Plan, quantity: Quantity, data: PlannedData, replications: i
         formula = [bounds.width(n, level) for n in sizes]
         view = "canonical" if data.canonical else "binary"
         interval = Named("interval", partial(interval_estimate, quantity=quantity, level=level, view=view))
-        runs = [measured([interval], world, n, replications, rng) for n in sizes]
+        runs = [measured([interval], world, n, n_data_sets, seed) for n in sizes]
         widths = np.array([run.high[0] - run.low[0] for run in runs])
-        values, errors = widths.mean(axis=1), widths.std(axis=1, ddof=1) / math.sqrt(replications)
+        values, errors = widths.mean(axis=1), widths.std(axis=1, ddof=1) / math.sqrt(n_data_sets)
         rows = crossing(sizes, -np.log(values), errors / values, -math.log(plan.reached))
-    return PlanCheck(plan.quantity, world.describe(), replications, sizes, np.array(formula), values, errors, *rows)
+    return PlanCheck(plan.quantity, world.describe(), n_data_sets, sizes, np.array(formula), values, errors, *rows)
 
 
 def interval_estimate(predictions: Predictions, quantity: Quantity, level: float, view: str) -> Estimate:

@@ -13,6 +13,7 @@ from calibrant.inputs import check_alpha, check_choice, check_count, check_posit
 from calibrant.problems import InputError
 from calibrant.results import Answer, Line, Table, kind, number
 from calibrant.simulate.world import ScoreWorld
+from calibrant.types import Seed
 from calibrant.verbs.planning.check import PlanCheck, shown, simulated
 from calibrant.verbs.planning.power_laws import SquaredLaw, TestLaw
 from calibrant.verbs.planning.quantities import ROUNDING, PlannedData, Quantity, planned_data, quantity_of
@@ -118,8 +119,8 @@ def plan(
     mean_variance: float | None = None,
     view: Any = "auto",
     check: bool = False,
-    replications: int = 1000,
-    rng: int = 0,
+    n_data_sets: int = 1000,
+    seed: Seed = 0,
 ) -> Plan:
     """How many rows does it take to detect an error, or to estimate it precisely?
 
@@ -159,9 +160,9 @@ def plan(
     check
         Also simulate data sets of a world with this error (true rate p^d where p is
         predicted) and of its calibrated twin.
-    replications
+    n_data_sets
         Number of data sets of each.
-    rng
+    seed
         Seed of the simulation.
 
     When to trust it: the formulas assume large bins; with few expected hits or misses
@@ -198,7 +199,7 @@ def plan(
     figures |= {"mean_variance": data.variance.mean(), "assumptions": assumed, "cautions": (*data.cautions, *cautions)}
     goal = "n" if n is not None else "error" if law else "width"
     found = Plan(goal=goal, title=quantity.title, alpha=alpha, power=power if law else None, **figures)
-    return replace(found, check=simulated(found, quantity, data, replications, rng)) if check else found
+    return replace(found, check=simulated(found, quantity, data, n_data_sets, seed)) if check else found
 
 
 def _check_goal(error: Any, width: Any, n: Any) -> None:
