@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pyarrow import csv, feather, parquet
 
 import calibrant as cal
+from calibrant import InputError
 from calibrant.files import Columns, choose, read, read_forecasts, read_predicted, read_with_columns, write
 from calibrant.files.formats import open_store
 from tolerances import ROUNDING
@@ -820,3 +821,29 @@ def test_importing_calibrant_loads_no_file_library():
     code = "import calibrant, calibrant.files, sys; print([m for m in ('pyarrow', 'pandas', 'click', 'rich') if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["prob_0", "p_0", "logit_0", "prob_no", "prob_False"])
+def test_a_lone_column_of_the_negative_class_is_refused(tmp_path, name):
+    path = tmp_path / "one.csv"
+    path.write_text(f"label,{name}\n0,0.25\n1,0.5\n")
+    with pytest.raises(
+        InputError, match=rf"one\.csv: column '{name}' must be the column of 1; '{name}' is named after 0"
+    ):
+        cal.read(path)
+    flipped = cal.read(path, classes="1,0") if name != "prob_no" else None
+    assert flipped is None or flipped.labels.tolist() == [1, 0]
+
+
+def test_a_lone_column_of_the_first_declared_class_is_refused(tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("label,prob_cat\ncat,0.25\ndog,0.5\n")
+    with pytest.raises(InputError, match=r"must be the column of 'dog'; 'prob_cat' is named after 'cat'"):
+        cal.read(path, classes="cat,dog")
+    assert cal.read(path, classes="dog,cat").labels.tolist() == [1, 0]
+
+
+def test_half_precision_in_a_file_is_read_to_its_own_rounding(tmp_path):
+    rows = np.full((4, 3), 1 / 3, np.float16)
+    np.savez(tmp_path / "half.npz", label=[0, 1, 2, 0], probs=rows)
+    assert cal.read(tmp_path / "half.npz").probs.dtype == np.float32

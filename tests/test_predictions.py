@@ -33,14 +33,74 @@ def test_repr_says_what_it_holds(three):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(4,), (4, 2)])
-def test_floats_are_kept_without_a_copy(dtype, shape):
+def test_floats_keep_their_type_and_become_its_own(dtype, shape):
     probs = np.full(shape, 0.5, dtype=dtype)
     said = Predictions([0, 1, 1, 0], probs)
-    assert said.probs.dtype == dtype
-    assert np.shares_memory(said.probs, probs)
     logits = Predictions.from_logits([0, 1, 1, 0], probs)
-    assert np.shares_memory(logits.logits, probs)
-    assert logits.probs.dtype == dtype
+    assert said.probs.dtype == logits.logits.dtype == logits.probs.dtype == dtype
+    probs[:] = 0
+    assert (said.probs == 0.5).all()
+    assert (logits.logits == 0.5).all()
+
+
+def buffers(as_given):
+    """Arrays that somebody goes on writing to, and the same as they are given."""
+    labels, probs = np.array([0, 1, 1, 0], np.uint8), np.array([0.25, 0.5, 0.75, 0.5])
+    weights, groups = np.array([1.0, 2, 3, 4]), np.array([1, 1, 2, 2])
+    written = (labels, probs, weights, groups)
+    return written, [as_given(array) for array in written]
+
+
+AS_GIVEN = {
+    "arrays": lambda a: a,
+    "bool or float32": lambda a: a.view(bool) if a.dtype == np.uint8 else a,
+    "views": lambda a: a[:],
+    "read-only views": lambda a: np.broadcast_to(a, a.shape),
+    "strided views": lambda a: np.lib.stride_tricks.as_strided(a, writeable=False),
+    "pandas": lambda a: pd.Series(a, copy=False),
+    "frames of one column": lambda a: pd.DataFrame({"p": pd.Series(a, copy=False)}, copy=False),
+    "buffers": memoryview,
+}
+
+
+@pytest.mark.parametrize("as_given", AS_GIVEN.values(), ids=AS_GIVEN)
+def test_predictions_own_their_numbers(as_given):
+    (*written,), (labels, probs, weights, groups) = buffers(as_given)
+    plain = Predictions([0, 1, 1, 0], [0.25, 0.5, 0.75, 0.5])
+    made = [
+        Predictions(labels, probs, weights=weights, groups=groups),
+        Predictions.from_logits(labels, probs, weights=weights, groups=groups),
+        plain.with_probs(probs).with_weights(weights),
+        plain.with_logits(probs),
+        Predictions.from_gaussian(probs, probs, weights, weights=weights, groups=groups),
+        Predictions.from_samples(probs, probs, weights=weights),
+    ]
+    fields = ("labels", "outputs", "weights", "groups")
+    before = [[getattr(each, name) for name in fields] for each in made]
+    before = [[None if array is None else array.copy() for array in each] for each in before]
+    for array in written:
+        array[:] = array[::-1].copy()
+        array[0] = 1
+    for each, old in zip(made, before, strict=True):
+        for name, values in zip(fields, old, strict=True):
+            assert values is None or np.array_equal(getattr(each, name), values), (each, name)
+
+
+def test_no_copy_is_made_of_what_cannot_change():
+    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    fixed = np.array([0.25, 0.5, 0.75])
+    fixed.flags.writeable = False
+    for probs in (fixed, pa.array([0.25, 0.5, 0.75]), pl.Series([0.25, 0.5, 0.75])):
+        assert np.shares_memory(Predictions([0, 1, 1], probs).probs, probs.to_numpy() if probs is not fixed else fixed)
+    said = Predictions([0, 1, 1], [0.25, 0.5, 0.75])
+    assert np.shares_memory(Predictions(said.labels, said.probs).probs, said.probs)
+
+
+def test_one_call_keeps_the_memory_it_was_given():
+    labels, probs = np.array([0, 1, 1], np.uint8), np.array([0.25, 0.5, 0.75])
+    assert np.shares_memory(admit(labels, probs).probs, probs)
+    assert np.shares_memory(admit(labels, probs).labels, labels)
+    assert probs.flags.writeable
 
 
 @pytest.mark.parametrize(("given_as", "kept_as"), [("float16", "float32"), ("int64", "float64"), ("bool", "float64")])
@@ -299,3 +359,104 @@ def test_the_example_is_real_and_split():
     assert (valid.n, test.n) == (898, 899)
     assert test.logits.dtype == np.float32
     assert set(np.unique(test.labels)) == set(range(10))
+
+
+# Columns of pandas belong together by their index
+
+FRAME = pd.DataFrame({"y": [0, 1, 1, 0], "p": [0.25, 0.75, 0.5, 0.125], "w": [1.0, 2, 1, 3], "g": [1, 1, 2, 2]})
+SHUFFLED = FRAME.sort_values("p")
+
+
+def test_rows_in_another_order_are_refused():
+    with pytest.raises(
+        InputError,
+        match=r"^probs must have the index of labels; row 0 is 3 in probs and 0 in labels\. "
+        r"Pass probs\.loc\[labels\.index\].*; if rows correspond by position, probs\.to_numpy\(\)",
+    ):
+        cal.ece(FRAME.y, SHUFFLED.p)  # fmt: skip
+    assert cal.ece(FRAME.y, SHUFFLED.p.loc[FRAME.y.index]).value == cal.ece(FRAME.y, FRAME.p).value
+    assert cal.ece(SHUFFLED.y, SHUFFLED.p).value == cal.ece(FRAME.y, FRAME.p).value
+    assert cal.ece(SHUFFLED.y, SHUFFLED.p.to_numpy()).n == 4
+
+
+MISALIGNED = {
+    "weights": lambda: Predictions(FRAME.y, FRAME.p, weights=SHUFFLED.w),
+    "groups": lambda: Predictions(FRAME.y, FRAME.p, groups=SHUFFLED.g),
+    "logits": lambda: Predictions.from_logits(FRAME.y, SHUFFLED.p),
+    "weights against groups": lambda: Predictions([0, 1, 1, 0], [0.1] * 4, weights=FRAME.w, groups=SHUFFLED.g),
+    "other rows": lambda: Predictions(FRAME.y, FRAME.p.set_axis([4, 5, 6, 7])),
+    "a frame": lambda: Predictions(FRAME.y, pd.DataFrame({0: 1 - SHUFFLED.p, 1: SHUFFLED.p})),
+    "several levels": lambda: Predictions(FRAME.set_index(["g", "w"]).y, SHUFFLED.set_index(["g", "w"]).p),
+    "repeated": lambda: Predictions(FRAME.set_index("g").y, SHUFFLED.set_index("g").p),
+    "dates": lambda: Predictions(FRAME.y, FRAME.p.set_axis(pd.date_range("2020", periods=4))),
+    "with_probs": lambda: Predictions(FRAME.y, FRAME.p).with_probs(SHUFFLED.p),
+    "with_logits": lambda: Predictions(FRAME.y, FRAME.p).with_logits(SHUFFLED.p),
+    "with_weights": lambda: Predictions(FRAME.y, FRAME.p).with_weights(SHUFFLED.w),
+    "a mask": lambda: Predictions(FRAME.y, FRAME.p).rows(SHUFFLED.y == 1),
+    "forecasts": lambda: Predictions.from_gaussian(FRAME.p, SHUFFLED.p, FRAME.w),
+    "variances": lambda: Predictions.from_gaussian(FRAME.p.to_numpy(), FRAME.p, SHUFFLED.w),
+    "weights of forecasts": lambda: Predictions.from_samples(FRAME.p, FRAME[["p", "w"]], weights=SHUFFLED.w),
+    "quantiles": lambda: Predictions.from_quantiles(FRAME.p, [0.5], SHUFFLED[["w"]]),
+    "a point of forecasts": lambda: Predictions.from_gaussian(FRAME.p, FRAME.p, FRAME.w).cdf(SHUFFLED.p),
+    "compare": lambda: cal.compare(Predictions(FRAME.y, FRAME.p), Predictions(SHUFFLED.y, SHUFFLED.p)),
+    "features": lambda: cal.audit(Predictions(FRAME.y, FRAME.p), SHUFFLED[["g"]], min_size=1),
+    "a feature": lambda: cal.audit(Predictions(FRAME.y, FRAME.p), {"g": SHUFFLED.g}, min_size=1),
+    "a segment": lambda: cal.audit(Predictions(FRAME.y, FRAME.p), segments={"g": SHUFFLED.g == 1}, min_size=1),
+    "groups of an audit": lambda: cal.audit(Predictions(FRAME.y, FRAME.p), groups=SHUFFLED.g, min_size=1),
+    "selective_risk": lambda: cal.selective_risk(FRAME.y, FRAME.p, groups=SHUFFLED.g),
+    "assess_answers": lambda: cal.assess_answers(FRAME.y, FRAME.p, groups=SHUFFLED.g),
+}
+
+
+@pytest.mark.parametrize("call", MISALIGNED.values(), ids=MISALIGNED)
+def test_other_indexes_are_refused_everywhere(call):
+    with pytest.raises(InputError, match=r"must have the index of \w+; row \d is .* in .* and .* in "):
+        call()
+
+
+def test_equal_indexes_of_another_type_are_the_same():
+    wide = FRAME.p.set_axis(pd.Index([0, 1, 2, 3]))
+    assert Predictions(FRAME.y, wide).n == Predictions(FRAME.y, FRAME.p.set_axis([0.0, 1.0, 2.0, 3.0])).n == 4
+    named = FRAME.set_index(pd.Index(list("aabb"), name="id"))
+    assert Predictions(named.y, named.p.rename_axis("other"), weights=named.w, groups=named.g).n == 4
+    assert Predictions(list(FRAME.y), SHUFFLED.p).index.equals(SHUFFLED.index)
+
+
+def test_rows_keep_their_index():
+    said = Predictions(FRAME.y, FRAME.p).rows([1, 3])
+    assert said.index.tolist() == [1, 3]
+    assert said.with_weights(FRAME.w[[1, 3]]).weights.tolist() == [2, 3]
+    with pytest.raises(InputError, match="row 0 is 3 in weights and 1 in predictions"):
+        said.with_weights(FRAME.w[[3, 1]])
+    forecasts = Predictions.from_gaussian(FRAME.p, FRAME.p, FRAME.w)
+    assert forecasts.rows(FRAME.y == 1).index.tolist() == [1, 2]
+    assert pickle.loads(pickle.dumps(said)).index.equals(said.index)
+
+
+# A lone column named after the negative class
+
+NEGATIVE_NAMES = ["prob_0", "p_no", "prob_False", "proba_0", "p0", "P_0", "prob-neg", "no", "negative", False]
+
+
+@pytest.mark.parametrize("name", NEGATIVE_NAMES)
+def test_a_column_of_the_negative_class_is_not_the_events(name):
+    column = pd.Series([0.25, 0.75], name=name)
+    for probs in (column, column.to_frame()):
+        with pytest.raises(InputError, match=r"^probs must be the column of 1; .* is named after 0\. .*\(1 - probs\)"):
+            cal.ece([0, 1], probs)
+    assert Predictions([0, 1], column, classes=(1, 0)).labels.tolist() == [1, 0]
+    assert cal.ece([0, 1], (1 - column).to_numpy()).n == 2
+
+
+@pytest.mark.parametrize("name", ["prob_1", "p", "prob", "p_yes", "prob_00", 0, "0", "model_0", None, "probability"])
+def test_other_names_are_the_events(name):
+    assert cal.ece([0, 1], pd.Series([0.25, 0.75], name=name)).n == 2
+
+
+def test_declared_classes_name_the_negative_one():
+    columns = pd.DataFrame({"prob_cat": [0.25, 0.75], "dog": [0.75, 0.25]})
+    with pytest.raises(InputError, match=r"must be the column of 'dog'; 'prob_cat' is named after 'cat'"):
+        Predictions(["cat", "dog"], columns["prob_cat"], classes=["cat", "dog"])
+    with pytest.raises(InputError, match=r"^logits must be the column of 'cat'; .*-logits\.to_numpy"):
+        Predictions.from_logits(["cat", "dog"], columns["dog"], classes=["dog", "cat"])
+    assert Predictions(["cat", "dog"], columns["dog"], classes=["cat", "dog"]).n == 2

@@ -11,27 +11,63 @@ from calibrant.types import Array
 
 
 def to_numpy(values: Any, argument: str) -> Array:
-    """Lists, NumPy, pandas, Polars, Arrow, torch, CuPy and JAX arrays as one NumPy array; no copy unless needed."""
+    """Lists, NumPy, pandas, Polars, Arrow, torch, CuPy and JAX arrays as one NumPy array; no copy unless needed.
+
+    Memory that is not ours comes as a read-only view: what is still read-only after all
+    conversions is somebody else's, and `own` copies it.
+    """
     if values is None:
         raise InputError(argument, "is required", "it is None")
     if isinstance(values, str | bytes | set | frozenset | dict) or not (
         hasattr(values, "__len__") or hasattr(values, "__array__") or hasattr(values, "__dlpack__")
     ):
         raise InputError(argument, "must be an array, a list or a column", f"it is a {type(values).__name__}")
-    try:
-        array = np.asanyarray(_unwrap(values))
-        array = np.stack([np.asarray(row) for row in array]) if _holds_rows(array) else array
-    except ValueError as error:
-        raise InputError(
-            argument, "must be a regular array", "its rows have different lengths", "Give every row as many columns"
-        ) from error
+    array, lent = _read(values, argument)
     if np.ma.isMaskedArray(array):
         raise InputError(argument, "must not be a masked array", advice="Drop or fill the masked entries first")
     if array.ndim == 0:
         raise InputError(argument, "must be an array, a list or a column", f"it is {array!r}")
-    if array.dtype.kind in "cmMV":
+    if array.dtype.name == "bfloat16":  # of ml_dtypes, which JAX uses
+        array, lent = array.astype(np.float32), False
+    if array.dtype.kind in "cmMV" or (array.dtype.kind == "f" and array.dtype.itemsize == 1):
         raise InputError(argument, "must hold numbers or class names", f"its dtype is {array.dtype}")
-    return np.asarray(array)
+    array = np.asarray(array)
+    return read_only(array.view()) if lent else array
+
+
+def _read(values: Any, argument: str) -> tuple[Array, bool]:
+    """An array, and whether its memory may be that of `values`."""
+    try:
+        raw = _unwrap(values)
+        array = np.asanyarray(raw)
+        if _holds_rows(array):
+            return np.stack([np.asarray(row) for row in array]), False
+    except Exception as error:  # of whichever library the values are from
+        if isinstance(error, ValueError) and "shape" in str(error):
+            found, advice = "its rows have different lengths", "Give every row as many columns"
+            raise InputError(argument, "must be a regular array", found, advice) from error
+        found = f"it is a {type(values).__name__} that cannot be read: {str(error).strip().split('. ')[0]}"
+        advice = "Pass a dense array of float32 or float64"
+        raise InputError(argument, "must be an array, a list or a column", found, advice) from error
+    return array, not isinstance(raw, list | tuple)
+
+
+def own(array: Array) -> Array:
+    """A read-only array whose memory nobody else writes to: the array itself, or a copy of what `to_numpy` lent."""
+    ours, base = array.flags.writeable, array.base
+    while base is not None:
+        if isinstance(base, np.ndarray) and base.flags.writeable:
+            if not ours:  # read-only to us, not to its owner; Arrow's and Polars' memory never changes
+                return read_only(array.copy(order="K"))
+            read_only(base)
+        base = getattr(base, "base", getattr(base, "obj", None))
+    return read_only(array)
+
+
+def read_only(array: Array) -> Array:
+    """The array itself, which cannot be written to any more."""
+    array.flags.writeable = False
+    return array
 
 
 def column_names(values: Any) -> tuple[Any, ...] | None:
@@ -42,10 +78,37 @@ def column_names(values: Any) -> tuple[Any, ...] | None:
     return None if names is None else tuple(names)
 
 
+def common_index(**given: Any) -> Any:
+    """The pandas index of the rows, which all that carry one must share, in the same order; None if none does."""
+    first, kept = "", None
+    for argument, values in given.items():
+        index: Any = getattr(values, "index", None)  # of columns, tables, predictions and forecasts; a method of lists
+        if not hasattr(index, "equals"):
+            continue
+        if kept is None:
+            first, kept = argument, index
+        elif index is not kept and len(index) == len(kept) and not index.equals(kept):
+            _refuse_order(argument, index.tolist(), first, kept.tolist())
+    return kept
+
+
+def _refuse_order(argument: str, index: list[Any], other: str, kept: list[Any]) -> None:
+    row = next((i for i, (a, b) in enumerate(zip(index, kept, strict=True)) if a != b and str(a) != str(b)), None)
+    if row is None:  # the same rows under another type of index
+        return
+    found = f"row {row} is {index[row]!r} in {argument} and {kept[row]!r} in {other}"
+    ordered = f"Pass {argument}.loc[{other}.index] to put the same rows in the same order"
+    advice = ordered if set(index) == set(kept) else "Select the same rows by index from both"
+    by_place = f"if rows correspond by position, {argument}.to_numpy() or reset_index(drop=True) on both"
+    raise InputError(argument, f"must have the index of {other}", found, f"{advice}; {by_place}")
+
+
 def _unwrap(values: Any) -> Any:
     """The part of a foreign container that NumPy understands."""
     if isinstance(values, np.ndarray):
         return values
+    if isinstance(values, list | tuple) and values and hasattr(values[0], "detach"):  # a list of tensors
+        return [_unwrap(value) for value in values]
     if hasattr(values, "detach"):  # torch: off the graph and the device, and out of bfloat16, which NumPy lacks
         tensor = values.detach().cpu()
         return tensor.float().numpy() if str(tensor.dtype) == "torch.bfloat16" else tensor.numpy()

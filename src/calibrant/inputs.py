@@ -5,6 +5,7 @@ Below this module nothing is checked again. Nothing is clipped, dropped or renor
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from math import isnan
 from typing import Any
@@ -19,11 +20,23 @@ from calibrant.types import Array, Seed
 ROW_SUM_TOLERANCE = 1e-4
 """How far a row of probabilities may be from summing to 1: above float32 rounding at 1000 classes, below a mistake."""
 
+LOW_PRECISION = {"bfloat16": (16, 2.0**-7), "float16": (13, 2.0**-10)}
+"""Types with fewer bits than float32: how many of its last bits are 0 in their numbers, and their rounding unit."""
+
 LOOKS_LIKE_ROUNDING = 1e-4
 """How far beyond [0, 1] numbers may lie and still be taken for rounded probabilities in an error text."""
 
 DECLARED = {1: "classes=(negative, positive)", 2: "classes= in the order of the columns"}
 """How the classes of one column and of several are declared."""
+
+PROBABILITY = r"probs?|proba|probability|y_proba?"
+"""How columns of probabilities begin."""
+
+FAMILY = re.compile(rf"(?:{PROBABILITY}|p|logits?)(?:[_. -]|(?=\d))(.+)", re.IGNORECASE)
+"""Columns of one class; the group is its name."""
+
+NEGATIVE = ("0", "false", "no", "neg", "negative")
+"""Names of the class that is not the event, where no classes are declared."""
 
 FloatArray = Array
 
@@ -101,12 +114,12 @@ def check_matrix(probs: Array, normalize: bool | None) -> Array:
 
 def check_row_sums(probs: Array, normalize: bool | None, argument: str = "probs") -> Array:
     """Refuse rows that do not sum to 1, or divide them by their sum if the user asked for it."""
-    sums = probs.sum(axis=1, dtype=np.float64)
-    off = np.abs(sums - 1) > ROW_SUM_TOLERANCE
-    if not off.any():
+    sums, tolerance = probs.sum(axis=1, dtype=np.float64), ROW_SUM_TOLERANCE
+    off = np.abs(sums - 1)
+    if off.max() <= tolerance or off.max() <= (tolerance := row_sum_tolerance(probs)):
         return probs
     if not normalize:
-        row, expected = int(np.argmax(off)), f"must have rows that sum to 1 (within {ROW_SUM_TOLERANCE:g})"
+        row, expected = int(np.argmax(off > tolerance)), f"must have rows that sum to 1 (within {tolerance:.2g})"
         advice = (
             "Divide each row by its sum" if normalize is None else "Pass normalize=True to divide each row by its sum"
         )
@@ -115,6 +128,23 @@ def check_row_sums(probs: Array, normalize: bool | None, argument: str = "probs"
         row = int(np.argmax(sums == 0))
         raise InputError(argument, "cannot be normalised", f"row {row} is all zero", "Drop that row")
     return (probs / sums[:, None]).astype(probs.dtype)
+
+
+def row_sum_tolerance(probs: Array) -> float:
+    """How far rows may be from summing to 1 by the rounding of their own numbers.
+
+    float16 and bfloat16 arrive as float32, recognised by their last bits: those of float32
+    are 0 in every number, one of the last three of the type is 1 in some number. With
+    rounding unit ε a softmax of K classes that is computed in such a type, or
+    exp(log-softmax), has sums within ε/2·(1 + log₂K) of 1: ε/2 for the division, ε/2 for
+    each level of a sum in pairs, or ε/2 times the entropy for logarithms.
+    """
+    if probs.dtype == np.float32:
+        used = int(np.bitwise_or.reduce(probs.view(np.uint32), axis=None))
+        for zeros, unit in LOW_PRECISION.values():
+            if used % (1 << zeros) == 0 and used % (8 << zeros):
+                return max(ROW_SUM_TOLERANCE, unit / 2 * (1 + np.log2(probs.shape[1])))
+    return ROW_SUM_TOLERANCE
 
 
 def check_column(values: Any, argument: str, n: int | None = None) -> Array:
@@ -151,6 +181,7 @@ def check_weights(weights: Any, n: int) -> Array:
 def check_groups(groups: Any, n: int) -> Array:
     """One value per row, none of them missing, of kinds that can be put in order."""
     array = to_numpy(groups, "groups")[:]
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
     _check_length(array, "groups", "value", n)
     if array.dtype.kind == "O" or (array.dtype.kind == "f" and np.isnan(array).any()):
         check_no_missing(array.astype(object), "groups", "Drop such rows, or give each a group of its own")
@@ -223,6 +254,20 @@ def class_order(
     return tuple(range(n_classes))
 
 
+def check_names_event(name: Any, classes: tuple[Any, ...], argument: str) -> None:
+    """Refuse a lone column that is named after the negative class: it is not the probability of the event."""
+    negative = {str(classes[0]).lower(), *(NEGATIVE if classes == (0, 1) else ())}
+    named = FAMILY.fullmatch(str(name).strip())
+    alone = isinstance(name, str | bool | np.bool_) and str(name).lower() in negative - {"0"}
+    if alone or (named and named[1].lower() in negative):
+        other, event = classes
+        turned = f"(1 - {argument}).to_numpy()" if argument == "probs" else f"-{argument}.to_numpy()"
+        advice = f"Pass that of {event!r} or {turned}; or classes=({event!r}, {other!r}) if {other!r} is the event"
+        raise InputError(
+            argument, f"must be the column of {event!r}", f"{str(name)!r} is named after {other!r}", advice
+        )
+
+
 def check_distinct(classes: tuple[Any, ...]) -> tuple[Any, ...]:
     """Refuse classes of which two have the same name."""
     if len(set(classes)) != len(classes):
@@ -290,13 +335,13 @@ def _look_up(labels: Array, classes: tuple[Any, ...]) -> Array:
 
 def shares(labels: Array, ndim: int, n_classes: int) -> Array:
     """Soft labels: event shares `(n,)`, or class shares `(n, K)` whose rows sum to 1."""
-    found = floats(labels, "labels").astype(np.float64)
+    found = floats(labels, "labels")
     if found.ndim != ndim or (ndim == 2 and found.shape[1] != n_classes):
         columns = "one column" if ndim == 1 else f"{n_classes} columns"
         raise InputError("labels", f"must have {columns} of shares if soft=True")
     check_finite(found, "labels")
     refuse((found < 0) | (found > 1), found, "labels", "must lie in [0, 1]")
-    return check_row_sums(found, None, "labels") if ndim == 2 else found
+    return (check_row_sums(found, None, "labels") if ndim == 2 else found).astype(np.float64)
 
 
 def check_count(value: Any, argument: str = "n_bins", least: int = 1) -> int:

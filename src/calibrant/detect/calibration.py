@@ -111,7 +111,7 @@ def statistic_test(
     title = name if about is None else function(predictions, **takes_view, **options).title
     if view in ("canonical", "classwise") and not predictions.is_binary:
         rows = class_rows(predictions, cluster)
-        called = _called(name, function, takes_view | options, lambda labels: Predictions(labels, rows.probs))
+        called = _called(name, function, takes_view | options, lambda labels: Predictions.borrowed(labels, rows.probs))
         return exact_result(rows.hypothesis, called, exact, name, title, {"view": view} | settings)
     atoms = atoms_of(predictions, "auto" if view == "canonical" else view, cluster, weighting)
     statistic = _fast_form(function, atoms, options)
@@ -175,7 +175,7 @@ def with_errors(atoms: Atoms, errors: Floats, weighted: bool) -> Predictions:
     """Predictions that have these errors: single rows, or rows with weights where weights were given."""
     hits = np.round(atoms.count * atoms.p - errors / atoms.unit)
     if not weighted:
-        return Predictions(atoms.labels(hits), np.repeat(atoms.p, atoms.count))
+        return Predictions.borrowed(atoms.labels(hits), np.repeat(atoms.p, atoms.count))
     weights = np.concatenate([atoms.unit * hits, atoms.unit * (atoms.count - hits)])
     labels, kept = np.repeat(np.array([1, 0], np.uint8), len(atoms.p)), weights > 0
-    return Predictions(labels[kept], np.tile(atoms.p, 2)[kept], weights=weights[kept])
+    return Predictions.borrowed(labels[kept], np.tile(atoms.p, 2)[kept], weights=weights[kept])

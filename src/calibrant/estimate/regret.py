@@ -109,7 +109,9 @@ def decision_regret(
     recipe = GaussianProcessMap() if map is None else recipe_of(map)
     event = predictions.event(view)
     rows = rows_that_count(
-        Predictions(event.outcomes, event.probs, weights=event.weights, groups=predictions.groups, soft=not event.hard)
+        Predictions.borrowed(
+            event.outcomes, event.probs, weights=event.weights, groups=predictions.groups, soft=not event.hard
+        )
     )
     find = _cross_fitted if cross_fitted else _in_sample
     found = find(recipe, rows, t, n_folds, level)
@@ -247,4 +249,4 @@ def _redrawn(rows: Predictions, n_draws: int, seed: int) -> Iterator[Predictions
     for _ in range(n_draws):
         hits = rng.binomial(pooled.weight.astype(np.int64), pooled.values)
         drawn = np.concatenate([hits, pooled.weight - hits])
-        yield Predictions(labels, np.tile(pooled.values, 2), weights=drawn).rows(drawn > 0)
+        yield Predictions.borrowed(labels, np.tile(pooled.values, 2), weights=drawn).rows(drawn > 0)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arrays import common_index
 from calibrant.inputs import check_count, check_groups
 from calibrant.kernels.pairs.row_pairs import squared_gaps
 from calibrant.predictions import admit
@@ -76,6 +77,7 @@ def sampled_error(
         raise InputError("weights", "cannot be used with sampled confidences", advice="Give one row per answer")
     p, y = event.probs.astype(np.float64), event.outcomes.astype(np.float64)
     k = _counts(p, m)
+    common_index(predictions=predictions, groups=groups)
     clusters = predictions.groups if groups is None else check_groups(groups, predictions.n)
     cluster = np.arange(event.n) if clusters is None else np.unique(clusters, return_inverse=True)[1].ravel()
     level, value, mass = _held_out(k, y, m)

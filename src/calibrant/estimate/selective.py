@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arrays import common_index
 from calibrant.inputs import check_groups
 from calibrant.interval import Limits, cluster_mean, mean_with_interval
 from calibrant.kernels.sums.running_error import influences, risk_coverage
@@ -53,6 +54,7 @@ def selective_risk(
     """
     predictions = admit(labels, probs)
     event = plain_event(predictions, view)
+    common_index(predictions=predictions, groups=groups)
     clusters = predictions.groups if groups is None else check_groups(groups, predictions.n)
     found, wrong = risk_coverage(event.pooled), 1.0 - event.outcomes
     n_wrong = int(wrong.sum())

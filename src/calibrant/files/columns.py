@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from calibrant.inputs import listed
+from calibrant.inputs import PROBABILITY, listed
 from calibrant.problems import FileError, InputError
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -29,7 +29,7 @@ NONE = "none"
 """Given instead of a column's name: leave this role empty, whatever the columns are called."""
 
 _FAMILIES = {
-    "probs": re.compile(r"(probs?|proba|probability|y_proba?|p(?=[_. -]?\d+$))(?:[_. -](.+)|(\d+))", re.IGNORECASE),
+    "probs": re.compile(rf"({PROBABILITY}|p(?=[_. -]?\d+$))(?:[_. -](.+)|(\d+))", re.IGNORECASE),
     "logits": re.compile(r"(logits?)(?:[_. -](.+)|(\d+))", re.IGNORECASE),
 }
 

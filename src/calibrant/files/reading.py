@@ -89,6 +89,7 @@ def read_with_columns(
         found = load(store, chosen)
         predicted = stacked(found, chosen)
         order = None if chosen.pred else order or chosen.classes
+        _check_lone(predicted, chosen, order)
         labels, declared = matched(truth_of(found, chosen), order, predicted, soft)
         options: dict[str, Any] = {"classes": declared, "soft": soft}
         options |= {role: found[name] for role in ("weights", "groups") if (name := getattr(chosen, role))}
@@ -107,12 +108,20 @@ def read_predicted(path: str | Path, *, classes: Any = None, normalize: bool = F
     chosen = choose(store.names, str(path), label=NONE, classes=order, **columns)
     with worded(str(path), chosen):
         values = inputs.floats(stacked(load(store, chosen), chosen), "logits" if chosen.logits else "probs")
+        _check_lone(values, chosen, order)
         if chosen.logits:
             inputs.check_finite(values, "logits")
         else:
             inputs.check_probabilities(values)
             values = inputs.check_row_sums(values, normalize) if values.ndim == 2 else values
     return Predicted(Path(path), chosen, values, order or chosen.classes)
+
+
+def _check_lone(predicted: Array, chosen: Columns, classes: tuple[Any, ...] | None) -> None:
+    """One column of numbers is of the event, unless its name tells otherwise."""
+    if predicted.ndim == 1 and len(chosen.predicted) == 1 and not chosen.pred:
+        pair = classes if classes is not None and len(classes) == 2 else (0, 1)
+        inputs.check_names_event(chosen.predicted[0], pair, "logits" if chosen.logits else "probs")
 
 
 def _split(classes: Any) -> tuple[Any, ...] | None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from calibrant import inputs
+from calibrant.arrays import common_index, own, read_only
 from calibrant.predictions import chosen_rows
 from calibrant.problems import InputError
 from calibrant.types import Array, Floats, Seed
@@ -33,12 +34,15 @@ class Forecasts(ABC):
     groups: Array | None
     source: tuple[Forecasts, Any] | None
     """the forecasts and the map that these are the output of"""
+    index: Any = None
+    """the index of the rows, if they came with one"""
 
-    def _fill(self, labels: Any, n: int, weights: Any, groups: Any) -> None:
-        """Check and keep what every kind has."""
-        self.labels = read_only(inputs.check_column(labels, "labels", n))
-        self.weights = None if weights is None else read_only(inputs.check_weights(weights, n))
-        self.groups = None if groups is None else read_only(inputs.check_groups(groups, n))
+    def _fill(self, labels: Any, n: int, weights: Any, groups: Any, **predicted: Any) -> None:
+        """Check and keep what every kind has; `predicted` are the columns of this kind, which share its index."""
+        self.labels = own(inputs.check_column(labels, "labels", n))
+        self.weights = None if weights is None else own(inputs.check_weights(weights, n))
+        self.groups = None if groups is None else own(inputs.check_groups(groups, n))
+        self.index = common_index(labels=labels, **predicted, weights=weights, groups=groups)
         self.source = None
 
     @property
@@ -135,11 +139,11 @@ class Forecasts(ABC):
         >>> GaussianForecasts([0.1, 0.9, 2.0], [0, 1, 2], [1, 1, 4]).rows(slice(1, 3)).mean
         array([1., 2.])
         """
-        chosen, part = chosen_rows(which, self.labels, self.weights), copy(self)
+        chosen, part = chosen_rows(which, self), copy(self)
         for name in ("labels", "weights", "groups", *self.per_row):
             column = getattr(self, name)
             setattr(part, name, None if column is None else read_only(column[chosen]))
-        part.source = None
+        part.source, part.index = None, None if self.index is None else self.index[chosen]
         return part
 
     def _column(self, values: Any, argument: str) -> Floats:
@@ -148,6 +152,7 @@ class Forecasts(ABC):
             if isinstance(values, bool) or not isinstance(values, float | int | np.number) or np.isnan(values):
                 raise InputError(argument, "must be a number, or one per row", f"it is {values!r}")
             return np.full(self.n, float(values))
+        common_index(forecasts=self, **{argument: values})
         return inputs.check_column(values, argument, self.n)
 
     def _levels(self, level: Any) -> Floats:
@@ -183,12 +188,6 @@ def checked_matrix(values: Any, argument: str) -> Floats:
     array = inputs.floats(values, argument).astype(np.float64)
     inputs.check_finite(array, argument)
     return array.reshape(len(array), -1)
-
-
-def read_only(array: Any) -> Any:
-    """The array itself, which cannot be written to any more."""
-    array.flags.writeable = False
-    return array
 
 
 def counted(count: int, noun: str) -> str:

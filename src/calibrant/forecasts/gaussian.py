@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from calibrant import inputs
-from calibrant.forecasts.base import Forecasts, read_only
+from calibrant.arrays import common_index, read_only
+from calibrant.forecasts.base import Forecasts
 from calibrant.types import Floats, Seed
 
 HERMITE = 64
@@ -42,7 +43,7 @@ class GaussianForecasts(Forecasts):
 
     def __init__(self, labels: Any, mean: Any, variance: Any, *, weights: Any = None, groups: Any = None) -> None:
         self._set(inputs.check_column(mean, "mean"), variance)
-        self._fill(labels, len(self._mean), weights, groups)
+        self._fill(labels, len(self._mean), weights, groups, mean=mean, variance=variance)
 
     def _set(self, mean: Floats, variance: Any) -> None:
         checked = inputs.check_column(variance, "variance", len(mean))
@@ -103,6 +104,7 @@ class GaussianForecasts(Forecasts):
         made_by
             The map that computed them, which `source` then names.
         """
+        common_index(forecasts=self, mean=mean, variance=variance)
         changed = copy(self)
         changed._set(inputs.check_column(mean, "mean", self.n), variance)
         changed.source = None if made_by is None else (self, made_by)
@@ -134,7 +136,7 @@ class BentForecasts(Forecasts):
     def __init__(self, base: GaussianForecasts, x: Any, y: Any, *, made_by: Any = None) -> None:
         self.base = base
         self.x, self.y = (np.array(knots, dtype=np.float64) for knots in (x, y))
-        self.labels, self.weights, self.groups = base.labels, base.weights, base.groups
+        self.labels, self.weights, self.groups, self.index = base.labels, base.weights, base.groups, base.index
         self.source = None if made_by is None else (base, made_by)
 
     def _facts(self) -> list[str]:

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.forecasts.base import Forecasts, checked_levels, checked_matrix, counted, read_only
+from calibrant.arrays import read_only
+from calibrant.forecasts.base import Forecasts, checked_levels, checked_matrix, counted
 from calibrant.problems import InputError
 from calibrant.types import Floats
 
@@ -55,7 +56,7 @@ class QuantileForecasts(Forecasts):
             first, second = (f"{self.values[row, j]} at {self.levels[j]:g}" for j in (k, k + 1))
             found, advice = f"row {row} has {first} and {second}", "np.sort(values, axis=1) if you agree"
             raise InputError("values", "must not fall from one level to the next", found, advice)
-        self._fill(labels, len(self.values), weights, groups)
+        self._fill(labels, len(self.values), weights, groups, values=values)
 
     def _facts(self) -> list[str]:
         return [counted(len(self.levels), "level")]

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant import inputs
-from calibrant.forecasts.base import Forecasts, checked_matrix, counted, read_only
+from calibrant.arrays import read_only
+from calibrant.forecasts.base import Forecasts, checked_matrix, counted
 from calibrant.types import Floats, Seed
 
 ROUNDING = 1e-9
@@ -46,7 +47,7 @@ class SampleForecasts(Forecasts):
 
     def __init__(self, labels: Any, samples: Any, *, weights: Any = None, groups: Any = None) -> None:
         self.samples: Floats = read_only(np.sort(checked_matrix(samples, "samples"), axis=1))
-        self._fill(labels, len(self.samples), weights, groups)
+        self._fill(labels, len(self.samples), weights, groups, samples=samples)
 
     @property
     def n_samples(self) -> int:

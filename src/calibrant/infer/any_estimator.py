@@ -140,12 +140,12 @@ def _inverted(
     @cache
     def law(t: float) -> Law:
         drawn = (rng.random(len(p)) < rates(t) for rng in _streams(seed, n_draws))
-        values = np.array([float(estimator(Predictions(y, p))) for y in drawn])
+        values = np.array([float(estimator(Predictions.borrowed(y, p))) for y in drawn])
         centred = values - values.mean()
         return Law(float(values.mean()), float((centred**2).mean()), float((centred**3).mean()))
 
     def truth(t: float) -> float:
-        return float(estimator(Predictions(rates(t), p, soft=True)))
+        return float(estimator(Predictions.borrowed(rates(t), p, soft=True)))
 
     cautious = max(value, law(0.0).mean)  # less noise than on average does not prove an error small
     return tuple(truth(t) for t in inverted(law, value, cautious, KEPT * (1 - level) / 2, CLOSE))

@@ -343,7 +343,7 @@ def admit_fit(labels: Any, probs: Any, logits: Any, weights: Any) -> Predictions
         return labels
     if _given(probs, logits) == "logits":
         return Predictions.from_logits(labels, logits, weights=weights)
-    return Predictions(labels, probs, weights=weights)
+    return Predictions.borrowed(labels, probs, weights=weights)
 
 
 def _given(probs: Any, logits: Any) -> str:

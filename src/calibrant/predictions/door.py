@@ -37,7 +37,7 @@ def admit(labels: Any, probs: Any = None, *, weights: Any = None) -> Predictions
         )
     if probs is None:
         raise InputError("probs", "is required", "only labels were given", "Pass (labels, probs) or a Predictions")
-    return Predictions(labels, probs, weights=weights)
+    return Predictions.borrowed(labels, probs, weights=weights)
 
 
 class StatePredictions(Predictions):
@@ -48,7 +48,7 @@ class StatePredictions(Predictions):
     def __init__(self, state: State) -> None:
         self.state, self.classes, self.counted = state, state.classes, state.n
         self._events = {view: event_of(state, view) for view in state.views}
-        self._probs = self.logits = self.weights = self.groups = self.source = None
+        self._probs = self.logits = self.weights = self.groups = self.index = self.source = None
 
     is_binary = soft = False
 
@@ -79,7 +79,7 @@ def of_state(state: State) -> Predictions:
     if not state.one_column:
         return StatePredictions(state)
     event = event_of(state, "binary")
-    found = Predictions(event.outcomes, event.probs, classes=state.classes, weights=event.weights)
+    found = Predictions.borrowed(event.outcomes, event.probs, classes=state.classes, weights=event.weights)
     found.counted = state.n
     found._events["binary"] = event
     return found
@@ -87,7 +87,7 @@ def of_state(state: State) -> Predictions:
 
 def as_predictions(event: Event) -> Predictions:
     """A yes/no question as predictions of their own."""
-    found = Predictions(event.outcomes, event.probs, weights=event.weights, soft=not event.hard)
+    found = Predictions.borrowed(event.outcomes, event.probs, weights=event.weights, soft=not event.hard)
     found.counted = event.counted
     found._events["binary"] = event.named("binary")
     return found

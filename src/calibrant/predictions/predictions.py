@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from calibrant import inputs
-from calibrant.arrays import column_names
+from calibrant.arrays import column_names, common_index, own, read_only
 from calibrant.inputs import FloatArray
 from calibrant.kernels.logits import probabilities
+from calibrant.predictions.constructors import Constructors
 from calibrant.predictions.event import Event
 from calibrant.predictions.views import Views, chosen_rows
 from calibrant.problems import InputError
+from calibrant.types import Array
 
-if TYPE_CHECKING:
-    from calibrant.forecasts import GaussianForecasts, QuantileForecasts, SampleForecasts
+HELD = ("labels", "_probs", "logits", "weights", "groups")
+"""the arrays that predictions hold"""
 
 
-class Predictions(Views):
+class Predictions(Constructors, Views):
     """What a model predicted and what was observed, for `n` rows.
+
+    The numbers are its own: arrays that somebody else may write to are copied. Columns of
+    pandas must have the same index, in the same order.
 
     Parameters
     ----------
@@ -25,7 +31,8 @@ class Predictions(Views):
         What was observed: class indices, booleans, class names, or one-hot rows.
     probs
         What the model predicted: `(n,)`, the probability that the event happens, or `(n, K)`,
-        one column per class.
+        one column per class. Rows sum to 1 within 1e-4, or within the rounding of float16 and
+        bfloat16, ε/2·(1 + log₂K) (ε is 2⁻¹⁰ and 2⁻⁷), if all numbers are of such a type.
     classes
         The classes in the order of the columns; for `(n,)` the pair `(negative, positive)`.
         Needed when labels are names (scikit-learn: `model.classes_`), and lets a class be
@@ -50,7 +57,7 @@ class Predictions(Views):
     Predictions(2 rows, 2 classes, float64)
     """
 
-    __slots__ = ("_events", "_probs", "classes", "counted", "groups", "labels", "logits", "source", "weights")
+    __slots__ = ("_events", "_probs", "classes", "counted", "groups", "index", "labels", "logits", "source", "weights")
 
     def __init__(
         self,
@@ -63,14 +70,36 @@ class Predictions(Views):
         normalize: bool = False,
         soft: bool = False,
     ) -> None:
-        columns = column_names(probs)
+        self._read(labels, probs, classes, weights, groups, normalize, soft)
+        self._hold(own)
+
+    @classmethod
+    def borrowed(
+        cls,
+        labels: Any,
+        probs: Any,
+        *,
+        classes: Any = None,
+        weights: Any = None,
+        groups: Any = None,
+        soft: bool = False,
+    ) -> Predictions:
+        """The same without copies, where nobody writes to the arrays as long as the object lives: within one call."""
+        self = object.__new__(cls)
+        self._read(labels, probs, classes, weights, groups, False, soft)
+        self._hold(read_only)
+        return self
+
+    def _read(
+        self, labels: Any, probs: Any, classes: Any, weights: Any, groups: Any, normalize: bool | None, soft: bool
+    ) -> None:
         outputs = inputs.floats(probs, "probs")
         inputs.check_swapped(labels, outputs, soft)
         if outputs.ndim == 2:
             outputs = inputs.check_matrix(outputs, normalize)
         else:
             inputs.check_probabilities(outputs)
-        self._fill(labels, outputs, None, classes, columns, weights, groups, soft)
+        self._fill(labels, outputs, "probs", probs, classes, weights, groups, soft)
 
     @classmethod
     def from_logits(
@@ -110,149 +139,55 @@ class Predictions(Views):
         self = object.__new__(cls)
         outputs = inputs.floats(logits, "logits")
         inputs.check_finite(outputs, "logits")
-        self._fill(labels, None, outputs, classes, column_names(logits), weights, groups, soft)
+        self._fill(labels, outputs, "logits", logits, classes, weights, groups, soft)
+        self._hold(own)
         return self
-
-    @classmethod
-    def from_gaussian(
-        cls, labels: Any, mean: Any, variance: Any, *, weights: Any = None, groups: Any = None
-    ) -> GaussianForecasts:
-        """Forecasts of a real number as Gaussian distributions.
-
-        Parameters
-        ----------
-        labels
-            The observed numbers.
-        mean, variance
-            One mean and one variance per row.
-        weights
-            How often each row occurred; by default once.
-        groups
-            A cluster for each row, such as a patient or a document.
-
-        Examples
-        --------
-        >>> import calibrant as cal
-        >>> cal.Predictions.from_gaussian([1.2, 0.3], mean=[1.0, 0.0], variance=[0.5, 0.5])
-        GaussianForecasts(2 rows)
-        """
-        from calibrant.forecasts import GaussianForecasts  # forecasts stands on this module
-
-        return GaussianForecasts(labels, mean, variance, weights=weights, groups=groups)
-
-    @classmethod
-    def from_quantiles(
-        cls, labels: Any, levels: Any, values: Any, *, weights: Any = None, groups: Any = None
-    ) -> QuantileForecasts:
-        """Forecasts of a real number as quantiles.
-
-        Parameters
-        ----------
-        labels
-            The observed numbers.
-        levels
-            Probabilities of the quantiles, the same for all rows.
-        values
-            One row of quantiles per label, `(n, q)`.
-        weights
-            How often each row occurred; by default once.
-        groups
-            A cluster for each row, such as a patient or a document.
-
-        Examples
-        --------
-        >>> import calibrant as cal
-        >>> cal.Predictions.from_quantiles([1.2, 0.3], [0.1, 0.5, 0.9], [[0, 1, 2], [-1, 0, 1]])
-        QuantileForecasts(2 rows, 3 levels)
-        """
-        from calibrant.forecasts import QuantileForecasts
-
-        return QuantileForecasts(labels, levels, values, weights=weights, groups=groups)
-
-    @classmethod
-    def from_samples(cls, labels: Any, samples: Any, *, weights: Any = None, groups: Any = None) -> SampleForecasts:
-        """Forecasts of a real number as samples of its distribution, or an ensemble's members.
-
-        Parameters
-        ----------
-        labels
-            The observed numbers.
-        samples
-            One row of samples per label, `(n, m)`.
-        weights
-            How often each row occurred; by default once.
-        groups
-            A cluster for each row, such as a patient or a document.
-
-        Examples
-        --------
-        >>> import calibrant as cal
-        >>> cal.Predictions.from_samples([1.2, 0.3], [[0.0, 1.0, 2.0, 0.5], [-1.0, 0.0, 1.0, 0.2]])
-        SampleForecasts(2 rows, 4 samples)
-        """
-        from calibrant.forecasts import SampleForecasts
-
-        return SampleForecasts(labels, samples, weights=weights, groups=groups)
-
-    @classmethod
-    def read(cls, path: Any, **columns: Any) -> Predictions:
-        """Read predictions from a file; the same as `calibrant.read`.
-
-        Parameters
-        ----------
-        path
-            A CSV, Parquet, Arrow/Feather, NPZ or JSON-lines file.
-        **columns
-            Names of the columns, as for `calibrant.read`.
-        """
-        from calibrant.files import read  # files stands on this module
-
-        return read(path, **columns)
 
     def _fill(
         self,
         labels: Any,
-        probs: FloatArray | None,
-        logits: FloatArray | None,
+        outputs: FloatArray,
+        name: str,
+        given: Any,
         classes: Any,
-        columns: tuple[Any, ...] | None,
         weights: Any,
         groups: Any,
         soft: bool,
     ) -> None:
-        outputs, name = (probs, "probs") if logits is None else (logits, "logits")
-        assert outputs is not None  # one of the two is given
-        n_classes = outputs.shape[1] if outputs.ndim == 2 else 2
+        """Check and keep the rest; `outputs`, already checked, are the `given` probs or logits, whichever `name` says."""
+        n_classes, columns = outputs.shape[1] if outputs.ndim == 2 else 2, column_names(given)
         found = inputs.in_column_order(labels, columns)
         if found.ndim == 2 and found.shape[1] == 1:
             found = found[:, 0]
         inputs.check_lengths(found, outputs, name)
+        self.index = common_index(**{"labels": labels, name: given, "weights": weights, "groups": groups})
         self.classes = inputs.class_order(classes, columns, found, n_classes, outputs.ndim)
+        if outputs.ndim == 1:
+            inputs.check_names_event(columns[0] if columns else getattr(given, "name", None), self.classes, name)
         if soft:
             self.labels = inputs.shares(found, outputs.ndim, n_classes)
         else:
             self.labels = inputs.codes(found, self.classes, name, outputs.ndim, classes is not None)[:]
-        self._probs, self.logits = probs, logits
+        self._probs: FloatArray | None = outputs if name == "probs" else None
+        self.logits: FloatArray | None = outputs if name == "logits" else None
         self.weights = None if weights is None else inputs.check_weights(weights, len(outputs))
         self.groups = None if groups is None else inputs.check_groups(groups, len(outputs))
         self._events: dict[str, Event] = {}
         self.counted: int | None = None  # rows that these stand for, where a state holds fewer
         self.source: tuple[Predictions, Any] | None = None  # the predictions and the map these were made of
-        self._protect()
 
-    def _protect(self) -> None:
-        """What is held cannot be written to."""
-        for array in (self.labels, self._probs, self.logits, self.weights, self.groups):
-            if array is not None:
-                array.flags.writeable = False
+    def _hold(self, kept: Callable[[Array], Array]) -> None:
+        """Hold the arrays as `kept` leaves them: `own` or `read_only`."""
+        for name in HELD:
+            if (array := getattr(self, name)) is not None:
+                setattr(self, name, kept(array))
 
     @property
     def probs(self) -> FloatArray:
         """Probabilities, `(n,)` or `(n, K)`; computed from the logits on first use."""
         if self._probs is None:
             assert self.logits is not None
-            self._probs = probabilities(self.logits)
-            self._probs.flags.writeable = False
+            self._probs = read_only(probabilities(self.logits))
         return self._probs
 
     @property
@@ -307,15 +242,10 @@ class Predictions(Views):
         >>> cal.Predictions([0, 1, 1], [0.2, 0.7, 0.9]).rows(slice(1, 3)).probs
         array([0.7, 0.9])
         """
-        chosen = chosen_rows(which, self.labels, self.weights)
+        chosen = chosen_rows(which, self)
         part = self._copy()
-        part.counted = None
-        part.labels = self.labels[chosen]
-        part._probs = None if self._probs is None else self._probs[chosen]
-        part.logits = None if self.logits is None else self.logits[chosen]
-        part.weights = None if self.weights is None else self.weights[chosen]
-        part.groups = None if self.groups is None else self.groups[chosen]
-        part._protect()
+        part.counted, part.index = None, None if self.index is None else self.index[chosen]
+        part._hold(lambda array: read_only(array[chosen]))
         return part
 
     def with_probs(self, probs: Any, *, made_by: Any = None) -> Predictions:
@@ -328,7 +258,7 @@ class Predictions(Views):
         made_by
             The map that made them, if one did.
         """
-        checked = self._checked_shape(probs, "probs")
+        checked = self._checked(probs, "probs", made_by)
         if checked.ndim == 2:
             checked = inputs.check_matrix(checked, None)
         else:
@@ -345,19 +275,22 @@ class Predictions(Views):
         made_by
             The map that made them, if one did.
         """
-        return self._changed(None, self._checked_shape(logits, "logits"), made_by)
+        checked = self._checked(logits, "logits", made_by)
+        inputs.check_finite(checked, "logits")
+        return self._changed(None, checked, made_by)
 
-    def _checked_shape(self, values: Any, name: str) -> FloatArray:
+    def _checked(self, values: Any, name: str, made_by: Any) -> FloatArray:
+        """Floats in the shape and order of these rows; the output of a map is nobody else's."""
         checked = inputs.floats(values, name)
         if checked.shape != self.outputs.shape:
             raise InputError(name, f"must have shape {self.outputs.shape}", f"it has {checked.shape}")
-        return checked
+        common_index(**{"predictions": self, name: values})
+        return read_only(checked) if made_by is not None else own(checked)
 
     def _changed(self, probs: FloatArray | None, logits: FloatArray | None, made_by: Any) -> Predictions:
         changed = self._copy()
         changed._probs, changed.logits = probs, logits
         changed.source = None if made_by is None else (self, made_by)
-        changed._protect()
         return changed
 
     def with_weights(self, weights: Any) -> Predictions:
@@ -369,14 +302,14 @@ class Predictions(Views):
             How often each row occurred; None counts each row once.
         """
         changed = self._copy()
-        changed.weights = None if weights is None else inputs.check_weights(weights, len(self.outputs))
+        common_index(predictions=self, weights=weights)
+        changed.weights = None if weights is None else own(inputs.check_weights(weights, len(self.outputs)))
         changed.counted = None
-        changed._protect()
         return changed
 
     def _copy(self) -> Predictions:
         other = object.__new__(type(self))
         other.labels, other.classes, other.weights, other.groups = self.labels, self.classes, self.weights, self.groups
         other._probs, other.logits, other._events, other.source = self._probs, self.logits, {}, None
-        other.counted = self.counted
+        other.counted, other.index = self.counted, self.index
         return other

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant import inputs
-from calibrant.arrays import to_numpy
+from calibrant.arrays import common_index, to_numpy
 from calibrant.predictions.event import Event
 from calibrant.problems import InputError
 from calibrant.types import Array
@@ -117,10 +117,13 @@ class Views:
         raise InputError("view", f"must name one of the classes {inputs.listed(names)}", f"it asks for class {name!r}")
 
 
-def chosen_rows(which: Any, labels: Array, weights: Array | None) -> Any:
-    """Rows by mask, slice or indices, checked."""
+def chosen_rows(which: Any, of: Any) -> Any:
+    """Rows of predictions or forecasts by mask, slice or indices, checked."""
+    labels, weights = of.labels, of.weights
     if not isinstance(which, slice):
-        which = to_numpy(which, "which")
+        mask, which = which, to_numpy(which, "which")
+        if which.dtype == np.bool_:
+            common_index(predictions=of, which=mask)
         which = which.astype(np.intp) if not which.size else which
         if which.ndim != 1:
             raise InputError("which", "must be a mask, a slice or indices of rows", f"its shape is {which.shape}")

@@ -33,7 +33,9 @@ class Batch:
     @cached_property
     def data_sets(self) -> list[Predictions]:
         """The data sets one by one."""
-        return [Predictions(outcomes, probs) for probs, outcomes in zip(self.probs, self.outcomes, strict=True)]
+        return [
+            Predictions.borrowed(outcomes, probs) for probs, outcomes in zip(self.probs, self.outcomes, strict=True)
+        ]
 
     @cached_property
     def ordered(self) -> tuple[Floats, NDArray[np.uint8]]:

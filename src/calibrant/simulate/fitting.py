@@ -228,7 +228,7 @@ def _curve(rows: Rows, curve: Any) -> tuple[TrueCurve, Table | None, tuple[str, 
         return best.curve, Table("Curves by AIC", columns, tried), tuple(cautions)
     recipe = PiecewiseLinear(identity=False) if isinstance(curve, str) and curve == "piecewise" else recipe_of(curve)
     soft = not np.isin(rows.outcomes, (0.0, 1.0)).all()
-    fitted = recipe.fit(Predictions(rows.outcomes, rows.p, weights=rows.weight, soft=soft))
+    fitted = recipe.fit(Predictions.borrowed(rows.outcomes, rows.p, weights=rows.weight, soft=soft))
     return MapCurve(fitted), None, tuple(fitted.fit.cautions)
 
 
@@ -318,7 +318,9 @@ def check_world(
     True
     """
     event = predictions.event(view)
-    real = float(estimator(Predictions(event.outcomes, event.probs, weights=event.weights, soft=not event.hard)))
+    real = float(
+        estimator(Predictions.borrowed(event.outcomes, event.probs, weights=event.weights, soft=not event.hard))
+    )
     generator = generator_of(seed)
     count = check_count(n_data_sets, "n_data_sets", 2)
     found = np.array([float(estimator(world.sample(event.n, generator))) for _ in range(count)])

@@ -57,7 +57,7 @@ class ClassWorld(World, ABC):
         probs, rates = self.rows(check_count(n, "n"), generator)
         sums = np.cumsum(rates, axis=1)
         labels = (sums < generator.random((n, 1)) * sums[:, -1:]).sum(axis=1)
-        return Predictions(labels, probs)
+        return Predictions.borrowed(labels, probs)
 
     def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
         """From very many draws, always the same ones, with the standard error. Cached, so that asking again is free."""

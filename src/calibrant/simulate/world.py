@@ -118,7 +118,7 @@ class EventWorld(World, ABC):
     def sample(self, n: int, seed: Seed) -> Predictions:
         """A data set of one event."""
         probs, outcomes, _ = self.draw(n, 1, seed)
-        return Predictions(outcomes[0], probs[0])
+        return Predictions.borrowed(outcomes[0], probs[0])
 
     def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
         """By quadrature to 1e-10."""

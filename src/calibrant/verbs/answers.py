@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from calibrant.arrays import to_numpy
+from calibrant.arrays import common_index, to_numpy
 from calibrant.bins import Edges, EqualMass
 from calibrant.estimate.binned import binned_error, ece
 from calibrant.estimate.sampled import sampled_error
@@ -179,11 +179,15 @@ def _answered(labels: Any, probs: Any, groups: Any, abstentions: str) -> tuple[P
     abstained = 0
     if probs is not None and not isinstance(labels, Predictions | str):
         missing = _missing(to_numpy(probs, "probs"))
+        common_index(labels=labels, probs=probs, groups=groups)
         if abstained := int(missing.sum()):
             labels, probs, groups = _without(missing, labels, probs, groups, abstentions)
     predictions = admit(labels, probs)
+    common_index(predictions=predictions, groups=groups)
     event = plain_event(predictions, "auto")
-    return Predictions(event.outcomes, event.probs, groups=predictions.groups if groups is None else groups), abstained
+    return Predictions.borrowed(
+        event.outcomes, event.probs, groups=predictions.groups if groups is None else groups
+    ), abstained
 
 
 def _without(missing: Bools, labels: Any, probs: Any, groups: Any, abstentions: str) -> tuple[Any, Any, Any]:

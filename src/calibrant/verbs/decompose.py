@@ -161,7 +161,9 @@ def _asked(predictions: Predictions, view: Any) -> Predictions:
     if view != "canonical":
         event = predictions.event(view)
         probs = event.probs.astype(np.float64)
-        return Predictions(event.outcomes, probs, weights=event.weights, groups=predictions.groups, soft=not event.hard)
+        return Predictions.borrowed(
+            event.outcomes, probs, weights=event.weights, groups=predictions.groups, soft=not event.hard
+        )
     if predictions.outputs.dtype == np.float64:
         return predictions
     wide = predictions.outputs.astype(np.float64)
@@ -201,7 +203,7 @@ def _overall(rows: Predictions) -> Predictions:
     else:
         rates = np.bincount(rows.labels, rows.weights, rows.n_classes).astype(np.float64)
     rates = np.atleast_1d(rates) if rows.is_binary else (rates / rates.sum())[None]
-    return Predictions(rates, rates, soft=True)
+    return Predictions.borrowed(rates, rates, soft=True)
 
 
 def _of_forecasts(forecasts: Forecasts, score: Any, by: Any, level: float) -> Decomposition:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from calibrant.arrays import common_index
 from calibrant.forecasts import Forecasts
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
@@ -49,6 +50,7 @@ def check_same_forecasts(before: Forecasts, after: Forecasts, rule: Rule) -> Non
 
 
 def _check_same_labels(before: Predictions | Forecasts, after: Predictions | Forecasts) -> None:
+    common_index(before=before, after=after)
     if not np.array_equal(before.labels, after.labels):
         row = int(np.argmax((before.labels != after.labels).reshape(before.n, -1).any(axis=1)))
         seen, advice = f"{before.labels[row]} and {after.labels[row]}", "Compare the same rows in the same order"

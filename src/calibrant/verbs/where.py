@@ -238,7 +238,7 @@ def _tested(
 def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estimate | None:
     """The stretch of one half, measured on the other, both ways; None where there is none."""
     given: dict[str, Any] = {"weights": event.weights, "groups": predictions.groups, "soft": not event.hard}
-    rows = Predictions(event.outcomes, event.probs, **given)
+    rows = Predictions.borrowed(event.outcomes, event.probs, **given)
     if n_units(rows) < 4:
         return None
     units, masks = in_folds(rows, 2)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 
+from calibrant.arrays import common_index
 from calibrant.inputs import check_choice, check_count, check_level, check_positive, check_seed
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
@@ -184,12 +186,22 @@ def _cut(
         if groups is None:
             where = " beside the clusters" if clustered else ""
             raise InputError("features", "or groups or segments must be given", f"there are none{where}")
+    common_index(predictions=predictions, **_each(features=features, groups=groups, segments=segments))
     check_count(n_bins, "n_bins", 2)
     columns = [] if features is None else feature_columns(features, kept, counts, n, n_bins)
     named = [] if segments is None else mask_columns(segments, kept, n)
     named += [] if groups is None else [group_column(groups, kept, n)]
     least, most = check_count(min_size, "min_size"), check_count(most, "max_segments")
     return segments_of(columns, named, counts, depth, least, most)
+
+
+def _each(**sources: Any) -> dict[str, Any]:
+    """Tables and columns by argument; those of a dict one by one."""
+    found: dict[str, Any] = {}
+    for name, source in sources.items():
+        columns = source.items() if isinstance(source, Mapping) else ()
+        found |= {name: source} | {f"{name}[{key!r}]": column for key, column in columns}
+    return found
 
 
 def _warnings(family: Family, found: Scored, cut: Segments) -> tuple[str, ...]:
