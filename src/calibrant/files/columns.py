@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from calibrant.inputs import PROBABILITY, listed
+from calibrant.inputs import listed
+from calibrant.predictions.labels import PROBABILITY
 from calibrant.problems import FileError, InputError
 
 NAMES: dict[str, tuple[str, ...]] = {

@@ -14,6 +14,7 @@ from calibrant import inputs
 from calibrant.files.columns import NONE, Columns, FileColumns, UnknownColumn, choose, worded
 from calibrant.files.formats import Store, check_distinct, file_errors, open_store
 from calibrant.predictions import Predictions
+from calibrant.predictions.labels import check_names_event
 from calibrant.problems import FileError, InputError
 from calibrant.types import Array
 
@@ -121,7 +122,7 @@ def _check_lone(predicted: Array, chosen: Columns, classes: tuple[Any, ...] | No
     """One column of numbers is of the event, unless its name tells otherwise."""
     if predicted.ndim == 1 and len(chosen.predicted) == 1 and not chosen.pred:
         pair = classes if classes is not None and len(classes) == 2 else (0, 1)
-        inputs.check_names_event(chosen.predicted[0], pair, "logits" if chosen.logits else "probs")
+        check_names_event(chosen.predicted[0], pair, "logits" if chosen.logits else "probs")
 
 
 def _split(classes: Any) -> tuple[Any, ...] | None:

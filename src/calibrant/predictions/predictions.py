@@ -9,6 +9,7 @@ from calibrant import inputs
 from calibrant.arrays import column_names, common_index, own, read_only
 from calibrant.inputs import FloatArray
 from calibrant.kernels.logits import probabilities
+from calibrant.predictions import labels as labelling
 from calibrant.predictions.constructors import Constructors
 from calibrant.predictions.event import Event
 from calibrant.predictions.views import Views, chosen_rows
@@ -94,7 +95,7 @@ class Predictions(Constructors, Views):
         self, labels: Any, probs: Any, classes: Any, weights: Any, groups: Any, normalize: bool | None, soft: bool
     ) -> None:
         outputs = inputs.floats(probs, "probs")
-        inputs.check_swapped(labels, outputs, soft)
+        labelling.check_swapped(labels, outputs, soft)
         if outputs.ndim == 2:
             outputs = inputs.check_matrix(outputs, normalize)
         else:
@@ -156,18 +157,18 @@ class Predictions(Constructors, Views):
     ) -> None:
         """Check and keep the rest; `outputs`, already checked, are the `given` probs or logits, whichever `name` says."""
         n_classes, columns = outputs.shape[1] if outputs.ndim == 2 else 2, column_names(given)
-        found = inputs.in_column_order(labels, columns)
+        found = labelling.in_column_order(labels, columns)
         if found.ndim == 2 and found.shape[1] == 1:
             found = found[:, 0]
-        inputs.check_lengths(found, outputs, name)
+        labelling.check_lengths(found, outputs, name)
         self.index = common_index(**{"labels": labels, name: given, "weights": weights, "groups": groups})
-        self.classes = inputs.class_order(classes, columns, found, n_classes, outputs.ndim)
+        self.classes = labelling.class_order(classes, columns, found, n_classes, outputs.ndim)
         if outputs.ndim == 1:
-            inputs.check_names_event(columns[0] if columns else getattr(given, "name", None), self.classes, name)
+            labelling.check_names_event(columns[0] if columns else getattr(given, "name", None), self.classes, name)
         if soft:
-            self.labels = inputs.shares(found, outputs.ndim, n_classes)
+            self.labels = labelling.shares(found, outputs.ndim, n_classes)
         else:
-            self.labels = inputs.codes(found, self.classes, name, outputs.ndim, classes is not None)[:]
+            self.labels = labelling.codes(found, self.classes, name, outputs.ndim, classes is not None)[:]
         self._probs: FloatArray | None = outputs if name == "probs" else None
         self.logits: FloatArray | None = outputs if name == "logits" else None
         self.weights = None if weights is None else inputs.check_weights(weights, len(outputs))
