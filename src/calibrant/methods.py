@@ -78,6 +78,8 @@ class Method:
     weights: bool = True
     of_the_error: bool = True
     """does it estimate the true calibration error of its norm, rather than a quantity of its own?"""
+    better: Literal["lower", "nearer 0"] = "lower"
+    """which values speak for a model"""
     of: Callable[..., Any] | None = None
     """of a `statistic` or `batched` form: the estimator that it computes for many sets of labels at once"""
 

@@ -113,7 +113,7 @@ def test_the_estimates_are_those_of_their_functions():
     levels = cal.binned_error(right, confidences, bins=cal.Edges([0, 0.8, 1]), norm=2, debiased=True)
     assert report["level_error"].value == pytest.approx(levels.value, abs=ROUNDING)
     assert report["level_error"].interval == levels.interval
-    with pytest.raises(KeyError, match="'no such'; there are accuracy, mean_gap, level_error"):
+    with pytest.raises(KeyError, match="'no such' is not here; there are 'accuracy', 'mean_gap', 'level_error'"):
         report["no such"]
 
 

@@ -88,7 +88,7 @@ def test_what_is_measured(rng):
     assert "ECE, class by class (mean)" in titles
     assert found["ECE"].settings["bins"] == "15 equal-width bins"
     assert found["mean_gap"] is found["mean gap"]
-    with pytest.raises(KeyError, match=r"no such.*there are .*ECE"):
+    with pytest.raises(KeyError, match=r"no such.*there are .*'ece'"):
         found["no such"]
 
 

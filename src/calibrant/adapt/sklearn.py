@@ -1,4 +1,4 @@
-"""calibrant in scikit-learn: a classifier that recalibrates another one, and a map as a transformer."""
+"""calibrant in scikit-learn: a classifier that recalibrates another one, a map as a transformer, and scorers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from calibrant.adapt.scorers import as_rows, scorer, scorers
 from calibrant.inputs import check_choice
 from calibrant.kernels.logits import two_columns
 from calibrant.maps import CalibrationMap
@@ -32,6 +33,8 @@ try:
     from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, has_fit_parameter
 except ImportError as error:
     raise MissingExtra("scikit-learn", "sklearn", "calibrant.adapt.sklearn") from error
+
+__all__ = ["CalibratedModel", "MapTransformer", "scorer", "scorers"]
 
 RESPONSES = ("auto", "predict_proba", "decision_function")
 
@@ -350,13 +353,6 @@ def _fitted_map(
 ) -> CalibrationMap:
     make = Predictions.from_logits if are_logits else Predictions
     return recalibrate(make(labels, outputs, classes=classes, weights=as_rows(weights)), method)
-
-
-def as_rows(weights: Any) -> Any:
-    """Integer weights count rows. Other weights are relative: they are scaled to 1 on average."""
-    if weights is None or not weights.any() or (weights == np.floor(weights)).all():
-        return weights
-    return weights * (np.count_nonzero(weights) / weights.sum())
 
 
 def _recalibrated(fitted: CalibrationMap, outputs: Array, are_logits: bool) -> Array:

@@ -185,7 +185,7 @@ def monitor(file: Path, state: Path | None, alpha: float, fail_on_alarm: bool, a
         write_text(state, watch.to_json(), "state")
     change = watch.since(alpha)
     if as_json:
-        plain = {name: getattr(watch, name) for name in ("n", "e_value", "p_value")}
+        plain = {"schema": cal.results.SCHEMA} | {name: getattr(watch, name) for name in ("n", "e_value", "p_value")}
         plain |= {"alarm": watch.alarm(alpha), "direction": watch.direction(), "since": change and change.to_data()}
         click.echo(json.dumps(plain | {"cautions": list(watch.cautions)}, indent=2, ensure_ascii=False))
     else:

@@ -91,7 +91,7 @@ def measure(file: Path, measures: tuple[str, ...], view: str, as_json: bool, **c
     predictions, source = read(file, columns)
     found = tuple(each.function(predictions, **view_option(each, view)) for each in chosen)
     if as_json:
-        plain = [{"schema": cal.results.SCHEMA} | estimate.to_data() for estimate in found]
+        plain = [cal.results.document(estimate) for estimate in found]
         click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
         return
     from calibrant.cli import screen

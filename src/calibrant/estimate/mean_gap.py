@@ -11,7 +11,7 @@ from calibrant.predictions import admit
 from calibrant.results import Estimate
 
 
-@estimator("mean_gap", "mean gap", "calibration_in_the_large", of_the_error=False)
+@estimator("mean_gap", "mean gap", "calibration_in_the_large", of_the_error=False, better="nearer 0")
 def mean_gap(
     labels: Any,
     probs: Any = None,

@@ -12,7 +12,7 @@ from calibrant.problems import FileError, InputError
 from calibrant.report.figures import figures
 from calibrant.report.markup import tag, words
 from calibrant.report.sections import answer_section, document, listed, map_table, table_section
-from calibrant.results import SCHEMA, Answer
+from calibrant.results import SCHEMA, Answer, summarized
 from calibrant.verbs.comparison import Comparison, Comparisons
 from calibrant.verbs.diagnose import Diagnosis
 from calibrant.verbs.diagnose_regression import ForecastDiagnosis
@@ -194,7 +194,7 @@ def data(*answers: Answer, after: AnyDiagnosis | None = None, **more: Any) -> st
     first = check_answers(answers, after)
     led = isinstance(first, AnyDiagnosis)
     given = {"diagnosis": first if led else None, "after": after, **more}
-    content: dict[str, Any] = {name: record.to_data() for name, record in given.items() if record is not None}
-    others = [each.to_data() for each in answers[int(led) :]]
+    content: dict[str, Any] = {name: summarized(record) for name, record in given.items() if record is not None}
+    others = [summarized(each) for each in answers[int(led) :]]
     content |= {"answers": others} if others else {}
     return json.dumps({"schema": SCHEMA} | content, indent=2, ensure_ascii=False, allow_nan=False)

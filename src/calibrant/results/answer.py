@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from calibrant.results.record import Record
+from calibrant.results.flat import flat
+from calibrant.results.frames import Framed, by_column
+from calibrant.results.record import Record, plain
 from calibrant.results.tables import Table
 
 if TYPE_CHECKING:
@@ -17,7 +20,7 @@ NOTES = {"assumes": "assumptions", "caution": "cautions", "advice": "advice"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Answer(Record):
+class Answer(Framed, Record):
     """The answer to a question, in words and tables.
 
     A subclass states its `question`, `sentence()` and `tables()`, and has a field or property `cautions`; `advice` and
@@ -26,6 +29,9 @@ class Answer(Record):
 
     printed_tables: ClassVar[int | None] = None
     """how many of the tables are printed with the sentence; None: all of them"""
+
+    summary_keys: ClassVar[tuple[str, ...]] = ()
+    """which of the numbers are in the summary; all if empty"""
 
     if TYPE_CHECKING:  # fields or class attributes of the subclasses; a default here would become theirs
 
@@ -51,6 +57,31 @@ class Answer(Record):
         """Assumptions, warnings and advice, each under its word; empty ones left out."""
         found = {word: tuple(getattr(self, name, ())) for word, name in NOTES.items()}
         return {word: texts for word, texts in found.items() if texts}
+
+    def to_dict(self) -> dict[str, float]:
+        """The numbers under flat keys, for loggers: `ece`, `ece/low`, `ece/high`, `ece/noise_floor`, …"""
+        return {key: float(value) for key, value in flat(self.named_figures()).items()}
+
+    def named_figures(self) -> Mapping[str, Any]:
+        """The numbers by name; an answer that is one number has a name for it here."""
+        return self.figures()
+
+    def summary(self) -> dict[str, Any]:
+        """Question, answer in words, verdict, main numbers and warnings: what JSON starts with."""
+        numbers, answer = self.named_figures(), self.sentence()
+        main = {name: numbers[name] for name in self.summary_keys or numbers if name in numbers}
+        verdicts = {name: getattr(self, name) for name in ("calibrated", "verdict") if hasattr(self, name)}
+        told = {name: value for name, value in verdicts.items() if value != answer}
+        facts = {"question": self.question, "answer": answer, **told, "numbers": plain(flat(main))}
+        return facts | {"cautions": list(self.notes().get("caution", ()))}
+
+    def rows_of_frame(self) -> Iterable[Mapping[str, Any]]:
+        """The rows of `to_frame`; a single one unless the answer is a list."""
+        return [self.as_row()]
+
+    def columns_of_rows(self) -> dict[str, Any]:
+        """The same rows as columns."""
+        return by_column(self.rows_of_frame())
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the answer and return the Axes; refused for answers without a picture.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from numbers import Real
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from calibrant.results.answer import Answer
+from calibrant.results.arithmetic import Number
+from calibrant.results.flat import flat, slug
 from calibrant.results.record import Record, kind, plain, revived
 from calibrant.results.tables import ClassTable, Table, ends, number
-
-N = TypeVar("N", bound="Estimate | TestResult")
 
 
 @kind
@@ -26,6 +25,10 @@ class Interval(Record):
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
+
+    def figures(self) -> dict[str, float]:
+        """Its ends."""
+        return {"low": self.low, "high": self.high}
 
     def in_words(self) -> str:
         """Level and ends, for a sentence."""
@@ -48,10 +51,14 @@ class _Measured(Answer):
         object.__setattr__(self, "settings", revived(plain(dict(self.settings))))  # type: ignore[attr-defined]
         super().__post_init__()
 
+    def named_figures(self) -> dict[str, Any]:
+        """Its numbers under its key, and the number of rows."""
+        return {self.key: self, "n": self.n}  # type: ignore[attr-defined]
+
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate(_Measured):
+class Estimate(Number, _Measured):
     """A number that knows where it comes from: arithmetic, `round`, `sum`, sorting and `format` work on its value.
 
     `noise_floor` is what the method would show on average, at this sample size, if the model were perfectly calibrated.
@@ -70,14 +77,27 @@ class Estimate(_Measured):
     _floats: ClassVar[tuple[str, ...]] = ("value",)
     _shown: ClassVar[tuple[str, ...]] = ("view", "bins", "score")
 
-    def __float__(self) -> float:
-        return self.value
+    @property
+    def key(self) -> str:
+        """Its title up to a comma, in lower case, with `_` between words: so `to_dict`, frames and a diagnosis call it."""
+        return slug(self.title.partition(",")[0])
 
-    def __round__(self, digits: int | None = None) -> float:
-        return round(self.value, digits)
+    @property
+    def also_called(self) -> tuple[str, ...]:
+        """Its title, and its name."""
+        return self.title, self.name
 
-    def __format__(self, spec: str) -> str:
-        return format(self.value, spec) if spec else str(self)
+    def figures(self) -> dict[str, Any]:
+        """The value, the ends of its interval and the noise floor."""
+        return {"": self.value, **flat(self.interval), "noise_floor": self.noise_floor}
+
+    def as_row(self) -> dict[str, Any]:
+        """Key, title, value, interval, noise floor, rows and how it was measured."""
+        interval = dict.fromkeys(("low", "high", "level")) if self.interval is None else vars(self.interval)
+        ends = {name: interval[name] for name in ("low", "high", "level")}
+        how = {name: str(self.settings[name]) if name in self.settings else None for name in ("view", "bins")}
+        first = {"key": self.key, "title": self.title, "value": self.value}
+        return {**first, **ends, "noise_floor": self.noise_floor, "n": self.n, **how}
 
     @property
     def question(self) -> str:
@@ -101,23 +121,6 @@ class Estimate(_Measured):
         return tuple(part.table() for part in self.parts.values() if isinstance(part, ClassTable))
 
 
-def _as_number(name: str) -> None:
-    """Let an operator of `float` work on estimates: the result is a plain number, as it has no interval of its own."""
-
-    def operate(self: Estimate, *others: Any) -> Any:
-        return getattr(self.value, name)(*map(float, others))
-
-    setattr(Estimate, name, operate)
-
-
-for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]:
-    _as_number(f"__{_name}__")
-    _as_number(f"__r{_name}__")
-for _name in ["neg", "pos", "abs", "int", "trunc", "floor", "ceil", "lt", "le", "gt", "ge"]:
-    _as_number(f"__{_name}__")
-Real.register(Estimate)
-
-
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class TestResult(_Measured):
@@ -139,6 +142,25 @@ class TestResult(_Measured):
     __test__: ClassVar[bool] = False  # not a test case, whatever its name says
     _floats: ClassVar[tuple[str, ...]] = ("statistic", "p_value")
     question: ClassVar[str] = "Could a calibrated model have made these predictions?"
+
+    @property
+    def key(self) -> str:
+        """Its name with `_test` behind it: so `to_dict`, frames and a diagnosis call it."""
+        return f"{self.name.removesuffix('_test')}_test"
+
+    @property
+    def also_called(self) -> tuple[str, ...]:
+        """Its title."""
+        return (self.title,)
+
+    def figures(self) -> dict[str, Any]:
+        """The statistic and its p-value."""
+        return {"": self.statistic, "p_value": self.p_value}
+
+    def as_row(self) -> dict[str, Any]:
+        """Key, title, statistic, p-value, rows and null."""
+        names = ("key", "title", "statistic", "p_value", "n", "finding", "null")
+        return {name: getattr(self, name) for name in names}
 
     def rejects(self, alpha: float = 0.05) -> bool:
         """Is calibration rejected?
@@ -173,6 +195,17 @@ class TestResult(_Measured):
         return [first, *([f"  {self.finding}"] if self.finding else [])]
 
 
+def rows_by_key(estimates: Mapping[str, Estimate]) -> list[dict[str, Any]]:
+    """A row of a frame per estimate, with its key among the others.
+
+    Parameters
+    ----------
+    estimates
+        The estimates by key, in the order of the rows.
+    """
+    return [{**each.as_row(), "key": key} for key, each in estimates.items()]
+
+
 def estimate_table(estimates: Iterable[Estimate]) -> Table:
     """One row per estimate: value, interval, what noise alone would show, and how it was measured.
 
@@ -187,20 +220,3 @@ def estimate_table(estimates: Iterable[Estimate]) -> Table:
         how = ", ".join(str(e.settings[key]) for key in ("view", "bins") if key in e.settings)
         rows.append((e.title, e.value, ends(e.interval, ""), floor, how))
     return Table("Measured", ("quantity", "value", "95% interval", "if calibrated", "how"), tuple(rows))
-
-
-def by_title(title: str, results: Iterable[N]) -> N:
-    """The result with this title or name.
-
-    Parameters
-    ----------
-    title
-        The title it prints, or its name.
-    results
-        The results to choose from.
-    """
-    found = tuple(results)
-    for each in found:
-        if title in (each.title, each.name):
-            return each
-    raise KeyError(f"{title!r}; there are {', '.join(each.title for each in found)}")

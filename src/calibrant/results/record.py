@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from importlib import import_module
+from numbers import Real
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -16,9 +17,13 @@ import numpy as np
 from calibrant._names import RECORDS
 from calibrant.methods import import_plugins
 from calibrant.problems import MapError
+from calibrant.results.flat import flat
 
 SCHEMA = 1
 """Version of the JSON form; raised when an old reader could misread a new file."""
+
+NOT_FIELDS = ("schema", "summary")
+"""What a document says of itself; the rest are the fields of the record."""
 
 _KINDS: dict[str, type[Record]] = {}
 R = TypeVar("R", bound="type[Record]")
@@ -68,10 +73,24 @@ class Record:
         data
             What `to_data` returned, or the same read from JSON.
         """
-        found = revived(data)
+        found = revived({name: value for name, value in data.items() if name not in NOT_FIELDS})
         if not isinstance(found, cls):
             raise MapError(f"this is a saved {data.get('kind', 'object of no kind')}, not a {cls.__name__}")
         return found
+
+    def figures(self) -> Mapping[str, Any]:
+        """The numbers in it by name, and the records that hold more of them; those of an interval need no name."""
+        named = {"" if f.name == "interval" else f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in named.items() if isinstance(value, Real | Record)}
+
+    def as_row(self) -> dict[str, Any]:
+        """Its texts and numbers, as a row of a table."""
+        texts = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: text for name, text in texts.items() if isinstance(text, str)} | flat(self)
+
+    def summary(self) -> dict[str, Any]:
+        """What its JSON says before its fields; it is not read back."""
+        return {}
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """JSON text with the schema's version; read it back with `from_json`.
@@ -81,7 +100,7 @@ class Record:
         indent
             Spaces per level; None for a single line.
         """
-        return json.dumps({"schema": SCHEMA} | self.to_data(), indent=indent, ensure_ascii=False, allow_nan=False)
+        return json.dumps(document(self), indent=indent, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -101,13 +120,36 @@ class Record:
                 object.__setattr__(self, name, _fixed_array(getattr(self, name)))
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.to_data() == other.to_data()
+        return self.to_data() == other.to_data() if type(self) is type(other) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(type(self).__name__)
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
         return type(self).from_data, (self.to_data(),)  # copies and worker processes go through the JSON form
+
+
+def document(record: Record) -> dict[str, Any]:
+    """A record as a JSON document: the schema's version, of an answer its summary, and its plain data.
+
+    Parameters
+    ----------
+    record
+        What is written.
+    """
+    return {"schema": SCHEMA} | summarized(record)
+
+
+def summarized(record: Record) -> dict[str, Any]:
+    """The plain data of a record with the summary first, if it is an answer.
+
+    Parameters
+    ----------
+    record
+        What is written.
+    """
+    summary = record.summary()
+    return {"kind": type(record).__name__} | ({"summary": summary} if summary else {}) | record.to_data()
 
 
 def checked_schema(text: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from calibrant.results.frames import Framed
 from calibrant.results.record import Record, kind, plain
 from calibrant.types import Floats
 
@@ -39,13 +40,17 @@ def ends(interval: Any, none: str = "–", digits: int = 4) -> str:
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Table(Record):
+class Table(Framed, Record):
     """Rows to show: the terminal, the notebook and the report draw the same table."""
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     note: str = ""
+
+    def columns_of_rows(self) -> dict[str, Any]:
+        """The cells, column by column."""
+        return {name: [row[k] for row in self.rows] for k, name in enumerate(self.columns)}
 
     def texts(self) -> list[list[str]]:
         """Every cell as text."""
@@ -72,7 +77,7 @@ class Table(Record):
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class BinTable(Record):
+class BinTable(Framed, Record):
     """Limits, weight, mean prediction and event rate per bin; empty bins are left out."""
 
     low: Floats
@@ -86,6 +91,10 @@ class BinTable(Record):
         """Mean prediction minus rate: positive where the model is over-confident."""
         return self.mean_prob - self.label_rate
 
+    def columns_of_rows(self) -> dict[str, Any]:
+        """The fields and the gap."""
+        return super().columns_of_rows() | {"gap": self.gap}
+
     def __len__(self) -> int:
         return len(self.weight)
 
@@ -95,7 +104,7 @@ class BinTable(Record):
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Curve(Record):
+class Curve(Framed, Record):
     """A reliability curve: prediction, observed rate with its interval, share of the rows."""
 
     x: Floats
@@ -111,7 +120,7 @@ class Curve(Record):
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Line(Record):
+class Line(Framed, Record):
     """Points of a function, for drawing; long ones are thinned out."""
 
     x: Floats
@@ -139,7 +148,7 @@ class Line(Record):
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class ClassTable(Record):
+class ClassTable(Framed, Record):
     """An estimate per class."""
 
     classes: tuple[Any, ...]
@@ -155,6 +164,10 @@ class ClassTable(Record):
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", plain(list(self.classes)))
         super().__post_init__()
+
+    def columns_of_rows(self) -> dict[str, Any]:
+        """Class, value, rows and, where there are intervals, their ends."""
+        return {"class": list(self.classes), **super().columns_of_rows()}
 
     def worst(self, most: int = 10) -> tuple[tuple[Any, float], ...]:
         """The classes with the largest values, largest first.

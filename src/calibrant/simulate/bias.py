@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
@@ -60,6 +61,10 @@ class Bias(Answer):
     def bias(self) -> float:
         """Mean minus truth; its error is `mean_error`."""
         return self.mean - self.truth
+
+    def figures(self) -> dict[str, Any]:
+        """Its fields and the bias."""
+        return {**super().figures(), "bias": self.bias}
 
     def texts(self) -> tuple[str, str, str]:
         """Bias, RMSE and coverage with their errors."""
@@ -232,6 +237,13 @@ class BiasGrid(Answer):
     """Monte-Carlo standard errors of the biases"""
 
     question: ClassVar[str] = "How biased is the binned error?"
+
+    def rows_of_frame(self) -> list[dict[str, Any]]:
+        """One row per sample size and number of bins."""
+        places = product(range(len(self.sizes)), range(len(self.n_bins)))
+        columns = ("n", "n_bins", "bias", "error")
+        cells = ((self.sizes[i], self.n_bins[j], float(self.bias[i, j]), float(self.error[i, j])) for i, j in places)
+        return [dict(zip(columns, row, strict=True)) for row in cells]
 
     def best(self) -> tuple[tuple[int, int], ...]:
         """For each size the number of bins whose bias is closest to 0."""

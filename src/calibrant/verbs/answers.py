@@ -18,7 +18,7 @@ from calibrant.kernels.pairs.row_pairs import squared_gaps
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.rank import Ties
-from calibrant.results import Answer, Estimate, Interval, Table, ends, kind
+from calibrant.results import Answer, Estimate, Interval, Keyed, Table, ends, kind, rows_by_key
 from calibrant.types import Array, Bools, Floats, Indices, Seed
 from calibrant.verbs.confidence_levels import MAX_LEVELS, RANGES, ConfidenceLevels, level_of_each, levels_tested
 
@@ -33,7 +33,7 @@ MANY_REPEATS = 50
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class AnswerReport(Answer):
+class AnswerReport(Keyed[Estimate], Answer):
     """What a model's answers show about its confidences."""
 
     name: str
@@ -58,16 +58,18 @@ class AnswerReport(Answer):
         """The verdict."""
         return self.verdict
 
-    def __getitem__(self, name: str) -> Estimate:
-        """An estimate by its name.
+    def results(self) -> dict[str, Estimate]:
+        """accuracy, mean_gap, level_error, binned_error (as HLE prints it), selective_risk, sampled_error."""
+        return {each.name: each for each in self.estimates}
 
-        accuracy, mean_gap, level_error, binned_error (as HLE prints it),
-        selective_risk, sampled_error.
-        """
-        for estimate in self.estimates:
-            if name in (estimate.name, estimate.title):
-                return estimate
-        raise KeyError(f"{name!r}; there are {', '.join(e.name for e in self.estimates)}")
+    def figures(self) -> dict[str, Any]:
+        """Answers, abstentions, questions, every estimate by its key, and the p-value of the total."""
+        counts = {"n": self.n, "abstained": self.abstained, "questions": self.questions}
+        return {**counts, **self.results(), "overall_p": self.overall_p}
+
+    def rows_of_frame(self) -> list[dict[str, Any]]:
+        """One row per estimate."""
+        return rows_by_key(self.results())
 
     def tables(self) -> tuple[Table, ...]:
         """Estimates, levels, and risk at some coverages."""

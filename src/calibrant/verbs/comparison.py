@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from calibrant.results import Answer, Estimate, Record, Table, ends, kind, number
+from calibrant.results import Answer, Estimate, Record, Table, by_slug, ends, kind, number
 
 Verdict = Literal["better", "worse", "no detectable change"]
 
@@ -133,6 +133,15 @@ class Comparisons(Answer):
     def cautions(self) -> tuple[str, ...]:
         """The warnings of all candidates."""
         return tuple(f"{name}: {caution}" for name, each in self.candidates.items() for caution in each.cautions)
+
+    def figures(self) -> dict[str, Any]:
+        """The difference of each candidate and its adjusted p-value."""
+        changes = {name: {"": each.difference, "p_value": each.p_value} for name, each in self.candidates.items()}
+        return by_slug(changes)
+
+    def rows_of_frame(self) -> list[dict[str, Any]]:
+        """One row per candidate, lowest score first."""
+        return [{"candidate": name, **each.as_row()} for name, each in self.ranked().items()]
 
     def ranked(self) -> dict[str, Comparison]:
         """The candidates, lowest score first."""

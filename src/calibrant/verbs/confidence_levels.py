@@ -15,7 +15,7 @@ from calibrant.kernels.draws.laws import two_sided as exact_two_sided
 from calibrant.predictions import Event
 from calibrant.resampling.draw import content_seed
 from calibrant.resampling.rank import Ties
-from calibrant.results import Record, kind
+from calibrant.results import Framed, Record, kind
 from calibrant.types import Floats, Indices
 
 MAX_LEVELS = 21
@@ -31,7 +31,7 @@ SUBTRACTED = 1e-9
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class ConfidenceLevels(Record):
+class ConfidenceLevels(Framed, Record):
     """Level by level: mean confidence, share of right answers, and p-values."""
 
     low: Floats

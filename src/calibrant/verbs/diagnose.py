@@ -26,7 +26,18 @@ from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.null import ASSUMED_INDEPENDENT
 from calibrant.resampling.rows import cluster_kind
-from calibrant.results import Answer, Estimate, TestResult, by_title, estimate_table, kind, number
+from calibrant.results import (
+    Answer,
+    Estimate,
+    Keyed,
+    TestResult,
+    estimate_table,
+    keyed,
+    kind,
+    looked_up,
+    number,
+    rows_by_key,
+)
 from calibrant.results.tables import BinTable, Curve, Table
 from calibrant.score import brier_score, log_score
 
@@ -79,7 +90,7 @@ PER_CLASS: tuple[Measure, ...] = (partial(binned_error, bins=EqualWidth(15), vie
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Diagnosis(Answer):
+class Diagnosis(Keyed[Estimate], Answer):
     """The answer to "is it calibrated?": estimates, their curve, warnings, and what to do."""
 
     name: str
@@ -100,9 +111,15 @@ class Diagnosis(Answer):
     question: ClassVar[str] = "Is it calibrated?"
     printed_tables: ClassVar[int | None] = 1
 
-    def __getitem__(self, title: str) -> Estimate:
-        """An estimate by the title it prints, or by its name."""
-        return by_title(title, self.estimates)
+    summary_keys: ClassVar[tuple[str, ...]] = ("n", "calibration_error", "ece", "mean_gap", "test")
+
+    def figures(self) -> dict[str, Any]:
+        """Rows, classes, every estimate by its key, and the test."""
+        return {"n": self.n, "n_classes": self.n_classes, **self.results(), "test": self.test}
+
+    def rows_of_frame(self) -> list[dict[str, Any]]:
+        """One row per estimate."""
+        return rows_by_key(self.results())
 
     @property
     def heading(self) -> str:
@@ -195,7 +212,7 @@ def diagnose(
     curve = Curve(bins.mean_prob, bins.label_rate, low, high, bins.weight / bins.weight.sum())
     event = predictions.event(chosen)
     mean = float(np.average(event.probs.astype(np.float64), weights=event.weights))
-    calibrated = None if _seems_calibrated(by_title("binned_error", estimates), test) else False
+    calibrated = None if _seems_calibrated(looked_up("ece", keyed(estimates)), test) else False
     return Diagnosis(
         name=name,
         n=predictions.n,
@@ -290,7 +307,7 @@ def _seems_calibrated(ece: Estimate, test: TestResult | None) -> bool:
 def _verdict(
     calibrated: bool | None, view: str, mean: float, estimates: list[Estimate], test: TestResult | None
 ) -> str:
-    error, ece, gap = (by_title(name, estimates) for name in ("posterior_error", "binned_error", "mean_gap"))
+    error, ece, gap = (looked_up(key, keyed(estimates)) for key in ("calibration_error", "ece", "mean_gap"))
     words = ("Mean confidence", "accuracy") if view == "top" else ("Mean prediction", "observed rate")
     facts = f"{words[0]} {mean:.1%}, {words[1]} {mean - gap.value:.1%}; calibration error {number(error.value)}"
     facts += "" if error.interval is None else f" ({error.interval.in_words()})"

@@ -17,7 +17,19 @@ from calibrant.estimate.regression.skce import gaussian_skce
 from calibrant.estimate.regression.variance_bins import ence
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, SampleForecasts
 from calibrant.interval import holm
-from calibrant.results import Answer, Curve, Estimate, Table, TestResult, by_title, estimate_table, kind, number
+from calibrant.results import (
+    Answer,
+    Curve,
+    Estimate,
+    Keyed,
+    Table,
+    TestResult,
+    estimate_table,
+    keyed,
+    kind,
+    number,
+    rows_by_key,
+)
 from calibrant.score.crps import crps
 from calibrant.score.dawid_sebastiani import dawid_sebastiani_score
 from calibrant.score.pinball import interval_score, pinball_score
@@ -52,7 +64,7 @@ OF_DISTRIBUTIONS: tuple[Measure, ...] = (pit_error, coverage_error, miscalibrati
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class ForecastDiagnosis(Answer):
+class ForecastDiagnosis(Keyed[Estimate | TestResult], Answer):
     """The answer to "are these forecasts calibrated?": estimates, tests, curves, and what to do."""
 
     name: str
@@ -80,10 +92,17 @@ class ForecastDiagnosis(Answer):
     question: ClassVar[str] = "Are the forecasts calibrated?"
     printed_tables: ClassVar[int | None] = 2
 
-    def __getitem__(self, title: str) -> Estimate | TestResult:
-        """An estimate or a test by the title it prints, or by its name."""
-        found: tuple[Estimate | TestResult, ...] = (*self.estimates, *self.tests)
-        return by_title(title, found)
+    def results(self) -> dict[str, Estimate | TestResult]:
+        """Estimates and tests under unique keys."""
+        return keyed((*self.estimates, *self.tests))
+
+    def figures(self) -> dict[str, Any]:
+        """Rows, and every estimate and test by its key."""
+        return {"n": self.n, **self.results()}
+
+    def rows_of_frame(self) -> list[dict[str, Any]]:
+        """One row per estimate."""
+        return rows_by_key(keyed(self.estimates))
 
     @property
     def heading(self) -> str:

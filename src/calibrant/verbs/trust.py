@@ -19,7 +19,7 @@ from calibrant.estimate.sweep import sweep_error
 from calibrant.inputs import check_choice, check_seed
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
-from calibrant.results import Answer, Table, kind, number
+from calibrant.results import Answer, Table, by_slug, kind, number
 from calibrant.simulate import Bias, EventWorld, WorldCheck, bias, check_world, fit_world
 from calibrant.simulate.measuring import named_all
 from calibrant.types import Seed
@@ -87,6 +87,15 @@ class Trust(Answer):
         """The error of the fitted world."""
         return self.rows[0].truth
 
+    def figures(self) -> dict[str, Any]:
+        """Rows, the error of the fitted world and, for each estimator, its value on the data and how far it is off."""
+        each = {r.estimator: {"": self.values[r.estimator], **off_by(r)} for r in self.rows}
+        return {"n": self.n, "truth": self.truth, **by_slug(each)}
+
+    def rows_of_frame(self) -> list[dict[str, Any]]:
+        """One row per estimator, the most accurate first."""
+        return [{"estimator": r.estimator, "value": self.values[r.estimator], **off_by(r)} for r in self.rows]
+
     def sentence(self) -> str:
         """What to use, and why."""
         best, equal = self.best, [r for r in self.rows if r.rmse - self.best.rmse <= 2 * self.best.rmse_error]
@@ -113,6 +122,11 @@ class Trust(Answer):
         drawn = f"{self.best.n_data_sets:,} data sets of {self.n:,} rows from a world fitted to the data"
         note = f"{drawn} ({self.world.describe()}), whose true error is {number(self.truth)}."
         return (Table(f"Which estimator can be trusted, norm {self.norm}", columns, body, note),)
+
+
+def off_by(row: Bias) -> dict[str, Any]:
+    """How far an estimator is off: bias, spread, root mean squared error, and what its interval covers."""
+    return {name: getattr(row, name) for name in ("bias", "sd", "rmse", "coverage", "width")}
 
 
 def trust(

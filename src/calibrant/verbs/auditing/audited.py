@@ -88,6 +88,15 @@ class Audit(Answer):
     def __len__(self) -> int:
         return len(self.segments)
 
+    def figures(self) -> dict[str, Any]:
+        """Figures of all segments together; those of each are in `to_frame`."""
+        counts = {"n": self.n, "n_segments": len(self), "n_found": len(self.found)}
+        return {**counts, "p_value": self.p_value, "margin": self.margin, "could_be_missed": self.could_be_missed()}
+
+    def rows_of_frame(self) -> list[dict[str, Any]]:
+        """One row per segment, worst first."""
+        return [segment.as_row() for segment in self.segments]
+
     question: ClassVar[str] = "For whom is it wrong?"
 
     @property

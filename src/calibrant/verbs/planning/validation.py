@@ -15,7 +15,7 @@ from calibrant.interval import normal_quantile
 from calibrant.kernels.logits import sigmoid
 from calibrant.predictions import admit
 from calibrant.problems import InputError
-from calibrant.results import Answer, Record, Table, kind, number
+from calibrant.results import Answer, Record, Table, by_slug, kind, number
 from calibrant.simulate.families import calibrated_world
 from calibrant.simulate.quadrature import integral, normal_density
 from calibrant.simulate.scores import EmpiricalScores, Scores
@@ -73,6 +73,15 @@ class ValidationPlan(Answer):
     def events(self) -> int:
         """Events to expect among them."""
         return math.ceil(self.n * self.prevalence)
+
+    def figures(self) -> dict[str, Any]:
+        """Rows and events in all, and what each criterion requires."""
+        each = by_slug({criterion.name: criterion for criterion in self.criteria})
+        return {"n": self.n, "events": self.events, "prevalence": self.prevalence, **each}
+
+    def rows_of_frame(self) -> list[dict[str, Any]]:
+        """One row per criterion."""
+        return [criterion.as_row() for criterion in self.criteria]
 
     def sentence(self) -> str:
         """The answer in words."""
