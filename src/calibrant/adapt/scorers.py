@@ -28,13 +28,15 @@ class Measure:
     function: Callable[..., Any]
     options: dict[str, Any]
     best_at_zero: bool
+    all_columns: bool
+    """does it take the columns of all classes, also where there are two?"""
     pos_label: Any
 
     def __call__(self, y_true: Any, y_pred: tuple[Array, Array], sample_weight: Any = None) -> float:
         """The value with its sign turned."""
         probs, classes = y_pred
         labels, weights = np.asarray(y_true), None if sample_weight is None else as_rows(np.asarray(sample_weight))
-        if self.pos_label is not None or len(classes) == 2:
+        if not self.all_columns and (self.pos_label is not None or len(classes) == 2):
             probs, classes = self._of_event(probs, classes)
         value = float(self.function(Predictions(labels, probs, classes=classes, weights=weights), **self.options))
         return -abs(value) if self.best_at_zero else -value
@@ -89,7 +91,7 @@ def scorer(measure: Any, *, pos_label: Any = None, **options: Any) -> Calibratio
         models.
     pos_label
         Of a model of two classes: the class that the probabilities are of; by default the
-        second one, as scikit-learn has it.
+        second one, as scikit-learn has it. Class-wise errors are of both.
     **options
         Options of the estimator, such as `bins` or `view`.
 
@@ -116,8 +118,11 @@ def scorer(measure: Any, *, pos_label: Any = None, **options: Any) -> Calibratio
     for option in options:
         if option not in taken and known is not None:
             raise InputError(option, f"is no option of {name!r}", advice=f"It takes {', '.join(taken)}")
+    if pos_label is not None and "view" in options:
+        raise InputError("pos_label", "and view both say which class", advice="Pass one of them")
     best_at_zero = known is not None and known.better == "nearer 0"
-    return CalibrationScorer(Measure(function, options, best_at_zero, pos_label), name)
+    all_columns = "view" in options or (known is not None and known.views == ("classwise",))
+    return CalibrationScorer(Measure(function, options, best_at_zero, all_columns, pos_label), name)
 
 
 def scorers(*measures: str, pos_label: Any = None) -> dict[str, CalibrationScorer]:
