@@ -148,20 +148,15 @@ def _check_length(array: Array, argument: str, noun: str, n: int | None) -> None
         raise InputError(argument, f"must hold one {noun} per row{rows}", f"its shape is {array.shape}")
 
 
-def check_weights(weights: Any, n: int) -> Array:
+def check_weights(weights: Any, n: int, argument: str = "weights") -> Array:
     """One finite, non-negative number per row, not all zero."""
-    array = floats(weights, "weights").astype(np.float64, copy=False)[:]
-    _check_length(array, "weights", "number", n)
-    check_finite(array, "weights")
-    low, high = (float(array.min()), float(array.max())) if n else (0.0, 0.0)
-    if low < 0:
-        refuse(array < 0, array, "weights", "must not be negative")
-    if high == 0:
-        raise InputError("weights", "must not all be zero")
-    if high > np.finfo(np.float64).max / n:
-        with np.errstate(over="ignore"):
-            if not np.isfinite(array.sum()):
-                raise InputError("weights", "must have a finite sum", "it overflows", "Divide them by a constant")
+    array = floats(weights, argument).astype(np.float64, copy=False)[:]
+    _check_length(array, argument, "number", n)
+    check_finite(array, argument)
+    if n and array.min() < 0:
+        refuse(array < 0, array, argument, "must not be negative")
+    if not array.any():
+        raise InputError(argument, "must not all be zero")
     return array
 
 

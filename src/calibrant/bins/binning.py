@@ -78,14 +78,19 @@ class BinRule(ABC):
     def collect(self, event: Event) -> BinSums:
         """Per-bin sums of the event's rows, block by block; rows in no bin count as `outside`."""
         edges = self.edges_of(event)
+        padded = self._padded(event, event.weights, edges)
+        squares = None if event.squares is None else self._padded(event, event.squares, edges)[None, 1:-1]
+        outside = float(padded[0, 0] + padded[-1, 0])
+        return BinSums(padded[None, 1:-1], edges[None, :-1], edges[None, 1:], event.n, self, outside, squares)
+
+    def _padded(self, event: Event, weights: Array | None, edges: Floats) -> Floats:
+        """The sums of all bins, with one more at either end for rows in no bin."""
         padded = np.zeros((len(edges) + 1, 4))
         for start in range(0, len(event.probs), CHUNK):
             rows = slice(start, start + CHUNK)
-            weights = None if event.weights is None else event.weights[rows]
-            cells = self.place(event.probs[rows], edges) + 1
-            padded += index_sums(cells, event.probs[rows], event.outcomes[rows], weights, len(padded))
-        outside = float(padded[0, 0] + padded[-1, 0])
-        return BinSums(padded[None, 1:-1], edges[None, :-1], edges[None, 1:], event.n, self, outside)
+            cells, w = self.place(event.probs[rows], edges) + 1, None if weights is None else weights[rows]
+            padded += index_sums(cells, event.probs[rows], event.outcomes[rows], w, len(padded))
+        return padded
 
     def collect_classes(self, predictions: Predictions) -> BinSums:
         """Per-bin sums of the `class k` event of every class, each with its own bins."""

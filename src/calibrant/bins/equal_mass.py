@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.bins.binning import BinRule
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.rows.buckets import bucketed, worth_buckets
-from calibrant.kernels.rows.pooling import cut_sums, mass_cuts, mass_pieces
+from calibrant.kernels.rows.pooling import cut_squares, cut_sums, mass_cuts, mass_pieces
 from calibrant.methods import method
 from calibrant.predictions import Event
 from calibrant.problems import InputError
@@ -64,7 +64,8 @@ class EqualMass(BinRule):
     def collect_sorted(self, event: Event) -> BinSums:
         """The same from rows pooled by equal prediction: one sort, then sums over runs."""
         cuts = self._pooled_cuts(event)
-        return self._state(cut_sums(event.pooled, cuts), event.pooled.values, cuts, event.n)
+        squares = cut_squares(event.pooled, cuts)
+        return replace(self._state(cut_sums(event.pooled, cuts), event.pooled.values, cuts, event.n), squares=squares)
 
     def edges_of(self, event: Event) -> Floats:
         """The last prediction of each bin, between 0 and 1."""
@@ -78,8 +79,8 @@ class EqualMass(BinRule):
             position = np.searchsorted(event.pooled.values, event.probs.astype(np.float64), side="left")
         else:
             cuts = self._row_cuts(event)
-            position = np.empty(event.n, dtype=np.intp)
-            position[np.argsort(event.probs, kind="stable")] = np.arange(event.n)
+            position = np.empty(len(event.probs), dtype=np.intp)
+            position[np.argsort(event.probs, kind="stable")] = np.arange(len(event.probs))
         return np.searchsorted(cuts[1:-1], position, side="right")
 
     def _pooled_cuts(self, event: Event) -> Indices:
@@ -94,7 +95,7 @@ class EqualMass(BinRule):
 
     def _row_cuts(self, event: Event) -> Indices:
         if event.weights is not None:
-            raise InputError("weights", "cannot be used with ties='split'", advice="Use ties='keep', or repeat rows")
+            raise InputError("bins", "must keep ties with counts or weights", "it has ties='split'", "Use ties='keep'")
         return np.arange(self.n_bins + 1, dtype=np.intp) * event.n // self.n_bins
 
     def _state(self, sums: Floats, values: Floats, cuts: Indices, n: int) -> BinSums:

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.bins.binning import BinRule
 from calibrant.inputs import check_choice, check_count
-from calibrant.kernels.rows.pooling import cut_sums, width_cuts
+from calibrant.kernels.rows.pooling import cut_squares, cut_sums, width_cuts
 from calibrant.kernels.sums.bin_sums import class_grid_sums, grid_index, grid_sums, rounded_down
 from calibrant.methods import method
 from calibrant.predictions import Event, Predictions, StatePredictions
@@ -86,13 +86,18 @@ class EqualWidth(BinRule):
         """Per-bin sums of the event's rows, in one pass."""
         if self.n_bins > MOST_GRID_BINS and self.closed == "right":
             return self.collect_sorted(event)
-        sums = grid_sums(event.probs, event.outcomes, event.weights, self.thresholds(event.probs.dtype))
-        return self.state_of(sums[None], event.n)
+        thresholds = self.thresholds(event.probs.dtype)
+
+        def sums(weights: Array | None) -> Floats:
+            return grid_sums(event.probs, event.outcomes, weights, thresholds)[None]
+
+        return self.state_of(sums(event.weights), event.n, None if event.squares is None else sums(event.squares))
 
     def collect_sorted(self, event: Event) -> BinSums:
         """The same from rows pooled by equal prediction, for bins closed on the right."""
         pooled = event.pooled
-        return self.state_of(cut_sums(pooled, width_cuts(pooled.values, self.n_bins))[None], event.n)
+        cuts = width_cuts(pooled.values, self.n_bins)
+        return self.state_of(cut_sums(pooled, cuts)[None], event.n, cut_squares(pooled, cuts))
 
     def collect_classes(self, predictions: Predictions) -> BinSums:
         """The same for every class, in one pass over the matrix; a state's cells are added up."""
@@ -101,13 +106,17 @@ class EqualWidth(BinRule):
         if self.n_bins > MOST_GRID_BINS:
             return stacked([self.collect_sorted(event) for event in predictions.class_events()], self)
         thresholds = self.thresholds(predictions.probs.dtype)
-        sums = class_grid_sums(predictions.probs, predictions.labels, predictions.weights, thresholds)
-        return self.state_of(sums, predictions.n)
 
-    def state_of(self, sums: Floats, n: int) -> BinSums:
+        def sums(weights: Array | None) -> Floats:
+            return class_grid_sums(predictions.probs, predictions.labels, weights, thresholds)
+
+        squares = None if predictions.squares is None else sums(predictions.squares)
+        return self.state_of(sums(predictions.weights), predictions.n, squares)
+
+    def state_of(self, sums: Floats, n: int, squares: Floats | None = None) -> BinSums:
         """Sums `(C, B, 4)` of n rows as the state of these bins."""
         edges = np.broadcast_to(self.edges(), (len(sums), self.n_bins + 1))
-        return BinSums(sums, edges[:, :-1], edges[:, 1:], n, self)
+        return BinSums(sums, edges[:, :-1], edges[:, 1:], n, self, squares=squares)
 
     def _coarser(self, state: State) -> BinSums:
         """The cells of a state's grid, added up to these bins."""

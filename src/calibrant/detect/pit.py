@@ -73,7 +73,7 @@ def distances(forecasts: Forecasts, seed: int) -> tuple[float, float, float]:
     """How far the distribution of F(y) rises above the diagonal and falls below it, and the total weight."""
     u = forecasts.pit(seed)
     order = np.argsort(u, kind="stable")
-    w = np.ones(forecasts.n) if forecasts.weights is None else forecasts.weights[order]
+    w = np.ones(len(forecasts.labels)) if forecasts.weights is None else forecasts.weights[order]
     sums = np.cumsum(w)
     total = float(sums[-1])
     after, before = sums / total - u[order], u[order] - (sums - w) / total

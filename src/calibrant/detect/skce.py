@@ -130,7 +130,7 @@ def _impossible(predictions: Predictions, view: Any) -> bool:
     """Did some label have predicted probability 0?"""
     if predictions.is_binary or view != "canonical":
         return atoms_of(predictions, "auto" if view == "canonical" else view).impossible > 0
-    refuted = predictions.probs[np.arange(predictions.n), predictions.labels] == 0
+    refuted = predictions.probs[np.arange(len(predictions.labels)), predictions.labels] == 0
     return bool((refuted if predictions.weights is None else refuted & (predictions.weights > 0)).any())
 
 

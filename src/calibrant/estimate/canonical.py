@@ -73,7 +73,7 @@ def canonical_error(
     """
     predictions = admit(labels, probs, weights=weights)
     check_choice("norm", norm, (1, 2))
-    w = np.ones(predictions.n) if predictions.weights is None else predictions.weights
+    w = np.ones(len(predictions.labels)) if predictions.weights is None else predictions.weights
     rows, truth, weight = (x[w > 0] for x in (*share_rows(predictions), w))
     if weight.sum() < 2:
         held = f"it holds {weight.sum():g}"

@@ -231,6 +231,6 @@ def _mean_gap(state: BinSums) -> float:
 def class_weights(predictions: Predictions) -> Floats:
     """Weight of the rows whose label is each class."""
     if predictions.soft:
-        w = np.ones(predictions.n) if predictions.weights is None else predictions.weights
+        w = np.ones(len(predictions.labels)) if predictions.weights is None else predictions.weights
         return np.asarray(w @ predictions.labels)
     return np.bincount(predictions.labels, predictions.weights, minlength=predictions.n_classes).astype(np.float64)

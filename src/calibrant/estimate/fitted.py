@@ -120,7 +120,7 @@ def fitted_error(
 
 def _cross_fitted(recipe: Any, rows: Predictions, norm: int, n_folds: int) -> float:
     units, masks = in_folds(rows, n_folds)
-    gains = np.empty(units.n)
+    gains = np.empty(len(units.labels))
     for held_out in masks:
         p = units.probs[held_out].astype(np.float64)
         away = recipe.fit(units.rows(~held_out)).moves(units.probs[held_out])

@@ -69,7 +69,7 @@ def mmce(
     event = predictions.event(view)
     pooled = event.pooled
     square = max(line_pair_sum(pooled.values, pooled.residual, kernel, bandwidth), 0.0) / pooled.total**2
-    floor = inner(pooled.weight, pooled.values * (1 - pooled.values)) / pooled.total**2
+    floor = inner(pooled.spread, pooled.values * (1 - pooled.values)) / pooled.total**2
     name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel).__name__)
     described = {"view": predictions.view(view), "kernel": name, "bandwidth": bandwidth, "root": root}
     value, expected = (np.sqrt(square), np.sqrt(floor)) if root else (square, floor)

@@ -147,7 +147,7 @@ class _Regret:
 def _cross_fitted(recipe: Any, rows: Predictions, t: Floats, n_folds: int, level: float) -> _Regret:
     rows, masks = in_folds(rows, n_folds)
     p, y = rows.probs.astype(np.float64), rows.labels.astype(np.float64)
-    recalibrated, gains = np.empty(rows.n), np.empty(rows.n)
+    recalibrated, gains = np.empty(len(rows.labels)), np.empty(len(rows.labels))
     for held_out in masks:
         others = rows.rows(~held_out)
         fitted = recipe.fit(others)
@@ -163,7 +163,7 @@ def _in_sample(recipe: Any, rows: Predictions, t: Floats, n_folds: int, level: f
     recalibrated = _applied(recipe.fit(rows), rows)
     values = _plug_in(rows, recalibrated, t)
     unknown = np.full(len(t), np.nan)
-    share = _between(rows, recalibrated, np.ones(rows.n), t)
+    share = _between(rows, recalibrated, np.ones(len(rows.labels)), t)
     warning = ("regret fitted on the same rows follows their noise: it is too high near calibration",)
     return _Regret(
         float(values.max()), Curve(t, values, unknown, unknown, share, level), rows, recalibrated, None, warning
@@ -226,16 +226,16 @@ def _mean_between(low: Floats, high: Floats, values: Floats, weights: Floats | N
 
 
 def _net_benefits(rows: Predictions, recalibrated: Floats, t: Floats) -> dict[str, Line]:
-    none, y = np.full(rows.n, -1.0), rows.labels.astype(np.float64)
+    none, y = np.full(len(rows.labels), -1.0), rows.labels.astype(np.float64)
 
     def acting(predicted: Floats) -> Line:
         hits = _mean_between(none, predicted, y, rows.weights, t)
-        return Line(t, (hits - t * _mean_between(none, predicted, np.ones(rows.n), rows.weights, t)) / (1 - t))
+        return Line(t, (hits - t * _mean_between(none, predicted, np.ones(len(rows.labels)), rows.weights, t)) / (1 - t))
 
     return {
         "model": acting(rows.probs.astype(np.float64)),
         "repaired": acting(recalibrated),
-        "always": acting(np.ones(rows.n)),
+        "always": acting(np.ones(len(rows.labels))),
     }
 
 

@@ -78,14 +78,14 @@ def sampled_error(
     p, y = event.probs.astype(np.float64), event.outcomes.astype(np.float64)
     k = _counts(p, m)
     common_index(predictions=predictions, groups=groups)
-    clusters = predictions.groups if groups is None else check_groups(groups, predictions.n)
-    cluster = np.arange(event.n) if clusters is None else np.unique(clusters, return_inverse=True)[1].ravel()
+    clusters = predictions.groups if groups is None else check_groups(groups, len(predictions.labels))
+    cluster = np.arange(len(event.probs)) if clusters is None else np.unique(clusters, return_inverse=True)[1].ravel()
     level, value, mass = _held_out(k, y, m)
     squares, masses = squared_gaps(level, np.concatenate([cluster, cluster]), value, mass, m)
     power = _mean(squares, masses)
     if np.isnan(power):
         raise InputError("labels", "must hold two rows of different groups on one level at least", "none has")
-    plain = _mean(*squared_gaps(k, cluster, k / m - y, np.ones(event.n), m + 1))
+    plain = _mean(*squared_gaps(k, cluster, k / m - y, np.ones(len(event.probs)), m + 1))
     parts = {
         "plain": _rooted(plain) if root else plain,
         "brier": float(np.mean((k / m - y) ** 2 - (k / m) * (1 - k / m) / (m - 1))),

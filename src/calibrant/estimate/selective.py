@@ -55,7 +55,7 @@ def selective_risk(
     predictions = admit(labels, probs)
     event = plain_event(predictions, view)
     common_index(predictions=predictions, groups=groups)
-    clusters = predictions.groups if groups is None else check_groups(groups, predictions.n)
+    clusters = predictions.groups if groups is None else check_groups(groups, len(predictions.labels))
     found, wrong = risk_coverage(event.pooled), 1.0 - event.outcomes
     n_wrong = int(wrong.sum())
     moves = influences(found, event.probs.astype(np.float64), wrong)

@@ -122,8 +122,8 @@ def _line_sums(event: Event, kernel: str, width: float) -> tuple[float, float, f
     else:
         total = laplace_pair_sum(pooled.values, pooled.residual, scaled)
     r = event.probs.astype(np.float64) - event.outcomes
-    diagonal = inner(r, r) if event.weights is None else inner(event.weights, r * r)
-    floor = inner(pooled.weight, pooled.values * (1 - pooled.values))
+    diagonal = inner(r, r) if event.spread is None else inner(event.spread, r * r)
+    floor = inner(pooled.spread, pooled.values * (1 - pooled.values))
     return 2 * total, 2 * diagonal, pooled.total, 2 * floor
 
 
@@ -133,8 +133,9 @@ def _row_sums(predictions: Predictions, kernel: str, width: float) -> tuple[floa
     w = np.ones(len(p)) if predictions.weights is None else predictions.weights
     chosen = KERNELS[kernel]
     total = matrix_pair_sum(p, error * w[:, None], partial(chosen.of, width), chosen.squared)
-    diagonal = inner(w, np.einsum("ij,ij->i", error, error))
-    floor = inner(w, 1 - np.einsum("ij,ij->i", p, p))
+    own = w if predictions.spread is None else predictions.spread
+    diagonal = inner(own, np.einsum("ij,ij->i", error, error))
+    floor = inner(own, 1 - np.einsum("ij,ij->i", p, p))
     return total, diagonal, float(w.sum()), floor
 
 

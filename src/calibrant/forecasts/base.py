@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant import inputs
 from calibrant.arrays import common_index, own, read_only
-from calibrant.predictions import chosen_rows
+from calibrant.predictions import Mass, check_mass, chosen_rows
 from calibrant.problems import InputError
 from calibrant.types import Array, Floats, Seed
 
@@ -31,29 +31,44 @@ class Forecasts(ABC):
     """names of the fields with one entry per row, apart from labels, weights and groups"""
     labels: Floats
     weights: Floats | None
+    squares: Floats | None
+    counted: int | None
     groups: Array | None
     source: tuple[Forecasts, Any] | None
     """the forecasts and the map that these are the output of"""
     index: Any = None
     """the index of the rows, if they came with one"""
 
-    def _fill(self, labels: Any, n: int, weights: Any, groups: Any, **predicted: Any) -> None:
+    def _fill(self, labels: Any, n: int, counts: Any, weights: Any, groups: Any, **predicted: Any) -> None:
         """Check and keep what every kind has; `predicted` are the columns of this kind, which share its index."""
         self.labels = own(inputs.check_column(labels, "labels", n))
-        self.weights = None if weights is None else own(inputs.check_weights(weights, n))
+        self._weigh(check_mass(counts, weights, n))
         self.groups = None if groups is None else own(inputs.check_groups(groups, n))
-        self.index = common_index(labels=labels, **predicted, weights=weights, groups=groups)
+        self.index = common_index(labels=labels, **predicted, counts=counts, weights=weights, groups=groups)
         self.source = None
+
+    def _weigh(self, mass: Mass | None) -> None:
+        """Keep how much each row counts."""
+        self.weights = None if mass is None else read_only(mass.weights)
+        self.squares = None if mass is None or mass.squares is None else read_only(mass.squares)
+        self.counted = None if mass is None else mass.n
+
+    @property
+    def spread(self) -> Floats | None:
+        """What multiplies a row's variance in that of a sum: squared weights, or the counts themselves."""
+        return self.weights if self.squares is None else self.squares
 
     @property
     def n(self) -> int:
-        return len(self.labels)
+        """Number of rows, repeated ones included and those of weight 0 left out; `len(labels)` are held."""
+        return len(self.labels) if self.counted is None else self.counted
 
     def __len__(self) -> int:
         return self.n
 
     def __repr__(self) -> str:
-        extras = [name for name in ("weights", "groups") if getattr(self, name) is not None]
+        held = "counts" if self.squares is None else "weights"
+        extras = [held] * (self.weights is not None) + ["groups"] * (self.groups is not None)
         return f"{type(self).__name__}({', '.join([counted(self.n, 'row'), *self._facts(), *extras])})"
 
     def _facts(self) -> list[str]:
@@ -103,7 +118,7 @@ class Forecasts(ABC):
         low, high = self.pit_range()
         if np.array_equal(low, high):
             return high
-        return np.asarray(low + inputs.generator_of(seed).random(self.n) * (high - low))
+        return np.asarray(low + inputs.generator_of(seed).random(len(low)) * (high - low))
 
     def draw(self, seed: Seed) -> Floats:
         """One number from each distribution: labels as they would be if the forecasts were right.
@@ -113,7 +128,7 @@ class Forecasts(ABC):
         seed
             An integer, or a generator to draw from.
         """
-        return self.quantile(np.clip(inputs.generator_of(seed).random(self.n), *self._level_range))
+        return self.quantile(np.clip(inputs.generator_of(seed).random(len(self.labels)), *self._level_range))
 
     def nodes(self) -> tuple[Floats, Floats]:
         """Points `(n, k)` and their probabilities `(k,)`, which represent the distributions in sums."""
@@ -140,9 +155,10 @@ class Forecasts(ABC):
         array([1., 2.])
         """
         chosen, part = chosen_rows(which, self), copy(self)
-        for name in ("labels", "weights", "groups", *self.per_row):
+        for name in ("labels", "groups", *self.per_row):
             column = getattr(self, name)
             setattr(part, name, None if column is None else read_only(column[chosen]))
+        part._weigh(None if self.weights is None else Mass(self.weights, self.squares).rows(chosen))
         part.source, part.index = None, None if self.index is None else self.index[chosen]
         return part
 
@@ -151,9 +167,9 @@ class Forecasts(ABC):
         if np.ndim(values) == 0:
             if isinstance(values, bool) or not isinstance(values, float | int | np.number) or np.isnan(values):
                 raise InputError(argument, "must be a number, or one per row", f"it is {values!r}")
-            return np.full(self.n, float(values))
+            return np.full(len(self.labels), float(values))
         common_index(forecasts=self, **{argument: values})
-        return inputs.check_column(values, argument, self.n)
+        return inputs.check_column(values, argument, len(self.labels))
 
     def _levels(self, level: Any) -> Floats:
         """One level per row, strictly between 0 and 1."""

@@ -87,7 +87,7 @@ class GaussianForecasts(Forecasts):
         return self._at(ndtri(self._levels(level)))
 
     def draw(self, seed: Seed) -> Floats:
-        return self._at(inputs.generator_of(seed).standard_normal(self.n))
+        return self._at(inputs.generator_of(seed).standard_normal(len(self.labels)))
 
     def nodes(self) -> tuple[Floats, Floats]:
         """The nodes of Gauss–Hermite quadrature."""

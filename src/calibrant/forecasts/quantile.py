@@ -92,9 +92,9 @@ class QuantileForecasts(Forecasts):
         """Linear between the quantiles; `is_left` tells which of them lie to the left of x."""
         below, last = is_left(self.values, x[:, None]).sum(axis=1), len(self.levels) - 1
         left, right = np.clip(below - 1, 0, last), np.clip(below, 0, last)
-        low, high = self.values[np.arange(self.n), left], self.values[np.arange(self.n), right]
+        low, high = self.values[np.arange(len(self.labels)), left], self.values[np.arange(len(self.labels)), right]
         width = high - low
-        part = np.divide(x - low, width, out=np.zeros(self.n), where=width > 0)
+        part = np.divide(x - low, width, out=np.zeros(len(self.labels)), where=width > 0)
         inside = self.levels[left] + part * (self.levels[right] - self.levels[left])
         return np.where(below == 0, 0.0, np.where(below > last, 1.0, inside))
 
@@ -115,7 +115,7 @@ class QuantileForecasts(Forecasts):
             raise InputError("level", expected, f"it is {wanted[int(np.argmax(beyond))]}")
         right = np.minimum(np.maximum(np.searchsorted(self.levels, wanted), 1), len(self.levels) - 1)
         left = np.maximum(right - 1, 0)
-        low, high = self.values[np.arange(self.n), left], self.values[np.arange(self.n), right]
+        low, high = self.values[np.arange(len(self.labels)), left], self.values[np.arange(len(self.labels)), right]
         width = self.levels[right] - self.levels[left]
-        part = np.divide(wanted - self.levels[left], width, out=np.ones(self.n), where=width > 0)
+        part = np.divide(wanted - self.levels[left], width, out=np.ones(len(self.labels)), where=width > 0)
         return np.where(wanted == self.levels[right], high, low + part * (high - low))

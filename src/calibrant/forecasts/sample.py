@@ -81,10 +81,11 @@ class SampleForecasts(Forecasts):
     def quantile(self, level: Any) -> Floats:
         """The smallest sample with at least a share of `level` of the samples at or below it."""
         place = np.ceil(self._levels(level) * self.n_samples - ROUNDING).astype(np.intp) - 1
-        return self.samples[np.arange(self.n), np.maximum(place, 0)]
+        return self.samples[np.arange(len(self.labels)), np.maximum(place, 0)]
 
     def draw(self, seed: Seed) -> Floats:
-        return self.samples[np.arange(self.n), inputs.generator_of(seed).integers(0, self.n_samples, self.n)]
+        n = len(self.labels)
+        return self.samples[np.arange(n), inputs.generator_of(seed).integers(0, self.n_samples, n)]
 
     def nodes(self) -> tuple[Floats, Floats]:
         """The samples, equally likely."""

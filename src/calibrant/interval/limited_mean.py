@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.inputs import check_level
 from calibrant.interval.cells import Cells
-from calibrant.interval.mean import NOT_COUNTS, Moments, moments_of, normal_quantile
+from calibrant.interval.mean import Moments, moments_of, normal_quantile
 from calibrant.kernels.sums.weighted_means import tail_beyond, value_beyond
 from calibrant.results import Interval, Record, kind
 from calibrant.types import Array, Floats
@@ -50,9 +50,11 @@ class LimitedMean:
     limits: Limits
 
     @classmethod
-    def of(cls, values: Array, weights: Array | None, limits: Limits) -> LimitedMean | Moments:
+    def of(
+        cls, values: Array, weights: Array | None, limits: Limits, squares: Array | None = None
+    ) -> LimitedMean | Moments:
         """The mean of rows; plain moments where Student's interval is as good, or no limit is known."""
-        moments = moments_of(values, weights)
+        moments = moments_of(values, weights, squares)
         if is_students(moments, limits):
             return moments
         return cls.of_cells(moments, Cells.of(values, weights), limits)
@@ -62,7 +64,8 @@ class LimitedMean:
         """The same from the cells of the rows."""
         if is_students(moments, limits):
             return moments
-        points = cells.points()
+        values, weights = cells.points()
+        points = values, weights * (moments.weight / float(weights.sum()))  # as many rows as the weights leave
         wider = replace(limits, lower=min(limits.lower, cells.low), upper=max(limits.upper, cells.high))
         return cls(moments, points, points, wider)  # limits that the rows exceed give way
 
@@ -90,8 +93,7 @@ class LimitedMean:
         z, limits = normal_quantile(check_level(level)), self.limits
         low = 0.0 - value_beyond(-self.below[0], self.below[1], -limits.lower, z) - limits.below
         high = value_beyond(*self.above, limits.upper, z) + limits.above
-        cautions = limits.cautions if self.moments.integral else (*limits.cautions, NOT_COUNTS)
-        return Interval(min(low, self.mean), max(high, self.mean), level, METHOD), cautions
+        return Interval(min(low, self.mean), max(high, self.mean), level, METHOD), limits.cautions
 
     def p_value(self) -> float:
         """Two-sided p-value of a true mean of 0: below α just where the interval at 1 − α leaves 0 out."""
@@ -121,10 +123,11 @@ def is_students(moments: Moments, limits: Limits) -> bool:
 
 
 def mean_with_interval(
-    values: Array, weights: Array | None, level: float, limits: Limits | None = None
+    values: Array, weights: Array | None, level: float, limits: Limits | None = None, squares: Array | None = None
 ) -> tuple[float, Interval | None, tuple[str, ...]]:
-    """Weighted mean, its interval and warnings; Student's unless `limits` are known. Weights count rows."""
-    found = moments_of(values, weights) if limits is None else LimitedMean.of(values, weights, limits)
+    """Weighted mean, its interval and warnings; Student's unless `limits` are known; `squares` as in `moments_of`."""
+    plain = limits is None
+    found = moments_of(values, weights, squares) if plain else LimitedMean.of(values, weights, limits, squares)
     return (found.mean, *found.interval(level))
 
 

@@ -21,8 +21,6 @@ FEW_ROWS = 30
 MANY = 20_000
 """Degrees of freedom from which Student's distribution and the normal one agree to four digits."""
 
-NOT_COUNTS = "weights are read as numbers of rows; they are not whole numbers, so check that they count rows"
-
 CACHED_ROWS = 1 << 16
 """Rows per block: all that is computed of a block stays in a core's cache."""
 
@@ -46,8 +44,6 @@ class Moments(Record):
     mean: float
     squares: float
     """Σ w(x − mean)²"""
-    integral: bool = True
-    """are all weights whole numbers?"""
 
     @property
     def error(self) -> float | None:
@@ -64,11 +60,11 @@ class Moments(Record):
         """Student's interval and warnings. At n = 10 a normal interval would be shorter by a sixth."""
         check_level(level)
         if self.error is None:
-            few = f"weights sum to {self.weight:g}, read as rows: too few for an interval"
+            few = f"weights leave {self.weight:.3g} effective rows: too few for an interval"
             few = "one row has no interval" if self.rows == 1 else few
             return None, (few,) if np.isfinite(self.mean) else ()
-        few = f"{self.weight:g} rows are few for an interval of a mean: it may be too short"
-        cautions = (few,) * (self.weight < FEW_ROWS) + (NOT_COUNTS,) * (not self.integral)
+        few = f"{self.weight:.3g} rows are few for an interval of a mean: it may be too short"
+        cautions = (few,) * (self.weight < FEW_ROWS)
         return around(self.mean, self.error, self.degrees, level, "Student t"), cautions
 
     def merge(self, other: Moments) -> Moments:
@@ -96,7 +92,7 @@ def moments(values: Array, weights: Array | None) -> Moments:
         squares = inner(centred, centred) if weights is None else inner(weights, centred**2)
     if weights is None:
         return Moments(len(values), float(len(values)), mean, squares)
-    return Moments(len(values), float(weights.sum()), mean, squares, bool((weights == np.floor(weights)).all()))
+    return Moments(len(values), float(weights.sum()), mean, squares)
 
 
 def quick_moments(values: Floats, weights: Array | None) -> Moments:
@@ -114,17 +110,34 @@ def pooled(parts: Iterable[Moments]) -> Moments:
     weight, mean, squares = np.array([(part.weight, part.mean, part.squares) for part in found]).reshape(-1, 3).T
     overall, total = float(np.average(mean, weights=weight)), float(weight.sum())
     spread = float(squares.sum() + inner(weight, (mean - overall) ** 2)) if np.isfinite(overall) else np.nan
-    return Moments(sum(p.rows for p in found), total, overall, spread, all(p.integral for p in found))
+    return Moments(sum(p.rows for p in found), total, overall, spread)
 
 
-def moments_of(values: Array, weights: Array | None) -> Moments:
-    """The moments of any number of rows, block by block, without temporary arrays as long as the data."""
+def moments_of(values: Array, weights: Array | None, squares: Array | None = None) -> Moments:
+    """The moments of any number of rows, block by block, without temporary arrays as long as the data.
+
+    With `squares`, those of weights that are not numbers of rows, the moments are those
+    of as many equal rows as would tell as much of this mean: Σw·d² / Σw²·d² instead of
+    Kish's Σw / Σw², with d the distance from the mean.
+    """
+    if squares is not None:
+        found = moments_of(values, weights)
+        return found.of_rows(min(found.weight * told_by(values, found, squares), float(found.rows)))
     of_block = quick_moments if len(values) >= COMPILE_FROM else moments
 
     def part(block: slice) -> Moments:
         return of_block(values[block], None if weights is None else weights[block])
 
     return pooled(over_blocks(len(values), part, CACHED_ROWS))
+
+
+def told_by(values: Array, found: Moments, squares: Array) -> float:
+    """Rows of equal weight that tell as much of a mean as one of Kish's effective rows."""
+    if not (found.squares > 0):  # equal values, or none, or an infinite mean
+        return 1.0
+    apart = np.where(squares > 0, values - found.mean, 0.0)
+    spread = inner(squares, apart**2)
+    return found.squares / spread if spread > 0 else 1.0
 
 
 def around(value: float, error: float, degrees: float, level: float, method: str) -> Interval:

@@ -145,7 +145,7 @@ class _Trial:
 
     def _held_out(self, rows: Predictions, masks: list[Bools]) -> dict[str, Floats]:
         """The score of every row by maps fitted without it."""
-        scores = {name: np.zeros(rows.n) for name in self.recipes}
+        scores = {name: np.zeros(len(rows.labels)) for name in self.recipes}
         for test in masks:
             train, held_out = rows.rows(~test), rows.rows(test)
             for name, values in scores.items():
@@ -157,11 +157,11 @@ class _Trial:
             return self.rule.rows(self._fit(name, train).apply(held_out))
         except CalibrantError as error:  # a map that refuses these rows is no candidate
             self.refused[name] = str(error)
-            return np.full(held_out.n, np.inf)
+            return np.full(len(held_out.labels), np.inf)
 
     def _procedure(self, rows: Predictions, masks: list[Bools], sizes: dict[str, int]) -> Floats:
         """The score of every row by the map that would have been chosen without it."""
-        scores = np.zeros(rows.n)
+        scores = np.zeros(len(rows.labels))
         for test in masks:
             train, held_out = rows.rows(~test), rows.rows(test)
             inner, inner_masks = _in_folds(train, self.n_folds)

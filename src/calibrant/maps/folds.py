@@ -54,7 +54,7 @@ def _assigned(rows: Predictions, n_folds: int, seed: int) -> tuple[Predictions, 
         back = np.empty_like(fold)
         back[order] = fold
         return rows, back
-    return rows.rows(order[row]).with_weights(weights), fold
+    return rows.rows(order[row]).with_mass(Mass(weights)), fold
 
 
 def _content(rows: Predictions) -> tuple[Array, ...]:

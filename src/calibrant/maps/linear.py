@@ -249,7 +249,7 @@ def regression_data(predictions: Predictions, space: Space, zero: float) -> Data
 def regression_weights(predictions: Predictions) -> tuple[Array, Floats]:
     """Labels or shares, and weights that sum to 1."""
     labels = soft_shares(predictions) if predictions.soft else predictions.labels
-    w = np.ones(predictions.n) if predictions.weights is None else predictions.weights.astype(np.float64)
+    w = np.ones(len(predictions.labels)) if predictions.weights is None else predictions.weights.astype(np.float64)
     return labels, w / w.sum()
 
 

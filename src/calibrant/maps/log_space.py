@@ -81,9 +81,9 @@ def soft_shares(predictions: Predictions) -> Floats:
 
 def label_entries(predictions: Predictions) -> tuple[Indices, Array, Array]:
     """Row, class and weight of each label; a soft label has an entry per class with a share."""
-    weights = np.ones(predictions.n) if predictions.weights is None else predictions.weights
+    weights = np.ones(len(predictions.labels)) if predictions.weights is None else predictions.weights
     if not predictions.soft:
-        return np.arange(predictions.n), predictions.labels, weights
+        return np.arange(len(predictions.labels)), predictions.labels, weights
     shares = soft_shares(predictions)
     row, column = np.nonzero(shares)
     return row, column, shares[row, column] * weights[row]

@@ -241,8 +241,8 @@ def class_shares(predictions: Predictions) -> Floats:
     if predictions.soft:
         shares = soft_shares(predictions)
         return shares / shares.sum(axis=1, keepdims=True)
-    shares = np.zeros((predictions.n, predictions.n_classes))
-    shares[np.arange(predictions.n), predictions.labels] = 1.0
+    shares = np.zeros((len(predictions.labels), predictions.n_classes))
+    shares[np.arange(len(predictions.labels)), predictions.labels] = 1.0
     return shares
 
 

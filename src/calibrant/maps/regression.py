@@ -63,7 +63,7 @@ def admit_forecasts(labels: Any, mean: Any, variance: Any, weights: Any) -> Resi
     """The data of a fit, checked: one finite number per row each, variances positive."""
     data = admit_fit(labels, mean, variance, weights)
     observed, centre, spread = data.labels, data.mean, data.variance
-    weight = np.ones(data.n) if data.weights is None else data.weights
+    weight = np.ones(len(data.labels)) if data.weights is None else data.weights
     with np.errstate(over="ignore"):
         squares = ((observed - centre) / np.sqrt(spread)) ** 2
     if not np.isfinite(squares).all():

@@ -2,16 +2,19 @@
 
 from calibrant.predictions.door import StatePredictions, admit, as_predictions, repeats_groups
 from calibrant.predictions.event import Event
+from calibrant.predictions.mass import Mass, check_mass
 from calibrant.predictions.predictions import Predictions
 from calibrant.predictions.views import VIEWS, chosen_rows
 
 __all__ = [
     "VIEWS",
     "Event",
+    "Mass",
     "Predictions",
     "StatePredictions",
     "admit",
     "as_predictions",
+    "check_mass",
     "chosen_rows",
     "repeats_groups",
 ]

@@ -13,22 +13,26 @@ from calibrant.problems import InputError
 from calibrant.state.state import State
 
 
-def admit(labels: Any, probs: Any = None, *, weights: Any = None) -> Predictions:
+def admit(labels: Any, probs: Any = None, *, counts: Any = None, weights: Any = None) -> Predictions:
     """Predictions as they are, made of `labels` and `probs`, or of a state.
 
     Parameters
     ----------
     labels, probs
         Outcomes first, then predicted probabilities; or one `Predictions`, or a state.
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row occurred.
+        How much each row matters, relative to the others; by default all the same.
     """
+    beside = any(each is not None for each in (probs, counts, weights))
     if isinstance(labels, Predictions):
-        if probs is not None or weights is not None:
-            raise InputError("labels", "is a Predictions and carries its own probs and weights", advice="Pass it alone")
+        if beside:
+            carried = "is a Predictions and carries its own probs, counts and weights"
+            raise InputError("labels", carried, advice="Pass it alone")
         return labels
     if isinstance(labels, State):
-        if probs is not None or weights is not None:
+        if beside:
             raise InputError("labels", "is a State and holds all that was collected", advice="Pass it alone")
         return of_state(labels)
     if isinstance(probs, Predictions):
@@ -37,7 +41,7 @@ def admit(labels: Any, probs: Any = None, *, weights: Any = None) -> Predictions
         )
     if probs is None:
         raise InputError("probs", "is required", "only labels were given", "Pass (labels, probs) or a Predictions")
-    return Predictions.borrowed(labels, probs, weights=weights)
+    return Predictions.borrowed(labels, probs, counts=counts, weights=weights)
 
 
 class StatePredictions(Predictions):
@@ -48,7 +52,7 @@ class StatePredictions(Predictions):
     def __init__(self, state: State) -> None:
         self.state, self.classes, self.counted = state, state.classes, state.n
         self._events = {view: event_of(state, view) for view in state.views}
-        self._probs = self.logits = self.weights = self.groups = self.index = self.source = None
+        self._probs = self.logits = self.weights = self.squares = self.groups = self.index = self.source = None
 
     is_binary = soft = False
 
@@ -79,7 +83,7 @@ def of_state(state: State) -> Predictions:
     if not state.one_column:
         return StatePredictions(state)
     event = event_of(state, "binary")
-    found = Predictions.borrowed(event.outcomes, event.probs, classes=state.classes, weights=event.weights)
+    found = Predictions.borrowed(event.outcomes, event.probs, classes=state.classes, counts=event.weights)
     found.counted = state.n
     found._events["binary"] = event
     return found
@@ -87,7 +91,8 @@ def of_state(state: State) -> Predictions:
 
 def as_predictions(event: Event) -> Predictions:
     """A yes/no question as predictions of their own."""
-    found = Predictions.borrowed(event.outcomes, event.probs, weights=event.weights, soft=not event.hard)
+    found = Predictions.borrowed(event.outcomes, event.probs, soft=not event.hard)
+    found._weigh(event.mass)
     found.counted = event.counted
     found._events["binary"] = event.named("binary")
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,9 @@ class Event:
     name: str
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
     counted: int | None = None
-    """rows that these stand for, where a state holds fewer"""
+    """rows that these stand for, where some were pooled, repeated or left out"""
+    squares: FloatArray | None = None
+    """what the variance of a sum needs, where weights are not numbers of rows; see `Mass`"""
 
     @property
     def n(self) -> int:
@@ -34,9 +36,14 @@ class Event:
         return len(self.probs) if self.counted is None else self.counted
 
     @property
+    def spread(self) -> FloatArray | None:
+        """What multiplies a row's variance in that of a sum: squared weights, or the counts themselves."""
+        return self.weights if self.squares is None else self.squares
+
+    @property
     def pooled(self) -> Pooled:
         """Rows pooled by equal prediction, in order; sorted once, when first asked for."""
-        found: Pooled = self.kept("pooled", lambda: grouped(self.probs, self.outcomes, self.weights))
+        found: Pooled = self.kept("pooled", lambda: grouped(self.probs, self.outcomes, self.weights, self.squares))
         return found
 
     def kept(self, name: str, make: Callable[[], Any]) -> Any:
@@ -47,7 +54,7 @@ class Event:
 
     def named(self, name: str) -> Event:
         """The same question under another name."""
-        return Event(self.probs, self.outcomes, self.weights, name, self._kept, self.counted)
+        return replace(self, name=name)
 
     @property
     def hard(self) -> bool:

@@ -12,11 +12,12 @@ from calibrant.kernels.logits import probabilities
 from calibrant.predictions import labels as labelling
 from calibrant.predictions.constructors import Constructors
 from calibrant.predictions.event import Event
+from calibrant.predictions.mass import Mass, check_mass
 from calibrant.predictions.views import Views, chosen_rows
 from calibrant.problems import InputError
 from calibrant.types import Array
 
-HELD = ("labels", "_probs", "logits", "weights", "groups")
+HELD = ("labels", "_probs", "logits", "weights", "squares", "groups")
 """the arrays that predictions hold"""
 
 
@@ -58,7 +59,7 @@ class Predictions(Constructors, Views):
     Predictions(2 rows, 2 classes, float64)
     """
 
-    __slots__ = ("_events", "_probs", "classes", "counted", "groups", "index", "labels", "logits", "source", "weights")
+    __slots__ = ("_events", "_probs", "classes", "counted", "groups", "index", "labels", "logits", "source", "squares", "weights")
 
     def __init__(
         self,
@@ -66,12 +67,13 @@ class Predictions(Constructors, Views):
         probs: Any,
         *,
         classes: Any = None,
+        counts: Any = None,
         weights: Any = None,
         groups: Any = None,
         normalize: bool = False,
         soft: bool = False,
     ) -> None:
-        self._read(labels, probs, classes, weights, groups, normalize, soft)
+        self._read(labels, probs, classes, (counts, weights), groups, normalize, soft)
         self._hold(own)
 
     @classmethod
@@ -81,18 +83,26 @@ class Predictions(Constructors, Views):
         probs: Any,
         *,
         classes: Any = None,
+        counts: Any = None,
         weights: Any = None,
         groups: Any = None,
         soft: bool = False,
     ) -> Predictions:
         """The same without copies, where nobody writes to the arrays as long as the object lives: within one call."""
         self = object.__new__(cls)
-        self._read(labels, probs, classes, weights, groups, False, soft)
+        self._read(labels, probs, classes, (counts, weights), groups, False, soft)
         self._hold(read_only)
         return self
 
     def _read(
-        self, labels: Any, probs: Any, classes: Any, weights: Any, groups: Any, normalize: bool | None, soft: bool
+        self,
+        labels: Any,
+        probs: Any,
+        classes: Any,
+        mass: tuple[Any, Any],
+        groups: Any,
+        normalize: bool | None,
+        soft: bool,
     ) -> None:
         outputs = inputs.floats(probs, "probs")
         labelling.check_swapped(labels, outputs, soft)
@@ -100,7 +110,7 @@ class Predictions(Constructors, Views):
             outputs = inputs.check_matrix(outputs, normalize)
         else:
             inputs.check_probabilities(outputs)
-        self._fill(labels, outputs, "probs", probs, classes, weights, groups, soft)
+        self._fill(labels, outputs, "probs", probs, classes, mass, groups, soft)
 
     @classmethod
     def from_logits(
@@ -109,6 +119,7 @@ class Predictions(Constructors, Views):
         logits: Any,
         *,
         classes: Any = None,
+        counts: Any = None,
         weights: Any = None,
         groups: Any = None,
         soft: bool = False,
@@ -140,7 +151,7 @@ class Predictions(Constructors, Views):
         self = object.__new__(cls)
         outputs = inputs.floats(logits, "logits")
         inputs.check_finite(outputs, "logits")
-        self._fill(labels, outputs, "logits", logits, classes, weights, groups, soft)
+        self._fill(labels, outputs, "logits", logits, classes, (counts, weights), groups, soft)
         self._hold(own)
         return self
 
@@ -151,7 +162,7 @@ class Predictions(Constructors, Views):
         name: str,
         given: Any,
         classes: Any,
-        weights: Any,
+        mass: tuple[Any, Any],
         groups: Any,
         soft: bool,
     ) -> None:
@@ -161,7 +172,9 @@ class Predictions(Constructors, Views):
         if found.ndim == 2 and found.shape[1] == 1:
             found = found[:, 0]
         labelling.check_lengths(found, outputs, name)
-        self.index = common_index(**{"labels": labels, name: given, "weights": weights, "groups": groups})
+        counts, weights = mass
+        beside = {"counts": counts, "weights": weights, "groups": groups}
+        self.index = common_index(**{"labels": labels, name: given} | beside)
         self.classes = labelling.class_order(classes, columns, found, n_classes, outputs.ndim)
         if outputs.ndim == 1:
             labelling.check_names_event(columns[0] if columns else getattr(given, "name", None), self.classes, name)
@@ -171,11 +184,25 @@ class Predictions(Constructors, Views):
             self.labels = labelling.codes(found, self.classes, name, outputs.ndim, classes is not None)[:]
         self._probs: FloatArray | None = outputs if name == "probs" else None
         self.logits: FloatArray | None = outputs if name == "logits" else None
-        self.weights = None if weights is None else inputs.check_weights(weights, len(outputs))
+        self._weigh(check_mass(counts, weights, len(outputs)))
         self.groups = None if groups is None else inputs.check_groups(groups, len(outputs))
         self._events: dict[str, Event] = {}
-        self.counted: int | None = None  # rows that these stand for, where a state holds fewer
         self.source: tuple[Predictions, Any] | None = None  # the predictions and the map these were made of
+
+    def _weigh(self, mass: Mass | None) -> None:
+        """Keep how much each row counts."""
+        self.weights, self.squares = (None, None) if mass is None else (mass.weights, mass.squares)
+        self.counted: int | None = None if mass is None else mass.n
+
+    @property
+    def mass(self) -> Mass | None:
+        """How much each row counts; None where each counts once."""
+        return None if self.weights is None else Mass(self.weights, self.squares)
+
+    @property
+    def spread(self) -> FloatArray | None:
+        """What multiplies a row's variance in that of a sum: squared weights, or the counts themselves."""
+        return self.weights if self.squares is None else self.squares
 
     def _hold(self, kept: Callable[[Array], Array]) -> None:
         """Hold the arrays as `kept` leaves them: `own` or `read_only`."""
@@ -198,7 +225,7 @@ class Predictions(Constructors, Views):
 
     @property
     def n(self) -> int:
-        """Number of rows; a state that pooled equal predictions holds fewer, `len(labels)`."""
+        """Number of rows, repeated ones included and those of weight 0 left out; `len(labels)` are held."""
         return len(self.outputs) if self.counted is None else self.counted
 
     @property
@@ -223,7 +250,8 @@ class Predictions(Constructors, Views):
         flags = {
             "logits": self.logits,
             "soft labels": self.soft or None,
-            "weights": self.weights,
+            "counts": self.weights if self.squares is None else None,
+            "weights": self.squares,
             "groups": self.groups,
         }
         extras = [what, str(self.outputs.dtype), *(name for name, found in flags.items() if found is not None)]
@@ -245,8 +273,9 @@ class Predictions(Constructors, Views):
         """
         chosen = chosen_rows(which, self)
         part = self._copy()
-        part.counted, part.index = None, None if self.index is None else self.index[chosen]
+        part.index = None if self.index is None else self.index[chosen]
         part._hold(lambda array: read_only(array[chosen]))
+        part.counted = None if part.mass is None else part.mass.n
         return part
 
     def with_probs(self, probs: Any, *, made_by: Any = None) -> Predictions:
@@ -294,23 +323,23 @@ class Predictions(Constructors, Views):
         changed.source = None if made_by is None else (self, made_by)
         return changed
 
-    def with_weights(self, weights: Any) -> Predictions:
-        """The same rows with other weights.
+    def with_mass(self, mass: Mass | None) -> Predictions:
+        """The same rows, each counting as much as `mass` says.
 
         Parameters
         ----------
-        weights
-            How often each row occurred; None counts each row once.
+        mass
+            As `check_mass` gives it; None counts each row once.
         """
         changed = self._copy()
-        common_index(predictions=self, weights=weights)
-        changed.weights = None if weights is None else own(inputs.check_weights(weights, len(self.outputs)))
-        changed.counted = None
+        changed._weigh(mass)
+        changed._hold(read_only)
         return changed
 
     def _copy(self) -> Predictions:
         other = object.__new__(type(self))
-        other.labels, other.classes, other.weights, other.groups = self.labels, self.classes, self.weights, self.groups
+        other.labels, other.classes, other.groups = self.labels, self.classes, self.groups
+        other.weights, other.squares = self.weights, self.squares
         other._probs, other.logits, other._events, other.source = self._probs, self.logits, {}, None
         other.counted, other.index = self.counted, self.index
         return other

@@ -24,6 +24,7 @@ class Views:
     if TYPE_CHECKING:
         labels: Array
         weights: Array | None
+        squares: Array | None
         classes: tuple[Any, ...]
         counted: int | None
         _events: dict[str, Event]
@@ -96,7 +97,7 @@ class Views:
         top = np.argmax(self.probs, axis=1)  # the lowest class index wins a tie
         rows = np.arange(len(top))
         right = self.labels[rows, top] if self.soft else (top == self.labels).view(np.uint8)
-        return Event(self.probs[rows, top], right, self.weights, name)
+        return self._asked(self.probs[rows, top], right, name)
 
     def _class_event(self, k: int, name: str) -> Event:
         if self.is_binary:
@@ -104,9 +105,12 @@ class Views:
             probs = self.probs
             if k == 0:
                 probs, outcomes = 1 - probs, 1 - outcomes
-            return Event(probs, outcomes, self.weights, name, counted=self.counted)
+            return self._asked(probs, outcomes, name)
         outcomes = self.labels[:, k] if self.soft else (self.labels == k).view(np.uint8)
-        return Event(self.probs[:, k], outcomes, self.weights, name)
+        return self._asked(self.probs[:, k], outcomes, name)
+
+    def _asked(self, probs: inputs.FloatArray, outcomes: Array, name: str) -> Event:
+        return Event(probs, outcomes, self.weights, name, counted=self.counted, squares=self.squares)
 
     def _class_index(self, name: str) -> int:
         names = [str(c) for c in self.classes]

@@ -48,7 +48,7 @@ class ForecastScore(Rule):
     def expected(self, forecasts: Forecasts, truth: Forecasts) -> Floats:
         """s(F, G) for the distributions of two sets of forecasts, row by row."""
         points, shares = truth.nodes()
-        total = np.zeros(forecasts.n)
+        total = np.zeros(len(forecasts.labels))
         for k, share in enumerate(shares.tolist()):
             total += share * self.of_labels(forecasts, points[:, k])
         return total

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.interval.mean import CACHED_ROWS, Moments, moments, pooled, quick_moments
+from calibrant.interval.mean import CACHED_ROWS, Moments, moments, moments_of, pooled, quick_moments
 from calibrant.kernels.compiled import COMPILE_FROM
 from calibrant.kernels.rows.blocks import BLOCK_ROWS, over_blocks
 from calibrant.predictions import Predictions
@@ -38,11 +38,17 @@ class Quick:
 
 def score_moments(score: Score, predictions: Predictions, view: Any) -> Moments:
     """Mean and spread of the rows' scores."""
+    if predictions.squares is not None:
+        return moments_of(score.rows(predictions, view), predictions.weights, predictions.squares)
     return _swept((_class_side(score, predictions, view),))[0]
 
 
 def paired_moments(rule: Rule, before: Any, after: Any) -> tuple[Moments, ...]:
     """Mean and spread of the scores before, of those after, and of after − before, row by row."""
+    if before.squares is not None:
+        old, new = rule.rows(before), rule.rows(after)
+        with np.errstate(invalid="ignore"):  # ∞ − ∞, which the means already show
+            return tuple(moments_of(each, before.weights, before.squares) for each in (old, new, new - old))
     return _swept((_side(rule, before), _side(rule, after)))
 
 

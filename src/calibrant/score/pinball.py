@@ -59,7 +59,7 @@ class PinballScore(ForecastScore):
 
     def _mean(self, forecasts: Forecasts, score: Callable[[Floats, float], Floats]) -> Floats:
         """The mean over levels of a score of a quantile and its level."""
-        levels, total = self.levels or own_levels(forecasts), np.zeros(forecasts.n)
+        levels, total = self.levels or own_levels(forecasts), np.zeros(len(forecasts.labels))
         for level in levels:
             total += score(forecasts.quantile(level), level)
         return total / len(levels)

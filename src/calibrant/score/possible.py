@@ -111,14 +111,16 @@ class ScoredRows:
     chances: Floats
     """(n, K), the predicted probabilities"""
     weights: Array | None
+    squares: Array | None
     limited: bool
 
     def sums(self) -> ScoreSums:
         """All that the mean score and its interval need to know."""
-        moments = moments_of(self.values, self.weights)
+        moments = moments_of(self.values, self.weights, self.squares)
         if not (moments.rows and np.isfinite(moments.mean)):
             return ScoreSums(moments)
         w = np.ones(len(self.values)) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
+        w = w if self.squares is None else w * (moments.weight / w.sum())  # as many rows as the weights leave
         seen = Cells.of(self.values, w)
         if self.limited:
             ends = self.possible[w > 0].min(), self.possible[w > 0].max()
@@ -140,7 +142,8 @@ class ScoredRows:
             values, possible = (
                 own * a + others * b for a, b in ((self.values, other.values), (self.possible, other.possible))
             )
-        return ScoredRows(values, possible, np.maximum(self.chances, other.chances), self.weights, self.limited)
+        chances = np.maximum(self.chances, other.chances)
+        return ScoredRows(values, possible, chances, self.weights, self.squares, self.limited)
 
 
 def few(predictions: Predictions) -> bool:
@@ -164,7 +167,8 @@ def scored_rows(score: Score, predictions: Predictions, view: Any = "canonical")
         chances = np.stack([1 - p, p], axis=1)
     else:
         chances = predictions.probs.astype(np.float64)
-    return ScoredRows(score.rows(predictions, view), possible, chances, predictions.weights, score.limited)
+    mass = predictions.weights, predictions.squares
+    return ScoredRows(score.rows(predictions, view), possible, chances, *mass, score.limited)
 
 
 def limited_mean(

@@ -170,7 +170,7 @@ def fit_world(
 
 def _rows(predictions: Predictions, view: str, resolution: float | None) -> Rows:
     event = predictions.event(view)
-    weight = np.ones(event.n) if event.weights is None else event.weights
+    weight = np.ones(len(event.probs)) if event.weights is None else event.weights
     kept = weight > 0
     if predictions.logits is None:
         p = event.probs.astype(np.float64)

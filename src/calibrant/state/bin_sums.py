@@ -26,6 +26,8 @@ class BinSums:
     bins: Any
     outside: float = 0.0
     """weight of rows that fall into no bin"""
+    squares: Floats | None = None
+    """the same sums with squared weights, for variances; None where weights are numbers of rows"""
 
     def merge(self, other: BinSums) -> BinSums:
         """The state of both parts."""
@@ -36,8 +38,20 @@ class BinSums:
         if self.bins != other.bins or self.sums.shape != other.sums.shape:
             raise InputError("bins", "must be the same in both parts", f"{self.bins} is not {other.bins}")
         return BinSums(
-            self.sums + other.sums, self.low, self.high, self.n + other.n, self.bins, self.outside + other.outside
+            self.sums + other.sums, self.low, self.high, self.n + other.n, self.bins, self.outside + other.outside,
+            None if self.squares is None and other.squares is None else self.spread + other.spread,
         )
+
+    @property
+    def spread(self) -> Floats:
+        """(C, B, 4): the sums that variances are made of."""
+        return self.sums if self.squares is None else self.squares
+
+    @property
+    def rows(self) -> Floats:
+        """(C, B): how many rows of equal weight would tell as much as those of the bin."""
+        spread = self.spread[..., 0]
+        return np.divide(self.weight**2, spread, out=np.zeros_like(self.weight), where=spread > 0)
 
     @property
     def weight(self) -> Floats:
@@ -71,7 +85,10 @@ class BinSums:
     @property
     def rate_variance(self) -> Floats:
         """(C, B): variance of the observed rate if the forecasts are right; 0 in empty bins."""
-        return np.divide(self.mean_variance, self.weight, out=np.zeros_like(self.weight), where=self.weight > 0)
+        if self.squares is None:
+            return np.divide(self.mean_variance, self.weight, out=np.zeros_like(self.weight), where=self.weight > 0)
+        sums = np.maximum(self.squares[..., 1] - self.squares[..., 2], 0)
+        return np.divide(sums, self.weight**2, out=np.zeros_like(self.weight), where=self.weight > 0)
 
     def mean_over_rows(self, terms: Floats) -> Floats:
         """(C,): Σ n_k/n of the terms of the bins."""
@@ -89,6 +106,6 @@ def stacked(states: Sequence[BinSums], bins: Any) -> BinSums:
     def filled(array: Floats) -> Floats:
         return np.pad(array, [(0, 0), (0, most - array.shape[1]), *[(0, 0)] * (array.ndim - 2)])
 
-    parts = ([filled(getattr(state, name)) for state in states] for name in ("sums", "low", "high"))
-    sums, low, high = (np.concatenate(part) for part in parts)
-    return BinSums(sums, low, high, states[0].n, bins)
+    parts = ([filled(getattr(state, name)) for state in states] for name in ("sums", "low", "high", "spread"))
+    sums, low, high, spread = (np.concatenate(part) for part in parts)
+    return BinSums(sums, low, high, states[0].n, bins, squares=None if states[0].squares is None else spread)

@@ -28,6 +28,8 @@ class Pooled(Record):
     """are all weights whole numbers?"""
     single: bool = False
     """is every group one row of weight 1?"""
+    squares: Floats | None = None
+    """Σw² of each group, for variances, where weights are not numbers of rows; else None, and the weight is its own"""
 
     every_field_needed: ClassVar[bool] = True
 
@@ -64,6 +66,11 @@ class Pooled(Record):
         residual -= self.hits
         return residual
 
+    @property
+    def spread(self) -> Floats:
+        """What multiplies p(1 − p) in the variance of each group's hits."""
+        return self.weight if self.squares is None else self.squares
+
     def below(self) -> Floats:
         """Weight of each group and all before it."""
         return np.arange(1.0, len(self.weight) + 1) if self.single else np.cumsum(self.weight)
@@ -79,12 +86,14 @@ class Pooled(Record):
         order = np.argsort(values, kind="stable")  # both halves are sorted: a single merge
         values = values[order]
         starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
-        weight, hits = (
+        weight, hits, squares = (
             np.add.reduceat(np.concatenate(pair)[order], starts)
-            for pair in ((self.weight, other.weight), (self.hits, other.hits))
+            for pair in ((self.weight, other.weight), (self.hits, other.hits), (self.spread, other.spread))
         )
+        counted = self.squares is None and other.squares is None
         single = self.single and other.single and len(starts) == len(values)
-        return Pooled(values[starts], weight, hits, self.integral and other.integral, single)
+        integral = self.integral and other.integral
+        return Pooled(values[starts], weight, hits, integral, single, None if counted else squares)
 
     def rows(self) -> tuple[Floats, NDArray[np.uint8], Floats]:
         """The table as weighted rows in order: at most two per prediction, one without the event and one with it."""

@@ -190,7 +190,7 @@ def _held_out_scores(
 ) -> tuple[Floats, Floats | None]:
     """The score per row, recalibrated by a map fitted on other folds, and the weights."""
     units, masks = in_folds(rows, n_folds)
-    values = np.empty(units.n)
+    values = np.empty(len(units.labels))
     for held in masks:
         values[held] = of(recipe.fit(units.rows(~held)).apply(units.rows(held)))
     return values, units.weights
@@ -210,7 +210,7 @@ def _of_forecasts(forecasts: Forecasts, score: Any, by: Any, level: float) -> De
     """The decomposition of forecasts, by isotonic regression on their means or quantiles."""
     if not isinstance(by, str) or by != "isotonic":
         raise InputError("by", "must be 'isotonic' for forecasts of a number", f"it is {by!r}")
-    w = np.ones(forecasts.n) if forecasts.weights is None else forecasts.weights
+    w = np.ones(len(forecasts.labels)) if forecasts.weights is None else forecasts.weights
     if isinstance(score, str) and score in ("auto", "squared"):
         described: dict[str, Any] = {"score": "squared", "forecasts": forecasts.kind}
         rows, fitted, overall = _squared(forecasts, w)
@@ -255,6 +255,6 @@ def _pinball(forecasts: Forecasts, w: Floats, tau: float) -> tuple[Floats, Float
     labels, predicted, counted = forecasts.labels, forecasts.quantile(tau), w > 0
     fitted = labels.copy()
     fitted[counted] = isotonic_quantile(predicted[counted], labels[counted], w[counted], tau)
-    overall = np.zeros(forecasts.n)
+    overall = np.zeros(len(forecasts.labels))
     overall[counted] = isotonic_quantile(np.zeros(int(counted.sum())), labels[counted], w[counted], tau)
     return pinball(labels, predicted, tau), pinball(labels, fitted, tau), pinball(labels, overall, tau)

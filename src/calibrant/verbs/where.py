@@ -242,7 +242,7 @@ def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estim
     if n_units(rows) < 4:
         return None
     units, masks = in_folds(rows, 2)
-    gaps = np.full(units.n, np.nan)
+    gaps = np.full(len(units.labels), np.nan)
     for held in masks:
         pooled = units.rows(~held).event("binary").pooled
         first, last, sign = stretch(np.concatenate([[0.0], np.cumsum(pooled.residual)]))

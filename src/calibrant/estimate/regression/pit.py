@@ -203,7 +203,7 @@ def miscalibration_area(forecasts: Any, *, seed: Seed = 0) -> Estimate:
     seed = check_seed(seed)
     u = data.pit(seed)
     order = np.argsort(u, kind="stable")
-    w = np.ones(data.n) if data.weights is None else data.weights[order]
+    w = np.ones(len(data.labels)) if data.weights is None else data.weights[order]
     heights = np.concatenate([[0.0], np.cumsum(w)]) / w.sum()
     ends = np.concatenate([[0.0], u[order], [1.0]])
     left, right = ends[:-1] - heights, ends[1:] - heights

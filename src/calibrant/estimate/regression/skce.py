@@ -90,7 +90,7 @@ def gaussian_skce(
         left = data.n % block_size
         few += (f"{left} rows do not fill a block and are not used",) if left else ()
         return Estimate("gaussian_skce", title, value, data.n, interval, 0.0, described, {}, cautions + few)
-    w = np.ones(data.n) if data.weights is None else data.weights
+    w = np.ones(len(data.labels)) if data.weights is None else data.weights
     n = float(w.sum())
     sums, squares = pair_sums(rows, w, width)
     if estimator == "biased":
@@ -184,7 +184,7 @@ def weighted_median(values: Floats, weights: Floats | None) -> float:
 def median_distance(data: Forecasts, seed: int) -> float:
     """The median Wasserstein distance of two Gaussian forecasts."""
     rows = np.stack([data.mean, np.sqrt(data.variance)], axis=1)
-    w = np.ones(data.n) if data.weights is None else data.weights
+    w = np.ones(len(data.labels)) if data.weights is None else data.weights
     i, j, mass, equal = pairs_of_rows(w, seed)
     distance = np.sqrt(((rows[i] - rows[j]) ** 2).sum(axis=1))
     if not len(distance):

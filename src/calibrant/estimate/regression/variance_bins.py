@@ -53,7 +53,7 @@ def variance_bins(forecasts: Forecasts, n_bins: Any) -> VarianceBins:
     check_count(n_bins)
     variance = positive_variance(forecasts)
     square = (forecasts.labels - forecasts.mean) ** 2
-    w = np.ones(forecasts.n) if forecasts.weights is None else forecasts.weights
+    w = np.ones(len(forecasts.labels)) if forecasts.weights is None else forecasts.weights
     _, at = np.unique(variance, return_inverse=True)
     mass = np.bincount(at, w)
     middle = np.cumsum(mass) - mass / 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,8 +23,17 @@ from calibrant.state.pooled import Pooled
 from calibrant.types import Array, Floats, Indices
 
 
-def grouped(probs: Array, outcomes: Array, weights: Array | None) -> Pooled:
-    """One sort, then sums over runs of equal predictions; those of weight 0 are left out."""
+def grouped(probs: Array, outcomes: Array, weights: Array | None, squares: Array | None = None) -> Pooled:
+    """One sort, then sums over runs of equal predictions; those of weight 0 are left out.
+
+    `squares` are those of weights that are not numbers of rows.
+    """
+    if squares is not None and weights is not None:
+        order = np.lexsort((squares, weights, outcomes, probs))
+        found = grouped(probs[order], outcomes[order], weights[order])
+        starts = group_starts(probs[order])
+        summed, kept = np.add.reduceat(squares[order], starts), np.add.reduceat(weights[order], starts) > 0
+        return replace(found, squares=summed[kept], integral=False)
     if worth_buckets(probs, outcomes, weights):
         return pooled(*sorted_keys(probs, outcomes))
     p, y, w = in_order(probs, outcomes, weights)
@@ -113,6 +122,11 @@ def cut_sums(groups: Pooled, cuts: Indices) -> Floats:
     sums = np.empty((len(cuts) - 1, 4))
     add_between(groups.values, groups.weight, groups.hits, cuts, sums)
     return sums
+
+
+def cut_squares(groups: Pooled, cuts: Indices) -> Floats | None:
+    """The same with squared weights, `(1, bins, 4)`; None where weights are numbers of rows."""
+    return None if groups.squares is None else cut_sums(replace(groups, weight=groups.squares), cuts)[None]
 
 
 def _between(columns: Iterable[Floats], cuts: Indices) -> Floats:

@@ -54,23 +54,22 @@ def spread(values: Any) -> tuple[float, float]:
 
 
 @any_order
-def weighted_spread(values: Any, weights: Any) -> tuple[int, float, float, float, bool]:
-    """Rows of positive weight, Σw, mean, Σw(x − mean)², and whether all weights are integers.
+def weighted_spread(values: Any, weights: Any) -> tuple[int, float, float, float]:
+    """Rows of positive weight, Σw, mean and Σw(x − mean)².
 
     Rows of weight 0 do not count.
     """
-    rows, broken, weight, total = 0, 0, 0.0, 0.0
+    rows, weight, total = 0, 0.0, 0.0
     for i in range(len(values)):
         w = weights[i]
         rows += w > 0.0
-        broken += w != np.floor(w)
         weight += w
         total += w * values[i] if w > 0.0 else 0.0
     if rows == 0:
-        return 0, 0.0, 0.0, 0.0, True
+        return 0, 0.0, 0.0, 0.0
     mean = total / weight
     squares = 0.0
     for i in range(len(values)):
         apart = values[i] - mean
         squares += weights[i] * (apart * apart) if weights[i] > 0.0 else 0.0
-    return rows, weight, mean, squares, broken == 0
+    return rows, weight, mean, squares

@@ -166,7 +166,7 @@ def _counted(predictions: Predictions) -> tuple[Any, Floats]:
     """The rows of positive weight, and how many rows each stands for."""
     weights = predictions.weights
     if weights is None:
-        return slice(None), np.ones(predictions.n)
+        return slice(None), np.ones(len(predictions.labels))
     kept = weights > 0
     return kept, weights[kept] if counts_rows(weights, "auto") else np.ones(int(kept.sum()))
 

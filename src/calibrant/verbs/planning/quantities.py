@@ -105,7 +105,7 @@ def _with_variance(mean_variance: Any) -> PlannedData:
 def _like_predictions(predictions: Predictions, view: Any) -> PlannedData:
     canonical = view in ("auto", "canonical")
     event = predictions.event("auto" if canonical else view)
-    weights = np.ones(event.n) if event.weights is None else event.weights
+    weights = np.ones(len(event.probs)) if event.weights is None else event.weights
     world = EmpiricalWorld(event.probs.astype(np.float64), weights=weights)
     rate = float(np.average(event.outcomes, weights=event.weights))
     assumed = (f"independent rows with predictions like these {event.n:,}",)

@@ -1,0 +1,74 @@
+"""How much each row counts: `counts` are rows repeated, `weights` say how much a row matters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrant.inputs import check_weights, refuse
+from calibrant.problems import InputError
+from calibrant.types import Floats
+
+MAX_COUNTED = 1e15
+"""Rows that counts may stand for: above this, float64 cannot resolve one more row."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mass:
+    """How much each row counts, in rows.
+
+    Weights are scaled so that they sum to Kish's effective number of rows,
+    (Σw)² / Σw². Their own scale is thus lost, and whatever depends on a number of rows
+    sees the effective one.
+    """
+
+    weights: Floats
+    """counts times scaled weights"""
+    squares: Floats | None = None
+    """counts times squares of the scaled weights, for variances; None where each row counts as itself"""
+
+    def rows(self, chosen: Any) -> Mass:
+        """That of some rows."""
+        return Mass(self.weights[chosen], None if self.squares is None else self.squares[chosen])
+
+    @property
+    def counts(self) -> Floats:
+        """How many rows each row stands for; 0 for those of weight 0."""
+        if self.squares is None:
+            return self.weights
+        squares = np.where(self.squares > 0, self.squares, 1.0)
+        return np.round(self.weights * (self.weights / squares))
+
+    @property
+    def n(self) -> int:
+        """Number of rows, repeated ones included and those of weight 0 left out."""
+        return int(self.counts.sum())
+
+
+def check_mass(counts: Any, weights: Any, n: int) -> Mass | None:
+    """Counts and weights, checked; None where every row counts once."""
+    repeats = np.ones(n) if counts is None else _check_counts(counts, n)
+    if weights is None:
+        return None if counts is None else Mass(repeats)
+    w = check_weights(weights, n)
+    w = w / w.max()
+    counted = (w > 0) & (repeats > 0)
+    if not counted.any():
+        raise InputError("weights", "must not all be zero", "every row that counts has weight 0")
+    if w[counted].min() == w[counted].max():  # equal weights tell nothing, whatever they are
+        return None if counts is None and counted.all() else Mass(repeats * counted)
+    mass = repeats * w
+    scale = float(mass.sum()) / float((mass * w).sum())
+    return Mass(mass * scale, mass * w * scale**2)
+
+
+def _check_counts(counts: Any, n: int) -> Floats:
+    """One whole number per row: how often it occurred."""
+    found: Floats = check_weights(counts, n, "counts")
+    advice = "Pass weights= for numbers that say how much each row matters"
+    refuse(found != np.floor(found), found, "counts", "must be whole numbers of rows", advice)
+    if found.sum() > MAX_COUNTED:
+        raise InputError("counts", f"must sum to at most {MAX_COUNTED:.0e}", f"they sum to {found.sum():.6g}", advice)
+    return found
