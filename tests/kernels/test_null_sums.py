@@ -98,7 +98,7 @@ def test_fading_pairs_are_a_laplace_kernel(run, errors, rng):
 def test_hits_and_sums_of_classes(run, rng):
     labels, slots, table = rng.integers(0, 3, (2, 15)), rng.integers(0, 7, (15, 3)), rng.normal(size=(15, 3))
     hits, sums = np.zeros((2, 7)), np.empty(2)
-    run(class_hits)(labels, slots, hits)
+    run(class_hits)(labels, slots, np.ones(len(slots)), hits)
     run(picked_sums)(labels, table, sums)
     for r in range(2):
         chosen = slots[np.arange(15), labels[r]]

@@ -11,7 +11,7 @@ import numpy as np
 from calibrant.estimate.mean_gap import mean_gap
 from calibrant.inputs import listed
 from calibrant.methods import EVERY_VIEW, find, method, method_of, methods
-from calibrant.predictions import Predictions, admit
+from calibrant.predictions import Mass, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.classes import class_rows
 from calibrant.resampling.draw import Statistic
@@ -40,7 +40,6 @@ def calibration_test(
     ties: str = "random",
     cluster: Any = None,
     weights: Any = None,
-    weighting: str = "auto",
     seed: Seed = 0,
     **options: Any,
 ) -> TestResult:
@@ -64,7 +63,7 @@ def calibration_test(
     view
         `"auto"` is the estimator's own. With `"canonical"` and `"classwise"`, classes
         are drawn from the predicted distributions.
-    n_draws, ties, cluster, weighting, seed
+    n_draws, ties, cluster, seed
         As in `is_calibrated`.
     **options
         Passed on to the statistic, such as `bins=`; `method=Exact(...)` takes the place
@@ -88,20 +87,20 @@ def calibration_test(
     """
     chosen = options.pop("method") if isinstance(options.get("method"), Exact) else "exact"
     exact = Exact.asked(chosen, n_draws, seed, ties)
-    return statistic_test(admit(labels, probs, weights=weights), statistic, exact, view, cluster, weighting, options)
+    return statistic_test(admit(labels, probs, weights=weights), statistic, exact, view, cluster, options)
 
 
 calibration_test.__test__ = False  # type: ignore[attr-defined]  # not a test case, under whatever name it is imported
 
 
 def statistic_test(
-    predictions: Predictions, named: Any, exact: Exact, view: Any, cluster: Any, weighting: Any, options: dict[str, Any]
+    predictions: Predictions, named: Any, exact: Exact, view: Any, cluster: Any, options: dict[str, Any]
 ) -> TestResult:
     """The exact test of a statistic, given by name or as a function."""
     name, make, function = resolved(named)
     settings = {"statistic": name} | options
     if make is not None:
-        atoms = atoms_of(predictions, view, cluster, weighting)
+        atoms = atoms_of(predictions, view, cluster)
         return exact_result(hypothesis_of(atoms), make(atoms, **options), exact, name, settings=settings)
     about, parameters = method_of(function), inspect.signature(function).parameters
     if view == "auto" and about is not None:
@@ -111,17 +110,17 @@ def statistic_test(
     title = name if about is None else function(predictions, **takes_view, **options).title
     if view in ("canonical", "classwise") and not predictions.is_binary:
         rows = class_rows(predictions, cluster)
-        called = _called(name, function, takes_view | options, lambda labels: Predictions.borrowed(labels, rows.probs))
+        called = _called(name, function, takes_view | options, rows.with_labels)
         return exact_result(rows.hypothesis, called, exact, name, title, {"view": view} | settings)
-    atoms = atoms_of(predictions, "auto" if view == "canonical" else view, cluster, weighting)
+    atoms = atoms_of(predictions, "auto" if view == "canonical" else view, cluster)
     statistic = _fast_form(function, atoms, options)
     if statistic is None:
         if atoms.dependence == "any":
             expected = "'any' needs a statistic that is computed from errors"
             advice = "Use cluster='same', or a binned error, KS, Kuiper or is_calibrated"
             raise InputError("cluster", expected, f"{name} is computed from labels", advice)
-        weighted = predictions.weights is not None
-        statistic = _called(name, function, options, lambda errors: with_errors(atoms, errors, weighted))
+        counted = predictions.weights is not None
+        statistic = _called(name, function, options, lambda errors: with_errors(atoms, errors, counted))
     return exact_result(hypothesis_of(atoms), statistic, exact, name, title, settings)
 
 
@@ -171,11 +170,12 @@ def _called(
     return Statistic(name, name, lambda draws: np.array([[value(data(each))] for each in draws]), serial=True)
 
 
-def with_errors(atoms: Atoms, errors: Floats, weighted: bool) -> Predictions:
-    """Predictions that have these errors: single rows, or rows with weights where weights were given."""
+def with_errors(atoms: Atoms, errors: Floats, counted: bool) -> Predictions:
+    """Predictions that have these errors: single rows, or rows with counts and weights where they were given."""
     hits = np.round(atoms.count * atoms.p - errors / atoms.unit)
-    if not weighted:
+    if not counted:
         return Predictions.borrowed(atoms.labels(hits), np.repeat(atoms.p, atoms.count))
-    weights = np.concatenate([atoms.unit * hits, atoms.unit * (atoms.count - hits)])
-    labels, kept = np.repeat(np.array([1, 0], np.uint8), len(atoms.p)), weights > 0
-    return Predictions.borrowed(labels[kept], np.tile(atoms.p, 2)[kept], weights=weights[kept])
+    counts, unit = np.concatenate([hits, atoms.count - hits]), np.tile(atoms.unit, 2)
+    labels, kept = np.repeat(np.array([1, 0], np.uint8), len(atoms.p)), counts > 0
+    mass = Mass(counts * unit, counts * unit**2 if atoms.fixed else None)
+    return Predictions.borrowed(labels, np.tile(atoms.p, 2)).with_mass(mass).rows(kept)

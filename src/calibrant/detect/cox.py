@@ -87,7 +87,7 @@ def _score(atoms: Atoms, value: float, _: Floats) -> Formula:
 def _likelihood(atoms: Atoms, _: float, __: Floats) -> Formula:
     """The likelihood ratio of the fitted line against intercept 0 and slope 1."""
     if atoms.fixed:
-        raise InputError("weights", "must be whole numbers for a likelihood ratio", advice="Use method='exact'")
+        raise InputError("weights", "must be left out for a likelihood ratio", advice="Use method='exact'")
     kept = (atoms.p > 0) & (atoms.p < 1)
     odds, weight, hits = statistics.bounded_log_odds(atoms.p)[kept], atoms.weight[kept], atoms.hits[kept]
     if not len(odds):

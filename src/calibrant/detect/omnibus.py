@@ -46,7 +46,6 @@ def is_calibrated(
     ties: str = "random",
     cluster: Any = None,
     weights: Any = None,
-    weighting: str = "auto",
     seed: Seed = 0,
 ) -> TestResult:
     """Could a calibrated model have made these predictions? One p-value, exact at every sample size.
@@ -82,9 +81,6 @@ def is_calibrated(
         that, with a warning.
     weights
         One number per row: repeated rows, or the importance of each row.
-    weighting
-        `"counts"`: a weight of 2 is the row twice, with two labels. `"fixed"`: a row
-        has one label and keeps its weight. `"auto"` takes whole numbers as counts.
 
     Notes
     -----
@@ -108,7 +104,7 @@ def is_calibrated(
     exact, predictions = Exact.asked(method, n_draws, seed, ties), admit(labels, probs, weights=weights)
     if view == "canonical" and not predictions.is_binary:
         return _of_all_classes(predictions, cluster, exact)
-    atoms = atoms_of(predictions, "auto" if view == "canonical" else view, cluster, weighting)
+    atoms = atoms_of(predictions, "auto" if view == "canonical" else view, cluster)
     parts = {"where": of.clearest(atoms, EqualMass(FINE))}
     return _joint_result(hypothesis_of(atoms), components(atoms), exact.sized(len(atoms.p)), parts)
 

@@ -104,8 +104,8 @@ def skce_test(
     if kernel == "gaussian" and way == "asymptotic":
         raise InputError("kernel", "must be 'tv' or 'laplace' for the asymptotic test of one event")
     if kind is not None or kernel == "gaussian":
-        return statistic_test(predictions, skce, exact, view, cluster, "auto", options)
-    atoms = atoms_of(predictions, "auto" if view == "canonical" else view, cluster, "counts")
+        return statistic_test(predictions, skce, exact, view, cluster, options)
+    atoms = atoms_of(predictions, "auto" if view == "canonical" else view, cluster)
     return _one_event(atoms, way, options | {"view": view}, exact)
 
 
@@ -115,9 +115,9 @@ def _bound(predictions: Predictions, value: float, options: dict[str, Any], clus
     exp(−⌊n/2⌋(t/2)²/2) for the mean over pairs of different rows, exp(−max(√(nt/2) − 1, 0)²/2)
     for the mean over all pairs.
     """
-    n = predictions.n if predictions.weights is None else int(predictions.weights.sum())
-    if predictions.weights is not None and (predictions.weights != np.floor(predictions.weights)).any():
-        raise InputError("weights", "must be whole numbers for a bound on rows")
+    n = predictions.n
+    if predictions.squares is not None:
+        raise InputError("weights", "must be left out for a bound on rows", advice="Use method='exact'")
     unbiased = options["estimator"] == "unbiased"
     power = (n // 2) * (max(value, 0.0) / 2) ** 2 if unbiased else max(np.sqrt(n * value / 2) - 1, 0.0) ** 2
     p, warnings = np.exp(-power / 2), (IMPOSSIBLE,) * _impossible(predictions, options["view"])
@@ -139,6 +139,8 @@ def _one_event(atoms: Atoms, way: str, options: dict[str, Any], exact: Exact) ->
     width, estimator = options["bandwidth"] / KERNELS[options["kernel"]].line, options["estimator"]
     if way == "exact":
         return exact_result(hypothesis_of(atoms), laplace_pairs(atoms, width, estimator), exact, "skce", "", options)
+    if atoms.fixed:
+        raise InputError("weights", "must be left out for an asymptotic test", advice="Use method='exact'")
     refuse_many(atoms.total, MAX_HELD)
     p, hits = np.repeat(atoms.p, atoms.count), atoms.labels(atoms.hits).astype(np.float64)
     rows = Atoms.single(p, hits, atoms.view, atoms.n)
@@ -168,6 +170,7 @@ def _all_classes(rows: ClassRows, way: str, options: dict[str, Any], exact: Exac
     kernel = KERNELS[options["kernel"]]
     apart = cdist(rows.probs, rows.probs, "sqeuclidean" if kernel.squared else "cityblock")
     kappa = np.asarray(kernel.of(options["bandwidth"], apart), dtype=np.float64)  # of all pairs of rows
+    kappa *= rows.weights[:, None] * rows.weights
     hypothesis, make = rows.hypothesis, _of_labels
     if way != "exact":
         chance = float((1 - np.einsum("ik,ik->i", rows.probs, rows.probs)).sum()) / 2
@@ -180,12 +183,11 @@ def _all_classes(rows: ClassRows, way: str, options: dict[str, Any], exact: Exac
 
 def _of_labels(rows: ClassRows, kappa: Floats, unbiased: bool) -> Any:
     """Σκ⟨e_y − p, e_y' − p'⟩ = Σκ1{y = y'} − 2Σκp'_y + Σκ⟨p, p'⟩ of each draw's labels."""
-    p, n = rows.probs, len(rows.probs)
-    pairs = n * (n - 1) if unbiased else n * n
+    p, own = rows.probs, np.diag(kappa)[:, None]
     mixed = np.einsum("ij,jk->ik", kappa, p, optimize=True)
-    constant = float(np.einsum("ik,ik->", mixed, p)) + n  # κ is 1 on the diagonal
-    own = 1 + np.einsum("ik,ik->i", p, p)[:, None] - 2 * p if unbiased else np.zeros_like(p)
-    table = -2 * mixed - own
+    constant = float(np.einsum("ik,ik->", mixed, p)) + float(own.sum())
+    itself = own * (1 + np.einsum("ik,ik->i", p, p)[:, None] - 2 * p) if unbiased else np.zeros_like(p)
+    table, pairs = -2 * mixed - itself, _pairs(rows, unbiased)
 
     def collect(labels: Any) -> Floats:
         same, single = np.empty(len(labels)), np.empty(len(labels))
@@ -196,11 +198,15 @@ def _of_labels(rows: ClassRows, kappa: Floats, unbiased: bool) -> Any:
     return collect
 
 
+def _pairs(rows: ClassRows, unbiased: bool) -> float:
+    """The weight of all pairs of rows, or of different ones."""
+    return float(rows.weights.sum() ** 2 - unbiased * (rows.weights**2).sum())
+
+
 def _of_signs(rows: ClassRows, kappa: Floats, unbiased: bool) -> Any:
     """The mean of h over pairs of rows, their errors multiplied by each draw's signs."""
-    n, error = len(rows.probs), -rows.probs
-    pairs = n * (n - 1) if unbiased else n * n
-    error[np.arange(n), rows.labels] += 1
+    error, pairs = -rows.probs, _pairs(rows, unbiased)
+    error[np.arange(len(error)), rows.labels] += 1
     h = kappa * np.einsum("ik,jk->ij", error, error, optimize=True)
     diagonal = 0.0 if unbiased else float(np.trace(h))
 

@@ -12,7 +12,6 @@ from calibrant.bins.binning import settings
 from calibrant.estimate.compat import PRESETS, RunsOf, collect_as
 from calibrant.infer.squared import class_intervals, overall_interval
 from calibrant.inputs import check_choice
-from calibrant.interval.mean import NOT_COUNTS
 from calibrant.kernels.sums.folded_normal import SQRT_2_PI, folded_normal_mean
 from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Predictions, admit
@@ -217,7 +216,7 @@ def finish(state: BinSums, view: str, classes: tuple[Any, ...], options: Options
         ends = class_intervals(state, LEVEL, root) if bounded else (None, None)
         parts["classes"] = ClassTable(classes, options.rooted(powers), state.sums[..., 3].sum(axis=-1), *ends)
     else:
-        parts["bins"] = bin_table(state)
+        parts["bins"] = state.table()
         if norm == 1 and not debiased:
             parts["noise_sd"] = noise_sd(state)
     title = ("debiased " if debiased else "") + kind + options.title(view)
@@ -232,19 +231,12 @@ def each_error(state: BinSums, options: Options) -> Floats:
     return np.asarray(options.rooted(_powers(state, options.norm, options.debiased)))
 
 
-def bin_table(state: BinSums, event: int = 0) -> BinTable:
-    """The non-empty bins of one event."""
-    columns = (state.low, state.high, state.weight, state.mean_prob, state.label_rate)
-    filled = state.weight[event] > 0
-    return BinTable(*(column[event][filled] for column in columns))
-
-
 def _powers(state: BinSums, norm: Norm, debiased: bool) -> Floats:
     """(C,): Σ n_k/n · |p̄_k − ȳ_k|^α, or the largest gap.
 
     Debiased for α = 2: less ȳ(1−ȳ)/(n_k−1); for α = 1: 2·ECE − E[ECE'] with ȳ_k' ~ N(ȳ_k, ȳ_k(1−ȳ_k)/n_k).
     """
-    gap, count, rate = state.mean_prob - state.label_rate, state.weight, state.label_rate
+    gap, count, rate = state.mean_prob - state.label_rate, state.rows, state.label_rate
     if norm == "max":
         return np.asarray(np.abs(gap).max(axis=-1))
     if not debiased:
@@ -271,11 +263,9 @@ def noise_sd(state: BinSums) -> float:
 
 def _cautions(state: BinSums, debiased: bool) -> tuple[str, ...]:
     found = []
-    single = int(((state.weight > 0) & (state.weight < 2)).sum())
+    single = int(((state.weight > 0) & (state.rows < 2 - 1e-9)).sum())
     if debiased and single:
         found.append(f"{single} bins hold fewer than two rows and are not corrected for noise")
-    if debiased and (state.weight != np.floor(state.weight)).any():
-        found.append(NOT_COUNTS)
     asked, filled = state.weight.shape[-1], int((state.weight[0] > 0).sum())
     if isinstance(state.bins, EqualMass) and len(state.weight) == 1 and filled < asked:
         found.append(f"tied predictions leave {filled} of {asked} bins")

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.inputs import check_choice, check_positive
 from calibrant.kernels.pairs.row_pairs import loo_log_density, loo_rates
 from calibrant.methods import estimator
-from calibrant.predictions import admit
+from calibrant.predictions import Mass, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.u_score import share_rows
@@ -73,13 +73,13 @@ def canonical_error(
     """
     predictions = admit(labels, probs, weights=weights)
     check_choice("norm", norm, (1, 2))
-    w = np.ones(len(predictions.labels)) if predictions.weights is None else predictions.weights
-    rows, truth, weight = (x[w > 0] for x in (*share_rows(predictions), w))
+    mass = predictions.mass or Mass(np.ones(len(predictions.labels)))
+    rows, truth, weight, unit = (x[mass.weights > 0] for x in (*share_rows(predictions), mass.weights, mass.unit))
     if weight.sum() < 2:
         held = f"it holds {weight.sum():g}"
         raise InputError("labels", "must hold at least two rows: each is judged by the others", held)
-    width = best_bandwidth(rows, weight) if bandwidth is None else check_positive("bandwidth", bandwidth)
-    rates, _ = loo_rates(rows, truth, weight, width)
+    width = best_bandwidth(rows, weight, unit) if bandwidth is None else check_positive("bandwidth", bandwidth)
+    rates, _ = loo_rates(rows, truth, weight, width, unit)
     power = float(np.average((np.abs(rates - rows) ** norm).sum(axis=1), weights=weight))
     value = np.sqrt(power) if norm == 2 and root else power
     described = {"view": "canonical", "norm": norm, "bandwidth": width, "root": root}
@@ -87,10 +87,10 @@ def canonical_error(
     return Estimate("canonical_error", title, value, predictions.n, None, None, described, {}, _cautions(rows))
 
 
-def best_bandwidth(rows: Floats, weight: Floats) -> float:
+def best_bandwidth(rows: Floats, weight: Floats, unit: Floats | None = None) -> float:
     """The bandwidth of the grid with the largest leave-one-out likelihood; always one of the grid."""
     at, share = judges(rows, weight)
-    densities = (loo_log_density(rows, weight, float(width), at) for width in GRID)
+    densities = (loo_log_density(rows, weight, float(width), at, unit) for width in GRID)
     likelihood = [np.average(np.maximum(density, -1e6), weights=share) for density in densities]
     return float(GRID[int(np.argmax(likelihood))])
 

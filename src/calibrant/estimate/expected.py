@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.bins import Binning, EqualWidth
-from calibrant.estimate.binned import bin_table, collect
+from calibrant.estimate.binned import collect
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.sums.folded_normal import folded_normal_mean
 from calibrant.methods import estimator
@@ -74,15 +74,18 @@ def expected_ece(
         check_count(n, "n")
     check_choice("norm", norm, (1, 2))
     state = collect(predictions, bins, predictions.view(view))
-    size = float(n if n is not None else state.total[0])
+    size = float(state.total[0] * (1 if n is None else n / event.n))
     share = state.weight[0] / state.total[0]
     gap, rate = (state.mean_prob - state.label_rate)[0], state.label_rate[0]
     rows = share * size
-    variance = np.divide(state.prob_variance[0] + rate * (1 - rate), rows, out=np.zeros_like(rows), where=rows > 0)
-    null = np.divide(state.mean_variance[0], rows, out=np.zeros_like(rows), where=rows > 0)
+    part = np.divide(1.0, rows, out=np.zeros_like(rows), where=rows > 0)
+    if state.squares is not None:  # n rows with weights like these
+        part = np.divide(state.total[0] / size, state.rows[0], out=np.zeros_like(rows), where=state.rows[0] > 0)
+    variance = part * (state.prob_variance[0] + rate * (1 - rate))
+    null = part * state.mean_variance[0]
     power = float(share @ (gap**2 + variance if norm == 2 else folded_normal_mean(gap, np.sqrt(variance))))
     floor = float(share @ (null if norm == 2 else folded_normal_mean(np.zeros_like(gap), np.sqrt(null))))
     value, floor = (np.sqrt(power), float(np.sqrt(floor))) if norm == 2 and root else (power, floor)
-    described = {"view": predictions.view(view), "bins": bins.describe(), "norm": norm, "n": int(size), "root": root}
-    title = f"ECE expected at n = {int(size):,}"
-    return Estimate("expected_ece", title, value, event.n, None, floor, described, {"bins": bin_table(state)})
+    described = {"view": predictions.view(view), "bins": bins.describe(), "norm": norm, "n": event.n if n is None else n, "root": root}
+    title = f"ECE expected at n = {described['n']:,}"
+    return Estimate("expected_ece", title, value, event.n, None, floor, described, {"bins": state.table()})

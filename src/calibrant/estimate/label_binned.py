@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.bins import Binning, BinSums, EqualMass
 from calibrant.bins.binning import settings
-from calibrant.estimate.binned import Norm, Options, bin_table, collect
+from calibrant.estimate.binned import Norm, Options, collect
 from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Event, admit
 from calibrant.results import ClassTable, Estimate
@@ -73,7 +73,7 @@ def label_binned_error(
     events = list(predictions.class_events()) if name == "classwise" else [predictions.event(name)]
     powers = np.array([row_powers(event, state, k, norm) for k, event in enumerate(events)])
     value, hits = options.overall(powers), state.sums[..., 3].sum(axis=-1)
-    parts: dict[str, Any] = {"bins": bin_table(state)}
+    parts: dict[str, Any] = {"bins": state.table()}
     if name == "classwise":
         parts = {"classes": ClassTable(predictions.classes, options.rooted(powers), hits)}
     described = {"view": name, "bins": bins.describe(), "rule": settings(bins), "norm": norm, "root": root}

@@ -160,7 +160,7 @@ def _median(predictions: Predictions, event: Event | None, kernel: str, seed: in
     """The median distance of two rows, or 1 if it is 0."""
     if event is not None:
         pooled = event.pooled
-        found = median_distance(pooled.values, pooled.weight) * KERNELS[kernel].line
+        found = median_distance(pooled.values, pooled.weight, pooled.spread) * KERNELS[kernel].line
     else:
         found = _median_of_rows(predictions, KERNELS[kernel], seed)
     equal = "at least half of all pairs of rows are equal: the median distance is 0, and the bandwidth was set to 1"
@@ -169,9 +169,12 @@ def _median(predictions: Predictions, event: Event | None, kernel: str, seed: in
 
 def _median_of_rows(predictions: Predictions, kernel: Kernel, seed: int) -> float:
     rows, inverse = np.unique(predictions.probs.astype(np.float64), axis=0, return_inverse=True)
-    weight = np.bincount(inverse.ravel(), predictions.weights, minlength=len(rows)).astype(np.float64)
-    rows, weight = rows[weight > 0], weight[weight > 0]
-    i, j, mass, equal = pairs_of_rows(weight, seed)
+    weight, spread = (
+        np.bincount(inverse.ravel(), each, minlength=len(rows)).astype(np.float64)
+        for each in (predictions.weights, predictions.spread)
+    )
+    rows, spread, weight = rows[weight > 0], spread[weight > 0], weight[weight > 0]
+    i, j, mass, equal = pairs_of_rows(weight, spread, seed)
     step = rows[i] - rows[j]
     distance = kernel.distance((step * step if kernel.squared else np.abs(step)).sum(axis=1))
     order = np.argsort(distance, kind="stable")
@@ -183,11 +186,11 @@ def _median_of_rows(predictions: Predictions, kernel: Kernel, seed: int) -> floa
     return float(np.where(counts <= equal, 0.0, middles).mean())
 
 
-def pairs_of_rows(weight: Floats, seed: int) -> tuple[Indices, Indices, Floats, float]:
+def pairs_of_rows(weight: Floats, spread: Floats, seed: int) -> tuple[Indices, Indices, Floats, float]:
     """Pairs of different rows with their weights, and the weight of pairs of equal rows; sampled where rows are many."""
     if len(weight) <= EXACT_MEDIAN_ROWS:
         i, j = np.triu_indices(len(weight), 1)
-        return i, j, weight[i] * weight[j], float(np.maximum(weight * (weight - 1) / 2, 0).sum())
+        return i, j, weight[i] * weight[j], float(np.maximum((weight**2 - spread) / 2, 0).sum())
     # pairs of ranks in the weighted order of the rows, so that neither order nor repetition of sorted rows matters
     i, j = np.searchsorted(np.cumsum(weight), np.random.default_rng(seed).random((2, SAMPLED_PAIRS)) * weight.sum())
     return i, j, np.ones(SAMPLED_PAIRS), 0.0

@@ -64,10 +64,10 @@ def averaged_two_bin_error(
     below = np.concatenate([[0.0], np.cumsum(pooled.residual)])
     widths = np.diff(np.concatenate([[0.0], pooled.values, [1.0]]))
     power = inner(widths, below**2 + (below[-1] - below) ** 2)
-    floor = inner(pooled.weight, pooled.values * (1 - pooled.values))
+    floor = inner(pooled.spread, pooled.values * (1 - pooled.values))
     if debiased:
         squares = (event.probs.astype(np.float64) - event.outcomes) ** 2
-        power -= float(squares.sum() if event.weights is None else inner(event.weights, squares))
+        power -= float(squares.sum() if event.spread is None else inner(event.spread, squares))
     value, floor = (float(x) / pooled.total**2 for x in (power, floor))
     if root:
         value, floor = float(np.sign(value) * np.sqrt(abs(value))), float(np.sqrt(floor))

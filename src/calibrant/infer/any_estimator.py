@@ -115,8 +115,6 @@ def interval_of(
         about = f"{estimate.title} is about {estimate.settings.get('view', 'the whole distribution')}"
         raise InputError("estimator", "must measure one question for inversion", about, "Pass method='bootstrap'")
     event = predictions.event(chosen)
-    if event.weights is not None:
-        raise InputError("weights", "cannot be used with inversion", advice="Repeat rows, or pass method='bootstrap'")
     path = path_of(event)
     ends = _inverted(estimator, event, path, estimate.value, level, n_draws, seed)
     norm = estimate.settings.get("norm")
@@ -130,8 +128,8 @@ def _inverted(
     estimator: Callable[..., Any], event: Event, path: ErrorPath, value: float, level: float, n_draws: int, seed: int
 ) -> tuple[float, ...]:
     """Ends by drawing labels under each curve, with the same random numbers for all curves."""
-    p = event.probs.astype(np.float64)
-    logit = bounded_log_odds(p)
+    probs, mass = repeated(event.probs.astype(np.float64), event.mass)
+    logit = bounded_log_odds(p := probs)
     away = np.interp(logit, path.logit, path.away)
 
     def rates(t: float) -> Floats:

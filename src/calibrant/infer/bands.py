@@ -33,6 +33,9 @@ MAX_CELLS = 1000
 SHOWN = 200
 """Points of a drawn band."""
 
+EFFECTIVE_PARTS = 20
+"""Parts of the predictions in each of which weighted rows are counted as so many equal ones."""
+
 ON_GRID = 1e-9
 """How far a prediction may be from a rounded one, relative to the step, and still be equal to it."""
 
@@ -93,7 +96,7 @@ def simultaneous_band(
     0.228
     """
     check_level(level)
-    rows = _counted(admit(labels, probs, weights=weights).event(view), "simultaneous bands")
+    rows = _counted(admit(labels, probs, weights=weights).event(view), "simultaneous bands", exact=True)
     (below, *lower), (above, *upper) = _pools(rows, n_pools, n_digits)
     low = lower_bound(lower[0], lower[1], _tail(level, len(below)))
     high = upper_bound(upper[0], upper[1], _tail(level, len(above)))
@@ -158,11 +161,12 @@ def consistency_band(
     check_level(level)
     event = admit(labels, probs, weights=weights).event(view)
     if bins is not None:
-        return band_of_bins(_table(bins, event), "consistency", level, everywhere)
+        return band_of_bins(bins.collect(event).table(), "consistency", level, everywhere)
     p, n, hits = _cells(_counted(event, "consistency bands"))
     shape = (check_count(n_draws, "n_draws", 20), len(n))
-    drawn = generator_of(seed).binomial(n.astype(np.int64), np.clip(p, 0, 1), shape)
-    curves = np.stack([isotonic(n, row) for row in drawn.astype(np.float64)])
+    times = np.maximum(np.round(n), 1)
+    drawn = generator_of(seed).binomial(times.astype(np.int64), np.clip(p, 0, 1), shape) * (n / times)
+    curves = np.stack([isotonic(n, row) for row in drawn])
     low, high = (
         _envelope(curves, level) if everywhere else np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
     )
@@ -214,7 +218,7 @@ def confidence_band(
     check_level(level)
     event = admit(labels, probs, weights=weights).event(view)
     if bins is not None:
-        return band_of_bins(_table(bins, event), "confidence", level, everywhere)
+        return band_of_bins(bins.collect(event).table(), "confidence", level, everywhere)
     if everywhere:
         raise InputError("everywhere", "needs bins here", "bins is None", "Pass bins=, or use simultaneous_band")
     rows = _counted(event, "confidence bands")
@@ -255,7 +259,7 @@ def band_of_bins(
     True
     """
     check_choice("method", method, ("consistency", "confidence", "simultaneous"))
-    n, share = bins.weight, bins.weight / bins.weight.sum()
+    n, share = bins.rows, bins.weight / bins.weight.sum()
     each = level ** (1 / len(n)) if everywhere else level
     if method == "simultaneous":
         low, high = (f(n, n * bins.label_rate, _tail(level, len(n))) for f in (lower_bound, upper_bound))
@@ -268,7 +272,8 @@ def band_of_bins(
     else:
         from scipy.stats import binom
 
-        null = binom(np.maximum(np.round(n), 1), bins.mean_prob)
+        n = np.maximum(np.round(n), 1)
+        null = binom(n, bins.mean_prob)
         ends = null.ppf((1 - each) / 2) / n, null.isf((1 - each) / 2) / n
     return Band(bins.mean_prob, bins.label_rate, *ends, share, float(level), method, _about(method, everywhere))
 
@@ -299,19 +304,16 @@ def _steps(below: Floats, low: Floats, above: Floats, high: Floats) -> tuple[Flo
     return x, lower, upper
 
 
-def _table(bins: Binning, event: Event) -> BinTable:
-    state = bins.collect(event)
-    columns = (state.low, state.high, state.weight, state.mean_prob, state.label_rate)
-    return BinTable(*(column[0][state.weight[0] > 0] for column in columns))
-
-
-def _counted(event: Event, what: str) -> Pooled:
+def _counted(event: Event, what: str, exact: bool = False) -> Pooled:
     """Rows pooled by equal prediction, of which hits can be counted."""
     if not event.hard:
         raise InputError("labels", f"must be yes or no for {what}", "they are shares", "Use bins, or hard labels")
-    if not event.pooled.integral:
-        raise InputError("weights", f"must be whole numbers of rows for {what}", advice="Round them, or leave them out")
-    return event.pooled
+    if event.squares is None:
+        return event.pooled
+    if exact:
+        advice = "Pass counts= if they are numbers of rows, or use confidence_band"
+        raise InputError("weights", f"must be left out for {what}, which count rows", advice=advice)
+    return event.pooled.effective(mass_starts(event.pooled, EFFECTIVE_PARTS))
 
 
 def _tail(level: float, n_pools: int) -> float:

@@ -50,6 +50,8 @@ class ErrorPath:
     """hits of each bin"""
     rough: bool = False
     """does each prediction have an error of its own, unrelated to its neighbours'?"""
+    squares: Floats | None = None
+    """Σw² of each cell, in squared shares, where rows have weights"""
 
     def level(self) -> ErrorPath:
         """The path with the same signs along which all predictions have about the same error, in probability.
@@ -71,21 +73,23 @@ class ErrorPath:
 
     def statistic(self, norm: int) -> float:
         """The binned error of the data, without a root."""
-        n, prob, _ = self._binned(self.prob)
-        return float((n / n.sum()) @ np.abs(self.hits / n - prob) ** norm)
+        share, _, prob, _ = self._binned(self.prob)
+        return float(share @ np.abs(self.hits / (share * self.rows) - prob) ** norm)
 
     def law(self, t: float, norm: int) -> Law:
         """The distribution of that statistic if c_t were the true curve, with the predictions a sample."""
         size = np.abs(self.rate(t) - self.prob) ** norm
         size = size - self.share @ size
         square = self.share * size**2
-        sampled = binned_law(*self._binned(self.rate(t)), norm)
+        share, *binned = self._binned(self.rate(t))
+        sampled = binned_law(*binned, norm, share)
         return sampled.plus(float(square.sum()) / self.rows, float(square @ size) / self.rows**2)
 
-    def _binned(self, rate: Floats) -> tuple[Floats, Floats, Floats]:
-        """Rows, mean prediction and mean rate of each bin."""
+    def _binned(self, rate: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Share of the rows, number of them, mean prediction and mean rate of each bin."""
         share, prob, rates = np.add.reduceat(self.share * [np.ones(len(rate)), self.prob, rate], self.bins, axis=1)
-        return share * self.rows, prob / share, rates / share
+        rows = share * self.rows if self.squares is None else share**2 / np.add.reduceat(self.squares, self.bins)
+        return share, rows, prob / share, rates / share
 
 
 def path_of(event: Event) -> ErrorPath:
@@ -107,7 +111,9 @@ def fitted_path(event: Event) -> ErrorPath:
     rows, place, hits = part_sums(pooled, fitted, bounded_log_odds(pooled.values))
     away = np.interp(logit, place, direction(place, rows, hits, rough=few))
     of_bins = np.add.reduceat(pooled.hits, bins)
-    return ErrorPath(prob, n / n.sum(), logit, away, pooled.total, np.searchsorted(cells, bins), of_bins, few)
+    squares = None if pooled.squares is None else np.add.reduceat(pooled.squares, cells) / pooled.total**2
+    at = np.searchsorted(cells, bins)
+    return ErrorPath(prob, n / n.sum(), logit, away, pooled.total, at, of_bins, few, squares)
 
 
 def true_path(pooled: Pooled, rows: float) -> ErrorPath:

@@ -64,7 +64,7 @@ def cumulative_interval(
     top, bottom = max(float(sums.max()), 0.0), min(float(sums.min()), 0.0)
     value = max(top, -bottom) if statistic == "max" else top - bottom
     miss = (event.probs.astype(np.float64) - event.outcomes) ** 2
-    square = float(np.average(miss, weights=event.weights))
+    square = float(np.average(miss, weights=event.spread))
     q2 = brownian_quantile(statistic, level) ** 2
     half = q2 / (2 * n)  # (p − y)² ≤ |p − y|: an error x larger adds at most x to the mean square
     calibrated = max(square, found.variance / n)

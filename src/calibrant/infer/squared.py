@@ -82,17 +82,17 @@ def cube_root(n: int) -> int:
 def squared_ends(state: BinSums, level: float) -> tuple[Floats, Floats]:
     """Lower and upper ends of the squared error of each event of a state, `(C,)` each, within [0, 1]."""
     z2 = normal_quantile(level) ** 2
-    n, rate, share = state.weight, state.label_rate, state.weight / state.total[:, None]
+    n, rate, share = state.rows, state.label_rate, state.weight / state.total[:, None]
     free = np.maximum(n - 1, 1.0)
+    part = np.divide(share**2, n, out=np.zeros_like(n), where=n > 0)  # of a rate's variance in that of the mean
     square = (state.mean_prob - rate) ** 2 - np.where(n >= 2, rate * (1 - rate), 0) / free
     value = (share * square).sum(axis=-1)
     square = np.maximum(square, 0)
     known = (n * rate + ADDED) / (n + 2 * ADDED)
     variance = np.where(n > 0, known * (1 - known), 0)
     total = state.total
-    far = (share * (4 * square * variance + (square - (share * square).sum(axis=-1, keepdims=True)) ** 2)).sum(axis=-1)
-    near = 2 * (n / free * variance**2).sum(axis=-1)
-    spread = far / total + near / total**2
+    apart = (square - (share * square).sum(axis=-1, keepdims=True)) ** 2
+    spread = (part * (4 * square * variance + 2 * variance**2 / free) + share / total[:, None] * apart).sum(axis=-1)
     half = 2 * z2 * variance.max(axis=-1) / total  # an error larger by x has a variance larger by 4·v·x/n
     low, high = value - np.sqrt(z2 * spread), value + half + np.sqrt(half**2 + z2 * spread)
     return np.clip(low, 0, 1), np.clip(high, 0, 1)

@@ -73,7 +73,7 @@ def pooled_logits(predictions: Predictions) -> Pooled:
     assert predictions.logits is not None  # the caller has looked
     z = predictions.logits.astype(np.float64)
     outcomes = predictions.event("binary").outcomes.astype(np.float64)  # not packed: logits are not in [0, 1]
-    return grouped(z, outcomes, predictions.weights)
+    return grouped(z, outcomes, predictions.weights, predictions.squares)
 
 
 def last_log_odds(predictions: Predictions) -> float:

@@ -77,13 +77,15 @@ def _believed(predictions: Predictions) -> Belief:
     x = pooled.values if logits else log_odds(pooled.values)
     z = np.clip(x, -limit, limit)
     cuts = np.unique(mass_cuts(pooled.below(), CELLS, pooled.allowance))[:-1]
-    weight, hits, sums = (np.add.reduceat(v, cuts) for v in (pooled.weight, pooled.hits, pooled.weight * z))
+    weight, sums = (np.add.reduceat(v, cuts) for v in (pooled.weight, pooled.weight * z))
     places = np.clip(sums / weight, z[0], z[-1])
     low, high = int(z[0] < places[0] - NEAR), int(z[-1] > places[-1] + NEAR)
     places = np.concatenate([z[:1][:low], places, z[-1:][:high]])  # the ends of the data are cells without weight
-    weight, hits = np.pad(weight, (low, high)), np.pad(hits, (low, high))
+    told = pooled.effective(cuts)
+    rows, hits = (np.pad(np.add.reduceat(v, cuts), (low, high)) for v in (told.weight, told.hits))
     cautions = line_doubts(x, float(pooled.hits.sum()), pooled.total, limit)
-    return Belief(places, weight / weight.sum(), posteriors(places, weight, hits), limit, cautions)
+    support = np.pad(weight / weight.sum(), (low, high))
+    return Belief(places, support, posteriors(places, rows, hits), limit, cautions)
 
 
 def table_of(predictions: Predictions, belief: Belief) -> GaussianProcessTable:

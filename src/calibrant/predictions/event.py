@@ -10,6 +10,7 @@ import numpy as np
 
 from calibrant.inputs import FloatArray
 from calibrant.kernels.rows.pooling import grouped
+from calibrant.predictions.mass import Mass
 from calibrant.state.pooled import Pooled
 from calibrant.state.state import State
 from calibrant.types import Array
@@ -34,6 +35,11 @@ class Event:
     def n(self) -> int:
         """Number of rows, those that a state has pooled included; `len(probs)` are held."""
         return len(self.probs) if self.counted is None else self.counted
+
+    @property
+    def mass(self) -> Mass | None:
+        """How much each row counts; None where each counts once."""
+        return None if self.weights is None else Mass(self.weights, self.squares)
 
     @property
     def spread(self) -> FloatArray | None:

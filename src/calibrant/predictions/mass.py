@@ -42,6 +42,11 @@ class Mass:
         return np.round(self.weights * (self.weights / squares))
 
     @property
+    def unit(self) -> Floats:
+        """The weight of each of these."""
+        return np.ones(len(self.weights)) if self.squares is None else self.weights / np.maximum(self.counts, 1.0)
+
+    @property
     def n(self) -> int:
         """Number of rows, repeated ones included and those of weight 0 left out."""
         return int(self.counts.sum())
@@ -54,6 +59,8 @@ def check_mass(counts: Any, weights: Any, n: int) -> Mass | None:
         return None if counts is None else Mass(repeats)
     w = check_weights(weights, n)
     w = w / w.max()
+    far = "must not differ by more than a factor of 1e100"
+    refuse((w > 0) & (w < 1e-100), np.asarray(weights), "weights", far, "Give rows that do not matter a weight of 0")
     counted = (w > 0) & (repeats > 0)
     if not counted.any():
         raise InputError("weights", "must not all be zero", "every row that counts has weight 0")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant.bins import EqualMass
 from calibrant.kernels.draws.null_draws import Seeds, draw_classes
 from calibrant.kernels.draws.null_sums import class_hits, picked_sums
-from calibrant.predictions import Event, Predictions
+from calibrant.predictions import Event, Mass, Predictions
 from calibrant.problems import InputError
 from calibrant.resampling.draw import Statistic
 from calibrant.resampling.null import ASSUMED_INDEPENDENT, IMPOSSIBLE, Hypothesis
@@ -32,7 +32,7 @@ MAX_HELD = 1e8
 
 @dataclass(frozen=True, eq=False)
 class ClassRows:
-    """Rows of all classes in a fixed order, whatever order was given; rows of weight 2 are repeated.
+    """Rows of all classes in a fixed order, whatever order was given; rows that occurred twice are repeated.
 
     As a null, it draws the class of every row from its vector of probabilities, rows
     independent.
@@ -43,6 +43,8 @@ class ClassRows:
     n: int
     assumed_independent: bool = False
     """as in `Atoms`"""
+    unit: Floats | None = None
+    """the weight of each row, held fixed; None where all are equal"""
 
     @property
     def observed(self) -> Labels:
@@ -63,12 +65,22 @@ class ClassRows:
         shares[self.probs[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:] == 0] = 1.0
         return (np.clip(shares, 0.0, 1.0) * 2.0**63).astype(np.uint64)
 
+    def with_labels(self, labels: Labels) -> Predictions:
+        """The same rows with drawn labels."""
+        found = Predictions.borrowed(labels, self.probs)
+        return found if self.unit is None else found.with_mass(Mass(self.unit, self.unit**2))
+
+    @property
+    def weights(self) -> Floats:
+        return np.ones(len(self.probs)) if self.unit is None else self.unit
+
     @property
     def hypothesis(self) -> Hypothesis:
         """That classes follow the predicted distributions."""
         impossible = bool((self.probs[np.arange(len(self.probs)), self.labels] == 0).any())
         warnings = (IMPOSSIBLE,) * impossible + (ASSUMED_INDEPENDENT,) * self.assumed_independent
-        text = "classes drawn from the predicted distributions, rows independent"
+        fixed = "" if self.unit is None else ", weights held fixed"
+        text = f"classes drawn from the predicted distributions, rows independent{fixed}"
         return Hypothesis([self], text, (self.probs, self.labels), self.n, {"view": "canonical"}, warnings, impossible)
 
 
@@ -78,16 +90,15 @@ def class_rows(predictions: Predictions, cluster: Any) -> ClassRows:
     if cluster_kind(predictions, cluster) is not None:
         raise InputError("cluster", "needs one event", "the view is of all classes", "Use view='top' or view='class k'")
     probs, labels = predictions.probs.astype(np.float64), predictions.labels.astype(np.int32)
-    weights, advice = predictions.weights, "Use view='top' or view='class k'"
-    if weights is not None:
-        if (weights != np.floor(weights)).any():
-            raise InputError("weights", "must be whole numbers for a test of all classes", advice=advice)
-        refuse_many(float(weights.sum()), MAX_HELD / probs.shape[1])
-        times = weights.astype(np.int64)
-        probs, labels = np.repeat(probs, times, axis=0), np.repeat(labels, times)
+    mass, unit = predictions.mass, np.ones(len(labels))
+    if mass is not None:
+        refuse_many(mass.n, MAX_HELD / probs.shape[1])
+        times = mass.counts.astype(np.int64)
+        probs, labels, unit = (np.repeat(each, times, axis=0) for each in (probs, labels, mass.unit))
     mark = np.random.default_rng(0).random(probs.shape[1])  # different rows get different marks
-    order = np.lexsort((labels, np.einsum("ij,j->i", probs, mark)))
-    return ClassRows(probs[order], labels[order], predictions.n, assumes_independence(predictions, cluster))
+    order = np.lexsort((unit, labels, np.einsum("ij,j->i", probs, mark)))
+    fixed = None if mass is None or mass.squares is None else unit[order]
+    return ClassRows(probs[order], labels[order], predictions.n, assumes_independence(predictions, cluster), fixed)
 
 
 def class_scores(rows: ClassRows) -> list[Statistic]:
@@ -96,7 +107,7 @@ def class_scores(rows: ClassRows) -> list[Statistic]:
         logs = np.where(rows.probs > 0, np.log(rows.probs), 0.0)
     made = []
     for name, title, table in (("temperature", "temperature score", logs), ("brier", "Brier score's z", rows.probs)):
-        centred = table - np.einsum("ij,ij->i", rows.probs, table)[:, None]
+        centred = rows.weights[:, None] * (table - np.einsum("ij,ij->i", rows.probs, table)[:, None])
         variance = float(np.einsum("ij,ij->", rows.probs, centred**2))
         collect = collected(picked_sums, None, -centred / np.sqrt(variance) if variance > 0 else 0 * centred)
         made.append(
@@ -109,16 +120,17 @@ def class_bins(rows: ClassRows, n_bins: int, classes: tuple[Any, ...]) -> Statis
     """Σ over classes and bins of (expected − observed)² / variance; one bin per class: class frequencies."""
     n, k = rows.probs.shape
     slots, expected, variance = np.empty((n, k), np.int64), np.zeros(k * n_bins), np.zeros(k * n_bins)
+    w = rows.weights
     for c in range(k):
         p = np.ascontiguousarray(rows.probs[:, c])
-        slots[:, c] = c * n_bins + EqualMass(n_bins).index(Event(p, np.zeros(n, np.uint8), None, "class"))
-        expected += np.bincount(slots[:, c], p, k * n_bins)
-        variance += np.bincount(slots[:, c], p * (1 - p), k * n_bins)
+        slots[:, c] = c * n_bins + EqualMass(n_bins).index(Event(p, np.zeros(n, np.uint8), rows.unit, "class"))
+        expected += np.bincount(slots[:, c], w * p, k * n_bins)
+        variance += np.bincount(slots[:, c], w**2 * p * (1 - p), k * n_bins)
     scale = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
 
     def collect(labels: Labels) -> Floats:
         hits = np.zeros((len(labels), k * n_bins))
-        class_hits(labels, slots, hits)
+        class_hits(labels, slots, w, hits)
         return expected - hits
 
     def words(state: Floats) -> str:
@@ -135,11 +147,11 @@ def of_top(rows: ClassRows, make: Callable[[Atoms], Statistic]) -> Statistic:
     top = rows.probs.argmax(axis=1)
     confidence = rows.probs[np.arange(len(top)), top]
     order = np.argsort(confidence, kind="stable")
-    p, first = confidence[order], top[order]
-    made = make(Atoms.single(p, (first == rows.labels[order]) * 1.0, "top", rows.n))
+    p, first, unit = confidence[order], top[order], rows.weights[order]
+    made = make(Atoms.single(p, (first == rows.labels[order]) * 1.0, "top", rows.n, unit))
 
     def collect(labels: Labels) -> Floats:
-        return made.collect(p - (labels[:, order] == first))
+        return made.collect(unit * (p - (labels[:, order] == first)))
 
     def words(state: Floats) -> str:
         return made.words(state).replace("predictions", "top predictions")

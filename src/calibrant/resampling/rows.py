@@ -10,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice
-from calibrant.predictions import Event, Predictions, repeats_groups
+from calibrant.predictions import Event, Mass, Predictions, repeats_groups
 from calibrant.problems import InputError
 from calibrant.state.pooled import Pooled
 from calibrant.types import Array, Floats, Indices
 
 Cluster = Literal["any", "same"]
-
-MAX_COUNTED = 1e15
-"""Rows that weights may stand for: above this, float64 cannot resolve one more row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +37,9 @@ class Atoms:
     """there are groups of several rows, and the user did not say whether these rows depend on each other"""
 
     @classmethod
-    def single(cls, p: Floats, hits: Floats, view: str, n: int) -> Atoms:
-        """Independent single rows of weight 1, sorted by p."""
-        return cls(p, np.ones(len(p)), np.ones(len(p), np.int64), hits, None, view, n)
+    def single(cls, p: Floats, hits: Floats, view: str, n: int, unit: Floats | None = None) -> Atoms:
+        """Independent single rows, sorted by p, of weight 1 unless weights are given."""
+        return cls(p, np.ones(len(p)) if unit is None else unit, np.ones(len(p), np.int64), hits, None, view, n)
 
     @cached_property
     def errors(self) -> Floats:
@@ -74,7 +71,7 @@ class Atoms:
 
     @cached_property
     def fixed(self) -> bool:
-        """Are weights properties of rows rather than numbers of rows?"""
+        """Do rows have weights, which are held fixed?"""
         return bool((self.unit != 1).any())
 
     @cached_property
@@ -85,13 +82,13 @@ class Atoms:
     @property
     def content(self) -> tuple[Array | None, ...]:
         """The data, from which the seed of the null draws is made."""
-        return self.p, self.unit, self.count, self.hits, self.cluster
+        return self.p, self.count, self.hits, self.cluster  # not the weights, whose scale would change the seed
 
     @property
     def settings(self) -> dict[str, Any]:
         """How clusters and weights were read, where there are any that matter."""
         cluster = {} if self.dependence is None else {"cluster": self.dependence}
-        return cluster | ({"weighting": "fixed"} if self.fixed else {})
+        return cluster | ({"weights": "fixed"} if self.fixed else {})
 
     def labels(self, hits: Floats) -> NDArray[np.uint8]:
         """One label per single row, of which the first `hits` of each atom are 1."""
@@ -103,10 +100,12 @@ class Atoms:
         """The same as an event, for rules that cut it into bins; distinct predictions are not pooled again."""
         none = np.zeros(len(self.p), np.uint8)
         kept = {}
-        whole = bool((self.weight == np.floor(self.weight)).all())
+        squares = self.unit * self.weight if self.fixed else None
         if (self.gaps[:-1] > 0).all():
-            kept["pooled"] = Pooled(self.p, self.weight, none.astype(np.float64), whole, self.plain)
-        return Event(self.p, none, None if self.plain else self.weight, self.view, kept)
+            sums = self.p, self.weight, none.astype(np.float64)
+            kept["pooled"] = Pooled(*sums, not self.fixed, self.plain, squares)
+        weights = None if self.plain else self.weight
+        return Event(self.p, none, weights, self.view, kept, int(self.count.sum()), squares)
 
     @cached_property
     def cuts(self) -> dict[Any, Indices]:
@@ -114,15 +113,13 @@ class Atoms:
         return {}
 
 
-def atoms_of(predictions: Predictions, view: Any, cluster: Any = None, weighting: Any = "auto") -> Atoms:
+def atoms_of(predictions: Predictions, view: Any, cluster: Any = None) -> Atoms:
     """The event of a view as atoms. Equal rows are pooled unless weights or clusters keep them apart."""
     refuse_soft(predictions)
-    check_choice("weighting", weighting, ("auto", "counts", "fixed"))
     event, kind = predictions.event(view), cluster_kind(predictions, cluster)
     assumed = assumes_independence(predictions, cluster)
-    if kind is None and counts_rows(event.weights, weighting):
+    if kind is None and event.squares is None:
         pooled = event.pooled
-        refuse_many(float(pooled.weight.sum()), MAX_COUNTED)
         counts = np.round(pooled.weight).astype(np.int64)
         return Atoms(pooled.values, np.ones(len(counts)), counts, pooled.hits, None, event.name, event.n, None, assumed)
     kept = slice(None) if event.weights is None else event.weights > 0
@@ -138,15 +135,19 @@ def single_rows(
     assumed: bool = False,
     cells: NDArray[np.int64] | None = None,
 ) -> tuple[Atoms, Indices]:
-    """Every row an atom of its own, and the order in which they were sorted.
+    """Every row with its copies an atom of its own, and the order in which they were sorted.
 
     They are sorted by prediction, then by all else, so that the given order does not matter.
     """
     p, y = event.probs[kept].astype(np.float64), event.outcomes[kept].astype(np.float64)
-    w = np.ones(len(p)) if event.weights is None else event.weights[kept]
-    order = np.lexsort([key for key in (y, w, codes, cells, p) if key is not None])
-    ones, cluster = np.ones(len(p), np.int64), None if codes is None else codes[order]
-    return Atoms(p[order], w[order], ones, y[order], cluster, event.name, event.n, kind, assumed), order
+    mass = Mass(np.ones(len(p))) if event.mass is None else event.mass.rows(kept)
+    unit, count = mass.unit, mass.counts
+    if kind == "same":  # copies of a row share their cluster's number, and thus their label
+        unit, count = mass.weights, np.ones(len(p))
+    order = np.lexsort([key for key in (y, count, unit, codes, cells, p) if key is not None])
+    cluster = None if codes is None else codes[order]
+    counted = count[order].astype(np.int64), (count * y)[order]
+    return Atoms(p[order], unit[order], *counted, cluster, event.name, event.n, kind, assumed), order
 
 
 def refuse_soft(predictions: Predictions) -> None:
@@ -157,26 +158,11 @@ def refuse_soft(predictions: Predictions) -> None:
         raise InputError("labels", "must be classes for a test of calibration", found, advice)
 
 
-def counts_rows(weights: Floats | None, weighting: str) -> bool:
-    """Does a weight of w stand for w rows, each with a label of its own?"""
-    if weights is None:
-        return True
-    broken = weights != np.floor(weights)
-    if weighting == "counts" and broken.any():
-        found = f"weights[{np.argmax(broken)}] is {weights[np.argmax(broken)]:g}"
-        advice = "Use weighting='fixed': a row has one label, and its weight belongs to it"
-        raise InputError("weighting", "'counts' needs weights that are whole numbers", found, advice)
-    return weighting != "fixed" and not broken.any()
-
-
 def refuse_many(rows: float, most: float) -> None:
-    """Refuse weights that stand for more rows than can be counted, or held in memory."""
+    """Refuse counts that stand for more rows than can be held in memory."""
     if rows > most:
-        expected, advice = (
-            f"must stand for at most {most:.3g} rows",
-            "Divide them by a constant if they are not numbers of rows",
-        )
-        raise InputError("weights", expected, f"they stand for {rows:.3g}", advice)
+        advice = "Pass weights= if they say how much each row matters, rather than how often it occurred"
+        raise InputError("counts", f"must stand for at most {most:.3g} rows", f"they stand for {rows:.3g}", advice)
 
 
 def cluster_kind(

@@ -296,7 +296,8 @@ def binned(atoms: Atoms, bins: Binning, **options: Any) -> Statistic:
         sums = np.repeat(state.sums, len(states), axis=0)
         sums[:, :, 3] = sums[:, :, 1] - states
         low, high = (np.broadcast_to(end, (len(states), end.shape[1])) for end in (state.low, state.high))
-        every = BinSums(sums, low, high, atoms.n, bins, state.outside)
+        squares = None if state.squares is None else np.repeat(state.squares, len(states), axis=0)
+        every = BinSums(sums, low, high, atoms.n, bins, state.outside, squares)
         by_class = finish_binned(every, "classwise", tuple(range(len(states))), Options(**options)).parts["classes"]
         return np.asarray(by_class.values)
 

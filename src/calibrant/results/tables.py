@@ -85,6 +85,13 @@ class BinTable(Framed, Record):
     weight: Floats
     mean_prob: Floats
     label_rate: Floats
+    effective: Floats | None = None
+    """rows of equal weight that would tell as much, where rows have weights; else None, and the weight counts them"""
+
+    @property
+    def rows(self) -> Floats:
+        """Rows of each bin, as its rate's uncertainty sees them."""
+        return self.weight if self.effective is None else self.effective
 
     @property
     def gap(self) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.problems import InputError
+from calibrant.results import BinTable
 from calibrant.types import Floats
 
 
@@ -89,6 +90,13 @@ class BinSums:
             return np.divide(self.mean_variance, self.weight, out=np.zeros_like(self.weight), where=self.weight > 0)
         sums = np.maximum(self.squares[..., 1] - self.squares[..., 2], 0)
         return np.divide(sums, self.weight**2, out=np.zeros_like(self.weight), where=self.weight > 0)
+
+    def table(self, event: int = 0) -> BinTable:
+        """The bins of one event that are not empty."""
+        columns = [self.low, self.high, self.weight, self.mean_prob, self.label_rate]
+        columns += [] if self.squares is None else [self.rows]
+        filled = self.weight[event] > 0
+        return BinTable(*(column[event][filled] for column in columns))
 
     def mean_over_rows(self, terms: Floats) -> Floats:
         """(C,): Σ n_k/n of the terms of the bins."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant.problems import MapError
 from calibrant.results import Record, kind
-from calibrant.types import Floats
+from calibrant.types import Floats, Indices
 
 
 @kind
@@ -70,6 +70,20 @@ class Pooled(Record):
     def spread(self) -> Floats:
         """What multiplies p(1 − p) in the variance of each group's hits."""
         return self.weight if self.squares is None else self.squares
+
+    def effective(self, starts: Indices) -> Pooled:
+        """Weighted rows as equal ones that tell as much: Kish's number of them in each part of the predictions.
+
+        Parameters
+        ----------
+        starts
+            Where each part begins.
+        """
+        if self.squares is None:
+            return self
+        weight, squares = (np.add.reduceat(each, starts) for each in (self.weight, self.squares))
+        factor = np.repeat(weight / squares, np.diff(np.append(starts, len(self))))
+        return Pooled(self.values, self.weight * factor, self.hits * factor, False)
 
     def below(self) -> Floats:
         """Weight of each group and all before it."""

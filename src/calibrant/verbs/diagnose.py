@@ -208,7 +208,7 @@ def diagnose(
     estimates = _estimates(predictions, chosen, measures)
     test = _tested(predictions, chosen, cluster)
     bins = next(e for e in estimates if "equal-mass" in str(e.settings.get("bins"))).parts["bins"]
-    low, high = wilson(bins.label_rate, bins.weight, 0.95)
+    low, high = wilson(bins.label_rate, bins.rows, 0.95)
     curve = Curve(bins.mean_prob, bins.label_rate, low, high, bins.weight / bins.weight.sum())
     event = predictions.event(chosen)
     mean = float(np.average(event.probs.astype(np.float64), weights=event.weights))
@@ -300,7 +300,7 @@ def _seems_calibrated(ece: Estimate, test: TestResult | None) -> bool:
     if test is not None:
         return not test.rejects(ALARMS)
     excess, sd = ece.value - (ece.noise_floor or 0.0), ece.parts["noise_sd"]
-    one_row = 0.5 / float(ece.parts["bins"].weight.sum())  # ECE moves in steps of a row
+    one_row = 0.5 / float(ece.parts["bins"].rows.sum())  # ECE moves in steps of a row
     return not (excess > MANY_SDS * sd + one_row and excess > ROUNDING)
 
 

@@ -172,7 +172,7 @@ def where(
     inside = slice(first, max(last, first + 1))
     core = _core(pooled, inside, sign)
     low, high, core_low, core_high = (float(values[part][end]) for part in (inside, core) for end in (0, -1))
-    noise_floor = EXPECTED["range"] * float(np.sqrt(inner(pooled.weight, values * (1 - values)))) / pooled.total
+    noise_floor = EXPECTED["range"] * float(np.sqrt(inner(pooled.spread, values * (1 - values)))) / pooled.total
     test, warnings = _tested(predictions, event.name, n_draws, cluster, check_seed(seed))
     return Where(
         predictions.n,
@@ -201,7 +201,7 @@ def _rates(pooled: Pooled, inside: slice) -> tuple[float, float, float]:
 
 def _core(pooled: Pooled, inside: slice, sign: int) -> slice:
     """The part with the largest sum of errors for its variance, on a grid of equal variance."""
-    v = pooled.weight * pooled.values * (1 - pooled.values)
+    v = pooled.spread * pooled.values * (1 - pooled.values)
     variance = np.concatenate([[0.0], np.cumsum(v[inside])])
     if not sign or not variance[-1]:
         return inside
@@ -231,14 +231,14 @@ def _tested(
         return None, ()
     if predictions.soft:
         return None, ("soft labels cannot be redrawn: there is no p-value",)
-    found = statistic_test(predictions, "kuiper", Exact(n_draws, "count", seed), view, cluster, "auto", {})
+    found = statistic_test(predictions, "kuiper", Exact(n_draws, "count", seed), view, cluster, {})
     return found, found.cautions
 
 
 def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estimate | None:
     """The stretch of one half, measured on the other, both ways; None where there is none."""
-    given: dict[str, Any] = {"weights": event.weights, "groups": predictions.groups, "soft": not event.hard}
-    rows = Predictions.borrowed(event.outcomes, event.probs, **given)
+    rows = Predictions.borrowed(event.outcomes, event.probs, groups=predictions.groups, soft=not event.hard)
+    rows = rows.with_mass(event.mass)
     if n_units(rows) < 4:
         return None
     units, masks = in_folds(rows, 2)

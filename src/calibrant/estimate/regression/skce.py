@@ -92,17 +92,18 @@ def gaussian_skce(
         return Estimate("gaussian_skce", title, value, data.n, interval, 0.0, described, {}, cautions + few)
     w = np.ones(len(data.labels)) if data.weights is None else data.weights
     n = float(w.sum())
-    sums, squares = pair_sums(rows, w, width)
+    own = w if data.spread is None else data.spread
+    sums, squares = pair_sums(rows, w, own / np.where(w > 0, w, 1.0), width)
     if estimator == "biased":
-        diagonal = inner(w, pair_values(rows, rows, width))
-        floor = inner(w, 1 - 1 / np.sqrt(1 + 2 * rows.sd**2)) / n**2
+        diagonal = inner(own, pair_values(rows, rows, width))
+        floor = inner(own, 1 - 1 / np.sqrt(1 + 2 * rows.sd**2)) / n**2
         value = (inner(w, sums) + diagonal) / n**2
         return Estimate("gaussian_skce", title, value, data.n, None, floor, described, {}, cautions)
     if n < 2:
         raise InputError("forecasts", "must hold at least two rows for the unbiased estimator", f"they hold {n:g}")
     value, interval = inner(w, sums) / (n * (n - 1)), None
     if n > 2:
-        variance = 4 * inner(w, (sums / (n - 1) - value) ** 2) * (n - 1) / n / (n - 2) ** 2
+        variance = 4 * inner(own, (sums / (n - 1) - value) ** 2) * (n - 1) / n / (n - 2) ** 2
         interval = _interval(value, variance, 2 * inner(w, squares) / (n * (n - 1)) ** 2, n, level)
     return Estimate("gaussian_skce", title, value, data.n, interval, 0.0, described, {}, cautions)
 
@@ -185,7 +186,7 @@ def median_distance(data: Forecasts, seed: int) -> float:
     """The median Wasserstein distance of two Gaussian forecasts."""
     rows = np.stack([data.mean, np.sqrt(data.variance)], axis=1)
     w = np.ones(len(data.labels)) if data.weights is None else data.weights
-    i, j, mass, equal = pairs_of_rows(w, seed)
+    i, j, mass, equal = pairs_of_rows(w, w if data.spread is None else data.spread, seed)
     distance = np.sqrt(((rows[i] - rows[j]) ** 2).sum(axis=1))
     if not len(distance):
         return 0.0

@@ -56,11 +56,11 @@ class Law:
         return Law(self.mean, self.variance + variance, self.third + third)
 
 
-def binned_law(n: Floats, mean_prob: Floats, rate: Floats, norm: int) -> Law:
-    """The law of the error over bins with n rows, mean predictions and true rates."""
+def binned_law(n: Floats, mean_prob: Floats, rate: Floats, norm: int, share: Floats | None = None) -> Law:
+    """The law of the error over bins with n rows, mean predictions and true rates; `share` is n / Σn if None."""
     from scipy.special import gammaln, xlog1py, xlogy
 
-    share = n / n.sum()
+    share = n / n.sum() if share is None else share
     trials, rate = np.maximum(np.round(n), 1), np.clip(rate, 0, 1)
     centre, width = trials * rate, FAR * np.sqrt(trials * rate * (1 - rate)) + MORE
     first, last = np.maximum(np.floor(centre - width), 0), np.minimum(np.ceil(centre + width), trials)

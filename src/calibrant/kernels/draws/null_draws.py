@@ -111,15 +111,15 @@ def _thresholds(
 def _check_size(count: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
     """A table grows with the root of its rows.
 
-    Weights that are no numbers of rows could fill the memory.
+    Numbers that do not count rows could fill the memory.
     """
     needed = int(sizes.sum())
     if needed > MOST_THRESHOLDS:
         raise InputError(
-            "weights",
+            "counts",
             f"stand for too many rows to draw labels for: tables of hits may hold {MOST_THRESHOLDS:,} numbers",
             f"{count.sum():.3g} rows need {needed:.3g}",
-            "If weights are no numbers of rows, divide them by a constant or use weighting='fixed'",
+            "Pass weights= if they say how much each row matters, rather than how often it occurred",
         )
 
 

@@ -105,11 +105,11 @@ def fading_pairs(errors: Any, fades: Any, found: Any) -> None:
 
 
 @compiled
-def class_hits(labels: Any, slots: Any, hits: Any) -> None:
-    """hits[r, slots[i, y_i]] += 1: rows of each class in each of its bins."""
+def class_hits(labels: Any, slots: Any, weights: Any, hits: Any) -> None:
+    """hits[r, slots[i, y_i]] += w_i: weight of each class in each of its bins."""
     for r in range(len(labels)):
         for i in range(labels.shape[1]):
-            hits[r, slots[i, labels[r, i]]] += 1.0
+            hits[r, slots[i, labels[r, i]]] += weights[i]
 
 
 @compiled

@@ -83,12 +83,13 @@ def pair_values(rows: Rows, others: Rows, width: float) -> Floats:
     return nearness(rows, others, width) * (with_labels(rows, others) + both_drawn(rows, others))
 
 
-def pair_sums(rows: Rows, weights: Floats, width: float) -> tuple[Floats, Floats]:
+def pair_sums(rows: Rows, weights: Floats, unit: Floats | float, width: float) -> tuple[Floats, Floats]:
     """For each row Σ_j w_j h_ij and Σ_j w_j h_ij² over all other rows.
 
     Tile by tile, each pair once.
 
-    A weight of w counts as w rows, so a row is w − 1 times another of its own kind.
+    `weights` are those of all copies of a row, `unit` is that of one: a row is another
+    to its own copies.
     """
     n = len(rows.mean)
 
@@ -106,4 +107,4 @@ def pair_sums(rows: Rows, weights: Floats, width: float) -> tuple[Floats, Floats
         return total
 
     sums, itself = added_over_blocks(n, part, TILE), pair_values(rows, rows, width)
-    return sums[0] - itself, sums[1] - itself**2
+    return sums[0] - unit * itself, sums[1] - unit * itself**2

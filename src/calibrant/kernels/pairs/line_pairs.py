@@ -98,16 +98,17 @@ def pair_sum(values: Floats, a: Floats, kernel: Callable[[Floats], Floats], bloc
     return float(added_over_blocks(len(values), part, max(1, block // len(values))))
 
 
-def median_distance(values: Floats, weight: Floats) -> float:
+def median_distance(values: Floats, weight: Floats, spread: Floats | None = None) -> float:
     """The median distance of two rows, by bisection on how many pairs are within t.
 
     O(G log G) for each step.
 
-    A value of weight w stands for w rows: w(w−1)/2 of its pairs are at distance 0.
+    A value of weight w stands for w rows: w(w−1)/2 of its pairs are at distance 0, or
+    (w² − s)/2 where rows have weights whose squares sum to s.
     """
-    total = float(weight.sum())
+    spread = weight if spread is None else spread
     below = np.concatenate([[0.0], np.cumsum(weight)])
-    equal = float(np.maximum(weight * (weight - 1) / 2, 0).sum())
+    equal = float(np.maximum((weight**2 - spread) / 2, 0).sum())
 
     def within(t: float) -> float:
         if len(values) >= COMPILE_FROM_GROUPS:
@@ -123,7 +124,7 @@ def median_distance(values: Floats, weight: Floats) -> float:
             low, high = (low, middle) if within(middle) >= count else (middle, high)
         return high
 
-    lower, upper = middle_counts(total * (total - 1) / 2)
+    lower, upper = middle_counts(float(weight.sum() ** 2 - spread.sum()) / 2)
     middle = smallest(lower)
     return middle if within(middle) >= upper else (middle + smallest(upper)) / 2
 

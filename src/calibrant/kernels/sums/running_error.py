@@ -41,7 +41,7 @@ def group_course(groups: Pooled) -> Course:
     """The running sum over rows pooled by equal prediction."""
     sums = np.cumsum(groups.residual)
     kept = _with_ends(np.linspace(0, len(sums) - 1, min(len(sums), POINTS)).astype(np.intp), sums)
-    variance = inner(groups.weight, groups.values * (1 - groups.values))
+    variance = inner(groups.spread, groups.values * (1 - groups.values))
     return Course(groups.values[kept], sums[kept], groups.total, variance)
 
 

@@ -13,7 +13,7 @@ from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.resampling.exact import Exact
 from calibrant.resampling.null import FEW_CLUSTERS, IMPOSSIBLE
-from calibrant.resampling.rows import cluster_kind, counts_rows, refuse_soft
+from calibrant.resampling.rows import cluster_kind, refuse_soft
 from calibrant.types import Floats, Seed
 from calibrant.verbs.auditing.audited import Audit, AuditedSegment
 from calibrant.verbs.auditing.family import Family, family_of
@@ -164,11 +164,11 @@ def _check(predictions: Any, statistic: Any, depth: Any, cluster: Any) -> bool:
 
 def _counted(predictions: Predictions) -> tuple[Any, Floats]:
     """The rows of positive weight, and how many rows each stands for."""
-    weights = predictions.weights
-    if weights is None:
+    mass = predictions.mass
+    if mass is None:
         return slice(None), np.ones(len(predictions.labels))
-    kept = weights > 0
-    return kept, weights[kept] if counts_rows(weights, "auto") else np.ones(int(kept.sum()))
+    kept = mass.weights > 0
+    return kept, mass.counts[kept]
 
 
 def _cut(
@@ -180,7 +180,7 @@ def _cut(
     limits: tuple[int, ...],
 ) -> Segments:
     """The segments that were asked for; `sources` are features, groups and segments."""
-    n, (features, groups, segments), (depth, n_bins, min_size, most) = predictions.n, sources, limits
+    n, (features, groups, segments), (depth, n_bins, min_size, most) = len(predictions.labels), sources, limits
     if all(source is None for source in sources):
         groups = None if clustered else predictions.groups
         if groups is None:

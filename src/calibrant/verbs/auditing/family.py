@@ -15,7 +15,7 @@ from calibrant.kernels.sums.segment_sums import add_tile, walk_tile
 from calibrant.predictions import Event, Predictions
 from calibrant.resampling.draw import content_seed
 from calibrant.resampling.null import nulls_of
-from calibrant.resampling.rows import Atoms, cluster_codes, counts_rows, single_rows
+from calibrant.resampling.rows import Atoms, cluster_codes, single_rows
 from calibrant.types import Floats
 from calibrant.verbs.auditing.segments import Codes, Segments
 
@@ -52,7 +52,7 @@ class Family:
 def family_of(event: Event, predictions: Predictions, segments: Segments, kept: Any, cluster: bool) -> Family:
     """Rows pooled by prediction and cell, unless weights or clusters keep them apart."""
     cells = segments.cells
-    if cluster or not counts_rows(event.weights, "auto"):
+    if cluster or event.squares is not None:
         codes = np.unique(cluster_codes(predictions)[kept], return_inverse=True)[1] if cluster else None
         atoms, order = single_rows(event, kept, "any" if cluster else None, codes, cells=cells)
         return Family(atoms, cells[order], *segments.members(cells[order]))
