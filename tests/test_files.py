@@ -186,8 +186,8 @@ def test_probabilities_are_preferred_to_logits_and_logits_to_confidences():
 
 def test_weights_and_groups_are_found_and_can_be_refused():
     names = ["label", "p", "Weight", "group"]
-    assert choose(names, "f") == Columns(("p",), label="label", weights="Weight", groups="group")
-    assert choose(names, "f", weights="none", groups="none") == Columns(("p",), label="label")
+    assert choose(names, "f") == Columns(("p",), label="label", counts="Weight", groups="group")
+    assert choose(names, "f", counts="none", groups="none") == Columns(("p",), label="label")
 
 
 @pytest.mark.parametrize(
@@ -730,7 +730,7 @@ def test_repaired_files_keep_all_other_columns(tmp_path, probs, source, target):
     path = save(tmp_path / f"p.{source}", {**others, **family(probs), "label": np.zeros(120, int)})
     output = tmp_path / f"out.{target}"
     write(output, read_predicted(path), probs[:, ::-1])
-    found, columns = read_with_columns(output, groups="note", weights="id")
+    found, columns = read_with_columns(output, groups="note", counts="id")
     assert np.array_equal(found.probs, probs[:, ::-1])
     assert columns.predicted == ("prob_cat", "prob_cow", "prob_dog")
     assert found.groups is not None

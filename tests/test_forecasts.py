@@ -157,7 +157,7 @@ def test_some_rows(kind, rng):
 
 
 def test_weights_and_groups_travel_with_the_rows():
-    forecasts = GaussianForecasts([1, 2, 3], [1, 2, 3], [1, 1, 1], weights=[1, 0, 2], groups=["a", "b", "b"])
+    forecasts = GaussianForecasts([1, 2, 3], [1, 2, 3], [1, 1, 1], counts=[1, 0, 2], groups=["a", "b", "b"])
     part = forecasts.rows([0, 2])
     assert part.weights.tolist() == [1, 2]
     assert part.groups.tolist() == ["a", "b"]
@@ -195,7 +195,7 @@ def test_predictions_is_the_way_in():
     assert isinstance(cal.Predictions.from_gaussian([1], [1], [1]), GaussianForecasts)
     assert repr(cal.Predictions.from_quantiles([1], [0.5], [[1]])) == "QuantileForecasts(1 row, 1 level)"
     assert (
-        repr(cal.Predictions.from_samples([1], [[1, 2]], weights=[2])) == "SampleForecasts(1 row, 2 samples, weights)"
+        repr(cal.Predictions.from_samples([1], [[1, 2]], counts=[2])) == "SampleForecasts(1 row, 2 samples, weights)"
     )
 
 

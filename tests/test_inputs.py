@@ -198,8 +198,8 @@ def test_a_binary_event_has_a_negative_and_a_positive_class():
 def test_every_accepted_spelling_means_the_same(data):
     plain = data.draw(some.exact_rows())
     other = data.draw(some.spelled(plain))
-    a = Predictions(plain.labels, plain.probs, weights=plain.weights)
-    b = Predictions(other.labels, other.probs, weights=other.weights)
+    a = Predictions(plain.labels, plain.probs, counts=plain.weights)
+    b = Predictions(other.labels, other.probs, counts=other.weights)
     assert np.array_equal(a.probs, b.probs)
     assert np.array_equal(a.labels, b.labels)
     assert a.classes == b.classes
@@ -469,7 +469,7 @@ def test_torch_tensors_come_in():
         assert predictions.probs.tolist() == MATRIX
         assert predictions.labels.tolist() == CODES
     assert Predictions(torch.tensor([False, True]), torch.tensor([0.25, 0.5])).probs.dtype == np.float32
-    assert cal.ece(torch.tensor([0, 1]), torch.tensor([0.25, 0.5]), weights=torch.tensor([1, 2])).n == 2
+    assert cal.ece(torch.tensor([0, 1]), torch.tensor([0.25, 0.5]), counts=torch.tensor([1, 2])).n == 2
 
 
 def test_softmax_of_tensors_in_low_precision_comes_in():
@@ -512,7 +512,7 @@ def test_tensors_that_cannot_be_read_are_refused_in_our_words():
             with pytest.raises(InputError, match=r"^(probs|labels) must (be an array|hold numbers)"):
                 Predictions(*arguments)
         with pytest.raises(InputError, match=r"^weights must"):
-            cal.ece(LABELS, PROBS, weights=tensor)
+            cal.ece(LABELS, PROBS, counts=tensor)
         assert name
 
 

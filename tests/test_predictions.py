@@ -19,7 +19,7 @@ from naive.binned import one_class, top
 @pytest.fixture
 def three():
     return Predictions(
-        ["b", "a", "c"], [[0.4, 0.4, 0.2], [0.1, 0.2, 0.7], [0.0, 0.0, 1.0]], classes=["a", "b", "c"], weights=[1, 2, 3]
+        ["b", "a", "c"], [[0.4, 0.4, 0.2], [0.1, 0.2, 0.7], [0.0, 0.0, 1.0]], classes=["a", "b", "c"], counts=[1, 2, 3]
     )
 
 
@@ -68,12 +68,12 @@ def test_predictions_own_their_numbers(as_given):
     (*written,), (labels, probs, weights, groups) = buffers(as_given)
     plain = Predictions([0, 1, 1, 0], [0.25, 0.5, 0.75, 0.5])
     made = [
-        Predictions(labels, probs, weights=weights, groups=groups),
-        Predictions.from_logits(labels, probs, weights=weights, groups=groups),
+        Predictions(labels, probs, counts=weights, groups=groups),
+        Predictions.from_logits(labels, probs, counts=weights, groups=groups),
         plain.with_probs(probs).with_weights(weights),
         plain.with_logits(probs),
-        Predictions.from_gaussian(probs, probs, weights, weights=weights, groups=groups),
-        Predictions.from_samples(probs, probs, weights=weights),
+        Predictions.from_gaussian(probs, probs, weights, counts=weights, groups=groups),
+        Predictions.from_samples(probs, probs, counts=weights),
     ]
     fields = ("labels", "outputs", "weights", "groups")
     before = [[getattr(each, name) for name in fields] for each in made]
@@ -133,7 +133,7 @@ def test_the_users_arrays_stay_as_they_were(rng, dtype, label_dtype, columns, ma
     groups = rng.integers(0, 2, 30)
     arrays = (labels, probs, weights, groups)
     before = [array.copy() for array in arrays]
-    everything(make(labels, probs, weights=weights, groups=groups))
+    everything(make(labels, probs, counts=weights, groups=groups))
     for array, old in zip(arrays, before, strict=True):
         assert array.flags.writeable
         assert np.array_equal(array, old)
@@ -314,7 +314,7 @@ def test_choosing_rows_that_are_not_there_is_refused_in_our_words(three, which):
 
 
 def test_choosing_only_rows_of_weight_zero_is_refused():
-    said = Predictions([0, 1], [0.2, 0.7], weights=[0, 1])
+    said = Predictions([0, 1], [0.2, 0.7], counts=[0, 1])
     with pytest.raises(InputError, match=r"which must choose rows|weights must not all be zero"):
         said.rows([0])
 
@@ -339,7 +339,7 @@ def test_predictions_pass_through_and_carry_their_own_data(three):
     assert admit(three) is three
     for arguments in [(three, [0.1]), (three, None)]:
         with pytest.raises(InputError, match="labels is a Predictions and carries its own probs and weights"):
-            admit(*arguments, weights=[1, 1, 1])
+            admit(*arguments, counts=[1, 1, 1])
     with pytest.raises(InputError, match=r"probs is a Predictions, which carries its own labels.*only argument"):
         admit([0, 1, 1], three)
     with pytest.raises(
@@ -380,10 +380,10 @@ def test_rows_in_another_order_are_refused():
 
 
 MISALIGNED = {
-    "weights": lambda: Predictions(FRAME.y, FRAME.p, weights=SHUFFLED.w),
+    "weights": lambda: Predictions(FRAME.y, FRAME.p, counts=SHUFFLED.w),
     "groups": lambda: Predictions(FRAME.y, FRAME.p, groups=SHUFFLED.g),
     "logits": lambda: Predictions.from_logits(FRAME.y, SHUFFLED.p),
-    "weights against groups": lambda: Predictions([0, 1, 1, 0], [0.1] * 4, weights=FRAME.w, groups=SHUFFLED.g),
+    "weights against groups": lambda: Predictions([0, 1, 1, 0], [0.1] * 4, counts=FRAME.w, groups=SHUFFLED.g),
     "other rows": lambda: Predictions(FRAME.y, FRAME.p.set_axis([4, 5, 6, 7])),
     "a frame": lambda: Predictions(FRAME.y, pd.DataFrame({0: 1 - SHUFFLED.p, 1: SHUFFLED.p})),
     "several levels": lambda: Predictions(FRAME.set_index(["g", "w"]).y, SHUFFLED.set_index(["g", "w"]).p),
@@ -395,7 +395,7 @@ MISALIGNED = {
     "a mask": lambda: Predictions(FRAME.y, FRAME.p).rows(SHUFFLED.y == 1),
     "forecasts": lambda: Predictions.from_gaussian(FRAME.p, SHUFFLED.p, FRAME.w),
     "variances": lambda: Predictions.from_gaussian(FRAME.p.to_numpy(), FRAME.p, SHUFFLED.w),
-    "weights of forecasts": lambda: Predictions.from_samples(FRAME.p, FRAME[["p", "w"]], weights=SHUFFLED.w),
+    "weights of forecasts": lambda: Predictions.from_samples(FRAME.p, FRAME[["p", "w"]], counts=SHUFFLED.w),
     "quantiles": lambda: Predictions.from_quantiles(FRAME.p, [0.5], SHUFFLED[["w"]]),
     "a point of forecasts": lambda: Predictions.from_gaussian(FRAME.p, FRAME.p, FRAME.w).cdf(SHUFFLED.p),
     "compare": lambda: cal.compare(Predictions(FRAME.y, FRAME.p), Predictions(SHUFFLED.y, SHUFFLED.p)),
@@ -418,7 +418,7 @@ def test_equal_indexes_of_another_type_are_the_same():
     wide = FRAME.p.set_axis(pd.Index([0, 1, 2, 3]))
     assert Predictions(FRAME.y, wide).n == Predictions(FRAME.y, FRAME.p.set_axis([0.0, 1.0, 2.0, 3.0])).n == 4
     named = FRAME.set_index(pd.Index(list("aabb"), name="id"))
-    assert Predictions(named.y, named.p.rename_axis("other"), weights=named.w, groups=named.g).n == 4
+    assert Predictions(named.y, named.p.rename_axis("other"), counts=named.w, groups=named.g).n == 4
     assert Predictions(list(FRAME.y), SHUFFLED.p).index.equals(SHUFFLED.index)
 
 

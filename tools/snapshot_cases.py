@@ -80,8 +80,8 @@ def at_levels(forecasts: Any) -> Any:
 DATA: dict[str, Callable[[], Any]] = {
     "plain": lambda: predictions(event_arrays(N, 1, False)),
     "tied": lambda: predictions(event_arrays(N, 2, True)),
-    "weighted": lambda: predictions(event_arrays(N, 3, True), weights=random(30).integers(1, 5, N)),
-    "fractional": lambda: predictions(event_arrays(N, 1, False), weights=random(31).uniform(0.5, 2.0, N)),
+    "weighted": lambda: predictions(event_arrays(N, 3, True), counts=random(30).integers(1, 5, N)),
+    "fractional": lambda: predictions(event_arrays(N, 1, False), counts=random(31).uniform(0.5, 2.0, N)),
     "float32": lambda: predictions((event_arrays(N, 1, False)[0], event_arrays(N, 1, False)[1].astype(np.float32))),
     "grouped": lambda: predictions(event_arrays(N, 2, True), groups=random(32).integers(0, 120, N)),
     "soft": lambda: predictions(
@@ -89,18 +89,18 @@ DATA: dict[str, Callable[[], Any]] = {
     ),
     "soft classes": lambda: predictions((class_arrays(N, 13)[1], class_arrays(N)[1]), soft=True),
     "classes": lambda: predictions(class_arrays(N)),
-    "weighted classes": lambda: predictions(class_arrays(N), weights=random(33).integers(1, 4, N)),
+    "weighted classes": lambda: predictions(class_arrays(N), counts=random(33).integers(1, 4, N)),
     "logits": lambda: name("Predictions").from_logits(class_arrays(N)[0], np.log(class_arrays(N)[1])),
     "grouped classes": lambda: predictions(class_arrays(N), groups=random(32).integers(0, 120, N)),
     "small": lambda: predictions(event_arrays(200, 6, False)),
     "small classes": lambda: predictions(class_arrays(200, 7)),
     "big": lambda: predictions(event_arrays(400_000, 8, False)),
     "big tied": lambda: predictions(event_arrays(400_000, 9, True)),
-    "big weighted": lambda: predictions(event_arrays(400_000, 9, True), weights=random(34).integers(1, 5, 400_000)),
+    "big weighted": lambda: predictions(event_arrays(400_000, 9, True), counts=random(34).integers(1, 5, 400_000)),
     "big classes": lambda: predictions(class_arrays(400_000, 10)),
     "gaussian": lambda: name("Predictions").from_gaussian(*number_arrays()),
     "weighted gaussian": lambda: name("Predictions").from_gaussian(
-        *number_arrays(), weights=random(35).integers(1, 4, 300)
+        *number_arrays(), counts=random(35).integers(1, 4, 300)
     ),
     "quantiles": lambda: name("Predictions").from_quantiles(number_arrays()[0], LEVELS, at_levels(DATA["gaussian"]())),
     "samples": lambda: name("Predictions").from_samples(

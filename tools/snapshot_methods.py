@@ -352,9 +352,9 @@ on(
     monitor_state=lambda d: watched(d).state,
 )
 alone(
-    arrays_ece=lambda: name("ece")(*event_arrays(N, 1, False), weights=np.arange(1.0, N + 1)),
+    arrays_ece=lambda: name("ece")(*event_arrays(N, 1, False), counts=np.arange(1.0, N + 1)),
     arrays_sweep=lambda: name("sweep_error")(*class_arrays(N), view="top"),
-    arrays_diagnose=lambda: name("diagnose")(*event_arrays(N, 2, True), weights=random(37).integers(1, 3, N)),
+    arrays_diagnose=lambda: name("diagnose")(*event_arrays(N, 2, True), counts=random(37).integers(1, 3, N)),
     band_at=lambda: name("confidence_band")(DATA["plain"]()).at(np.linspace(0, 1, 11)),
     monitor_big=lambda: monitored(watched(DATA["big"](), 20)),
     assess=lambda: name("assess_answers")(*answers()[:2]),

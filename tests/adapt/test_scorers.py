@@ -128,7 +128,7 @@ def test_sample_weights_are_passed_and_routed():
     X, y = data(2)
     weights = np.where(np.arange(len(y)) < 60, 2, 1)
     model = GaussianNB().fit(X, y)
-    weighted = cal.Predictions(y, model.predict_proba(X)[:, 1], weights=weights)
+    weighted = cal.Predictions(y, model.predict_proba(X)[:, 1], counts=weights)
     assert scorer("ece")(model, X, y, sample_weight=weights) == -cal.ece(weighted).value
     with sklearn.config_context(enable_metadata_routing=True):
         asked = scorer("ece").set_score_request(sample_weight=True)

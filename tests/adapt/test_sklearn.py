@@ -336,7 +336,7 @@ def test_a_transformer_of_one_column(rng):
     y = np.where(rng.random(200) < p[:, 0] ** 2, "rain", "dry")
     w = rng.integers(0, 4, 200).astype(float)
     model = MapTransformer("platt").fit(p, y, sample_weight=w)
-    assert model.map_ == cal.Platt().fit(cal.Predictions(y, p[:, 0], classes=["dry", "rain"], weights=w))
+    assert model.map_ == cal.Platt().fit(cal.Predictions(y, p[:, 0], classes=["dry", "rain"], counts=w))
     assert model.transform(p).shape == (200, 1)
     share = rng.random(200)
     one, other = (MapTransformer("platt").fit(p, y, sample_weight=share * c).map_ for c in (1e-6, 0.37))

@@ -26,7 +26,7 @@ def test_rows_fall_where_the_definition_puts_them(said, inner, closed, ends):
 
 @given(some.events(), INNER, st.sampled_from(["right", "left"]), st.booleans())
 def test_weight_inside_and_outside_is_all_the_weight(said, inner, closed, ends):
-    event = Predictions(said.labels, said.probs, weights=said.weights).event()
+    event = Predictions(said.labels, said.probs, counts=said.weights).event()
     state = Edges([0, *inner, 1], closed=closed, ends=ends).collect(event)
     assert state.total[0] == pytest.approx(said.n if said.weights is None else said.weights.sum(), rel=1e-12)
     assert ends <= (state.outside == 0)
@@ -34,21 +34,21 @@ def test_weight_inside_and_outside_is_all_the_weight(said, inner, closed, ends):
 
 @given(some.events(), st.integers(1, 20), st.sampled_from(["right", "left"]))
 def test_equal_width_is_these_edges(said, n_bins, closed):
-    event = Predictions(said.labels, said.probs, weights=said.weights).event()
+    event = Predictions(said.labels, said.probs, counts=said.weights).event()
     a = EqualWidth(n_bins, closed).collect(event)
     b = Edges(np.arange(n_bins + 1) / n_bins, closed).collect(event)
     np.testing.assert_allclose(a.sums, b.sums, rtol=1e-12, atol=0)
 
 
 def test_without_ends_the_open_end_is_outside():
-    event = Predictions([0, 1, 1], [0.0, 0.5, 1.0], weights=[1, 2, 4]).event()
+    event = Predictions([0, 1, 1], [0.0, 0.5, 1.0], counts=[1, 2, 4]).event()
     assert Edges([0, 0.5, 1], ends=False).collect(event).outside == 1
     assert Edges([0, 0.5, 1], closed="left", ends=False).collect(event).outside == 4
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 1000])
 def test_the_size_of_chunks_does_not_matter(monkeypatch, rng, chunk):
-    event = Predictions(rng.integers(0, 2, 50), rng.random(50), weights=rng.random(50)).event()
+    event = Predictions(rng.integers(0, 2, 50), rng.random(50), counts=rng.random(50)).event()
     whole = Edges([0, 0.3, 1]).collect(event)
     monkeypatch.setattr("calibrant.bins.binning.CHUNK", chunk)
     np.testing.assert_allclose(Edges([0, 0.3, 1]).collect(event).sums, whole.sums, rtol=1e-12)
@@ -107,7 +107,7 @@ def test_rules_survive_as_plain_data(rule):
     st.sampled_from([EqualWidth(7), EqualWidth(7, "left"), Edges([0, 0.5, 1], ends=False)]),
 )
 def test_states_of_two_parts_add_up_to_the_whole(said, cut, rule):
-    made = Predictions(said.labels, said.probs, weights=None if said.weights is None else said.weights + 1)
+    made = Predictions(said.labels, said.probs, counts=None if said.weights is None else said.weights + 1)
     cut = min(max(cut, 1), said.n)
     whole, state = rule.collect(made.event()), rule.collect(made.rows(slice(0, cut)).event())
     if cut < said.n:

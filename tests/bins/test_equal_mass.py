@@ -12,8 +12,8 @@ from calibrant import EqualMass, InputError, Predictions
 from naive import binning
 
 
-def bins_of(rule, said, weights=None):
-    event = Predictions(said.labels, said.probs, weights=weights).event()
+def bins_of(rule, said, counts=None):
+    event = Predictions(said.labels, said.probs, counts=weights).event()
     index = rule.index(event)
     return [np.flatnonzero(index == k).tolist() for k in range(rule.n_bins)]
 
@@ -39,7 +39,7 @@ def test_split_ties_cut_the_sorted_rows_at_equal_counts(said, n_bins):
 @given(some.events(), st.integers(1, 20), st.sampled_from(["keep", "split"]))
 def test_sums_are_those_of_the_rows_in_each_bin(said, n_bins, ties):
     rule, weights = EqualMass(n_bins, ties), None if ties == "split" else said.weights
-    state = rule.collect(Predictions(said.labels, said.probs, weights=weights).event())
+    state = rule.collect(Predictions(said.labels, said.probs, counts=weights).event())
     w, p = np.ones(said.n) if weights is None else weights, said.probs.astype(float)
     expected = [[w[i].sum(), (w * p)[i].sum(), (w * p * p)[i].sum(), (w * said.labels)[i].sum()] for i in bins_of(rule, said, weights)]  # fmt: skip
     np.testing.assert_allclose(state.sums[0], expected, rtol=1e-12, atol=0)
@@ -78,7 +78,7 @@ def test_the_ends_of_a_bin_are_the_last_predictions():
 @given(some.events(), st.integers(1, 20))
 def test_every_row_lies_within_the_ends_of_its_bin(said, n_bins):
     weights = None if said.weights is None else said.weights + 1
-    event = Predictions(said.labels, said.probs, weights=weights).event()
+    event = Predictions(said.labels, said.probs, counts=weights).event()
     state, index = EqualMass(n_bins).collect(event), EqualMass(n_bins).index(event)
     p = said.probs.astype(float)
     assert (state.low[0][index] <= p).all()
@@ -86,13 +86,13 @@ def test_every_row_lies_within_the_ends_of_its_bin(said, n_bins):
 
 
 def test_weights_of_a_tenth_are_not_undone_by_rounding():
-    event = Predictions([0] * 10, np.arange(10) / 10, weights=[0.1] * 10).event()
+    event = Predictions([0] * 10, np.arange(10) / 10, counts=[0.1] * 10).event()
     np.testing.assert_allclose(EqualMass(5).collect(event).weight, [[0.2] * 5])
 
 
 @given(some.matrices(), st.integers(1, 10))
 def test_class_by_class_is_each_class_alone(said, n_bins):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     together = EqualMass(n_bins).collect_classes(made)
     alone = [EqualMass(n_bins).collect(event).sums[0] for event in made.class_events()]
     assert np.array_equal(together.sums, alone)
@@ -104,7 +104,7 @@ def test_wrong_options_are_refused():
     with pytest.raises(InputError, match="ties must be one of 'keep', 'split'; it is 'drop'"):
         EqualMass(5, ties="drop")
     with pytest.raises(InputError, match=r"weights cannot be used with ties='split'.*repeat rows"):
-        EqualMass(2, ties="split").collect(Predictions([0, 1], [0.2, 0.3], weights=[1, 2]).event())
+        EqualMass(2, ties="split").collect(Predictions([0, 1], [0.2, 0.3], counts=[1, 2]).event())
 
 
 @pytest.mark.parametrize("integer", [np.uint8, np.int8])

@@ -41,7 +41,7 @@ def test_a_float32_is_compared_as_the_number_it_is():
 
 @given(some.events(), st.integers(1, 25), st.sampled_from(["right", "left"]))
 def test_sums_are_those_of_the_rows_in_each_bin(said, n_bins, closed):
-    event = Predictions(said.labels, said.probs, weights=said.weights).event()
+    event = Predictions(said.labels, said.probs, counts=said.weights).event()
     bins = EqualWidth(n_bins, closed)
     state = bins.collect(event)
     w = np.ones(said.n) if said.weights is None else said.weights
@@ -53,7 +53,7 @@ def test_sums_are_those_of_the_rows_in_each_bin(said, n_bins, closed):
 
 @given(some.matrices(), st.integers(1, 20))
 def test_class_by_class_is_each_class_alone(said, n_bins):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     together = EqualWidth(n_bins).collect_classes(made)
     alone = [EqualWidth(n_bins).collect(event).sums[0] for event in made.class_events()]
     np.testing.assert_allclose(together.sums, alone, rtol=1e-12, atol=0)

@@ -288,7 +288,7 @@ def test_soft_labels_of_zero_and_one_are_hard_labels(rng, about, view, shape):
 @pytest.mark.parametrize("options", [{}, {"norm": 2}, {"norm": "max"}, {"debiased": True}], ids=str)
 def test_halves_merged_equal_the_whole(rng, about, view, shape, options):
     said = ROWS[shape](rng)
-    whole = Predictions(said.labels, said.probs, weights=rng.integers(1, 4, said.n))
+    whole = Predictions(said.labels, said.probs, counts=rng.integers(1, 4, said.n))
     states = [binned.collect(whole.rows(rows), EqualWidth(15), view) for rows in (slice(0, 25), slice(25, None))]
     found = binned.finish(states[0].merge(states[1]), whole.view(view), whole.classes, binned.Options(**options))
     expected = cal.binned_error(whole, bins=EqualWidth(15), view=view, **options)
@@ -362,14 +362,14 @@ def test_every_function_refuses_what_the_door_refuses(about):
     with pytest.raises(InputError, match="probs is required"):
         about.function([0, 1])
     with pytest.raises(InputError, match="carries its own probs and weights"):
-        about.function(Predictions([0, 1], [0.2, 0.7]), weights=[1, 2])
+        about.function(Predictions([0, 1], [0.2, 0.7]), counts=[1, 2])
 
 
 HEAVY_ROWS = """
 import sys
 from calibrant.methods import methods
 for name in sys.argv[1:]:
-    methods("estimator")[name].function([0, 1, 0], [0.1, 0.2, 0.3], weights=[1e9, 1, 1])
+    methods("estimator")[name].function([0, 1, 0], [0.1, 0.2, 0.3], counts=[1e9, 1, 1])
 """
 
 

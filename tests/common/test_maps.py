@@ -64,7 +64,7 @@ def test_the_order_of_the_rows_does_not_matter(method, make, rng):
 def test_weight_two_is_the_row_twice(method, make, rng):
     said = make(rng)
     times = rng.integers(0, 4, said.n)
-    weighted = method().fit(said.labels, said.probs, weights=times).apply(said.probs)
+    weighted = method().fit(said.labels, said.probs, counts=times).apply(said.probs)
     repeated = method().fit(np.repeat(said.labels, times), np.repeat(said.probs, times, axis=0)).apply(said.probs)
     np.testing.assert_allclose(weighted, repeated, atol=FITTED)
 
@@ -148,7 +148,7 @@ def test_predictions_are_mended_as_arrays_are(method, make, rng):
 @given(data=st.data())
 def test_any_data_can_be_fitted_and_mended(method, data):
     said = data.draw(some.predictions())
-    fitted = method().fit(said.labels, said.probs, weights=said.weights)
+    fitted = method().fit(said.labels, said.probs, counts=said.weights)
     mended = fitted.apply(said.probs)
     assert np.isfinite(mended).all()
     assert len(repr(fitted)) < 600

@@ -34,7 +34,7 @@ def test_the_order_of_the_rows_does_not_matter(score, said, rng):
 @each
 def test_weight_two_is_the_row_twice(score, said, rng):
     times = rng.integers(0, 4, said.n)
-    weighted = score.score(said.labels, said.probs, weights=times)
+    weighted = score.score(said.labels, said.probs, counts=times)
     repeated = score.score(np.repeat(said.labels, times), np.repeat(said.probs, times, axis=0))
     assert weighted.value == pytest.approx(repeated.value, abs=ROUNDING)
     assert weighted.interval.high == pytest.approx(repeated.interval.high, abs=ROUNDING)
@@ -80,7 +80,7 @@ def test_an_event_is_a_pair_of_classes(score, rng):
 @given(data=st.data())
 def test_any_data_give_a_score_that_survives_as_json(score, data):
     said = data.draw(some.predictions())
-    found = score.score(said.labels, said.probs, weights=said.weights)
+    found = score.score(said.labels, said.probs, counts=said.weights)
     assert not math.isnan(found.value)
     assert found.value >= score.infimum - ROUNDING
     assert Estimate.from_json(found.to_json()) == found

@@ -128,7 +128,7 @@ def test_the_order_of_rows_does_not_matter(said, data):
 @given(said=some.events(), data=st.data())
 def test_any_event_gives_a_p_value(said, data):
     statistic = data.draw(st.sampled_from(["ece", "binned", "ks", "cox", "spiegelhalter", "scan", "atb", "mean_gap"]))
-    found = calibration_test(said.labels, said.probs, statistic, weights=said.weights, n_draws=19)
+    found = calibration_test(said.labels, said.probs, statistic, counts=said.weights, n_draws=19)
     assert 1 / 20 <= found.p_value <= found.parts["p_counting_ties"] <= 1
     assert np.isfinite(found.statistic)
 
@@ -137,7 +137,7 @@ def test_whole_weights_are_rows(rng):
     p, times = rng.random(40).round(1), rng.integers(0, 4, 40)
     y = rng.random(40) < p
     for statistic in ("binned", "sweep"):
-        weighted = calibration_test(y, p, statistic, weights=times, n_draws=99)
+        weighted = calibration_test(y, p, statistic, counts=times, n_draws=99)
         repeated = calibration_test(np.repeat(y, times), np.repeat(p, times), statistic, n_draws=99)
         assert weighted.p_value == repeated.p_value
 
@@ -177,10 +177,10 @@ def test_a_view_is_its_event(rng):
 def test_weights_are_held_fixed_unless_they_count_rows():
     weights = np.array([0.5, 2.0, 1.5, 1.0, 3.0, 0.25, 1.0, 2.0])
     every, chance = labellings(PROBS)
-    values = np.array([cal.ks_error(labels, PROBS, weights=weights).value for labels in every])
-    observed = cal.ks_error(LABELS, PROBS, weights=weights).value
+    values = np.array([cal.ks_error(labels, PROBS, counts=weights).value for labels in every])
+    observed = cal.ks_error(LABELS, PROBS, counts=weights).value
     for options in ({"weighting": "auto"}, {"weighting": "fixed"}):
-        found = calibration_test(LABELS, PROBS, "ks", weights=weights, n_draws=DRAWS, ties="count", **options)
+        found = calibration_test(LABELS, PROBS, "ks", counts=weights, n_draws=DRAWS, ties="count", **options)
         assert found.statistic == pytest.approx(observed, abs=ROUNDING)
         close(found.p_value, tail(values, chance, observed))
         assert found.settings["weighting"] == "fixed"
@@ -189,16 +189,16 @@ def test_weights_are_held_fixed_unless_they_count_rows():
 
 def test_fixed_whole_weights_are_not_rows():
     weights = np.full(8, 4)
-    counted = calibration_test(LABELS, PROBS, "mean_gap", weights=weights, n_draws=999)
-    fixed = calibration_test(LABELS, PROBS, "mean_gap", weights=weights, n_draws=999, weighting="fixed")
+    counted = calibration_test(LABELS, PROBS, "mean_gap", counts=weights, n_draws=999)
+    fixed = calibration_test(LABELS, PROBS, "mean_gap", counts=weights, n_draws=999, weighting="fixed")
     assert counted.parts["null_mean"] == pytest.approx(fixed.parts["null_mean"] / 2, rel=0.15)  # √4 times the noise
 
 
 def test_counts_must_be_whole():
     with pytest.raises(InputError, match=r"'counts' needs weights that are whole numbers; weights\[1\] is 0.5"):
-        calibration_test([0, 1], [0.2, 0.7], weights=[1, 0.5], weighting="counts")
+        calibration_test([0, 1], [0.2, 0.7], counts=[1, 0.5], weighting="counts")
     with pytest.raises(InputError, match="weights must be whole numbers for a test of all classes"):
-        calibration_test([0, 1], [[0.2, 0.8], [0.3, 0.7]], "classwise", weights=[1, 0.5])
+        calibration_test([0, 1], [[0.2, 0.8], [0.3, 0.7]], "classwise", counts=[1, 0.5])
 
 
 # Clusters.

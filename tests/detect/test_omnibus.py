@@ -80,7 +80,7 @@ def test_labels_of_probability_0_refute(rng):
 
 @given(said=some.predictions())
 def test_any_data_give_an_answer(said):
-    found = is_calibrated(said.labels, said.probs, weights=said.weights, n_draws=19)
+    found = is_calibrated(said.labels, said.probs, counts=said.weights, n_draws=19)
     assert 0 <= found.p_value <= 1
     assert TestResult.from_json(found.to_json()) == found
 
@@ -134,7 +134,7 @@ def test_the_order_of_rows_does_not_matter(rng):
 def test_whole_weights_are_rows_for_all_classes(rng):
     labels, probs = classes(rng, lambda p: p, 60)
     times = rng.integers(0, 3, 60)
-    weighted = is_calibrated(labels, probs, view="canonical", weights=times, n_draws=99)
+    weighted = is_calibrated(labels, probs, view="canonical", counts=times, n_draws=99)
     repeated = is_calibrated(np.repeat(labels, times), np.repeat(probs, times, axis=0), view="canonical", n_draws=99)
     assert weighted.p_value == repeated.p_value
 
@@ -180,9 +180,9 @@ def test_groups_without_a_word_on_dependence_are_warned_of(rng):
 def test_weights_that_stand_for_more_rows_than_can_be_drawn_are_refused(rng):
     y, p = sample(rng, lambda p: p, 300)
     with pytest.raises(InputError, match=r"weights stand for too many rows.*; 3e\+14 rows need .*weighting='fixed'"):
-        is_calibrated(y, p, weights=np.full(300, 1e12))
+        is_calibrated(y, p, counts=np.full(300, 1e12))
     with pytest.raises(InputError, match=r"weights must stand for at most 1e\+15 rows; they stand for 3e\+202"):
-        is_calibrated(y, p, weights=np.full(300, 1e200))
+        is_calibrated(y, p, counts=np.full(300, 1e200))
     with pytest.raises(InputError, match=r"weights must stand for at most 3.33e\+07 rows"):
-        is_calibrated(y, np.stack([1 - p, p / 2, p / 2], axis=1), view="canonical", weights=np.full(300, 1e9))
-    assert 0 < is_calibrated(y, p, weights=np.full(300, 1e12), weighting="fixed", n_draws=99).p_value <= 1
+        is_calibrated(y, np.stack([1 - p, p / 2, p / 2], axis=1), view="canonical", counts=np.full(300, 1e9))
+    assert 0 < is_calibrated(y, p, counts=np.full(300, 1e12), weighting="fixed", n_draws=99).p_value <= 1

@@ -91,7 +91,7 @@ def test_cox_refuses_what_has_no_likelihood():
     with pytest.raises(InputError, match="probs must not all be 0 or 1"):
         cox_test([0, 1], [0.0, 1.0], method="likelihood")
     with pytest.raises(InputError, match="weights must be whole numbers for a likelihood ratio"):
-        cox_test([0, 1], [0.2, 0.6], weights=[0.5, 1], method="likelihood")
+        cox_test([0, 1], [0.2, 0.6], counts=[0.5, 1], method="likelihood")
 
 
 def test_hosmer_lemeshow_has_as_many_degrees_as_bins(rng):
@@ -165,7 +165,7 @@ def test_fixed_weights_have_their_own_variance(test, method, options):
     # one weight for all is none
     labels, probs = [0, 1, 1, 0, 1, 0], [0.2, 0.4, 0.5, 0.6, 0.7, 0.8]
     plain = test(labels, probs, method=method, **options)
-    weighted = test(labels, probs, weights=[0.5] * 6, method=method, **options)
+    weighted = test(labels, probs, counts=[0.5] * 6, method=method, **options)
     assert weighted.p_value == pytest.approx(plain.p_value)
 
 

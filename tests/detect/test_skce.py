@@ -91,7 +91,7 @@ def test_top_view_and_whole_weights(rng):
     probs, labels, times = rng.dirichlet(np.ones(3), 40), rng.integers(0, 3, 40), rng.integers(0, 3, 40)
     repeated = np.repeat(labels, times), np.repeat(probs, times, axis=0)
     for view in ("top", "canonical"):
-        weighted = skce_test(labels, probs, weights=times, view=view, n_draws=99)
+        weighted = skce_test(labels, probs, counts=times, view=view, n_draws=99)
         assert weighted.p_value == skce_test(*repeated, view=view, n_draws=99).p_value
 
 
@@ -101,7 +101,7 @@ def test_what_cannot_be_had_is_refused(rng):
     with pytest.raises(InputError, match="labels must hold at most 4000 rows"):
         skce_test(np.zeros(4001, int), np.full((4001, 2), 0.5), bandwidth=1.0)
     with pytest.raises(InputError, match="weights must be whole numbers for a bound"):
-        skce_test([0, 1, 1], [0.2, 0.3, 0.4], weights=[0.5, 1, 1], method="bound")
+        skce_test([0, 1, 1], [0.2, 0.3, 0.4], counts=[0.5, 1, 1], method="bound")
     with pytest.raises(InputError, match="estimator must be one of 'unbiased', 'biased'"):
         skce_test(*EVENT, estimator="block")
     with pytest.raises(InputError, match="they are shares"):

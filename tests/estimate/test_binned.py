@@ -27,7 +27,7 @@ RULES = st.one_of(
 )
 
 
-def naive_bins(rule, probs, weights=None):
+def naive_bins(rule, probs, counts=None):
     if isinstance(rule, EqualWidth):
         return binning.equal_width(probs, rule.n_bins, rule.closed)
     if isinstance(rule, Edges):
@@ -55,7 +55,7 @@ def test_four_rows_in_two_bins():
 
 
 def test_weights_by_hand():
-    found = cal.binned_error([0, 1], [0.2, 0.4], bins=EqualWidth(1), weights=[3, 1])
+    found = cal.binned_error([0, 1], [0.2, 0.4], bins=EqualWidth(1), counts=[3, 1])
     assert found.value == pytest.approx(abs((0.6 + 0.4) / 4 - 1 / 4), abs=ROUNDING)
 
 
@@ -120,10 +120,10 @@ def test_titles_say_what_was_measured():
 @given(some.events(most=25), RULES, NORMS)
 def test_binned_error_is_that_of_plain_loops(said, rule, norm):
     weights = weights_for(rule, said)
-    found = cal.binned_error(said.labels, said.probs, bins=rule, norm=norm, root=False, weights=weights)
+    found = cal.binned_error(said.labels, said.probs, bins=rule, norm=norm, root=False, counts=weights)
     expected = naive.power(naive_bins(rule, said.probs, weights), said.probs, said.labels, weights, norm)
     assert found.value == pytest.approx(expected, abs=ROUNDING)
-    rooted = cal.binned_error(said.labels, said.probs, bins=rule, norm=norm, weights=weights).value
+    rooted = cal.binned_error(said.labels, said.probs, bins=rule, norm=norm, counts=weights).value
     assert rooted ** (2 if norm == 2 else 1) == pytest.approx(expected, abs=ROUNDING)
 
 
@@ -142,7 +142,7 @@ def test_debiased_error_is_that_of_plain_loops(said, rule, norm):
 @given(some.events(most=25), RULES, st.sampled_from([1, 2]))
 def test_the_noise_floor_is_that_of_plain_loops(said, rule, norm):
     weights = weights_for(rule, said)
-    found = cal.binned_error(said.labels, said.probs, bins=rule, norm=norm, root=False, weights=weights)
+    found = cal.binned_error(said.labels, said.probs, bins=rule, norm=norm, root=False, counts=weights)
     expected = naive.noise_power(naive_bins(rule, said.probs, weights), said.probs, weights, norm)
     # p̄ − mean p² cancels near p = 1, by one rounding unit of float64; under the root of norm 1 that is 1e-8
     assert found.noise_floor == pytest.approx(expected, rel=1e-9, abs=1e-7 if norm == 1 else ROUNDING)
@@ -150,7 +150,7 @@ def test_the_noise_floor_is_that_of_plain_loops(said, rule, norm):
 
 @given(some.matrices(most=15), st.integers(1, 12), NORMS)
 def test_top_and_class_views_are_those_of_plain_loops(said, n_bins, norm):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     views = {"top": naive.top(said.labels, said.probs)}
     views |= {f"class {k}": naive.one_class(said.labels, said.probs, k) for k in range(said.probs.shape[1])}
     each = []
@@ -193,7 +193,7 @@ def test_debiasing_never_raises_the_error(said, rule, norm):
 @given(some.events(), RULES)
 def test_norms_are_in_order_and_within_one(said, rule):
     values = [
-        cal.binned_error(said.labels, said.probs, bins=rule, norm=norm, weights=weights_for(rule, said)).value
+        cal.binned_error(said.labels, said.probs, bins=rule, norm=norm, counts=weights_for(rule, said)).value
         for norm in (1, 2, "max")
     ]
     assert values[0] <= values[1] + ROUNDING
@@ -210,9 +210,9 @@ def test_perfect_certainty_has_no_error(said, rule):
 
 @given(some.events(), st.integers(1, 30))
 def test_one_bin_holds_the_mean_gap(said, n_bins):
-    one = cal.binned_error(said.labels, said.probs, bins=EqualMass(1), weights=said.weights).value
-    many = cal.binned_error(said.labels, said.probs, bins=EqualMass(n_bins), weights=said.weights).value
-    gap = cal.mean_gap(said.labels, said.probs, weights=said.weights).value
+    one = cal.binned_error(said.labels, said.probs, bins=EqualMass(1), counts=said.weights).value
+    many = cal.binned_error(said.labels, said.probs, bins=EqualMass(n_bins), counts=said.weights).value
+    gap = cal.mean_gap(said.labels, said.probs, counts=said.weights).value
     assert one == pytest.approx(abs(gap), abs=ROUNDING)
     assert many >= one - ROUNDING
 
@@ -239,7 +239,7 @@ def test_rows_outside_every_bin_are_reported():
 
 
 def test_weights_that_do_not_count_rows_are_reported():
-    found = cal.binned_error([0, 1, 1], [0.2, 0.5, 0.5], bins=EqualWidth(1), debiased=True, weights=[1, 0.5, 2])
+    found = cal.binned_error([0, 1, 1], [0.2, 0.5, 0.5], bins=EqualWidth(1), debiased=True, counts=[1, 0.5, 2])
     assert found.cautions == (
         "weights are read as numbers of rows; they are not whole numbers, so check that they count rows",
     )

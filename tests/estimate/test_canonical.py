@@ -57,7 +57,7 @@ def test_it_is_the_mean_distance_with_scipys_density(rng, h, norm):
 def test_it_is_that_of_plain_loops(said, h, norm):
     labels, probs = written_out(said.labels, said.probs.astype(float).tolist(), said.weights)
     assume(len(labels) > 1)
-    found = cal.canonical_error(said.labels, said.probs, bandwidth=h, norm=norm, root=False, weights=said.weights)
+    found = cal.canonical_error(said.labels, said.probs, bandwidth=h, norm=norm, root=False, counts=said.weights)
     expected = naive.power(probs, one_hot(labels, said.probs.shape[1]), h, norm)
     assert found.value == pytest.approx(expected, abs=EXPONENTS)
 
@@ -67,7 +67,7 @@ def test_an_event_counts_as_two_classes(said, h):
     labels, probs = written_out(said.labels, said.probs, said.weights)
     assume(len(labels) > 1)
     truth, rows = two_classes(labels, probs)
-    found = cal.canonical_error(said.labels, said.probs, bandwidth=h, weights=said.weights)
+    found = cal.canonical_error(said.labels, said.probs, bandwidth=h, counts=said.weights)
     assert found.value == pytest.approx(naive.power(rows, truth, h, 1), abs=EXPONENTS)
 
 

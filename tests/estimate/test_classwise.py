@@ -40,19 +40,19 @@ def test_every_range_counts_the_same():
 
 @given(data.matrices(most=15), st.integers(1, 20))
 def test_sce_is_that_of_plain_loops(said, n_bins):
-    found = cal.static_error(said.labels, said.probs, n_bins=n_bins, weights=said.weights)
+    found = cal.static_error(said.labels, said.probs, n_bins=n_bins, counts=said.weights)
     assert found.value == pytest.approx(naive.static(said.labels, said.probs, n_bins, said.weights), abs=ROUNDING)
 
 
 @given(data.matrices(most=15), st.integers(1, 20))
 def test_ace_is_that_of_plain_loops(said, n_bins):
-    found = cal.adaptive_error(said.labels, said.probs, n_bins=n_bins, weights=said.weights)
+    found = cal.adaptive_error(said.labels, said.probs, n_bins=n_bins, counts=said.weights)
     assert found.value == pytest.approx(naive.adaptive(said.labels, said.probs, n_bins, said.weights), abs=ROUNDING)
 
 
 @given(data.matrices(most=15), st.integers(1, 8), st.sampled_from([2.0**-7, 0.25, 0.5, 0.75]))
 def test_tace_is_that_of_plain_loops(said, n_bins, threshold):
-    found = cal.thresholded_error(said.labels, said.probs, n_bins=n_bins, threshold=threshold, weights=said.weights)
+    found = cal.thresholded_error(said.labels, said.probs, n_bins=n_bins, threshold=threshold, counts=said.weights)
     expected = naive.adaptive(said.labels, said.probs, n_bins, said.weights, threshold)
     assert found.value == pytest.approx(expected, abs=ROUNDING)
 
@@ -79,7 +79,7 @@ def test_cwce_is_that_of_plain_loops(said, n_bins, rule, norm, average, debiased
 
 @given(data.matrices(most=12))
 def test_the_root_comes_after_the_sum(said):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     found = cal.classwise_error(made, norm=2)
     each = found.parts["classes"].values
     assert found.value**2 == pytest.approx((each**2).sum(), abs=ROUNDING)
@@ -88,7 +88,7 @@ def test_the_root_comes_after_the_sum(said):
 
 @given(data.matrices(most=12))
 def test_the_table_of_classes_averages_to_the_value(said):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     for error in (cal.static_error, cal.adaptive_error, cal.thresholded_error):
         found = error(made)
         assert found.value == pytest.approx(found.parts["classes"].values.mean(), abs=ROUNDING)

@@ -248,7 +248,7 @@ def test_the_corrected_value_counts_every_row_and_subtracts_noise(rng):
 
 def test_hle_knows_no_weights_and_no_classes():
     with pytest.raises(InputError, match="weights cannot be used with runs of rows"):
-        cal.ece([0, 1], [0.2, 0.7], compat="hle", weights=[1, 2])
+        cal.ece([0, 1], [0.2, 0.7], compat="hle", counts=[1, 2])
     with pytest.raises(InputError, match="'classwise' is many questions"):
         cal.ece([0, 1], [[0.2, 0.8], [0.3, 0.7]], compat="hle", view="classwise")
 

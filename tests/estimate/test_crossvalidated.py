@@ -38,7 +38,7 @@ def test_two_folds_by_hand():
 
 @given(data.events(most=12).map(counted), st.sampled_from([2, 3, 10]), st.integers(0, 3), st.sampled_from([*RULES]))
 def test_held_out_losses_are_those_of_plain_loops(said, folds, seed, rule):
-    event = Predictions(said.labels, said.probs, weights=said.weights).event()
+    event = Predictions(said.labels, said.probs, counts=said.weights).event()
     p, y, fold = folds_of(event, folds, seed)
     expected = naive.losses(p, y, fold, rule, 12)
     found = crossvalidated.held_out_losses(event, rule, folds, 12, seed)
@@ -75,7 +75,7 @@ def test_the_choice_among_losses(monkeypatch, losses, chosen):
 
 @given(data.events().map(counted), st.sampled_from([2, 10]))
 def test_every_fold_gets_its_share_and_every_row_a_fold(said, folds):
-    event = Predictions(said.labels, said.probs, weights=said.weights).event()
+    event = Predictions(said.labels, said.probs, counts=said.weights).event()
     p, y, fold = folds_of(event, folds, 1)
     written = written_out(said.labels, said.probs, said.weights)
     rows = sorted(zip(map(float, written[1]), written[0], strict=True))
@@ -93,7 +93,7 @@ def test_ties_are_shuffled_by_the_seed():
 
 @given(data.events().map(counted), st.sampled_from([*RULES]), st.sampled_from([1, 2]), st.booleans())
 def test_the_value_is_the_binned_error_with_as_many_bins(said, rule, norm, debiased):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     found = cal.crossvalidated_error(made, bins=rule, norm=norm, debiased=debiased, max_bins=8)
     again = cal.binned_error(made, bins=RULES[rule](found.settings["n_bins"]), norm=norm, debiased=debiased)
     # under the root of norm 2, rounding of 1e-16 shows as 1e-8
@@ -116,7 +116,7 @@ def test_up_to_forty_bins_are_tried(monkeypatch):
 
 
 def test_weights_too_large_to_write_out_stay_with_their_row():
-    found = cal.crossvalidated_error([0, 1], [0.2, 0.7], weights=[10**10, 1])
+    found = cal.crossvalidated_error([0, 1], [0.2, 0.7], counts=[10**10, 1])
     assert found.value == pytest.approx(
         cal.binned_error([0], [0.2]).value, abs=1e-9
     )  # the other row has 1e-10 of the weight

@@ -51,16 +51,16 @@ def test_the_noise_floor_is_that_of_a_brownian_motion():
 @given(data.events())
 def test_it_is_that_of_exact_sums(said):
     steps = naive.steps(said.probs, said.labels, said.weights)
-    found = cal.ks_error(said.labels, said.probs, weights=said.weights)
+    found = cal.ks_error(said.labels, said.probs, counts=said.weights)
     assert found.value == pytest.approx(naive.ks(steps), abs=ROUNDING)
     np.testing.assert_allclose(found.parts["curve"].y, steps, rtol=0, atol=ROUNDING)
-    span = cal.ks_error(said.labels, said.probs, statistic="range", weights=said.weights)
+    span = cal.ks_error(said.labels, said.probs, statistic="range", counts=said.weights)
     assert span.value == pytest.approx(naive.kuiper(steps), abs=ROUNDING)
 
 
 @given(data.matrices(most=15))
 def test_top_and_class_views_are_those_of_exact_sums(said):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     views = {"top": binned.top(said.labels, said.probs), "class 1": binned.one_class(said.labels, said.probs, 1)}
     for view, (p, y) in views.items():
         expected = naive.ks(naive.steps(p, y, said.weights))
@@ -69,9 +69,9 @@ def test_top_and_class_views_are_those_of_exact_sums(said):
 
 @given(data.events())
 def test_the_mean_gap_is_below_the_maximum_and_that_below_the_range(said):
-    gap = abs(cal.mean_gap(said.labels, said.probs, weights=said.weights).value)
-    largest = cal.ks_error(said.labels, said.probs, weights=said.weights).value
-    span = cal.ks_error(said.labels, said.probs, statistic="range", weights=said.weights).value
+    gap = abs(cal.mean_gap(said.labels, said.probs, counts=said.weights).value)
+    largest = cal.ks_error(said.labels, said.probs, counts=said.weights).value
+    span = cal.ks_error(said.labels, said.probs, statistic="range", counts=said.weights).value
     assert gap <= largest + ROUNDING
     assert largest <= span + ROUNDING
     assert span <= 2 * largest + ROUNDING
@@ -79,7 +79,7 @@ def test_the_mean_gap_is_below_the_maximum_and_that_below_the_range(said):
 
 @given(data.events(), st.integers(1, 20))
 def test_it_is_at_most_the_error_of_a_bin_for_each_prediction(said, n_bins):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     fine = sum(float(r) for r in np.abs(made.event().pooled.residual) / made.event().pooled.total)
     assert cal.ks_error(made).value <= fine + ROUNDING
 

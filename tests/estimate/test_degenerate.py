@@ -92,14 +92,14 @@ EVERY = pytest.mark.parametrize("name", FORMS)
 @settings(max_examples=10)
 @given(said=some.events())
 def test_any_event_gives_a_number(name, said):
-    number(EVENT_FORMS[name], said.labels, said.probs, weights=said.weights)
+    number(EVENT_FORMS[name], said.labels, said.probs, counts=said.weights)
 
 
 @pytest.mark.parametrize("name", FORMS)
 @settings(max_examples=10)
 @given(said=some.matrices(most=15))
 def test_any_matrix_gives_a_number(name, said):
-    number(FORMS[name], said.labels, said.probs, weights=said.weights)
+    number(FORMS[name], said.labels, said.probs, counts=said.weights)
 
 
 CORNERS = {
@@ -142,7 +142,7 @@ def test_the_order_of_weighted_and_tied_rows_does_not_matter(rng, name):
     labels, probs = rows_for(name, rng)
     weights = rng.integers(0, 4, len(labels))
     order = rng.permutation(len(labels))
-    same(FORMS[name](labels, probs, weights=weights), FORMS[name](labels[order], probs[order], weights=weights[order]))
+    same(FORMS[name](labels, probs, counts=weights), FORMS[name](labels[order], probs[order], counts=weights[order]))
 
 
 @EVERY
@@ -150,7 +150,7 @@ def test_weight_two_is_the_row_twice(rng, name):
     labels, probs = rows_for(name, rng)
     times = rng.integers(0, 4, len(labels))
     repeated = FORMS[name](np.repeat(labels, times), np.repeat(probs, times, axis=0))
-    same(FORMS[name](labels, probs, weights=times), repeated)
+    same(FORMS[name](labels, probs, counts=times), repeated)
 
 
 @settings(max_examples=8)
@@ -160,7 +160,7 @@ def test_weight_two_is_the_row_twice_for_awkward_rows(name, said):
     if said.weights is None:
         return
     times = said.weights.astype(int)
-    weighted = number(EVENT_FORMS[name], said.labels, said.probs, weights=times)
+    weighted = number(EVENT_FORMS[name], said.labels, said.probs, counts=times)
     repeated = number(EVENT_FORMS[name], np.repeat(said.labels, times), np.repeat(said.probs, times))
     if weighted is None or repeated is None:
         assert weighted is repeated
@@ -179,7 +179,7 @@ def test_soft_labels_of_zero_and_one_are_hard_labels(rng, name):
 def test_soft_labels_with_weights_are_accepted(rng, name):
     labels, probs = rows_for(name, rng)
     shares = rng.random(len(labels)) if probs.ndim == 1 else rng.dirichlet(np.ones(3), len(labels))
-    number(FORMS[name], Predictions(shares, probs, weights=rng.uniform(0, 3, len(labels)), soft=True))
+    number(FORMS[name], Predictions(shares, probs, counts=rng.uniform(0, 3, len(labels)), soft=True))
 
 
 @pytest.mark.parametrize("name", FORMS)

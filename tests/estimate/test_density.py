@@ -55,7 +55,7 @@ def ordinary(probs):
 def test_pointwise_is_that_of_plain_loops(said, norm):
     y, p = written_out(said.labels, said.probs, said.weights)
     h = ordinary(p)
-    found = cal.density_error(said.labels, said.probs, norm=norm, root=False, weights=said.weights)
+    found = cal.density_error(said.labels, said.probs, norm=norm, root=False, counts=said.weights)
     assert found.settings["bandwidth"] == pytest.approx(h, rel=ROUNDING)
     assert found.value == pytest.approx(naive.pointwise(p, y, h, norm), abs=SUMS)
 
@@ -63,13 +63,13 @@ def test_pointwise_is_that_of_plain_loops(said, norm):
 @given(data.events(most=20).map(counted), st.sampled_from([0.02, 0.3, 1.0]))
 def test_any_bandwidth_is_that_of_plain_loops(said, h):
     y, p = written_out(said.labels, said.probs, said.weights)
-    found = cal.density_error(said.labels, said.probs, bandwidth=h, weights=said.weights)
+    found = cal.density_error(said.labels, said.probs, bandwidth=h, counts=said.weights)
     assert found.value == pytest.approx(naive.pointwise(p, y, h, 1), abs=SUMS)
 
 
 @given(data.events(most=8).map(counted), st.sampled_from([0.02, 0.3, 1.0]), st.sampled_from([1, 2]))
 def test_integrated_is_the_trapezoid_rule_of_plain_loops(said, h, norm):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(density, "NODES", 129)  # so that plain loops can keep up
         nodes = density.spread_nodes(made.event().pooled, h).tolist()

@@ -44,7 +44,7 @@ def test_it_is_that_of_scipys_folded_normal(said, n_bins, mass, n, norm):
     y, p = written_out(said.labels, said.probs, said.weights)
     rule = EqualMass(n_bins) if mass else EqualWidth(n_bins)
     bins = binning.equal_mass(p, n_bins) if mass else binning.equal_width(p, n_bins)
-    found = cal.expected_ece(said.labels, said.probs, n=n, bins=rule, norm=norm, root=False, weights=said.weights)
+    found = cal.expected_ece(said.labels, said.probs, n=n, bins=rule, norm=norm, root=False, counts=said.weights)
     value, floor = naive.powers(bins, p, y, len(p) if n is None else n, norm)
     close = ROUNDING if norm == 2 else CANCELLED
     assert found.value == pytest.approx(value, abs=close)
@@ -53,7 +53,7 @@ def test_it_is_that_of_scipys_folded_normal(said, n_bins, mass, n, norm):
 
 @given(data.events())
 def test_more_rows_lower_it_towards_the_error_seen_here(said):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     values = [cal.expected_ece(made, n=n).value for n in (10, 100, 10_000, 10**9)]
     assert all(more <= fewer + ROUNDING for fewer, more in pairwise(values))
     plain = cal.ece(made).value
@@ -63,16 +63,16 @@ def test_more_rows_lower_it_towards_the_error_seen_here(said):
 
 @given(data.events().map(counted))
 def test_its_noise_floor_is_that_of_the_binned_error(said):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     assert cal.expected_ece(made).noise_floor == pytest.approx(cal.ece(made).noise_floor, abs=ROUNDING)
 
 
 @given(data.matrices(most=12))
 def test_views_are_those_of_their_events(said):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     for view in ("top", "class 1"):
         event = made.event(view)
-        alone = cal.expected_ece(event.outcomes, event.probs, weights=said.weights)
+        alone = cal.expected_ece(event.outcomes, event.probs, counts=said.weights)
         assert cal.expected_ece(made, view=view).value == pytest.approx(alone.value, abs=ROUNDING)
 
 

@@ -20,9 +20,9 @@ def bent(rng, n=400, power=1.6, dtype=float):
 def test_it_is_the_mean_distance_that_the_map_moves_the_rows(rng, method):
     labels, p = bent(rng, 150)
     w = rng.integers(1, 4, 150)
-    fitted = METHODS[method]().fit(labels, p, weights=w)
+    fitted = METHODS[method]().fit(labels, p, counts=w)
     for norm in (1, 2):
-        found = fitted_error(labels, p, map=method, norm=norm, root=False, weights=w)
+        found = fitted_error(labels, p, map=method, norm=norm, root=False, counts=w)
         expected = np.average(np.abs(fitted.apply(p) - p) ** norm, weights=w)
         if method in ("unit_slope_bins", "spline"):  # measured before they are kept within [0, 1]
             expected = np.average(np.abs(fitted.shift(p)) ** norm, weights=w)
@@ -36,9 +36,9 @@ def test_it_is_the_mean_distance_that_the_map_moves_the_rows(rng, method):
 def test_unit_slope_bins_give_the_binned_error(rng, bins, norm):
     labels, p = bent(rng)
     w = rng.integers(0, 4, 400)
-    by_fitting = fitted_error(labels, p, map=UnitSlopeBins(bins), norm=norm, root=False, weights=w).value
+    by_fitting = fitted_error(labels, p, map=UnitSlopeBins(bins), norm=norm, root=False, counts=w).value
     assert by_fitting == pytest.approx(
-        cal.binned_error(labels, p, bins=bins, norm=norm, root=False, weights=w).value, abs=1e-12
+        cal.binned_error(labels, p, bins=bins, norm=norm, root=False, counts=w).value, abs=1e-12
     )
 
 

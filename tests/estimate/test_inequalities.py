@@ -31,7 +31,7 @@ class World:
 
     def predictions(self):
         """The population itself: masses as weights, true shares as labels."""
-        return Predictions(self.truth, self.said, weights=self.mass, soft=True)
+        return Predictions(self.truth, self.said, counts=self.mass, soft=True)
 
     def top(self):
         """(mass, confidence, probability of being right) of each row; the lowest class wins a tie."""
@@ -144,7 +144,7 @@ def test_any_sample_is_a_population_of_its_own(said):
     canonical = sum(
         counts.sum() * (np.array(f) - counts / counts.sum()) ** 2 for f, counts in pooled.items() if counts.any()
     )
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     bound = sqrt(canonical.sum() / weights.sum())
     assert cal.root_brier(made).value >= bound - ROOT
     for rule in (EqualWidth(15), EqualMass(7)):
@@ -165,7 +165,7 @@ def saying_the_accuracy(world):
     right = sum(w * q for w, _, q in world.top()) / sum(world.mass)
     said = np.full((len(world.said), 3), (1 - right) / 2)
     said[np.arange(len(said)), np.argmax(world.said, axis=1)] = right
-    return right, Predictions(world.truth, said, weights=world.mass, soft=True)
+    return right, Predictions(world.truth, said, counts=world.mass, soft=True)
 
 
 @given(worlds())

@@ -26,7 +26,7 @@ def test_by_hand():
 def test_it_is_that_of_plain_loops(said, n_bins, mass, norm):
     rule = EqualMass(n_bins) if mass else EqualWidth(n_bins)
     bins = binning.equal_mass(said.probs, n_bins, said.weights) if mass else binning.equal_width(said.probs, n_bins)
-    found = cal.label_binned_error(said.labels, said.probs, bins=rule, norm=norm, root=False, weights=said.weights)
+    found = cal.label_binned_error(said.labels, said.probs, bins=rule, norm=norm, root=False, counts=said.weights)
     expected = naive.label_power(bins, said.probs, said.labels, said.weights, norm)
     assert found.value == pytest.approx(expected, abs=ROUNDING)
 
@@ -51,7 +51,7 @@ def test_with_a_bin_for_each_value_it_is_the_binned_error(said):
 
 @given(some.matrices(most=12), st.sampled_from([EqualWidth(6), EqualMass(3)]), st.sampled_from([1, 2, "max"]))
 def test_class_by_class_is_each_class_alone(said, rule, norm):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     options = {"bins": rule, "norm": norm, "root": False}
     each = [cal.label_binned_error(made, view=k, **options).value for k in range(said.probs.shape[1])]
     mean = cal.label_binned_error(made, view="classwise", **options)

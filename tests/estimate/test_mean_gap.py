@@ -39,7 +39,7 @@ def test_its_interval_is_wider_than_students_for_few_rows_and_the_same_for_many(
 
 @given(some.events())
 def test_it_is_the_difference_of_means(said):
-    found = cal.mean_gap(said.labels, said.probs, weights=said.weights).value
+    found = cal.mean_gap(said.labels, said.probs, counts=said.weights).value
     expected = scores.mean([float(p) - y for p, y in zip(said.probs, said.labels, strict=True)], said.weights)
     assert found == pytest.approx(expected, abs=ROUNDING)
 
@@ -70,16 +70,16 @@ def test_the_root_brier_score_is_the_root_with_the_roots_of_its_interval(rng):
 
 @given(some.events())
 def test_the_root_brier_score_bounds_the_binned_error(said):
-    bound = cal.root_brier(said.labels, said.probs, view="binary", weights=said.weights).value
-    error = cal.binned_error(said.labels, said.probs, norm=2, bins=cal.EqualMass(7), weights=said.weights).value
+    bound = cal.root_brier(said.labels, said.probs, view="binary", counts=said.weights).value
+    error = cal.binned_error(said.labels, said.probs, norm=2, bins=cal.EqualMass(7), counts=said.weights).value
     assert bound >= error - 1e-8  # both are roots: rounding of 1e-16 shows as 1e-8
 
 
 @given(some.matrices())
 def test_the_root_brier_score_bounds_every_view(said):
-    bound = cal.root_brier(said.labels, said.probs, weights=said.weights).value
+    bound = cal.root_brier(said.labels, said.probs, counts=said.weights).value
     for view in ("top", "class 0"):
-        made = cal.Predictions(said.labels, said.probs, weights=said.weights)
+        made = cal.Predictions(said.labels, said.probs, counts=said.weights)
         assert bound >= cal.binned_error(made, norm=2, view=view).value - 1e-8
     total = cal.binned_error(made, norm=2, view="classwise", average="sum").value
     assert bound >= total - 1e-8

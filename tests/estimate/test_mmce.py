@@ -46,7 +46,7 @@ def test_it_is_the_sum_over_all_pairs(said, nu):
 
 @given(data.events(most=15))
 def test_any_function_of_the_distance_is_a_kernel(said):
-    found = cal.mmce(said.labels, said.probs, kernel=lambda d: 1 / (1 + d), root=False, weights=said.weights)
+    found = cal.mmce(said.labels, said.probs, kernel=lambda d: 1 / (1 + d), root=False, counts=said.weights)
     expected = naive.square(said.probs, said.labels, lambda d: 1 / (1 + d), said.weights)
     assert found.value == pytest.approx(expected, abs=ROUNDING)
 
@@ -54,14 +54,14 @@ def test_any_function_of_the_distance_is_a_kernel(said):
 @given(data.matrices(most=12))
 def test_the_top_view_is_the_sum_over_all_pairs(said):
     p, y = binned.top(said.labels, said.probs)
-    found = cal.mmce(Predictions(said.labels, said.probs, weights=said.weights), root=False)
+    found = cal.mmce(Predictions(said.labels, said.probs, counts=said.weights), root=False)
     expected = naive.square(p, y, lambda d: math.exp(-d / 0.4), said.weights)
     assert found.value == pytest.approx(max(expected, 0), abs=ROUNDING)
 
 
 @given(data.events())
 def test_a_wide_kernel_leaves_the_mean_gap_and_it_is_never_above_the_mean_error(said):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     gap = abs(cal.mean_gap(made).value)
     assert cal.mmce(made, bandwidth=1e14).value == pytest.approx(gap, abs=1e-6)  # a root of 1e-14
     groups = made.event().pooled

@@ -44,7 +44,7 @@ def test_the_order_of_rows_and_repetition_do_not_matter(rng):
     order = rng.permutation(500)
     assert cal.posterior_error(labels[order], p[order]).value == pytest.approx(once.value, abs=1e-12)
     twice = cal.posterior_error(np.tile(labels, 2), np.tile(p, 2))
-    assert cal.posterior_error(labels, p, weights=np.full(500, 2.0)).value == pytest.approx(twice.value, abs=1e-9)
+    assert cal.posterior_error(labels, p, counts=np.full(500, 2.0)).value == pytest.approx(twice.value, abs=1e-9)
 
 
 def test_the_square_is_that_of_the_root(rng):

@@ -23,7 +23,7 @@ def naive_regret(p, c, t, w):
 @given(data.events(most=20))
 def test_the_formula_and_the_gain_at_every_threshold(said):
     rng = np.random.default_rng(said.n)
-    rows = Predictions(said.labels, said.probs, weights=said.weights)
+    rows = Predictions(said.labels, said.probs, counts=said.weights)
     p, y, w = said.probs.astype(np.float64), np.asarray(said.labels), said.weights
     c = np.where(rng.random(said.n) < 0.3, p, rng.choice(np.arange(11) / 10, said.n))
     curve = _curve(rows, c, THRESHOLDS, 0.95)
@@ -111,4 +111,4 @@ def test_what_it_refuses():
     with pytest.raises(InputError, match="n_draws must be 0; soft labels cannot be redrawn"):
         decision_regret(Predictions([0.2, 0.8], [0.2, 0.7], soft=True), map="platt", n_draws=9)
     with pytest.raises(InputError, match="n_draws must be 0; rows in groups, or with weights"):
-        decision_regret([0, 1], [0.2, 0.7], weights=[0.5, 2.5], map="platt", n_draws=9)
+        decision_regret([0, 1], [0.2, 0.7], counts=[0.5, 2.5], map="platt", n_draws=9)

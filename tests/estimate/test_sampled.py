@@ -60,6 +60,6 @@ def test_what_it_refuses():
     with pytest.raises(InputError, match="n_samples must be a whole number, at least 2"):
         sampled_error([0, 1], [0.0, 1.0], n_samples=1)
     with pytest.raises(InputError, match="weights cannot be used"):
-        sampled_error(Predictions([0, 1], [0.5, 0.5], weights=[1, 2]), n_samples=2)
+        sampled_error(Predictions([0, 1], [0.5, 0.5], counts=[1, 2]), n_samples=2)
     with pytest.raises(InputError, match="two rows of different groups on one level"):
         sampled_error([0, 1], [0.5, 0.5], n_samples=2, groups=["a", "a"])

@@ -74,6 +74,6 @@ def test_several_classes_are_ranked_by_their_top(rng):
 
 def test_weights_and_soft_labels_are_refused():
     with pytest.raises(InputError, match="labels must be plain answers"):
-        selective_risk(Predictions([0, 1], [0.2, 0.7], weights=[1, 2]))
+        selective_risk(Predictions([0, 1], [0.2, 0.7], counts=[1, 2]))
     with pytest.raises(InputError, match="labels must be plain answers"):
         selective_risk(Predictions([0.5, 1.0], [0.2, 0.7], soft=True))

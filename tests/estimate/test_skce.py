@@ -90,7 +90,7 @@ def test_an_event_is_that_of_plain_loops(said, name, width):
 
 @given(data.matrices(most=12).map(counted), st.sampled_from(KERNELS), st.sampled_from(["top", "class 1"]))
 def test_top_and_class_views_are_those_of_plain_loops(said, name, view):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     p, y = binned.top(said.labels, said.probs) if view == "top" else binned.one_class(said.labels, said.probs, 1)
     truth, probs = two_classes(*written_out(y, p, said.weights))
     nu = median_or_given(name, probs, None)
@@ -133,7 +133,7 @@ def test_one_column_and_two_are_the_same(said, name):
 
 @given(data.matrices(most=12).map(counted))
 def test_the_biased_value_is_never_negative_and_its_floor_is_the_diagonal_if_calibrated(said):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     found = cal.skce(made, estimator="biased")
     assert found.value >= -ROUNDING
     _, probs = written_out(said.labels, said.probs.astype(float).tolist(), said.weights)
@@ -162,7 +162,7 @@ def test_a_median_of_zero_gives_way_to_one():
 
 
 def test_a_row_of_weight_zero_has_no_distance_to_others():
-    found = cal.skce([0, 0], [[0.25] * 4, [0.0, 0.0, 0.0, 1.0]], weights=[1, 0], estimator="biased")
+    found = cal.skce([0, 0], [[0.25] * 4, [0.0, 0.0, 0.0, 1.0]], counts=[1, 0], estimator="biased")
     assert found.settings["bandwidth"] == 1
 
 
@@ -191,7 +191,7 @@ def test_a_block_holds_two_rows_or_more(size):
 
 def test_blocks_take_no_weights():
     with pytest.raises(InputError, match=r"weights cannot be used with estimator='block'\. Use 'unbiased', or repeat"):
-        cal.skce([0, 1], [0.1, 0.2], estimator="block", weights=[1, 2])
+        cal.skce([0, 1], [0.1, 0.2], estimator="block", counts=[1, 2])
 
 
 def test_wrong_options_are_refused():

@@ -36,7 +36,7 @@ def test_two_opposite_errors_cancel_only_when_smoothed():
 @given(data.events(most=12).map(counted), st.sampled_from([0.01, 0.05, 0.3, 1.0]))
 def test_the_cosine_transform_is_the_sum_of_mirrored_gaussians(said, sigma):
     y, p = written_out(said.labels, said.probs, said.weights)
-    found = cal.smooth_error(said.labels, said.probs, sigma=sigma, weights=said.weights)
+    found = cal.smooth_error(said.labels, said.probs, sigma=sigma, counts=said.weights)
     assert found.value == pytest.approx(naive.on_grid(p, y, sigma, smooth.cells_for(sigma)), abs=ROUNDING)
 
 
@@ -51,7 +51,7 @@ def test_errors_at_the_ends_stay_there(ends):
 @given(data.events(most=12).map(counted), st.sampled_from([0.01, 0.05, 0.3]))
 def test_it_is_the_integral_within_the_error_of_the_grid(said, sigma):
     y, p = written_out(said.labels, said.probs, said.weights)
-    found = cal.smooth_error(said.labels, said.probs, sigma=sigma, weights=said.weights).value
+    found = cal.smooth_error(said.labels, said.probs, sigma=sigma, counts=said.weights).value
     assert found == pytest.approx(naive.on_the_line(p, y, sigma), rel=GRID_ERROR, abs=ROUNDING)
 
 
@@ -74,7 +74,7 @@ def test_the_fixed_point_is_that_of_halving(rng, n):
 
 @given(data.events())
 def test_the_error_at_its_width_is_its_width(said):
-    found = cal.smooth_error(said.labels, said.probs, weights=said.weights)
+    found = cal.smooth_error(said.labels, said.probs, counts=said.weights)
     sigma = found.settings["sigma"]
     if sigma > 32 / smooth.FINE:  # below, the finest grid is too coarse for the kernel
         assert found.value == pytest.approx(sigma, rel=1e-9)
@@ -83,7 +83,7 @@ def test_the_error_at_its_width_is_its_width(said):
 
 @given(data.events())
 def test_wider_kernels_show_less_and_the_widest_the_mean_gap(said):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     values = [cal.smooth_error(made, sigma=sigma).value for sigma in (0.01, 0.03, 0.1, 0.5, 100.0)]
     assert all(wide <= narrow + ROUNDING for narrow, wide in pairwise(values))
     assert values[-1] == pytest.approx(abs(cal.mean_gap(made).value), abs=ROUNDING)
@@ -91,7 +91,7 @@ def test_wider_kernels_show_less_and_the_widest_the_mean_gap(said):
 
 @given(data.events())
 def test_it_is_at_most_the_error_of_a_bin_for_each_prediction(said):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     groups = made.event().pooled
     assert cal.smooth_error(made).value <= np.abs(groups.residual).sum() / groups.total + ROUNDING
 
@@ -99,8 +99,8 @@ def test_it_is_at_most_the_error_of_a_bin_for_each_prediction(said):
 @given(data.matrices(most=10))
 def test_the_top_view_is_that_of_its_event(said):
     p, y = binned.top(said.labels, said.probs)
-    found = cal.smooth_error(Predictions(said.labels, said.probs, weights=said.weights))
-    alone = cal.smooth_error(y, p, weights=said.weights)
+    found = cal.smooth_error(Predictions(said.labels, said.probs, counts=said.weights))
+    alone = cal.smooth_error(y, p, counts=said.weights)
     assert found.value == pytest.approx(alone.value, abs=ROUNDING)
 
 

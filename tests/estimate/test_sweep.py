@@ -51,7 +51,7 @@ def test_the_sweep_stops_at_the_first_fall_although_more_bins_would_rise_again()
 
 @given(data.events(most=14).map(counted), st.sampled_from(["mass", "width"]), st.sampled_from([1, 2, "max"]))
 def test_it_is_that_of_plain_loops(said, rule, norm):
-    found = cal.sweep_error(said.labels, said.probs, bins=rule, norm=norm, root=False, weights=said.weights)
+    found = cal.sweep_error(said.labels, said.probs, bins=rule, norm=norm, root=False, counts=said.weights)
     y, p = written_out(said.labels, said.probs, said.weights)
     n_bins = naive.n_bins(p, y, rule)
     assert found.settings["n_bins"] == n_bins
@@ -68,7 +68,7 @@ def test_shares_as_labels_are_those_of_plain_loops(rows):
 
 @given(data.events().map(counted), st.sampled_from(["mass", "width"]), st.sampled_from([1, 2]), st.booleans())
 def test_the_value_is_the_binned_error_with_as_many_bins(said, rule, norm, debiased):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     options = {"norm": norm, "debiased": debiased}
     found = cal.sweep_error(made, bins=rule, **options)
     again = cal.binned_error(made, bins=RULES[rule](found.settings["n_bins"]), **options)
@@ -78,7 +78,7 @@ def test_the_value_is_the_binned_error_with_as_many_bins(said, rule, norm, debia
 
 @given(data.matrices(most=12).map(counted), st.sampled_from(["mass", "width"]))
 def test_class_by_class_each_class_has_its_own_number_of_bins(said, rule):
-    made = Predictions(said.labels, said.probs, weights=said.weights)
+    made = Predictions(said.labels, said.probs, counts=said.weights)
     found = cal.sweep_error(made, bins=rule, view="classwise")
     each = [cal.sweep_error(made, bins=rule, view=k) for k in range(said.probs.shape[1])]
     assert list(found.settings["n_bins"]) == [one.settings["n_bins"] for one in each]
@@ -90,7 +90,7 @@ def test_the_long_sweep_is_that_of_plain_loops(said, rule, switch):
     y, p = written_out(said.labels, said.probs, said.weights)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sweep, "SHORT_SWEEP", switch)
-        found = cal.sweep_error(said.labels, said.probs, bins=rule, weights=said.weights)
+        found = cal.sweep_error(said.labels, said.probs, bins=rule, counts=said.weights)
     assert found.settings["n_bins"] == naive.n_bins(p, y, rule)
 
 
@@ -111,7 +111,7 @@ def test_where_the_long_sweep_takes_over_does_not_matter(monkeypatch, rng, rule)
 @pytest.mark.parametrize("count", [300, 20_000, 200_000])
 def test_a_table_of_counts_is_swept_like_its_rows(count):
     # 0.2 and 0.3 part, and the rates fall, only when every row has a bin of its own
-    found = cal.sweep_error([0, 1, 0], [0.1, 0.2, 0.3], weights=[count, 1, 1])
+    found = cal.sweep_error([0, 1, 0], [0.1, 0.2, 0.3], counts=[count, 1, 1])
     assert found.settings["n_bins"] == count + 1
 
 
@@ -123,7 +123,7 @@ def test_a_fall_between_zero_and_its_neighbour_ends_a_long_sweep():
 
 def test_a_sweep_that_never_falls_ends(monkeypatch):
     monkeypatch.setattr(sweep, "MOST_BINS", 1000)
-    found = cal.sweep_error([0, 1, 0, 1], [0.2, 0.2, 0.7, 0.7], weights=[8e9, 2e9, 3e9, 7e9])
+    found = cal.sweep_error([0, 1, 0, 1], [0.2, 0.2, 0.7, 0.7], counts=[8e9, 2e9, 3e9, 7e9])
     assert found.settings["n_bins"] == 1000
     assert found.value == pytest.approx(0, abs=ROUNDING)
 

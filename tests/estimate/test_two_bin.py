@@ -28,9 +28,9 @@ def by_cuts(probs, outcomes, weights):
 @given(data.events(most=20))
 def test_it_is_the_integral_over_cuts(said):
     expected = by_cuts(said.probs, said.labels, said.weights)
-    found = averaged_two_bin_error(said.labels, said.probs, weights=said.weights)
+    found = averaged_two_bin_error(said.labels, said.probs, counts=said.weights)
     assert found.value == pytest.approx(expected, abs=ROUNDING)
-    rooted = averaged_two_bin_error(said.labels, said.probs, weights=said.weights, root=True)
+    rooted = averaged_two_bin_error(said.labels, said.probs, counts=said.weights, root=True)
     assert rooted.value**2 == pytest.approx(expected, abs=ROUNDING)
 
 

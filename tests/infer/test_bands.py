@@ -156,7 +156,7 @@ def test_what_cannot_be_counted_is_refused():
     with pytest.raises(InputError, match="yes or no"):
         simultaneous_band(Predictions([0.2, 0.4], [0.5, 0.6], soft=True))
     with pytest.raises(InputError, match="whole numbers"):
-        consistency_band([0, 1], [0.5, 0.6], weights=[0.5, 1.2])
+        consistency_band([0, 1], [0.5, 0.6], counts=[0.5, 1.2])
     with pytest.raises(InputError, match="needs bins"):
         confidence_band([0, 1], [0.5, 0.6], everywhere=True)
     with pytest.raises(InputError, match="level"):

@@ -76,7 +76,7 @@ def test_what_cannot_be_done_is_refused(rng):
     with pytest.raises(InputError, match="n_draws"):
         interval_of(cal.ece, sample(rng), n_draws=3)
     with pytest.raises(InputError, match="weights"):
-        interval_of(partial(cal.binned_error, bins=EqualWidth(3)), [0, 1], [0.5, 0.6], weights=[1, 2])
+        interval_of(partial(cal.binned_error, bins=EqualWidth(3)), [0, 1], [0.5, 0.6], counts=[1, 2])
 
 
 @pytest.mark.slow

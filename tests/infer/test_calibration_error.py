@@ -87,7 +87,7 @@ def test_it_does_not_depend_on_the_order_of_rows_or_on_repeats(rng):
     y, p = sample(rng, 200)
     order, times = rng.permutation(200), rng.integers(1, 4, 200)
     assert calibration_error_interval(y[order], p[order]) == calibration_error_interval(y, p)
-    weighted = calibration_error_interval(y, p, weights=times)
+    weighted = calibration_error_interval(y, p, counts=times)
     repeated = calibration_error_interval(np.repeat(y, times), np.repeat(p, times))
     assert (weighted.low, weighted.high) == pytest.approx((repeated.low, repeated.high), abs=1e-9)  # sums of fractions
 

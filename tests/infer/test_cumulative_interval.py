@@ -37,6 +37,6 @@ def test_quantiles_of_brownian_motion():
 def test_weight_two_is_the_row_twice(rng):
     p, times = rng.random(60), rng.integers(1, 3, 60)
     y = rng.random(60) < p
-    weighted = cumulative_interval(y, p, weights=times, statistic="range")
+    weighted = cumulative_interval(y, p, counts=times, statistic="range")
     repeated = cumulative_interval(np.repeat(y, times), np.repeat(p, times), statistic="range")
     assert (weighted.low, weighted.high) == pytest.approx((repeated.low, repeated.high), abs=ROUNDING)

@@ -75,7 +75,7 @@ def test_classes_hold_all_at_once(rng):
 def test_weight_two_is_the_row_twice(rng):
     p, times = rng.random(90), rng.integers(1, 4, 90)
     y = rng.random(90) < p
-    weighted = squared_error_interval(y, p, bins=EqualWidth(5), weights=times)
+    weighted = squared_error_interval(y, p, bins=EqualWidth(5), counts=times)
     repeated = squared_error_interval(np.repeat(y, times), np.repeat(p, times), bins=EqualWidth(5))
     assert (weighted.low, weighted.high) == pytest.approx((repeated.low, repeated.high), abs=ROUNDING)
 

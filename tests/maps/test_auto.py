@@ -72,7 +72,7 @@ def test_the_order_of_the_rows_does_not_matter(rng):
 def test_weight_two_is_the_row_twice(rng):
     said = calibrated(rng, 120)
     times = rng.integers(0, 3, 120)
-    weighted = Auto(nested=False).fit(Predictions(said.labels, said.probs, weights=times))
+    weighted = Auto(nested=False).fit(Predictions(said.labels, said.probs, counts=times))
     repeated = Auto(nested=False).fit(Predictions(np.repeat(said.labels, times), np.repeat(said.probs, times)))
     for a, b in zip(weighted.fit.choice.candidates, repeated.fit.choice.candidates, strict=True):
         assert a.name == b.name

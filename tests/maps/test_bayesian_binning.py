@@ -17,7 +17,7 @@ AT = np.linspace(0, 1, 13)
 @given(data.events(most=14).map(counted))
 def test_it_is_that_of_plain_loops(said):
     labels, probs = written_out(said.labels, said.probs, said.weights)
-    fitted = cal.maps.BayesianBinning().fit(said.labels, said.probs, weights=said.weights)
+    fitted = cal.maps.BayesianBinning().fit(said.labels, said.probs, counts=said.weights)
     at = np.concatenate([np.float64(probs), AT])
     expected = [naive.predict([int(y) for y in labels], [float(p) for p in probs], float(s)) for s in at]
     np.testing.assert_allclose(fitted.apply(at), expected, atol=1e-9)  # log-gammas of tiny priors cancel

@@ -36,7 +36,7 @@ def counted(rng, total=MANY, k=None):
         p = rng.dirichlet(np.ones(k), 80)[rng.integers(0, 80, n)]
         y = (p**1.5).cumsum(1) / (p**1.5).sum(1, keepdims=True)
         y = (rng.random(n)[:, None] > y).sum(1)
-    return Predictions(y, p, weights=rng.multinomial(total, np.full(n, 1 / n)))
+    return Predictions(y, p, counts=rng.multinomial(total, np.full(n, 1 / n)))
 
 
 def pooled(predictions, n_folds):
@@ -146,16 +146,16 @@ def test_the_order_of_the_rows_does_not_matter(rng):
 
 
 def test_whole_weights_are_rows(rng):
-    said = Predictions([0, 1, 1], [0.2, 0.5, 0.9], weights=[2, 0, 1])
+    said = Predictions([0, 1, 1], [0.2, 0.5, 0.9], counts=[2, 0, 1])
     assert n_rows(said) == n_units(said) == 3
     assert sum(pooled(said, 5).values()) == 3
     assert len(in_folds(said, 5)[1]) == 3
-    part = Predictions([0, 1, 1], [0.2, 0.5, 0.9], weights=[0.5, 0, 1])
+    part = Predictions([0, 1, 1], [0.2, 0.5, 0.9], counts=[0.5, 0, 1])
     assert in_folds(part, 2)[0].weights.tolist() == [0.5, 1.0]
 
 
 def test_weights_may_be_huge(rng):
-    made = Predictions([0, 1, 1, 0], [0.2, 0.5, 0.9, 0.4], weights=[1e6, 3e8, 2e7, 1.0])
+    made = Predictions([0, 1, 1, 0], [0.2, 0.5, 0.9, 0.4], counts=[1e6, 3e8, 2e7, 1.0])
     found, masks = in_folds(made, 3)
     assert found.weights.sum() == made.weights.sum()
     assert np.abs([found.weights[m].sum() / made.weights.sum() - 1 / 3 for m in masks]).max() < 1e-3

@@ -24,15 +24,15 @@ def triweight_rate(labels, probs, weights, at, width):
 def test_it_is_the_ratio_of_kernel_sums(rng, width):
     probs, weights = rng.random(200), rng.integers(1, 4, 200)
     labels = (rng.random(200) < probs).astype(int)
-    fitted = cal.maps.KernelDensity(width, bounded=False).fit(labels, probs, weights=weights)
+    fitted = cal.maps.KernelDensity(width, bounded=False).fit(labels, probs, counts=weights)
     np.testing.assert_allclose(fitted.apply(probs), triweight_rate(labels, probs, weights, probs, width), atol=1e-10)
 
 
 @given(said=some.events())
 def test_its_distance_from_the_predictions_is_the_kde_error(said):
-    fitted = cal.maps.KernelDensity(bounded=False).fit(said.labels, said.probs, weights=said.weights)
+    fitted = cal.maps.KernelDensity(bounded=False).fit(said.labels, said.probs, counts=said.weights)
     gaps = np.abs(fitted.at(said.probs.astype(np.float64)) - said.probs)
-    expected = cal.density_error(said.labels, said.probs, weights=said.weights).value
+    expected = cal.density_error(said.labels, said.probs, counts=said.weights).value
     assert np.average(gaps, weights=said.weights) == pytest.approx(expected, abs=ROUNDING)
 
 

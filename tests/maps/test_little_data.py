@@ -28,7 +28,7 @@ AT = np.array([0, 5e-324, 1e-9, 0.25, 0.5, 0.75, 1 - 1e-9, 1])
 @each
 @given(said=some.events(most=8))
 def test_no_outcome_is_called_impossible(recipe, said):
-    fitted = recipe.fit(said.labels, said.probs, weights=said.weights)
+    fitted = recipe.fit(said.labels, said.probs, counts=said.weights)
     for at in (AT, AT.astype(np.float32), said.probs):
         mended = fitted.apply(at)
         assert mended.dtype == at.dtype
@@ -65,8 +65,8 @@ def test_rows_without_weight_do_not_matter(recipe, rng):
     labels = (rng.random(50) < probs).astype(int)
     weights = np.arange(50) % 3
     kept = weights > 0
-    with_them = recipe.fit(labels, probs, weights=weights)
-    without = recipe.fit(labels[kept], probs[kept], weights=weights[kept])
+    with_them = recipe.fit(labels, probs, counts=weights)
+    without = recipe.fit(labels[kept], probs[kept], counts=weights[kept])
     np.testing.assert_allclose(with_them.apply(AT), without.apply(AT), atol=1e-12)
 
 
@@ -76,6 +76,6 @@ def test_a_share_is_a_row_of_either_outcome_in_proportion(recipe, rng):
         recipe = replace(recipe, n_knots=5)  # folds of rows split in two are other folds
     probs, shares = rng.random(60), rng.random(60)
     soft = recipe.fit(cal.Predictions(shares, probs, soft=True))
-    both = recipe.fit([1] * 60 + [0] * 60, np.tile(probs, 2), weights=np.concatenate([shares, 1 - shares]))
+    both = recipe.fit([1] * 60 + [0] * 60, np.tile(probs, 2), counts=np.concatenate([shares, 1 - shares]))
     at = np.linspace(0, 1, 37)
     np.testing.assert_allclose(soft.apply(at), both.apply(at), atol=1e-9)

@@ -250,7 +250,7 @@ def test_soft_labels_are_shares_of_rows(rng):
     shares = 0.75 * np.eye(3)[labels] + 0.25 * np.eye(3)[other]
     soft = OrderPreserving().fit(Predictions.from_logits(shares, logits, soft=True))
     weights = np.repeat([0.75, 0.25], 60)
-    hard = OrderPreserving().fit(np.concatenate([labels, other]), logits=np.tile(logits, (2, 1)), weights=weights)
+    hard = OrderPreserving().fit(np.concatenate([labels, other]), logits=np.tile(logits, (2, 1)), counts=weights)
     np.testing.assert_allclose(soft.apply(logits=logits), hard.apply(logits=logits), atol=OPTIMISER)
 
 

@@ -304,10 +304,10 @@ def test_weights_stand_for_rows(rng, space, pieces):
     labels, probs, _ = drawn(rng, 700)
     times = rng.integers(0, 4, 700)
     recipe = cal.maps.PiecewiseLinear(space, n_pieces=pieces)
-    weighted = recipe.fit(labels, probs, weights=times)
+    weighted = recipe.fit(labels, probs, counts=times)
     repeated = recipe.fit(np.repeat(labels, times), np.repeat(probs, times))
     assert np.array_equal(weighted.heights, repeated.heights)
-    halves = recipe.fit(labels, probs, weights=times + 0.5)
+    halves = recipe.fit(labels, probs, counts=times + 0.5)
     assert ((halves.apply(probs) > 0) & (halves.apply(probs) < 1)).all()
 
 

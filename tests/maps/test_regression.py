@@ -28,7 +28,7 @@ def drawn(rng, n, slope=2.0, offset=1.0):
     return rng.normal(mean, np.sqrt(slope * variance + offset)), mean, variance
 
 
-def dawid_sebastiani(labels, mean, variance, weights=None):
+def dawid_sebastiani(labels, mean, variance, counts=None):
     return np.average((mean - labels) ** 2 / variance + np.log(variance), weights=weights)
 
 
@@ -70,7 +70,7 @@ def test_the_slopes_of_the_score_are_its_differences(rng):
 
 
 def test_scaling_by_hand():
-    fitted = StdScaling().fit([3.0, 0.0], [0.0, 1.0], [9.0, 0.25], weights=[3, 1])
+    fitted = StdScaling().fit([3.0, 0.0], [0.0, 1.0], [9.0, 0.25], counts=[3, 1])
     assert fitted.scale == pytest.approx(math.sqrt((3 * 1 + 4) / 4), abs=ROUNDING)
     mean, variance = fitted.apply([5.0], [2.0])
     assert (mean[0], variance[0]) == (5.0, pytest.approx(3.5, abs=ROUNDING))
@@ -115,7 +115,7 @@ def test_half_of_the_data_lies_below_the_median(rng):
 
 
 def test_the_map_of_cumulative_probabilities_by_hand():
-    fitted = QuantileRecalibration().fit_pit([0.2, 0.6, 0.2], weights=[1, 2, 1])
+    fitted = QuantileRecalibration().fit_pit([0.2, 0.6, 0.2], counts=[1, 2, 1])
     np.testing.assert_allclose(fitted.x, [0, 0.2, 0.6, 1])
     np.testing.assert_allclose(fitted.y, [0, 0.25, 0.75, 1])
     np.testing.assert_allclose(fitted.apply_pit([0.0, 0.1, 0.4, 1.0]), [0, 0.125, 0.5, 1])

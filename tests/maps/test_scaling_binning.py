@@ -19,10 +19,10 @@ def data(rng):
 def test_a_bin_says_the_mean_of_the_fit(data, recipe, bins):
     labels, probs = data
     weights = np.arange(600) % 3
-    scaled = recipe.fit(labels, probs, weights=weights).apply(probs)
-    table = cal.binned_error(labels, scaled, bins=bins, weights=weights).parts["bins"]
+    scaled = recipe.fit(labels, probs, counts=weights).apply(probs)
+    table = cal.binned_error(labels, scaled, bins=bins, counts=weights).parts["bins"]
     where = np.searchsorted(table.high[:-1], scaled)
-    fitted = cal.maps.ScalingBinning(bins, recipe).fit(labels, probs, weights=weights)
+    fitted = cal.maps.ScalingBinning(bins, recipe).fit(labels, probs, counts=weights)
     np.testing.assert_allclose(fitted.apply(probs), table.mean_prob[where], atol=ROUNDING)
     means = np.bincount(where, weights * scaled) / np.bincount(where, weights)
     np.testing.assert_allclose(fitted.heights, means, atol=ROUNDING)

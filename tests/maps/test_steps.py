@@ -17,7 +17,7 @@ def test_isotonic_is_scikit_learns(said):
     weights = np.ones(said.n) if said.weights is None else said.weights
     peer = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
     peer.fit(probs[weights > 0], said.labels[weights > 0], sample_weight=weights[weights > 0])
-    fitted = cal.Isotonic(bounded=False).fit(said.labels, probs, weights=said.weights)
+    fitted = cal.Isotonic(bounded=False).fit(said.labels, probs, counts=said.weights)
     at = np.concatenate([probs, np.linspace(0, 1, 50)])
     assert fitted.apply(at) == pytest.approx(peer.predict(at), abs=1e-9)
 

@@ -28,7 +28,7 @@ def drawn(rng, n, n_classes, truth=2.0, scale=3.0):
     return (z / truth + noise).argmax(axis=1), z
 
 
-def best(labels, logits, weights=None):
+def best(labels, logits, counts=None):
     """ln T by golden section on the naive loss."""
     found = minimize_scalar(
         lambda v: temperature_loss(labels, logits, math.exp(v), weights),
@@ -86,7 +86,7 @@ def test_a_sample_of_weightless_rows_is_no_obstacle(rng):
     weights = np.ones(20_000)
     weights[:: 20_000 // 2048] = 0
     kept = weights > 0
-    fitted = Temperature().fit(labels, logits=logits, weights=weights)
+    fitted = Temperature().fit(labels, logits=logits, counts=weights)
     assert fitted.temperature == pytest.approx(
         Temperature().fit(labels[kept], logits=logits[kept]).temperature, rel=OPTIMISER
     )
@@ -103,7 +103,7 @@ def test_float32_is_close_to_float64(rng, n_classes):
 def test_weights_are_repeated_rows(rng):
     labels, logits = drawn(rng, 80, 3)
     times = rng.integers(0, 4, 80)
-    weighted = Temperature().fit(labels, logits=logits, weights=times)
+    weighted = Temperature().fit(labels, logits=logits, counts=times)
     repeated = Temperature().fit(np.repeat(labels, times), logits=np.repeat(logits, times, axis=0))
     assert weighted.temperature == pytest.approx(repeated.temperature, rel=OPTIMISER)
 
@@ -130,7 +130,7 @@ def test_probabilities_and_their_logits_fit_alike(rng):
 
 @given(some.logit_rows())
 def test_it_is_positive_and_finite_and_no_worse_than_one(said):
-    fitted = Temperature().fit(said.labels, logits=said.probs, weights=said.weights)
+    fitted = Temperature().fit(said.labels, logits=said.probs, counts=said.weights)
     assert 1e-3 * 0.999 <= fitted.temperature <= 1e3 * 1.001
     before = temperature_loss(said.labels, said.probs, 1.0, said.weights)
     after = temperature_loss(said.labels, said.probs, fitted.temperature, said.weights)
@@ -139,7 +139,7 @@ def test_it_is_positive_and_finite_and_no_worse_than_one(said):
 
 @given(some.logit_rows())
 def test_no_other_temperature_within_the_bounds_is_better(said):
-    fitted = Temperature().fit(said.labels, logits=said.probs, weights=said.weights)
+    fitted = Temperature().fit(said.labels, logits=said.probs, counts=said.weights)
     least = temperature_loss(said.labels, said.probs, fitted.temperature, said.weights)
     for t in (1e-3, 0.03, 0.3, 0.8, 1.3, 3.0, 30.0, 1e3):
         assert least <= temperature_loss(said.labels, said.probs, t, said.weights) + 1e-9 * (1 + least)
@@ -147,7 +147,7 @@ def test_no_other_temperature_within_the_bounds_is_better(said):
 
 @given(some.predictions())
 def test_any_probabilities_can_be_fitted_and_mended(said):
-    fitted = Temperature().fit(said.labels, said.probs, weights=said.weights)
+    fitted = Temperature().fit(said.labels, said.probs, counts=said.weights)
     mended = fitted.apply(said.probs)
     assert np.isfinite(fitted.temperature)
     assert ((mended >= 0) & (mended <= 1)).all()

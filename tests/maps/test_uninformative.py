@@ -78,7 +78,7 @@ def test_the_rest_is_shared_as_asked():
     assert TopAccuracy().fit(predictions).accuracy == 0.5
     assert "so low" in TopAccuracy().fit(predictions).fit.cautions[0]
     assert TopAccuracy("even").fit(predictions).keeps_accuracy
-    assert TopAccuracy().fit(predictions.labels, probs, weights=[3, 1]).accuracy == 0.75
+    assert TopAccuracy().fit(predictions.labels, probs, counts=[3, 1]).accuracy == 0.75
 
 
 def test_frequencies_of_the_top_label_are_calibrated_and_blunt(made):
@@ -105,7 +105,7 @@ def test_frequencies_of_the_top_label_are_calibrated_and_blunt(made):
 
 
 def test_a_single_event_has_two_rates():
-    fitted = LabelFrequencies().fit([0, 1, 1, 1, 0, 1], [0.1, 0.4, 0.5, 0.6, 0.9, 0.8], weights=[3, 1, 1, 1, 1, 1])
+    fitted = LabelFrequencies().fit([0, 1, 1, 1, 0, 1], [0.1, 0.4, 0.5, 0.6, 0.9, 0.8], counts=[3, 1, 1, 1, 1, 1])
     np.testing.assert_allclose(fitted.apply([0.0, 0.49, 0.5, 1.0]), [0.25, 0.25, 0.75, 0.75], atol=ROUNDING)
     assert fitted.keeps_accuracy
 

@@ -16,10 +16,10 @@ RULES = [EqualMass(15), EqualMass(4), EqualWidth(15), EqualWidth(7), cal.Edges([
 @pytest.mark.parametrize("norm", [1, 2])
 @given(said=some.events())
 def test_the_size_of_the_shift_is_the_binned_error(bins, norm, said):
-    fitted = cal.maps.UnitSlopeBins(bins).fit(said.labels, said.probs, weights=said.weights)
+    fitted = cal.maps.UnitSlopeBins(bins).fit(said.labels, said.probs, counts=said.weights)
     shift = np.abs(fitted.shift(said.probs))
     found = np.average(shift**norm, weights=said.weights) ** (1 / norm)
-    expected = cal.binned_error(said.labels, said.probs, bins=bins, norm=norm, weights=said.weights).value
+    expected = cal.binned_error(said.labels, said.probs, bins=bins, norm=norm, counts=said.weights).value
     # a root loses half the digits of a square that is rounding error alone
     assert found == pytest.approx(expected, abs=ROUNDING if norm == 1 else 1e-8)
     if norm == 2:

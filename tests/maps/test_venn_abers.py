@@ -15,7 +15,7 @@ from tolerances import ROUNDING
 def test_it_is_a_refit_for_every_score_and_outcome(said):
     probs = said.probs.astype(np.float64)
     weights = np.ones(said.n) if said.weights is None else said.weights
-    fitted = cal.VennAbers().fit(said.labels, probs, weights=said.weights)
+    fitted = cal.VennAbers().fit(said.labels, probs, counts=said.weights)
     at = np.concatenate([probs, (probs[1:] + probs[:-1]) / 2, [0, 0.5, 1]])
     low, high = fitted.interval(at)
     expected = np.array([naive.pair(said.labels, probs, weights, score) for score in at])
@@ -25,7 +25,7 @@ def test_it_is_a_refit_for_every_score_and_outcome(said):
 
 def test_soft_labels_are_refitted_too(rng):
     probs, shares, weights = rng.random(40).round(1), rng.random(40), rng.random(40)
-    fitted = cal.VennAbers().fit(cal.Predictions(shares, probs, weights=weights, soft=True))
+    fitted = cal.VennAbers().fit(cal.Predictions(shares, probs, counts=weights, soft=True))
     at = np.linspace(0, 1, 41)
     expected = np.array([naive.pair(shares, probs, weights, score) for score in at])
     np.testing.assert_allclose(np.stack(fitted.interval(at), axis=1), expected, atol=ROUNDING)

@@ -267,7 +267,7 @@ def test_several_classes_are_watched_by_their_top(rng):
 def test_what_it_refuses(rng):
     monitor = watched([0, 1], [0.2, 0.7])
     with pytest.raises(InputError, match="weights cannot be used in a monitor"):
-        monitor.update(Predictions([0, 1], [0.2, 0.7], weights=[1, 2]))
+        monitor.update(Predictions([0, 1], [0.2, 0.7], counts=[1, 2]))
     top = MonitorState("top", n=1, block_rows=[1], block_sums=np.zeros((1, N_BETS)), block_values=[1.0])
     with pytest.raises(InputError, match="'top' needs one column per class"):
         Monitor(state=top).update([0], [0.3])

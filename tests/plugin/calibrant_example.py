@@ -36,7 +36,7 @@ def half_gap(labels: Any, probs: Any = None, *, view: Any = "auto", weights: Any
     Cost: one pass.
     Source: this package.
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=weights)
     event = predictions.event(view)
     state = Halves().collect(event)
     value = np.max(np.abs(state.mean_prob - state.label_rate))

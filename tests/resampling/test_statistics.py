@@ -32,7 +32,7 @@ def value(statistic, atoms):
 
 
 def atoms(said, **options):
-    return atoms_of(Predictions(said.labels, said.probs, weights=said.weights), "auto", **options)
+    return atoms_of(Predictions(said.labels, said.probs, counts=said.weights), "auto", **options)
 
 
 @pytest.mark.parametrize("weighting", ["auto", "fixed"])
@@ -41,7 +41,7 @@ def test_binned_errors_are_those_of_the_estimator(weighting, said):
     found = atoms(said, weighting=weighting)
     data = (said.labels, said.probs)
     for options in BINNED:
-        expected = cal.binned_error(*data, weights=said.weights, **options).value
+        expected = cal.binned_error(*data, counts=said.weights, **options).value
         assert value(of.binned(found, **options), found) == pytest.approx(expected, abs=1e-9)  # roots near 0
 
 

@@ -192,7 +192,7 @@ def test_the_interval_is_students_and_the_order_does_not_matter(score, rng):
 @each
 def test_weight_two_is_the_row_twice(score, rng):
     said, times = gaussians(rng, 40), rng.integers(0, 4, 40)
-    weighted = GaussianForecasts(said.labels, said.mean, said.variance, weights=times)
+    weighted = GaussianForecasts(said.labels, said.mean, said.variance, counts=times)
     found, expected = score.score(weighted), score.score(said.rows(np.repeat(np.arange(40), times)))
     assert found.value == pytest.approx(expected.value, abs=ROUNDING)
     assert found.interval.high == pytest.approx(expected.interval.high, abs=ROUNDING)
@@ -203,7 +203,7 @@ def test_blocks_give_what_one_block_gives(score, rng, monkeypatch):
     from calibrant.score import forecast_score as module
 
     said = gaussians(rng, 300)
-    weighted = GaussianForecasts(said.labels, said.mean, said.variance, weights=np.arange(300) // 100)
+    weighted = GaussianForecasts(said.labels, said.mean, said.variance, counts=np.arange(300) // 100)
     whole = [score.score(each) for each in (said, weighted)]
     monkeypatch.setattr(module, "CACHED_NUMBERS", 32)
     for found, expected in zip([score.score(each) for each in (said, weighted)], whole, strict=True):

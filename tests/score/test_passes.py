@@ -40,9 +40,9 @@ def cases(rng, request):
     times = np.where(np.arange(N) < 150, 0, rng.integers(0, 3, N))
     made = {}
     for name, w in {"": None, ", weights": times, ", fractions": times / 4}.items():
-        made[f"classes{name}"] = Predictions(labels, probs, weights=w)
-        made[f"event{name}"] = Predictions(labels > 0, probs[:, 1], weights=w)
-        made[f"columns{name}"] = Predictions(labels, np.asfortranarray(probs), weights=w)
+        made[f"classes{name}"] = Predictions(labels, probs, counts=w)
+        made[f"event{name}"] = Predictions(labels > 0, probs[:, 1], counts=w)
+        made[f"columns{name}"] = Predictions(labels, np.asfortranarray(probs), counts=w)
     made["logits"] = Predictions.from_logits(labels, np.log(probs))
     made["event logits"] = Predictions.from_logits(labels > 0, np.log(probs[:, 1]))
     made["shares"] = Predictions(rng.dirichlet(np.ones(3), N), probs, soft=True)

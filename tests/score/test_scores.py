@@ -84,8 +84,8 @@ def test_blocks_give_what_one_block_gives(score, rng, monkeypatch):
 
     probs, labels = rng.dirichlet(np.ones(3), 500), rng.integers(0, 3, 500)
     times = np.where(np.arange(500) < 150, 0, rng.integers(0, 3, 500))  # whole blocks of no weight
-    cases = [Predictions(labels, probs, weights=w) for w in (None, times)]
-    cases += [Predictions(labels > 0, probs[:, 1], weights=w) for w in (None, times)]
+    cases = [Predictions(labels, probs, counts=w) for w in (None, times)]
+    cases += [Predictions(labels > 0, probs[:, 1], counts=w) for w in (None, times)]
     cases += [Predictions.from_logits(labels, np.log(probs))]
     whole = [score.score(said, view=view) for said in cases for view in ("canonical", "auto")]
     monkeypatch.setattr(module, "CACHED_ROWS", 16)
@@ -117,7 +117,7 @@ def test_probability_zero_of_what_happened_is_infinitely_bad():
 
 
 def test_a_row_of_weight_zero_is_not_there():
-    found = cal.log_score([1, 0, 0], [0.0, 0.3, 0.4], weights=[0, 1, 1])
+    found = cal.log_score([1, 0, 0], [0.0, 0.3, 0.4], counts=[0, 1, 1])
     assert found.value == pytest.approx(cal.log_score([0, 0], [0.3, 0.4]).value, abs=ROUNDING)
 
 
@@ -136,20 +136,20 @@ def test_the_view_does_not_lose_what_logits_hold():
 @given(some.predictions())
 def test_scores_are_those_of_plain_loops(said):
     arguments = said.labels, said.probs, said.weights
-    brier = cal.brier_score(said.labels, said.probs, weights=said.weights).value
+    brier = cal.brier_score(said.labels, said.probs, counts=said.weights).value
     assert brier == pytest.approx(naive.brier(*arguments), abs=ROUNDING)
     with np.errstate(all="ignore"):
-        log = cal.log_score(said.labels, said.probs, weights=said.weights).value
+        log = cal.log_score(said.labels, said.probs, counts=said.weights).value
     assert log == pytest.approx(naive.logarithmic(*arguments), rel=ROUNDING, abs=ROUNDING)
-    spherical = cal.spherical_score(said.labels, said.probs, weights=said.weights).value
+    spherical = cal.spherical_score(said.labels, said.probs, counts=said.weights).value
     assert spherical == pytest.approx(naive.spherical(*arguments), abs=ROUNDING)
-    ranked = cal.ranked_probability_score(said.labels, said.probs, weights=said.weights).value
+    ranked = cal.ranked_probability_score(said.labels, said.probs, counts=said.weights).value
     assert ranked == pytest.approx(naive.ranked(*arguments), abs=ROUNDING)
 
 
 @given(some.logit_rows())
 def test_the_log_score_of_logits_is_that_of_plain_loops(said):
-    found = cal.log_score(Predictions.from_logits(said.labels, said.probs, weights=said.weights)).value
+    found = cal.log_score(Predictions.from_logits(said.labels, said.probs, counts=said.weights)).value
     expected = naive.temperature_loss(said.labels, said.probs, 1.0, said.weights)
     assert found == pytest.approx(expected, rel=ROUNDING, abs=ROUNDING)
 
@@ -161,7 +161,7 @@ def test_sklearn_agrees(rng):
     y = (rng.random(200) < p).astype(int)
     w = rng.integers(1, 5, 200)
     assert cal.brier_score(y, p, view="binary").value == pytest.approx(brier_score_loss(y, p), abs=ROUNDING)
-    weighted = cal.brier_score(y, p, view="binary", weights=w).value
+    weighted = cal.brier_score(y, p, view="binary", counts=w).value
     assert weighted == pytest.approx(brier_score_loss(y, p, sample_weight=w), abs=ROUNDING)
     assert cal.log_score(y, p, weights=w).value == pytest.approx(log_loss(y, p, sample_weight=w), abs=ROUNDING)
     q = rng.dirichlet(np.ones(4), 200)
@@ -240,7 +240,7 @@ def test_large_data_use_the_normal_quantile(rng):
 
 @pytest.mark.parametrize("total", [0.5, 1.0, 1.0001])
 def test_weights_that_sum_to_about_one_give_no_absurd_interval(total):
-    found = cal.brier_score([1, 0, 1], [0.1, 0.3, 0.4], weights=np.full(3, total / 3))
+    found = cal.brier_score([1, 0, 1], [0.1, 0.3, 0.4], counts=np.full(3, total / 3))
     assert found.interval is None or (found.interval.low > -10 and found.interval.high < 10)
     assert "one row has no interval" not in found.cautions
 
@@ -297,7 +297,7 @@ def test_a_certain_and_right_model_scores_the_infimum(score):
 
 @given(some.soft_matrices())
 def test_soft_labels_give_the_expected_score(said):
-    made = Predictions(said.labels, said.probs, weights=said.weights, soft=True)
+    made = Predictions(said.labels, said.probs, counts=said.weights, soft=True)
     rows = ((said.probs[:, None, :] - np.eye(said.probs.shape[1])) ** 2).sum(axis=2)
     expected = np.average((rows * said.labels).sum(axis=1), weights=said.weights)
     assert cal.brier_score(made).value == pytest.approx(expected, abs=1e-10)  # rows of labels sum to 1 within rounding

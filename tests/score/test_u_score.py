@@ -58,12 +58,12 @@ def test_it_is_the_unbiased_skce(kernel, said):
 @each
 def test_weights_are_repeated_rows(kernel, rng):
     p, y, times = rng.random(40), rng.integers(0, 2, 40), rng.integers(0, 4, 40)
-    weighted = KernelScore(kernel, 0.2).score(y, p, weights=times)
+    weighted = KernelScore(kernel, 0.2).score(y, p, counts=times)
     repeated = KernelScore(kernel, 0.2).score(np.repeat(y, times), np.repeat(p, times))
     assert weighted.value == pytest.approx(repeated.value, abs=ROUNDING)
     assert weighted.interval.low == pytest.approx(repeated.interval.low, abs=ROUNDING)
     assert weighted.value == pytest.approx(
-        cal.skce(y, p, kernel=kernel, bandwidth=0.2, weights=times).value, abs=ROUNDING
+        cal.skce(y, p, kernel=kernel, bandwidth=0.2, counts=times).value, abs=ROUNDING
     )
 
 

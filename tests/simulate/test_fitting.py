@@ -117,7 +117,7 @@ def test_a_map_can_be_the_curve(curve, rng):
 def test_weights_count_as_repetition(rng):
     data = BetaWorld(2.0, 1.0, ScaledCurve(0.8)).sample(300, rng)
     twice = fit_world(np.repeat(data.labels, 2), np.repeat(data.probs, 2))
-    weighted = fit_world(data.labels, data.probs, weights=np.full(300, 2.0))
+    weighted = fit_world(data.labels, data.probs, counts=np.full(300, 2.0))
     assert weighted.alpha == pytest.approx(twice.alpha, rel=1e-6)
     assert weighted.calibration.slope == pytest.approx(twice.calibration.slope, rel=1e-6)
 

@@ -42,7 +42,7 @@ def parted(labels, probs, weights, cuts, order):
     """The rows in parts, each collected by itself, then merged in the given order."""
     bounds = [0, *sorted(cuts), len(labels)]
     parts = [slice(a, b) for a, b in pairwise(bounds) if b > a]
-    states = [collect(labels[r], probs[r], weights=None if weights is None else weights[r]) for r in parts]
+    states = [collect(labels[r], probs[r], counts=None if weights is None else weights[r]) for r in parts]
     states = [states[i] for i in np.argsort(order[: len(states)])]
     while len(states) > 1:
         states.append(states.pop(0).merge(states.pop(0)))
@@ -86,7 +86,7 @@ splits = {"cuts": st.lists(st.integers(1, 119), max_size=5, unique=True), "order
 @cache
 def in_one_pass(function, kind):
     labels, probs, weights = one_event(kind)
-    return function(labels, probs, weights=weights, **QUICK.get(function.__name__, {}))
+    return function(labels, probs, counts=weights, **QUICK.get(function.__name__, {}))
 
 
 def check_estimator(function, kind, cuts, order):
@@ -102,10 +102,10 @@ def test_estimators(name, kind, cuts, order):
     check_estimator(methods("estimator")[name].function, kind, cuts, order)
 
 
-def wrong(labels, probs=None, *, weights=None):
+def wrong(labels, probs=None, *, counts=None):
     """An estimator that claims a state, yet depends on the order of rows."""
     predictions = (
-        cal.Predictions(labels, probs, weights=weights) if probs is not None else cal.predictions.admit(labels)
+        cal.Predictions(labels, probs, counts=weights) if probs is not None else cal.predictions.admit(labels)
     )
     event = predictions.event("binary")
     return Estimate("wrong", "wrong", float(event.probs[0]), event.n)

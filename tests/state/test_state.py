@@ -134,7 +134,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, rows, monkeypatch):
 def test_what_a_state_would_lose_is_refused(rows):
     labels, probs = rows
     with pytest.raises(InputError, match=r"weights\[0\] is 0.5"):
-        collect(labels, probs, weights=np.full(400, 0.5))
+        collect(labels, probs, counts=np.full(400, 0.5))
     with pytest.raises(InputError, match="groups"):
         collect(cal.Predictions(labels, probs, groups=np.arange(400) % 7))
     with pytest.raises(InputError, match="soft labels"):

@@ -226,7 +226,7 @@ def test_what_it_refuses():
     with pytest.raises(InputError, match="abstentions must be one of 'refuse', 'count'"):
         assess_answers([0, 1], [0.2, 0.7], abstentions="drop")
     with pytest.raises(InputError, match="labels must be plain answers"):
-        assess_answers(Predictions([0, 1], [0.2, 0.7], weights=[1, 2]))
+        assess_answers(Predictions([0, 1], [0.2, 0.7], counts=[1, 2]))
     with pytest.raises(InputError, match="groups must hold one value per row"):
         assess_answers([0, 1], [0.2, 0.7], groups=[1])
     with pytest.raises(InputError, match="divide by 100"):

@@ -86,7 +86,7 @@ def test_the_interval_of_roots_of_many_rows_is_that_of_the_straightened_rows(man
 
 def test_weights_are_repeated_rows(rng):
     p, y, times = rng.random(30), rng.integers(0, 2, 30), rng.integers(1, 4, 30)
-    weighted = compare(Predictions(y, p, weights=times), Predictions(y, p**2, weights=times)).difference
+    weighted = compare(Predictions(y, p, counts=times), Predictions(y, p**2, counts=times)).difference
     y, p = np.repeat(y, times), np.repeat(p, times)
     repeated = compare(Predictions(y, p), Predictions(y, p**2)).difference
     assert weighted.value == pytest.approx(repeated.value, abs=ROUNDING)
@@ -403,8 +403,8 @@ def test_a_zero_given_to_what_happened_is_refused_for_the_log_score():
 
 def test_a_zero_in_a_row_of_no_weight_does_not_matter():
     weights = [1, 1, 0]
-    before = Predictions([0, 1, 1], [0.2, 0.7, 0.0], weights=weights)
-    after = Predictions([0, 1, 1], [0.1, 0.8, 0.0], weights=weights)
+    before = Predictions([0, 1, 1], [0.2, 0.7, 0.0], counts=weights)
+    after = Predictions([0, 1, 1], [0.1, 0.8, 0.0], counts=weights)
     found = compare(before, after, score="log")
     assert found.difference.value == pytest.approx((np.log(0.8 / 0.9) + np.log(0.7 / 0.8)) / 2)
 
@@ -414,7 +414,7 @@ BASE = Predictions(list("abc"), np.eye(3) * 0.7 + 0.1, classes=list("abc"))
 WRONG = {
     "labels": (Predictions(list("acc"), BASE.probs, classes=list("abc")), r"after must have the labels of before; row 1 differs: 1 and 2.*same rows in the same order"),
     "classes": (Predictions(list("abc"), BASE.probs, classes=list("acb")), r"after must have the classes of before, in the same order; \('a', 'c', 'b'\) is not"),
-    "weights": (Predictions(list("abc"), BASE.probs, classes=list("abc"), weights=[1, 2, 1]), r"after must have the weights of before"),
+    "weights": (Predictions(list("abc"), BASE.probs, classes=list("abc"), counts=[1, 2, 1]), r"after must have the weights of before"),
     "rows": (Predictions(list("ab"), BASE.probs[:2], classes=list("abc")), r"after must have the shape of before; \(2, 3\) is not \(3, 3\)"),
     "columns": (Predictions([0, 1, 1], [0.1, 0.2, 0.3]), r"after must have the shape of before; \(3,\) is not \(3, 3\)"),
     "soft labels": (Predictions(np.eye(3)[[0, 1, 1]], BASE.probs, classes=list("abc"), soft=True), r"after must have the labels of before"),
@@ -437,7 +437,7 @@ def test_soft_and_hard_labels_are_not_the_same_rows():
 
 
 def test_other_weights_are_refused():
-    a, b = (Predictions([0, 1], [0.2, 0.7], weights=w) for w in ([1, 2], [2, 1]))
+    a, b = (Predictions([0, 1], [0.2, 0.7], counts=w) for w in ([1, 2], [2, 1]))
     with pytest.raises(InputError, match="after must have the weights of before"):
         compare(a, b)
 

@@ -122,13 +122,13 @@ def test_weights_of_rows_count(rng):
     forecasts, times = drawn(rng, 60), rng.integers(0, 3, 60)
     wider = forecasts.with_gaussian(forecasts.mean, 2 * forecasts.variance)
     weighted = [
-        GaussianForecasts(forecasts.labels, each.mean, each.variance, weights=times) for each in (forecasts, wider)
+        GaussianForecasts(forecasts.labels, each.mean, each.variance, counts=times) for each in (forecasts, wider)
     ]
     rows = np.repeat(np.arange(60), times)
     found, expected = cal.compare(*weighted), cal.compare(forecasts.rows(rows), wider.rows(rows))
     assert found.difference.value == pytest.approx(expected.difference.value, abs=ROUNDING)
     assert found.difference.interval.high == pytest.approx(expected.difference.interval.high, abs=ROUNDING)
-    light = GaussianForecasts(forecasts.labels, forecasts.mean, forecasts.variance, weights=np.full(60, 1 / 60))
+    light = GaussianForecasts(forecasts.labels, forecasts.mean, forecasts.variance, counts=np.full(60, 1 / 60))
     assert any("weights count rows" in caution for caution in cal.recalibrate(light).fit.cautions)
 
 
@@ -174,7 +174,7 @@ def test_wrong_pairs_are_refused(rng, test, valid):
     with pytest.raises(InputError, match="after must have the labels of before; row 0 differs"):
         cal.compare(test, other)
     with pytest.raises(InputError, match="after must have the weights of before"):
-        cal.compare(test, GaussianForecasts(test.labels, test.mean, test.variance, weights=np.ones(300)))
+        cal.compare(test, GaussianForecasts(test.labels, test.mean, test.variance, counts=np.ones(300)))
     with pytest.raises(InputError, match="score must be one of 'crps'"):
         cal.compare(test, test, score="brier")
     with pytest.raises(InputError, match="split is for probabilities of classes, not for forecasts"):

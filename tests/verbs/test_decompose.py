@@ -64,13 +64,13 @@ def test_bins_by_hand():
 @given(data=st.data())
 def test_the_parts_add_up_and_isotonic_ones_are_not_negative(score, data):
     predictions = data.draw(some.events(weighted=True))
-    found = decompose(predictions.labels, predictions.probs, score=score, weights=predictions.weights)
+    found = decompose(predictions.labels, predictions.probs, score=score, counts=predictions.weights)
     assert min(found.miscalibration, found.discrimination, found.uncertainty) >= -ROUNDING
     if math.isinf(found.score.value):
         assert found.miscalibration == math.inf
     else:
         assert total(found) == pytest.approx(found.score.value, abs=ROUNDING)
-    assert found.score == SCORES[score].score(predictions.labels, predictions.probs, weights=predictions.weights)
+    assert found.score == SCORES[score].score(predictions.labels, predictions.probs, counts=predictions.weights)
     assert Decomposition.from_json(found.to_json()) == found
 
 
@@ -131,7 +131,7 @@ def test_clusters_stay_together_when_cross_fitted(rng):
 def test_weights_are_repeated_rows(score, rng):
     p, y, times = rng.random(60).round(2), rng.integers(0, 2, 60), rng.integers(1, 4, 60)
     for options in ({}, {"by": EqualMass(5)}, {"by": "platt", "cross_fitted": True, "n_folds": 3}):
-        weighted = decompose(y, np.clip(p, 0.01, 0.99), score=score, weights=times, **options)
+        weighted = decompose(y, np.clip(p, 0.01, 0.99), score=score, counts=times, **options)
         repeated = decompose(np.repeat(y, times), np.clip(np.repeat(p, times), 0.01, 0.99), score=score, **options)
         for name in ("miscalibration", "discrimination", "uncertainty"):
             assert getattr(weighted, name) == pytest.approx(getattr(repeated, name), abs=1e-9)  # the fit of Platt's map

@@ -14,8 +14,8 @@ from calibrant.score import PinballScore
 from tolerances import ROUNDING
 
 
-def forecasts(labels, mean, weights=None):
-    return GaussianForecasts(labels, mean, np.ones(len(mean)), weights=weights)
+def forecasts(labels, mean, counts=None):
+    return GaussianForecasts(labels, mean, np.ones(len(mean)), counts=weights)
 
 
 def test_by_hand():

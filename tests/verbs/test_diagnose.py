@@ -116,7 +116,7 @@ def test_the_curve_has_wilson_intervals(rng):
 @given(some.predictions())
 def test_any_data_can_be_diagnosed_and_survive_as_json(predictions):
     with np.errstate(all="ignore"):
-        found = diagnose(predictions.labels, predictions.probs, weights=predictions.weights)
+        found = diagnose(predictions.labels, predictions.probs, counts=predictions.weights)
     assert Diagnosis.from_json(found.to_json()) == found
     assert found.n == predictions.n
     assert len(found.bins) == len(found.curve.x)

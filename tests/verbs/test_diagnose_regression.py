@@ -77,7 +77,7 @@ def test_a_few_rows_are_diagnosed_with_a_caution(n, rng):
 def test_weights_are_taken_as_rows(rng):
     forecasts = every_kind(rng, 80)["Gaussian"]
     found = cal.diagnose(
-        GaussianForecasts(forecasts.labels, forecasts.mean, forecasts.variance, weights=rng.integers(0, 3, 80))
+        GaussianForecasts(forecasts.labels, forecasts.mean, forecasts.variance, counts=rng.integers(0, 3, 80))
     )
     assert len(found.tests) == 3  # the SKCE test takes no weights
 

@@ -60,7 +60,7 @@ def test_predictions_are_asked_for(data):
 def test_weights_that_make_many_rows_look_like_one_are_warned_of(rng):
     p = rng.random(200)
     y = (rng.random(200) < p).astype(int)
-    light = cal.recalibrate(cal.Predictions(y, p, weights=np.full(200, 1 / 200)), "platt")
+    light = cal.recalibrate(cal.Predictions(y, p, counts=np.full(200, 1 / 200)), "platt")
     assert light.fit.cautions[-1].startswith("weights count rows, and 200 rows weigh 1:")
-    plain = cal.recalibrate(cal.Predictions(y, p, weights=np.full(200, 0.8)), "platt")
+    plain = cal.recalibrate(cal.Predictions(y, p, counts=np.full(200, 0.8)), "platt")
     assert not any("weights" in caution for caution in plain.fit.cautions)

@@ -27,11 +27,11 @@ def every_interval(labels, probs, weights):
 
 @given(data.events(most=15))
 def test_no_interval_is_worse(said):
-    found = where(said.labels, said.probs, weights=said.weights, n_draws=0)
+    found = where(said.labels, said.probs, counts=said.weights, n_draws=0)
     sums = list(every_interval(said.labels, said.probs, said.weights))
     assert found.value == pytest.approx(max(size for size, *_ in sums), abs=ROUNDING)
     assert found.value == pytest.approx(
-        cal.ks_error(said.labels, said.probs, statistic="range", weights=said.weights).value, abs=ROUNDING
+        cal.ks_error(said.labels, said.probs, statistic="range", counts=said.weights).value, abs=ROUNDING
     )
     if found.value > 1e-9:
         (own,) = [size for size, low, high in sums if (low, high) == (found.low, found.high)]
@@ -149,7 +149,7 @@ def test_what_cannot_be_redrawn_has_no_p_value():
     soft = where(Predictions([0.3, 0.9], [0.2, 0.7], soft=True))
     assert soft.p_value is None
     assert "soft labels cannot be redrawn" in soft.cautions[0]
-    odd = where([0, 1], [0.2, 0.7], weights=[0.5, 1.5])
+    odd = where([0, 1], [0.2, 0.7], counts=[0.5, 1.5])
     assert "weights are held fixed" in odd.cautions[0]
     with pytest.raises(InputError, match="n_draws must be a whole number, at least 0"):
         where([0, 1], [0.2, 0.7], n_draws=-1)

@@ -35,10 +35,10 @@ class Measure:
     def __call__(self, y_true: Any, y_pred: tuple[Array, Array], sample_weight: Any = None) -> float:
         """The value with its sign turned."""
         probs, classes = y_pred
-        labels, weights = np.asarray(y_true), None if sample_weight is None else as_rows(np.asarray(sample_weight))
+        labels, mass = np.asarray(y_true), {} if sample_weight is None else as_mass(np.asarray(sample_weight))
         if not self.all_columns and (self.pos_label is not None or len(classes) == 2):
             probs, classes = self._of_event(probs, classes)
-        value = float(self.function(Predictions(labels, probs, classes=classes, weights=weights), **self.options))
+        value = float(self.function(Predictions(labels, probs, classes=classes, **mass), **self.options))
         return -abs(value) if self.best_at_zero else -value
 
     def _of_event(self, probs: Array, classes: Array) -> tuple[Array, Array]:
@@ -160,8 +160,9 @@ def _known(measure: Any) -> Method | None:
     return method_of(measure)
 
 
-def as_rows(weights: Any) -> Any:
-    """Integer weights count rows. Other weights are relative: they are scaled to 1 on average."""
-    if weights is None or not weights.any() or (weights == np.floor(weights)).all():
-        return weights
-    return weights * (np.count_nonzero(weights) / weights.sum())
+def as_mass(sample_weight: Any) -> dict[str, Any]:
+    """Sample weights as calibrant reads them: whole numbers count rows, as scikit-learn wants it; others are relative."""
+    if sample_weight is None:
+        return {}
+    whole = bool((sample_weight == np.floor(sample_weight)).all())
+    return {"counts" if whole else "weights": sample_weight}

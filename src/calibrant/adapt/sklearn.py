@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from calibrant.adapt.scorers import as_rows, scorer, scorers
+from calibrant.adapt.scorers import as_mass, scorer, scorers
 from calibrant.inputs import check_choice
 from calibrant.kernels.logits import two_columns
 from calibrant.maps import CalibrationMap
@@ -352,7 +352,7 @@ def _fitted_map(
     method: Any, labels: Array, outputs: Array, are_logits: bool, classes: Any, weights: Any
 ) -> CalibrationMap:
     make = Predictions.from_logits if are_logits else Predictions
-    return recalibrate(make(labels, outputs, classes=classes, weights=as_rows(weights)), method)
+    return recalibrate(make(labels, outputs, classes=classes, **as_mass(weights)), method)
 
 
 def _recalibrated(fitted: CalibrationMap, outputs: Array, are_logits: bool) -> Array:

@@ -39,6 +39,7 @@ def calibration_test(
     n_draws: int | None = None,
     ties: str = "random",
     cluster: Any = None,
+    counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,
     **options: Any,
@@ -51,7 +52,7 @@ def calibration_test(
 
     Parameters
     ----------
-    labels, probs, weights
+    labels, probs, counts, weights
         The data, or a `Predictions` as the only argument.
     statistic
         An estimator or its name (`"binned"`, `"ks"`, `"smooth"`, `cal.sweep_error`, …),
@@ -87,7 +88,9 @@ def calibration_test(
     """
     chosen = options.pop("method") if isinstance(options.get("method"), Exact) else "exact"
     exact = Exact.asked(chosen, n_draws, seed, ties)
-    return statistic_test(admit(labels, probs, weights=weights), statistic, exact, view, cluster, options)
+    return statistic_test(
+        admit(labels, probs, counts=counts, weights=weights), statistic, exact, view, cluster, options
+    )
 
 
 calibration_test.__test__ = False  # type: ignore[attr-defined]  # not a test case, under whatever name it is imported

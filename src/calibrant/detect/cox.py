@@ -35,6 +35,7 @@ def cox_test(
     view: Any = "auto",
     n_draws: int | None = None,
     cluster: Any = None,
+    counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,
 ) -> TestResult:
@@ -45,7 +46,7 @@ def cox_test(
 
     Parameters
     ----------
-    labels, probs, weights
+    labels, probs, counts, weights
         The data, or a `Predictions` as the only argument.
     method
         `"exact"` ranks the score statistic among null draws; `Exact(...)` says how.
@@ -70,7 +71,7 @@ def cox_test(
     >>> round(found.parts["slope"], 4), round(found.statistic, 3), round(found.p_value, 4)
     (0.2925, 4.186, 0.1233)
     """
-    atoms = atoms_of(admit(labels, probs, weights=weights), view, cluster)
+    atoms = atoms_of(admit(labels, probs, counts=counts, weights=weights), view, cluster)
     laws = {"likelihood": _likelihood, "score": _score}
     return named_test("cox", atoms, statistics.cox(atoms), laws, (method, n_draws, seed))
 

@@ -34,6 +34,7 @@ def cumulative_test(
     view: Any = "auto",
     n_draws: int | None = None,
     cluster: Any = None,
+    counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,
 ) -> TestResult:
@@ -41,7 +42,7 @@ def cumulative_test(
 
     Parameters
     ----------
-    labels, probs, weights
+    labels, probs, counts, weights
         The data, or a `Predictions` as the only argument.
     statistic
         Of the running sum of errors: `"range"` (Kuiper, ECCE-R) or `"max"`, its largest
@@ -69,7 +70,7 @@ def cumulative_test(
     0.233333
     """
     check_choice("statistic", statistic, ("range", "max"))
-    atoms = atoms_of(admit(labels, probs, weights=weights), view, cluster)
+    atoms = atoms_of(admit(labels, probs, counts=counts, weights=weights), view, cluster)
     made = statistics.cumulative(atoms, statistic)
     beyond = brownian_range_p_value if statistic == "range" else brownian_max_p_value
 

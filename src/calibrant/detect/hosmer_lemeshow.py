@@ -33,6 +33,7 @@ def hosmer_lemeshow_test(
     view: Any = "auto",
     n_draws: int | None = None,
     cluster: Any = None,
+    counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,
 ) -> TestResult:
@@ -44,7 +45,7 @@ def hosmer_lemeshow_test(
 
     Parameters
     ----------
-    labels, probs, weights
+    labels, probs, counts, weights
         The data, or a `Predictions` as the only argument.
     bins
         `EqualWidth(m)`, `EqualMass(m)` or `Edges([...])`.
@@ -75,6 +76,9 @@ def hosmer_lemeshow_test(
         degrees = statistics.filled_bins(atoms, bins)
         return Formula(chi_square_p_value(value, degrees), {"degrees": degrees})
 
-    atoms, settings = atoms_of(admit(labels, probs, weights=weights), view, cluster), {"bins": bins.describe()}
+    atoms, settings = (
+        atoms_of(admit(labels, probs, counts=counts, weights=weights), view, cluster),
+        {"bins": bins.describe()},
+    )
     made = statistics.hosmer_lemeshow(atoms, bins)
     return named_test("hosmer_lemeshow", atoms, made, {"chi2": chi2}, (method, n_draws, seed), settings)

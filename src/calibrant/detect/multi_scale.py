@@ -29,6 +29,7 @@ def multi_scale_test(
     view: Any = "auto",
     n_draws: int | None = None,
     cluster: Any = None,
+    counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,
 ) -> TestResult:
@@ -42,7 +43,7 @@ def multi_scale_test(
 
     Parameters
     ----------
-    labels, probs, weights
+    labels, probs, counts, weights
         The data, or a `Predictions` as the only argument.
     method
         `"exact"`, or `Exact(...)`, which says how.
@@ -67,7 +68,7 @@ def multi_scale_test(
     0.001
     """
     method_name(method, ("exact",))
-    atoms = atoms_of(admit(labels, probs, weights=weights), view, cluster)
+    atoms = atoms_of(admit(labels, probs, counts=counts, weights=weights), view, cluster)
     if atoms.dependence == "any":
         # flipped errors do not tell the squared errors of single rows
         raise InputError("cluster", "must be 'same' or False for this test", "it is 'any'", "Use is_calibrated")

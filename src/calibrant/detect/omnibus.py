@@ -45,6 +45,7 @@ def is_calibrated(
     n_draws: int | None = None,
     ties: str = "random",
     cluster: Any = None,
+    counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,
 ) -> TestResult:
@@ -101,7 +102,7 @@ def is_calibrated(
     'predictions are too extreme (over-confident)'
     """
     method_name(method, ("exact",))
-    exact, predictions = Exact.asked(method, n_draws, seed, ties), admit(labels, probs, weights=weights)
+    exact, predictions = Exact.asked(method, n_draws, seed, ties), admit(labels, probs, counts=counts, weights=weights)
     if view == "canonical" and not predictions.is_binary:
         return _of_all_classes(predictions, cluster, exact)
     atoms = atoms_of(predictions, "auto" if view == "canonical" else view, cluster)

@@ -46,6 +46,7 @@ def skce_test(
     view: Any = "canonical",
     n_draws: int | None = None,
     cluster: Any = None,
+    counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,
 ) -> TestResult:
@@ -55,7 +56,7 @@ def skce_test(
 
     Parameters
     ----------
-    labels, probs, weights
+    labels, probs, counts, weights
         The data, or a `Predictions` as the only argument.
     method
         `"exact"` draws classes from the predictions; `Exact(...)` says how.
@@ -89,7 +90,7 @@ def skce_test(
     """
     way, exact = method_name(method, METHODS), Exact.asked(method, n_draws, seed)
     check_choice("estimator", estimator, ("unbiased", "biased"))
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     refuse_soft(predictions)
     kind = cluster_kind(predictions, cluster)
     if way != "exact":

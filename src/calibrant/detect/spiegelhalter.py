@@ -23,6 +23,7 @@ def spiegelhalter_test(
     view: Any = "auto",
     n_draws: int | None = None,
     cluster: Any = None,
+    counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,
 ) -> TestResult:
@@ -34,7 +35,7 @@ def spiegelhalter_test(
 
     Parameters
     ----------
-    labels, probs, weights
+    labels, probs, counts, weights
         The data, or a `Predictions` as the only argument.
     method
         `"exact"` ranks |Z| among null draws; `Exact(...)` says how. `"normal"` takes Z
@@ -57,6 +58,6 @@ def spiegelhalter_test(
     >>> round(found.statistic, 4), found.finding
     (3.9595, 'predictions are too extreme (over-confident)')
     """
-    atoms = atoms_of(admit(labels, probs, weights=weights), view, cluster)
+    atoms = atoms_of(admit(labels, probs, counts=counts, weights=weights), view, cluster)
     laws = {"normal": lambda _, value, __: Formula(normal_p_value(value))}
     return named_test("spiegelhalter", atoms, statistics.spiegelhalter(atoms), laws, (method, n_draws, seed))

@@ -30,6 +30,7 @@ def two_part_test(
     view: Any = "auto",
     n_draws: int | None = None,
     cluster: Any = None,
+    counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,
 ) -> TestResult:
@@ -43,7 +44,7 @@ def two_part_test(
 
     Parameters
     ----------
-    labels, probs, weights
+    labels, probs, counts, weights
         The data, or a `Predictions` as the only argument.
     method
         `"exact"` ranks the combined statistic among null draws; `Exact(...)` says how.
@@ -65,7 +66,7 @@ def two_part_test(
     >>> round(found.parts["z"], 4), round(found.parts["bridge"], 4)
     (0.7845, 0.6638)
     """
-    atoms = atoms_of(admit(labels, probs, weights=weights), view, cluster)
+    atoms = atoms_of(admit(labels, probs, counts=counts, weights=weights), view, cluster)
     laws = {"asymptotic": _asymptotic}
     return named_test("two_part", atoms, statistics.two_part(atoms), laws, (method, n_draws, seed))
 

@@ -16,7 +16,7 @@ from calibrant.kernels.sums.folded_normal import SQRT_2_PI, folded_normal_mean
 from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
-from calibrant.results import BinTable, ClassTable, Estimate
+from calibrant.results import ClassTable, Estimate
 from calibrant.types import Floats
 
 Norm = Literal[1, 2, "max"]
@@ -36,6 +36,7 @@ def binned_error(
     clip: bool = True,
     view: Any = "auto",
     average: Literal["mean", "sum"] = "mean",
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """How far are predictions from outcomes, averaged over bins of similar predictions?
@@ -71,8 +72,10 @@ def binned_error(
     average
         For `classwise`: `mean` divides by the number of classes, `sum` does not; the root
         is taken afterwards.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -87,7 +90,7 @@ def binned_error(
     >>> cal.binned_error([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.8], bins=cal.EqualWidth(2)).value
     0.25
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     options = Options(norm, debiased, root, clip, average)
     return finish(collect(predictions, bins, view), predictions.view(view), predictions.classes, options)
 
@@ -100,6 +103,7 @@ def ece(
     n_bins: int = 15,
     compat: str | None = None,
     view: Any = "auto",
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """Expected calibration error with 15 equal-width bins: the number everyone reports.
@@ -118,8 +122,10 @@ def ece(
     view
         `binary`, `top`, `class k` or `classwise`; `auto` is `binary` for one column and
         `top` for several.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -136,8 +142,8 @@ def ece(
     0.003
     """
     if compat is None:
-        return binned_error(labels, probs, bins=EqualWidth(n_bins), view=view, weights=weights)
-    predictions = admit(labels, probs, weights=weights)
+        return binned_error(labels, probs, bins=EqualWidth(n_bins), view=view, counts=counts, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     check_choice("compat", compat, tuple(PRESETS))
     if view == "auto" and not predictions.is_binary and predictions.n_classes == 2:
         view = PRESETS[compat].two_columns

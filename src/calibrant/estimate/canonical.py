@@ -30,6 +30,7 @@ def canonical_error(
     norm: Literal[1, 2] = 1,
     bandwidth: float | None = None,
     root: bool = True,
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """How far is the predicted distribution from the true one given the prediction?
@@ -52,8 +53,10 @@ def canonical_error(
         likelihood (of at most 500 rows).
     root
         Take the α-th root; `False` gives the squared error for norm 2.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -71,7 +74,7 @@ def canonical_error(
     >>> 0 < cal.canonical_error(test, norm=2).value < cal.root_brier(test).value
     True
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     check_choice("norm", norm, (1, 2))
     mass = predictions.mass or Mass(np.ones(len(predictions.labels)))
     rows, truth, weight, unit = (x[mass.weights > 0] for x in (*share_rows(predictions), mass.weights, mass.unit))

@@ -21,7 +21,9 @@ CLASSWISE: dict[str, Any] = {"views": ("classwise",), "of_the_error": False}
 
 
 @estimator("static", "SCE", "SCE", state="class grid", **CLASSWISE)
-def static_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: Any = None) -> Estimate:
+def static_error(
+    labels: Any, probs: Any = None, *, n_bins: int = 15, counts: Any = None, weights: Any = None
+) -> Estimate:
     """How far off is each class's probability on average? SCE: equal-width bins per class.
 
     `parts["classes"]` holds the error of each class. With many classes most probabilities
@@ -35,8 +37,10 @@ def static_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: A
         from `collect`.
     n_bins
         Equal-width bins per class; with a state, a divisor of its cells.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -54,7 +58,7 @@ def static_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: A
     >>> found.parts["classes"].worst(1)[0][0]
     8
     """
-    predictions = several_columns(labels, probs, weights)
+    predictions = several_columns(labels, probs, counts, weights)
     found = binned_error(predictions, bins=EqualWidth(n_bins), view="classwise", average="mean")
     return replace(found, name="static_error", title="SCE")
 
@@ -70,6 +74,7 @@ def classwise_error(
     root: bool = True,
     clip: bool = True,
     average: Literal["mean", "sum"] = "sum",
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """How far off are all class probabilities? CWCE: errors summed over classes before the root.
@@ -95,8 +100,10 @@ def classwise_error(
         unbiased square.
     average
         `sum` over classes, or `mean`; the root is taken afterwards.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -113,14 +120,16 @@ def classwise_error(
     >>> cal.classwise_error(test) > cal.classwise_error(test, debiased=True)
     True
     """
-    predictions = several_columns(labels, probs, weights)
+    predictions = several_columns(labels, probs, counts, weights)
     options = Options(norm, debiased, root, clip, average)
     found = finish(collect(predictions, bins, "classwise"), "classwise", predictions.classes, options)
     return replace(found, name="classwise_error", title=f"{'debiased ' if debiased else ''}CWCE ({average})")
 
 
 @estimator("adaptive", "ACE", "ACE", state="", **CLASSWISE)
-def adaptive_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights: Any = None) -> Estimate:
+def adaptive_error(
+    labels: Any, probs: Any = None, *, n_bins: int = 15, counts: Any = None, weights: Any = None
+) -> Estimate:
     """How far off is each class's probability, over equal-mass ranges? ACE.
 
     1/(K·R) Σ_k Σ_r |p̄ − ȳ| over R equal-mass ranges of each class's probabilities: every
@@ -132,8 +141,10 @@ def adaptive_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights:
         Outcomes first, then predicted probabilities; or one `Predictions`.
     n_bins
         R, ranges per class.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -149,13 +160,19 @@ def adaptive_error(labels: Any, probs: Any = None, *, n_bins: int = 15, weights:
     >>> 0 < cal.adaptive_error(test).value < 0.1
     True
     """
-    predictions = several_columns(labels, probs, weights)
+    predictions = several_columns(labels, probs, counts, weights)
     return _ranges(predictions, n_bins, None, "adaptive_error", "ACE")
 
 
 @estimator("thresholded", "TACE", "TACE", state="", **CLASSWISE)
 def thresholded_error(
-    labels: Any, probs: Any = None, *, threshold: float = 0.01, n_bins: int = 15, weights: Any = None
+    labels: Any,
+    probs: Any = None,
+    *,
+    threshold: float = 0.01,
+    n_bins: int = 15,
+    counts: Any = None,
+    weights: Any = None,
 ) -> Estimate:
     """ACE over the probabilities above a threshold only: TACE. Leaves out the many near 0.
 
@@ -167,8 +184,10 @@ def thresholded_error(
         Probabilities at or below it are left out.
     n_bins
         Equal-mass ranges per class.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -184,15 +203,15 @@ def thresholded_error(
     >>> cal.thresholded_error(test, threshold=0.01) > cal.adaptive_error(test)
     True
     """
-    predictions = several_columns(labels, probs, weights)
+    predictions = several_columns(labels, probs, counts, weights)
     if not 0 <= threshold < 1:
         raise InputError("threshold", "must lie in [0, 1)", f"it is {threshold!r}")
     return _ranges(predictions, n_bins, threshold, "thresholded_error", "TACE")
 
 
-def several_columns(labels: Any, probs: Any, weights: Any) -> Predictions:
+def several_columns(labels: Any, probs: Any, counts: Any, weights: Any) -> Predictions:
     """Predictions with one column per class."""
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     if predictions.is_binary:
         raise InputError("probs", "must have one column per class", "it has a single column", "Use binned_error")
     return predictions
@@ -216,10 +235,13 @@ def above(event: Event, threshold: float | None) -> Event | None:
     if threshold is None:
         return event
     kept = event.probs.astype(np.float64) > threshold
-    weights = None if event.weights is None else event.weights[kept]
-    if not (kept.any() if weights is None else weights.any()):
+    mass = None if event.mass is None else event.mass.rows(kept)
+    if not (kept.any() if mass is None else mass.weights.any()):
         return None
-    return Event(event.probs[kept], event.outcomes[kept], weights, event.name)
+    columns = event.probs[kept], event.outcomes[kept]
+    if mass is None:
+        return Event(*columns, None, event.name)
+    return Event(*columns, mass.weights, event.name, counted=mass.n, squares=mass.squares)
 
 
 def _mean_gap(state: BinSums) -> float:

@@ -37,6 +37,7 @@ def crossvalidated_error(
     n_folds: int = 10,
     max_bins: int = MOST_BINS,
     seed: Seed = 0,
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """How far off is the model, with the number of bins that predicts held-out rows best?
@@ -76,8 +77,10 @@ def crossvalidated_error(
         Largest number of bins tried.
     seed
         Shuffles rows with equal predictions.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -95,7 +98,7 @@ def crossvalidated_error(
     >>> cal.crossvalidated_error(test).settings["n_bins"] > 1
     True
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     check_count(n_folds, "n_folds", 2)
     check_count(max_bins, "max_bins")
     choose = partial(best_bins, n_folds=n_folds, most=max_bins, seed=check_seed(seed))

@@ -25,6 +25,7 @@ def ks_error(
     *,
     statistic: Literal["max", "range"] = "max",
     view: Any = "auto",
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """How much do errors accumulate along the sorted predictions? Kolmogorov–Smirnov error.
@@ -44,8 +45,10 @@ def ks_error(
     view
         The yes/no question: `binary`, `top` (is the most probable class right?) or
         `class k`; `auto` is `binary` for one column and `top` for several.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -61,7 +64,7 @@ def ks_error(
     >>> round(cal.ks_error([0, 1, 1], [0.2, 0.5, 0.6]).value, 6)
     0.233333
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     check_choice("statistic", statistic, tuple(EXPECTED))
     event = predictions.event(view)
     found = course(event, statistic)

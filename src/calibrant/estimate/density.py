@@ -28,6 +28,7 @@ def density_error(
     bandwidth: float | None = None,
     root: bool = True,
     view: Any = "auto",
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """How far are predictions from a kernel estimate of the observed rate around them?
@@ -55,8 +56,10 @@ def density_error(
     view
         The yes/no question: `binary`, `top` (is the most probable class right?) or
         `class k`; `auto` is `binary` for one column and `top` for several.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -73,7 +76,7 @@ def density_error(
     >>> 0 < cal.density_error(test).value < 0.2
     True
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     check_choice("norm", norm, (1, 2))
     check_choice("method", method, ("pointwise", "integrated"))
     event = predictions.event(view)

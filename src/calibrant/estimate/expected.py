@@ -25,6 +25,7 @@ def expected_ece(
     norm: Literal[1, 2] = 1,
     root: bool = True,
     view: Any = "auto",
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """What would plain ECE be on average with `n` rows like these?
@@ -51,8 +52,10 @@ def expected_ece(
     view
         The yes/no question: `binary`, `top` (is the most probable class right?) or
         `class k`; `auto` is `binary` for one column and `top` for several.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -68,7 +71,7 @@ def expected_ece(
     >>> cal.expected_ece(test, n=100) > cal.expected_ece(test, n=100_000)
     True
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     event = predictions.event(view)
     if n is not None:
         check_count(n, "n")
@@ -86,6 +89,12 @@ def expected_ece(
     power = float(share @ (gap**2 + variance if norm == 2 else folded_normal_mean(gap, np.sqrt(variance))))
     floor = float(share @ (null if norm == 2 else folded_normal_mean(np.zeros_like(gap), np.sqrt(null))))
     value, floor = (np.sqrt(power), float(np.sqrt(floor))) if norm == 2 and root else (power, floor)
-    described = {"view": predictions.view(view), "bins": bins.describe(), "norm": norm, "n": event.n if n is None else n, "root": root}
+    described = {
+        "view": predictions.view(view),
+        "bins": bins.describe(),
+        "norm": norm,
+        "n": event.n if n is None else n,
+        "root": root,
+    }
     title = f"ECE expected at n = {described['n']:,}"
     return Estimate("expected_ece", title, value, event.n, None, floor, described, {"bins": state.table()})

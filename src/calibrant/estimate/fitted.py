@@ -50,6 +50,7 @@ def fitted_error(
     cross_fitted: bool = False,
     n_folds: int = 10,
     view: Any = "auto",
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """How far does a recalibration map move these predictions? ECE by fitting.
@@ -81,8 +82,10 @@ def fitted_error(
     view
         The yes/no question: `binary`, `top` (is the most probable class right?) or
         `class k`; `auto` is `binary` for one column and `top` for several.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -100,7 +103,7 @@ def fitted_error(
     >>> abs(by_fitting - cal.binned_error(test, bins=bins).value) < 1e-12
     True
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     check_choice("norm", norm, (1, 2))
     check_count(n_folds, "n_folds", 2)
     recipe = DEFAULT if map is None else recipe_of(map)

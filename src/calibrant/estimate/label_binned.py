@@ -24,6 +24,7 @@ def label_binned_error(
     root: bool = True,
     view: Any = "auto",
     average: Literal["mean", "sum"] = "mean",
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """How far is each prediction from the observed rate of its bin?
@@ -50,8 +51,10 @@ def label_binned_error(
     average
         For `classwise`: `mean` divides by the number of classes, `sum` does not; the root
         is taken afterwards.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -66,7 +69,7 @@ def label_binned_error(
     >>> cal.label_binned_error([0, 0, 1, 1], [0.1, 0.3, 0.6, 0.8], bins=cal.EqualWidth(2)).value
     0.25
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     options = Options(norm, root=root, average=average)
     name = predictions.view(view)
     state = collect(predictions, bins, name)

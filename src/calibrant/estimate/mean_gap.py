@@ -19,6 +19,7 @@ def mean_gap(
     view: Any = "auto",
     level: float = 0.95,
     cluster: bool = False,
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """Does the model predict more than is observed? Mean prediction minus observed rate.
@@ -39,8 +40,10 @@ def mean_gap(
     cluster
         Rows of the same of `Predictions(..., groups=)` may depend on each other: the interval
         is that of whole groups.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -55,10 +58,10 @@ def mean_gap(
     >>> round(cal.mean_gap([0, 1, 0, 1], [0.4, 0.8, 0.6, 0.8]).value, 6)
     0.15
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     event = predictions.event(view)
     difference = event.probs.astype("float64") - event.outcomes
     limits, clusters = gap_limits(event.probs, event.weights), clusters_of(predictions) if cluster else None
-    value, interval, cautions = clustered_mean(difference, clusters, level, limits, event.weights)
+    value, interval, cautions = clustered_mean(difference, clusters, level, limits, event.weights, event.squares)
     described = {"view": predictions.view(view)}
     return Estimate("mean_gap", "mean gap", value, event.n, interval, settings=described, cautions=cautions)

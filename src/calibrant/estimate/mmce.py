@@ -26,6 +26,7 @@ def mmce(
     kernel: str | Callable[[Any], Any] = "laplace",
     root: bool = True,
     view: Any = "auto",
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """Do errors of the same sign lie close together? Maximum mean calibration error.
@@ -48,8 +49,10 @@ def mmce(
     view
         The yes/no question: `binary`, `top` (is the most probable class right?) or
         `class k`; `auto` is `binary` for one column and `top` for several.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -65,7 +68,7 @@ def mmce(
     >>> round(cal.mmce([1, 0], [0.8, 0.4]).value, 6)
     0.187843
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     event = predictions.event(view)
     pooled = event.pooled
     square = max(line_pair_sum(pooled.values, pooled.residual, kernel, bandwidth), 0.0) / pooled.total**2

@@ -28,6 +28,7 @@ def posterior_error(
     root: bool = True,
     level: float = 0.95,
     view: Any = "auto",
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """How large is the calibration error, as far as these rows can tell? No bins.
@@ -58,8 +59,10 @@ def posterior_error(
     view
         The yes/no question: `binary`, `top` (is the most probable class right?) or
         `class k`; `auto` is `binary` for one column and `top` for several.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -80,7 +83,7 @@ def posterior_error(
     """
     check_choice("norm", norm, (1, 2, "max"))
     check_level(level)
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     rows = as_predictions(predictions.event(view))
     belief = believed(rows)
     away = rows.event("binary").kept("posterior distances", lambda: _distances(belief))

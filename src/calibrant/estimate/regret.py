@@ -15,7 +15,7 @@ from calibrant.maps import GaussianProcessMap, recipe_of
 from calibrant.maps.folds import in_folds
 from calibrant.maps.log_space import rows_that_count
 from calibrant.methods import estimator
-from calibrant.predictions import Predictions, admit
+from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import Curve, Estimate, Interval, Line
 from calibrant.types import Floats, Seed
@@ -36,6 +36,7 @@ def decision_regret(
     seed: Seed = 0,
     level: float = 0.95,
     view: Any = "auto",
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """How much would decisions by recalibrated predictions save, at the worst threshold?
@@ -80,8 +81,10 @@ def decision_regret(
     view
         The yes/no question: `binary`, `top` (is the most probable class right?) or
         `class k`; `auto` is `binary` for one column and `top` for several.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -102,17 +105,13 @@ def decision_regret(
     >>> round(found.value, 3), round(found.parts["threshold"], 2)
     (0.027, 0.36)
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     check_count(n_folds, "n_folds", 2)
     check_count(n_draws, "n_draws", 0)
     t = THRESHOLDS if thresholds is None else _checked(thresholds)
     recipe = GaussianProcessMap() if map is None else recipe_of(map)
     event = predictions.event(view)
-    rows = rows_that_count(
-        Predictions.borrowed(
-            event.outcomes, event.probs, weights=event.weights, groups=predictions.groups, soft=not event.hard
-        )
-    )
+    rows = rows_that_count(as_predictions(event, predictions.groups))
     find = _cross_fitted if cross_fitted else _in_sample
     found = find(recipe, rows, t, n_folds, level)
     parts: dict[str, Any] = {
@@ -155,7 +154,7 @@ def _cross_fitted(recipe: Any, rows: Predictions, t: Floats, n_folds: int, level
         recalibrated[held_out] = _applied(fitted, rows.rows(held_out))
         acts = (recalibrated[held_out] >= worst).astype(np.float64) - (p[held_out] >= worst)
         gains[held_out] = (y[held_out] - worst) * acts
-    value, interval, cautions = clustered_mean(gains, rows.groups, level, Limits(-1.0, 1.0), rows.weights)
+    value, interval, cautions = clustered_mean(gains, rows.groups, level, Limits(-1.0, 1.0), rows.weights, rows.squares)
     return _Regret(value, _curve(rows, recalibrated, t, level), rows, recalibrated, interval, cautions)
 
 
@@ -230,7 +229,9 @@ def _net_benefits(rows: Predictions, recalibrated: Floats, t: Floats) -> dict[st
 
     def acting(predicted: Floats) -> Line:
         hits = _mean_between(none, predicted, y, rows.weights, t)
-        return Line(t, (hits - t * _mean_between(none, predicted, np.ones(len(rows.labels)), rows.weights, t)) / (1 - t))
+        return Line(
+            t, (hits - t * _mean_between(none, predicted, np.ones(len(rows.labels)), rows.weights, t)) / (1 - t)
+        )
 
     return {
         "model": acting(rows.probs.astype(np.float64)),
@@ -242,11 +243,17 @@ def _net_benefits(rows: Predictions, recalibrated: Floats, t: Floats) -> dict[st
 def _redrawn(rows: Predictions, n_draws: int, seed: int) -> Iterator[Predictions]:
     """The same predictions with labels drawn from them: how often each occurs is all that matters."""
     pooled = rows.event("binary").pooled
-    if not pooled.integral or rows.soft or rows.groups is not None:
-        what = "soft labels" if rows.soft else "rows in groups, or with weights that are not whole numbers,"
-        raise InputError("n_draws", "must be 0", f"{what} cannot be redrawn")
+    if rows.soft or rows.groups is not None:
+        raise InputError(
+            "n_draws", "must be 0", f"{'soft labels' if rows.soft else 'rows in groups'} cannot be redrawn"
+        )
     rng, labels = np.random.default_rng(seed), np.repeat([1, 0], len(pooled.values))
+    if rows.mass is not None and rows.squares is not None:
+        at, mass = rows.mass.single()
+        p = rows.probs[at]
+        yield from (Predictions.borrowed(rng.random(len(p)) < p, p).with_mass(mass) for _ in range(n_draws))
+        return
     for _ in range(n_draws):
         hits = rng.binomial(pooled.weight.astype(np.int64), pooled.values)
         drawn = np.concatenate([hits, pooled.weight - hits])
-        yield Predictions.borrowed(labels, np.tile(pooled.values, 2), weights=drawn).rows(drawn > 0)
+        yield Predictions.borrowed(labels, np.tile(pooled.values, 2), counts=drawn).rows(drawn > 0)

@@ -24,6 +24,7 @@ def upper_bound(
     score: str | Rule = "auto",
     view: Any = "canonical",
     level: float = 0.95,
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """How large can the score's calibration error be at most?
@@ -67,7 +68,7 @@ def upper_bound(
         rule, options = check_forecast_score("crps" if score == "auto" else score, labels), {}
     else:
         rule, options = check_score("brier" if score == "auto" else score), {"view": view}
-        labels = admit(labels, probs, weights=weights)
+        labels = admit(labels, probs, counts=counts, weights=weights)
     if not math.isfinite(rule.infimum):
         raise InputError(
             "score",
@@ -98,7 +99,13 @@ def rooted(interval: Interval | None, method: str) -> Interval | None:
 
 @estimator("root_brier", "root Brier score", "RBS", views=("canonical", *ONE_EVENT), of_the_error=False)
 def root_brier(
-    labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None
+    labels: Any,
+    probs: Any = None,
+    *,
+    view: Any = "canonical",
+    level: float = 0.95,
+    counts: Any = None,
+    weights: Any = None,
 ) -> Estimate:
     """How large can the calibration error be at most? √Brier ≥ CE₂, with an interval.
 
@@ -115,8 +122,10 @@ def root_brier(
         `class k`.
     level
         Confidence of the interval.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -131,7 +140,7 @@ def root_brier(
     >>> round(cal.root_brier([1, 0], [0.8, 0.4], view="binary").value, 6)
     0.316228
     """
-    score = brier_score(labels, probs, view=view, level=level, weights=weights)
+    score = brier_score(labels, probs, view=view, level=level, counts=counts, weights=weights)
     interval = rooted(score.interval, "root of the Brier score's")
     root, settings, cautions = math.sqrt(score.value), score.settings, score.cautions
     return Estimate("root_brier", "root Brier score", root, score.n, interval, None, settings, {}, cautions)

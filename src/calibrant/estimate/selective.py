@@ -84,11 +84,16 @@ def plain_event(predictions: Predictions, view: Any) -> Event:
 
 
 def clustered_mean(
-    values: Floats, clusters: Any, level: float, limits: Limits | None = None, weights: Any = None
+    values: Floats,
+    clusters: Any,
+    level: float,
+    limits: Limits | None = None,
+    weights: Any = None,
+    squares: Any = None,
 ) -> tuple[float, Interval | None, tuple[str, ...]]:
     """Mean, interval and warnings: within `limits` for independent rows, by Student's t on clusters otherwise."""
     if clusters is None:
-        return mean_with_interval(values, weights, level, limits)
+        return mean_with_interval(values, weights, level, limits, squares)
     found = cluster_mean(values, weights, clusters)
     return found.mean, *found.interval(level)
 

@@ -38,6 +38,7 @@ def skce(
     block_size: int = 2,
     view: Any = "canonical",
     seed: Seed = 0,
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """Is the predicted distribution calibrated? Squared kernel calibration error.
@@ -65,8 +66,10 @@ def skce(
         `class k`. A state has yes/no questions only.
     seed
         Of the sampled pairs.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -84,7 +87,7 @@ def skce(
     >>> round(found.value, 6)  # −2/e
     -0.735759
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     check_choice("estimator", estimator, ("unbiased", "biased", "block"))
     check_choice("kernel", kernel, tuple(KERNELS))
     if bandwidth is not None:

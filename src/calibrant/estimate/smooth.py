@@ -22,7 +22,13 @@ COARSE, FINE = 1 << 12, 1 << 18
 
 @estimator("smooth", "smooth ECE", "smECE", "smooth ECE", of_the_error=False)
 def smooth_error(
-    labels: Any, probs: Any = None, *, sigma: float | None = None, view: Any = "auto", weights: Any = None
+    labels: Any,
+    probs: Any = None,
+    *,
+    sigma: float | None = None,
+    view: Any = "auto",
+    counts: Any = None,
+    weights: Any = None,
 ) -> Estimate:
     """How far off is the model, without bins? Smooth ECE.
 
@@ -44,8 +50,10 @@ def smooth_error(
     view
         The yes/no question: `binary`, `top` (is the most probable class right?) or
         `class k`; `auto` is `binary` for one column and `top` for several.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -61,7 +69,7 @@ def smooth_error(
     >>> round(cal.smooth_error([1] * 7 + [0] * 3, [0.5] * 10, sigma=100.0).value, 4)  # wide kernel: |mean gap|
     0.2
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     if sigma is not None:
         check_positive("sigma", sigma)
     event = predictions.event(view)

@@ -31,6 +31,7 @@ def sweep_error(
     clip: bool = True,
     view: Any = "auto",
     average: Literal["mean", "sum"] = "mean",
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """How far off is the model, with as many bins as keep the observed rates rising?
@@ -65,8 +66,10 @@ def sweep_error(
     average
         For `classwise`: `mean` divides by the number of classes, `sum` does not; the root
         is taken afterwards.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -83,7 +86,7 @@ def sweep_error(
     >>> found.settings["n_bins"], round(found.value, 4)
     (3, 0.1167)
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     options = Options(norm, debiased, root, clip, average)
     named = {"name": "sweep_error", "kind": "sweep ", "how": "the most with rising rates"}
     return chosen_error(predictions, view, bins, rising_bins, options, **named)

@@ -20,6 +20,7 @@ def averaged_two_bin_error(
     debiased: bool = False,
     root: bool = False,
     view: Any = "auto",
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """How wrong are the two parts of a random cut? An error that honest forecasts minimise (ATB).
@@ -41,8 +42,10 @@ def averaged_two_bin_error(
     view
         The yes/no question: `binary`, `top` (is the most probable class right?) or
         `class k`; `auto` is `binary` for one column and `top` for several.
-    weights
+    counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Notes
     -----
@@ -58,7 +61,7 @@ def averaged_two_bin_error(
     >>> round(averaged_two_bin_error([0, 1, 1], [0.2, 0.5, 0.6]).value, 6)
     0.063778
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     event = predictions.event(view)
     pooled = event.pooled
     below = np.concatenate([[0.0], np.cumsum(pooled.residual)])

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant import inputs
 from calibrant.arrays import common_index, own, read_only
-from calibrant.predictions import Mass, check_mass, chosen_rows
+from calibrant.predictions import check_mass, chosen_rows
 from calibrant.problems import InputError
 from calibrant.types import Array, Floats, Seed
 
@@ -32,7 +32,6 @@ class Forecasts(ABC):
     labels: Floats
     weights: Floats | None
     squares: Floats | None
-    counted: int | None
     groups: Array | None
     source: tuple[Forecasts, Any] | None
     """the forecasts and the map that these are the output of"""
@@ -42,33 +41,30 @@ class Forecasts(ABC):
     def _fill(self, labels: Any, n: int, counts: Any, weights: Any, groups: Any, **predicted: Any) -> None:
         """Check and keep what every kind has; `predicted` are the columns of this kind, which share its index."""
         self.labels = own(inputs.check_column(labels, "labels", n))
-        self._weigh(check_mass(counts, weights, n))
         self.groups = None if groups is None else own(inputs.check_groups(groups, n))
         self.index = common_index(labels=labels, **predicted, counts=counts, weights=weights, groups=groups)
-        self.source = None
-
-    def _weigh(self, mass: Mass | None) -> None:
-        """Keep how much each row counts."""
-        self.weights = None if mass is None else read_only(mass.weights)
-        self.squares = None if mass is None or mass.squares is None else read_only(mass.squares)
-        self.counted = None if mass is None else mass.n
-
-    @property
-    def spread(self) -> Floats | None:
-        """What multiplies a row's variance in that of a sum: squared weights, or the counts themselves."""
-        return self.weights if self.squares is None else self.squares
+        self.weights = self.squares = self.source = None
+        mass = check_mass(counts, weights, n)
+        if mass is None:
+            return
+        at, mass = mass.single()  # rows that occurred twice are two rows; those of weight 0 are none
+        for name in ("labels", "groups", *self.per_row):
+            column = getattr(self, name)
+            setattr(self, name, None if column is None else read_only(column[at]))
+        self.index = None if self.index is None else self.index[at]
+        if mass.squares is not None:
+            self.weights, self.squares = read_only(mass.weights), read_only(mass.squares)
 
     @property
     def n(self) -> int:
-        """Number of rows, repeated ones included and those of weight 0 left out; `len(labels)` are held."""
-        return len(self.labels) if self.counted is None else self.counted
+        """Number of rows, repeated ones included and those of weight 0 left out."""
+        return len(self.labels)
 
     def __len__(self) -> int:
         return self.n
 
     def __repr__(self) -> str:
-        held = "counts" if self.squares is None else "weights"
-        extras = [held] * (self.weights is not None) + ["groups"] * (self.groups is not None)
+        extras = [name for name in ("weights", "groups") if getattr(self, name) is not None]
         return f"{type(self).__name__}({', '.join([counted(self.n, 'row'), *self._facts(), *extras])})"
 
     def _facts(self) -> list[str]:
@@ -155,10 +151,9 @@ class Forecasts(ABC):
         array([1., 2.])
         """
         chosen, part = chosen_rows(which, self), copy(self)
-        for name in ("labels", "groups", *self.per_row):
+        for name in ("labels", "weights", "squares", "groups", *self.per_row):
             column = getattr(self, name)
             setattr(part, name, None if column is None else read_only(column[chosen]))
-        part._weigh(None if self.weights is None else Mass(self.weights, self.squares).rows(chosen))
         part.source, part.index = None, None if self.index is None else self.index[chosen]
         return part
 

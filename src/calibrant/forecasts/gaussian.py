@@ -25,8 +25,10 @@ class GaussianForecasts(Forecasts):
         The numbers observed, `(n,)`.
     mean, variance
         The mean and the variance of each forecast, `(n,)`; variances are positive.
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row counts; once if None.
+        How much each row matters, relative to the others; by default all the same.
     groups
         The cluster of each row, if rows depend on each other.
 
@@ -41,9 +43,11 @@ class GaussianForecasts(Forecasts):
     kind: ClassVar[str] = "Gaussian"
     per_row: ClassVar[tuple[str, ...]] = ("_mean", "_variance")
 
-    def __init__(self, labels: Any, mean: Any, variance: Any, *, weights: Any = None, groups: Any = None) -> None:
+    def __init__(
+        self, labels: Any, mean: Any, variance: Any, *, counts: Any = None, weights: Any = None, groups: Any = None
+    ) -> None:
         self._set(inputs.check_column(mean, "mean"), variance)
-        self._fill(labels, len(self._mean), weights, groups, mean=mean, variance=variance)
+        self._fill(labels, len(self._mean), counts, weights, groups, mean=mean, variance=variance)
 
     def _set(self, mean: Floats, variance: Any) -> None:
         checked = inputs.check_column(variance, "variance", len(mean))
@@ -136,7 +140,8 @@ class BentForecasts(Forecasts):
     def __init__(self, base: GaussianForecasts, x: Any, y: Any, *, made_by: Any = None) -> None:
         self.base = base
         self.x, self.y = (np.array(knots, dtype=np.float64) for knots in (x, y))
-        self.labels, self.weights, self.groups, self.index = base.labels, base.weights, base.groups, base.index
+        self.labels, self.groups, self.index = base.labels, base.groups, base.index
+        self.weights, self.squares = base.weights, base.squares
         self.source = None if made_by is None else (base, made_by)
 
     def _facts(self) -> list[str]:

@@ -28,8 +28,10 @@ class QuantileForecasts(Forecasts):
         The levels of the quantiles, `(q,)`, increasing.
     values
         The quantiles, `(n, q)`; they must not cross.
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row counts; once if None.
+        How much each row matters, relative to the others; by default all the same.
     groups
         The cluster of each row, if rows depend on each other.
 
@@ -44,7 +46,9 @@ class QuantileForecasts(Forecasts):
     kind: ClassVar[str] = "quantile"
     per_row: ClassVar[tuple[str, ...]] = ("values",)
 
-    def __init__(self, labels: Any, levels: Any, values: Any, *, weights: Any = None, groups: Any = None) -> None:
+    def __init__(
+        self, labels: Any, levels: Any, values: Any, *, counts: Any = None, weights: Any = None, groups: Any = None
+    ) -> None:
         self.levels: Floats = read_only(checked_levels(levels))
         self.values: Floats = read_only(checked_matrix(values, "values"))
         q, given = len(self.levels), self.values.shape[1]
@@ -56,7 +60,7 @@ class QuantileForecasts(Forecasts):
             first, second = (f"{self.values[row, j]} at {self.levels[j]:g}" for j in (k, k + 1))
             found, advice = f"row {row} has {first} and {second}", "np.sort(values, axis=1) if you agree"
             raise InputError("values", "must not fall from one level to the next", found, advice)
-        self._fill(labels, len(self.values), weights, groups, values=values)
+        self._fill(labels, len(self.values), counts, weights, groups, values=values)
 
     def _facts(self) -> list[str]:
         return [counted(len(self.levels), "level")]

@@ -29,8 +29,10 @@ class SampleForecasts(Forecasts):
         The numbers observed, `(n,)`.
     samples
         The draws, `(n, m)`.
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row counts; once if None.
+        How much each row matters, relative to the others; by default all the same.
     groups
         The cluster of each row, if rows depend on each other.
 
@@ -45,9 +47,11 @@ class SampleForecasts(Forecasts):
     kind: ClassVar[str] = "sample"
     per_row: ClassVar[tuple[str, ...]] = ("samples",)
 
-    def __init__(self, labels: Any, samples: Any, *, weights: Any = None, groups: Any = None) -> None:
+    def __init__(
+        self, labels: Any, samples: Any, *, counts: Any = None, weights: Any = None, groups: Any = None
+    ) -> None:
         self.samples: Floats = read_only(np.sort(checked_matrix(samples, "samples"), axis=1))
-        self._fill(labels, len(self.samples), weights, groups, samples=samples)
+        self._fill(labels, len(self.samples), counts, weights, groups, samples=samples)
 
     @property
     def n_samples(self) -> int:

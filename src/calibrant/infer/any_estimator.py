@@ -49,6 +49,7 @@ def interval_of(
     n_draws: int = 200,
     seed: Seed = 0,
     view: Any = "auto",
+    counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
     """The estimate of any estimator with an interval for the value that it would show without noise.
@@ -79,8 +80,10 @@ def interval_of(
         An integer or a sequence of integers.
     view
         The event to ask about: "auto", "binary", "top" or "class k".
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row counts; once if None. Not for inversion.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -97,7 +100,7 @@ def interval_of(
     check_level(level)
     seed = check_seed(seed)
     check_count(n_draws, "n_draws", LEAST_DRAWS)
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
 
     def measure(rows: Predictions) -> Estimate:
         found = estimator(rows) if view == "auto" else estimator(rows, view=view)
@@ -128,8 +131,9 @@ def _inverted(
     estimator: Callable[..., Any], event: Event, path: ErrorPath, value: float, level: float, n_draws: int, seed: int
 ) -> tuple[float, ...]:
     """Ends by drawing labels under each curve, with the same random numbers for all curves."""
-    probs, mass = repeated(event.probs.astype(np.float64), event.mass)
-    logit = bounded_log_odds(p := probs)
+    at, mass = (slice(None), None) if event.mass is None else event.mass.single()
+    p = event.probs[at].astype(np.float64)
+    logit = bounded_log_odds(p)
     away = np.interp(logit, path.logit, path.away)
 
     def rates(t: float) -> Floats:
@@ -138,12 +142,12 @@ def _inverted(
     @cache
     def law(t: float) -> Law:
         drawn = (rng.random(len(p)) < rates(t) for rng in _streams(seed, n_draws))
-        values = np.array([float(estimator(Predictions.borrowed(y, p))) for y in drawn])
+        values = np.array([float(estimator(Predictions.borrowed(y, p).with_mass(mass))) for y in drawn])
         centred = values - values.mean()
         return Law(float(values.mean()), float((centred**2).mean()), float((centred**3).mean()))
 
     def truth(t: float) -> float:
-        return float(estimator(Predictions.borrowed(rates(t), p, soft=True)))
+        return float(estimator(Predictions.borrowed(rates(t), p, soft=True).with_mass(mass)))
 
     cautious = max(value, law(0.0).mean)  # less noise than on average does not prove an error small
     return tuple(truth(t) for t in inverted(law, value, cautious, KEPT * (1 - level) / 2, CLOSE))
@@ -162,7 +166,10 @@ def _bootstrapped(
     streams: Streams,
 ) -> tuple[float, float]:
     """Percentiles of resampled estimates; for BCa corrected for bias and for a changing spread."""
-    n = rows.n
+    at = np.arange(len(rows.labels)) if rows.mass is None else rows.mass.single()[0]
+    if rows.mass is not None:
+        rows = rows.rows(at).with_mass(rows.mass.single()[1])
+    n = len(at)
     drawn = np.array([measure(rows.rows(rng.integers(0, n, n))).value for rng in streams])
     shares = np.array([(1 - level) / 2, (1 + level) / 2])
     if method == "bca":

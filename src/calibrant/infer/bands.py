@@ -54,6 +54,7 @@ def simultaneous_band(
     n_pools: int | None = MAX_POOLS,
     n_digits: int | None = None,
     view: Any = "auto",
+    counts: Any = None,
     weights: Any = None,
 ) -> Band:
     """Between which rates does the true curve lie, everywhere at once? Exact, if the true rate rises.
@@ -83,8 +84,10 @@ def simultaneous_band(
         Round predictions to so many decimal digits instead.
     view
         The event to ask about: "auto", "binary", "top" or "class k".
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row counts; once if None.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -96,7 +99,7 @@ def simultaneous_band(
     0.228
     """
     check_level(level)
-    rows = _counted(admit(labels, probs, weights=weights).event(view), "simultaneous bands", exact=True)
+    rows = _counted(admit(labels, probs, counts=counts, weights=weights).event(view), "simultaneous bands", exact=True)
     (below, *lower), (above, *upper) = _pools(rows, n_pools, n_digits)
     low = lower_bound(lower[0], lower[1], _tail(level, len(below)))
     high = upper_bound(upper[0], upper[1], _tail(level, len(above)))
@@ -122,6 +125,7 @@ def consistency_band(
     n_draws: int = 2000,
     seed: Seed = 0,
     view: Any = "auto",
+    counts: Any = None,
     weights: Any = None,
 ) -> Band:
     """What would a calibrated model's diagram look like? A band around the diagonal.
@@ -146,8 +150,10 @@ def consistency_band(
         An integer, or a generator to draw from.
     view
         The event to ask about: "auto", "binary", "top" or "class k".
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row counts; once if None. Whole numbers, unless there are bins.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -159,7 +165,7 @@ def consistency_band(
     True
     """
     check_level(level)
-    event = admit(labels, probs, weights=weights).event(view)
+    event = admit(labels, probs, counts=counts, weights=weights).event(view)
     if bins is not None:
         return band_of_bins(bins.collect(event).table(), "consistency", level, everywhere)
     p, n, hits = _cells(_counted(event, "consistency bands"))
@@ -182,6 +188,7 @@ def confidence_band(
     level: float = 0.95,
     everywhere: bool = False,
     view: Any = "auto",
+    counts: Any = None,
     weights: Any = None,
 ) -> Band:
     """Between which rates does the true curve lie? A band around the estimate, point by point.
@@ -203,8 +210,10 @@ def confidence_band(
         Should the intervals of all bins hold at once? Needs `bins`.
     view
         The event to ask about: "auto", "binary", "top" or "class k".
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row counts; once if None. Whole numbers, unless there are bins.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -216,7 +225,7 @@ def confidence_band(
     True
     """
     check_level(level)
-    event = admit(labels, probs, weights=weights).event(view)
+    event = admit(labels, probs, counts=counts, weights=weights).event(view)
     if bins is not None:
         return band_of_bins(bins.collect(event).table(), "confidence", level, everywhere)
     if everywhere:

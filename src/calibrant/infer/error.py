@@ -34,6 +34,7 @@ def calibration_error_interval(
     norm: Literal[1, 2] = 1,
     level: float = 0.95,
     view: Any = "auto",
+    counts: Any = None,
     weights: Any = None,
 ) -> Interval:
     """Where does the true calibration error lie, (E|P(Y=1|p) − p|^α)^(1/α) with α = `norm`? No bins.
@@ -61,8 +62,10 @@ def calibration_error_interval(
         Confidence of the interval.
     view
         The event to ask about: "auto", "binary", "top" or "class k".
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row counts; once if None.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -77,12 +80,18 @@ def calibration_error_interval(
     """
     check_choice("norm", norm, (1, 2))
     check_level(level)
-    path = path_of(admit(labels, probs, weights=weights).event(view))
+    path = path_of(admit(labels, probs, counts=counts, weights=weights).event(view))
     return Interval(*error_ends(path, norm, level), float(level), METHOD)
 
 
 def classwise_intervals(
-    labels: Any, probs: Any = None, *, norm: Literal[1, 2] = 1, level: float = 0.95, weights: Any = None
+    labels: Any,
+    probs: Any = None,
+    *,
+    norm: Literal[1, 2] = 1,
+    level: float = 0.95,
+    counts: Any = None,
+    weights: Any = None,
 ) -> ClassTable:
     """Where does the true calibration error of each class lie, all intervals holding at once?
 
@@ -98,8 +107,10 @@ def classwise_intervals(
         1 for the mean absolute error, 2 for the root mean square.
     level
         Confidence of all intervals at once.
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row counts; once if None.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -112,7 +123,7 @@ def classwise_intervals(
     """
     check_choice("norm", norm, (1, 2))
     check_level(level)
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     paths = [path_of(event) for event in predictions.class_events()]
     each = 1 - (1 - level) / len(paths)
     ends = np.array([error_ends(path, norm, each) for path in paths])

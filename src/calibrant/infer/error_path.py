@@ -81,8 +81,8 @@ class ErrorPath:
         size = np.abs(self.rate(t) - self.prob) ** norm
         size = size - self.share @ size
         square = self.share * size**2
-        share, *binned = self._binned(self.rate(t))
-        sampled = binned_law(*binned, norm, share)
+        share, rows, prob, rate = self._binned(self.rate(t))
+        sampled = binned_law(rows, prob, rate, norm, share)
         return sampled.plus(float(square.sum()) / self.rows, float(square @ size) / self.rows**2)
 
     def _binned(self, rate: Floats) -> tuple[Floats, Floats, Floats, Floats]:

@@ -22,6 +22,7 @@ def cumulative_interval(
     statistic: Literal["max", "range"] = "max",
     level: float = 0.95,
     view: Any = "auto",
+    counts: Any = None,
     weights: Any = None,
 ) -> Interval:
     """Where does the true KS calibration error lie, or the Kuiper one?
@@ -44,8 +45,10 @@ def cumulative_interval(
         Confidence of the interval.
     view
         The event to ask about: "auto", "binary", "top" or "class k".
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row counts; once if None.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -58,7 +61,7 @@ def cumulative_interval(
     """
     check_choice("statistic", statistic, ("max", "range"))
     check_level(level)
-    event = admit(labels, probs, weights=weights).event(view)
+    event = admit(labels, probs, counts=counts, weights=weights).event(view)
     found = group_course(event.pooled)
     n, sums = found.total, found.sums / found.total
     top, bottom = max(float(sums.max()), 0.0), min(float(sums.min()), 0.0)

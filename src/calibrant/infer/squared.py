@@ -28,6 +28,7 @@ def squared_error_interval(
     level: float = 0.95,
     root: bool = True,
     view: Any = "auto",
+    counts: Any = None,
     weights: Any = None,
 ) -> Interval:
     """Where does the RMS calibration error over bins lie? Closed form, one pass after the bins.
@@ -53,8 +54,10 @@ def squared_error_interval(
         Take the root, for an error in units of probability? False keeps squares.
     view
         The event to ask about: "auto", "binary", "top" or "class k".
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row counts; once if None.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -65,7 +68,7 @@ def squared_error_interval(
     >>> 0.25 in far
     True
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     chosen = predictions.view(view)
     if chosen == "classwise":
         raise InputError("view", "must be one question", "'classwise' is many", "See binned_error's parts['classes']")

@@ -126,8 +126,10 @@ def mean_with_interval(
     values: Array, weights: Array | None, level: float, limits: Limits | None = None, squares: Array | None = None
 ) -> tuple[float, Interval | None, tuple[str, ...]]:
     """Weighted mean, its interval and warnings; Student's unless `limits` are known; `squares` as in `moments_of`."""
-    plain = limits is None
-    found = moments_of(values, weights, squares) if plain else LimitedMean.of(values, weights, limits, squares)
+    if limits is None:
+        moments = moments_of(values, weights, squares)
+        return moments.mean, *moments.interval(level)
+    found = LimitedMean.of(values, weights, limits, squares)
     return (found.mean, *found.interval(level))
 
 

@@ -108,7 +108,9 @@ class Fit(Record):
 class Recalibrator(Protocol):
     """A recipe for a map: options now, data later."""
 
-    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> CalibrationMap:
+    def fit(
+        self, labels: Any, probs: Any = None, *, logits: Any = None, counts: Any = None, weights: Any = None
+    ) -> CalibrationMap:
         """The map that recalibrates these predictions best."""
 
 
@@ -335,15 +337,15 @@ def load_map(path: str | Path) -> Any:
     return found
 
 
-def admit_fit(labels: Any, probs: Any, logits: Any, weights: Any) -> Predictions:
+def admit_fit(labels: Any, probs: Any, logits: Any, counts: Any, weights: Any) -> Predictions:
     """The data of a fit: a `Predictions`, or labels with probs or logits."""
     if isinstance(labels, Predictions):
-        if probs is not None or logits is not None or weights is not None:
+        if any(each is not None for each in (probs, logits, counts, weights)):
             raise InputError("labels", "is a Predictions and carries its own data", advice="Pass it alone")
         return labels
     if _given(probs, logits) == "logits":
-        return Predictions.from_logits(labels, logits, weights=weights)
-    return Predictions.borrowed(labels, probs, weights=weights)
+        return Predictions.from_logits(labels, logits, counts=counts, weights=weights)
+    return Predictions.borrowed(labels, probs, counts=counts, weights=weights)
 
 
 def _given(probs: Any, logits: Any) -> str:
@@ -359,7 +361,9 @@ Map_co = TypeVar("Map_co", bound=CalibrationMap, covariant=True)
 class Recipe(ABC, Generic[Map_co]):
     """A recipe for a map of one kind."""
 
-    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> Map_co:
+    def fit(
+        self, labels: Any, probs: Any = None, *, logits: Any = None, counts: Any = None, weights: Any = None
+    ) -> Map_co:
         """The map that recalibrates these predictions best.
 
         Parameters
@@ -370,10 +374,12 @@ class Recipe(ABC, Generic[Map_co]):
             Probabilities: `(n,)` of the event, or `(n, K)`, one column per class.
         logits
             Logits instead of probabilities.
+        counts
+            How often each row occurred; by default once.
         weights
-            How often each row counts: weight 2 equals the row twice.
+            How much each row matters, relative to the others; by default all the same.
         """
-        return self.fit_predictions(rows_that_count(admit_fit(labels, probs, logits, weights)))
+        return self.fit_predictions(rows_that_count(admit_fit(labels, probs, logits, counts, weights)))
 
     @abstractmethod
     def fit_predictions(self, predictions: Predictions) -> Map_co:

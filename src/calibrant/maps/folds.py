@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant.kernels.rows.sorted_folds import Ints, assigned, n_counted
 from calibrant.maps.log_space import rows_that_count
-from calibrant.predictions import Predictions
+from calibrant.predictions import Mass, Predictions
 from calibrant.problems import InputError
 from calibrant.types import Array, Bools
 
@@ -54,6 +54,7 @@ def _assigned(rows: Predictions, n_folds: int, seed: int) -> tuple[Predictions, 
         back = np.empty_like(fold)
         back[order] = fold
         return rows, back
+    assert weights is not None  # rows were counted
     return rows.rows(order[row]).with_mass(Mass(weights)), fold
 
 

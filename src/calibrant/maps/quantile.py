@@ -10,6 +10,7 @@ from calibrant import inputs
 from calibrant.forecasts import BentForecasts, GaussianForecasts
 from calibrant.maps.calibration_map import Fit, map_recipe, map_record
 from calibrant.maps.regression import EPS, FEW, RegressionMap, admit_fit, checked_forecasts, gaussian
+from calibrant.predictions import check_mass
 from calibrant.problems import InputError, MapError
 from calibrant.types import Floats
 
@@ -40,7 +41,9 @@ class QuantileRecalibration:
     def __post_init__(self) -> None:
         inputs.check_count(self.n_points, "n_points")
 
-    def fit(self, labels: Any, mean: Any = None, variance: Any = None, weights: Any = None) -> QuantileMap:
+    def fit(
+        self, labels: Any, mean: Any = None, variance: Any = None, counts: Any = None, weights: Any = None
+    ) -> QuantileMap:
         """From Gaussian forecasts.
 
         Parameters
@@ -49,24 +52,29 @@ class QuantileRecalibration:
             Observed numbers, one per row; or `GaussianForecasts`, which carry everything.
         mean, variance
             Mean and variance of each forecast.
+        counts
+            How often each row occurred; by default once.
         weights
-            How often each row counts.
+            How much each row matters, relative to the others; by default all the same.
         """
-        data = admit_fit(labels, mean, variance, weights)
-        return self.fit_pit(data.pit(), data.weights)
+        data = admit_fit(labels, mean, variance, counts, weights)
+        return self.fit_pit(data.pit(), weights=data.weights)
 
-    def fit_pit(self, pit: Any, weights: Any = None) -> QuantileMap:
+    def fit_pit(self, pit: Any, counts: Any = None, weights: Any = None) -> QuantileMap:
         """From the values F(y) of any forecast distributions.
 
         Parameters
         ----------
         pit
             One value in [0, 1] per row.
+        counts
+            How often each row occurred; by default once.
         weights
-            How often each row counts.
+            How much each row matters, relative to the others; by default all the same.
         """
         u = unit_values(pit, "pit")
-        weight = np.ones(len(u)) if weights is None else inputs.check_weights(weights, len(u))
+        found = check_mass(counts, weights, len(u))
+        weight = np.ones(len(u)) if found is None else found.weights
         values, which = np.unique(np.clip(u[weight > 0], EPS, 1 - EPS), return_inverse=True)
         mass = np.bincount(which, weight[weight > 0])
         heights = (np.cumsum(mass) - mass / 2) / mass.sum()

@@ -43,13 +43,13 @@ class Residuals:
         return self.mean(self.squares * (self.variance / variance) + np.log(variance))
 
 
-def admit_fit(labels: Any, mean: Any, variance: Any, weights: Any) -> GaussianForecasts:
+def admit_fit(labels: Any, mean: Any, variance: Any, counts: Any, weights: Any) -> GaussianForecasts:
     """The data of a fit: `GaussianForecasts`, or labels with means and variances."""
     if isinstance(labels, Forecasts):
-        if mean is not None or variance is not None or weights is not None:
+        if any(each is not None for each in (mean, variance, counts, weights)):
             raise InputError("labels", "are forecasts and carry their own data", advice="Pass them alone")
         return gaussian(labels)
-    return GaussianForecasts(labels, mean, variance, weights=weights)
+    return GaussianForecasts(labels, mean, variance, counts=counts, weights=weights)
 
 
 def gaussian(forecasts: Forecasts) -> GaussianForecasts:
@@ -59,9 +59,9 @@ def gaussian(forecasts: Forecasts) -> GaussianForecasts:
     raise InputError("forecasts", "must be Gaussian for this map", f"they are {type(forecasts).__name__}")
 
 
-def admit_forecasts(labels: Any, mean: Any, variance: Any, weights: Any) -> Residuals:
+def admit_forecasts(labels: Any, mean: Any, variance: Any, counts: Any, weights: Any) -> Residuals:
     """The data of a fit, checked: one finite number per row each, variances positive."""
-    data = admit_fit(labels, mean, variance, weights)
+    data = admit_fit(labels, mean, variance, counts, weights)
     observed, centre, spread = data.labels, data.mean, data.variance
     weight = np.ones(len(data.labels)) if data.weights is None else data.weights
     with np.errstate(over="ignore"):
@@ -140,7 +140,9 @@ class StdScaling:
     array([14.])
     """
 
-    def fit(self, labels: Any, mean: Any = None, variance: Any = None, weights: Any = None) -> StdScalingMap:
+    def fit(
+        self, labels: Any, mean: Any = None, variance: Any = None, counts: Any = None, weights: Any = None
+    ) -> StdScalingMap:
         """A mean, no search.
 
         Parameters
@@ -149,10 +151,12 @@ class StdScaling:
             Observed numbers, one per row; or `GaussianForecasts`, which carry everything.
         mean, variance
             Mean and variance of each forecast.
+        counts
+            How often each row occurred; by default once.
         weights
-            How often each row counts.
+            How much each row matters, relative to the others; by default all the same.
         """
-        data = admit_forecasts(labels, mean, variance, weights)
+        data = admit_forecasts(labels, mean, variance, counts, weights)
         square, cautions = mean_square(data)
         return StdScalingMap(Fit(data.n, data.score(square * data.variance), True, cautions), math.sqrt(square))
 
@@ -190,7 +194,9 @@ class VariancePlatt:
     True
     """
 
-    def fit(self, labels: Any, mean: Any = None, variance: Any = None, weights: Any = None) -> VariancePlattMap:
+    def fit(
+        self, labels: Any, mean: Any = None, variance: Any = None, counts: Any = None, weights: Any = None
+    ) -> VariancePlattMap:
         """The best of three searches: from a pure scaling, from a constant, and from halfway.
 
         Parameters
@@ -199,10 +205,12 @@ class VariancePlatt:
             Observed numbers, one per row; or `GaussianForecasts`, which carry everything.
         mean, variance
             Mean and variance of each forecast.
+        counts
+            How often each row occurred; by default once.
         weights
-            How often each row counts.
+            How much each row matters, relative to the others; by default all the same.
         """
-        data = admit_forecasts(labels, mean, variance, weights)
+        data = admit_forecasts(labels, mean, variance, counts, weights)
         slope, cautions = mean_square(data)
         offset = max(data.mean(data.squares * data.variance), EPS * data.mean(data.variance))
         unit = np.array([slope, offset])

@@ -51,15 +51,17 @@ class TopAccuracy:
     def __post_init__(self) -> None:
         check_choice("rest", self.rest, REST)
 
-    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> TopAccuracyMap:
+    def fit(
+        self, labels: Any, probs: Any = None, *, logits: Any = None, counts: Any = None, weights: Any = None
+    ) -> TopAccuracyMap:
         """Estimate the accuracy.
 
         Parameters
         ----------
-        labels, probs, logits, weights
+        labels, probs, logits, counts, weights
             As in every map's `fit`.
         """
-        predictions = several_classes(admit_fit(labels, probs, logits, weights))
+        predictions = several_classes(admit_fit(labels, probs, logits, counts, weights))
         accuracy = float(np.average(predictions.event("top").outcomes, weights=predictions.weights))
         fitted = TopAccuracyMap(predictions.classes, False, Fit(predictions.n), accuracy, self.rest)
         if fitted.keeps_accuracy:
@@ -124,17 +126,19 @@ class LabelFrequencies:
     array([0.333, 1.   ])
     """
 
-    def fit(self, labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None) -> LabelFrequenciesMap:
+    def fit(
+        self, labels: Any, probs: Any = None, *, logits: Any = None, counts: Any = None, weights: Any = None
+    ) -> LabelFrequenciesMap:
         """A table of class frequencies by top class.
 
         A class that is never the top class gets the overall frequencies.
 
         Parameters
         ----------
-        labels, probs, logits, weights
+        labels, probs, logits, counts, weights
             As in every map's `fit`.
         """
-        predictions = admit_fit(labels, probs, logits, weights)
+        predictions = admit_fit(labels, probs, logits, counts, weights)
         shares = class_shares(predictions)
         if predictions.weights is not None:
             shares = shares * predictions.weights[:, None]

@@ -16,7 +16,7 @@ class Constructors:
 
     @classmethod
     def from_gaussian(
-        cls, labels: Any, mean: Any, variance: Any, *, weights: Any = None, groups: Any = None
+        cls, labels: Any, mean: Any, variance: Any, *, counts: Any = None, weights: Any = None, groups: Any = None
     ) -> GaussianForecasts:
         """Forecasts of a real number as Gaussian distributions.
 
@@ -26,8 +26,10 @@ class Constructors:
             The observed numbers.
         mean, variance
             One mean and one variance per row.
-        weights
+        counts
             How often each row occurred; by default once.
+        weights
+            How much each row matters, relative to the others; by default all the same.
         groups
             A cluster for each row, such as a patient or a document.
 
@@ -39,11 +41,11 @@ class Constructors:
         """
         from calibrant.forecasts import GaussianForecasts
 
-        return GaussianForecasts(labels, mean, variance, weights=weights, groups=groups)
+        return GaussianForecasts(labels, mean, variance, counts=counts, weights=weights, groups=groups)
 
     @classmethod
     def from_quantiles(
-        cls, labels: Any, levels: Any, values: Any, *, weights: Any = None, groups: Any = None
+        cls, labels: Any, levels: Any, values: Any, *, counts: Any = None, weights: Any = None, groups: Any = None
     ) -> QuantileForecasts:
         """Forecasts of a real number as quantiles.
 
@@ -55,8 +57,10 @@ class Constructors:
             Probabilities of the quantiles, the same for all rows.
         values
             One row of quantiles per label, `(n, q)`.
-        weights
+        counts
             How often each row occurred; by default once.
+        weights
+            How much each row matters, relative to the others; by default all the same.
         groups
             A cluster for each row, such as a patient or a document.
 
@@ -68,10 +72,12 @@ class Constructors:
         """
         from calibrant.forecasts import QuantileForecasts
 
-        return QuantileForecasts(labels, levels, values, weights=weights, groups=groups)
+        return QuantileForecasts(labels, levels, values, counts=counts, weights=weights, groups=groups)
 
     @classmethod
-    def from_samples(cls, labels: Any, samples: Any, *, weights: Any = None, groups: Any = None) -> SampleForecasts:
+    def from_samples(
+        cls, labels: Any, samples: Any, *, counts: Any = None, weights: Any = None, groups: Any = None
+    ) -> SampleForecasts:
         """Forecasts of a real number as samples of its distribution, or an ensemble's members.
 
         Parameters
@@ -80,8 +86,10 @@ class Constructors:
             The observed numbers.
         samples
             One row of samples per label, `(n, m)`.
-        weights
+        counts
             How often each row occurred; by default once.
+        weights
+            How much each row matters, relative to the others; by default all the same.
         groups
             A cluster for each row, such as a patient or a document.
 
@@ -93,7 +101,7 @@ class Constructors:
         """
         from calibrant.forecasts import SampleForecasts
 
-        return SampleForecasts(labels, samples, weights=weights, groups=groups)
+        return SampleForecasts(labels, samples, counts=counts, weights=weights, groups=groups)
 
     @classmethod
     def read(cls, path: Any, **columns: Any) -> Predictions:

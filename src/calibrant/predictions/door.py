@@ -89,9 +89,9 @@ def of_state(state: State) -> Predictions:
     return found
 
 
-def as_predictions(event: Event) -> Predictions:
+def as_predictions(event: Event, groups: Any = None) -> Predictions:
     """A yes/no question as predictions of their own."""
-    found = Predictions.borrowed(event.outcomes, event.probs, soft=not event.hard)
+    found = Predictions.borrowed(event.outcomes, event.probs, groups=groups, soft=not event.hard)
     found._weigh(event.mass)
     found.counted = event.counted
     found._events["binary"] = event.named("binary")

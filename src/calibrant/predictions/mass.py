@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.inputs import check_weights, refuse
 from calibrant.problems import InputError
-from calibrant.types import Floats
+from calibrant.types import Floats, Indices
 
 MAX_COUNTED = 1e15
 """Rows that counts may stand for: above this, float64 cannot resolve one more row."""
@@ -45,6 +45,20 @@ class Mass:
     def unit(self) -> Floats:
         """The weight of each of these."""
         return np.ones(len(self.weights)) if self.squares is None else self.weights / np.maximum(self.counts, 1.0)
+
+    def single(self, most: float = 1e8) -> tuple[Indices, Mass]:
+        """The row of each copy, and the mass of the copies, where methods need them one by one.
+
+        Parameters
+        ----------
+        most
+            More copies than these are refused.
+        """
+        if self.n > most:
+            raise InputError("counts", f"must stand for at most {most:.3g} rows here", f"they stand for {self.n:.3g}")
+        at = np.repeat(np.arange(len(self.weights)), self.counts.astype(np.intp))
+        unit = self.unit[at]
+        return at, Mass(unit, None if self.squares is None else unit**2)
 
     @property
     def n(self) -> int:

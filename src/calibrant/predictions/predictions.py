@@ -59,7 +59,19 @@ class Predictions(Constructors, Views):
     Predictions(2 rows, 2 classes, float64)
     """
 
-    __slots__ = ("_events", "_probs", "classes", "counted", "groups", "index", "labels", "logits", "source", "squares", "weights")
+    __slots__ = (
+        "_events",
+        "_probs",
+        "classes",
+        "counted",
+        "groups",
+        "index",
+        "labels",
+        "logits",
+        "source",
+        "squares",
+        "weights",
+    )
 
     def __init__(
         self,

@@ -94,7 +94,7 @@ def class_rows(predictions: Predictions, cluster: Any) -> ClassRows:
     if mass is not None:
         refuse_many(mass.n, MAX_HELD / probs.shape[1])
         times = mass.counts.astype(np.int64)
-        probs, labels, unit = (np.repeat(each, times, axis=0) for each in (probs, labels, mass.unit))
+        probs, labels, unit = np.repeat(probs, times, axis=0), np.repeat(labels, times), np.repeat(mass.unit, times)
     mark = np.random.default_rng(0).random(probs.shape[1])  # different rows get different marks
     order = np.lexsort((unit, labels, np.einsum("ij,j->i", probs, mark)))
     fixed = None if mass is None or mass.squares is None else unit[order]

@@ -86,8 +86,10 @@ def ranked_probability_score(labels: Any, probs: Any = None, **options: Any) -> 
     cluster
         True: rows of the same group, `Predictions(..., groups=)`, may depend on each
         other.
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row counts.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------

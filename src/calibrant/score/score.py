@@ -130,6 +130,7 @@ class Score(Rule):
         view: Any = "canonical",
         level: float = 0.95,
         cluster: bool = False,
+        counts: Any = None,
         weights: Any = None,
     ) -> Estimate:
         """The mean score with its interval.
@@ -148,10 +149,12 @@ class Score(Rule):
         cluster
             True: rows of the same group, `Predictions(..., groups=)`, may depend on
             each other.
+        counts
+            How often each row occurred; by default once.
         weights
-            How often each row counts.
+            How much each row matters, relative to the others; by default all the same.
         """
-        predictions = admit(labels, probs, weights=weights)
+        predictions = admit(labels, probs, counts=counts, weights=weights)
         name = "canonical" if view == "canonical" else predictions.view(view)
         found: Moments | LimitedMean | ClusterMean = self.moments(predictions, view)
         if cluster and np.isfinite(found.mean):

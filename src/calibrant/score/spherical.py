@@ -79,8 +79,10 @@ def spherical_score(labels: Any, probs: Any = None, **options: Any) -> Estimate:
     cluster
         True: rows of the same group, `Predictions(..., groups=)`, may depend on each
         other.
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row counts.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------

@@ -54,7 +54,14 @@ class UScore(Named):
         return self.of_pairs(probs, truth, others, other_truth) - self.entropy(truth, other_truth)
 
     def score(
-        self, labels: Any, probs: Any = None, *, view: Any = "canonical", level: float = 0.95, weights: Any = None
+        self,
+        labels: Any,
+        probs: Any = None,
+        *,
+        view: Any = "canonical",
+        level: float = 0.95,
+        counts: Any = None,
+        weights: Any = None,
     ) -> Estimate:
         """The mean over pairs of different rows: unbiased, and possibly negative.
 
@@ -72,32 +79,36 @@ class UScore(Named):
             `"canonical"` for all classes, or the view of a yes/no question.
         level
             Confidence of the interval.
+        counts
+            How often each row occurred; by default once.
         weights
-            A weight of w counts as w rows.
+            How much each row matters, relative to the others; by default all the same.
         """
-        predictions = admit(labels, probs, weights=weights)
+        predictions = admit(labels, probs, counts=counts, weights=weights)
         normal_quantile(level)
         name = "canonical" if view == "canonical" else predictions.event(view).name
         p, truth = share_rows(predictions, None if name == "canonical" else predictions.event(name))
         w = np.ones(len(p)) if predictions.weights is None else predictions.weights
         kept = w > 0
-        value, error, n = self._jackknife(p[kept], truth[kept], w[kept])
+        spread = w if predictions.spread is None else predictions.spread
+        value, error, n = self._jackknife(p[kept], truth[kept], w[kept], spread[kept])
         few = () if error is not None else ("two rows have no interval",)
         interval = None if error is None else around(value, error, n - 1, level, "jackknife, Student t")
         named, described = f"{self.name}_score", {"view": name, "score": self.name, **self.describe()}
         return Estimate(named, self.title, value, predictions.n, interval, None, described, {}, few)
 
-    def _jackknife(self, p: Floats, truth: Floats, w: Floats) -> tuple[float, float | None, float]:
+    def _jackknife(self, p: Floats, truth: Floats, w: Floats, spread: Floats) -> tuple[float, float | None, float]:
         """Mean over pairs, its error, and the number of rows."""
         n = float(w.sum())
         if n < 2:
             raise InputError("labels", "must hold at least two rows for a score of pairs", f"it holds {n:g}")
         sums, own = self._sums(p, truth, w)
-        means = (sums - own) / (n - 1)  # of each row with all others
+        unit = spread / w  # the weight of one copy
+        means = (sums - unit * own) / (n - unit)  # of each row with all others
         value = inner(w, means) / n
         if n <= 2:
             return value, None, n
-        squares = inner(w, (means - value) ** 2)
+        squares = inner(spread, (means - value) ** 2)
         return value, 2 * (squares * (n - 1) / n) ** 0.5 / (n - 2), n
 
     def _sums(self, p: Floats, truth: Floats, w: Floats) -> tuple[Floats, Floats]:

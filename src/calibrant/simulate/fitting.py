@@ -12,7 +12,7 @@ from calibrant.estimate.binned import ece
 from calibrant.inputs import check_choice, check_count, check_positive, generator_of
 from calibrant.kernels.logits import class_log_odds, sigmoid
 from calibrant.maps import PiecewiseLinear, recipe_of
-from calibrant.predictions import Predictions, admit
+from calibrant.predictions import Mass, Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
 from calibrant.simulate.curves import LinearCurve, MapCurve, TrueCurve, fit_curves
@@ -115,6 +115,7 @@ def fit_world(
     scores: Literal["beta", "empirical"] = "beta",
     curve: Any = "glm",
     resolution: float | None = None,
+    counts: Any = None,
     weights: Any = None,
 ) -> BetaWorld | EmpiricalWorld:
     """A world with scores and a calibration curve like those of data.
@@ -152,7 +153,7 @@ def fit_world(
     >>> world.fit.table.rows[0][0]
     'logflip, logflip: b0, b1'
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     check_choice("scores", scores, ("beta", "empirical"))
     name = predictions.view(view)
     rows = _rows(predictions, name, resolution)
@@ -228,7 +229,7 @@ def _curve(rows: Rows, curve: Any) -> tuple[TrueCurve, Table | None, tuple[str, 
         return best.curve, Table("Curves by AIC", columns, tried), tuple(cautions)
     recipe = PiecewiseLinear(identity=False) if isinstance(curve, str) and curve == "piecewise" else recipe_of(curve)
     soft = not np.isin(rows.outcomes, (0.0, 1.0)).all()
-    fitted = recipe.fit(Predictions.borrowed(rows.outcomes, rows.p, weights=rows.weight, soft=soft))
+    fitted = recipe.fit(Predictions.borrowed(rows.outcomes, rows.p, soft=soft).with_mass(Mass(rows.weight)))
     return MapCurve(fitted), None, tuple(fitted.fit.cautions)
 
 
@@ -318,9 +319,7 @@ def check_world(
     True
     """
     event = predictions.event(view)
-    real = float(
-        estimator(Predictions.borrowed(event.outcomes, event.probs, weights=event.weights, soft=not event.hard))
-    )
+    real = float(estimator(as_predictions(event)))
     generator = generator_of(seed)
     count = check_count(n_data_sets, "n_data_sets", 2)
     found = np.array([float(estimator(world.sample(event.n, generator))) for _ in range(count)])

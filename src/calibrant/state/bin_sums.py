@@ -39,7 +39,12 @@ class BinSums:
         if self.bins != other.bins or self.sums.shape != other.sums.shape:
             raise InputError("bins", "must be the same in both parts", f"{self.bins} is not {other.bins}")
         return BinSums(
-            self.sums + other.sums, self.low, self.high, self.n + other.n, self.bins, self.outside + other.outside,
+            self.sums + other.sums,
+            self.low,
+            self.high,
+            self.n + other.n,
+            self.bins,
+            self.outside + other.outside,
             None if self.squares is None and other.squares is None else self.spread + other.spread,
         )
 

@@ -93,19 +93,21 @@ class State:
             tables.append(tables.pop().merge(tables.pop()))
         return tables[0]
 
-    def update(self, labels: Any, probs: Any = None, *, weights: Any = None, part: str | None = None) -> Self:
+    def update(
+        self, labels: Any, probs: Any = None, *, counts: Any = None, weights: Any = None, part: str | None = None
+    ) -> Self:
         """Take in more rows, in any order; returns the state itself.
 
         Parameters
         ----------
-        labels, probs, weights
+        labels, probs, counts, weights
             As in `calibrant.collect`; or one `Predictions`, or another state.
         part
             A name for these rows, such as a file's: a part with this name cannot be taken in twice.
         """
         from calibrant.verbs.collect import collect
 
-        self._add(collect(labels, probs, weights=weights, part=part, like=self))
+        self._add(collect(labels, probs, counts=counts, weights=weights, part=part, like=self))
         return self
 
     def merge(self, other: State) -> State:

@@ -26,6 +26,7 @@ def collect(
     *,
     views: Sequence[Any] | None = None,
     n_cells: int = N_CELLS,
+    counts: Any = None,
     weights: Any = None,
     part: str | None = None,
     like: State | None = None,
@@ -45,8 +46,10 @@ def collect(
         `class k` adds one class.
     n_cells
         Equal-width cells per class for class-wise errors of several classes.
+    counts
+        How often each row occurred; by default once.
     weights
-        Whole numbers: how often each row occurred.
+        How much each row matters, relative to the others; by default all the same.
     part
         A name for these rows, such as a file's; no part can be merged twice. By default a name is made up.
     like
@@ -61,14 +64,15 @@ def collect(
     5
     """
     if isinstance(labels, State):
-        given = {"probs": probs, "weights": weights, "views": views, "part": part}
+        given = {"probs": probs, "counts": counts, "weights": weights, "views": views, "part": part}
         for name, value in given.items():
             if value is not None:
                 raise InputError(name, "must be left out", "labels is a state, which has its own", "Pass it alone")
         return labels
     if like is not None and probs is not None:
-        labels, probs, weights = Predictions(labels, probs, classes=like.classes, weights=weights), None, None
-    predictions = admit(labels, probs, weights=weights)
+        labels = Predictions.borrowed(labels, probs, classes=like.classes, counts=counts, weights=weights)
+        probs = counts = weights = None
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     _check(predictions)
     if part is not None and not isinstance(part, str):
         raise InputError("part", "must be a string", f"it is a {type(part).__name__}")
@@ -100,8 +104,6 @@ def _check(predictions: Predictions) -> None:
         raise InputError(
             "labels", "must have no groups for a state", "rows of a group are not kept together", "Leave out groups="
         )
-    if predictions.weights is not None and (predictions.weights != np.floor(predictions.weights)).any():
-        row = int(np.argmax(predictions.weights != np.floor(predictions.weights)))
-        raise InputError(
-            "weights", "must be whole numbers of rows for a state", f"weights[{row}] is {predictions.weights[row]:g}"
-        )
+    if predictions.squares is not None:
+        why = "their scale is known only when all rows are"
+        raise InputError("weights", "must be left out for a state", why, "Pass counts= if they are numbers of rows")

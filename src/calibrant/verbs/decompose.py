@@ -18,7 +18,7 @@ from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps import Histogram, Isotonic, recipe_of
 from calibrant.maps.folds import in_folds
 from calibrant.methods import methods
-from calibrant.predictions import Predictions, admit
+from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import Answer, Estimate, Table, kind, number
 from calibrant.score.pinball import PinballScore, own_levels, pinball
@@ -77,6 +77,7 @@ def decompose(
     n_folds: int = 10,
     view: Any = "canonical",
     level: float = 0.95,
+    counts: Any = None,
     weights: Any = None,
 ) -> Decomposition:
     """Split a proper score: score = miscalibration − discrimination + uncertainty, exactly.
@@ -117,8 +118,10 @@ def decompose(
         `"class k"`.
     level
         Confidence of the score's interval.
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row counts.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -127,12 +130,12 @@ def decompose(
     Brier score 0.2000 = miscalibration 0.0750 − discrimination 0.1250 + uncertainty 0.2500, by isotonic on the same rows.
     """
     if isinstance(labels, Forecasts):
-        if probs is not None or weights is not None or view != "canonical" or cross_fitted:
+        if any(each is not None for each in (probs, counts, weights)) or view != "canonical" or cross_fitted:
             alone = "are forecasts, which have no views, folds or weights of others"
             raise InputError("labels", alone, advice="Pass them alone")
         return _of_forecasts(labels, score, by, level)
     rule = check_score("brier" if isinstance(score, str) and score == "auto" else score)
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     check_count(n_folds, "n_folds", 2)
     found = rule.score(predictions, view=view, level=level)
     rows = _asked(predictions, view)
@@ -160,10 +163,8 @@ def _asked(predictions: Predictions, view: Any) -> Predictions:
     """The predictions of all classes, or the view's question as a single event, in float64."""
     if view != "canonical":
         event = predictions.event(view)
-        probs = event.probs.astype(np.float64)
-        return Predictions.borrowed(
-            event.outcomes, probs, weights=event.weights, groups=predictions.groups, soft=not event.hard
-        )
+        found = as_predictions(event, predictions.groups)
+        return found if event.probs.dtype == np.float64 else found.with_probs(event.probs.astype(np.float64))
     if predictions.outputs.dtype == np.float64:
         return predictions
     wide = predictions.outputs.astype(np.float64)
@@ -221,7 +222,7 @@ def _of_forecasts(forecasts: Forecasts, score: Any, by: Any, level: float) -> De
         parts = [_pinball(forecasts, w, tau) for tau in levels]
         rows, fitted, overall = (np.mean(each, axis=0) for each in zip(*parts, strict=True))
         name, title = "pinball_score", PinballScore.title
-    value, interval, cautions = mean_with_interval(rows, forecasts.weights, level)
+    value, interval, cautions = mean_with_interval(rows, forecasts.weights, level, squares=forecasts.squares)
     left, none = (inner(w, each) / float(w.sum()) for each in (fitted, overall))
     found = Estimate(name, title, value, forecasts.n, interval, None, described, {}, cautions)
     settings = {**described, "by": "isotonic", "how": "by isotonic on the same rows"}

@@ -147,6 +147,7 @@ def diagnose(
     cluster: Any = None,
     name: str = "model",
     measures: Iterable[Any] = (),
+    counts: Any = None,
     weights: Any = None,
 ) -> Diagnosis: ...
 def diagnose(
@@ -157,6 +158,7 @@ def diagnose(
     cluster: Any = None,
     name: str = "model",
     measures: Iterable[Any] = (),
+    counts: Any = None,
     weights: Any = None,
 ) -> Diagnosis | ForecastDiagnosis:
     """Is the model calibrated, how far off is it, and how much of that is noise?
@@ -179,8 +181,10 @@ def diagnose(
         What to call the model in the answer.
     measures
         Further estimators, by name or as functions, added to the table of estimates.
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row counts.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -195,8 +199,8 @@ def diagnose(
     'top'
     """
     if isinstance(labels, Forecasts):
-        return _of_forecasts(labels, probs, view, cluster, name, weights, measures)
-    predictions = admit(labels, probs, weights=weights)
+        return _of_forecasts(labels, (probs, counts, weights), view, cluster, name, measures)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     chosen = predictions.view(view)
     if chosen == "classwise":
         raise InputError(
@@ -275,11 +279,11 @@ def _function_of(name: str, of_kind: methods.Kind) -> Measure:
 
 
 def _of_forecasts(
-    forecasts: Forecasts, probs: Any, view: Any, cluster: Any, name: str, weights: Any, measures: Iterable[Any]
+    forecasts: Forecasts, beside: tuple[Any, ...], view: Any, cluster: Any, name: str, measures: Iterable[Any]
 ) -> ForecastDiagnosis:
     from calibrant.verbs.diagnose_regression import diagnose_forecasts
 
-    if probs is not None or weights is not None or view != "auto":
+    if any(each is not None for each in beside) or view != "auto":
         alone = "are forecasts, which have no views and carry their own data"
         raise InputError("labels", alone, advice="Pass them alone")
     if cluster is not None and cluster is not False:

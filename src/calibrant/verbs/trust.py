@@ -141,6 +141,7 @@ def trust(
     view: Any = "auto",
     workers: int | None = None,
     progress: bool = False,
+    counts: Any = None,
     weights: Any = None,
 ) -> Trust:
     """Which estimator of the calibration error can be trusted with this many rows?
@@ -172,8 +173,10 @@ def trust(
         Number of processes; by default as many as there are cores.
     progress
         Show a progress bar.
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row counts.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -183,7 +186,7 @@ def trust(
     >>> found.best.rmse <= found.rows[-1].rmse
     True
     """
-    predictions, seed = admit(labels, probs, weights=weights), check_seed(seed)
+    predictions, seed = admit(labels, probs, counts=counts, weights=weights), check_seed(seed)
     check_choice("norm", norm, (1, 2))
     rows = as_predictions(predictions.event(view))
     chosen = {one.name: one for one in named_all(CANDIDATES[norm] if estimators is None else estimators)[0]}
@@ -192,7 +195,7 @@ def trust(
     if world is not None and not isinstance(world, EventWorld):
         raise InputError("world", "must be a world of one event", f"it is {type(world).__name__}")
     fitted, check = fitted_to(rows, seed) if world is None else (world, _checked(world, rows, seed))
-    n = rows.n if rows.weights is None else int(np.ceil(rows.weights.sum()))
+    n = rows.n if rows.weights is None else int(np.ceil(rows.weights.sum()))  # effective rows, with weights
     found = bias(chosen, fitted, n, n_data_sets, seed, workers=workers, progress=progress)
     values = {name: float(one(rows)) for name, one in chosen.items()}
     cautions = () if getattr(fitted, "fit", None) is None else fitted.fit.cautions  # type: ignore[attr-defined]

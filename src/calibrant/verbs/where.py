@@ -13,7 +13,7 @@ from calibrant.inputs import check_count, check_seed
 from calibrant.interval import Limits, cluster_mean, mean_with_interval
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.folds import in_folds, n_rows, n_units
-from calibrant.predictions import Event, Predictions, admit
+from calibrant.predictions import Event, Predictions, admit, as_predictions
 from calibrant.resampling.exact import LEVEL, Exact
 from calibrant.resampling.statistics import stretch
 from calibrant.results import Answer, Estimate, Line, Table, TestResult, ends, kind, number
@@ -118,6 +118,7 @@ def where(
     cluster: Any = None,
     seed: Seed = 0,
     level: float = 0.95,
+    counts: Any = None,
     weights: Any = None,
 ) -> Where:
     """Over which stretch of predictions do errors of one sign add up most? No bins, no tuning.
@@ -140,7 +141,7 @@ def where(
 
     Parameters
     ----------
-    labels, probs, weights
+    labels, probs, counts, weights
         The data, or a `Predictions` as the only argument.
     view
         Which event: `"binary"`, `"top"` or `"class k"`; `"auto"` is the first that
@@ -164,7 +165,7 @@ def where(
     >>> print(found.sentence().splitlines()[1])
     Most clearly between 0.6067 and 0.8047: predicted 70.8 %, observed 52.8 %.
     """
-    predictions = admit(labels, probs, weights=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     event = predictions.event(view)
     pooled = event.pooled
     values, steps = pooled.values, np.concatenate([[0.0], np.cumsum(pooled.residual)]) / pooled.total
@@ -237,8 +238,7 @@ def _tested(
 
 def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estimate | None:
     """The stretch of one half, measured on the other, both ways; None where there is none."""
-    rows = Predictions.borrowed(event.outcomes, event.probs, groups=predictions.groups, soft=not event.hard)
-    rows = rows.with_mass(event.mass)
+    rows = as_predictions(event, predictions.groups)
     if n_units(rows) < 4:
         return None
     units, masks = in_folds(rows, 2)
@@ -251,11 +251,12 @@ def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estim
             inside = (p >= pooled.values[first]) & (p <= pooled.values[last - 1])
             gaps[held] = np.where(inside, sign * (p - units.labels[held]), np.nan)
     used = ~np.isnan(gaps)
-    n, w = n_rows(units.rows(used)) if used.any() else 0, None if units.weights is None else units.weights[used]
+    n, mass = n_rows(units.rows(used)) if used.any() else 0, None if units.mass is None else units.mass.rows(used)
     if n < 2:
         return None
+    w, squares = (None, None) if mass is None else (mass.weights, mass.squares)
     if units.groups is None:
-        value, interval, warnings = mean_with_interval(gaps[used], w, level, Limits(-1.0, 1.0))
+        value, interval, warnings = mean_with_interval(gaps[used], w, level, Limits(-1.0, 1.0), squares)
     else:
         clusters = cluster_mean(gaps[used], w, units.groups[used])
         value, (interval, warnings) = clusters.mean, clusters.interval(level)

@@ -22,12 +22,12 @@ from tolerances import ROUNDING, STANDARD_ERRORS
 kinds = pytest.mark.parametrize("kind", ["Gaussian", "bent", "quantile", "sample"])
 
 
-def with_pit(u, weights=None):
+def with_pit(u, counts=None):
     """Forecasts whose PIT is given."""
     from scipy.stats import norm
 
     u = np.asarray(u, dtype=float)
-    return GaussianForecasts(norm.ppf(u), np.zeros(len(u)), np.ones(len(u)), weights=weights)
+    return GaussianForecasts(norm.ppf(u), np.zeros(len(u)), np.ones(len(u)), counts=weights)
 
 
 def test_the_pit_error_by_hand():

@@ -71,7 +71,7 @@ def test_the_ends_of_the_interval_are_a_quantile_of_their_own_error_away(rng):
 def test_weight_two_is_the_row_twice(seed):
     rng = np.random.default_rng(seed)
     said, times = drawn(rng, 12), rng.integers(0, 3, 12) + (np.arange(12) < 2)
-    weighted = GaussianForecasts(said.labels, said.mean, said.variance, weights=times)
+    weighted = GaussianForecasts(said.labels, said.mean, said.variance, counts=times)
     repeated = said.rows(np.repeat(np.arange(12), times))
     for estimator in ("unbiased", "biased"):
         found, expected = (gaussian_skce(each, estimator=estimator) for each in (weighted, repeated))
@@ -169,7 +169,7 @@ def test_wrong_calls_are_refused(rng):
         gaussian_skce(said, estimator="linear")
     with pytest.raises(InputError, match="block_size must be at most the number of rows; it is 11, of 10 rows"):
         gaussian_skce(said, estimator="block", block_size=11)
-    weighted = GaussianForecasts(said.labels, said.mean, said.variance, weights=np.arange(10))
+    weighted = GaussianForecasts(said.labels, said.mean, said.variance, counts=np.arange(10))
     with pytest.raises(InputError, match="weights cannot be used with estimator='block'"):
         gaussian_skce(weighted, estimator="block")
     with pytest.raises(InputError, match="weights cannot be used in this test"):

@@ -75,7 +75,7 @@ def test_bins_keep_equal_variances_together(rng):
 
 def test_weight_two_is_the_row_twice(rng):
     said, times = drawn(rng, 40), rng.integers(0, 3, 40)
-    weighted = GaussianForecasts(said.labels, said.mean, said.variance, weights=times)
+    weighted = GaussianForecasts(said.labels, said.mean, said.variance, counts=times)
     repeated = said.rows(np.repeat(np.arange(40), times))
     for measure in (ence, uncertainty_error, variance_gap, variance_ratio, mean_error):
         found, expected = measure(weighted), measure(repeated)

@@ -183,7 +183,7 @@ def families(rng, how):
     weights = {"counts": rng.integers(0, 4, n), "fixed": rng.random(n) + 0.1}.get(how)
     groups = rng.integers(0, 12, n) if how == "clusters" else None
     columns = {"a": rng.choice(["x", "y"], n), "b": rng.choice(["u", "v", "w"], n)}
-    said = cal.Predictions(rng.random(n) < p, p, weights=weights, groups=groups)
+    said = cal.Predictions(rng.random(n) < p, p, counts=weights, groups=groups)
     kept = ALL if weights is None else said.weights > 0
     counts = said.weights[kept] if how == "counts" else np.ones(n)
     cut = segments_of(feature_columns(columns, kept, counts, n, 4), [], counts, 2, 1, 100)
@@ -317,7 +317,7 @@ def test_a_row_of_weight_two_is_the_row_twice(rng):
     p, weights = rng.integers(1, 20, n) / 20, rng.integers(0, 4, n)
     y, x, g = rng.random(n) < p, rng.random(n), rng.choice(["u", "v"], n)
     options = {"min_size": 10, "n_draws": 99}
-    weighted = audit(cal.Predictions(y, p, weights=weights), {"x": x, "g": g}, **options)
+    weighted = audit(cal.Predictions(y, p, counts=weights), {"x": x, "g": g}, **options)
     rows = np.repeat(np.arange(n), weights)
     repeated = audit(cal.Predictions(y[rows], p[rows]), {"x": x[rows], "g": g[rows]}, **options)
     assert weighted.segments == repeated.segments
@@ -328,7 +328,7 @@ def test_weights_that_count_nothing_are_held_fixed(rng):
     p, g = rng.random(n), rng.choice(["u", "v"], n)
     w = 0.5 + rng.random(n)
     y = rng.random(n) < p
-    found = audit(cal.Predictions(y, p, weights=w), groups=g, n_draws=99)
+    found = audit(cal.Predictions(y, p, counts=w), groups=g, n_draws=99)
     segment, inside = found["group = u"], g == "u"
     assert segment.n == inside.sum()
     assert segment.gap == pytest.approx(np.average((p - y)[inside], weights=w[inside]))
@@ -477,7 +477,7 @@ def test_the_law_of_a_wrong_model_has_the_moments_of_its_rows(share, upward, see
     rng = np.random.default_rng(seed)
     n = 30
     p, w = rng.random(n), rng.random(n) + 0.1
-    said = cal.Predictions(rng.random(n) < p, p, weights=w)
+    said = cal.Predictions(rng.random(n) < p, p, counts=w)
     cut = segments_of([], [], np.ones(n), 1, 1, 1)
     laws = laws_of(family_of(said.event("auto"), said, cut, ALL, False))
     rate = p + share * (1 - p) if upward else (1 - share) * p

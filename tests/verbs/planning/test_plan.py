@@ -186,7 +186,7 @@ def test_rows_like_yours_count_by_their_scores(rng):
     found = plan(error=0.04, predictions=rows)
     assert found.mean_variance == pytest.approx((p * (1 - p)).mean())
     assert found.n == plan(error=0.04, world=EmpiricalWorld(p)).n
-    weighted = cal.Predictions(rows.labels, p, weights=np.full(400, 3.0))
+    weighted = cal.Predictions(rows.labels, p, counts=np.full(400, 3.0))
     assert plan(error=0.04, predictions=weighted).n == found.n
     grouped = cal.Predictions(rows.labels, p, groups=np.arange(400) // 4)
     assert "group" in plan(error=0.04, predictions=grouped).cautions[-1]

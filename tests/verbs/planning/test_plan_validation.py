@@ -139,7 +139,7 @@ def test_the_c_statistic_counts_pairs(rows):
             if y > other:
                 won += w * v * ((p > q) + (p == q) / 2)
                 total += w * v
-    groups = cal.Predictions(labels, tenths / 10, weights=weights).event().pooled
+    groups = cal.Predictions(labels, tenths / 10, counts=weights).event().pooled
     assert concordance(groups) == pytest.approx(won / total, abs=1e-12)
 
 

@@ -137,6 +137,6 @@ def _mean(
     name: str, title: str, values: Floats, data: Forecasts, level: float, floor: float | None = None, parts: Any = None
 ) -> Estimate:
     """The mean over rows with its interval."""
-    value, interval, cautions = mean_with_interval(values, data.weights, level)
+    value, interval, cautions = mean_with_interval(values, data.weights, level, squares=data.squares)
     described = {"forecasts": data.kind}
     return Estimate(name, title, value, data.n, interval, floor, described, parts or {}, cautions)

@@ -92,7 +92,7 @@ def gaussian_skce(
         return Estimate("gaussian_skce", title, value, data.n, interval, 0.0, described, {}, cautions + few)
     w = np.ones(len(data.labels)) if data.weights is None else data.weights
     n = float(w.sum())
-    own = w if data.spread is None else data.spread
+    own = w if data.squares is None else data.squares
     sums, squares = pair_sums(rows, w, own / np.where(w > 0, w, 1.0), width)
     if estimator == "biased":
         diagonal = inner(own, pair_values(rows, rows, width))
@@ -186,7 +186,7 @@ def median_distance(data: Forecasts, seed: int) -> float:
     """The median Wasserstein distance of two Gaussian forecasts."""
     rows = np.stack([data.mean, np.sqrt(data.variance)], axis=1)
     w = np.ones(len(data.labels)) if data.weights is None else data.weights
-    i, j, mass, equal = pairs_of_rows(w, w if data.spread is None else data.spread, seed)
+    i, j, mass, equal = pairs_of_rows(w, w if data.squares is None else data.squares, seed)
     distance = np.sqrt(((rows[i] - rows[j]) ** 2).sum(axis=1))
     if not len(distance):
         return 0.0

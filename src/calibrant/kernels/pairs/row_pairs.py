@@ -136,9 +136,7 @@ def loo_rates(
     return _tiles(rows, labels, weight, unit, bandwidth, np.arange(len(rows)))
 
 
-def loo_log_density(
-    rows: Floats, weight: Floats, bandwidth: float, at: Indices, unit: Floats | None = None
-) -> Floats:
+def loo_log_density(rows: Floats, weight: Floats, bandwidth: float, at: Indices, unit: Floats | None = None) -> Floats:
     """ln of the leave-one-out density at some rows."""
     return _tiles(rows, None, weight, unit, bandwidth, at)[1]
 
