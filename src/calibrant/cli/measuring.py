@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import click
 import calibrant as cal
 from calibrant.cli import forecasts
 from calibrant.cli import options as opt
-from calibrant.cli.data import read, show, write_report
+from calibrant.cli.data import read, say_json, show, write_report
 from calibrant.cli.group import failed, main
 from calibrant.methods import Method, find, methods
 
@@ -28,7 +27,7 @@ from calibrant.methods import Method, find, methods
     "--fail-above", click.FloatRange(0), "Exit with 1 if the ECE exceeds X (PIT error for forecasts).", metavar="X"
 )
 def diagnose(
-    file: Path, view: str, report: Path | None, as_json: bool, fail_above: float | None, **columns: Any
+    file: Path, view: str, report: Path | None, force: bool, as_json: bool, fail_above: float | None, **columns: Any
 ) -> None:
     """Is the model calibrated, how far off is it, and how much of that is noise?
 
@@ -54,17 +53,17 @@ def diagnose(
     given: Any
     given, source = read(file, columns) if named is None else forecasts.read(file, named)
     found: Any = cal.diagnose(given, view=view if named is None else "auto", name=file.name)
+    if report is not None:
+        write_report(report, found)
     if as_json:
-        click.echo(found.to_json())
+        say_json(found, source)
     else:
         from calibrant.cli import screen
 
         terminal, following = screen.terminal(), f"-o map.json; calibrant compare {file} map.json"
-        screen.show_answer(terminal, found, source=source)
+        screen.show_answer(terminal, found, source=str(source))
         if named is None and found.calibrated is False:
             terminal.print(f"Next: calibrant recalibrate VALIDATION_FILE {following}")
-    if report is not None:
-        write_report(report, file, found)
     error = found["ECE" if named is None else "pit_error"]
     if fail_above is not None and error.value > fail_above:
         failed(f"{error.title} {error.value:.4f} is above {fail_above:g}.")
@@ -91,14 +90,13 @@ def measure(file: Path, measures: tuple[str, ...], view: str, as_json: bool, **c
     predictions, source = read(file, columns)
     found = tuple(each.function(predictions, **view_option(each, view)) for each in chosen)
     if as_json:
-        plain = [cal.results.document(estimate) for estimate in found]
-        click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+        say_json(list(found), source)
         return
     from calibrant.cli import screen
     from calibrant.results import estimate_table
 
     terminal = screen.terminal()
-    terminal.print(source, style="dim")
+    terminal.print(str(source), style="dim")
     screen.show_table(terminal, estimate_table(found))
     cautions = tuple(f"{estimate.title}: {caution}" for estimate in found for caution in estimate.cautions)
     screen.show_list(terminal, "Caution", cautions, "yellow")

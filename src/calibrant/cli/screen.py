@@ -15,6 +15,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
+from calibrant.problems import visible
 from calibrant.results import Answer, Table, number
 
 if TYPE_CHECKING:
@@ -33,8 +34,16 @@ NOTE_STYLES = {"assumes": "dim", "caution": "yellow", "advice": "cyan"}
 
 
 def terminal() -> Console:
-    """Where answers are printed: nothing in a file name or a class is taken as markup."""
-    return Console(markup=False, highlight=False, emoji=False)
+    """Where answers are printed: nothing in a file name or a class is taken as markup, or obeyed by the terminal."""
+    return Plain(markup=False, highlight=False, emoji=False)
+
+
+class Plain(Console):
+    """A console that shows control characters in texts."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """A text as it will be shown."""
+        return super().render_str(visible(text), **options)
 
 
 def show_answer(screen: Console, found: Answer, title: str = "", source: str = "") -> None:
@@ -120,7 +129,7 @@ def show_list(screen: Console, title: str, texts: tuple[str, ...], style: str) -
     if texts:
         screen.print(title, style=f"bold {style}")
         for text in texts:
-            screen.print(Padding(Text(f"• {text}"), (0, 0, 0, 2)))
+            screen.print(Padding(f"• {text}", (0, 0, 0, 2)))
         screen.print()
 
 

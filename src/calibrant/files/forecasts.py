@@ -49,8 +49,8 @@ def read_forecasts(
         Columns of draws: names, a prefix, or a pattern such as `"member_*"`. A pattern
         leaves out labels, weights and groups.
     weights, groups
-        As in `GaussianForecasts`. Columns called `weight` and `group` are used; `"none"`
-        leaves them out.
+        As in `GaussianForecasts`. A column of weights is used only if it is named.
+        A column called `group` is used; `"none"` leaves it out.
 
     Examples
     --------

@@ -165,3 +165,8 @@ _FORMATS: dict[str, tuple[Callable[[Path], tuple[list[str], Any]], tuple[str, ..
     "JSON lines": (_open_jsonl, (".jsonl", ".ndjson")),
 }
 """How to open each format, and the endings of its files."""
+
+ENDINGS = tuple(
+    ending + more for form, (_, own) in _FORMATS.items() for ending in own for more in ("", ".gz")[: 1 + (form in _TEXT)]
+)
+"""Every ending that a file of predictions may have."""

@@ -13,10 +13,11 @@ import numpy as np
 from calibrant.files.columns import Columns, FileColumns
 from calibrant.files.formats import check_distinct, delimiter_of, file_errors, format_of, open_store
 from calibrant.files.reading import Predicted, to_numpy
-from calibrant.problems import FileError, InputError
+from calibrant.problems import InputError
 from calibrant.types import Array
-from calibrant.writing import whole_or_nothing
+from calibrant.writing import check_target, whole_or_nothing
 
+WHAT = "file of predictions"
 _ROWS_AT_ONCE = 1 << 14
 
 
@@ -39,8 +40,7 @@ def write(path: str | Path, predicted: Predicted, probs: Array, *, overwrite: bo
     """
     target = Path(path)
     form = format_of(target)
-    if target.exists() and not overwrite:
-        raise FileError(f"{str(path)!r} exists already. Choose another name, or pass overwrite=True.")
+    check_target(path, WHAT, overwrite=overwrite, replace=False)
     store = open_store(predicted.path)
     check_distinct(store, store.names)
     keep_text = form == store.format == "CSV"  # so that 007 stays 007
@@ -48,7 +48,7 @@ def write(path: str | Path, predicted: Predicted, probs: Array, *, overwrite: bo
     with file_errors("read", predicted.path):
         table = store.load(store.names, [n for n in store.names if n not in old] if keep_text else [])
     columns = _replaced(store.names, table, _new_columns(predicted, probs, expand=form == "CSV"))
-    with file_errors("write", target), whole_or_nothing(target) as partial:
+    with file_errors("write", target), whole_or_nothing(target, WHAT, overwrite=overwrite) as partial:
         if form == "NPZ":
             _save_npz(partial, columns)
         else:

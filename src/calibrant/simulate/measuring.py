@@ -18,7 +18,7 @@ import numpy as np
 from calibrant.inputs import check_count, check_seed
 from calibrant.kernels.compiled import many_calls
 from calibrant.methods import find, method_of, methods
-from calibrant.problems import InputError
+from calibrant.problems import FileError, InputError
 from calibrant.results import Estimate
 from calibrant.simulate.batch import Batch, batched
 from calibrant.simulate.world import EventWorld, World
@@ -203,7 +203,13 @@ class Checkpoint:
         described = [(e.name, sorted((k, repr(v)) for k, v in e.options.items())) for e in estimators]
         text = json.dumps([described, world.to_data(), view, seed, ROWS_PER_PART], sort_keys=True)
         self.name = hashlib.sha256(text.encode()).hexdigest()[:16]
-        for line in self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else ():
+        try:
+            lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileError(f"cannot read the checkpoint {str(path)!r}: {error}") from error
+        if lines and not lines[0].startswith('{"work": '):
+            raise FileError(f"{str(path)!r} exists already and is no checkpoint. Choose another name.")
+        for line in lines:
             try:
                 data = json.loads(line)
             except json.JSONDecodeError:
