@@ -57,7 +57,10 @@ def folder(tmp_path: Path, rng: np.random.Generator) -> Path:
         (["trust", "t.csv", "--report", "folder.html"], "it is a folder"),
         (["demo", "-o", "map.json"], "'map.json' exists already and holds a map."),
         (["recalibrate", "t.csv", "-o", "map.txt"], "a map must end in .json"),
-        (["recalibrate", "t.csv", "-o", "map.json"], "'map.json' exists already. Choose another name, or pass --force."),
+        (
+            ["recalibrate", "t.csv", "-o", "map.json"],
+            "'map.json' exists already. Choose another name, or pass --force.",
+        ),
         (["apply", "map.json", "t.csv", "-o", "r.html"], "a file of predictions must end in .csv"),
         (["apply", "map.json", "t.csv", "-o", "t.csv"], "'t.csv' is read by the same command."),
         (["monitor", "t.csv", "--state", "map.json"], "'map.json' exists already and holds a map."),
@@ -175,7 +178,9 @@ def test_an_interrupt_and_little_memory_are_no_crash(folder, monkeypatch, error,
 
 
 def called(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "calibrant", *map(str, arguments)], stderr=subprocess.PIPE, **options)
+    return subprocess.Popen(
+        [sys.executable, "-m", "calibrant", *map(str, arguments)], stderr=subprocess.PIPE, **options
+    )
 
 
 @pytest.mark.parametrize(

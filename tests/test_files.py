@@ -822,7 +822,9 @@ def test_nothing_is_overwritten_unless_asked(tmp_path):
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path):
     predicted = read_predicted(text(tmp_path / "p.csv", "p", "0.5", "0.25"))
-    with pytest.raises(cal.FileError, match=r"cannot write the file of predictions '.*none/p\.csv': there is no such folder"):
+    with pytest.raises(
+        cal.FileError, match=r"cannot write the file of predictions '.*none/p\.csv': there is no such folder"
+    ):
         write(tmp_path / "none" / "p.csv", predicted, np.array([0.6, 0.4]))
 
 

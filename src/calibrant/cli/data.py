@@ -72,11 +72,11 @@ def load_class_map(path: Path) -> CalibrationMap:
     return fitted
 
 
-def write_report(path: Path, *answers: Any, **more: Any) -> None:
+def write_report(path: Path, force: bool, *answers: Any, **more: Any) -> None:
     """The report; its path was checked before the command ran."""
     from calibrant.report import write
 
-    write(path, *answers, **more, overwrite=click.get_current_context().params["force"])
+    write(path, *answers, **more, overwrite=force)
     say(f"Wrote {path}", err=True)
 
 

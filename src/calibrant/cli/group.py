@@ -58,19 +58,21 @@ class Calibrant(click.Group):
 
     command_class = Checked
 
-    def main(self, args: Any = None, *more: Any, standalone_mode: bool = True, **options: Any) -> Any:
+    def main(self, args: Any = None, prog_name: Any = None, *, standalone_mode: bool = True, **more: Any) -> Any:  # type: ignore[override]
         """Run the command line; what nobody expected ends with a code of its own, after its traceback."""
         if not standalone_mode:
-            return super().main(args, *more, standalone_mode=False, **options)
+            return super().main(args, prog_name, standalone_mode=False, **more)
         given = sys.argv[1:] if args is None else list(args)
         with running(" ".join(["calibrant", *given[:1]])) as output:
             try:
-                super().main(given, *more, **options)
+                super().main(given, prog_name, **more)
             except Exception as error:
                 import traceback
 
                 click.echo(visible("".join(traceback.format_exception(error))), err=True, nl=False)
-                click.echo(f"This is a bug in calibrant {cal.__version__}: please report it, with these lines.", err=True)
+                click.echo(
+                    f"This is a bug in calibrant {cal.__version__}: please report it, with these lines.", err=True
+                )
                 sys.exit(CRASH)
             except Ended:
                 stop_workers()

@@ -59,7 +59,7 @@ def trust(
     options: dict[str, Any] = {"norm": int(norm), "n_data_sets": n_data_sets, "seed": seed, "view": view}
     found = cal.trust(predictions, **options, progress=not as_json)
     if report is not None:
-        write_report(report, cal.diagnose(predictions, view=view, name=file.name), found)
+        write_report(report, force, cal.diagnose(predictions, view=view, name=file.name), found)
     show(found, file.name, source, as_json)
 
 

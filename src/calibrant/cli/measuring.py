@@ -54,7 +54,7 @@ def diagnose(
     given, source = read(file, columns) if named is None else forecasts.read(file, named)
     found: Any = cal.diagnose(given, view=view if named is None else "auto", name=file.name)
     if report is not None:
-        write_report(report, found)
+        write_report(report, force, found)
     if as_json:
         say_json(found, source)
     else:

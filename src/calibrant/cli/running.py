@@ -96,7 +96,7 @@ def running(title: str) -> Iterator[Output]:
     streams = sys.stdout, sys.stderr
     clock = Clock(title, sys.stderr)
     output = Output(sys.stdout, clock)
-    sys.stdout, sys.stderr = output, Output(sys.stderr, clock)  # type: ignore[assignment]
+    sys.stdout, sys.stderr = output, Output(sys.stderr, clock)
     before = _handle_signals()
     try:
         yield output
@@ -126,8 +126,6 @@ def _handle_signals() -> dict[Any, Any]:
 def stop_workers() -> None:
     """Kill the processes that share the work, if there are any."""
     if "joblib.externals.loky.reusable_executor" in sys.modules:
-        from joblib.externals.loky import reusable_executor
-
-        executor = getattr(reusable_executor, "_executor", None)
+        executor = getattr(sys.modules["joblib.externals.loky.reusable_executor"], "_executor", None)
         if executor is not None:
             executor.shutdown(wait=True, kill_workers=True)
