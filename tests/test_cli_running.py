@@ -110,7 +110,7 @@ def test_weights_are_never_taken_unasked_and_columns_are_named(folder):
         ["decompose"],
         ["test", "--draws", 19],
         ["where"],
-        ["trust", "--replications", 2],
+        ["trust", "--data-sets", 2],
         ["plan", "--error", 0.05],
         ["monitor"],
         ["answers"],

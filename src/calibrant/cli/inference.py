@@ -169,7 +169,9 @@ def audit(file: Path, by: str | None, cluster: bool, as_json: bool, fail_if_wron
 
 @main.command(short_help="Is it still calibrated? Watch rows as they come.")
 @opt.file_argument
-@click.option("--state", type=opt.STATE, metavar="PATH", help="What was seen before; read if it is there, then written.")
+@click.option(
+    "--state", type=opt.STATE, metavar="PATH", help="What was seen before; read if it is there, then written."
+)
 @opt.alpha_option("Share of calibrated streams on which there may ever be an alarm.")
 @click.option("--fail-on-alarm", is_flag=True, help="Exit with 1 if there is an alarm.")
 @opt.column_options()
