@@ -89,7 +89,7 @@ def say_json(found: Any, source: Source) -> None:
     """Print results as JSON: each with the file and the columns that it was computed from."""
     taken = {"input": source.to_dict()} if source.file else {}
     several = isinstance(found, list)
-    plain = [json.loads(each.to_json()) | taken for each in (found if several else [found])]
+    plain = [cal.results.document(each) | taken for each in (found if several else [found])]
     say(json.dumps(plain if several else plain[0], indent=2, ensure_ascii=False, allow_nan=False))
 
 
