@@ -79,8 +79,8 @@ class Estimate(Number, _Measured):
 
     @property
     def key(self) -> str:
-        """Its title up to a comma, in lower case, with `_` between words: so `to_dict`, frames and a diagnosis call it."""
-        return slug(self.title.partition(",")[0])
+        """Its title up to a comma or bracket, in lower case, with `_` between words: so `to_dict` and frames call it."""
+        return slug(self.title.split(",")[0].split(" (")[0])
 
     @property
     def also_called(self) -> tuple[str, ...]:

@@ -120,7 +120,7 @@ class Keyed(Generic[T]):
         return keyed(self.estimates)  # type: ignore[attr-defined]
 
     def keys(self) -> tuple[str, ...]:
-        """The keys: titles up to a comma, in lower case, with `_` between words; `classwise/ece` where `ece` is taken."""
+        """The keys: titles up to a comma or bracket, in lower case, with `_` between words; `classwise/ece` where `ece` is taken."""
         return tuple(self.results())
 
     def __getitem__(self, key: str) -> T:
