@@ -78,7 +78,6 @@ def meanings(record: type[Record]) -> dict[str, str]:
     return {f.name: found.get(f.name, "") for f in fields(record)}
 
 
-@cache
 def _texts(record: type[Record]) -> dict[str, str]:
     """The strings that follow fields in the body of a class."""
     body = ast.parse(dedent(getsource(record))).body[0].body  # type: ignore[attr-defined]
