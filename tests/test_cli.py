@@ -635,3 +635,17 @@ def test_confidences_may_be_shares_of_samples(asked_often):
 def test_a_monitor_tells_of_groups(asked_often):
     found = json.loads(run("monitor", asked_often, "--groups", "question", "--json").stdout)
     assert found["cautions"][0].startswith("rows of a group are taken as independent")
+
+
+def test_json_starts_with_a_summary(digits):
+    from calibrant.results import json_schema
+
+    data = json.loads(run("diagnose", digits / "test.csv", "--json").stdout)
+    assert list(data)[:3] == ["schema", "kind", "summary"]
+    assert data["summary"]["calibrated"] is False
+    assert data["summary"]["answer"] == data["verdict"]
+    assert data["summary"]["numbers"]["ece"] == data["estimates"][2]["value"]
+    described = json_schema()
+    assert set(data) <= {*described["properties"], *described["$defs"]["Diagnosis"]["properties"]}
+    (measured,) = json.loads(run("measure", digits / "test.csv", "sweep", "--json").stdout)
+    assert measured["summary"]["numbers"]["sweep_ece"] == measured["value"]

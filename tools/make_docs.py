@@ -256,6 +256,7 @@ worlds included.
 - `kind` is the class of the record, also of each record inside.
 - `summary`, of answers only, comes first: the question, the answer in words, the verdict (`calibrated` or `verdict`, where there is one), the
   main numbers under the keys of `to_dict()`, and the warnings. It is derived from the other fields and ignored when the file is read.
+- `input`, of the command line only, is the file and the columns that were read; it is ignored as well.
 - All other members are the fields of the record, listed below. Arrays are lists; infinity and NaN, which JSON lacks, are
   `{{"kind": "float", "value": "inf"}}`.
 

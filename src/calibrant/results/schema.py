@@ -50,7 +50,7 @@ def json_schema() -> dict[str, Any]:
     ['high', 'kind', 'level', 'low', 'method']
     """
     kinds = _kinds()
-    document = {"schema": {"const": SCHEMA}, "summary": {"$ref": "#/$defs/summary"}}
+    document = {"schema": {"const": SCHEMA}, "summary": {"$ref": "#/$defs/summary"}, "input": {"type": "object"}}
     defined = {name: _described(record) for name, record in kinds.items()}
     return {
         "$schema": DIALECT,
