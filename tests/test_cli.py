@@ -620,7 +620,7 @@ def test_rows_of_a_group_may_share_a_fate(asked_often, command):
 
 
 @pytest.mark.parametrize(
-    "command", [("test", "--cluster", "same"), ("where", "--cluster", "any"), ("audit", "--cluster")]
+    "command", [("test", "--cluster", "same"), ("where", "--cluster", "any"), ("audit", "--cluster", "any")]
 )
 def test_clusters_need_a_column_of_groups(asked_often, command):
     shown = run(*command, asked_often, code=3).output

@@ -275,7 +275,7 @@ def test_repeated_rows_in_a_cluster_add_nothing(many_rows):
 
 
 def test_clusters_need_groups(pair):
-    with pytest.raises(InputError, match="cluster needs the groups of before; it has none"):
+    with pytest.raises(InputError, match="cluster needs groups; the predictions have none"):
         compare(*pair, cluster=True)
 
 

@@ -81,7 +81,7 @@ def test_clusters_and_several_candidates(valid, test):
     found = cal.compare(test, candidates, score="crps", cluster=True)
     assert set(found.better) == set(candidates)
     assert found["std_scaling"].difference.interval.method == "Student t, clusters"
-    with pytest.raises(InputError, match="cluster needs the groups of before"):
+    with pytest.raises(InputError, match="cluster needs groups"):
         cal.compare(valid, candidates, cluster=True)
 
 

@@ -17,10 +17,8 @@ from calibrant.cli.group import Refused, failed, main
 from calibrant.methods import methods
 from calibrant.writing import locked, write_text
 
-DEPENDENCE = (
-    "Rows of a group share one outcome, may depend in any way, or do not depend.  [default: no, with a warning]"
-)
-cluster = opt.option("--cluster", "same|any|no", DEPENDENCE)
+DEPENDENCE = "Rows of a group share one outcome, may depend in any way, or do not depend."
+cluster = opt.option("--cluster", "same|any|no", f"{DEPENDENCE}  [default: no, with a warning]")
 
 
 @main.command(short_help="Which estimator can I believe at my sample size?")
@@ -140,12 +138,12 @@ def where(file: Path, view: str, cluster: str | None, as_json: bool, **columns: 
 @click.option("--depth", type=click.IntRange(1, 3), default=3, help="Conditions of a segment, at most.")
 @click.option("--min-size", type=click.IntRange(1), default=50, help="Rows of a segment, at least.")
 @opt.option("--margin", click.FloatRange(0, 1, min_open=True), "The error that matters to you.", 0.05, metavar="X")
-@click.option("--cluster", is_flag=True, help="Rows of the same group may depend on each other.")
+@opt.option("--cluster", "same|any|no", DEPENDENCE, "no")
 @opt.view
 @opt.column_options()
 @opt.as_json
 @click.option("--fail-if-wrong", is_flag=True, help="Exit with 1 if any segment is called wrong.")
-def audit(file: Path, by: str | None, cluster: bool, as_json: bool, fail_if_wrong: bool, **options: Any) -> None:
+def audit(file: Path, by: str | None, cluster: str, as_json: bool, fail_if_wrong: bool, **options: Any) -> None:
     """In which segments of the data is the model wrong?
 
     Segments are cut from the other columns of the file: values of categories, quantile
@@ -156,12 +154,12 @@ def audit(file: Path, by: str | None, cluster: bool, as_json: bool, fail_if_wron
     Examples:
       calibrant audit test.csv --by age,sex,country
       calibrant audit test.parquet --label y --probs 'prob_*' --by site --min-size 200
-      calibrant audit answers.csv --by topic --groups question --cluster
+      calibrant audit answers.csv --by topic --groups question --cluster any
       calibrant audit test.csv --by age,sex --json --fail-if-wrong > audit.json
     """
     predictions, chosen = files.read_with_columns(file, **taken_columns(options))
-    need_groups(cluster, predictions)
-    found = cal.audit(predictions, files.read_features(file, by, chosen), cluster=cluster, **options)
+    depend = checked_cluster(cluster, predictions)
+    found = cal.audit(predictions, files.read_features(file, by, chosen), cluster=depend, **options)
     show(found, file.name, Source(str(file), chosen), as_json)
     if fail_if_wrong and found.found:
         failed(f"{len(found.found)} segments are called wrong.")
@@ -293,11 +291,6 @@ def taken_columns(options: dict[str, Any]) -> dict[str, Any]:
 
 def checked_cluster(cluster: str | None, predictions: cal.Predictions) -> Any:
     """The value of --cluster as the functions take it."""
-    need_groups(cluster in ("same", "any"), predictions)
-    return False if cluster == "no" else cluster
-
-
-def need_groups(asked: bool, predictions: cal.Predictions) -> None:
-    """Refuse --cluster where the file has no groups."""
-    if asked and predictions.groups is None:
+    if cluster in ("same", "any") and predictions.groups is None:
         raise Refused("--cluster needs groups; the predictions have none. Name their column with --groups.")
+    return False if cluster == "no" else cluster

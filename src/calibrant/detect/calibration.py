@@ -19,7 +19,7 @@ from calibrant.resampling.exact import Exact, exact_result
 from calibrant.resampling.null import hypothesis_of
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
-from calibrant.types import Floats, Seed
+from calibrant.types import Cluster, Floats, Seed
 
 
 @method(
@@ -38,7 +38,7 @@ def calibration_test(
     view: Any = "auto",
     n_draws: int | None = None,
     ties: str = "random",
-    cluster: Any = None,
+    cluster: bool | Cluster | None = None,
     weights: Any = None,
     weighting: str = "auto",
     seed: Seed = 0,

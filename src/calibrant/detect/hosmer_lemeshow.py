@@ -13,7 +13,7 @@ from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact, Formula, named_test
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
-from calibrant.types import Floats, Seed
+from calibrant.types import Cluster, Floats, Seed
 
 
 @method(
@@ -32,7 +32,7 @@ def hosmer_lemeshow_test(
     method: Literal["exact", "chi2"] | Exact = "exact",
     view: Any = "auto",
     n_draws: int | None = None,
-    cluster: Any = None,
+    cluster: bool | Cluster | None = None,
     weights: Any = None,
     seed: Seed = 0,
 ) -> TestResult:

@@ -1,6 +1,6 @@
 """Predictions: what a model predicted and what was observed, and the yes/no questions (views) one can ask of them."""
 
-from calibrant.predictions.door import StatePredictions, admit, as_predictions, repeats_groups
+from calibrant.predictions.door import StatePredictions, admit, as_predictions, cluster_kind, repeats_groups
 from calibrant.predictions.event import Event
 from calibrant.predictions.predictions import Predictions
 from calibrant.predictions.views import VIEWS, chosen_rows
@@ -13,5 +13,6 @@ __all__ = [
     "admit",
     "as_predictions",
     "chosen_rows",
+    "cluster_kind",
     "repeats_groups",
 ]

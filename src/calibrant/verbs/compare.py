@@ -12,7 +12,7 @@ from calibrant.forecasts import Forecasts
 from calibrant.inputs import check_positive
 from calibrant.interval import ClusterMean, LimitedMean, Moments, around, cluster_mean, holm, normal_quantile
 from calibrant.maps import CalibrationMap, RegressionMap
-from calibrant.predictions import Predictions, admit
+from calibrant.predictions import Predictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
 from calibrant.score.forecast_score import check_forecast_score
@@ -21,6 +21,7 @@ from calibrant.score.possible import limited_pair
 from calibrant.score.rule import Rule
 from calibrant.score.score import Score, check_score, first_infinite
 from calibrant.state.state import State
+from calibrant.types import Cluster
 from calibrant.verbs.comparison import Comparison, Comparisons, Split, Verdict
 from calibrant.verbs.decompose import decompose
 from calibrant.verbs.same_rows import check_same_forecasts, check_same_rows, how_injective
@@ -39,7 +40,7 @@ def compare(
     *,
     score: str | Rule = "auto",
     level: float = 0.95,
-    cluster: bool = False,
+    cluster: bool | Cluster | None = None,
     margin: float | None = None,
     split: Any = "auto",
 ) -> Comparison: ...
@@ -50,7 +51,7 @@ def compare(
     *,
     score: str | Rule = "auto",
     level: float = 0.95,
-    cluster: bool = False,
+    cluster: bool | Cluster | None = None,
     margin: float | None = None,
     split: Any = "auto",
 ) -> Comparisons: ...
@@ -60,7 +61,7 @@ def compare(
     *,
     score: str | Rule = "auto",
     level: float = 0.95,
-    cluster: bool = False,
+    cluster: bool | Cluster | None = None,
     margin: float | None = None,
     split: Any = "auto",
 ) -> Comparison | Comparisons:
@@ -88,9 +89,10 @@ def compare(
     level
         Confidence of the intervals.
     cluster
-        True: rows with the same of `before.groups` may depend on each other. The
-        interval is Student's of the clusters, with one degree of freedom less than
-        there are clusters.
+        How rows with the same of `before.groups` depend on each other: `"any"` or True,
+        in any way, `"same"`, they share one outcome; None or False, not at all. The
+        interval is Student's of whole groups in either case, with one degree of freedom
+        less than there are groups.
     margin
         The largest change you call negligible: `equivalent` then says whether the
         interval lies within it.
@@ -117,8 +119,7 @@ def compare(
     if isinstance(before, State):
         before = admit(before)
     _check_kind("before", before)
-    if cluster and before.groups is None:
-        raise InputError("cluster", "needs the groups of before", "it has none", "Pass Predictions(..., groups=...)")
+    clustered = cluster_kind(before, cluster) is not None
     if isinstance(after, Mapping) and not after:
         raise InputError("after", "must hold at least one candidate", "it is empty")
     several = {"after": after}
@@ -126,7 +127,7 @@ def compare(
         several = {f"after[{name!r}]": each for name, each in after.items()}
     for name, each in several.items():
         _check_kind(name, each)
-    family = _Family(before, _rule(score, before), level, 1 - (1 - level) / len(several), cluster, margin, split)
+    family = _Family(before, _rule(score, before), level, 1 - (1 - level) / len(several), clustered, margin, split)
     found = [family.compared(each, name) for name, each in several.items()]
     return (
         simultaneous(dict(zip(map(str, after), found, strict=True)), level) if isinstance(after, Mapping) else found[0]

@@ -22,10 +22,9 @@ from calibrant.estimate.smooth import smooth_error
 from calibrant.estimate.sweep import sweep_error
 from calibrant.forecasts import Forecasts
 from calibrant.interval import wilson
-from calibrant.predictions import Predictions, admit
+from calibrant.predictions import Predictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.resampling.null import ASSUMED_INDEPENDENT
-from calibrant.resampling.rows import cluster_kind
 from calibrant.results import (
     Answer,
     Estimate,
@@ -40,6 +39,7 @@ from calibrant.results import (
 )
 from calibrant.results.tables import BinTable, Curve, Table
 from calibrant.score import brier_score, log_score
+from calibrant.types import Cluster
 
 if TYPE_CHECKING:
     from calibrant.verbs.diagnose_regression import ForecastDiagnosis
@@ -144,7 +144,7 @@ def diagnose(
     probs: Any = None,
     *,
     view: Any = "auto",
-    cluster: Any = None,
+    cluster: bool | Cluster | None = None,
     name: str = "model",
     measures: Iterable[Any] = (),
     weights: Any = None,
@@ -154,7 +154,7 @@ def diagnose(
     probs: Any = None,
     *,
     view: Any = "auto",
-    cluster: Any = None,
+    cluster: bool | Cluster | None = None,
     name: str = "model",
     measures: Iterable[Any] = (),
     weights: Any = None,

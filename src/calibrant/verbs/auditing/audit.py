@@ -9,12 +9,12 @@ import numpy as np
 
 from calibrant.arrays import common_index
 from calibrant.inputs import check_choice, check_count, check_level, check_positive, check_seed
-from calibrant.predictions import Predictions
+from calibrant.predictions import Predictions, cluster_kind
 from calibrant.problems import InputError
 from calibrant.resampling.exact import Exact
 from calibrant.resampling.null import FEW_CLUSTERS, IMPOSSIBLE
-from calibrant.resampling.rows import cluster_kind, counts_rows, refuse_soft
-from calibrant.types import Floats, Seed
+from calibrant.resampling.rows import counts_rows, refuse_soft
+from calibrant.types import Cluster, Floats, Seed
 from calibrant.verbs.auditing.audited import Audit, AuditedSegment
 from calibrant.verbs.auditing.family import Family, family_of
 from calibrant.verbs.auditing.segments import Segments, feature_columns, group_column, mask_columns, segments_of
@@ -46,7 +46,7 @@ def audit(
     max_segments: int = 1000,
     level: float = 0.95,
     margin: float = 0.05,
-    cluster: bool = False,
+    cluster: bool | Cluster | None = None,
     n_draws: int | None = None,
     seed: Seed = 0,
 ) -> Audit:
@@ -95,10 +95,12 @@ def audit(
         The error that matters to you: segments without a finding in which it could be
         missed get the verdict "too few rows".
     cluster
-        Rows of the same of `predictions.groups` may depend on each other in any way.
-        Two nulls must then agree to call a segment wrong: signs of the errors flipped
-        cluster by cluster, which is exact for symmetric errors and close where many
-        clusters err; and labels drawn as for independent rows.
+        How rows with the same of `Predictions(..., groups=)` depend on each other:
+        `"any"` or True, in any way, `"same"`, they share one outcome; None or False, not
+        at all. In the first two cases two nulls must agree to call a segment wrong:
+        signs of the errors flipped cluster by cluster, which is exact for symmetric
+        errors and close where many clusters err; and labels drawn as for independent
+        rows.
     n_draws
         Number of null draws; by default 9999, 999 or 399, as time allows.
     seed
@@ -159,7 +161,7 @@ def _check(predictions: Any, statistic: Any, depth: Any, cluster: Any) -> bool:
     refuse_soft(predictions)
     check_choice("statistic", statistic, ("both", "gap", "range"))
     check_choice("depth", depth, tuple(range(1, MAX_DEPTH + 1)))
-    return cluster_kind(predictions, cluster, ("any",)) is not None
+    return cluster_kind(predictions, cluster) is not None
 
 
 def _counted(predictions: Predictions) -> tuple[Any, Floats]:
