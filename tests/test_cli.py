@@ -326,13 +326,15 @@ def test_decompose_prints_the_parts_and_their_sum(digits):
 
 
 def test_decomposed_json_is_what_python_decomposes(digits):
-    output = run("decompose", digits / "test.csv", "--by", "temperature", "--cross-fitted", "--json").stdout
-    expected = cal.decompose(cal.Predictions.read(digits / "test.csv"), by="temperature", cross_fitted=True)
+    output = run("decompose", digits / "test.csv", "--method", "temperature", "--cross-fitted", "--json").stdout
+    expected = cal.decompose(cal.Predictions.read(digits / "test.csv"), method="temperature", cross_fitted=True)
     assert cal.results.Decomposition.from_json(output) == expected
 
 
 def test_decompose_knows_its_maps_and_scores(digits):
-    assert "'no_such_map' is not one of" in run("decompose", digits / "test.csv", "--by", "no_such_map", code=2).output
+    assert (
+        "'no_such_map' is not one of" in run("decompose", digits / "test.csv", "--method", "no_such_map", code=2).output
+    )
     assert "'ece' is not one of" in run("decompose", digits / "test.csv", "--score", "ece", code=2).output
 
 

@@ -172,7 +172,7 @@ def _asking() -> str:
 
 - `compare(before, after, score=…)`: did it help, and by how much? A paired difference with its interval; several candidates at once as a
   dict, with family-wise verdicts; `cluster=True` where rows come in groups; `margin=` to ask whether a change is too small to matter.
-- `decompose(predictions, score=…, by="isotonic")`: score = miscalibration − discrimination + uncertainty, through isotonic regression
+- `decompose(predictions, score=…, method="isotonic")`: score = miscalibration − discrimination + uncertainty, through isotonic regression
   (CORP, never negative for one event), bins or any map, in-sample or cross-fitted. The parts add up exactly.
 - `upper_bound(predictions, score=…)`: no calibration error tied to the score exceeds this. Its root for Brier is `root_brier`.
 - A score of your own is one small class with `expected(probs, truth)`; see `Score`.

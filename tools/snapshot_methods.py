@@ -86,7 +86,7 @@ on(
     two_bin_debiased=lambda d: name("averaged_two_bin_error")(d, debiased=True, root=True),
     smooth_sigma=lambda d: name("smooth_error")(d, sigma=0.05),
     density_2=lambda d: name("density_error")(d, norm=2, method="integrated", bandwidth=0.1),
-    fitted_cross=lambda d: name("fitted_error")(d, map="platt", norm=2, cross_fitted=True, n_folds=4),
+    fitted_cross=lambda d: name("fitted_error")(d, method="platt", norm=2, cross_fitted=True, n_folds=4),
     mmce=lambda d: name("mmce")(d),
     mmce_options=lambda d: name("mmce")(d, bandwidth=0.2, kernel="gaussian", root=False),
     skce=lambda d: name("skce")(d),
@@ -96,10 +96,12 @@ on(
     posterior_2=lambda d: name("posterior_error")(d, norm=2, level=0.9),
     posterior_max=lambda d: name("posterior_error")(d, norm="max"),
     regret=lambda d: name("decision_regret")(d),
-    regret_draws=lambda d: name("decision_regret")(d, map="platt", thresholds=(0.2, 0.5, 0.8), n_draws=30, seed=1),
+    regret_draws=lambda d: name("decision_regret")(d, method="platt", thresholds=(0.2, 0.5, 0.8), n_draws=30, seed=1),
     decompose=lambda d: name("decompose")(d),
-    decompose_log=lambda d: name("decompose")(d, score="log", by="platt", cross_fitted=True, n_folds=4, view="auto"),
-    decompose_bins=lambda d: name("decompose")(d, by=mass(6), view="auto"),
+    decompose_log=lambda d: name("decompose")(
+        d, score="log", method="platt", cross_fitted=True, n_folds=4, view="auto"
+    ),
+    decompose_bins=lambda d: name("decompose")(d, method=mass(6), view="auto"),
     upper_bound=lambda d: name("upper_bound")(d),
     upper_bound_log=lambda d: name("upper_bound")(d, score="log", level=0.9),
     upper_bound_spherical=lambda d: name("upper_bound")(d, score="spherical"),
@@ -129,7 +131,7 @@ on(
     skce_top=lambda d: name("skce")(d, view="top"),
     classwise_intervals=lambda d: name("classwise_intervals")(d),
     classwise_intervals_2=lambda d: name("classwise_intervals")(d, norm=2, level=0.9),
-    decompose_classes=lambda d: name("decompose")(d, score="brier", by="temperature"),
+    decompose_classes=lambda d: name("decompose")(d, score="brier", method="temperature"),
 )
 on(
     ("grouped", "grouped classes"),

@@ -122,12 +122,14 @@ def view_option(chosen: Method, view: str) -> dict[str, str]:
 @main.command(short_help="Where does the score come from?")
 @opt.file_argument
 @click.option("--score", type=opt.Registered("score"), default="brier", help="The proper score.")
-@opt.option("--by", opt.Registered("map", also=("auto",)), "The map that recalibrates the predictions.", "isotonic")
+@opt.option("--method", opt.Registered("map", also=("auto",)), "The map that recalibrates the predictions.", "isotonic")
 @click.option("--cross-fitted", is_flag=True, help="Judge each row by a map that has not seen it.")
 @opt.view_option("canonical (all classes), binary, top, or 'class NAME'.", "canonical")
 @opt.column_options()
 @opt.as_json
-def decompose(file: Path, score: str, by: str, cross_fitted: bool, view: str, as_json: bool, **columns: Any) -> None:
+def decompose(
+    file: Path, score: str, method: str, cross_fitted: bool, view: str, as_json: bool, **columns: Any
+) -> None:
     """Where does the score come from: a hard task, little knowledge, or miscalibration?
 
     Splits a proper score into miscalibration − discrimination + uncertainty.
@@ -137,9 +139,9 @@ def decompose(file: Path, score: str, by: str, cross_fitted: bool, view: str, as
     \b
     Examples:
       calibrant decompose test.csv
-      calibrant decompose test.csv --score log --by temperature
+      calibrant decompose test.csv --score log --method temperature
       calibrant decompose test.parquet --view top --cross-fitted --json
     """
     predictions, source = read(file, columns)
-    found = cal.decompose(predictions, score=score, by=by, cross_fitted=cross_fitted, view=view)
+    found = cal.decompose(predictions, score=score, method=method, cross_fitted=cross_fitted, view=view)
     show(found, f"{file.name}: {predictions.n:,} rows", source, as_json)

@@ -13,6 +13,7 @@ from calibrant.kernels.fit.isotonic import rates_if_hit, rates_if_missed
 from calibrant.maps.binary import BinaryMap, BinaryRecipe, PointwiseMap, ShiftMap, doubts, margin, narrowed
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.maps.logistic import Platt
+from calibrant.maps.several import event_recipe
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError, MapError
 from calibrant.types import Array, Floats
@@ -243,8 +244,8 @@ class ScalingBinning(BinaryRecipe):
     bins
         A rule for bins of the fitted values that are closed on the right, hold every row
         and keep ties together.
-    recipe
-        The recipe of the smooth fit, for a single event.
+    method
+        The recipe of the smooth fit, a map of a single event, or its name.
 
     Examples
     --------
@@ -256,16 +257,15 @@ class ScalingBinning(BinaryRecipe):
     """
 
     bins: Binning = EqualMass(15)
-    recipe: BinaryRecipe = Platt()
+    method: BinaryRecipe = Platt()
 
     def __post_init__(self) -> None:
         check_step_bins(self.bins)
-        if not isinstance(self.recipe, BinaryRecipe):
-            raise InputError("recipe", "must be a recipe for a single event, such as Platt()", f"it is {self.recipe!r}")
+        object.__setattr__(self, "method", event_recipe(self.method))
 
     def fit_event(self, predictions: Predictions) -> ScalingBinningMap:
         """The fit, then per-bin sums of its outputs; an empty bin is joined to the filled one above it."""
-        scaling = self.recipe.fit_event(predictions)
+        scaling = self.method.fit_event(predictions)
         scaled = scaling.recalibrated(predictions.outputs.astype(np.float64), predictions.logits is not None)
         event = predictions.event("binary")
         state = self.bins.collect(Event(scaled, event.outcomes, event.weights, event.name))

@@ -42,7 +42,7 @@ def compare(
     level: float = 0.95,
     cluster: bool | Cluster | None = None,
     margin: float | None = None,
-    split: Any = "auto",
+    method: Any = "auto",
 ) -> Comparison: ...
 @overload
 def compare(
@@ -53,7 +53,7 @@ def compare(
     level: float = 0.95,
     cluster: bool | Cluster | None = None,
     margin: float | None = None,
-    split: Any = "auto",
+    method: Any = "auto",
 ) -> Comparisons: ...
 def compare(
     before: Predictions | Forecasts | State,
@@ -63,7 +63,7 @@ def compare(
     level: float = 0.95,
     cluster: bool | Cluster | None = None,
     margin: float | None = None,
-    split: Any = "auto",
+    method: Any = "auto",
 ) -> Comparison | Comparisons:
     """Did `after` predict better than `before` on the same rows, and by how much?
 
@@ -96,7 +96,7 @@ def compare(
     margin
         The largest change you call negligible: `equivalent` then says whether the
         interval lies within it.
-    split
+    method
         How to estimate which part of the change is calibration and which is sharpness,
         by `decompose` on both: the name or recipe of a map, or bins. `"auto"` does so
         by isotonic regression where the map is not injective and the data are not huge,
@@ -127,7 +127,7 @@ def compare(
         several = {f"after[{name!r}]": each for name, each in after.items()}
     for name, each in several.items():
         _check_kind(name, each)
-    family = _Family(before, _rule(score, before), level, 1 - (1 - level) / len(several), clustered, margin, split)
+    family = _Family(before, _rule(score, before), level, 1 - (1 - level) / len(several), clustered, margin, method)
     found = [family.compared(each, name) for name, each in several.items()]
     return (
         simultaneous(dict(zip(map(str, after), found, strict=True)), level) if isinstance(after, Mapping) else found[0]
@@ -186,7 +186,7 @@ class _Family:
     """higher for several candidates, so that their intervals hold simultaneously"""
     cluster: bool
     margin: float | None
-    split: Any
+    method: Any
 
     def means(self, after: Predictions | Forecasts) -> _Means:
         """Of the scores before, after and of after − before; one pass unless clustered."""
@@ -266,15 +266,17 @@ class _Family:
         return around(apart, max(variance, 0.0) ** 0.5, means.change.degrees, level, "delta method, Student t")
 
     def _split(self, after: Predictions | Forecasts, injective: bool | None) -> Split | None:
-        automatic = isinstance(self.split, str) and self.split == "auto"
+        automatic = isinstance(self.method, str) and self.method == "auto"
         if not isinstance(self.before, Predictions) or not isinstance(self.rule, Score):
-            if self.split is not None and not automatic:
-                raise InputError("split", "is for probabilities of classes, not for forecasts", f"it is {self.split!r}")
+            if self.method is not None and not automatic:
+                raise InputError(
+                    "method", "is for probabilities of classes, not for forecasts", f"it is {self.method!r}"
+                )
             return None
         size = self.before.n * (1 if self.before.is_binary else self.before.n_classes)
-        if self.split is None or (automatic and (injective is not False or size > MOST_SPLIT)):
+        if self.method is None or (automatic and (injective is not False or size > MOST_SPLIT)):
             return None
-        by = "isotonic" if automatic else self.split
-        old, new = (decompose(each, score=self.rule, by=by) for each in (self.before, after))
+        method = "isotonic" if automatic else self.method
+        old, new = (decompose(each, score=self.rule, method=method) for each in (self.before, after))
         refinement = new.refinement - old.refinement
         return Split(new.miscalibration - old.miscalibration, refinement, str(new.settings["how"]))
