@@ -78,10 +78,10 @@ def differences() -> str:
         "",
         "| convention | differs from `EqualWidth` by | example, 15 bins | rounded, 10 bins |",
         "|---|---|---|---|",
-        f"| calibrant | – | {cal.ece(test).value:.5f} | {cal.ece(rounded, n_bins=10).value:.5f} |",
+        f"| calibrant | – | {cal.ece(test).value:.5f} | {cal.ece(rounded, bins=10).value:.5f} |",
     ]
     for name, preset in PRESETS.items():
-        values = [f"{cal.ece(data, n_bins=n, compat=name).value:.5f}" for data, n in ((test, 15), (rounded, 10))]
+        values = [f"{cal.ece(data, bins=n, compat=name).value:.5f}" for data, n in ((test, 15), (rounded, 10))]
         lines.append(f"| `compat={name!r}` | {preset.differs} | {values[0]} | {values[1]} |")
     lines += [
         "",

@@ -50,12 +50,12 @@ on(
 )
 on(
     (*NARROW, "big"),
-    ece_7=lambda d: name("ece")(d, n_bins=7),
+    ece_7=lambda d: name("ece")(d, bins=7),
     binned_1=lambda d: name("binned_error")(d, debiased=True),
     binned_2=lambda d: name("binned_error")(d, bins=mass(8), norm=2),
     binned_max=lambda d: name("binned_error")(d, bins=width(8, closed="left"), norm="max"),
     binned_edges=lambda d: name("binned_error")(d, bins=edges(), norm=2, debiased=True),
-    sweep_width=lambda d: name("sweep_error")(d, bins="width", norm=2, debiased=True),
+    sweep_width=lambda d: name("sweep_error")(d, bins=name("EqualWidth"), norm=2, debiased=True),
     crossvalidated=lambda d: name("crossvalidated_error")(d),
     label_binned=lambda d: name("label_binned_error")(d),
     ks_range=lambda d: name("ks_error")(d, statistic="range"),
@@ -80,7 +80,7 @@ on(
 on(("tied", "plain"), split_ties=lambda d: name("binned_error")(d, bins=mass(9, ties="split")))
 on(
     NARROW,
-    crossvalidated_width=lambda d: name("crossvalidated_error")(d, bins="width", norm=2, n_folds=5, seed=3),
+    crossvalidated_width=lambda d: name("crossvalidated_error")(d, bins=name("EqualWidth"), norm=2, n_folds=5, seed=3),
     label_binned_2=lambda d: name("label_binned_error")(d, bins=width(6), norm=2, root=False),
     expected_ece_1=lambda d: name("expected_ece")(d, n=100, bins=mass(6)),
     two_bin_debiased=lambda d: name("averaged_two_bin_error")(d, debiased=True, root=True),
@@ -111,9 +111,9 @@ on(
 )
 on(
     (*MANY, "big classes"),
-    static=lambda d: name("static_error")(d, n_bins=10),
-    adaptive=lambda d: name("adaptive_error")(d, n_bins=10),
-    thresholded=lambda d: name("thresholded_error")(d, threshold=0.02, n_bins=10),
+    static=lambda d: name("static_error")(d, bins=10),
+    adaptive=lambda d: name("adaptive_error")(d, bins=10),
+    thresholded=lambda d: name("thresholded_error")(d, threshold=0.02, bins=10),
     classwise=lambda d: name("classwise_error")(d),
     classwise_debiased=lambda d: name("classwise_error")(d, bins=mass(8), debiased=True, average="mean"),
     binned_classwise=lambda d: name("binned_error")(d, view="classwise"),

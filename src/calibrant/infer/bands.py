@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.bins import Binning
+from calibrant.bins import Binning, EqualMass, bins_of
 from calibrant.infer.band import Band
 from calibrant.infer.error_path import mass_starts, part_sums
 from calibrant.infer.rising_rate import isotonic, rising_intervals
@@ -113,7 +113,7 @@ def consistency_band(
     labels: Any,
     probs: Any = None,
     *,
-    bins: Binning | None = None,
+    bins: int | Binning | None = None,
     level: float = 0.95,
     everywhere: bool = False,
     n_draws: int = 2000,
@@ -174,7 +174,7 @@ def confidence_band(
     labels: Any,
     probs: Any = None,
     *,
-    bins: Binning | None = None,
+    bins: int | Binning | None = None,
     level: float = 0.95,
     everywhere: bool = False,
     view: Any = "auto",
@@ -299,8 +299,8 @@ def _steps(below: Floats, low: Floats, above: Floats, high: Floats) -> tuple[Flo
     return x, lower, upper
 
 
-def _table(bins: Binning, event: Event) -> BinTable:
-    state = bins.collect(event)
+def _table(bins: int | Binning, event: Event) -> BinTable:
+    state = bins_of(bins, EqualMass).collect(event)
     columns = (state.low, state.high, state.weight, state.mean_prob, state.label_rate)
     return BinTable(*(column[0][state.weight[0] > 0] for column in columns))
 

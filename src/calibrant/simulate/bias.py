@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
+from calibrant.bins import EqualMass
 from calibrant.estimate.binned import binned_error
-from calibrant.estimate.chosen import RULES, rule_name
+from calibrant.estimate.chosen import RULES, Rule, rule_name
 from calibrant.inputs import check_count, check_seed
 from calibrant.problems import InputError
 from calibrant.results import Answer, Table, kind, number
@@ -273,7 +274,7 @@ def bias_grid(
     n_data_sets: int = 1000,
     seed: Seed = 0,
     *,
-    bins: Literal["mass", "width"] = "mass",
+    bins: Rule = EqualMass,
     norm: Literal[1, 2] = 2,
     debiased: bool = False,
     **options: Any,
@@ -295,7 +296,7 @@ def bias_grid(
     seed
         Seed.
     bins
-        Bins of equal mass or of equal width.
+        Their rule: `EqualMass` or `EqualWidth`.
     norm
         1: expected absolute error; 2: root mean square.
     debiased
