@@ -182,7 +182,7 @@ def test_away_from_edges_all_packages_agree(rng, name):
 @pytest.mark.parametrize("n_bins", [0, -3, 2.5, "15", True])
 @pytest.mark.parametrize("name", [None, *PRESETS])
 def test_the_number_of_bins_is_checked_for_every_package(name, n_bins):
-    with pytest.raises(InputError, match="bins must be a (whole number|number of bins)"):
+    with pytest.raises(InputError, match=r"bins must be a (whole number|number of bins)"):
         cal.ece([0, 1], [0.2, 0.7], bins=n_bins, compat=name)
 
 

@@ -133,7 +133,10 @@ def where(file: Path, view: str, cluster: str | None, as_json: bool, **columns: 
 @opt.file_argument
 @click.option("--by", metavar="NAMES", help="Columns to cut segments from, joined by commas.  [default: all others]")
 @opt.option(
-    "--statistic", "both|gap|range", "gap: predictions too high or too low; range: also errors that cancel.", "both"
+    "--statistic",
+    "both|gap|range|kuiper",
+    "gap: predictions too high or too low; range: also errors that cancel.",
+    "both",
 )
 @click.option("--depth", type=click.IntRange(1, 3), default=3, help="Conditions of a segment, at most.")
 @click.option("--min-size", type=click.IntRange(1), default=50, help="Rows of a segment, at least.")
@@ -251,7 +254,7 @@ def answers(file: Path, ties: Any, n_samples: int | None, as_json: bool, **colum
 @click.option("--n", "rows", type=int, metavar="N", help="Rows there are: what can they show?")
 @opt.option(
     "--statistic",
-    opt.Registered("score", also=("binned", "kuiper", "mean_gap", "rate")),
+    opt.Registered("score", also=("binned", "kuiper", "range", "mean_gap", "rate")),
     "What will be computed.",
     "binned",
 )

@@ -67,10 +67,7 @@ def _fit_classes(file: Path, columns: dict[str, Any], method: str) -> tuple[Any,
     predictions, source = read(file, columns)
     if method != "auto":
         return cal.recalibrate(predictions, method), source
-    from calibrant.cli import screen
-
-    with screen.progress("Trying maps") as progress:
-        return cal.recalibrate(predictions, cal.Auto(progress=progress)), source
+    return cal.recalibrate(predictions, cal.Auto(progress=True)), source
 
 
 WRITTEN = "Where to write; the ending is the format."

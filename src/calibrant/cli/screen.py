@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -197,19 +194,3 @@ def show_strip(screen: Console, value: float, strip: list[str], agrees: bool) ->
     """One line of a diagram, green where the data agree with a calibrated model."""
     style = "green" if agrees else "red"
     screen.print(Text.assemble((f"{value:7.3f}  ", ""), ("".join(strip).rstrip(), style)))
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on the error stream, if that is a terminal, removed when done.
-
-    Parameters
-    ----------
-    what
-        What is in progress.
-    """
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(what)
-        yield lambda done, of: bar.update(task, completed=done, total=of)

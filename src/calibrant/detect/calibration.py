@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.estimate.mean_gap import mean_gap
-from calibrant.inputs import listed
+from calibrant.inputs import SAME_STATISTIC, listed
 from calibrant.methods import EVERY_VIEW, find, method, method_of, methods
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
@@ -133,8 +133,9 @@ def resolved(statistic: Any) -> tuple[str, Callable[..., Statistic] | None, Any]
     if not isinstance(statistic, str):
         raise InputError("statistic", "must be a name or a function of (labels, probs)", f"it is {statistic!r}")
     named = {name: each.function for name, each in methods("statistic").items() if each.of is None}
-    if statistic.lower() in named:
-        return statistic.lower(), named[statistic.lower()], None
+    wanted = next((name for name in (statistic.lower(), SAME_STATISTIC.get(statistic.lower())) if name in named), None)
+    if wanted is not None:
+        return wanted, named[wanted], None
     about = find("estimator", statistic)
     if about is None:
         known = listed(sorted({*named, *methods("estimator")}), 40)

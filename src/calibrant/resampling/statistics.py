@@ -16,6 +16,7 @@ from calibrant.estimate import mean_gap as mean_gap_estimator
 from calibrant.estimate.binned import Options, binned_error, ece
 from calibrant.estimate.binned import finish as finish_binned
 from calibrant.estimate.cumulative import ks_error
+from calibrant.inputs import check_statistic
 from calibrant.interval.formulas import kolmogorov_p_value, normal_p_value
 from calibrant.kernels.draws.null_sums import bridges, courses, fading_pairs, pairs_between, sums_between, weighed_sums
 from calibrant.kernels.logits import log_odds
@@ -121,7 +122,7 @@ def running(atoms: Atoms) -> Collect:
 @method("statistic", name="ks", of=ks_error)
 def cumulative(atoms: Atoms, statistic: str = "max", along: Collect | None = None) -> Statistic:
     """`range`: max C − min C (Kuiper); `max`: max|C| (KS); of the running sum C."""
-    total, kuiper = atoms.total, statistic == "range"
+    total, kuiper = atoms.total, check_statistic(statistic, ("max", "range")) == "range"
 
     def finish(states: Floats) -> Floats:
         high, low = states[:, 0], states[:, 1]

@@ -16,6 +16,7 @@ from calibrant.estimate.binned import binned_error
 from calibrant.estimate.chosen import RULES, Rule, rule_name
 from calibrant.inputs import check_count, check_seed
 from calibrant.problems import InputError
+from calibrant.progress import Progress
 from calibrant.results import Answer, Table, kind, number
 from calibrant.simulate.measuring import Measured, Named, measured, named_all
 from calibrant.simulate.world import EventWorld, World
@@ -135,7 +136,7 @@ def bias(
     truth: float | None = None,
     view: str = "auto",
     workers: int | None = None,
-    progress: bool = False,
+    progress: Progress = False,
     checkpoint: Any = None,
 ) -> Bias | tuple[Bias, ...]:
     """How far off is an estimator, on `n` rows of a world whose truth is known?
@@ -166,7 +167,8 @@ def bias(
     workers
         Processes; by default one per core where there is much to compute.
     progress
-        Show a progress bar on the terminal.
+        True: a bar on the terminal; a function is called with the numbers of steps done and
+        of all.
     checkpoint
         File that keeps finished parts: run the same call again to resume it.
 

@@ -19,6 +19,7 @@ from calibrant.estimate.sweep import sweep_error
 from calibrant.inputs import check_choice, check_seed
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
+from calibrant.progress import Progress
 from calibrant.results import Answer, Table, by_slug, kind, number
 from calibrant.simulate import Bias, EventWorld, WorldCheck, bias, check_world, fit_world
 from calibrant.simulate.measuring import named_all
@@ -140,7 +141,7 @@ def trust(
     seed: Seed = 0,
     view: Any = "auto",
     workers: int | None = None,
-    progress: bool = False,
+    progress: Progress = False,
     weights: Any = None,
 ) -> Trust:
     """Which estimator of the calibration error can be trusted with this many rows?
@@ -171,7 +172,8 @@ def trust(
     workers
         Number of processes; by default as many as there are cores.
     progress
-        Show a progress bar.
+        True: a bar on the terminal; a function is called with the numbers of steps done and
+        of all.
     weights
         How often each row counts.
 
