@@ -38,5 +38,7 @@ def test_a_bar_is_for_terminals(call, capsys):
 
 @each
 def test_anything_else_is_refused(call):
-    with pytest.raises(cal.InputError, match=r"progress must be True, False or a function of \(done, of\); it is 'bar'"):
+    with pytest.raises(
+        cal.InputError, match=r"progress must be True, False or a function of \(done, of\); it is 'bar'"
+    ):
         call(progress="bar")
