@@ -96,7 +96,8 @@ def _gaussian(found: dict[str, Array], chosen: ForecastColumns) -> tuple[Array, 
     centre, role = inputs.check_column(found[chosen.predicted[0]], "mean"), "variance" if chosen.squared else "std"
     spread = inputs.check_column(found[chosen.predicted[1]], role, len(centre))
     inputs.check_all_positive(spread, role)
-    return centre, spread if chosen.squared else spread**2
+    with np.errstate(over="ignore", under="ignore"):  # 0 and infinity are refused with the other values
+        return centre, spread if chosen.squared else spread**2
 
 
 def holds_quantiles(path: str | Path) -> bool:

@@ -25,6 +25,8 @@ _FIRST_BYTES = {
     b"PK\x03\x04": "NPZ",
     b"\x1f\x8b": "gzip",
 }
+_LONGEST = 300
+"""Characters of an error of other libraries that are shown."""
 _JSON_BLOCK = 1 << 26
 """Bytes of JSON read at once. A row must fit; one of 10,000 classes takes a quarter of a megabyte."""
 
@@ -88,7 +90,7 @@ def file_errors(doing: str, path: Path) -> Iterator[None]:
     except CalibrantError:
         raise
     except (zipfile.BadZipFile, zlib.error) as error:
-        raise FileError(f"cannot {doing} {str(path)!r}: it is damaged ({error})") from error
+        raise FileError(f"cannot {doing} {str(path)!r}: it is damaged ({_short(str(error))})") from error
     except Exception as error:  # a damaged file makes the libraries that read it raise anything
         if doing == "write" and not isinstance(error, OSError | ValueError | TypeError | NotImplementedError):
             raise
@@ -97,7 +99,12 @@ def file_errors(doing: str, path: Path) -> Iterator[None]:
         reason = "it does not fit into memory" if isinstance(error, MemoryError) else reason
         reason = f"it is not text in UTF-8 ({error.reason})" if isinstance(error, UnicodeDecodeError) else reason
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise FileError(f"cannot {doing} {str(path)!r}: {reason or lines[0]}") from error
+        raise FileError(f"cannot {doing} {str(path)!r}: {reason or _short(lines[0])}") from error
+
+
+def _short(text: str) -> str:
+    """What a library says, which may quote the whole file."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
 
 
 def _open_csv(path: Path) -> tuple[list[str], Any]:

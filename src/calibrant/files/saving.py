@@ -13,7 +13,7 @@ import numpy as np
 from calibrant.files.columns import Columns, FileColumns
 from calibrant.files.formats import Store, check_distinct, delimiter_of, file_errors, format_of, open_store
 from calibrant.files.reading import Predicted, to_numpy
-from calibrant.files.text_rows import New, OtherRows, rows_of_csv, rows_of_json
+from calibrant.files.text_rows import New, OtherRows, long_integers, rows_of_csv, rows_of_json
 from calibrant.problems import InputError
 from calibrant.types import Array
 from calibrant.writing import check_target, whole_or_nothing
@@ -65,7 +65,12 @@ def _rewritten(partial: Path, target: Path, store: Store, new: New, n: int) -> b
         return False
     if form == "CSV":
         rows = rows_of_csv(
-            store.path, store.names, new, n, delimiter_of(target), lambda v: _text(_arrow(v, "")).to_pylist()
+            store.path,
+            store.names,
+            new,
+            n,
+            delimiter_of(target),
+            lambda columns: _joined(columns, delimiter_of(target)),
         )
     else:
         rows = rows_of_json(store.path, new, n)
@@ -78,9 +83,22 @@ def _rewritten(partial: Path, target: Path, store: Store, new: New, n: int) -> b
     return True
 
 
+def _joined(columns: list[Array], delimiter: str) -> list[bytes]:
+    """Columns of numbers side by side as text, row by row."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = [_text(_arrow(column, "")) for column in columns]
+    joined = pc.binary_join_element_wise(*texts, pa.scalar(delimiter, pa.large_string()))
+    return list(joined.cast(pa.large_binary()).to_pylist())
+
+
 def _faithful(store: Store, names: list[str], form: str) -> Any:
     """The other columns for a file of another form: typed where that loses nothing, as text where it would."""
     table = store.load(names, [])
+    if store.format == "JSON lines":
+        for name, values in long_integers(store.path, table).items():
+            table = table.set_column(table.column_names.index(name), name, [values])
     if store.format != "CSV" or not names:
         return table
     texts = store.load(names, names)

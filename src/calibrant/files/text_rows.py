@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ from calibrant.types import Array
 _MARK = b"\xef\xbb\xbf"
 """The byte-order mark with which some programs begin a text in UTF-8."""
 
+_LONG = re.compile(rb":\s*-?\d{19,}\s*[,}]")
+
 New = Mapping[str, Mapping[str, Array]]
 """For each column that is replaced, the columns that take its place."""
-Texts = dict[str, list[bytes]]
 
 
 class OtherRows(Exception):
@@ -28,7 +30,7 @@ class OtherRows(Exception):
 
 
 def rows_of_csv(
-    path: Path, names: Sequence[str], new: New, n: int, delimiter: str, texts: Callable[[Any], Any]
+    path: Path, names: Sequence[str], new: New, n: int, delimiter: str, texts: Callable[[list[Array]], list[bytes]]
 ) -> Iterator[bytes]:
     """A CSV file with other predictions, as bytes: quotes, line ends and numbers of all other columns stay.
 
@@ -47,27 +49,28 @@ def rows_of_csv(
     delimiter
         The character between fields.
     texts
-        Numbers as they are to be written.
+        Gives the texts of columns side by side, row by row.
     """
-    written: Texts = {
-        name: [str(value).encode() for value in texts(column)]
-        for columns in new.values()
-        for name, column in columns.items()
-    }
+    fresh = {name: column for columns in new.values() for name, column in columns.items()}
     picks = _picks(names, new)
+    runs = [list(run) for _, run in groupby(picks, lambda pick: isinstance(pick, str))]  # new columns side by side
+    written = [None if isinstance(run[0], int) else texts([fresh[str(name)] for name in run]) for run in runs]
     mark, between, row = b"", delimiter.encode(), -1
     for fields, end in _records(path, between):
         if row < 0 and fields and fields[0].startswith(_MARK):
             mark, fields[0] = _MARK, fields[0].removeprefix(_MARK)
-        if fields and len(fields) != len(names):
+        if fields and (len(fields) != len(names) or row >= n):
             raise OtherRows
         if not fields:
             yield end
             continue
         if row < 0:
-            parts = [fields[pick] if isinstance(pick, int) else _field(pick, delimiter) for pick in picks]
-        elif row < n:
-            parts = [fields[pick] if isinstance(pick, int) else written[pick][row] for pick in picks]
+            heads = dict(zip(names, fields, strict=True))
+            parts = [fields[p] if isinstance(p, int) else heads.get(p) or _field(p, delimiter) for p in picks]
+        else:
+            parts = []
+            for run, text in zip(runs, written, strict=True):
+                parts += [fields[place] for place in run] if text is None else [text[row]]
         row += 1
         yield mark + between.join(parts) + end
         mark = b""
@@ -151,3 +154,25 @@ def rows_of_json(path: Path, new: New, n: int) -> Iterator[bytes]:
         row += 1
     if row != n:
         raise OtherRows
+
+
+def long_integers(path: Path, table: Any) -> dict[str, list[str | None]]:
+    """The columns of JSON lines with whole numbers that no type of a table holds, as text.
+
+    Parameters
+    ----------
+    path
+        The file.
+    table
+        Its content as Arrow read it, with such columns as floats.
+    """
+    floats = [name for name in table.column_names if str(table.schema.field(name).type) == "double"]
+    if not floats or not any(_LONG.search(line) for line in lines(blocks(path))):
+        return {}
+    rows = [json.loads(line) for line in lines(blocks(path)) if line.strip()]
+    found = {name: [row.get(name) for row in rows] for name in floats}
+    return {
+        name: [None if value is None else str(value) for value in values]
+        for name, values in found.items()
+        if any(isinstance(value, int) and abs(value) >= 1 << 63 for value in values)
+    }
