@@ -70,7 +70,7 @@ def rows_of_csv(
         else:
             parts = []
             for run, text in zip(runs, written, strict=True):
-                parts += [fields[place] for place in run] if text is None else [text[row]]
+                parts += [fields[int(place)] for place in run] if text is None else [text[row]]
         row += 1
         yield mark + between.join(parts) + end
         mark = b""
