@@ -267,7 +267,7 @@ def test_a_matrix_too_large_for_the_memory_is_refused_before_the_work(monkeypatc
     monkeypatch.setattr("calibrant.maps.linear.MOST_CLASSES", 3)
     said = cal.Predictions([0, 1] * 5, np.full((10, 4), 0.25))
     for recipe in (MatrixScaling(), StructuredMatrix()):
-        with pytest.raises(cal.InputError, match="must have at most 3 columns for a full matrix.* it has 4"):
+        with pytest.raises(cal.InputError, match="must have at most 3 columns for a full matrix"):
             recipe.fit(said)
     VectorScaling().fit(said)
 
