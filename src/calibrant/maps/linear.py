@@ -78,7 +78,7 @@ class _FullMatrix(Recipe["LinearMap"]):
         """The lowest penalised log loss."""
         space: Space = "log_probs" if self.recipe == "dirichlet" else _space(predictions)
         chosen = [self.strength == "cv", self.penalty == "odir" and self.intercept == "cv"]
-        check_size(predictions, 1 + self.folds * len(STRENGTHS) * sum(chosen) * (self.penalty is not None))
+        check_size(predictions, 1 + self.n_folds * len(STRENGTHS) * sum(chosen) * (self.penalty is not None))
         zero, cautions = reading_of_zero(predictions, always=True)
         strength, intercept, doubt = _strengths(predictions, space, zero, self)
         start = tempered(predictions, diagonal=False)

@@ -33,7 +33,7 @@ def bends(n_knots: int, ends: str) -> Floats:
     rule = RUN_OUT[ends]
     left[0, : len(rule)] = rule
     left[-1, n_knots - len(rule) :] = rule[::-1]
-    found: Floats = np.linalg.solve(left, right)
+    found = np.linalg.solve(left, right).astype(np.float64, copy=False)
     found.setflags(write=False)
     return found
 
