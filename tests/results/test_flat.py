@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.results import Estimate, Interval, TestResult, by_slug, keyed, slug
+from calibrant.results import Estimate, Interval, TestResult, by_slug, keyed, looked_up, slug
 from results.every_answer import ANSWERS
 
 DIAGNOSIS = ANSWERS["diagnosis"]
@@ -125,3 +125,20 @@ def test_an_audit_counts_its_segments():
     audit = ANSWERS["audit"]
     assert audit.to_dict()["n_segments"] == len(audit.segments)
     assert np.isclose(audit.to_dict()["p_value"], audit.p_value)
+
+
+def test_segments_candidates_and_estimators_are_found_by_name():
+    audit, several, trusted = (ANSWERS[name] for name in ("audit", "comparisons", "trust"))
+    assert audit[audit.segments[0].name] is audit.segments[0]
+    assert [audit[name] for name in audit] == list(audit.segments)
+    assert "nobody" not in audit
+    assert several["platt"] is several.candidates["platt"]
+    assert trusted[trusted.best.estimator] is trusted.best
+    with pytest.raises(KeyError, match="'beta' is not here; there are 'platt', '<b>'"):
+        several["beta"]
+
+
+def test_errors_list_some_of_many_keys():
+    many = {f"key {k}": Estimate("x", "x", 0.0, 1) for k in range(30)}
+    with pytest.raises(KeyError, match="'key 19', 10 more"):
+        looked_up("nothing", many)

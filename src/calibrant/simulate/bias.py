@@ -58,6 +58,7 @@ class Bias(Answer):
 
     question: ClassVar[str] = "How far off is the estimator?"
     printed_tables: ClassVar[int | None] = 0
+    also_called: ClassVar[tuple[str, ...]] = ()
 
     @property
     def bias(self) -> float:

@@ -113,6 +113,10 @@ class Diagnosis(Keyed[Estimate], Answer):
 
     summary_keys: ClassVar[tuple[str, ...]] = ("n", "calibration_error", "ece", "mean_gap", "test")
 
+    def results(self) -> dict[str, Estimate]:
+        """The estimates by key: the title up to a comma or bracket, in lower case; `classwise/ece` where `ece` is taken."""
+        return keyed(self.estimates)
+
     def figures(self) -> dict[str, Any]:
         """Rows, classes, every estimate by its key, and the test."""
         return {"n": self.n, "n_classes": self.n_classes, **self.results(), "test": self.test}

@@ -20,7 +20,7 @@ from calibrant.inputs import check_choice, check_seed
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.progress import Progress
-from calibrant.results import Answer, Table, by_slug, kind, number
+from calibrant.results import Answer, Keyed, Table, by_slug, kind, number
 from calibrant.simulate import Bias, EventWorld, WorldCheck, bias, check_world, fit_world
 from calibrant.simulate.measuring import named_all
 from calibrant.types import Seed
@@ -58,7 +58,7 @@ CHECKS = 200
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Trust(Answer):
+class Trust(Keyed[Bias], Answer):
     """How far each estimator is off on data like these, at this size; the most accurate first."""
 
     n: int
@@ -77,6 +77,10 @@ class Trust(Answer):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", sorted(self.rows, key=lambda row: row.rmse))
         super().__post_init__()
+
+    def results(self) -> dict[str, Bias]:
+        """How far each estimator is off, by its name."""
+        return {row.estimator: row for row in self.rows}
 
     @property
     def best(self) -> Bias:
