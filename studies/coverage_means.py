@@ -75,7 +75,7 @@ def student(values):
 def intervals(before, after, finite):
     """Ours and Student's; None where there is none."""
     p, q, y = before.probs, after.probs, before.labels
-    changed = cal.compare(before, after, split=None)
+    changed = cal.compare(before, after, method=None)
     usual = 2 * (p - y) ** 2
     found = [
         (cal.mean_gap(before).interval, student(p - y)),
@@ -87,7 +87,7 @@ def intervals(before, after, finite):
         None,
     ]
     if finite:
-        surprised = cal.compare(before, after, score="log", split=None)
+        surprised = cal.compare(before, after, score="log", method=None)
         old, new = (-np.log(np.where(y == 1, each, 1 - each)) for each in (p, q))
         found[3] = surprised.before.interval, student(old)
         found[6] = surprised.difference.interval, student(new - old)

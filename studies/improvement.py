@@ -105,11 +105,11 @@ def replicated(case):
     truths = [improvement(here, fit) for fit in fitted(name).values()]
     for number in range(first, first + count):
         _, before = here.draw(np.random.default_rng((here.seed, 2, n, number)), n)
-        plain = cal.ece(before, n_bins=BINS).value
+        plain = cal.ece(before, bins=BINS).value
         for fit, truth in zip(fitted(name).values(), truths, strict=True):
             after = fit.apply(before)
             found = cal.compare(before, after).difference
-            mended = cal.ece(after, n_bins=BINS).value
+            mended = cal.ece(after, bins=BINS).value
             rows.append((truth in found.interval, found.value, mended - plain))
     return np.array(rows).reshape(count, len(MAPS), 3)
 

@@ -34,7 +34,7 @@ SEVEN = {
     "equal mass, binned": partial(cal.binned_error, norm=2),
     "equal width, debiased": partial(cal.binned_error, bins=WIDTH, norm=2, debiased=True),
     "equal mass, debiased": partial(cal.binned_error, norm=2, debiased=True),
-    "equal width, sweep": partial(cal.sweep_error, bins="width", norm=2),
+    "equal width, sweep": partial(cal.sweep_error, bins=cal.EqualWidth, norm=2),
     "equal mass, sweep": partial(cal.sweep_error, norm=2),
     "kernel density": partial(cal.density_error, norm=2),
 }

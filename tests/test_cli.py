@@ -48,6 +48,13 @@ def run(*arguments: object, code: int = 0) -> Result:
     return result
 
 
+def without_input(result: Result) -> dict[str, object]:
+    """The printed JSON less the part that says which columns were read."""
+    data = json.loads(result.stdout)
+    assert data.pop("input")["columns"]["labels"] == "label"
+    return data
+
+
 def save(path: Path, predictions: cal.Predictions, prefix: str = "logit_", label: bool = True) -> Path:
     """The predictions as CSV, with an identifier that looks like a number."""
     said = predictions.outputs
@@ -100,7 +107,7 @@ def test_diagnose_prints_verdict_tables_cautions_and_advice(digits):
 def test_diagnose_as_json_equals_the_result_in_python(digits):
     result = run("diagnose", digits / "test.csv", "--json")
     expected = cal.diagnose(cal.Predictions.read(digits / "test.csv"), name="test.csv")
-    assert json.loads(result.stdout) == json.loads(expected.to_json())
+    assert without_input(result) == json.loads(expected.to_json())
     assert cal.results.Diagnosis.from_json(result.stdout) == expected
     assert result.stderr == ""
 
@@ -136,7 +143,7 @@ def test_diagnose_writes_a_report(digits, tmp_path, ending):
 def test_a_report_never_replaces_the_predictions(animals):
     before = animals.read_text()
     result = run("diagnose", animals, "--report", animals, code=3)
-    assert "report must not be the file of predictions" in result.stderr
+    assert "a report must end in .html or .json" in result.stderr
     assert animals.read_text() == before
 
 
@@ -157,8 +164,10 @@ def test_a_map_can_be_printed_instead(digits):
 
 
 def test_a_map_is_saved_and_printed(digits, tmp_path):
-    text = run("recalibrate", digits / "valid.csv", "-o", tmp_path / "map.json", "--json").stdout
-    assert json.loads(text) == json.loads((tmp_path / "map.json").read_text())
+    result = run("recalibrate", digits / "valid.csv", "-o", tmp_path / "map.json", "--json")
+    assert without_input(result) == json.loads((tmp_path / "map.json").read_text())
+    (tmp_path / "printed.json").write_text(result.stdout)
+    assert cal.load_map(tmp_path / "printed.json") == cal.load_map(tmp_path / "map.json")
 
 
 def test_a_map_must_go_somewhere(digits):
@@ -169,11 +178,16 @@ def test_a_map_must_go_somewhere(digits):
 def test_a_map_replaces_nothing_unless_forced(animals):
     before = animals.read_text()
     result = run("recalibrate", animals, "-o", animals, code=3)
-    assert result.stderr == f"Error: '{animals}' exists already. Choose another name, or pass --force.\n"
+    assert "a map must end in .json" in result.stderr
     assert animals.read_text() == before
-    (animals.parent / "map.json").write_text("")
-    run("recalibrate", animals, "-o", animals.parent / "map.json", "--force")
-    cal.load_map(animals.parent / "map.json")
+    path = animals.parent / "map.json"
+    path.write_text("{}")
+    result = run("recalibrate", animals, "-o", path, code=3)
+    assert result.stderr == f"Error: '{path}' exists already. Choose another name, or pass --force.\n"
+    run("recalibrate", animals, "-o", path, "--force")
+    first = cal.load_map(path)
+    run("recalibrate", animals, "-o", path, "--method", "identity", code=3)  # not even another map
+    assert cal.load_map(path) == first
 
 
 # Apply
@@ -181,7 +195,9 @@ def test_a_map_replaces_nothing_unless_forced(animals):
 
 def test_a_map_applies_to_data_without_labels_and_keeps_other_columns(digits, tmp_path):
     output = run("apply", digits / "map.json", digits / "new.csv", "-o", tmp_path / "better.csv").stdout
-    assert output == f"Wrote {tmp_path / 'better.csv'}: 899 rows recalibrated by temperature.\n"
+    assert output == (
+        f"Logits from 'logit_0' … 'logit_9'\nWrote {tmp_path / 'better.csv'}: 899 rows recalibrated by temperature.\n"
+    )
     lines = (tmp_path / "better.csv").read_text().splitlines()
     assert lines[0] == "id," + ",".join(f"prob_{k}" for k in range(10))
     assert lines[8].startswith("00007,")
@@ -211,7 +227,7 @@ def test_columns_in_another_order_are_matched_by_name(animals, tmp_path):
     assert parquet.read_schema(tmp_path / "better.parquet").names == ["label", "prob_dog", "prob_cat"]
     found = cal.Predictions.read(tmp_path / "better.parquet", classes="cat,dog")
     assert np.array_equal(found.probs, fitted.apply(cal.Predictions.read(animals)).probs)
-    data = [json.loads(run("compare", path, tmp_path / "map.json", "--json").stdout) for path in (animals, turned)]
+    data = [without_input(run("compare", path, tmp_path / "map.json", "--json")) for path in (animals, turned)]
     assert data[0] == data[1]
 
 
@@ -234,7 +250,7 @@ def test_apply_replaces_nothing_unless_forced(digits, tmp_path):
     copy = tmp_path / "new.csv"
     copy.write_bytes((digits / "new.csv").read_bytes())
     result = run("apply", digits / "map.json", copy, "-o", copy, code=3)
-    assert result.stderr == f"Error: '{copy}' exists already. Choose another name, or pass --force.\n"
+    assert result.stderr == f"Error: '{copy}' is read by the same command. Choose another name, or pass --force.\n"
     assert copy.read_bytes() == (digits / "new.csv").read_bytes()
     run("apply", digits / "map.json", copy, "-o", copy, "--force")
     assert copy.read_text().startswith("id,prob_0,")
@@ -253,7 +269,7 @@ def test_what_is_no_map_is_refused_by_name(digits, tmp_path):
 
 def test_compare_takes_a_map_or_the_repaired_file(digits, tmp_path):
     run("apply", digits / "map.json", digits / "test.csv", "-o", tmp_path / "better.csv")
-    by_map = json.loads(run("compare", digits / "test.csv", digits / "map.json", "--json").stdout)
+    by_map = without_input(run("compare", digits / "test.csv", digits / "map.json", "--json"))
     by_file = json.loads(run("compare", digits / "test.csv", tmp_path / "better.csv", "--json").stdout)
     assert by_map["difference"] == by_file["difference"]
     assert by_map["verdict"] == "better"
@@ -310,13 +326,15 @@ def test_decompose_prints_the_parts_and_their_sum(digits):
 
 
 def test_decomposed_json_is_what_python_decomposes(digits):
-    output = run("decompose", digits / "test.csv", "--by", "temperature", "--cross-fitted", "--json").stdout
-    expected = cal.decompose(cal.Predictions.read(digits / "test.csv"), by="temperature", cross_fitted=True)
+    output = run("decompose", digits / "test.csv", "--method", "temperature", "--cross-fitted", "--json").stdout
+    expected = cal.decompose(cal.Predictions.read(digits / "test.csv"), method="temperature", cross_fitted=True)
     assert cal.results.Decomposition.from_json(output) == expected
 
 
 def test_decompose_knows_its_maps_and_scores(digits):
-    assert "'no_such_map' is not one of" in run("decompose", digits / "test.csv", "--by", "no_such_map", code=2).output
+    assert (
+        "'no_such_map' is not one of" in run("decompose", digits / "test.csv", "--method", "no_such_map", code=2).output
+    )
     assert "'ece' is not one of" in run("decompose", digits / "test.csv", "--score", "ece", code=2).output
 
 
@@ -405,7 +423,7 @@ def test_errors_are_short_speak_of_options_and_have_their_code(tmp_path, monkeyp
 
 def test_errors_of_the_file_system_are_told_in_a_line(digits, tmp_path):
     result = run("recalibrate", digits / "valid.csv", "-o", tmp_path / "none" / "map.json", code=3)
-    assert "No such file or directory" in result.stderr
+    assert "there is no such folder" in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 
@@ -604,7 +622,7 @@ def test_rows_of_a_group_may_share_a_fate(asked_often, command):
 
 
 @pytest.mark.parametrize(
-    "command", [("test", "--cluster", "same"), ("where", "--cluster", "any"), ("audit", "--cluster")]
+    "command", [("test", "--cluster", "same"), ("where", "--cluster", "any"), ("audit", "--cluster", "any")]
 )
 def test_clusters_need_a_column_of_groups(asked_often, command):
     shown = run(*command, asked_often, code=3).output
@@ -619,3 +637,17 @@ def test_confidences_may_be_shares_of_samples(asked_often):
 def test_a_monitor_tells_of_groups(asked_often):
     found = json.loads(run("monitor", asked_often, "--groups", "question", "--json").stdout)
     assert found["cautions"][0].startswith("rows of a group are taken as independent")
+
+
+def test_json_starts_with_a_summary(digits):
+    from calibrant.results import json_schema
+
+    data = json.loads(run("diagnose", digits / "test.csv", "--json").stdout)
+    assert list(data)[:3] == ["schema", "kind", "summary"]
+    assert data["summary"]["calibrated"] is False
+    assert data["summary"]["answer"] == data["verdict"]
+    assert data["summary"]["numbers"]["ece"] == data["estimates"][2]["value"]
+    described = json_schema()
+    assert set(data) <= {*described["properties"], *described["$defs"]["Diagnosis"]["properties"]}
+    (measured,) = json.loads(run("measure", digits / "test.csv", "sweep", "--json").stdout)
+    assert measured["summary"]["numbers"]["sweep_ece"] == measured["value"]

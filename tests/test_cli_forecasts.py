@@ -42,7 +42,9 @@ def test_diagnose(files):
 def test_json_is_the_diagnosis(files):
     found = run("diagnose", files / "test.csv", *COLUMNS, "--json")
     forecasts, _ = read_forecasts(files / "test.csv", label="price", mean="mu", variance="var")
-    assert json.loads(found.stdout) == json.loads(cal.diagnose(forecasts, name="test.csv").to_json())
+    data = json.loads(found.stdout)
+    assert data.pop("input")["columns"]["labels"] == "price"
+    assert data == json.loads(cal.diagnose(forecasts, name="test.csv").to_json())
 
 
 def test_a_bound_can_fail(files):
@@ -79,7 +81,8 @@ def test_standard_deviations_come_and_go(files):
 def test_columns_are_found_by_their_names(tmp_path):
     path = tmp_path / "p.csv"
     path.write_text("y,mu,sigma,weight\n1.5,1,2,1\n0.5,0,1,3\n")
-    forecasts, columns = read_forecasts(path)
+    assert read_forecasts(path)[0].weights is None
+    forecasts, columns = read_forecasts(path, weights="weight")
     assert forecasts.variance.tolist() == [4, 1]
     assert forecasts.weights.tolist() == [1, 3]
     assert columns.squared is False
@@ -175,7 +178,9 @@ def test_json_of_other_kinds_is_the_diagnosis(many, kind):
     else:
         values = np.stack([table[f"member_{k}"] for k in range(1, 21)], axis=1)
         forecasts = cal.Predictions.from_samples(table["price"], values)
-    assert json.loads(found.stdout) == json.loads(cal.diagnose(forecasts, name="old.csv").to_json())
+    data = json.loads(found.stdout)
+    assert data.pop("input")["columns"]["labels"] == "price"
+    assert data == json.loads(cal.diagnose(forecasts, name="old.csv").to_json())
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

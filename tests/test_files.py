@@ -184,10 +184,11 @@ def test_probabilities_are_preferred_to_logits_and_logits_to_confidences():
     assert choose(["label", "logits", "conf", "pred"], "f") == Columns(("logits",), logits=True, label="label")
 
 
-def test_weights_and_groups_are_found_and_can_be_refused():
+def test_groups_are_found_weights_only_if_asked_for():
     names = ["label", "p", "Weight", "group"]
-    assert choose(names, "f") == Columns(("p",), label="label", counts="Weight", groups="group")
-    assert choose(names, "f", counts="none", groups="none") == Columns(("p",), label="label")
+    assert choose(names, "f") == Columns(("p",), label="label", groups="group", unused_weights="Weight")
+    assert choose(names, "f", weights="weight") == Columns(("p",), label="label", weights="Weight", groups="group")
+    assert choose(names, "f", weights="none", groups="none") == Columns(("p",), label="label")
 
 
 @pytest.mark.parametrize(
@@ -224,7 +225,14 @@ def test_columns_describe_themselves():
     assert str(choose(["label", "p"], "f")) == "labels from 'label', probabilities from 'p'"
     names = ["y", "logit_a", "logit_b", "weight", "group"]
     expected = "labels from 'y', logits from 'logit_a' … 'logit_b', weights from 'weight', groups from 'group'"
-    assert str(choose(names, "f")) == expected
+    assert str(choose(names, "f", weights="weight")) == expected
+    assert choose(names, "f", weights="weight").to_dict() == {
+        "labels": "y",
+        "logits": ["logit_a", "logit_b"],
+        "predicted_class": None,
+        "weights": "weight",
+        "groups": "group",
+    }
     assert str(choose(["y", "conf", "pred"], "f")) == "labels from 'pred' = 'y', probabilities from 'conf'"
 
 
@@ -300,7 +308,8 @@ def test_one_hot_labels_and_shares_are_read(tmp_path, probs):
 
 def test_weights_and_groups_reach_the_predictions(tmp_path):
     path = text(tmp_path / "p.csv", "label,p,weight,group", "1,0.5,2,a", "0,0.25,1,b")
-    found = read(path)
+    assert read(path).weights is None
+    found = read(path, weights="weight")
     assert found.weights is not None
     assert found.weights.tolist() == [2, 1]
     assert found.groups is not None
@@ -421,7 +430,7 @@ def test_a_file_that_does_not_fit_says_what_it_has_and_what_to_do(tmp_path, line
         ),
         (
             ["label,p,weight", "1,0.5,-2"],
-            {},
+            {"weights": "weight"},
             "p.csv: column 'weight' must not be negative; row 0 (the first is 0) is -2.0.",
         ),
     ],
@@ -515,7 +524,7 @@ def test_quantiles_are_found_in_every_format(tmp_path, rng, quantiles, ending):
     labels, weights = rng.normal(size=40), rng.uniform(1, 2, 40)
     predicted = {"q95": quantiles[:, 2], "q05": quantiles[:, 0], "q50": quantiles[:, 1]}
     path = save(tmp_path / f"p.{ending}", {"y": labels, **predicted, "weight": weights, "group": ["a", "b"] * 20})
-    found, columns = read_forecasts(path)
+    found, columns = read_forecasts(path, weights="weight")
     assert isinstance(found, cal.regression.QuantileForecasts)
     assert found.levels.tolist() == list(LEVELS)
     for kept, meant in ((found.values, quantiles), (found.labels, labels), (found.weights, weights)):
@@ -530,7 +539,7 @@ def test_samples_are_read_from_every_format(tmp_path, rng, ending):
     labels, drawn = rng.normal(size=30), rng.normal(size=(30, 11))
     members = {f"sample_{k}": drawn[:, k] for k in range(11)}
     path = save(tmp_path / f"p.{ending}", {"y": labels, **members, "sample_weight": np.full(30, 2.0)})
-    found, columns = read_forecasts(path, samples="sample_*")
+    found, columns = read_forecasts(path, samples="sample_*", weights="sample_weight")
     assert isinstance(found, cal.regression.SampleForecasts)
     np.testing.assert_allclose(found.samples, np.sort(drawn, axis=1), rtol=1e-15)
     assert columns.predicted == tuple(members)  # counted, and without the weights
@@ -701,7 +710,7 @@ def test_values_of_quantiles_are_named_by_column_and_row(tmp_path, ending, chang
     columns = {"y": [1.0, 2.0], "q05": [0.0, 0.0], "q50": [1.0, 1.0], "q95": [2.0, 2.0], **change}
     path = save(tmp_path / f"p.{ending}", columns)
     with pytest.raises(cal.InputError, match=rf"p\.{ending}: {message}"):
-        read_forecasts(path)
+        read_forecasts(path, weights="weight" if "weight" in change else None)
 
 
 def test_values_of_samples_are_named_by_column_and_row(tmp_path):
@@ -730,7 +739,7 @@ def test_repaired_files_keep_all_other_columns(tmp_path, probs, source, target):
     path = save(tmp_path / f"p.{source}", {**others, **family(probs), "label": np.zeros(120, int)})
     output = tmp_path / f"out.{target}"
     write(output, read_predicted(path), probs[:, ::-1])
-    found, columns = read_with_columns(output, groups="note", counts="id")
+    found, columns = read_with_columns(output, groups="note", weights="id")
     assert np.array_equal(found.probs, probs[:, ::-1])
     assert columns.predicted == ("prob_cat", "prob_cow", "prob_dog")
     assert found.groups is not None
@@ -813,7 +822,9 @@ def test_nothing_is_overwritten_unless_asked(tmp_path):
 
 def test_a_folder_that_does_not_exist_is_refused(tmp_path):
     predicted = read_predicted(text(tmp_path / "p.csv", "p", "0.5", "0.25"))
-    with pytest.raises(cal.FileError, match=r"cannot write '.*none/p\.csv': there is no such folder"):
+    with pytest.raises(
+        cal.FileError, match=r"cannot write the file of predictions '.*none/p\.csv': there is no such folder"
+    ):
         write(tmp_path / "none" / "p.csv", predicted, np.array([0.6, 0.4]))
 
 

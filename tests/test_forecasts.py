@@ -194,9 +194,7 @@ def test_other_gaussians_of_the_same_rows(gaussian):
 def test_predictions_is_the_way_in():
     assert isinstance(cal.Predictions.from_gaussian([1], [1], [1]), GaussianForecasts)
     assert repr(cal.Predictions.from_quantiles([1], [0.5], [[1]])) == "QuantileForecasts(1 row, 1 level)"
-    assert (
-        repr(cal.Predictions.from_samples([1], [[1, 2]], counts=[2])) == "SampleForecasts(1 row, 2 samples, weights)"
-    )
+    assert repr(cal.Predictions.from_samples([1], [[1, 2]], counts=[2])) == "SampleForecasts(1 row, 2 samples, weights)"
 
 
 nan = float("nan")

@@ -165,26 +165,3 @@ def test_classes_are_shown_in_a_table():
     many = repr(cal.results.ClassTable(range(60), np.zeros(60), np.ones(60)))
     assert many.splitlines()[1].split() == ["class", "value", "rows"]
     assert many.endswith("10 more classes")
-
-
-def test_an_estimate_is_a_number():
-    small, large = cal.ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.3]), cal.ece([0, 1, 1, 0], [0.3, 0.6, 0.8, 0.4])
-    a, b = small.value, large.value
-    assert (small + large, 1 - small, small * 2, 2 * small, small / large, -small, abs(small)) == (
-        a + b, 1 - a, a * 2, 2 * a, a / b, -a, a
-    )  # fmt: skip
-    assert (round(small, 2), f"{small:.3f}", sum([small, large])) == (round(a, 2), f"{a:.3f}", a + b)
-    assert np.mean([small, large]) == np.mean([a, b])
-    assert sorted([large, small]) == [small, large]
-    assert max(small, large) is large
-    assert f"{small}" == str(small)
-
-
-def test_an_estimator_scores_in_scikit_learn(rng):
-    linear_model, metrics = pytest.importorskip("sklearn.linear_model"), pytest.importorskip("sklearn.metrics")
-    from sklearn.model_selection import cross_val_score
-
-    x = rng.normal(size=(200, 2))
-    y = (rng.random(200) < 1 / (1 + np.exp(-x[:, 0]))).astype(int)
-    scorer = metrics.make_scorer(cal.ece, response_method="predict_proba", greater_is_better=False)
-    assert (cross_val_score(linear_model.LogisticRegression(), x, y, scoring=scorer) < 0).all()

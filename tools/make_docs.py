@@ -5,7 +5,9 @@ Run: python tools/make_docs.py    (tests/test_docs.py holds the pages equal to w
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy as np
 import calibrant as cal
 from calibrant.estimate.compat import PRESETS
 from calibrant.methods import Method, methods
+from calibrant.results.schema import json_schema, meanings
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -75,10 +78,10 @@ def differences() -> str:
         "",
         "| convention | differs from `EqualWidth` by | example, 15 bins | rounded, 10 bins |",
         "|---|---|---|---|",
-        f"| calibrant | – | {cal.ece(test).value:.5f} | {cal.ece(rounded, n_bins=10).value:.5f} |",
+        f"| calibrant | – | {cal.ece(test).value:.5f} | {cal.ece(rounded, bins=10).value:.5f} |",
     ]
     for name, preset in PRESETS.items():
-        values = [f"{cal.ece(data, n_bins=n, compat=name).value:.5f}" for data, n in ((test, 15), (rounded, 10))]
+        values = [f"{cal.ece(data, bins=n, compat=name).value:.5f}" for data, n in ((test, 15), (rounded, 10))]
         lines.append(f"| `compat={name!r}` | {preset.differs} | {values[0]} | {values[1]} |")
     lines += [
         "",
@@ -169,7 +172,7 @@ def _asking() -> str:
 
 - `compare(before, after, score=…)`: did it help, and by how much? A paired difference with its interval; several candidates at once as a
   dict, with family-wise verdicts; `cluster=True` where rows come in groups; `margin=` to ask whether a change is too small to matter.
-- `decompose(predictions, score=…, by="isotonic")`: score = miscalibration − discrimination + uncertainty, through isotonic regression
+- `decompose(predictions, score=…, method="isotonic")`: score = miscalibration − discrimination + uncertainty, through isotonic regression
   (CORP, never negative for one event), bins or any map, in-sample or cross-fitted. The parts add up exactly.
 - `upper_bound(predictions, score=…)`: no calibration error tied to the score exceeds this. Its root for Brier is `root_brier`.
 - A score of your own is one small class with `expected(probs, truth)`; see `Score`.
@@ -216,7 +219,62 @@ def readme() -> str:
     return before + MARKS[0] + "\n\n" + table + "\n\n" + MARKS[1] + rest.split(MARKS[1])[1]
 
 
+def schema() -> str:
+    """The JSON Schema, one line per kind of record."""
+    found = json_schema()
+    kinds = found.pop("$defs")
+    outer, lines = json.dumps(found, indent=1, ensure_ascii=False), [
+        f"  {json.dumps(name)}: {json.dumps(each, ensure_ascii=False)}" for name, each in kinds.items()
+    ]  # fmt: skip
+    return outer.removesuffix("\n}") + ',\n "$defs": {\n' + ",\n".join(lines) + "\n }\n}\n"
+
+
+def fields_of_answers() -> str:
+    """What every answer holds, field by field."""
+    answers = {name: getattr(cal.results, name) for name in json_schema()["$defs"] if name[0].isupper()}
+    lines = [_about_json()]
+    for name, record in answers.items():
+        if issubclass(record, cal.results.Answer):
+            about = (record.__doc__ or "").strip().split("\n")[0]
+            kinds, texts = {f.name: str(f.type) for f in fields(record)}, meanings(record)
+            rows = ([f"`{field}`", f"`{kinds[field]}`".replace("|", "\\|"), texts[field]] for field in kinds)
+            lines += ["", f"### {name}", "", about, "", *table(("field", "type", "meaning"), rows)]
+    return "\n".join([*lines, ""])
+
+
+def _about_json() -> str:
+    summary = cal.ece([0, 1, 1], [0.2, 0.7, 0.9]).summary()
+    summary["numbers"] = {key: round(value, 4) for key, value in summary["numbers"].items()}
+    example = json.dumps(summary, indent=2, ensure_ascii=False)
+    return f"""# JSON
+
+`to_json`, `save("x.json")` and `--json` write the same document, and `from_json` reads it back. This page is made from the records by
+`tools/make_docs.py`; [schema.json](schema.json), or `calibrant.results.json_schema()`, is the same as a JSON Schema (draft 2020-12), maps and
+worlds included.
+
+- `schema` is the version, now {cal.results.SCHEMA}. It is raised when an older reader could misread a file; a file of another version is refused.
+- `kind` is the class of the record, also of each record inside.
+- `summary`, of answers only, comes first: the question, the answer in words, the verdict (`calibrated` or `verdict`, where there is one), the
+  main numbers under the keys of `to_dict()`, and the warnings. It is derived from the other fields and ignored when the file is read.
+- `input`, of the command line only, is the file and the columns that were read; it is ignored as well.
+- All other members are the fields of the record, listed below. Arrays are lists; infinity and NaN, which JSON lacks, are
+  `{{"kind": "float", "value": "inf"}}`.
+
+`measure --json` writes a list of such documents, and a report (`--report x.json`) one object with `schema` and, in its other members, the records,
+each with its summary.
+
+The summary of `ece([0, 1, 1], [0.2, 0.7, 0.9])`:
+
+```json
+{example}
+```
+
+## Answers"""
+
+
 PAGES = {
+    "json.md": fields_of_answers,
+    "schema.json": schema,
     "estimators.md": estimators,
     "differences.md": differences,
     "maps.md": maps,

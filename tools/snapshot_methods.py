@@ -50,12 +50,12 @@ on(
 )
 on(
     (*NARROW, "big"),
-    ece_7=lambda d: name("ece")(d, n_bins=7),
+    ece_7=lambda d: name("ece")(d, bins=7),
     binned_1=lambda d: name("binned_error")(d, debiased=True),
     binned_2=lambda d: name("binned_error")(d, bins=mass(8), norm=2),
     binned_max=lambda d: name("binned_error")(d, bins=width(8, closed="left"), norm="max"),
     binned_edges=lambda d: name("binned_error")(d, bins=edges(), norm=2, debiased=True),
-    sweep_width=lambda d: name("sweep_error")(d, bins="width", norm=2, debiased=True),
+    sweep_width=lambda d: name("sweep_error")(d, bins=name("EqualWidth"), norm=2, debiased=True),
     crossvalidated=lambda d: name("crossvalidated_error")(d),
     label_binned=lambda d: name("label_binned_error")(d),
     ks_range=lambda d: name("ks_error")(d, statistic="range"),
@@ -80,13 +80,13 @@ on(
 on(("tied", "plain"), split_ties=lambda d: name("binned_error")(d, bins=mass(9, ties="split")))
 on(
     NARROW,
-    crossvalidated_width=lambda d: name("crossvalidated_error")(d, bins="width", norm=2, n_folds=5, seed=3),
+    crossvalidated_width=lambda d: name("crossvalidated_error")(d, bins=name("EqualWidth"), norm=2, n_folds=5, seed=3),
     label_binned_2=lambda d: name("label_binned_error")(d, bins=width(6), norm=2, root=False),
     expected_ece_1=lambda d: name("expected_ece")(d, n=100, bins=mass(6)),
     two_bin_debiased=lambda d: name("averaged_two_bin_error")(d, debiased=True, root=True),
     smooth_sigma=lambda d: name("smooth_error")(d, sigma=0.05),
     density_2=lambda d: name("density_error")(d, norm=2, method="integrated", bandwidth=0.1),
-    fitted_cross=lambda d: name("fitted_error")(d, map="platt", norm=2, cross_fitted=True, n_folds=4),
+    fitted_cross=lambda d: name("fitted_error")(d, method="platt", norm=2, cross_fitted=True, n_folds=4),
     mmce=lambda d: name("mmce")(d),
     mmce_options=lambda d: name("mmce")(d, bandwidth=0.2, kernel="gaussian", root=False),
     skce=lambda d: name("skce")(d),
@@ -96,10 +96,12 @@ on(
     posterior_2=lambda d: name("posterior_error")(d, norm=2, level=0.9),
     posterior_max=lambda d: name("posterior_error")(d, norm="max"),
     regret=lambda d: name("decision_regret")(d),
-    regret_draws=lambda d: name("decision_regret")(d, map="platt", thresholds=(0.2, 0.5, 0.8), n_draws=30, seed=1),
+    regret_draws=lambda d: name("decision_regret")(d, method="platt", thresholds=(0.2, 0.5, 0.8), n_draws=30, seed=1),
     decompose=lambda d: name("decompose")(d),
-    decompose_log=lambda d: name("decompose")(d, score="log", by="platt", cross_fitted=True, n_folds=4, view="auto"),
-    decompose_bins=lambda d: name("decompose")(d, by=mass(6), view="auto"),
+    decompose_log=lambda d: name("decompose")(
+        d, score="log", method="platt", cross_fitted=True, n_folds=4, view="auto"
+    ),
+    decompose_bins=lambda d: name("decompose")(d, method=mass(6), view="auto"),
     upper_bound=lambda d: name("upper_bound")(d),
     upper_bound_log=lambda d: name("upper_bound")(d, score="log", level=0.9),
     upper_bound_spherical=lambda d: name("upper_bound")(d, score="spherical"),
@@ -109,9 +111,9 @@ on(
 )
 on(
     (*MANY, "big classes"),
-    static=lambda d: name("static_error")(d, n_bins=10),
-    adaptive=lambda d: name("adaptive_error")(d, n_bins=10),
-    thresholded=lambda d: name("thresholded_error")(d, threshold=0.02, n_bins=10),
+    static=lambda d: name("static_error")(d, bins=10),
+    adaptive=lambda d: name("adaptive_error")(d, bins=10),
+    thresholded=lambda d: name("thresholded_error")(d, threshold=0.02, bins=10),
     classwise=lambda d: name("classwise_error")(d),
     classwise_debiased=lambda d: name("classwise_error")(d, bins=mass(8), debiased=True, average="mean"),
     binned_classwise=lambda d: name("binned_error")(d, view="classwise"),
@@ -129,7 +131,7 @@ on(
     skce_top=lambda d: name("skce")(d, view="top"),
     classwise_intervals=lambda d: name("classwise_intervals")(d),
     classwise_intervals_2=lambda d: name("classwise_intervals")(d, norm=2, level=0.9),
-    decompose_classes=lambda d: name("decompose")(d, score="brier", by="temperature"),
+    decompose_classes=lambda d: name("decompose")(d, score="brier", method="temperature"),
 )
 on(
     ("grouped", "grouped classes"),

@@ -196,6 +196,16 @@ def check_choice(argument: str, value: Any, choices: tuple[Any, ...]) -> Any:
     return value
 
 
+SAME_STATISTIC = {"kuiper": "range", "range": "kuiper", "ks": "max", "max": "ks"}
+"""The two names of Kuiper's range, and of the Kolmogorov–Smirnov maximum, of a running sum."""
+
+
+def check_statistic(statistic: Any, choices: tuple[str, ...]) -> str:
+    """One of the statistics, as it is called among the choices; "kuiper" is "range", "ks" is "max"."""
+    other = SAME_STATISTIC.get(statistic) if isinstance(statistic, str) else None
+    return other if other in choices else str(check_choice("statistic", statistic, choices))
+
+
 def check_positive(argument: str, value: Any) -> float:
     """A positive, finite number."""
     return _number(argument, value, lambda x: 0 < x < np.inf, "must be positive and finite")

@@ -9,9 +9,26 @@ CalibrantError
 
 from __future__ import annotations
 
+import re
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that a terminal obeys instead of showing, that reorder what stands beside them, or that no file can hold."""
+
+
+def visible(text: str) -> str:
+    """A text in which control characters stand as `\\u001b`: shown, not obeyed. Line breaks and tabs stay.
+
+    Names of classes, columns and files come from elsewhere. Everything that is printed or
+    put on a page goes through here; the form is that of JSON, so that JSON stays JSON.
+    """
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
 
 class CalibrantError(Exception):
     """Every error that calibrant raises on purpose."""
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
 
 class InputError(CalibrantError, ValueError):

@@ -145,7 +145,7 @@ def test_sample_weights_are_passed_and_routed():
 
 def test_a_scorer_can_be_copied_and_printed():
     model, X, y = fitted(2)
-    one = scorer("ece", n_bins=10)
+    one = scorer("ece", bins=10)
     for other in (pickle.loads(pickle.dumps(one)), clone(one, safe=False)):
         assert other(model, X, y) == one(model, X, y)
     assert repr(one) == "scorer('ece')"

@@ -132,7 +132,9 @@ def test_maps_do_not_depend_on_the_scale_of_weights(about):
     weights = np.random.default_rng(1).exponential(size=150) + 0.05
     expected = fitted(about, labels, probs, weights=weights).apply(probs)
     for scale in SCALES:
-        np.testing.assert_allclose(fitted(about, labels, probs, weights=scale * weights).apply(probs), expected, atol=1e-5)
+        np.testing.assert_allclose(
+            fitted(about, labels, probs, weights=scale * weights).apply(probs), expected, atol=1e-5
+        )
 
 
 @pytest.mark.parametrize("about", named(MAPS))
@@ -192,4 +194,6 @@ def test_both_at_once():
     repeated = np.repeat(labels, counts), np.repeat(probs, counts)
     for function in (cal.ece, cal.mean_gap, cal.brier_score, cal.skce, cal.is_calibrated, cal.ks_error):
         both = function(labels, probs, counts=counts, weights=weights)
-        assert_same(both, function(*repeated, weights=np.repeat(weights, counts)), but=("p_value", "parts", "statistic"))
+        assert_same(
+            both, function(*repeated, weights=np.repeat(weights, counts)), but=("p_value", "parts", "statistic")
+        )

@@ -45,7 +45,7 @@ def quick_and_slow(found):
         name, again = "-".join([about.name, *where]), where == ["class 1", "event"]
         slow = again or about.function is cal.decision_regret
         if slow and not again:
-            with_one = replace(about, function=partial(about.function, map="isotonic"))
+            with_one = replace(about, function=partial(about.function, method="isotonic"))
             params.append(pytest.param(with_one, *where, id=f"{name}-isotonic"))
         params.append(pytest.param(about, *where, id=name, marks=pytest.mark.slow if slow else ()))
     return params

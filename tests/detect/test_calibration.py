@@ -76,7 +76,9 @@ def test_classes_are_drawn_from_the_whole_vector(name):
             pytest.param(about, {}, id=name, marks=pytest.mark.slow if name in ("posterior", "regret") else ())
             for name, about in methods("estimator").items()
         ),
-        pytest.param(methods("estimator")["regret"], {"map": "beta"}, id="regret of one map", marks=pytest.mark.slow),
+        pytest.param(
+            methods("estimator")["regret"], {"method": "beta"}, id="regret of one map", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_every_estimator_is_a_test(rng, about, options):

@@ -102,8 +102,8 @@ def test_hosmer_lemeshow_has_as_many_degrees_as_bins(rng):
     assert found.p_value == pytest.approx(chi2.sf(found.statistic, 8))
     few = hosmer_lemeshow_test([0, 1, 1], [0.0, 0.4, 1.0], bins=EqualWidth(3), method="chi2")
     assert few.parts["degrees"] == 1  # nothing can happen in the outer bins
-    with pytest.raises(InputError, match="bins must be EqualWidth"):
-        hosmer_lemeshow_test(y, p, bins=10)
+    with pytest.raises(InputError, match="bins must be a number of bins, EqualWidth"):
+        hosmer_lemeshow_test(y, p, bins="mass")
 
 
 def test_cumulative_values_are_those_of_the_estimator(rng):

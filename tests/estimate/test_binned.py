@@ -101,7 +101,7 @@ def test_classwise_means_and_sums():
 
 
 def test_the_table_shows_filled_bins():
-    table = cal.ece([0, 1, 1], [0.1, 0.15, 0.9], n_bins=5).parts["bins"]
+    table = cal.ece([0, 1, 1], [0.1, 0.15, 0.9], bins=5).parts["bins"]
     assert len(table) == 2
     assert table.low.tolist() == [0, 0.8]
     assert table.weight.tolist() == [2, 1]
@@ -253,8 +253,8 @@ WRONG = {
     "average": ({"average": "median"}, r"average must be one of 'mean', 'sum'; it is 'median'"),
     "debiased maximum": ({"norm": "max", "debiased": True}, r"debiased is defined for norms 1 and 2; norm is 'max'"),
     "root of a negative": ({"norm": 2, "clip": False}, r"clip can be False only with root=False.*Pass root=False"),
-    "bins by number": ({"bins": 10}, r"bins must be EqualWidth\(m\), EqualMass\(m\) or Edges\(\[\.\.\.\]\); it is 10"),
-    "bins by class": ({"bins": EqualWidth}, r"bins must be EqualWidth\(m\)"),
+    "no bins": ({"bins": 0}, r"bins must be a whole number, at least 1; it is 0"),
+    "bins by class": ({"bins": EqualWidth}, r"bins must be a number of bins, EqualWidth\(m\), EqualMass\(m\) or Edges"),
     "view": ({"view": "bottom"}, r"view must be one of"),
 }  # fmt: skip
 
@@ -268,3 +268,32 @@ def test_wrong_options_are_refused(case):
 def test_unknown_options_are_refused():
     with pytest.raises(TypeError, match="n_bins"):
         cal.binned_error([0, 1], [0.2, 0.7], n_bins=10)
+
+
+NUMBERS = {
+    cal.ece: EqualWidth,
+    cal.static_error: EqualWidth,
+    cal.classwise_error: EqualWidth,
+    cal.expected_ece: EqualWidth,
+    cal.binned_error: EqualMass,
+    cal.label_binned_error: EqualMass,
+    cal.detect.hosmer_lemeshow_test: EqualMass,
+    cal.squared_error_interval: EqualMass,
+    cal.confidence_band: EqualMass,
+    cal.consistency_band: EqualMass,
+}
+"""The rule of which a number of bins is meant."""
+
+
+@pytest.mark.parametrize("function", NUMBERS, ids=lambda f: f.__name__)
+def test_a_number_means_bins_of_the_usual_rule(function):
+    test = cal.example()[1]
+    said, number = function(test, bins=7), function(test, bins=NUMBERS[function](7))
+    assert said.to_data() == number.to_data()
+    with pytest.raises(InputError, match="bins must be a whole number, at least 1; it is 0"):
+        function(test, bins=0)
+    for wrong in ("mass", EqualMass, True, 2.0):
+        with pytest.raises(
+            InputError, match=r"bins must be a number of bins, EqualWidth\(m\), EqualMass\(m\) or Edges"
+        ):
+            function(test, bins=wrong)

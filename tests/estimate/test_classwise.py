@@ -33,26 +33,26 @@ def test_four_rows_by_hand():
 def test_every_range_counts_the_same():
     # class 1 has the ranges {0.2}, rate 0, and {0.6, 0.6, 0.6}, rate 1; class 0 has only one, as 0.4 is more than half
     p = np.array([0.2, 0.6, 0.6, 0.6])
-    found = cal.adaptive_error([0, 1, 1, 1], np.stack([1 - p, p], axis=1), n_bins=2)
+    found = cal.adaptive_error([0, 1, 1, 1], np.stack([1 - p, p], axis=1), bins=2)
     assert found.value == pytest.approx(((0.2 + 0.4) / 2 + 0.25) / 2, abs=ROUNDING)
     assert found.parts["classes"].n.tolist() == [1, 3]
 
 
 @given(data.matrices(most=15), st.integers(1, 20))
 def test_sce_is_that_of_plain_loops(said, n_bins):
-    found = cal.static_error(said.labels, said.probs, n_bins=n_bins, counts=said.weights)
+    found = cal.static_error(said.labels, said.probs, bins=n_bins, counts=said.weights)
     assert found.value == pytest.approx(naive.static(said.labels, said.probs, n_bins, said.weights), abs=ROUNDING)
 
 
 @given(data.matrices(most=15), st.integers(1, 20))
 def test_ace_is_that_of_plain_loops(said, n_bins):
-    found = cal.adaptive_error(said.labels, said.probs, n_bins=n_bins, counts=said.weights)
+    found = cal.adaptive_error(said.labels, said.probs, bins=n_bins, counts=said.weights)
     assert found.value == pytest.approx(naive.adaptive(said.labels, said.probs, n_bins, said.weights), abs=ROUNDING)
 
 
 @given(data.matrices(most=15), st.integers(1, 8), st.sampled_from([2.0**-7, 0.25, 0.5, 0.75]))
 def test_tace_is_that_of_plain_loops(said, n_bins, threshold):
-    found = cal.thresholded_error(said.labels, said.probs, n_bins=n_bins, threshold=threshold, counts=said.weights)
+    found = cal.thresholded_error(said.labels, said.probs, bins=n_bins, threshold=threshold, counts=said.weights)
     expected = naive.adaptive(said.labels, said.probs, n_bins, said.weights, threshold)
     assert found.value == pytest.approx(expected, abs=ROUNDING)
 
@@ -121,8 +121,8 @@ def test_wrong_options_are_refused():
     for threshold in (-0.1, 1, float("nan")):
         with pytest.raises(InputError, match=r"threshold must lie in \[0, 1\); it is"):
             cal.thresholded_error(*ONE, threshold=threshold)
-    with pytest.raises(InputError, match="n_bins must be a whole number, at least 1; it is 0"):
-        cal.adaptive_error(*ONE, n_bins=0)
+    with pytest.raises(InputError, match="bins must be a whole number, at least 1; it is 0"):
+        cal.adaptive_error(*ONE, bins=0)
     for error in (cal.static_error, cal.adaptive_error, cal.thresholded_error, cal.classwise_error):
         with pytest.raises(
             InputError, match=r"probs must have one column per class; it has a single column\. Use binned"

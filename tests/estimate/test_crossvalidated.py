@@ -54,7 +54,7 @@ def test_forty_bins_of_ten_folds_are_those_of_plain_loops(rng, rule, ties):
     p = rng.beta(2, 1, 60)
     p = p.round(1) if ties else p
     y = (rng.random(60) < p**3).astype(int)
-    found = cal.crossvalidated_error(y, p, bins=rule)
+    found = cal.crossvalidated_error(y, p, bins=RULES[rule])
     sorted_p, sorted_y, fold = folds_of(Predictions(y, p).event(), 10, 0)
     n_bins = naive.n_bins(naive.losses(sorted_p, sorted_y, fold, rule, 40))
     assert found.settings["n_bins"] == n_bins
@@ -94,7 +94,7 @@ def test_ties_are_shuffled_by_the_seed():
 @given(data.events().map(counted), st.sampled_from([*RULES]), st.sampled_from([1, 2]), st.booleans())
 def test_the_value_is_the_binned_error_with_as_many_bins(said, rule, norm, debiased):
     made = Predictions(said.labels, said.probs, counts=said.weights)
-    found = cal.crossvalidated_error(made, bins=rule, norm=norm, debiased=debiased, max_bins=8)
+    found = cal.crossvalidated_error(made, bins=RULES[rule], norm=norm, debiased=debiased, max_bins=8)
     again = cal.binned_error(made, bins=RULES[rule](found.settings["n_bins"]), norm=norm, debiased=debiased)
     # under the root of norm 2, rounding of 1e-16 shows as 1e-8
     assert found.value**norm == pytest.approx(again.value**norm, abs=ROUNDING)
@@ -127,5 +127,5 @@ def test_wrong_options_are_refused():
         cal.crossvalidated_error([0, 1], [0.2, 0.7], n_folds=1)
     with pytest.raises(InputError, match="max_bins must be a whole number, at least 1; it is 0"):
         cal.crossvalidated_error([0, 1], [0.2, 0.7], max_bins=0)
-    with pytest.raises(InputError, match="bins must be one of 'mass', 'width'"):
+    with pytest.raises(InputError, match="bins must be EqualMass or EqualWidth, without a number; it is 'kernel'"):
         cal.crossvalidated_error([0, 1], [0.2, 0.7], bins="kernel")

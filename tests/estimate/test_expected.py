@@ -85,7 +85,7 @@ def test_a_sample_has_at_least_one_row(n):
 def test_wrong_options_are_refused():
     with pytest.raises(InputError, match="norm must be one of 1, 2; it is 'max'"):
         cal.expected_ece([0, 1], [0.2, 0.7], norm="max")
-    with pytest.raises(InputError, match="bins must be EqualWidth"):
+    with pytest.raises(InputError, match="bins must be a number of bins, EqualWidth"):
         cal.expected_ece([0, 1], [0.2, 0.7], bins=np.array([0, 1]))
     with pytest.raises(InputError, match="'classwise' is many questions, not one"):
         cal.expected_ece([0, 1], [[0.2, 0.8], [0.3, 0.7]], view="classwise")

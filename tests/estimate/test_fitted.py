@@ -22,7 +22,7 @@ def test_it_is_the_mean_distance_that_the_map_moves_the_rows(rng, method):
     w = rng.integers(1, 4, 150)
     fitted = METHODS[method]().fit(labels, p, counts=w)
     for norm in (1, 2):
-        found = fitted_error(labels, p, map=method, norm=norm, root=False, counts=w)
+        found = fitted_error(labels, p, method=method, norm=norm, root=False, counts=w)
         expected = np.average(np.abs(fitted.apply(p) - p) ** norm, weights=w)
         if method in ("unit_slope_bins", "spline"):  # measured before they are kept within [0, 1]
             expected = np.average(np.abs(fitted.shift(p)) ** norm, weights=w)
@@ -36,7 +36,7 @@ def test_it_is_the_mean_distance_that_the_map_moves_the_rows(rng, method):
 def test_unit_slope_bins_give_the_binned_error(rng, bins, norm):
     labels, p = bent(rng)
     w = rng.integers(0, 4, 400)
-    by_fitting = fitted_error(labels, p, map=UnitSlopeBins(bins), norm=norm, root=False, counts=w).value
+    by_fitting = fitted_error(labels, p, method=UnitSlopeBins(bins), norm=norm, root=False, counts=w).value
     assert by_fitting == pytest.approx(
         cal.binned_error(labels, p, bins=bins, norm=norm, root=False, counts=w).value, abs=1e-12
     )
@@ -53,8 +53,8 @@ def test_the_unit_slope_map_passes_through_every_bins_mean(rng):
 def test_the_names_of_the_paper(rng):
     labels, p = bent(rng)
     assert fitted_error(labels, p).parts["map"].method == "gaussian_process"
-    assert fitted_error(labels, p, map=PiecewiseLinear(identity=False)).parts["map"].shares[0] == 0
-    assert fitted_error(labels, p, map=PiecewiseLinear(space="probability")).parts["map"].space == "probability"
+    assert fitted_error(labels, p, method=PiecewiseLinear(identity=False)).parts["map"].shares[0] == 0
+    assert fitted_error(labels, p, method=PiecewiseLinear(space="probability")).parts["map"].space == "probability"
     from calibrant.methods import find
 
     assert all(find("estimator", name).function is fitted_error for name in ("ECE_PL", "ece_pl3", "ECE_GP", "fitted"))
@@ -68,7 +68,7 @@ def test_cross_fitted_rows_are_judged_by_maps_that_have_not_seen_them(rng):
         away = cal.Platt().fit(rows.rows(~held)).apply(p[held]) - p[held]
         signs[held] = np.sign(away) * (labels[held] - p[held])
         gains[held] = (labels[held] - p[held]) ** 2 - (labels[held] - p[held] - away) ** 2
-    options = {"map": "platt", "cross_fitted": True, "n_folds": 5}
+    options = {"method": "platt", "cross_fitted": True, "n_folds": 5}
     assert fitted_error(labels, p, **options).value == pytest.approx(signs.mean(), abs=1e-12)
     assert fitted_error(labels, p, norm=2, root=False, **options).value == pytest.approx(gains.mean(), abs=1e-12)
     root = fitted_error(labels, p, norm=2, **options).value
@@ -79,7 +79,7 @@ def test_cross_fitted_rows_are_judged_by_maps_that_have_not_seen_them(rng):
 @pytest.mark.parametrize("recipe", [None, "platt", "isotonic", GaussianProcessMap()], ids=str)
 def test_the_curve_lies_where_the_data_are(rng, recipe):
     labels, p = bent(rng)
-    curve = fitted_error(labels, p, map=recipe).parts["curve"]
+    curve = fitted_error(labels, p, method=recipe).parts["curve"]
     assert isinstance(curve, Curve)
     assert curve.support.sum() == pytest.approx(1)
     assert (np.diff(curve.x) > 0).all()
@@ -99,7 +99,9 @@ def test_views_of_several_classes():
     assert third == fitted_error(test.labels == 3, test.probs[:, 3]).value
 
 
-@pytest.mark.parametrize("options", [{"norm": 3}, {"n_folds": 1}, {"map": "magic"}, {"map": cal.TopLabel(cal.Platt())}])
+@pytest.mark.parametrize(
+    "options", [{"norm": 3}, {"n_folds": 1}, {"method": "magic"}, {"method": cal.TopLabel(cal.Platt())}]
+)
 def test_bad_options_are_refused(rng, options):
     with pytest.raises(cal.InputError):
         fitted_error(*bent(rng, 50), **options)

@@ -72,5 +72,5 @@ def test_wrong_options_are_refused():
         cal.label_binned_error([0, 1], [0.2, 0.7], norm=0)
     with pytest.raises(InputError, match="average must be one of 'mean', 'sum'"):
         cal.label_binned_error([0, 1], [0.2, 0.7], average="max")
-    with pytest.raises(InputError, match="bins must be EqualWidth"):
+    with pytest.raises(InputError, match="bins must be a number of bins, EqualWidth"):
         cal.label_binned_error([0, 1], [0.2, 0.7], bins=[0, 1])

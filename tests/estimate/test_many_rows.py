@@ -20,7 +20,7 @@ CALLS = {
     "KS, range": lambda y, p: cal.ks_error(y, p, statistic="range"),
     "equal mass": lambda y, p: cal.binned_error(y, p, bins=cal.EqualMass(15)),
     "sweep": cal.sweep_error,
-    "sweep of widths": lambda y, p: cal.sweep_error(y, p, bins="width"),
+    "sweep of widths": lambda y, p: cal.sweep_error(y, p, bins=cal.EqualWidth),
     "cross-validated": cal.crossvalidated_error,
     "MMCE": cal.mmce,
     "SKCE": lambda y, p: cal.skce(y, p, bandwidth=0.25),

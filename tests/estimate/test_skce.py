@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -153,6 +154,19 @@ def test_the_median_of_many_rows_comes_from_sampled_pairs(monkeypatch, rng):
     assert sampled[0] == sampled[1] != sampled[2]
     # the median of m pairs has a standard error of 1/(2 f √m), here about 0.001
     assert sampled == pytest.approx([exact] * 3, rel=0.01)
+
+
+def test_distances_of_long_rows_are_taken_few_pairs_at_a_time(monkeypatch, rng):
+    probs = rng.dirichlet(np.ones(100), 200)
+    labels = rng.integers(0, 100, 200)
+    together = cal.skce(labels, probs).settings["bandwidth"]
+    tracemalloc.start()
+    monkeypatch.setattr(module, "PAIR_ENTRIES", 1000)
+    few = cal.skce(labels, probs).settings["bandwidth"]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert few == together
+    assert most < 8e6  # all pairs at once take 16 MB for their differences alone
 
 
 def test_a_median_of_zero_gives_way_to_one():

@@ -62,7 +62,7 @@ def test_percentiles_and_bca_by_hand(rng):
 
 
 def test_the_bootstrap_carries_its_caution(rng):
-    found = interval_of(partial(cal.ece, n_bins=10), sample(rng), method="bootstrap", n_draws=50)
+    found = interval_of(partial(cal.ece, bins=10), sample(rng), method="bootstrap", n_draws=50)
     assert found.cautions[-1] == CAUTION
     assert found.interval.method == "percentile bootstrap"
     assert CAUTION not in interval_of(cal.mean_gap, sample(rng), n_draws=50).cautions

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
+import pytest
 
-from calibrant.kernels.compiled import any_order, compiled
+from calibrant.kernels import compiled as module
+from calibrant.kernels.compiled import any_order, compiled, many_calls, worth_compiling
 
 
 def doubled(x):
@@ -58,6 +63,121 @@ def test_a_callee_keeps_its_own_freedom():
     assert called is total._fast
     assert called.targetoptions["fastmath"] == {"contract", "reassoc"}
     assert mean._fast.targetoptions["fastmath"] == set()
+
+
+TWICE = """
+from calibrant.kernels.compiled import compiled
+
+@compiled
+def twice(x):
+    return 2 * x
+
+print(twice(3), sum(twice._fast.stats.cache_hits.values()))
+"""
+DAMAGES = {
+    "empty": lambda data: b"",
+    "cut off": lambda data: data[: len(data) // 2],
+    "garbage": lambda data: os.urandom(len(data)),
+    "another pickle": lambda data: b"\x80\x04K\x01.",
+}
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_a_damaged_cache_is_begun_anew(tmp_path, suffix):
+    script, kept = tmp_path / "script.py", tmp_path / "kept"
+    script.write_text(TWICE)
+
+    def answer():
+        done = subprocess.run(
+            [sys.executable, script],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(kept)},
+            capture_output=True, text=True, timeout=60, check=True,
+        )  # fmt: skip
+        assert not done.stderr
+        return done.stdout.split()
+
+    assert answer() == ["6", "0"]
+    for name, damage in DAMAGES.items():
+        for file in kept.rglob(f"*.{suffix}"):
+            file.write_bytes(damage(file.read_bytes()))
+        assert answer() == ["6", "0"], name
+    assert answer() == ["6", "1"]
+
+
+@pytest.mark.parametrize("failure", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_a_full_or_read_only_disk_costs_the_cache_alone(monkeypatch, tmp_path, failure):
+    def fails(*_):
+        raise OSError(failure, os.strerror(failure))
+
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._save_data", fails)
+    assert compiled(doubled)(3) == 6
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._save_index", fails)
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._load_index", fails)
+    assert compiled(doubled)(3.0) == 6
+
+
+def test_a_cache_directory_that_is_a_file_is_done_without(tmp_path):
+    (tmp_path / "kept").write_text("")
+    (tmp_path / "script.py").write_text(TWICE)
+    here = {"NUMBA_CACHE_DIR": str(tmp_path / "kept"), "HOME": str(tmp_path / "kept"), "XDG_CACHE_HOME": "/proc/1"}
+    done = subprocess.run(
+        [sys.executable, tmp_path / "script.py"], env=os.environ | here, capture_output=True, timeout=60, check=False
+    )
+    assert done.stdout.split()[:1] == [b"6"], done.stderr
+
+
+WITHOUT_NUMBA = """
+import sys, warnings
+if {missing}: sys.modules["numba"] = None
+import numpy as np, calibrant as cal
+rng = np.random.default_rng(0)
+p = rng.random(60)
+y = rng.random(60) < p
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    found = [cal.is_calibrated(y, p, n_draws=39).p_value, cal.maps.PiecewiseLinear().fit(y, p).apply(p).sum()]
+    found += [cal.ks_error(y, p).value, cal.maps.Isotonic().fit(y, p).apply(p).sum()]
+print([f"{{value:.12g}}" for value in found])
+print([str(w.message) for w in told])
+"""
+
+
+def test_without_numba_the_answers_are_slower_and_the_same():
+    done = [run(WITHOUT_NUMBA.format(missing=missing), 120) for missing in (True, False)]
+    without, with_it = (each.stdout.splitlines() for each in done)
+    assert without[0] == with_it[0], done
+    assert with_it[1] == "[]"
+    assert without[1].count("Numba cannot be imported") == 1
+    assert "Install numba" in without[1]
+
+
+def test_many_calls_of_one_thread_are_not_those_of_another():
+    inside, seen = threading.Event(), []
+
+    def other():
+        inside.wait(10)
+        seen.append(worth_compiling(1))
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    with many_calls():
+        seen.append(worth_compiling(1))
+        inside.set()
+        thread.join()
+    assert seen == [True, False]
+    assert not worth_compiling(1)
+
+
+def test_compiling_is_announced_once_and_on_a_terminal_alone(monkeypatch, capsys):
+    module._announce.cache_clear()
+    module._announce()
+    assert capsys.readouterr().err == ""
+    module._announce.cache_clear()
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    module._announce()
+    module._announce()
+    assert capsys.readouterr().err.count("compiles its loops") == 1
 
 
 CALLER = """

@@ -51,3 +51,15 @@ def test_where_the_data_do_not_reach_it_is_straight(ends):
     y, m = fit_spline(np.array([1.0]), np.array([0.3]), np.array([1.0]), 7, ends)
     np.testing.assert_allclose(y, 0.3 * np.linspace(0, 1, 7), atol=1e-9)
     assert np.abs(m).max() < 1e-7
+
+
+def test_several_splines_at_once_are_those_one_by_one(rng):
+    weight, curves = rng.random((3, 40)), rng.normal(size=(3, 40)).cumsum(axis=1)
+    share = weight / weight.sum(axis=1, keepdims=True)
+    t = share.cumsum(axis=1)
+    y, m = fit_spline(t, curves, share, 7, "natural")
+    slopes = slopes_at(t, y, m)
+    for i in range(3):
+        alone = fit_spline(t[i], curves[i], share[i], 7, "natural")
+        np.testing.assert_allclose((y[i], m[i]), alone, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(slopes[i], slopes_at(t[i], y[i], m[i]), rtol=1e-12)

@@ -89,12 +89,12 @@ def test_equal_predictions_with_other_logits_are_told_apart(rng):
 
 
 def regret(predictions):
-    found = cal.decision_regret(predictions, map="isotonic")
+    found = cal.decision_regret(predictions, method="isotonic")
     return found.value, found.interval.low, found.parts["threshold"]
 
 
 def redrawn_regret(predictions):
-    found = cal.decision_regret(predictions, map="platt", n_draws=3)
+    found = cal.decision_regret(predictions, method="platt", n_draws=3)
     return found.noise_floor, found.parts["p_value"]
 
 
@@ -102,7 +102,7 @@ CROSS_FITTED = {
     "crossvalidated_error": lambda d: cal.crossvalidated_error(d).value,
     "decision_regret": regret,
     "decision_regret, redrawn": redrawn_regret,
-    "fitted_error": lambda d: cal.fitted_error(d, map="isotonic", cross_fitted=True).value,
+    "fitted_error": lambda d: cal.fitted_error(d, method="isotonic", cross_fitted=True).value,
     "decompose": lambda d: cal.decompose(d, cross_fitted=True, view="binary").miscalibration,
     "where": lambda d: cal.where(d, n_draws=0).held_out.value,
     "spline": lambda d: cal.maps.Spline().fit(d).values,

@@ -246,3 +246,36 @@ def test_a_damaged_map_is_refused():
         LinearMap((0, 1, 2), False, weight=np.ones(2), bias=np.zeros(3))
     with pytest.raises(cal.MapError, match="space"):
         LinearMap((0, 1, 2), False, weight=np.ones(3), bias=np.zeros(3), space="odds")
+
+
+# Many classes.
+
+
+@pytest.mark.parametrize("recipe", [MatrixScaling(), Dirichlet(), StructuredMatrix()], ids=lambda r: type(r).__name__)
+def test_many_more_classes_than_rows(rng, recipe):
+    probs = rng.dirichlet(np.ones(120), 12)
+    labels = drawn(rng, probs)
+    fitted = recipe.fit(labels, probs)
+    assert fitted.fit.converged
+    before = -np.log(probs[np.arange(12), labels]).mean()
+    assert fitted.fit.loss < before
+    applied = fitted.apply(cal.Predictions(labels, probs)).probs
+    assert mean_loss(labels, np.log(applied)) == pytest.approx(fitted.fit.loss, abs=1e-9)
+
+
+def test_a_matrix_too_large_for_the_memory_is_refused_before_the_work(monkeypatch):
+    monkeypatch.setattr("calibrant.maps.linear.MOST_CLASSES", 3)
+    said = cal.Predictions([0, 1] * 5, np.full((10, 4), 0.25))
+    for recipe in (MatrixScaling(), StructuredMatrix()):
+        with pytest.raises(cal.InputError, match="must have at most 3 columns for a full matrix"):
+            recipe.fit(said)
+    VectorScaling().fit(said)
+
+
+def test_a_fit_of_minutes_is_announced(monkeypatch, rng):
+    monkeypatch.setattr("calibrant.maps.linear.LONG", 0.0)
+    labels, z = world(rng, 30)
+    with pytest.warns(RuntimeWarning, match="3 classes from 30 rows takes 71 fits of 12 parameters, about 0 min"):
+        MatrixScaling().fit(labels, logits=z)
+    with pytest.warns(RuntimeWarning, match="takes 1 fits of 12 parameters"):
+        StructuredMatrix().fit(labels, logits=z)

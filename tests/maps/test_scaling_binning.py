@@ -57,5 +57,5 @@ def test_the_parameters_are_those_of_both_parts(data):
 
 
 def test_a_recipe_of_another_kind_is_refused():
-    with pytest.raises(InputError, match="recipe must be a recipe for a single event"):
-        cal.maps.ScalingBinning(recipe=cal.Temperature())
+    with pytest.raises(InputError, match="method must be that of a map of one event"):
+        cal.maps.ScalingBinning(method=cal.Temperature())

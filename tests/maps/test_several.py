@@ -85,7 +85,7 @@ def test_the_top_class_stays_on_top_of_rows_that_give_the_others_nothing():
 
 @pytest.mark.parametrize("wrapper", [cal.OneVsRest, cal.TopLabel])
 def test_only_maps_of_one_event_are_wrapped(wrapper):
-    assert wrapper("isotonic").recipe == cal.Isotonic()
+    assert wrapper("isotonic").method == cal.Isotonic()
     with pytest.raises(InputError, match="map of one event"):
         wrapper(cal.Temperature())
 

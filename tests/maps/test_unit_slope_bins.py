@@ -65,6 +65,9 @@ def test_bins_that_a_step_cannot_hold_are_refused(recipe, bins):
         recipe(bins)
 
 
-def test_a_number_is_no_rule_for_bins():
-    with pytest.raises(InputError, match=r"bins must be a rule for bins, such as EqualMass\(15\); it is 15"):
-        cal.maps.UnitSlopeBins(15)
+@pytest.mark.parametrize("recipe", [cal.maps.UnitSlopeBins, cal.maps.ScalingBinning, cal.Histogram])
+def test_a_number_means_bins_of_equal_mass(recipe):
+    rows = [0, 1, 0, 1, 1, 1], [0.1, 0.2, 0.4, 0.6, 0.7, 0.9]
+    assert (recipe(3).fit(*rows).apply(rows[1]) == recipe(EqualMass(3)).fit(*rows).apply(rows[1])).all()
+    with pytest.raises(InputError, match="bins must be a number of bins, EqualWidth"):
+        recipe("mass").fit(*rows)

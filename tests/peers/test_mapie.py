@@ -32,4 +32,4 @@ def test_top_label_ece(rng):
     labels = rng.integers(0, 3, 600)
     said, right = probs.max(axis=1), probs.argmax(axis=1) == labels
     expected = theirs.expected_calibration_error(right.astype(int), said, num_bins=10)
-    assert cal.ece(labels, probs, n_bins=10).value == pytest.approx(expected, abs=1e-9)  # random scores avoid the edges
+    assert cal.ece(labels, probs, bins=10).value == pytest.approx(expected, abs=1e-9)  # random scores avoid the edges

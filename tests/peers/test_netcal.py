@@ -41,7 +41,7 @@ def measured(metric, labels, probs):
 def test_ece(request, shape, n_bins):
     labels, probs = request.getfixturevalue(shape)
     expected = measured(theirs.ECE(n_bins), labels, probs)
-    assert cal.ece(labels, probs, n_bins=n_bins, compat="netcal").value == pytest.approx(expected, abs=CLOSE)
+    assert cal.ece(labels, probs, bins=n_bins, compat="netcal").value == pytest.approx(expected, abs=CLOSE)
 
 
 @pytest.mark.parametrize("shape", ["event", "matrix"])

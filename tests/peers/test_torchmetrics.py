@@ -43,7 +43,7 @@ def measured(labels, probs, **options):
 def test_ece(request, shape, n_bins):
     labels, probs = request.getfixturevalue(shape)
     expected = measured(labels, probs, n_bins=n_bins)
-    assert cal.ece(labels, probs, n_bins=n_bins, compat="torchmetrics").value == pytest.approx(expected, abs=FLOAT32)
+    assert cal.ece(labels, probs, bins=n_bins, compat="torchmetrics").value == pytest.approx(expected, abs=FLOAT32)
 
 
 @pytest.mark.parametrize("shape", ["event", "matrix"])

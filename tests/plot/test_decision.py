@@ -18,7 +18,7 @@ matplotlib.use("agg")
 def regret():
     rng = np.random.default_rng(0)
     p = rng.random(300)
-    return decision_regret(rng.random(300) < p**2, p, map="platt")
+    return decision_regret(rng.random(300) < p**2, p, method="platt")
 
 
 def named(ax):
@@ -33,7 +33,7 @@ def test_regret_is_drawn_with_its_interval(regret, ax):
 
 
 def test_a_curve_without_interval_has_no_band(ax):
-    fitted = decision_regret([0, 1, 1, 0], [0.1, 0.7, 0.6, 0.4], map="platt", cross_fitted=False)
+    fitted = decision_regret([0, 1, 1, 0], [0.1, 0.7, 0.6, 0.4], method="platt", cross_fitted=False)
     decision(fitted, ax=ax, label="fitted")
     assert list(named(ax)) == ["fitted"]
     assert not ax.collections

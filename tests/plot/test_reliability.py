@@ -139,7 +139,7 @@ def test_a_tilted_roof_has_slope_one_through_the_mean_of_its_bin(ax):
 
 
 def test_a_fitted_curve_is_drawn_with_its_band(ax):
-    found = cal.fitted_error(*bent_rows(), map=cal.maps.GaussianProcessMap())
+    found = cal.fitted_error(*bent_rows(), method=cal.maps.GaussianProcessMap())
     reliability(found, ax=ax)
     curve = found.parts["curve"]
     drawn = next(line for line in ax.lines if line.get_label().startswith("calibration error by fitting"))

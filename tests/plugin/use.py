@@ -79,7 +79,7 @@ PARTS = {
     "apply": lambda: command("apply", FOLDER / "again.json", FILE, "-o", FOLDER / "new.csv"),
     "compare": lambda: cal.compare(said, cal.recalibrate(said, "shrink").apply(said), score="cubic").verdict,
     "compare command": lambda: command("compare", FILE, FOLDER / "again.json", "--score", "cubic", "--json")[0],
-    "decompose": lambda: cal.decompose(said, score="cubic", by="shrink").sentence(),
+    "decompose": lambda: cal.decompose(said, score="cubic", method="shrink").sentence(),
     "test, refused": lambda: command("test", FILE, "--test", "mean_z", "--draws", 9),
     "test, unknown": lambda: command("test", FILE, "--test", "no_such_test"),
     "test": lambda: json.loads(command("test", FILE, "--test", "mean_z", "--json")[1])["p_value"],

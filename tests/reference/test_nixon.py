@@ -13,7 +13,7 @@ CONFIDENCES = [0.52] * 450 + [0.58] * 550
 
 def test_errors_of_opposite_sign_cancel_within_a_bin():
     # one bin: mean confidence 0.45·0.52 + 0.55·0.58 = 0.553, accuracy 0.55
-    assert cal.ece(LABELS, CONFIDENCES, n_bins=10).value == pytest.approx(0.003, abs=ROUNDING)
+    assert cal.ece(LABELS, CONFIDENCES, bins=10).value == pytest.approx(0.003, abs=ROUNDING)
 
 
 def test_bins_that_part_them_show_the_error():
@@ -30,4 +30,4 @@ def test_the_label_binned_error_hides_less():
 
 def test_as_the_confidences_of_a_two_class_model():
     probs = [[1 - c, c] for c in CONFIDENCES]
-    assert cal.ece(LABELS, probs, n_bins=10, view="top").value == pytest.approx(0.003, abs=ROUNDING)
+    assert cal.ece(LABELS, probs, bins=10, view="top").value == pytest.approx(0.003, abs=ROUNDING)

@@ -133,5 +133,5 @@ def test_a_report_that_cannot_be_made_leaves_the_old_one(tmp_path, monkeypatch):
     path.write_text("old", encoding="utf-8")
     monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     with pytest.raises(cal.FileError, match=r"cannot write the report .*: No space left on device"):
-        ANSWERS["where"].save(path)
+        ANSWERS["where"].save(path, overwrite=True)
     assert [(each.name, each.read_text(encoding="utf-8")) for each in tmp_path.iterdir()] == [("a.html", "old")]

@@ -39,5 +39,5 @@ def test_other_endings_are_refused_with_the_two_that_work(results):
 
 
 def test_a_path_that_cannot_be_written_is_named(results, tmp_path: Path):
-    with pytest.raises(cal.FileError, match=r"cannot write the report '.*report\.html': No such file or directory"):
+    with pytest.raises(cal.FileError, match=r"cannot write the report '.*report\.html': there is no such folder"):
         write(tmp_path / "missing" / "report.html", results["diagnosis"])

@@ -226,7 +226,7 @@ def test_rows_of_a_group_may_depend_on_each_other(rng):
         assert clustered.value == pytest.approx(plain.value, rel=1e-12)
         assert clustered.interval.method == "Student t, clusters"
         assert clustered.interval.high - clustered.interval.low > 3 * (plain.interval.high - plain.interval.low)
-    with pytest.raises(InputError, match="cluster needs groups; these predictions have none"):
+    with pytest.raises(InputError, match="cluster needs groups; the predictions have none"):
         cal.brier_score([0, 1], [0.2, 0.3], cluster=True)
 
 

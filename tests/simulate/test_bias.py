@@ -17,7 +17,7 @@ from calibrant.simulate.batch import Batch, batched
 from calibrant.simulate.measuring import measured, named
 
 FAMILY = [
-    partial(cal.ece, n_bins=9),
+    partial(cal.ece, bins=9),
     cal.binned_error,
     partial(cal.binned_error, bins=cal.EqualMass(7), norm=2, debiased=True),
     partial(cal.binned_error, bins=cal.EqualMass(7), norm=1, debiased=True, clip=False),
@@ -29,7 +29,7 @@ FAMILY = [
     partial(cal.label_binned_error, bins=cal.EqualWidth(7), norm="max"),
     partial(cal.label_binned_error, bins=cal.Edges([0, 0.3, 0.8, 1]), norm=2, root=False),
     cal.sweep_error,
-    partial(cal.sweep_error, bins="width", norm=2),
+    partial(cal.sweep_error, bins=cal.EqualWidth, norm=2),
     partial(cal.sweep_error, debiased=True),
 ]
 

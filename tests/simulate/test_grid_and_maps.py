@@ -24,7 +24,7 @@ from calibrant.simulate import (
 
 def test_a_cell_of_the_grid_is_a_bias():
     world = power_world(0.1, norm=2)
-    found = bias_grid(world, [50, 200], [4, 9], 40, bins="width", debiased=True)
+    found = bias_grid(world, [50, 200], [4, 9], 40, bins=cal.EqualWidth, debiased=True)
     one = bias(partial(cal.binned_error, bins=cal.EqualWidth(9), norm=2, debiased=True), world, 200, 40)
     assert found.bias[1, 1] == pytest.approx(one.bias, abs=1e-12)
     assert found.error[1, 1] == pytest.approx(one.mean_error, abs=1e-12)

@@ -150,9 +150,9 @@ def test_several_classes(classes):
     state = collect(labels, probs, views=["top", "class 2"])
     assert state.views == ("top", "class 2")
     assert cal.ks_error(state, view="class 2") == cal.ks_error(labels, probs, view="class 2")
-    assert cal.static_error(state, n_bins=20).value == pytest.approx(cal.static_error(labels, probs, n_bins=20).value)
+    assert cal.static_error(state, bins=20).value == pytest.approx(cal.static_error(labels, probs, bins=20).value)
     with pytest.raises(InputError, match="divisor of 300 bins"):
-        cal.static_error(state, n_bins=7)
+        cal.static_error(state, bins=7)
     with pytest.raises(InputError, match="Collect it"):
         cal.ks_error(state, view="class 1")
     with pytest.raises(InputError, match="needs the rows themselves"):

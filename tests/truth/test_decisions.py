@@ -159,7 +159,7 @@ def test_regret_is_bounded_from_below(rng, recipe, power):
     found = []
     for _ in range(RUNS):
         p = rng.random(400)
-        found.append(decision_regret(rng.random(400) < p**power, p, map=recipe))
+        found.append(decision_regret(rng.random(400) < p**power, p, method=recipe))
     values = np.array([one.value for one in found])
     assert values.mean() <= truth + STANDARD_ERRORS * values.std() / np.sqrt(RUNS)
     too_high = np.mean([one.interval.low > truth for one in found])

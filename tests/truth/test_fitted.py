@@ -31,7 +31,7 @@ def truth(power, norm):
 @pytest.mark.parametrize("norm", [1, 2])
 def test_cross_fitted_errors_do_not_exceed_the_truth_on_average(rng, power, recipe, norm):
     count = FEWER if recipe is None else RUNS
-    mean, error = runs(rng, 500, power, count, map=recipe, cross_fitted=True, norm=norm, root=False)
+    mean, error = runs(rng, 500, power, count, method=recipe, cross_fitted=True, norm=norm, root=False)
     assert mean <= truth(power, norm) + 4 * error
 
 

@@ -105,7 +105,7 @@ def test_gaps_scores_and_their_changes_lie_in_their_intervals(rng, name, n):
     truths = (p - rate).mean(), was, now - was, now**0.5 - was**0.5
     held = []
     for data, _ in data_sets(WORLDS[name], n, 600, rng):
-        changed = cal.compare(data, Predictions(data.labels, 0.9 * data.probs), split=None)
+        changed = cal.compare(data, Predictions(data.labels, 0.9 * data.probs), method=None)
         found = cal.mean_gap(data), changed.before, changed.difference, changed.root
         held.append([truth in each.interval for truth, each in zip(truths, found, strict=True)])
     for each in np.transpose(held):

@@ -109,7 +109,7 @@ def test_no_candidate_is_called_better_by_luck(rng):
         q = 0.1 + 0.8 * rng.random(200)
         y = rng.random(200) < q
         before, *after = (cal.Predictions(y, q + 0.1 * rng.choice([-1, 1], 200)) for _ in range(6))
-        several = cal.compare(before, {str(k): each for k, each in enumerate(after)}, split=None)
+        several = cal.compare(before, {str(k): each for k, each in enumerate(after)}, method=None)
         found.append([0 not in several[str(k)].difference.interval for k in range(5)])
         sure = [several[str(k)].verdict != "no detectable change" for k in range(5)]
         assert all(by_holm >= outside for by_holm, outside in zip(sure, found[-1], strict=True))
@@ -140,7 +140,7 @@ def test_cross_fitted_miscalibration_never_promises_too_much(rng):
     """Its expectation is at most the true calibration error; that on the same rows is more."""
     true = squared_error(probabilities(SAID))
     values = [
-        cal.decompose(sample(rng, 300)[1], by="temperature", cross_fitted=True, n_folds=5).miscalibration
+        cal.decompose(sample(rng, 300)[1], method="temperature", cross_fitted=True, n_folds=5).miscalibration
         for _ in range(300)
     ]
     error = np.std(values, ddof=1) / np.sqrt(len(values))

@@ -275,7 +275,7 @@ def test_repeated_rows_in_a_cluster_add_nothing(many_rows):
 
 
 def test_clusters_need_groups(pair):
-    with pytest.raises(InputError, match="cluster needs the groups of before; it has none"):
+    with pytest.raises(InputError, match="cluster needs groups; the predictions have none"):
         compare(*pair, cluster=True)
 
 
@@ -300,18 +300,18 @@ def test_a_change_that_merges_is_split(rng):
 
 def test_a_split_can_be_had_and_refused(pair):
     assert compare(*pair).split is None
-    asked = compare(*pair, split=cal.EqualMass(5)).split
+    asked = compare(*pair, method=cal.EqualMass(5)).split
     assert asked.how == "by 5 equal-mass bins on the same rows"
     merged = [Predictions([0, 1, 1], [0.2, 0.3, 0.7]), Predictions([0, 1, 1], [0.25, 0.25, 0.6])]
     assert compare(*merged).split is not None
-    assert compare(*merged, split=None).split is None
+    assert compare(*merged, method=None).split is None
 
 
 def test_a_huge_change_is_split_only_if_asked(monkeypatch):
     monkeypatch.setattr("calibrant.verbs.compare.MOST_SPLIT", 2)
     merged = [Predictions([0, 1, 1], [0.2, 0.3, 0.7]), Predictions([0, 1, 1], [0.25, 0.25, 0.6])]
     assert compare(*merged).split is None
-    assert compare(*merged, split="isotonic").split is not None
+    assert compare(*merged, method="isotonic").split is not None
 
 
 # Several candidates.

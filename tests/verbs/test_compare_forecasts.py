@@ -81,7 +81,7 @@ def test_clusters_and_several_candidates(valid, test):
     found = cal.compare(test, candidates, score="crps", cluster=True)
     assert set(found.better) == set(candidates)
     assert found["std_scaling"].difference.interval.method == "Student t, clusters"
-    with pytest.raises(InputError, match="cluster needs the groups of before"):
+    with pytest.raises(InputError, match="cluster needs groups"):
         cal.compare(valid, candidates, cluster=True)
 
 
@@ -177,8 +177,8 @@ def test_wrong_pairs_are_refused(rng, test, valid):
         cal.compare(test, GaussianForecasts(test.labels, test.mean, test.variance, counts=np.ones(300)))
     with pytest.raises(InputError, match="score must be one of 'crps'"):
         cal.compare(test, test, score="brier")
-    with pytest.raises(InputError, match="split is for probabilities of classes, not for forecasts"):
-        cal.compare(test, test, split="isotonic")
+    with pytest.raises(InputError, match="method is for probabilities of classes, not for forecasts"):
+        cal.compare(test, test, method="isotonic")
 
 
 def test_wrong_repairs_are_refused(rng, valid):

@@ -55,9 +55,9 @@ def test_a_tiny_example_by_hand():
 
 def test_bins_by_hand():
     # two bins: 0.1, 0.4 with rate ½ and 0.6, 0.9 with rate 1
-    found = decompose([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9], view="binary", by=EqualWidth(2))
+    found = decompose([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9], view="binary", method=EqualWidth(2))
     assert found.refinement == pytest.approx((0.25 + 0.25) / 4, abs=ROUNDING)
-    assert found.settings["by"] == "2 equal-width bins"
+    assert found.settings["method"] == "2 equal-width bins"
 
 
 @each
@@ -95,13 +95,13 @@ def test_the_parts_add_up_whatever_mends(event, several, score, by, cross_fitted
         (several, "top"),
         (several, 1),
     ):
-        found = decompose(predictions, score=score, by=by, cross_fitted=cross_fitted, n_folds=3, view=view)
+        found = decompose(predictions, score=score, method=by, cross_fitted=cross_fitted, n_folds=3, view=view)
         assert total(found) == pytest.approx(found.score.value, abs=ROUNDING)
         assert found.score.value == pytest.approx(SCORES[score].score(predictions, view=view).value, abs=ROUNDING)
 
 
 def test_a_map_mends_as_it_would_elsewhere(several):
-    found = decompose(several, score="log", by="vector")
+    found = decompose(several, score="log", method="vector")
     recalibrated = cal.maps.VectorScaling().fit(several).apply(several)
     assert found.refinement == pytest.approx(cal.log_score(recalibrated).value, abs=ROUNDING)
     rates = np.bincount(several.labels) / several.n
@@ -121,8 +121,8 @@ def test_clusters_stay_together_when_cross_fitted(rng):
     p = np.repeat(rng.random(30), 20) + rng.normal(size=600) * 1e-6
     labels = np.repeat(rng.integers(0, 2, 30), 20)  # a cluster gives its labels away
     p = np.clip(p, 0, 1)
-    apart = decompose(Predictions(labels, p), by=cal.Histogram(EqualMass(30)), cross_fitted=True)
-    kept = decompose(Predictions(labels, p, groups=groups), by=cal.Histogram(EqualMass(30)), cross_fitted=True)
+    apart = decompose(Predictions(labels, p), method=cal.Histogram(EqualMass(30)), cross_fitted=True)
+    kept = decompose(Predictions(labels, p, groups=groups), method=cal.Histogram(EqualMass(30)), cross_fitted=True)
     assert apart.discrimination > 0.3
     assert kept.discrimination < 0
 
@@ -130,7 +130,7 @@ def test_clusters_stay_together_when_cross_fitted(rng):
 @each
 def test_weights_are_repeated_rows(score, rng):
     p, y, times = rng.random(60).round(2), rng.integers(0, 2, 60), rng.integers(1, 4, 60)
-    for options in ({}, {"by": EqualMass(5)}, {"by": "platt", "cross_fitted": True, "n_folds": 3}):
+    for options in ({}, {"method": EqualMass(5)}, {"method": "platt", "cross_fitted": True, "n_folds": 3}):
         weighted = decompose(y, np.clip(p, 0.01, 0.99), score=score, counts=times, **options)
         repeated = decompose(np.repeat(y, times), np.clip(np.repeat(p, times), 0.01, 0.99), score=score, **options)
         for name in ("miscalibration", "discrimination", "uncertainty"):
@@ -162,8 +162,8 @@ def test_float32_is_not_rounded_a_second_time(event):
 
 
 def test_soft_labels_of_ones_and_zeros_are_labels(several):
-    soft = decompose(Predictions(np.eye(3)[several.labels], several.probs, soft=True), by="temperature")
-    hard = decompose(Predictions(several.labels, several.probs), by="temperature")
+    soft = decompose(Predictions(np.eye(3)[several.labels], several.probs, soft=True), method="temperature")
+    hard = decompose(Predictions(several.labels, several.probs), method="temperature")
     assert soft.uncertainty == pytest.approx(hard.uncertainty, abs=ROUNDING)
     assert soft.miscalibration == pytest.approx(hard.miscalibration, abs=1e-9)  # the fit of a temperature
 
@@ -189,15 +189,15 @@ def test_what_is_impossible_is_refused_with_its_reason():
 
 
 def test_wrong_arguments_are_refused(event):
-    with pytest.raises(InputError, match=r"by must be one of 'auto', .*, bins, or a recipe with fit; it is 'pav'"):
-        decompose(event, by="pav")
-    with pytest.raises(InputError, match=r"by must be one of"):
-        decompose(event, by=cal.Isotonic)
+    with pytest.raises(InputError, match=r"method must be one of 'auto', .*, bins, or a recipe with fit; it is 'pav'"):
+        decompose(event, method="pav")
+    with pytest.raises(InputError, match=r"method must be one of"):
+        decompose(event, method=cal.Isotonic)
     with pytest.raises(InputError, match="n_folds must be a whole number, at least 2"):
         decompose(event, n_folds=1)
     with pytest.raises(InputError, match="two rows at least to judge one by the others"):
         decompose([1], [0.5], cross_fitted=True)
-    with pytest.raises(InputError, match=r"by must give a finite log score; recalibrated row .* bounded recipe"):
-        decompose(event, score="log", by=cal.Histogram(EqualMass(200), bounded=False), cross_fitted=True)
+    with pytest.raises(InputError, match=r"method must give a finite log score; recalibrated row .* bounded recipe"):
+        decompose(event, score="log", method=cal.Histogram(EqualMass(200), bounded=False), cross_fitted=True)
     with pytest.raises(InputError, match="'classwise' is many questions"):
         decompose([0, 1], [[0.3, 0.7], [0.2, 0.8]], view="classwise")

@@ -98,7 +98,7 @@ def test_what_belongs_to_classes_is_refused(rng):
         InputError, match="score must be 'squared', 'pinball' or a PinballScore for forecasts; it is 'brier'"
     ):
         cal.decompose(rows, score="brier")
-    with pytest.raises(InputError, match="by must be 'isotonic' for forecasts of a number; it is 'platt'"):
-        cal.decompose(rows, by="platt")
+    with pytest.raises(InputError, match="method must be 'isotonic' for forecasts of a number; it is 'platt'"):
+        cal.decompose(rows, method="platt")
     with pytest.raises(InputError, match="labels are forecasts, which have no views"):
         cal.decompose(rows, cross_fitted=True)

@@ -14,7 +14,8 @@ from calibrant.adapt import map_formulas  # noqa: F401  (it registers the formul
 from calibrant.adapt.formulas import Outputs, finished, formula
 from calibrant.inputs import check_choice, check_count
 from calibrant.maps import CalibrationMap
-from calibrant.problems import FileError, MissingExtra
+from calibrant.problems import MissingExtra
+from calibrant.writing import whole_or_nothing
 
 try:
     import onnx
@@ -34,6 +35,7 @@ def to_onnx(
     input: Literal["logits", "probs"] = "logits",  # noqa: A002
     dtype: Literal["float32", "float64"] = "float32",
     opset: int = 18,
+    overwrite: bool = False,
 ) -> Any:
     """A fitted map as an ONNX model.
 
@@ -55,6 +57,9 @@ def to_onnx(
         Precision of all numbers: `"float32"` or `"float64"`.
     opset
         Version of the ONNX operators, at least 13.
+    overwrite
+        May a file of another kind be replaced? A model that calibrant wrote may be
+        replaced anyway.
 
     Examples
     --------
@@ -74,10 +79,8 @@ def to_onnx(
     answer = found.of(constants, Outputs(graph, Node(graph, input), input, map.single))
     model = graph.model(input, finished(graph, answer, map.single, "probs", precision), map)
     if path is not None:
-        try:
-            Path(path).write_bytes(model.SerializeToString())
-        except OSError as error:
-            raise FileError(f"cannot write the model {str(path)!r}: {error.strerror}") from error
+        with whole_or_nothing(path, "model", overwrite=overwrite) as partial:
+            partial.write_bytes(model.SerializeToString())
     return model
 
 

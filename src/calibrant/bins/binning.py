@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import asdict, is_dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from calibrant.inputs import check_count
 from calibrant.kernels.sums.bin_sums import CHUNK, index_sums
 from calibrant.methods import methods
 from calibrant.predictions import Event, Predictions
@@ -102,6 +104,16 @@ class BinRule(ABC):
     def describe(self) -> str:
         """The rule in a few words."""
         return repr(self)
+
+
+def bins_of(bins: Any, usual: Callable[[int], Binning]) -> Binning:
+    """The user's `bins=`: a rule as it is, a number as that many bins of the method's usual rule."""
+    if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
+        return usual(check_count(bins, "bins"))
+    if isinstance(bins, type) or not isinstance(bins, Binning):
+        expected = "must be a number of bins, EqualWidth(m), EqualMass(m) or Edges([...])"
+        raise InputError("bins", expected, f"it is {bins!r}")
+    return bins
 
 
 def settings(bins: Any) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,19 +12,37 @@ import click
 
 import calibrant as cal
 from calibrant import files
-from calibrant.problems import FileError, InputError
+from calibrant.problems import InputError, visible
 
 if TYPE_CHECKING:
+    from calibrant.files.columns import FileColumns
     from calibrant.maps import CalibrationMap
 
 
-def read(file: Path, columns: dict[str, Any], fitted: CalibrationMap | None = None) -> tuple[cal.Predictions, str]:
+@dataclass(frozen=True)
+class Source:
+    """The file that a command read, and the columns it took; no file: nothing was read."""
+
+    file: str = ""
+    columns: FileColumns | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"file": self.file, "columns": {} if self.columns is None else self.columns.to_dict()}
+
+    def __str__(self) -> str:
+        text = str(self.columns or "")
+        left = "" if self.columns is None else self.columns.unused_weights
+        return f"{text[:1].upper()}{text[1:]}" + (f"; {left!r} is not used (--weights {left} would)" if left else "")
+
+
+def read(file: Path, columns: dict[str, Any], fitted: CalibrationMap | None = None) -> tuple[cal.Predictions, Source]:
     """The predictions in a file, in the order of a map's classes, and where they were found."""
     predictions, chosen = files.read_with_columns(file, **columns)
     order = None if fitted is None or predictions.is_binary else order_of(fitted, predictions.classes)
     if order is not None:
         predictions, chosen = files.read_with_columns(file, **columns | {"classes": order})
-    return predictions, f"{str(chosen)[:1].upper()}{str(chosen)[1:]}"
+    return predictions, Source(str(file), chosen)
 
 
 def read_after(file: Path, columns: dict[str, Any]) -> cal.Predictions:
@@ -53,32 +72,37 @@ def load_class_map(path: Path) -> CalibrationMap:
     return fitted
 
 
-def check_free(path: Path, force: bool) -> None:
-    """Nothing is overwritten unless the user asks for it."""
-    if path.exists() and not force:
-        raise FileError(f"{str(path)!r} exists already. Choose another name, or pass overwrite=True.")
-
-
-def write_report(path: Path, source: Path | None, *answers: Any, **more: Any) -> None:
-    """The report, never over the predictions themselves."""
+def write_report(path: Path, force: bool, *answers: Any, **more: Any) -> None:
+    """The report; its path was checked before the command ran."""
     from calibrant.report import write
 
-    if source is not None and path.exists() and path.samefile(source):
-        raise InputError("report", "must not be the file of predictions", f"it is {path}")
-    write(path, *answers, **more)
-    click.echo(f"Wrote {path}", err=True)
+    write(path, *answers, **more, overwrite=force)
+    say(f"Wrote {path}", err=True)
 
 
-def show(found: Any, title: str, source: str, as_json: bool) -> None:
+def say(text: str, *, err: bool = False) -> None:
+    """Print a text; names in it are shown, not obeyed."""
+    click.echo(visible(text), err=err)
+
+
+def say_json(found: Any, source: Source) -> None:
+    """Print results as JSON: each with the file and the columns that it was computed from."""
+    taken = {"input": source.to_dict()} if source.file else {}
+    several = isinstance(found, list)
+    plain = [cal.results.document(each) | taken for each in (found if several else [found])]
+    say(json.dumps(plain if several else plain[0], indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def show(found: Any, title: str, source: Source, as_json: bool) -> None:
     """A result as JSON, or in words and tables with `cluster=` written as `--cluster`."""
     if as_json:
-        click.echo(found.to_json())
+        say_json(found, source)
         return
     from calibrant.cli import screen
 
     cautions = tuple(re.sub(r"cluster='?(\w+)'?", _as_option, caution) for caution in found.cautions)
     worded = found if cautions == found.cautions else replace(found, cautions=cautions)
-    screen.show_answer(screen.terminal(), worded, title, source)
+    screen.show_answer(screen.terminal(), worded, title, str(source))
 
 
 def _as_option(found: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 import calibrant as cal
 from calibrant import files
+from calibrant.cli.data import Source, say
 from calibrant.cli.options import FORECAST_OPTIONS, GAUSSIAN_OPTIONS
 from calibrant.files.columns import Columns
 from calibrant.forecasts import Forecasts, GaussianForecasts
@@ -47,19 +48,19 @@ def no_map(argument: str) -> InputError:
     return InputError(argument, "cannot be recalibrated", "maps are for Gaussian forecasts", advice)
 
 
-def read(file: Path, columns: dict[str, Any]) -> tuple[Forecasts, str]:
+def read(file: Path, columns: dict[str, Any]) -> tuple[Forecasts, Source]:
     """The forecasts in a file, and where they were found."""
     forecasts, chosen = files.read_forecasts(file, **columns)
-    return forecasts, f"{str(chosen)[:1].upper()}{str(chosen)[1:]}"
+    return forecasts, Source(str(file), chosen)
 
 
-def recalibrate(file: Path, columns: dict[str, Any], method: str) -> tuple[RegressionMap, str]:
+def recalibrate(file: Path, columns: dict[str, Any], method: str) -> tuple[RegressionMap, Source]:
     """A map of the forecasts in a file, and where they were found."""
     forecasts, source = read(file, columns)
     return cal.recalibrate(gaussian(forecasts), method), source
 
 
-def pair(before: Path, after: Path, columns: dict[str, Any]) -> tuple[Any, Any, RegressionMap | None, str]:
+def pair(before: Path, after: Path, columns: dict[str, Any]) -> tuple[Any, Any, RegressionMap | None, Source]:
     """Forecasts before and after, the map between them, and where the first were found."""
     fitted = cal.load_map(after) if after.suffix.lower() == ".json" else None
     if fitted is not None and not isinstance(fitted, cal.maps.RegressionMap):
@@ -81,4 +82,5 @@ def apply(fitted: RegressionMap, file: Path, columns: dict[str, Any], output: Pa
     spread = variance if "variance" in found.columns.described() else np.sqrt(variance)
     spreads = replace(found, columns=Columns(found.columns.predicted[1:]))
     files.write(output, spreads, spread, overwrite=force)
-    click.echo(f"Wrote {output}: {len(spread):,} rows recalibrated by {fitted.method}.")
+    source = Source(str(file), found.columns)
+    say(f"{source}\nWrote {output}: {len(spread):,} rows recalibrated by {fitted.method}.")

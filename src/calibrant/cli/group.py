@@ -8,22 +8,43 @@ from typing import Any, NoReturn
 import click
 
 import calibrant as cal
-from calibrant.cli.options import in_options
-from calibrant.problems import CalibrantError, InputError
+from calibrant.cli.options import FILE, Target, in_options
+from calibrant.cli.running import BROKEN_PIPE, Ended, running, stop_workers
+from calibrant.problems import CalibrantError, InputError, visible
 
 FAILURES = "--fail-above, --fail-if-worse, --fail-below, --fail-if-wrong, --fail-on-alarm"
 EXIT_CODES = {
     "0": "Fine.",
     "1": f"The data failed a condition you set: {FAILURES}.",
     "2": "The command was not understood.",
-    "3": "The input cannot be used: a bad file or bad values.",
+    "3": "A file or its values cannot be used, or a file cannot be written.",
+    "70": "calibrant failed: a bug, please report it.",
+    "130, 143": "Interrupted (Ctrl-C), or ended by a signal (128 + its number).",
+    "141": "Nobody read the output to its end; files were written all the same.",
 }
+
+
+CRASH, INTERRUPTED = 70, 130
+"""As sysexits.h and the shells have them."""
 
 
 class Refused(click.ClickException):
     """The input cannot be used."""
 
     exit_code = 3
+
+
+class Checked(click.Command):
+    """A command whose targets are checked before it runs."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Refuse what could not be written, or would be lost, then run."""
+        given = [(param.type, ctx.params.get(param.name or "")) for param in self.params]
+        read = tuple(path for of, path in given if of is FILE and path is not None)
+        for of, path in given:
+            if isinstance(of, Target) and path is not None:
+                of.check(path, ctx.params.get("force", False), read)
+        return super().invoke(ctx)
 
 
 def failed(text: str) -> NoReturn:
@@ -35,6 +56,31 @@ def failed(text: str) -> NoReturn:
 class Calibrant(click.Group):
     """Commands in the order of use, help that lists the methods, errors in one line."""
 
+    command_class = Checked
+
+    def main(self, args: Any = None, prog_name: Any = None, *, standalone_mode: bool = True, **more: Any) -> Any:  # type: ignore[override]
+        """Run the command line; what nobody expected ends with a code of its own, after its traceback."""
+        if not standalone_mode:
+            return super().main(args, prog_name, standalone_mode=False, **more)
+        given = sys.argv[1:] if args is None else list(args)
+        with running(" ".join(["calibrant", *given[:1]])) as output:
+            try:
+                super().main(given, prog_name, **more)
+            except Exception as error:
+                import traceback
+
+                click.echo(visible("".join(traceback.format_exception(error))), err=True, nl=False)
+                click.echo(
+                    f"This is a bug in calibrant {cal.__version__}: please report it, with these lines.", err=True
+                )
+                sys.exit(CRASH)
+            except Ended:
+                stop_workers()
+                raise
+            except SystemExit as end:
+                output.flush()
+                sys.exit(end.code or (BROKEN_PIPE if output.left else 0))
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """As they are defined: the order in which one uses them."""
         return list(self.commands)
@@ -44,12 +90,15 @@ class Calibrant(click.Group):
         _speak_unicode()
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:
-            raise  # the reader has seen enough; click ends quietly
         except (CalibrantError, OSError) as error:
             if isinstance(error, InputError) and error.argument in ("view", "score", "method"):
                 raise click.UsageError(in_options(error)) from error
             raise Refused(in_options(error)) from error
+        except MemoryError as error:
+            raise Refused(f"There is not enough memory for this: {error}".rstrip(": ") + ".") from error
+        except KeyboardInterrupt:
+            stop_workers()
+            ctx.exit(INTERRUPTED)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The registered methods, and the exit codes."""

@@ -12,15 +12,13 @@ import click
 import calibrant as cal
 from calibrant import files
 from calibrant.cli import options as opt
-from calibrant.cli.data import read, show, write_report
+from calibrant.cli.data import Source, read, say, show, write_report
 from calibrant.cli.group import Refused, failed, main
 from calibrant.methods import methods
-from calibrant.writing import write_text
+from calibrant.writing import locked, write_text
 
-DEPENDENCE = (
-    "Rows of a group share one outcome, may depend in any way, or do not depend.  [default: no, with a warning]"
-)
-cluster = opt.option("--cluster", "same|any|no", DEPENDENCE)
+DEPENDENCE = "Rows of a group share one outcome, may depend in any way, or do not depend."
+cluster = opt.option("--cluster", "same|any|no", f"{DEPENDENCE}  [default: no, with a warning]")
 
 
 @main.command(short_help="Which estimator can I believe at my sample size?")
@@ -33,7 +31,15 @@ cluster = opt.option("--cluster", "same|any|no", DEPENDENCE)
 @opt.column_options()
 @opt.as_json
 def trust(
-    file: Path, norm: str, n_data_sets: int, seed: int, view: str, report: Path | None, as_json: bool, **columns: Any
+    file: Path,
+    norm: str,
+    n_data_sets: int,
+    seed: int,
+    view: str,
+    report: Path | None,
+    force: bool,
+    as_json: bool,
+    **columns: Any,
 ) -> None:
     """Which estimator of the calibration error can I believe, with as many rows as I have?
 
@@ -51,7 +57,7 @@ def trust(
     options: dict[str, Any] = {"norm": int(norm), "n_data_sets": n_data_sets, "seed": seed, "view": view}
     found = cal.trust(predictions, **options, progress=not as_json)
     if report is not None:
-        write_report(report, file, cal.diagnose(predictions, view=view, name=file.name), found)
+        write_report(report, force, cal.diagnose(predictions, view=view, name=file.name), found)
     show(found, file.name, source, as_json)
 
 
@@ -127,17 +133,20 @@ def where(file: Path, view: str, cluster: str | None, as_json: bool, **columns: 
 @opt.file_argument
 @click.option("--by", metavar="NAMES", help="Columns to cut segments from, joined by commas.  [default: all others]")
 @opt.option(
-    "--statistic", "both|gap|range", "gap: predictions too high or too low; range: also errors that cancel.", "both"
+    "--statistic",
+    "both|gap|range|kuiper",
+    "gap: predictions too high or too low; range: also errors that cancel.",
+    "both",
 )
 @click.option("--depth", type=click.IntRange(1, 3), default=3, help="Conditions of a segment, at most.")
 @click.option("--min-size", type=click.IntRange(1), default=50, help="Rows of a segment, at least.")
 @opt.option("--margin", click.FloatRange(0, 1, min_open=True), "The error that matters to you.", 0.05, metavar="X")
-@click.option("--cluster", is_flag=True, help="Rows of the same group may depend on each other.")
+@opt.option("--cluster", "same|any|no", DEPENDENCE, "no")
 @opt.view
 @opt.column_options()
 @opt.as_json
 @click.option("--fail-if-wrong", is_flag=True, help="Exit with 1 if any segment is called wrong.")
-def audit(file: Path, by: str | None, cluster: bool, as_json: bool, fail_if_wrong: bool, **options: Any) -> None:
+def audit(file: Path, by: str | None, cluster: str, as_json: bool, fail_if_wrong: bool, **options: Any) -> None:
     """In which segments of the data is the model wrong?
 
     Segments are cut from the other columns of the file: values of categories, quantile
@@ -148,20 +157,22 @@ def audit(file: Path, by: str | None, cluster: bool, as_json: bool, fail_if_wron
     Examples:
       calibrant audit test.csv --by age,sex,country
       calibrant audit test.parquet --label y --probs 'prob_*' --by site --min-size 200
-      calibrant audit answers.csv --by topic --groups question --cluster
+      calibrant audit answers.csv --by topic --groups question --cluster any
       calibrant audit test.csv --by age,sex --json --fail-if-wrong > audit.json
     """
     predictions, chosen = files.read_with_columns(file, **taken_columns(options))
-    need_groups(cluster, predictions)
-    found = cal.audit(predictions, files.read_features(file, by, chosen), cluster=cluster, **options)
-    show(found, file.name, str(chosen), as_json)
+    depend = checked_cluster(cluster, predictions)
+    found = cal.audit(predictions, files.read_features(file, by, chosen), cluster=depend, **options)
+    show(found, file.name, Source(str(file), chosen), as_json)
     if fail_if_wrong and found.found:
         failed(f"{len(found.found)} segments are called wrong.")
 
 
 @main.command(short_help="Is it still calibrated? Watch rows as they come.")
 @opt.file_argument
-@click.option("--state", type=opt.FILE, metavar="PATH", help="What was seen before; read if it is there, then written.")
+@click.option(
+    "--state", type=opt.STATE, metavar="PATH", help="What was seen before; read if it is there, then written."
+)
 @opt.alpha_option("Share of calibrated streams on which there may ever be an alarm.")
 @click.option("--fail-on-alarm", is_flag=True, help="Exit with 1 if there is an alarm.")
 @opt.column_options()
@@ -178,20 +189,29 @@ def monitor(file: Path, state: Path | None, alpha: float, fail_on_alarm: bool, a
       calibrant monitor tuesday.csv --state watch.json --fail-on-alarm
     """
     predictions, source = read(file, columns)
-    known = state is not None and state.exists()
-    watch = cal.Monitor.from_json(state.read_text(encoding="utf-8")) if state and known else cal.Monitor()
-    watch.update(predictions, mark=file.name)
-    if state is not None:
-        write_text(state, watch.to_json(), "state")
+    watch = updated_monitor(state, predictions, file.name)
     change = watch.since(alpha)
     if as_json:
         plain = {"schema": cal.results.SCHEMA} | {name: getattr(watch, name) for name in ("n", "e_value", "p_value")}
         plain |= {"alarm": watch.alarm(alpha), "direction": watch.direction(), "since": change and change.to_data()}
-        click.echo(json.dumps(plain | {"cautions": list(watch.cautions)}, indent=2, ensure_ascii=False))
+        plain |= {"cautions": list(watch.cautions), "input": source.to_dict()}
+        say(json.dumps(plain, indent=2, ensure_ascii=False))
     else:
-        click.echo(f"{source}\n{watch!r}" + ("" if change is None else f"\n{change!r}"))
+        say(f"{source}\n{watch!r}" + ("" if change is None else f"\n{change!r}"))
     if fail_on_alarm and change is not None:
         failed(f"an alarm at {alpha:g}.")
+
+
+def updated_monitor(state: Path | None, predictions: cal.Predictions, mark: str) -> cal.Monitor:
+    """The monitor with these rows; its state, if it has a file, is held until it is written."""
+    if state is None:
+        return cal.Monitor().update(predictions, mark=mark)
+    with locked(state):
+        old = "" if not state.exists() else state.read_text(encoding="utf-8", errors="replace")
+        watch = cal.Monitor.from_json(old) if old else cal.Monitor()
+        watch.update(predictions, mark=mark)
+        write_text(state, watch.to_json(), "monitor state")
+    return watch
 
 
 TIES = "Few answers leave few p-values: err on the safe side, or draw within their steps."
@@ -234,7 +254,7 @@ def answers(file: Path, ties: Any, n_samples: int | None, as_json: bool, **colum
 @click.option("--n", "rows", type=int, metavar="N", help="Rows there are: what can they show?")
 @opt.option(
     "--statistic",
-    opt.Registered("score", also=("binned", "kuiper", "mean_gap", "rate")),
+    opt.Registered("score", also=("binned", "kuiper", "range", "mean_gap", "rate")),
     "What will be computed.",
     "binned",
 )
@@ -262,7 +282,7 @@ def plan(file: Path | None, error: float | None, rows: int | None, norm: str, as
       calibrant plan test.csv --width 0.02 --statistic brier
     """
     columns = taken_columns(options)
-    predictions, source = (None, "") if file is None else read(file, columns)
+    predictions, source = (None, Source()) if file is None else read(file, columns)
     found = cal.plan(error, n=rows, norm=1 if norm == "1" else 2, predictions=predictions, **options)
     show(found, "" if file is None else file.name, source, as_json)
 
@@ -274,11 +294,6 @@ def taken_columns(options: dict[str, Any]) -> dict[str, Any]:
 
 def checked_cluster(cluster: str | None, predictions: cal.Predictions) -> Any:
     """The value of --cluster as the functions take it."""
-    need_groups(cluster in ("same", "any"), predictions)
-    return False if cluster == "no" else cluster
-
-
-def need_groups(asked: bool, predictions: cal.Predictions) -> None:
-    """Refuse --cluster where the file has no groups."""
-    if asked and predictions.groups is None:
+    if cluster in ("same", "any") and predictions.groups is None:
         raise Refused("--cluster needs groups; the predictions have none. Name their column with --groups.")
+    return False if cluster == "no" else cluster

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import click
 import calibrant as cal
 from calibrant.cli import forecasts
 from calibrant.cli import options as opt
-from calibrant.cli.data import read, show, write_report
+from calibrant.cli.data import read, say_json, show, write_report
 from calibrant.cli.group import failed, main
 from calibrant.methods import Method, find, methods
 
@@ -28,7 +27,7 @@ from calibrant.methods import Method, find, methods
     "--fail-above", click.FloatRange(0), "Exit with 1 if the ECE exceeds X (PIT error for forecasts).", metavar="X"
 )
 def diagnose(
-    file: Path, view: str, report: Path | None, as_json: bool, fail_above: float | None, **columns: Any
+    file: Path, view: str, report: Path | None, force: bool, as_json: bool, fail_above: float | None, **columns: Any
 ) -> None:
     """Is the model calibrated, how far off is it, and how much of that is noise?
 
@@ -54,17 +53,17 @@ def diagnose(
     given: Any
     given, source = read(file, columns) if named is None else forecasts.read(file, named)
     found: Any = cal.diagnose(given, view=view if named is None else "auto", name=file.name)
+    if report is not None:
+        write_report(report, force, found)
     if as_json:
-        click.echo(found.to_json())
+        say_json(found, source)
     else:
         from calibrant.cli import screen
 
         terminal, following = screen.terminal(), f"-o map.json; calibrant compare {file} map.json"
-        screen.show_answer(terminal, found, source=source)
+        screen.show_answer(terminal, found, source=str(source))
         if named is None and found.calibrated is False:
             terminal.print(f"Next: calibrant recalibrate VALIDATION_FILE {following}")
-    if report is not None:
-        write_report(report, file, found)
     error = found["ECE" if named is None else "pit_error"]
     if fail_above is not None and error.value > fail_above:
         failed(f"{error.title} {error.value:.4f} is above {fail_above:g}.")
@@ -91,14 +90,13 @@ def measure(file: Path, measures: tuple[str, ...], view: str, as_json: bool, **c
     predictions, source = read(file, columns)
     found = tuple(each.function(predictions, **view_option(each, view)) for each in chosen)
     if as_json:
-        plain = [cal.results.document(estimate) for estimate in found]
-        click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+        say_json(list(found), source)
         return
     from calibrant.cli import screen
     from calibrant.results import estimate_table
 
     terminal = screen.terminal()
-    terminal.print(source, style="dim")
+    terminal.print(str(source), style="dim")
     screen.show_table(terminal, estimate_table(found))
     cautions = tuple(f"{estimate.title}: {caution}" for estimate in found for caution in estimate.cautions)
     screen.show_list(terminal, "Caution", cautions, "yellow")
@@ -124,12 +122,14 @@ def view_option(chosen: Method, view: str) -> dict[str, str]:
 @main.command(short_help="Where does the score come from?")
 @opt.file_argument
 @click.option("--score", type=opt.Registered("score"), default="brier", help="The proper score.")
-@opt.option("--by", opt.Registered("map", also=("auto",)), "The map that recalibrates the predictions.", "isotonic")
+@opt.option("--method", opt.Registered("map", also=("auto",)), "The map that recalibrates the predictions.", "isotonic")
 @click.option("--cross-fitted", is_flag=True, help="Judge each row by a map that has not seen it.")
 @opt.view_option("canonical (all classes), binary, top, or 'class NAME'.", "canonical")
 @opt.column_options()
 @opt.as_json
-def decompose(file: Path, score: str, by: str, cross_fitted: bool, view: str, as_json: bool, **columns: Any) -> None:
+def decompose(
+    file: Path, score: str, method: str, cross_fitted: bool, view: str, as_json: bool, **columns: Any
+) -> None:
     """Where does the score come from: a hard task, little knowledge, or miscalibration?
 
     Splits a proper score into miscalibration − discrimination + uncertainty.
@@ -139,9 +139,9 @@ def decompose(file: Path, score: str, by: str, cross_fitted: bool, view: str, as
     \b
     Examples:
       calibrant decompose test.csv
-      calibrant decompose test.csv --score log --by temperature
+      calibrant decompose test.csv --score log --method temperature
       calibrant decompose test.parquet --view top --cross-fitted --json
     """
     predictions, source = read(file, columns)
-    found = cal.decompose(predictions, score=score, by=by, cross_fitted=cross_fitted, view=view)
+    found = cal.decompose(predictions, score=score, method=method, cross_fitted=cross_fitted, view=view)
     show(found, f"{file.name}: {predictions.n:,} rows", source, as_json)

@@ -10,11 +10,27 @@ from typing import Any, TypeVar
 
 import click
 
+from calibrant.files.formats import ENDINGS
 from calibrant.problems import InputError
+from calibrant.writing import check_target
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path)
+
+
+class Target(click.Path):
+    """A file to write, checked before any work: what it is, its endings, and whether one of its kind may be replaced."""
+
+    def __init__(self, what: str, endings: tuple[str, ...], replace: bool = True) -> None:
+        super().__init__(path_type=Path)
+        self.what, self.endings, self.replace = what, endings, replace
+
+    def check(self, path: Path, force: bool, read: tuple[Path, ...]) -> None:
+        """Refuse a path that cannot be written, or that holds what would be lost."""
+        check_target(path, self.what, endings=self.endings, overwrite=force, replace=self.replace, kept=read)
+
+
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 ALPHA = click.FloatRange(0, 0.5, min_open=True)
 
@@ -39,8 +55,19 @@ def alpha_option(text: str) -> Callable[[F], F]:
 
 file_argument = click.argument("file", type=FILE)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, and nothing else.")
-force = click.option("--force", is_flag=True, help="Overwrite existing files.")
-report = option("--report", FILE, "Also write a report: .html for people, .json for machines.", metavar="PATH")
+force = click.option("--force", is_flag=True, help="Overwrite existing files, also those of another kind.")
+MAP = Target("map", (".json",), replace=False)
+PREDICTIONS = Target("file of predictions", ENDINGS, replace=False)
+REPORT = Target("report", (".html", ".json"))
+STATE = Target("monitor state", (".json",))
+_report = option("--report", REPORT, "Also write a report: .html for people, .json for machines.", metavar="PATH")
+
+
+def report(command: F) -> F:
+    """The options --report and --force."""
+    return _report(force(command))
+
+
 seed = option("--seed", click.IntRange(0), "Same seed, same result.", 0)
 view = view_option("binary, top, or 'class NAME'.  [default: by the columns]")
 
@@ -49,7 +76,7 @@ COLUMN_OPTIONS = {
     "probs": ("NAMES", "Column or columns of probabilities: a name, names joined by commas, a prefix, or 'prob_*'."),
     "logits": ("NAMES", "Column or columns of logits, named likewise."),
     "pred": ("NAME", "Column of the predicted class beside confidences: the event is that it is right."),
-    "weights": ("NAME", "Column of weights; 'none' ignores a column called weight."),
+    "weights": ("NAME", "Column of weights; none is used unless it is named here."),
     "groups": ("NAME", "Column of groups; 'none' ignores a column called group."),
     "classes": ("A,B,…", "Classes in the order of the columns; for a single event negative,positive."),
 }

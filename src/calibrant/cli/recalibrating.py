@@ -11,13 +11,13 @@ import calibrant as cal
 from calibrant import files
 from calibrant.cli import forecasts
 from calibrant.cli import options as opt
-from calibrant.cli.data import check_free, load_class_map, order_of, read, read_after, show, write_report
+from calibrant.cli.data import Source, load_class_map, order_of, read, read_after, say, say_json, show, write_report
 from calibrant.cli.group import failed, main
 
 
 @main.command(short_help="Fit a recalibration map and save it.")
 @opt.file_argument
-@click.option("-o", "--output", type=opt.FILE, metavar="PATH", help="Where to save the map, as JSON.")
+@click.option("-o", "--output", type=opt.MAP, metavar="PATH", help="Where to save the map, as JSON.")
 @click.option(
     "--method",
     type=opt.Registered("map", "forecast map", also=("auto",)),
@@ -50,28 +50,24 @@ def recalibrate(
     fit = _fit_classes if named is None else forecasts.recalibrate
     fitted, source = fit(file, columns if named is None else named, method or "usual")
     if output is not None:
-        check_free(output, force)
-        fitted.save(output)
+        fitted.save(output, overwrite=force)
     if as_json:
-        click.echo(fitted.to_json())
+        say_json(fitted, source)
         return
     from calibrant.cli import screen
 
     terminal = screen.terminal()
-    terminal.print(source, style="dim")
+    terminal.print(str(source), style="dim")
     screen.show_map(terminal, fitted)
     terminal.print(f"Saved as {output}. Next, on other data: calibrant compare TEST {output}")
 
 
-def _fit_classes(file: Path, columns: dict[str, Any], method: str) -> tuple[Any, str]:
+def _fit_classes(file: Path, columns: dict[str, Any], method: str) -> tuple[Any, Source]:
     """A map of the probabilities in a file, and where they were found."""
     predictions, source = read(file, columns)
     if method != "auto":
         return cal.recalibrate(predictions, method), source
-    from calibrant.cli import screen
-
-    with screen.progress("Trying maps") as progress:
-        return cal.recalibrate(predictions, cal.Auto(progress=progress)), source
+    return cal.recalibrate(predictions, cal.Auto(progress=True)), source
 
 
 WRITTEN = "Where to write; the ending is the format."
@@ -80,7 +76,7 @@ WRITTEN = "Where to write; the ending is the format."
 @main.command(short_help="Recalibrate the probabilities in a file.")
 @click.argument("map_file", metavar="MAP", type=opt.FILE)
 @opt.file_argument
-@click.option("-o", "--output", required=True, type=opt.FILE, metavar="PATH", help=WRITTEN)
+@click.option("-o", "--output", required=True, type=opt.PREDICTIONS, metavar="PATH", help=WRITTEN)
 @opt.column_options("probs", "logits", "classes", "normalize", *opt.GAUSSIAN_OPTIONS)
 @opt.column_options(*opt.MANY_OPTIONS, hidden=True)
 @opt.force
@@ -112,7 +108,8 @@ def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any)
     with files.worded(str(file), given.columns):
         recalibrated = fitted.apply(**{"logits" if "logits" in given.columns.described() else "probs": given.values})
     files.write(output, given, recalibrated, overwrite=force)
-    click.echo(f"Wrote {output}: {len(given.values):,} rows recalibrated by {fitted.method}.")
+    source = Source(str(file), given.columns)
+    say(f"{source}\nWrote {output}: {len(given.values):,} rows recalibrated by {fitted.method}.")
 
 
 @main.command(short_help="Did recalibration help?")
@@ -135,6 +132,7 @@ def compare(
     before: Path,
     after: Path,
     report: Path | None,
+    force: bool,
     as_json: bool,
     fail_if_worse: bool,
     score: str,
@@ -162,15 +160,15 @@ def compare(
     pair = _pair_of_classes if named is None else forecasts.pair
     first, second, fitted, source = pair(before, after, columns if named is None else named)
     found = cal.compare(first, second, score=score, level=level)
-    show(found, f"{before.name} → {after.name}: {first.n:,} rows", source, as_json)
     if report is not None:
         old, new = cal.diagnose(first, name=before.name), cal.diagnose(second, name=after.name)
-        write_report(report, before, old, after=new, comparison=found, fitted=fitted)
+        write_report(report, force, old, after=new, comparison=found, fitted=fitted)
+    show(found, f"{before.name} → {after.name}: {first.n:,} rows", source, as_json)
     if fail_if_worse and found.verdict == "worse":
         failed(f"{after} is worse than {before}.")
 
 
-def _pair_of_classes(before: Path, after: Path, columns: dict[str, Any]) -> tuple[Any, Any, Any, str]:
+def _pair_of_classes(before: Path, after: Path, columns: dict[str, Any]) -> tuple[Any, Any, Any, Source]:
     """Predictions before and after, the map between them, and where the first were found."""
     fitted = load_class_map(after) if after.suffix.lower() == ".json" else None
     first, source = read(before, columns, fitted)
@@ -178,8 +176,9 @@ def _pair_of_classes(before: Path, after: Path, columns: dict[str, Any]) -> tupl
 
 
 @main.command(short_help="See it all on an example.")
-@click.option("-o", "--output", type=opt.FILE, metavar="PATH", help="Also write the report: .html or .json.")
-def demo(output: Path | None) -> None:
+@click.option("-o", "--output", type=opt.REPORT, metavar="PATH", help="Also write the report: .html or .json.")
+@opt.force
+def demo(output: Path | None, force: bool) -> None:
     """See it all on an example: an over-confident network for handwritten digits.
 
     Diagnoses its predictions on test data, fits a temperature on validation data, and
@@ -210,5 +209,5 @@ def demo(output: Path | None) -> None:
     if output is None:
         terminal.print("For a page with diagrams: calibrant demo --output report.html")
     else:
-        write_report(output, None, before, after=after, comparison=found, fitted=fitted)
-    terminal.print("With your own predictions: calibrant diagnose opt.FILE")
+        write_report(output, force, before, after=after, comparison=found, fitted=fitted)
+    terminal.print("With your own predictions: calibrant diagnose FILE")

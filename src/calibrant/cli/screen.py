@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
+from calibrant.problems import visible
 from calibrant.results import Answer, Table, number
 
 if TYPE_CHECKING:
@@ -33,8 +31,16 @@ NOTE_STYLES = {"assumes": "dim", "caution": "yellow", "advice": "cyan"}
 
 
 def terminal() -> Console:
-    """Where answers are printed: nothing in a file name or a class is taken as markup."""
-    return Console(markup=False, highlight=False, emoji=False)
+    """Where answers are printed: nothing in a file name or a class is taken as markup, or obeyed by the terminal."""
+    return Plain(markup=False, highlight=False, emoji=False)
+
+
+class Plain(Console):
+    """A console that shows control characters in texts."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """A text as it will be shown."""
+        return super().render_str(visible(text), **options)
 
 
 def show_answer(screen: Console, found: Answer, title: str = "", source: str = "") -> None:
@@ -120,7 +126,7 @@ def show_list(screen: Console, title: str, texts: tuple[str, ...], style: str) -
     if texts:
         screen.print(title, style=f"bold {style}")
         for text in texts:
-            screen.print(Padding(Text(f"• {text}"), (0, 0, 0, 2)))
+            screen.print(Padding(f"• {text}", (0, 0, 0, 2)))
         screen.print()
 
 
@@ -188,19 +194,3 @@ def show_strip(screen: Console, value: float, strip: list[str], agrees: bool) ->
     """One line of a diagram, green where the data agree with a calibrated model."""
     style = "green" if agrees else "red"
     screen.print(Text.assemble((f"{value:7.3f}  ", ""), ("".join(strip).rstrip(), style)))
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on the error stream, if that is a terminal, removed when done.
-
-    Parameters
-    ----------
-    what
-        What is in progress.
-    """
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(what)
-        yield lambda done, of: bar.update(task, completed=done, total=of)

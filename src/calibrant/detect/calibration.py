@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.estimate.mean_gap import mean_gap
-from calibrant.inputs import listed
+from calibrant.inputs import SAME_STATISTIC, listed
 from calibrant.methods import EVERY_VIEW, find, method, method_of, methods
 from calibrant.predictions import Mass, Predictions, admit
 from calibrant.problems import InputError
@@ -19,7 +19,7 @@ from calibrant.resampling.exact import Exact, exact_result
 from calibrant.resampling.null import hypothesis_of
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
-from calibrant.types import Floats, Seed
+from calibrant.types import Cluster, Floats, Seed
 
 
 @method(
@@ -38,7 +38,7 @@ def calibration_test(
     view: Any = "auto",
     n_draws: int | None = None,
     ties: str = "random",
-    cluster: Any = None,
+    cluster: bool | Cluster | None = None,
     counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,
@@ -135,8 +135,9 @@ def resolved(statistic: Any) -> tuple[str, Callable[..., Statistic] | None, Any]
     if not isinstance(statistic, str):
         raise InputError("statistic", "must be a name or a function of (labels, probs)", f"it is {statistic!r}")
     named = {name: each.function for name, each in methods("statistic").items() if each.of is None}
-    if statistic.lower() in named:
-        return statistic.lower(), named[statistic.lower()], None
+    wanted = next((name for name in (statistic.lower(), SAME_STATISTIC.get(statistic.lower())) if name in named), None)
+    if wanted is not None:
+        return wanted, named[wanted], None
     about = find("estimator", statistic)
     if about is None:
         known = listed(sorted({*named, *methods("estimator")}), 40)

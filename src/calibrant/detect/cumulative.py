@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice
+from calibrant.inputs import check_statistic
 from calibrant.interval.formulas import brownian_max_p_value, brownian_range_p_value
 from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import admit
@@ -14,7 +14,7 @@ from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact, Formula, named_test
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
-from calibrant.types import Floats, Seed
+from calibrant.types import Cluster, Floats, Seed
 
 
 @method(
@@ -29,11 +29,11 @@ def cumulative_test(
     labels: Any,
     probs: Any = None,
     *,
-    statistic: Literal["range", "max"] = "range",
+    statistic: Literal["range", "kuiper", "max", "ks"] = "range",
     method: Literal["exact", "brownian"] | Exact = "exact",
     view: Any = "auto",
     n_draws: int | None = None,
-    cluster: Any = None,
+    cluster: bool | Cluster | None = None,
     counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,
@@ -45,8 +45,8 @@ def cumulative_test(
     labels, probs, counts, weights
         The data, or a `Predictions` as the only argument.
     statistic
-        Of the running sum of errors: `"range"` (Kuiper, ECCE-R) or `"max"`, its largest
-        absolute value (Kolmogorov–Smirnov, ECCE-MAD).
+        Of the running sum of errors: `"range"` or `"kuiper"` (ECCE-R); or `"max"` or
+        `"ks"`, its largest absolute value (Kolmogorov–Smirnov, ECCE-MAD).
     method
         `"exact"` ranks it among null draws; `Exact(...)` says how. `"brownian"` takes
         the running sum as a Brownian motion, which it is for many rows without ties;
@@ -69,18 +69,16 @@ def cumulative_test(
     >>> round(found.statistic, 6)
     0.233333
     """
-    check_choice("statistic", statistic, ("range", "max"))
+    chosen = check_statistic(statistic, ("range", "max"))
     atoms = atoms_of(admit(labels, probs, counts=counts, weights=weights), view, cluster)
-    made = statistics.cumulative(atoms, statistic)
-    beyond = brownian_range_p_value if statistic == "range" else brownian_max_p_value
+    made = statistics.cumulative(atoms, chosen)
+    beyond = brownian_range_p_value if chosen == "range" else brownian_max_p_value
 
     def brownian(atoms: Atoms, value: float, _: Floats) -> Formula:
         sigma = walk_sd(atoms)
         return Formula(beyond(value / sigma) if sigma else 1.0, {"sigma": sigma})
 
-    return named_test(
-        "cumulative", atoms, made, {"brownian": brownian}, (method, n_draws, seed), {"statistic": statistic}
-    )
+    return named_test("cumulative", atoms, made, {"brownian": brownian}, (method, n_draws, seed), {"statistic": chosen})
 
 
 def walk_sd(atoms: Atoms) -> float:

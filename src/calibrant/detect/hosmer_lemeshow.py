@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from calibrant.bins import Binning, EqualMass
+from calibrant.bins import Binning, EqualMass, bins_of
 from calibrant.interval.formulas import chi_square_p_value
 from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import admit
-from calibrant.problems import InputError
 from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact, Formula, named_test
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
-from calibrant.types import Floats, Seed
+from calibrant.types import Cluster, Floats, Seed
 
 
 @method(
@@ -28,11 +27,11 @@ def hosmer_lemeshow_test(
     labels: Any,
     probs: Any = None,
     *,
-    bins: Binning = EqualMass(10),  # noqa: B008  (frozen)
+    bins: int | Binning = 10,
     method: Literal["exact", "chi2"] | Exact = "exact",
     view: Any = "auto",
     n_draws: int | None = None,
-    cluster: Any = None,
+    cluster: bool | Cluster | None = None,
     counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,
@@ -69,16 +68,15 @@ def hosmer_lemeshow_test(
     >>> found.statistic, found.parts["degrees"], round(found.p_value, 4)
     (5.0, 2, 0.0821)
     """
-    if isinstance(bins, type) or not isinstance(bins, Binning):
-        raise InputError("bins", "must be EqualWidth(m), EqualMass(m) or Edges([...])", f"it is {bins!r}")
+    rule = bins_of(bins, EqualMass)
 
     def chi2(atoms: Atoms, value: float, _: Floats) -> Formula:
-        degrees = statistics.filled_bins(atoms, bins)
+        degrees = statistics.filled_bins(atoms, rule)
         return Formula(chi_square_p_value(value, degrees), {"degrees": degrees})
 
     atoms, settings = (
         atoms_of(admit(labels, probs, counts=counts, weights=weights), view, cluster),
-        {"bins": bins.describe()},
+        {"bins": rule.describe()},
     )
-    made = statistics.hosmer_lemeshow(atoms, bins)
+    made = statistics.hosmer_lemeshow(atoms, rule)
     return named_test("hosmer_lemeshow", atoms, made, {"chi2": chi2}, (method, n_draws, seed), settings)

@@ -14,7 +14,7 @@ from calibrant.resampling.exact import LEVEL, Exact, as_result, method_name, ran
 from calibrant.resampling.null import hypothesis_of
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
-from calibrant.types import Seed
+from calibrant.types import Cluster, Seed
 
 FINEST = 50
 """Halvings of [0, 1] that float64 still resolves."""
@@ -28,7 +28,7 @@ def multi_scale_test(
     method: Literal["exact"] | Exact = "exact",
     view: Any = "auto",
     n_draws: int | None = None,
-    cluster: Any = None,
+    cluster: bool | Cluster | None = None,
     counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,

@@ -19,7 +19,7 @@ from calibrant.resampling.null import Hypothesis, hypothesis_of
 from calibrant.resampling.rank import JointRank
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
-from calibrant.types import Seed
+from calibrant.types import Cluster, Seed
 
 COARSE, FINE = 10, 30
 """Bins of the two Hosmer–Lemeshow statistics."""
@@ -44,7 +44,7 @@ def is_calibrated(
     view: Any = "auto",
     n_draws: int | None = None,
     ties: str = "random",
-    cluster: Any = None,
+    cluster: bool | Cluster | None = None,
     counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.forecasts import Forecasts, admit_forecasts
-from calibrant.inputs import check_choice, check_seed
+from calibrant.inputs import check_seed, check_statistic
 from calibrant.methods import method
 from calibrant.results import TestResult
 from calibrant.types import Seed
@@ -23,7 +23,9 @@ CERTAIN = 0.4
     views=("Gaussian", "quantile", "sample"),
     ways=("formula",),
 )
-def pit_test(forecasts: Any, *, statistic: Literal["kuiper", "ks"] = "kuiper", seed: Seed = 0) -> TestResult:
+def pit_test(
+    forecasts: Any, *, statistic: Literal["kuiper", "range", "ks", "max"] = "kuiper", seed: Seed = 0
+) -> TestResult:
     """Are the values F(y) uniform? Kuiper's or Kolmogorov and Smirnov's test, for independent rows.
 
     Parameters
@@ -32,9 +34,9 @@ def pit_test(forecasts: Any, *, statistic: Literal["kuiper", "ks"] = "kuiper", s
         Gaussian, quantile or sample forecasts with their labels, such as
         `Predictions.from_gaussian(...)`.
     statistic
-        `"kuiper"` adds the largest distances above and below the uniform distribution,
+        `"kuiper"` or `"range"` adds the largest distances above and below the uniform distribution,
         so it has power against a wrong width as well as a shift; its p-value is
-        Stephens' approximation. `"ks"` takes the larger one; its p-value is exact.
+        Stephens' approximation. `"ks"` or `"max"` takes the larger one; its p-value is exact.
     seed
         Chooses F(y) at random where the forecast distribution jumps.
 
@@ -54,10 +56,10 @@ def pit_test(forecasts: Any, *, statistic: Literal["kuiper", "ks"] = "kuiper", s
     0.971
     """
     admitted = admit_forecasts(forecasts)
-    check_choice("statistic", statistic, ("kuiper", "ks"))
+    chosen = check_statistic(statistic, ("kuiper", "ks"))
     seed = check_seed(seed)
     above, below, n = distances(admitted, seed)
-    if statistic == "ks":
+    if chosen == "ks":
         from scipy.stats import kstwo
 
         value, title, how = max(above, below), "KS test of the PIT", "Kolmogorov–Smirnov, exact"
@@ -65,7 +67,7 @@ def pit_test(forecasts: Any, *, statistic: Literal["kuiper", "ks"] = "kuiper", s
     else:
         value, title, how = above + below, "Kuiper test of the PIT", "Kuiper, Stephens' approximation"
         p = kuiper_tail(value, n)
-    settings = {"statistic": statistic, "forecasts": admitted.kind, "seed": seed}
+    settings = {"statistic": chosen, "forecasts": admitted.kind, "seed": seed}
     return TestResult("pit", title, value, p, admitted.n, f"F(y) uniform ({how})", settings)
 
 

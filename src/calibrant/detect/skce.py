@@ -13,17 +13,17 @@ from calibrant.estimate.skce import skce
 from calibrant.inputs import check_choice
 from calibrant.kernels.draws.null_sums import picked_sums, same_class_pairs, turned_pairs
 from calibrant.methods import ONE_EVENT, method
-from calibrant.predictions import Predictions, admit
+from calibrant.predictions import Predictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.resampling.classes import MAX_HELD, ClassRows, class_rows
 from calibrant.resampling.draw import Statistic
 from calibrant.resampling.exact import Exact, exact_result, method_name, refuse_cluster
 from calibrant.resampling.null import ASSUMED_INDEPENDENT, IMPOSSIBLE, Hypothesis, SignFlips, hypothesis_of
-from calibrant.resampling.rows import Atoms, assumes_independence, atoms_of, cluster_kind, refuse_many, refuse_soft
+from calibrant.resampling.rows import Atoms, assumes_independence, atoms_of, refuse_many, refuse_soft
 from calibrant.resampling.statistics import laplace_pairs
 from calibrant.results import TestResult
 from calibrant.score.u_score import KERNELS
-from calibrant.types import Array, Floats, Seed
+from calibrant.types import Array, Cluster, Floats, Seed
 
 MAX_ROWS = 4000
 """Rows whose kernel is held as a matrix, of 128 MB."""
@@ -45,7 +45,7 @@ def skce_test(
     bandwidth: float | None = None,
     view: Any = "canonical",
     n_draws: int | None = None,
-    cluster: Any = None,
+    cluster: bool | Cluster | None = None,
     counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,

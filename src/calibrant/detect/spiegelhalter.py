@@ -11,7 +11,7 @@ from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact, Formula, named_test
 from calibrant.resampling.rows import atoms_of
 from calibrant.results import TestResult
-from calibrant.types import Seed
+from calibrant.types import Cluster, Seed
 
 
 @method("test", name="spiegelhalter", title="Spiegelhalter's z", views=ONE_EVENT, ways=("exact", "normal"))
@@ -22,7 +22,7 @@ def spiegelhalter_test(
     method: Literal["exact", "normal"] | Exact = "exact",
     view: Any = "auto",
     n_draws: int | None = None,
-    cluster: Any = None,
+    cluster: bool | Cluster | None = None,
     counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,

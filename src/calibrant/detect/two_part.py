@@ -11,7 +11,7 @@ from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact, Formula, named_test
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
-from calibrant.types import Floats, Seed
+from calibrant.types import Cluster, Floats, Seed
 
 
 @method(
@@ -29,7 +29,7 @@ def two_part_test(
     method: Literal["exact", "asymptotic"] | Exact = "exact",
     view: Any = "auto",
     n_draws: int | None = None,
-    cluster: Any = None,
+    cluster: bool | Cluster | None = None,
     counts: Any = None,
     weights: Any = None,
     seed: Seed = 0,

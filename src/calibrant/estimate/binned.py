@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth
+from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth, bins_of
 from calibrant.bins.binning import settings
 from calibrant.estimate.compat import PRESETS, RunsOf, collect_as
 from calibrant.infer.squared import class_intervals, overall_interval
-from calibrant.inputs import check_choice
+from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.sums.folded_normal import SQRT_2_PI, folded_normal_mean
 from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Predictions, admit
@@ -29,7 +29,7 @@ def binned_error(
     labels: Any,
     probs: Any = None,
     *,
-    bins: Binning = EqualMass(15),  # noqa: B008  (frozen)
+    bins: int | Binning = 15,
     norm: Norm = 1,
     debiased: bool = False,
     root: bool = True,
@@ -55,7 +55,8 @@ def binned_error(
         Outcomes first, then predicted probabilities; or one `Predictions`, or a state
         from `collect`.
     bins
-        `EqualMass(15)`, `EqualWidth(15)`, `Edges([...])` or another rule for bins.
+        Number of equal-mass bins; or a rule: `EqualMass(15)`, `EqualWidth(15)`,
+        `Edges([...])` or another one.
     norm
         Exponent α of the error: 1 is the mean absolute error, 2 the root mean square;
         `"max"` the largest.
@@ -92,7 +93,9 @@ def binned_error(
     """
     predictions = admit(labels, probs, counts=counts, weights=weights)
     options = Options(norm, debiased, root, clip, average)
-    return finish(collect(predictions, bins, view), predictions.view(view), predictions.classes, options)
+    return finish(
+        collect(predictions, bins_of(bins, EqualMass), view), predictions.view(view), predictions.classes, options
+    )
 
 
 @estimator("ece", "expected calibration error", "ECE", views=EVERY_VIEW)
@@ -100,7 +103,7 @@ def ece(
     labels: Any,
     probs: Any = None,
     *,
-    n_bins: int = 15,
+    bins: int | Binning = 15,
     compat: str | None = None,
     view: Any = "auto",
     counts: Any = None,
@@ -113,8 +116,8 @@ def ece(
     labels, probs
         Outcomes first, then predicted probabilities; or one `Predictions`, or a state
         from `collect`.
-    n_bins
-        Number of equal-width bins.
+    bins
+        Number of equal-width bins; or a rule for bins, where `compat` is None.
     compat
         Reproduce, edge for edge, what another package prints, so that a difference can be
         explained: `"guo"`, `"torchmetrics"`, `"netcal"`, `"sklearn"` or `"hle"`. `hle` leaves
@@ -138,16 +141,16 @@ def ece(
     --------
     >>> import calibrant as cal
     >>> labels, probs = [0] * 450 + [1] * 550, [0.52] * 450 + [0.58] * 550
-    >>> round(cal.ece(labels, probs, n_bins=10).value, 6)  # Nixon et al., Fig. 5: badly wrong, yet nearly 0
+    >>> round(cal.ece(labels, probs, bins=10).value, 6)  # Nixon et al., Fig. 5: badly wrong, yet nearly 0
     0.003
     """
     if compat is None:
-        return binned_error(labels, probs, bins=EqualWidth(n_bins), view=view, counts=counts, weights=weights)
+        return binned_error(labels, probs, bins=bins_of(bins, EqualWidth), view=view, counts=counts, weights=weights)
     predictions = admit(labels, probs, counts=counts, weights=weights)
     check_choice("compat", compat, tuple(PRESETS))
     if view == "auto" and not predictions.is_binary and predictions.n_classes == 2:
         view = PRESETS[compat].two_columns
-    state = collect_as(compat, predictions.event(view), n_bins)
+    state = collect_as(compat, predictions.event(view), check_count(bins, "bins"))
     estimate = finish(state, predictions.view(view), (), Options(PRESETS[compat].norm))
     described = dict(estimate.settings) | {"compat": compat, "differs": PRESETS[compat].differs}
     title = f"{'ECE' if PRESETS[compat].norm == 1 else estimate.title} as {PRESETS[compat].package} prints it"
@@ -169,8 +172,6 @@ def _beside_all_rows(printed: Estimate, predictions: Predictions, view: Any) -> 
 
 def collect(predictions: Predictions, bins: Binning, view: Any = "auto") -> BinSums:
     """The additive state: per-bin sums, for the view's event or for each class."""
-    if isinstance(bins, type) or not isinstance(bins, Binning):
-        raise InputError("bins", "must be EqualWidth(m), EqualMass(m) or Edges([...])", f"it is {bins!r}")
     if predictions.view(view) == "classwise":
         return bins.collect_classes(predictions)
     return bins.collect(predictions.event(view))

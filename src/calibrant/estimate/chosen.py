@@ -8,7 +8,6 @@ from typing import Any
 
 from calibrant.bins import EqualMass, EqualWidth
 from calibrant.estimate.binned import Options, finish
-from calibrant.inputs import check_choice
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
 from calibrant.results import Estimate
@@ -18,6 +17,8 @@ RULES: dict[str, Any] = {"mass": EqualMass, "width": EqualWidth}
 
 MOST_BINS = 1 << 24
 """Bins at which a search ends in any case; nearly separable data of more rows than that may get there."""
+
+Rule = type[EqualMass] | type[EqualWidth]
 
 Choice = Callable[[Event, str], int]
 """The number of bins for an event, of equal mass or equal width"""
@@ -42,12 +43,9 @@ def chosen_error(
 
 
 def rule_name(bins: Any) -> str:
-    """`mass` or `width`, by name or by the rule's class; a rule with a number of bins is refused, as the data choose it."""
+    """`mass` or `width` by the rule's class; a number of bins is refused, as the data choose it."""
     for name, rule in RULES.items():
         if bins is rule:
             return name
-        if isinstance(bins, rule):
-            raise InputError(
-                "bins", "must be 'mass' or 'width'", f"it is {bins!r}", "The number of bins is chosen by the data"
-            )
-    return str(check_choice("bins", bins, tuple(RULES)))
+    advice = "The number of bins is chosen by the data"
+    raise InputError("bins", "must be EqualMass or EqualWidth, without a number", f"it is {bins!r}", advice)

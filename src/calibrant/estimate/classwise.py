@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.bins import Binning, EqualMass, EqualWidth
+from calibrant.bins import Binning, EqualMass, EqualWidth, bins_of
 from calibrant.estimate.binned import Norm, Options, binned_error, collect, finish
 from calibrant.inputs import check_count
 from calibrant.methods import estimator
@@ -22,7 +22,7 @@ CLASSWISE: dict[str, Any] = {"views": ("classwise",), "of_the_error": False}
 
 @estimator("static", "SCE", "SCE", state="class grid", **CLASSWISE)
 def static_error(
-    labels: Any, probs: Any = None, *, n_bins: int = 15, counts: Any = None, weights: Any = None
+    labels: Any, probs: Any = None, *, bins: int | Binning = 15, counts: Any = None, weights: Any = None
 ) -> Estimate:
     """How far off is each class's probability on average? SCE: equal-width bins per class.
 
@@ -35,8 +35,13 @@ def static_error(
     labels, probs
         Outcomes first, then predicted probabilities; or one `Predictions`, or a state
         from `collect`.
-    n_bins
-        Equal-width bins per class; with a state, a divisor of its cells.
+    bins
+        Number of equal-width bins per class, or a rule for bins; with a state, a number
+        that divides its cells.
+    counts
+        How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
     counts
         How often each row occurred; by default once.
     weights
@@ -59,7 +64,7 @@ def static_error(
     8
     """
     predictions = several_columns(labels, probs, counts, weights)
-    found = binned_error(predictions, bins=EqualWidth(n_bins), view="classwise", average="mean")
+    found = binned_error(predictions, bins=bins_of(bins, EqualWidth), view="classwise", average="mean")
     return replace(found, name="static_error", title="SCE")
 
 
@@ -68,7 +73,7 @@ def classwise_error(
     labels: Any,
     probs: Any = None,
     *,
-    bins: Binning = EqualWidth(15),  # noqa: B008  (frozen)
+    bins: int | Binning = 15,
     norm: Norm = 2,
     debiased: bool = False,
     root: bool = True,
@@ -122,13 +127,15 @@ def classwise_error(
     """
     predictions = several_columns(labels, probs, counts, weights)
     options = Options(norm, debiased, root, clip, average)
-    found = finish(collect(predictions, bins, "classwise"), "classwise", predictions.classes, options)
+    found = finish(
+        collect(predictions, bins_of(bins, EqualWidth), "classwise"), "classwise", predictions.classes, options
+    )
     return replace(found, name="classwise_error", title=f"{'debiased ' if debiased else ''}CWCE ({average})")
 
 
 @estimator("adaptive", "ACE", "ACE", state="", **CLASSWISE)
 def adaptive_error(
-    labels: Any, probs: Any = None, *, n_bins: int = 15, counts: Any = None, weights: Any = None
+    labels: Any, probs: Any = None, *, bins: int = 15, counts: Any = None, weights: Any = None
 ) -> Estimate:
     """How far off is each class's probability, over equal-mass ranges? ACE.
 
@@ -139,8 +146,12 @@ def adaptive_error(
     ----------
     labels, probs
         Outcomes first, then predicted probabilities; or one `Predictions`.
-    n_bins
-        R, ranges per class.
+    bins
+        R, number of ranges per class.
+    counts
+        How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
     counts
         How often each row occurred; by default once.
     weights
@@ -161,18 +172,12 @@ def adaptive_error(
     True
     """
     predictions = several_columns(labels, probs, counts, weights)
-    return _ranges(predictions, n_bins, None, "adaptive_error", "ACE")
+    return _ranges(predictions, bins, None, "adaptive_error", "ACE")
 
 
 @estimator("thresholded", "TACE", "TACE", state="", **CLASSWISE)
 def thresholded_error(
-    labels: Any,
-    probs: Any = None,
-    *,
-    threshold: float = 0.01,
-    n_bins: int = 15,
-    counts: Any = None,
-    weights: Any = None,
+    labels: Any, probs: Any = None, *, threshold: float = 0.01, bins: int = 15, counts: Any = None, weights: Any = None
 ) -> Estimate:
     """ACE over the probabilities above a threshold only: TACE. Leaves out the many near 0.
 
@@ -182,8 +187,12 @@ def thresholded_error(
         Outcomes first, then predicted probabilities; or one `Predictions`.
     threshold
         Probabilities at or below it are left out.
-    n_bins
-        Equal-mass ranges per class.
+    bins
+        Number of equal-mass ranges per class.
+    counts
+        How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
     counts
         How often each row occurred; by default once.
     weights
@@ -206,7 +215,7 @@ def thresholded_error(
     predictions = several_columns(labels, probs, counts, weights)
     if not 0 <= threshold < 1:
         raise InputError("threshold", "must lie in [0, 1)", f"it is {threshold!r}")
-    return _ranges(predictions, n_bins, threshold, "thresholded_error", "TACE")
+    return _ranges(predictions, bins, threshold, "thresholded_error", "TACE")
 
 
 def several_columns(labels: Any, probs: Any, counts: Any, weights: Any) -> Predictions:
@@ -218,7 +227,7 @@ def several_columns(labels: Any, probs: Any, counts: Any, weights: Any) -> Predi
 
 
 def _ranges(predictions: Predictions, n_bins: int, threshold: float | None, name: str, title: str) -> Estimate:
-    check_count(n_bins)
+    check_count(n_bins, "bins")
     events = (above(event, threshold) for event in predictions.class_events())
     found = [None if event is None else EqualMass(n_bins).collect(event) for event in events]
     values = np.array([0.0 if state is None else _mean_gap(state) for state in found])

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from calibrant.bins import Binning, BinSums, Edges
-from calibrant.inputs import check_count
 from calibrant.kernels.rows.pooling import cut_sums
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
@@ -137,7 +136,7 @@ PRESETS = {
     "hle": Preset(
         "the code of Humanity's Last Exam",
         _hle,
-        "root mean square over runs of 100 rows in order of confidence, whatever n_bins; the last and most confident run is left out "
+        "root mean square over runs of 100 rows in order of confidence, whatever bins; the last and most confident run is left out "
         "but counts in n; equal confidences stay in the order they came, where that code leaves their order open",
         norm=2,
     ),
@@ -147,7 +146,7 @@ PRESETS = {
 def collect_as(name: str, event: Event, n_bins: int) -> BinSums:
     """The sums of an event in the bins of a package."""
     chosen, dtype = PRESETS[name], event.probs.dtype
-    state = chosen.bins(check_count(n_bins), dtype).collect(event)
+    state = chosen.bins(n_bins, dtype).collect(event)
     if chosen.counts is None or dtype == np.float64:
         return state
     counted = chosen.counts(n_bins, dtype).collect(event)

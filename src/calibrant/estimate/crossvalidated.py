@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calibrant.bins import EqualMass
 from calibrant.estimate.binned import Norm, Options
-from calibrant.estimate.chosen import chosen_error
+from calibrant.estimate.chosen import Rule, chosen_error
 from calibrant.inputs import check_count, check_seed
 from calibrant.kernels.rows.pooling import group_starts, in_order, mass_cuts, width_cuts
 from calibrant.kernels.rows.sorted_folds import fewest_within, rows_in_folds
@@ -27,7 +28,7 @@ def crossvalidated_error(
     labels: Any,
     probs: Any = None,
     *,
-    bins: Literal["mass", "width"] = "mass",
+    bins: Rule = EqualMass,
     norm: Norm = 1,
     debiased: bool = False,
     root: bool = True,
@@ -54,7 +55,7 @@ def crossvalidated_error(
         Outcomes first, then predicted probabilities; or one `Predictions`, or a state
         from `collect`.
     bins
-        `"mass"` or `"width"`.
+        The rule without a number, which is found: `EqualMass` or `EqualWidth`.
     norm
         Exponent α of the error: 1 is the mean absolute error, 2 the root mean square;
         `"max"` the largest.

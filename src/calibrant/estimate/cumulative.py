@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice
+from calibrant.inputs import check_statistic
 from calibrant.kernels.rows.buckets import bucketed, worth_buckets
 from calibrant.kernels.sums.running_error import Course, bucket_course, group_course
 from calibrant.methods import estimator
@@ -23,7 +23,7 @@ def ks_error(
     labels: Any,
     probs: Any = None,
     *,
-    statistic: Literal["max", "range"] = "max",
+    statistic: Literal["max", "ks", "range", "kuiper"] = "max",
     view: Any = "auto",
     counts: Any = None,
     weights: Any = None,
@@ -40,8 +40,8 @@ def ks_error(
         Outcomes first, then predicted probabilities; or one `Predictions`, or a state
         from `collect`.
     statistic
-        `max` is max|C| (KS, ECCE-MAD); `range` is max C − min C (Kuiper, ECCE-R, cutoff
-        calibration error).
+        `max` or `ks` is max|C| (ECCE-MAD); `range` or `kuiper` is max C − min C (ECCE-R,
+        cutoff calibration error).
     view
         The yes/no question: `binary`, `top` (is the most probable class right?) or
         `class k`; `auto` is `binary` for one column and `top` for several.
@@ -65,18 +65,18 @@ def ks_error(
     0.233333
     """
     predictions = admit(labels, probs, counts=counts, weights=weights)
-    check_choice("statistic", statistic, tuple(EXPECTED))
+    chosen = check_statistic(statistic, tuple(EXPECTED))
     event = predictions.event(view)
-    found = course(event, statistic)
+    found = course(event, chosen)
     sums, places = found.sums / found.total, found.places
     high, low = int(np.argmax(sums)), int(np.argmin(sums))
     top, bottom = max(float(sums[high]), 0.0), min(float(sums[low]), 0.0)
-    value = max(top, -bottom) if statistic == "max" else top - bottom
+    value = max(top, -bottom) if chosen == "max" else top - bottom
     ends = [float(places[high]) if top else 0.0, float(places[low]) if bottom else 0.0]
-    where = [0.0, ends[0] if top >= -bottom else ends[1]] if statistic == "max" else sorted(ends)
-    title = "KS calibration error" if statistic == "max" else "Kuiper calibration error"
-    floor = EXPECTED[statistic] * float(np.sqrt(found.variance)) / found.total
-    described = {"view": predictions.view(view), "statistic": statistic}
+    where = [0.0, ends[0] if top >= -bottom else ends[1]] if chosen == "max" else sorted(ends)
+    title = "KS calibration error" if chosen == "max" else "Kuiper calibration error"
+    floor = EXPECTED[chosen] * float(np.sqrt(found.variance)) / found.total
+    described = {"view": predictions.view(view), "statistic": chosen}
     parts = {"curve": Line(places, sums), "where": where}
     return Estimate("ks_error", title, value, event.n, None, floor, described, parts)
 

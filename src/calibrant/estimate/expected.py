@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.bins import Binning, EqualWidth
+from calibrant.bins import Binning, EqualWidth, bins_of
 from calibrant.estimate.binned import collect
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.sums.folded_normal import folded_normal_mean
@@ -21,7 +21,7 @@ def expected_ece(
     probs: Any = None,
     *,
     n: int | None = None,
-    bins: Binning = EqualWidth(15),  # noqa: B008  (frozen)
+    bins: int | Binning = 15,
     norm: Literal[1, 2] = 1,
     root: bool = True,
     view: Any = "auto",
@@ -44,7 +44,7 @@ def expected_ece(
     n
         Number of rows; by default as many as there are.
     bins
-        Rule for bins.
+        Number of equal-width bins, or a rule for bins.
     norm
         Exponent α of the error: 1 is the mean absolute error, 2 the root mean square.
     root
@@ -76,7 +76,8 @@ def expected_ece(
     if n is not None:
         check_count(n, "n")
     check_choice("norm", norm, (1, 2))
-    state = collect(predictions, bins, predictions.view(view))
+    rule = bins_of(bins, EqualWidth)
+    state = collect(predictions, rule, predictions.view(view))
     size = float(state.total[0] * (1 if n is None else n / event.n))
     share = state.weight[0] / state.total[0]
     gap, rate = (state.mean_prob - state.label_rate)[0], state.label_rate[0]
@@ -89,12 +90,7 @@ def expected_ece(
     power = float(share @ (gap**2 + variance if norm == 2 else folded_normal_mean(gap, np.sqrt(variance))))
     floor = float(share @ (null if norm == 2 else folded_normal_mean(np.zeros_like(gap), np.sqrt(null))))
     value, floor = (np.sqrt(power), float(np.sqrt(floor))) if norm == 2 and root else (power, floor)
-    described = {
-        "view": predictions.view(view),
-        "bins": bins.describe(),
-        "norm": norm,
-        "n": event.n if n is None else n,
-        "root": root,
-    }
-    title = f"ECE expected at n = {described['n']:,}"
+    n = event.n if n is None else n
+    described = {"view": predictions.view(view), "bins": rule.describe(), "norm": norm, "n": n, "root": root}
+    title = f"ECE expected at n = {n:,}"
     return Estimate("expected_ece", title, value, event.n, None, floor, described, {"bins": state.table()})

@@ -44,7 +44,7 @@ def fitted_error(
     labels: Any,
     probs: Any = None,
     *,
-    map: Any = None,  # noqa: A002  (the word users know)
+    method: Any = None,
     norm: Literal[1, 2] = 1,
     root: bool = True,
     cross_fitted: bool = False,
@@ -67,7 +67,7 @@ def fitted_error(
     labels, probs
         Outcomes first, then predicted probabilities; or one `Predictions`, or a state
         from `collect`.
-    map
+    method
         Name or recipe of a map of one event.
     norm
         Exponent α of the error: 1 is the mean absolute error, 2 the root mean square.
@@ -99,21 +99,21 @@ def fitted_error(
     >>> import calibrant as cal
     >>> valid, test = cal.example()
     >>> bins = cal.EqualMass(15)
-    >>> by_fitting = cal.fitted_error(test, map=cal.maps.UnitSlopeBins(bins)).value
+    >>> by_fitting = cal.fitted_error(test, method=cal.maps.UnitSlopeBins(bins)).value
     >>> abs(by_fitting - cal.binned_error(test, bins=bins).value) < 1e-12
     True
     """
     predictions = admit(labels, probs, counts=counts, weights=weights)
     check_choice("norm", norm, (1, 2))
     check_count(n_folds, "n_folds", 2)
-    recipe = DEFAULT if map is None else recipe_of(map)
+    recipe = DEFAULT if method is None else recipe_of(method)
     rows = as_predictions(predictions.event(view))
     fitted = recipe.fit(rows)
     in_sample = float(np.average(np.abs(fitted.moves(rows.probs)) ** norm, weights=rows.weights))
     power = _cross_fitted(recipe, rows, norm, n_folds) if cross_fitted else in_sample
     value = float(np.sign(power) * np.sqrt(abs(power))) if norm == 2 and root else power
     how = f"cross-fitted over {n_folds} folds" if cross_fitted else "fitted on the same rows"
-    described = {"view": predictions.view(view), "map": repr(recipe), "norm": norm, "root": root, "fit": how}
+    described = {"view": predictions.view(view), "method": repr(recipe), "norm": norm, "root": root, "fit": how}
     kind = {1: "", 2: "RMS " if root else "squared "}[norm]
     title = f"{kind}calibration error by fitting ({fitted.method.replace('_', ' ')})"
     parts = {"curve": curve(fitted, rows), "map": fitted}

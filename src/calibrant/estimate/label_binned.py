@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.bins import Binning, BinSums, EqualMass
+from calibrant.bins import Binning, BinSums, EqualMass, bins_of
 from calibrant.bins.binning import settings
 from calibrant.estimate.binned import Norm, Options, collect
 from calibrant.methods import EVERY_VIEW, estimator
@@ -19,7 +19,7 @@ def label_binned_error(
     labels: Any,
     probs: Any = None,
     *,
-    bins: Binning = EqualMass(15),  # noqa: B008  (frozen)
+    bins: int | Binning = 15,
     norm: Norm = 1,
     root: bool = True,
     view: Any = "auto",
@@ -39,7 +39,7 @@ def label_binned_error(
         Outcomes first, then predicted probabilities; or one `Predictions`, or a state
         from `collect`.
     bins
-        Rule for bins.
+        Number of equal-mass bins, or a rule for bins.
     norm
         Exponent α of the error: 1 is the mean absolute error, 2 the root mean square;
         `"max"` the largest.
@@ -72,14 +72,15 @@ def label_binned_error(
     predictions = admit(labels, probs, counts=counts, weights=weights)
     options = Options(norm, root=root, average=average)
     name = predictions.view(view)
-    state = collect(predictions, bins, name)
+    rule = bins_of(bins, EqualMass)
+    state = collect(predictions, rule, name)
     events = list(predictions.class_events()) if name == "classwise" else [predictions.event(name)]
     powers = np.array([row_powers(event, state, k, norm) for k, event in enumerate(events)])
     value, hits = options.overall(powers), state.sums[..., 3].sum(axis=-1)
     parts: dict[str, Any] = {"bins": state.table()}
     if name == "classwise":
         parts = {"classes": ClassTable(predictions.classes, options.rooted(powers), hits)}
-    described = {"view": name, "bins": bins.describe(), "rule": settings(bins), "norm": norm, "root": root}
+    described = {"view": name, "bins": rule.describe(), "rule": settings(rule), "norm": norm, "root": root}
     title = f"label-binned {'maximum ' if norm == 'max' else 'RMS ' if norm == 2 and root else ''}error"
     return Estimate("label_binned_error", title, value, predictions.n, settings=described, parts=parts)
 

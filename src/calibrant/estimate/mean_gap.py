@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.estimate.selective import clustered_mean
-from calibrant.interval import clusters_of, gap_limits
+from calibrant.interval import gap_limits
 from calibrant.methods import estimator
-from calibrant.predictions import admit
+from calibrant.predictions import admit, cluster_kind
 from calibrant.results import Estimate
+from calibrant.types import Cluster
 
 
 @estimator("mean_gap", "mean gap", "calibration_in_the_large", of_the_error=False, better="nearer 0")
@@ -18,7 +19,7 @@ def mean_gap(
     *,
     view: Any = "auto",
     level: float = 0.95,
-    cluster: bool = False,
+    cluster: bool | Cluster | None = None,
     counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
@@ -38,8 +39,13 @@ def mean_gap(
     level
         Confidence of the interval.
     cluster
-        Rows of the same of `Predictions(..., groups=)` may depend on each other: the interval
-        is that of whole groups.
+        How rows of a group, `Predictions(..., groups=)`, depend on each other: `"any"` or
+        True, in any way, `"same"`, they share one outcome; None or False, not at all. The
+        interval is that of whole groups in either case.
+    counts
+        How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
     counts
         How often each row occurred; by default once.
     weights
@@ -61,7 +67,10 @@ def mean_gap(
     predictions = admit(labels, probs, counts=counts, weights=weights)
     event = predictions.event(view)
     difference = event.probs.astype("float64") - event.outcomes
-    limits, clusters = gap_limits(event.probs, event.weights), clusters_of(predictions) if cluster else None
+    limits, clusters = (
+        gap_limits(event.probs, event.weights),
+        predictions.groups if cluster_kind(predictions, cluster) else None,
+    )
     value, interval, cautions = clustered_mean(difference, clusters, level, limits, event.weights, event.squares)
     described = {"view": predictions.view(view)}
     return Estimate("mean_gap", "mean gap", value, event.n, interval, settings=described, cautions=cautions)

@@ -28,7 +28,7 @@ def decision_regret(
     labels: Any,
     probs: Any = None,
     *,
-    map: Any = None,  # noqa: A002  (the word users know)
+    method: Any = None,
     cross_fitted: bool = True,
     n_folds: int = 5,
     thresholds: Any = None,
@@ -58,7 +58,7 @@ def decision_regret(
     labels, probs
         Outcomes first, then predicted probabilities; or one `Predictions`, or a state
         from `collect`.
-    map
+    method
         Name or recipe of the map that estimates c; by default a Gaussian process.
     cross_fitted
         Fit the map and choose the threshold without the rows they are judged by, and count
@@ -73,7 +73,7 @@ def decision_regret(
     n_draws
         Null draws of the labels from the predictions: their mean value is `noise_floor`, and
         `parts["p_value"]` the exact p-value. Each costs as much as the value itself;
-        `map="isotonic"` is the quickest.
+        `method="isotonic"` is the quickest.
     seed
         Of the null draws.
     level
@@ -109,7 +109,7 @@ def decision_regret(
     check_count(n_folds, "n_folds", 2)
     check_count(n_draws, "n_draws", 0)
     t = THRESHOLDS if thresholds is None else _checked(thresholds)
-    recipe = GaussianProcessMap() if map is None else recipe_of(map)
+    recipe = GaussianProcessMap() if method is None else recipe_of(method)
     event = predictions.event(view)
     rows = rows_that_count(as_predictions(event, predictions.groups))
     find = _cross_fitted if cross_fitted else _in_sample
@@ -126,7 +126,7 @@ def decision_regret(
         )
         floor, parts["p_value"] = float(null.mean()), (1 + int((null >= found.value).sum())) / (n_draws + 1)
     how = f"cross-fitted over {n_folds} folds" if cross_fitted else "fitted on the same rows"
-    described = {"view": predictions.view(view), "map": repr(recipe), "fit": how, "n_draws": n_draws}
+    described = {"view": predictions.view(view), "method": repr(recipe), "fit": how, "n_draws": n_draws}
     name, title, n = "decision_regret", "largest decision regret", predictions.n
     return Estimate(name, title, found.value, n, found.interval, floor, described, parts, found.cautions)
 

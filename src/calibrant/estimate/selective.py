@@ -88,6 +88,7 @@ def clustered_mean(
     clusters: Any,
     level: float,
     limits: Limits | None = None,
+    counts: Any = None,
     weights: Any = None,
     squares: Any = None,
 ) -> tuple[float, Interval | None, tuple[str, ...]]:

@@ -26,6 +26,9 @@ EXACT_MEDIAN_ROWS = 1500
 
 SAMPLED_PAIRS = 200_000
 
+PAIR_ENTRIES = 1 << 18
+"""Differences of probabilities held at once, 2 MB, on the way to the distances of pairs."""
+
 
 @estimator("skce", "SKCE", "SKCE", "KCE", views=("canonical", *ONE_EVENT), of_the_error=False)
 def skce(
@@ -178,8 +181,7 @@ def _median_of_rows(predictions: Predictions, kernel: Kernel, seed: int) -> floa
     )
     rows, spread, weight = rows[weight > 0], spread[weight > 0], weight[weight > 0]
     i, j, mass, equal = pairs_of_rows(weight, spread, seed)
-    step = rows[i] - rows[j]
-    distance = kernel.distance((step * step if kernel.squared else np.abs(step)).sum(axis=1))
+    distance = kernel.distance(_sums_of_steps(rows, i, j, kernel.squared))
     order = np.argsort(distance, kind="stable")
     below = np.cumsum(mass[order]) + equal
     if not len(order):
@@ -187,6 +189,16 @@ def _median_of_rows(predictions: Predictions, kernel: Kernel, seed: int) -> floa
     counts = np.array(middle_counts(float(below[-1])))
     middles = np.append(distance[order], distance[order[-1]])[np.searchsorted(below, counts)]
     return float(np.where(counts <= equal, 0.0, middles).mean())
+
+
+def _sums_of_steps(rows: Floats, i: Indices, j: Indices, squared: bool) -> Floats:
+    """Σ_k |x_ik − x_jk|, or of squares, of given pairs: few pairs at a time, as their rows may be long."""
+    sums, few = np.empty(len(i)), max(1, PAIR_ENTRIES // rows.shape[1])
+    for start in range(0, len(i), few):
+        at = slice(start, start + few)
+        step = rows[i[at]] - rows[j[at]]
+        sums[at] = (step * step if squared else np.abs(step)).sum(axis=1)
+    return sums
 
 
 def pairs_of_rows(weight: Floats, spread: Floats, seed: int) -> tuple[Indices, Indices, Floats, float]:

@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calibrant.bins import EqualMass
 from calibrant.estimate.binned import Norm, Options
-from calibrant.estimate.chosen import MOST_BINS, chosen_error
+from calibrant.estimate.chosen import MOST_BINS, Rule, chosen_error
 from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
 from calibrant.kernels.sums.rising_bins import always_rising, falling_blocks, long_sweep, rates_rise
 from calibrant.kernels.sums.stable_sums import running
@@ -24,7 +25,7 @@ def sweep_error(
     labels: Any,
     probs: Any = None,
     *,
-    bins: Literal["mass", "width"] = "mass",
+    bins: Rule = EqualMass,
     norm: Norm = 1,
     debiased: bool = False,
     root: bool = True,
@@ -49,7 +50,7 @@ def sweep_error(
         Outcomes first, then predicted probabilities; or one `Predictions`, or a state
         from `collect`.
     bins
-        `"mass"` or `"width"`.
+        The rule without a number, which is found: `EqualMass` or `EqualWidth`.
     norm
         Exponent α of the error: 1 is the mean absolute error, 2 the root mean square;
         `"max"` the largest.

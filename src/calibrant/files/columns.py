@@ -53,6 +53,14 @@ class FileColumns:
     groups: str | None = None
     pred: str | None = None
     """the predicted class: the event is then that it equals the label"""
+    unused_weights: str | None = None
+    """a column that is called as weights are, and was not asked for"""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The columns by role, None where there is none; for JSON."""
+        (kind,) = ("predictions",) if len(self.described()) > 1 else self.described()
+        roles = {"labels": self.label, "predicted_class": self.pred, "weights": self.weights, "groups": self.groups}
+        return {"labels": self.label, kind: list(self.predicted)} | roles
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -156,7 +164,11 @@ class Header(NamedTuple):
             if label != NONE:
                 raise self.lacks("for the labels", "label='NAME'")
             weights = groups = NONE
-        return {"label": truth, "weights": self.column("weights", weights), "groups": self.column("groups", groups)}
+        found = {"label": truth, "groups": self.column("groups", groups)}
+        if weights is not None:
+            return found | {"weights": self.column("weights", weights)}
+        named = [name for name in self.names if known_as(name, "weights")]
+        return found | {"unused_weights": named[0] if named else None}  # weights are taken only if they are asked for
 
     def predicted(self, probs: Any, logits: Any) -> Candidate:
         """The columns of probabilities; failing these, of logits; failing these, of confidences."""

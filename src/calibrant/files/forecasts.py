@@ -49,8 +49,8 @@ def read_forecasts(
         Columns of draws: names, a prefix, or a pattern such as `"member_*"`. A pattern
         leaves out labels, weights and groups.
     weights, groups
-        As in `GaussianForecasts`. Columns called `weight` and `group` are used; `"none"`
-        leaves them out.
+        As in `GaussianForecasts`. A column of weights is used only if it is named.
+        A column called `group` is used; `"none"` leaves it out.
 
     Examples
     --------
@@ -96,7 +96,8 @@ def _gaussian(found: dict[str, Array], chosen: ForecastColumns) -> tuple[Array, 
     centre, role = inputs.check_column(found[chosen.predicted[0]], "mean"), "variance" if chosen.squared else "std"
     spread = inputs.check_column(found[chosen.predicted[1]], role, len(centre))
     inputs.check_all_positive(spread, role)
-    return centre, spread if chosen.squared else spread**2
+    with np.errstate(over="ignore", under="ignore"):  # 0 and infinity are refused with the other values
+        return centre, spread if chosen.squared else spread**2
 
 
 def holds_quantiles(path: str | Path) -> bool:

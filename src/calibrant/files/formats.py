@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from calibrant.files.guards import check_arrays, check_depth, check_size, check_text
 from calibrant.problems import CalibrantError, FileError
 from calibrant.types import Array
 
@@ -24,6 +25,8 @@ _FIRST_BYTES = {
     b"PK\x03\x04": "NPZ",
     b"\x1f\x8b": "gzip",
 }
+_LONGEST = 300
+"""Characters of an error of other libraries that are shown."""
 _JSON_BLOCK = 1 << 26
 """Bytes of JSON read at once. A row must fit; one of 10,000 classes takes a quarter of a megabyte."""
 
@@ -42,6 +45,8 @@ def open_store(path: Path) -> Store:
     form = format_of(path)
     with file_errors("read", path):
         _check_first_bytes(path, form)
+        if form in _TEXT:
+            check_text(path)
         names, load = _FORMATS[form][0](path)
     return Store(path, form, names, load)
 
@@ -84,13 +89,22 @@ def file_errors(doing: str, path: Path) -> Iterator[None]:
         yield
     except CalibrantError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, NotImplementedError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error) as error:
+        raise FileError(f"cannot {doing} {str(path)!r}: it is damaged ({_short(str(error))})") from error
+    except Exception as error:  # a damaged file makes the libraries that read it raise anything
+        if doing == "write" and not isinstance(error, OSError | ValueError | TypeError | NotImplementedError):
+            raise
         missing = f"there is no such {'file' if doing == 'read' else 'folder'}"
         reason = missing if isinstance(error, FileNotFoundError) else getattr(error, "strerror", None)
+        reason = "it does not fit into memory" if isinstance(error, MemoryError) else reason
+        reason = f"it is not text in UTF-8 ({error.reason})" if isinstance(error, UnicodeDecodeError) else reason
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise FileError(f"cannot {doing} {str(path)!r}: {reason or lines[0]}") from error
-    except (zipfile.BadZipFile, zlib.error) as error:
-        raise FileError(f"cannot {doing} {str(path)!r}: it is damaged ({error})") from error
+        raise FileError(f"cannot {doing} {str(path)!r}: {reason or _short(lines[0])}") from error
+
+
+def _short(text: str) -> str:
+    """What a library says, which may quote the whole file."""
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
 
 
 def _open_csv(path: Path) -> tuple[list[str], Any]:
@@ -118,7 +132,8 @@ def _open_parquet(path: Path) -> tuple[list[str], Any]:
 
     def load(names: Sequence[str], _: Sequence[str]) -> Any:
         with parquet.ParquetFile(path) as file:
-            return file.read(columns=list(names))
+            check_size(path, file.metadata.num_rows * len(names), "its rows")  # at least a byte per value
+            return _validated(file.read(columns=list(names)))
 
     return parquet.read_schema(path).names, load
 
@@ -135,22 +150,36 @@ def _open_arrow(path: Path) -> tuple[list[str], Any]:
 
     def load(names: Sequence[str], _: Sequence[str]) -> Any:
         fields = sorted(everything.index(name) for name in names)
-        return reader(options=pa.ipc.IpcReadOptions(included_fields=fields)).read_all()
+        return _validated(reader(options=pa.ipc.IpcReadOptions(included_fields=fields)).read_all())
 
     everything = reader().schema.names
     return everything, load
 
 
+def _validated(table: Any) -> Any:
+    """A table whose offsets lie within its buffers; nothing else keeps a damaged file from ending the process."""
+    table.validate(full=True)
+    return table
+
+
 def _open_jsonl(path: Path) -> tuple[list[str], Any]:
+    import pyarrow as pa
     from pyarrow import json
 
-    table = json.read_json(path, read_options=json.ReadOptions(block_size=_JSON_BLOCK))
+    check_depth(path)
+    options = json.ReadOptions(block_size=_JSON_BLOCK)
+    table = json.read_json(path, read_options=options)
+    dates = [field.name for field in table.schema if pa.types.is_timestamp(field.type)]
+    if dates:  # JSON has no dates: what looks like one is text
+        texts = json.ParseOptions(explicit_schema=pa.schema([(name, pa.string()) for name in dates]))
+        table = json.read_json(path, read_options=options, parse_options=texts).select(table.column_names)
     return table.column_names, lambda names, _: table.select(list(names))
 
 
 def _open_npz(path: Path) -> tuple[list[str], Any]:
     def load(names: Sequence[str], _: Sequence[str]) -> dict[str, Array]:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            check_arrays(path, stored.zip, names)
             return {name: stored[name] for name in names}
 
     with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
@@ -165,3 +194,11 @@ _FORMATS: dict[str, tuple[Callable[[Path], tuple[list[str], Any]], tuple[str, ..
     "JSON lines": (_open_jsonl, (".jsonl", ".ndjson")),
 }
 """How to open each format, and the endings of its files."""
+
+ENDINGS = tuple(
+    ending + more
+    for form, (_, own) in _FORMATS.items()
+    for ending in own
+    for more in ("", ".gz")[: 1 + (form in _TEXT)]
+)
+"""Every ending that a file of predictions may have."""

@@ -59,8 +59,8 @@ def read(
         The predicted class beside a column of confidences: the event is that the
         prediction is right. Found beside `conf` and `confidence`.
     weights, groups
-        As in `Predictions`. Columns called `weight` and `group` are used; `"none"` leaves
-        them out.
+        As in `Predictions`. A column of weights is used only if it is named; one called
+        `group` is used, unless `groups="none"`.
     classes
         The classes in the order of the columns; for one column `(negative, positive)`.
         Columns such as `prob_cat` name their classes themselves. Labels that are numbers,

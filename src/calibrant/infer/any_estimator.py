@@ -66,7 +66,7 @@ def interval_of(
     ----------
     estimator
         A function of a `Predictions`, such as `calibrant.smooth_error` or
-        `partial(calibrant.sweep_error, bins="width")`.
+        `partial(calibrant.sweep_error, bins=EqualWidth)`.
     labels, probs
         Labels and predicted probabilities, or a `Predictions` alone.
     method

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.bins import Binning
+from calibrant.bins import Binning, EqualMass, bins_of
 from calibrant.infer.band import Band
 from calibrant.infer.error_path import mass_starts, part_sums
 from calibrant.infer.rising_rate import isotonic, rising_intervals
@@ -119,7 +119,7 @@ def consistency_band(
     labels: Any,
     probs: Any = None,
     *,
-    bins: Binning | None = None,
+    bins: int | Binning | None = None,
     level: float = 0.95,
     everywhere: bool = False,
     n_draws: int = 2000,
@@ -167,7 +167,7 @@ def consistency_band(
     check_level(level)
     event = admit(labels, probs, counts=counts, weights=weights).event(view)
     if bins is not None:
-        return band_of_bins(bins.collect(event).table(), "consistency", level, everywhere)
+        return band_of_bins(bins_of(bins, EqualMass).collect(event).table(), "consistency", level, everywhere)
     p, n, hits = _cells(_counted(event, "consistency bands"))
     shape = (check_count(n_draws, "n_draws", 20), len(n))
     times = np.maximum(np.round(n), 1)
@@ -184,7 +184,7 @@ def confidence_band(
     labels: Any,
     probs: Any = None,
     *,
-    bins: Binning | None = None,
+    bins: int | Binning | None = None,
     level: float = 0.95,
     everywhere: bool = False,
     view: Any = "auto",
@@ -227,7 +227,7 @@ def confidence_band(
     check_level(level)
     event = admit(labels, probs, counts=counts, weights=weights).event(view)
     if bins is not None:
-        return band_of_bins(bins.collect(event).table(), "confidence", level, everywhere)
+        return band_of_bins(bins_of(bins, EqualMass).collect(event).table(), "confidence", level, everywhere)
     if everywhere:
         raise InputError("everywhere", "needs bins here", "bins is None", "Pass bins=, or use simultaneous_band")
     rows = _counted(event, "confidence bands")

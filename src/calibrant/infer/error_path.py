@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -52,6 +52,8 @@ class ErrorPath:
     """does each prediction have an error of its own, unrelated to its neighbours'?"""
     squares: Floats | None = None
     """Σw² of each cell, in squared shares, where rows have weights"""
+    laws: dict[tuple[float, int], Law] = field(default_factory=dict, repr=False)
+    """distributions that were asked for before"""
 
     def level(self) -> ErrorPath:
         """The path with the same signs along which all predictions have about the same error, in probability.
@@ -61,7 +63,7 @@ class ErrorPath:
         error.
         """
         slope = np.maximum(self.prob * (1 - self.prob), STEEPEST)
-        return replace(self, away=np.sign(self.away) * slope.min() / slope)
+        return replace(self, away=np.sign(self.away) * slope.min() / slope, laws={})
 
     def rate(self, t: float) -> Floats:
         """c_t in each cell; the prediction itself at t = 0."""
@@ -78,6 +80,11 @@ class ErrorPath:
 
     def law(self, t: float, norm: int) -> Law:
         """The distribution of that statistic if c_t were the true curve, with the predictions a sample."""
+        if (t, norm) not in self.laws:
+            self.laws[t, norm] = self._law(t, norm)
+        return self.laws[t, norm]
+
+    def _law(self, t: float, norm: int) -> Law:
         size = np.abs(self.rate(t) - self.prob) ** norm
         size = size - self.share @ size
         square = self.share * size**2

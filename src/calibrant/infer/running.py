@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_level
+from calibrant.inputs import check_level, check_statistic
 from calibrant.interval.formulas import brownian_max_p_value, brownian_range_p_value
 from calibrant.kernels.sums.running_error import group_course
 from calibrant.predictions import admit
@@ -19,7 +19,7 @@ def cumulative_interval(
     labels: Any,
     probs: Any = None,
     *,
-    statistic: Literal["max", "range"] = "max",
+    statistic: Literal["max", "ks", "range", "kuiper"] = "max",
     level: float = 0.95,
     view: Any = "auto",
     counts: Any = None,
@@ -40,7 +40,7 @@ def cumulative_interval(
     labels, probs
         Labels and predicted probabilities, or a `Predictions` alone.
     statistic
-        "max" for the KS error, "range" for the Kuiper error.
+        "max" or "ks" for the KS error, "range" or "kuiper" for the Kuiper error.
     level
         Confidence of the interval.
     view
@@ -59,16 +59,16 @@ def cumulative_interval(
     >>> 1 / 6 in cumulative_interval(rng.random(1000) < probs**2, probs)  # all errors have one sign: E(p − p²) = 1/6
     True
     """
-    check_choice("statistic", statistic, ("max", "range"))
+    chosen = check_statistic(statistic, ("max", "range"))
     check_level(level)
     event = admit(labels, probs, counts=counts, weights=weights).event(view)
     found = group_course(event.pooled)
     n, sums = found.total, found.sums / found.total
     top, bottom = max(float(sums.max()), 0.0), min(float(sums.min()), 0.0)
-    value = max(top, -bottom) if statistic == "max" else top - bottom
+    value = max(top, -bottom) if chosen == "max" else top - bottom
     miss = (event.probs.astype(np.float64) - event.outcomes) ** 2
     square = float(np.average(miss, weights=event.spread))
-    q2 = brownian_quantile(statistic, level) ** 2
+    q2 = brownian_quantile(chosen, level) ** 2
     half = q2 / (2 * n)  # (p − y)² ≤ |p − y|: an error x larger adds at most x to the mean square
     calibrated = max(square, found.variance / n)
     low, high = value - np.sqrt(q2 * calibrated / n), value + half + np.sqrt(half**2 + q2 * square / n)

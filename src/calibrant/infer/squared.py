@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.bins import Binning, BinSums, EqualMass
+from calibrant.bins import Binning, BinSums, EqualMass, bins_of
 from calibrant.interval.mean import normal_quantile
 from calibrant.predictions import admit
 from calibrant.problems import InputError
@@ -24,7 +24,7 @@ def squared_error_interval(
     labels: Any,
     probs: Any = None,
     *,
-    bins: Binning | None = None,
+    bins: int | Binning | None = None,
     level: float = 0.95,
     root: bool = True,
     view: Any = "auto",
@@ -47,7 +47,7 @@ def squared_error_interval(
     labels, probs
         Labels and predicted probabilities, or a `Predictions` alone.
     bins
-        ⌈n^(1/3)⌉ bins of equal mass if None.
+        Number of equal-mass bins, or a rule for bins; ⌈n^(1/3)⌉ bins of equal mass if None.
     level
         Confidence of the interval.
     root
@@ -73,7 +73,7 @@ def squared_error_interval(
     if chosen == "classwise":
         raise InputError("view", "must be one question", "'classwise' is many", "See binned_error's parts['classes']")
     event = predictions.event(chosen)
-    rule = EqualMass(cube_root(event.n)) if bins is None else bins
+    rule = bins_of(cube_root(event.n) if bins is None else bins, EqualMass)
     return overall_interval(rule.collect(event), level, root, "mean")
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from calibrant.interval.mean import FEW_ROWS, around, two_sided
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.predictions import Predictions
-from calibrant.problems import InputError
 from calibrant.results import Interval
 from calibrant.types import Array
 
@@ -56,10 +54,3 @@ def cluster_mean(values: Array, weights: Array | None, clusters: Array) -> Clust
     sums = np.bincount(at.ravel(), centred, len(names))
     total = float(len(values) if weights is None else weights.sum())
     return ClusterMean(mean, len(names), inner(sums, sums) / total**2)
-
-
-def clusters_of(predictions: Predictions) -> Array:
-    """The group of each row; an error where predictions have none."""
-    if predictions.groups is None:
-        raise InputError("cluster", "needs groups", "these predictions have none", "Pass Predictions(..., groups=...)")
-    return predictions.groups

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property, update_wrapper
+from contextvars import ContextVar
+from functools import cache, cached_property, update_wrapper
 from pathlib import Path
 from types import FunctionType
 from typing import Any, ClassVar
+
+import numpy as np
 
 COMPILE_FROM = 300_000
 """Rows from which a compiled kernel is used. A rule by size alone keeps an answer the
@@ -16,26 +21,25 @@ kernel, once per process, about half a second.
 """
 
 
-_many_calls = False
+_many_calls = ContextVar("many_calls", default=False)  # of one thread: what others compute stays the same
 
 
 @contextmanager
 def many_calls() -> Iterator[None]:
-    """Within this context there are many small inputs.
+    """Within this context, and this thread, there are many small inputs.
 
     Compiled kernels pay off from the first row on.
     """
-    global _many_calls  # noqa: PLW0603
-    before, _many_calls = _many_calls, True
+    before = _many_calls.set(True)
     try:
         yield
     finally:
-        _many_calls = before
+        _many_calls.reset(before)
 
 
 def worth_compiling(size: int, least: int = COMPILE_FROM) -> bool:
     """Is the input large enough for a compiled kernel, or one of many?"""
-    return size >= least or _many_calls
+    return size >= least or _many_calls.get()
 
 
 class compiled:  # noqa: N801  (a decorator)
@@ -43,7 +47,8 @@ class compiled:  # noqa: N801  (a decorator)
 
     It may call other compiled functions by their names in its module: compiled code
     calls compiled code, each with its own freedom, and `.plain` is the same function in
-    Python, calling plain Python.
+    Python, calling plain Python. Without Numba that one runs, with a warning; a cache that
+    cannot be read or written is done without.
     """
 
     freedom: ClassVar[frozenset[str]] = frozenset()
@@ -63,15 +68,22 @@ class compiled:  # noqa: N801  (a decorator)
 
     @cached_property
     def _fast(self) -> Any:
-        import numba
-
+        numba = _numba()
+        if numba is None:
+            return self._slow
         function = self._calling({name: callee._fast for name, callee in self._callees.items()})
         options = {"nogil": True, "error_model": "numpy", "fastmath": set(self.freedom)}
         try:
             function.__qualname__ += self._stamp()
-            return numba.njit(cache=True, **options)(function)
+            made = numba.njit(cache=True, **options)(function)
+            made._cache = _AnyCache(made._cache)
         except (OSError, RuntimeError):  # nowhere to keep a cache, or no source: compile for this process only
             return numba.njit(**options)(function)
+        return made
+
+    def _slow(self, *arguments: Any) -> Any:
+        with np.errstate(all="ignore"):  # compiled arithmetic neither warns nor raises
+            return self.plain(*arguments)
 
     def _stamp(self) -> str:
         """A hash of the other files that hold callees.
@@ -100,6 +112,56 @@ class compiled:  # noqa: N801  (a decorator)
             return f
         copy = FunctionType(f.__code__, f.__globals__ | callees, f.__name__, f.__defaults__, f.__closure__)
         return update_wrapper(copy, f)
+
+
+@cache
+def _numba() -> Any:
+    """Numba, or None and a warning where it is missing or does not fit this NumPy."""
+    try:
+        import numba
+    except (ImportError, SystemError) as error:
+        text = f"Numba cannot be imported ({error}): loops run in plain Python, up to 100 times slower. Install numba"
+        warnings.warn(text, RuntimeWarning, stacklevel=4)
+        return None
+    return numba
+
+
+class _AnyCache:
+    """Numba's cache of one function; damaged files and a full disk only cost the time to compile."""
+
+    def __init__(self, kept: Any) -> None:
+        self._kept = kept
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kept, name)
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """What was compiled before, or None."""
+        try:
+            found = self._kept.load_overload(signature, context)
+        except Exception:  # unpickling garbage may raise anything
+            found = None
+        if found is None:
+            _announce()
+        return found
+
+    def save_overload(self, signature: Any, made: Any) -> None:
+        """Keep what was compiled; files that cannot be read are begun anew."""
+        try:
+            self._kept.save_overload(signature, made)
+        except Exception:
+            try:
+                self._kept.flush()
+                self._kept.save_overload(signature, made)
+            except Exception:  # a full or read-only disk: it is compiled, and not kept
+                self._kept.disable()
+
+
+@cache
+def _announce() -> None:
+    """Say on a terminal, once, what the user waits for."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write("calibrant compiles its loops on first use and keeps them for later runs\n")
 
 
 class contracted(compiled):  # noqa: N801

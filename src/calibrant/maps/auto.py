@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -14,11 +13,11 @@ from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, Re
 from calibrant.maps.folds import in_folds, n_rows, n_units
 from calibrant.predictions import Predictions
 from calibrant.problems import CalibrantError, InputError
+from calibrant.progress import Progress, Report, reported
 from calibrant.results import number
 from calibrant.score.score import Score, check_score
 from calibrant.types import Array, Bools, Floats
 
-Progress = Callable[[int, int], None]
 """Called with the number of fits done and of all."""
 
 FEW, MANY = 600, 5000
@@ -69,7 +68,8 @@ class Auto(Recipe[CalibrationMap]):
         Cross-validate the choice itself: a score of the procedure, at `n_folds` times the
         cost. `"auto"` does so up to 20 000 rows and 200 000 probabilities.
     progress
-        Called with the number of fits done and of all.
+        True: a bar on the terminal; a function is called with the numbers of steps done and
+        of all.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class Auto(Recipe[CalibrationMap]):
     n_folds: int = 5
     candidates: tuple[Any, ...] | None = None
     nested: bool | Literal["auto"] = "auto"
-    progress: Progress | None = None
+    progress: Progress = False
 
     def __post_init__(self) -> None:
         check_score(self.score)
@@ -103,8 +103,8 @@ class Auto(Recipe[CalibrationMap]):
         n, columns = n_rows(predictions), 1 if predictions.is_binary else predictions.n_classes
         small = n <= NESTED_UP_TO and n * columns <= LARGE
         nested = small if self.nested == "auto" else bool(self.nested)
-        trial = _Trial(recipes, check_score(self.score), self.n_folds, nested, self.progress)
-        return trial.chosen(predictions)
+        with reported(self.progress, "Trying maps") as report:
+            return _Trial(recipes, check_score(self.score), self.n_folds, nested, report).chosen(predictions)
 
 
 @dataclass(slots=True)
@@ -115,7 +115,7 @@ class _Trial:
     rule: Score
     n_folds: int
     nested: bool
-    progress: Progress | None
+    report: Report
     done: int = 0
     refused: dict[str, str] = field(default_factory=dict)
 
@@ -139,8 +139,7 @@ class _Trial:
     def _fit(self, name: str, predictions: Predictions) -> CalibrationMap:
         fitted: CalibrationMap = self.recipes[name].fit(predictions)
         self.done += 1
-        if self.progress is not None:
-            self.progress(self.done, self.fits)
+        self.report(self.done, self.fits)
         return fitted
 
     def _held_out(self, rows: Predictions, masks: list[Bools]) -> dict[str, Floats]:

@@ -132,15 +132,17 @@ class SavedMap(Record, ABC):
         """How many numbers were fitted."""
         return sum(np.size(value) for value in self.parameters.values())
 
-    def save(self, path: str | Path) -> None:
-        """Write the map as JSON; read it back with `calibrant.load_map`.
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the map as JSON, whole or not at all; read it back with `calibrant.load_map`.
 
         Parameters
         ----------
         path
             The file to write.
+        overwrite
+            May a file of another kind be replaced? A map may be replaced anyway.
         """
-        write_text(path, self.to_json(), "map")
+        write_text(path, self.to_json(), "map", overwrite=overwrite)
 
     def __repr__(self) -> str:
         sizes = {k: number(v) if np.ndim(v) == 0 else f"{np.size(v)} numbers" for k, v in self.parameters.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -9,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice, check_count
-from calibrant.kernels.fit.softmax_regression import Data, Found, Linear, fit, loss
+from calibrant.kernels.fit.softmax_regression import Data, Found, Linear, few_rows, fit, loss, minutes
 from calibrant.kernels.logits import inside, probabilities, tamed
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
 from calibrant.maps.folds import in_folds, n_rows, n_units
@@ -76,6 +77,8 @@ class _FullMatrix(Recipe["LinearMap"]):
     def fit_predictions(self, predictions: Predictions) -> LinearMap:
         """The lowest penalised log loss."""
         space: Space = "log_probs" if self.recipe == "dirichlet" else _space(predictions)
+        chosen = [self.strength == "cv", self.penalty == "odir" and self.intercept == "cv"]
+        check_size(predictions, 1 + self.n_folds * len(STRENGTHS) * sum(chosen) * (self.penalty is not None))
         zero, cautions = reading_of_zero(predictions, always=True)
         strength, intercept, doubt = _strengths(predictions, space, zero, self)
         start = tempered(predictions, diagonal=False)
@@ -231,6 +234,27 @@ def one_to_one(weight: Floats, raw: bool = False) -> bool:
     except np.linalg.LinAlgError:
         return False
     return bool(np.ptp(apart) == 0) if raw else bool((apart >= 0).all() or (apart <= 0).all())
+
+
+MOST_CLASSES = 4000
+"""Classes up to which the search for a matrix, which keeps 64 of its size, needs less than 9 GB."""
+
+LONG = 2.0
+"""Minutes from which a fit is announced."""
+
+
+def check_size(predictions: Predictions, n_fits: int = 1) -> None:
+    """Refuse a matrix that is too large for the memory; warn where its fit takes minutes."""
+    n, k = predictions.n, predictions.n_classes
+    if k > MOST_CLASSES and not few_rows(n, k, diagonal=False):
+        needed = f"it has {k}, and the search would need {64 * 8 * k * k / 1e9:.0f} GB"
+        advice = "Use StructuredVector() or Temperature()"
+        raise InputError("probs", f"must have at most {MOST_CLASSES} columns for a full matrix", needed, advice)
+    time = n_fits * minutes(min(n, max(MOST_ROWS, ROWS_PER_CLASS * k)), k)
+    if time > LONG:
+        text = f"a matrix of {k} classes from {n} rows takes {n_fits} fits of {k * (k + 1)} parameters, about {time:.0f} min"
+        shorter = "a given strength= and intercept= takes one fit, StructuredVector() seconds"
+        warnings.warn(f"{text}; {shorter}", RuntimeWarning, stacklevel=4)
 
 
 def _space(predictions: Predictions) -> Space:

@@ -19,10 +19,10 @@ from calibrant.types import Array
 class _OfEvents(Recipe[CalibrationMap]):
     """A recipe for several classes made of one for a single event."""
 
-    recipe: BinaryRecipe
+    method: BinaryRecipe
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "recipe", event_recipe(self.recipe))
+        object.__setattr__(self, "method", event_recipe(self.method))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class OneVsRest(_OfEvents):
 
     Parameters
     ----------
-    recipe
+    method
         The recipe of a map of a single event, or its name.
 
     Examples
@@ -45,7 +45,7 @@ class OneVsRest(_OfEvents):
     def fit_predictions(self, predictions: Predictions) -> OneVsRestMap:
         """One fit per class."""
         events = several_classes(predictions).class_events()
-        fitted = [self.recipe.fit_event(as_predictions(event)) for event in events]
+        fitted = [self.method.fit_event(as_predictions(event)) for event in events]
         cautions = tuple(
             f"class {c}: {text}" for c, m in zip(predictions.classes, fitted, strict=True) for text in m.fit.cautions
         )
@@ -86,7 +86,7 @@ class TopLabel(_OfEvents):
 
     Parameters
     ----------
-    recipe
+    method
         The recipe of a map of a single event, or its name.
 
     Examples
@@ -100,7 +100,7 @@ class TopLabel(_OfEvents):
 
     def fit_predictions(self, predictions: Predictions) -> TopLabelMap:
         """One fit, on whether the top class was right."""
-        fitted = self.recipe.fit_event(as_predictions(several_classes(predictions).event("top")))
+        fitted = self.method.fit_event(as_predictions(several_classes(predictions).event("top")))
         return TopLabelMap(predictions.classes, False, fitted.fit, fitted)
 
 
@@ -139,14 +139,14 @@ class TopLabelMap(CalibrationMap):
         return inside(found, probs.dtype)
 
 
-def event_recipe(recipe: Any) -> BinaryRecipe:
+def event_recipe(method: Any) -> BinaryRecipe:
     """The recipe of a map of one event, by name or as itself."""
     from calibrant.maps import recipe_of  # which lists the wrappers too
 
-    found = recipe_of(recipe)
+    found = recipe_of(method)
     if not isinstance(found, BinaryRecipe):
         raise InputError(
-            "recipe", "must be that of a map of one event, such as Platt() or 'isotonic'", f"it is {recipe!r}"
+            "method", "must be that of a map of one event, such as Platt() or 'isotonic'", f"it is {method!r}"
         )
     return found
 

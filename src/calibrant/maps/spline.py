@@ -87,19 +87,16 @@ class Spline(BinaryRecipe):
     def _chosen(self, event: Event, edges: Floats) -> int:
         """The fewest knots that predict held-out rows about as well as any."""
         weight, residual, squares = fold_sums(event, edges, self.n_folds, self.seed)
-        total = weight.sum()
-        losses = np.full(MOST_KNOTS + 1 - fewest_knots(self.kind), squares)
-        for f in range(self.n_folds):
-            n, r = weight[:, f], residual[:, f]
-            train = weight.sum(axis=1) - n
-            if train.sum() <= 1e-12 * total:
-                continue
-            missing = r - residual.sum(axis=1)
-            for i in range(len(losses)):
-                y, bends, t = fitted_to(train, missing, fewest_knots(self.kind) + i, self.kind)
-                shift = slopes_at(t - train / train.sum() / 2, y, bends)
-                losses[i] += float((2 * shift * r + shift**2 * n).sum())
-        return fewest_knots(self.kind) + fewest_within(losses / total)
+        total, fewest = weight.sum(), fewest_knots(self.kind)
+        train, missing = weight.sum(axis=1) - weight.T, residual.T - residual.sum(axis=1)
+        used = train.sum(axis=1) > 1e-12 * total
+        train, missing, n, r = train[used], missing[used], weight.T[used], residual.T[used]
+        losses = np.full(MOST_KNOTS + 1 - fewest, squares)
+        for i in range(len(losses)):
+            y, bends, t = fitted_to(train, missing, fewest + i, self.kind)  # all folds at once
+            shift = slopes_at(t - train / train.sum(axis=1, keepdims=True) / 2, y, bends)
+            losses[i] += float((2 * shift * r + shift**2 * n).sum())
+        return fewest + fewest_within(losses / total)
 
 
 def fewest_knots(ends: str) -> int:
@@ -126,10 +123,11 @@ def fold_sums(event: Event, edges: Floats, n_folds: int, seed: int) -> tuple[Flo
 
 
 def fitted_to(weight: Floats, missing: Floats, n_knots: int, ends: str) -> tuple[Floats, Floats, Floats]:
-    """(y, M) of the spline closest to the cumulative sums, and the ends of the cells."""
-    share = weight / weight.sum()
-    t = np.cumsum(share)
-    return *fit_spline(t, np.cumsum(missing) / weight.sum(), share, n_knots, ends), t
+    """(y, M) of the spline closest to the cumulative sums, and the ends of the cells; rows are several splines."""
+    total = weight.sum(axis=-1, keepdims=True)
+    share = weight / total
+    t = np.cumsum(share, axis=-1)
+    return *fit_spline(t, np.cumsum(missing, axis=-1) / total, share, n_knots, ends), t
 
 
 def placed(pooled: Pooled, cuts: Indices) -> tuple[Floats, Floats]:

@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calibrant.bins import Binning, EqualMass
+from calibrant.bins import Binning, EqualMass, bins_of
 from calibrant.kernels.fit.isotonic import rates_if_hit, rates_if_missed
 from calibrant.maps.binary import BinaryMap, BinaryRecipe, PointwiseMap, ShiftMap, doubts, margin, narrowed
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.maps.logistic import Platt
+from calibrant.maps.several import event_recipe
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError, MapError
 from calibrant.types import Array, Floats
@@ -106,13 +107,12 @@ class Histogram(BinaryRecipe):
     array([0.5, 1. ])
     """
 
-    bins: Binning = EqualMass(15)
+    bins: int | Binning = EqualMass(15)
     bounded: bool = True
 
     def fit_event(self, predictions: Predictions) -> HistogramMap:
         """Per-bin sums; an empty bin is joined to the filled one above it."""
-        check_step_bins(self.bins)
-        state = self.bins.collect(predictions.event("binary"))
+        state = step_bins(self.bins).collect(predictions.event("binary"))
         filled = state.weight[0] > 0
         high, rate = state.high[0][filled], state.label_rate[0][filled]
         heights = bounded(rate, float(state.total[0])) if self.bounded else rate
@@ -156,14 +156,14 @@ class HistogramMap(StepMap):
         return 1.0 if fewest < 2 else min(1.0, math.sqrt(math.log(2 * len(self.weight) / risk) / (2 * (fewest - 1))))
 
 
-def check_step_bins(bins: Any) -> None:
-    """Bins that a step function of the prediction can hold."""
-    if not isinstance(bins, Binning):
-        raise InputError("bins", "must be a rule for bins, such as EqualMass(15)", f"it is {bins!r}")
-    if getattr(bins, "closed", "right") != "right" or getattr(bins, "ties", "keep") != "keep":
+def step_bins(bins: Any) -> Binning:
+    """Bins that a step function of the prediction can hold; a number means bins of equal mass."""
+    rule = bins_of(bins, EqualMass)
+    if getattr(rule, "closed", "right") != "right" or getattr(rule, "ties", "keep") != "keep":
         raise InputError("bins", "must be closed on the right and keep ties together", f"it is {bins!r}")
-    if not getattr(bins, "ends", True):
+    if not getattr(rule, "ends", True):
         raise InputError("bins", "must hold every row", f"it is {bins!r}", "Use ends=True")
+    return rule
 
 
 def bounded(heights: Floats, total: float) -> Floats:
@@ -196,16 +196,16 @@ class UnitSlopeBins(BinaryRecipe):
     array([0.35, 0.9 ])
     """
 
-    bins: Binning = EqualMass(15)
+    bins: int | Binning = EqualMass(15)
     bounded: bool = True
 
     def __post_init__(self) -> None:
-        check_step_bins(self.bins)
+        step_bins(self.bins)
 
     def fit_event(self, predictions: Predictions) -> UnitSlopeMap:
         """Per-bin sums."""
         event = predictions.event("binary")
-        state = self.bins.collect(event)
+        state = step_bins(self.bins).collect(event)
         kept = (state.weight[0] > 0) | (state.high[0] > state.low[0])  # an empty bin of no width holds nothing
         shifts = (state.label_rate[0] - state.mean_prob[0])[kept]
         fit = Fit(predictions.n, cautions=doubts(event.pooled))
@@ -243,8 +243,8 @@ class ScalingBinning(BinaryRecipe):
     bins
         A rule for bins of the fitted values that are closed on the right, hold every row
         and keep ties together.
-    recipe
-        The recipe of the smooth fit, for a single event.
+    method
+        The recipe of the smooth fit, a map of a single event, or its name.
 
     Examples
     --------
@@ -255,20 +255,19 @@ class ScalingBinning(BinaryRecipe):
     3
     """
 
-    bins: Binning = EqualMass(15)
-    recipe: BinaryRecipe = Platt()
+    bins: int | Binning = EqualMass(15)
+    method: BinaryRecipe = Platt()
 
     def __post_init__(self) -> None:
-        check_step_bins(self.bins)
-        if not isinstance(self.recipe, BinaryRecipe):
-            raise InputError("recipe", "must be a recipe for a single event, such as Platt()", f"it is {self.recipe!r}")
+        step_bins(self.bins)
+        object.__setattr__(self, "method", event_recipe(self.method))
 
     def fit_event(self, predictions: Predictions) -> ScalingBinningMap:
         """The fit, then per-bin sums of its outputs; an empty bin is joined to the filled one above it."""
-        scaling = self.recipe.fit_event(predictions)
+        scaling = self.method.fit_event(predictions)
         scaled = scaling.recalibrated(predictions.outputs.astype(np.float64), predictions.logits is not None)
         event = predictions.event("binary")
-        state = self.bins.collect(Event(scaled, event.outcomes, event.weights, event.name))
+        state = step_bins(self.bins).collect(Event(scaled, event.outcomes, event.weights, event.name))
         filled = state.weight[0] > 0
         fit = Fit(predictions.n, None, scaling.fit.converged, scaling.fit.cautions)
         cuts, heights = state.high[0][filled][:-1], state.mean_prob[0][filled]

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.kernels.fit.softmax_regression import Data, Linear, fit
 from calibrant.kernels.logits import two_columns
 from calibrant.maps.calibration_map import ARRAY, Fit, Recipe, map_recipe, map_record
-from calibrant.maps.linear import SoftmaxMap, doubts, one_to_one, regression_weights
+from calibrant.maps.linear import SoftmaxMap, check_size, doubts, one_to_one, regression_weights
 from calibrant.maps.temperature import Temperature, TemperatureMap
 from calibrant.predictions import Predictions
 from calibrant.problems import MapError
@@ -53,6 +53,7 @@ class StructuredMatrix(Recipe["StructuredMap"]):
 
     def fit_predictions(self, predictions: Predictions) -> StructuredMap:
         """Two convex fits, one after the other."""
+        check_size(predictions)
         return _fitted(predictions, diagonal=False)
 
 

@@ -37,7 +37,7 @@ def decision(
     --------
     >>> from calibrant.estimate.regret import decision_regret
     >>> from calibrant.plot.decision import decision
-    >>> ax = decision(decision_regret([0, 1, 1, 0], [0.1, 0.7, 0.6, 0.4], map="platt"))
+    >>> ax = decision(decision_regret([0, 1, 1, 0], [0.1, 0.7, 0.6, 0.4], method="platt"))
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('threshold', 'regret per row')
     """

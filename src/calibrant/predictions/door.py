@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.inputs import check_choice
 from calibrant.predictions.event import Event, event_of
 from calibrant.predictions.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.state.state import State
+from calibrant.types import Cluster
 
 
 def admit(labels: Any, probs: Any = None, *, counts: Any = None, weights: Any = None) -> Predictions:
@@ -96,6 +98,24 @@ def as_predictions(event: Event, groups: Any = None) -> Predictions:
     found.counted = event.counted
     found._events["binary"] = event.named("binary")
     return found
+
+
+def cluster_kind(predictions: Any, cluster: Any) -> Cluster | None:
+    """The user's `cluster=`, checked: how rows of a group may depend; None for independent rows.
+
+    None and False take rows as independent (None because the user did not say so), True
+    and "any" let rows of a group depend in any way, "same" says that they share one
+    outcome.
+    """
+    if cluster is None or cluster is False:
+        return None
+    kind: Cluster = "any" if cluster is True else check_choice("cluster", cluster, ("any", "same"))
+    if predictions.groups is None:
+        how = "Predictions(labels, probs, groups=groups)"
+        if not isinstance(predictions, Predictions):
+            how = f"the groups to {type(predictions).__name__}"
+        raise InputError("cluster", "needs groups", "the predictions have none", f"Pass {how}")
+    return kind
 
 
 def repeats_groups(predictions: Predictions) -> bool:

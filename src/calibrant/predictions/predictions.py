@@ -39,8 +39,10 @@ class Predictions(Constructors, Views):
         The classes in the order of the columns; for `(n,)` the pair `(negative, positive)`.
         Needed when labels are names (scikit-learn: `model.classes_`), and lets a class be
         absent from the labels.
+    counts
+        How often each row occurred; by default once.
     weights
-        How often each row occurred: weight 2 equals the row twice.
+        How much each row matters, relative to the others; by default all the same.
     groups
         A segment or cluster for each row, kept for audits and for intervals and tests of
         clustered rows.
@@ -146,8 +148,10 @@ class Predictions(Constructors, Views):
             `(n,)` log-odds of the event, or `(n, K)` before the softmax.
         classes
             The classes in the order of the columns.
-        weights
+        counts
             How often each row occurred; by default once.
+        weights
+            How much each row matters, relative to the others; by default all the same.
         groups
             A cluster for each row, such as a patient or a document.
         soft

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from calibrant.maps import CalibrationMap, RegressionMap
-from calibrant.problems import FileError, InputError
+from calibrant.problems import InputError
 from calibrant.report.figures import figures
 from calibrant.report.markup import tag, words
 from calibrant.report.sections import answer_section, document, listed, map_table, table_section
@@ -16,7 +16,7 @@ from calibrant.results import SCHEMA, Answer, summarized
 from calibrant.verbs.comparison import Comparison, Comparisons
 from calibrant.verbs.diagnose import Diagnosis
 from calibrant.verbs.diagnose_regression import ForecastDiagnosis
-from calibrant.writing import write_text
+from calibrant.writing import check_target, write_text
 
 VIEWS = {"top": "confidence in the predicted class", "binary": "probability of the event"}
 
@@ -131,6 +131,7 @@ def write(
     after: AnyDiagnosis | None = None,
     comparison: AnyComparison | None = None,
     fitted: AnyMap | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Write a report: `.html` is one page, `.json` holds the same answers as data.
 
@@ -147,6 +148,8 @@ def write(
         What the recalibration changed.
     fitted
         The map.
+    overwrite
+        May a file of another kind be replaced? A report may be replaced anyway.
 
     Examples
     --------
@@ -159,10 +162,11 @@ def write(
     True
     """
     more: dict[str, Any] = {"after": after, "comparison": comparison, "fitted": fitted}
-    save(path, {".html": lambda: page(*answers, **more), ".json": lambda: data(*answers, **more)})
+    makers = {".html": lambda: page(*answers, **more), ".json": lambda: data(*answers, **more)}
+    save(path, makers, overwrite=overwrite)
 
 
-def save(path: str | Path, makers: Mapping[str, Callable[[], str]]) -> None:
+def save(path: str | Path, makers: Mapping[str, Callable[[], str]], *, overwrite: bool = False) -> None:
     """Write the text that belongs to a file's ending, completely or not at all.
 
     Parameters
@@ -171,12 +175,11 @@ def save(path: str | Path, makers: Mapping[str, Callable[[], str]]) -> None:
         The file.
     makers
         What gives the text, by ending.
+    overwrite
+        May a file of another kind be replaced?
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in makers:
-        found = f"it ends in {suffix!r}" if suffix else "it has no ending"
-        raise FileError(f"a report must end in {' or '.join(makers)}; {str(path)!r} does not: {found}")
-    write_text(path, makers[suffix](), "report")
+    check_target(path, "report", endings=tuple(makers), overwrite=overwrite)
+    write_text(path, makers[Path(path).suffix.lower()](), "report", overwrite=overwrite)
 
 
 def data(*answers: Answer, after: AnyDiagnosis | None = None, **more: Any) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 import calibrant
 from calibrant.maps import CalibrationMap, RegressionMap
+from calibrant.problems import visible
 from calibrant.report.markup import tag, words
 from calibrant.results import Answer, Table, number
 
@@ -36,10 +37,11 @@ def document(title: str, main: str) -> str:
         Finished markup.
     """
     written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"""<!DOCTYPE html>
+    return visible(f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta name="generator" content="calibrant">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 {words("title", title)}
@@ -50,7 +52,7 @@ def document(title: str, main: str) -> str:
 {words("footer", f"Written by calibrant {calibrant.__version__} on {written}.")}
 </body>
 </html>
-"""
+""")
 
 
 def answer_section(answer: Answer, figures: str = "") -> str:

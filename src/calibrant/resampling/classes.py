@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from calibrant.bins import EqualMass
 from calibrant.kernels.draws.null_draws import Seeds, draw_classes
 from calibrant.kernels.draws.null_sums import class_hits, picked_sums
-from calibrant.predictions import Event, Mass, Predictions
+from calibrant.predictions import Event, Mass, Predictions, cluster_kind
 from calibrant.problems import InputError
 from calibrant.resampling.draw import Statistic
 from calibrant.resampling.null import ASSUMED_INDEPENDENT, IMPOSSIBLE, Hypothesis
-from calibrant.resampling.rows import Atoms, assumes_independence, cluster_kind, refuse_many, refuse_soft
+from calibrant.resampling.rows import Atoms, assumes_independence, refuse_many, refuse_soft
 from calibrant.resampling.statistics import collected, extremes
 from calibrant.types import Floats
 

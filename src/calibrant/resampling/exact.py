@@ -14,9 +14,9 @@ from calibrant.problems import InputError
 from calibrant.resampling.draw import LARGEST, Drawn, Statistic, content_seed, drawn
 from calibrant.resampling.null import Hypothesis, hypothesis_of, null_warnings
 from calibrant.resampling.rank import JointRank, Ties, joint_rank, rank_p_value
-from calibrant.resampling.rows import Atoms, Cluster
+from calibrant.resampling.rows import Atoms
 from calibrant.results import TestResult
-from calibrant.types import Floats
+from calibrant.types import Cluster, Floats
 
 LEVEL = 0.05
 """Up to this p-value a result describes what is wrong."""

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.inputs import check_choice
-from calibrant.predictions import Event, Mass, Predictions, repeats_groups
+from calibrant.predictions import Event, Mass, Predictions, cluster_kind, repeats_groups
 from calibrant.problems import InputError
 from calibrant.state.pooled import Pooled
-from calibrant.types import Array, Floats, Indices
-
-Cluster = Literal["any", "same"]
+from calibrant.types import Array, Cluster, Floats, Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,18 +160,6 @@ def refuse_many(rows: float, most: float) -> None:
     if rows > most:
         advice = "Pass weights= if they say how much each row matters, rather than how often it occurred"
         raise InputError("counts", f"must stand for at most {most:.3g} rows", f"they stand for {rows:.3g}", advice)
-
-
-def cluster_kind(
-    predictions: Predictions, cluster: Any, kinds: tuple[Cluster, ...] = ("any", "same")
-) -> Cluster | None:
-    """The user's `cluster=`, checked: how rows of a group may depend; None for independent rows."""
-    if cluster is False or cluster is None:
-        return None
-    kind: Cluster = "any" if cluster is True else check_choice("cluster", cluster, kinds)
-    if predictions.groups is None:
-        raise InputError("cluster", "needs groups", "the predictions have none", "Pass Predictions(..., groups=...)")
-    return kind
 
 
 def assumes_independence(predictions: Predictions, cluster: Any) -> bool:

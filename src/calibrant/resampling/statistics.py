@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth
+from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth, bins_of
 from calibrant.estimate import mean_gap as mean_gap_estimator
 from calibrant.estimate.binned import Options, binned_error, ece
 from calibrant.estimate.binned import finish as finish_binned
 from calibrant.estimate.cumulative import ks_error
+from calibrant.inputs import check_statistic
 from calibrant.interval.formulas import kolmogorov_p_value, normal_p_value
 from calibrant.kernels.draws.null_sums import bridges, courses, fading_pairs, pairs_between, sums_between, weighed_sums
 from calibrant.kernels.logits import log_odds
@@ -121,7 +122,7 @@ def running(atoms: Atoms) -> Collect:
 @method("statistic", name="ks", of=ks_error)
 def cumulative(atoms: Atoms, statistic: str = "max", along: Collect | None = None) -> Statistic:
     """`range`: max C − min C (Kuiper); `max`: max|C| (KS); of the running sum C."""
-    total, kuiper = atoms.total, statistic == "range"
+    total, kuiper = atoms.total, check_statistic(statistic, ("max", "range")) == "range"
 
     def finish(states: Floats) -> Floats:
         high, low = states[:, 0], states[:, 1]
@@ -213,26 +214,28 @@ def bin_variances(atoms: Atoms, cuts: Cuts) -> Floats:
 @method("statistic", name="hosmer_lemeshow")
 def hosmer_lemeshow(
     atoms: Atoms,
-    bins: Binning = EqualMass(10),  # noqa: B008  (frozen)
+    bins: int | Binning = 10,
     name: str = "hosmer_lemeshow",
     sums: Collect | None = None,
 ) -> Statistic:
     """Σ_b E_b² / V_b over bins, V_b the variance under calibration: χ² with one degree per bin."""
-    cuts = cuts_of(atoms, bins)
+    rule = bins_of(bins, EqualMass)
+    cuts = cuts_of(atoms, rule)
     variance = bin_variances(atoms, cuts)
 
     def words(state: Floats) -> str:
         worst = int(np.argmax(per(state**2, variance)))
         return between_words(atoms, cuts[worst], cuts[worst + 1], float(state[worst]))
 
-    title = f"Hosmer–Lemeshow χ², {bins.describe()}"
+    title = f"Hosmer–Lemeshow χ², {rule.describe()}"
     return Statistic(name, title, sums or between(cuts), lambda states: per(states**2, variance).sum(axis=1), words)
 
 
 @method("statistic", name="scan")
 def scan(atoms: Atoms, bins: Binning = EqualMass(30), sums: Collect | None = None) -> Statistic:  # noqa: B008
     """The largest E² / V over all runs of neighbouring bins: where is the model most clearly wrong?"""
-    cuts = cuts_of(atoms, bins)
+    rule = bins_of(bins, EqualMass)
+    cuts = cuts_of(atoms, rule)
     variance = bin_variances(atoms, cuts)
 
     def finish(states: Floats) -> Floats:
@@ -305,19 +308,20 @@ def binned(atoms: Atoms, bins: Binning, **options: Any) -> Statistic:
 
 
 @method("statistic", name="binned", of=binned_error)
-def fast_binned(atoms: Atoms, bins: Binning = EqualMass(15), **options: Any) -> Statistic | None:  # noqa: B008
+def fast_binned(atoms: Atoms, bins: int | Binning = 15, **options: Any) -> Statistic | None:
     """`binned_error` of all draws at once; None where it needs rates, which flipped errors do not give."""
     if options.get("debiased") and atoms.cluster is not None:
         return None
-    if isinstance(bins, EqualMass) and bins.ties == "split":
+    rule = bins_of(bins, EqualMass)
+    if isinstance(rule, EqualMass) and rule.ties == "split":
         raise InputError("bins", "must keep ties together in a test", "ties='split' depends on the order of rows")
-    return binned(atoms, bins, **options)
+    return binned(atoms, rule, **options)
 
 
 @method("statistic", name="ece", of=ece)
-def fast_ece(atoms: Atoms, n_bins: int = 15) -> Statistic:
+def fast_ece(atoms: Atoms, bins: int | Binning = 15) -> Statistic:
     """`ece` of all draws at once."""
-    return binned(atoms, EqualWidth(n_bins))
+    return binned(atoms, bins_of(bins, EqualWidth))
 
 
 def multi_scale(atoms: Atoms, levels: range) -> list[Statistic]:

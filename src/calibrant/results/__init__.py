@@ -21,6 +21,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "json_schema":
+        from calibrant.results.schema import json_schema
+
+        return json_schema
     found = None if name.startswith("_") else record_class(name)
     if found is None:
         raise AttributeError(f"module 'calibrant.results' has no attribute {name!r}")
@@ -28,4 +32,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *RECORDS]
+    return [*__all__, "json_schema", *RECORDS]

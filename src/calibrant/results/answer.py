@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from calibrant.problems import visible
 from calibrant.results.flat import flat
 from calibrant.results.frames import Framed, by_column
 from calibrant.results.record import Record, plain
@@ -103,17 +104,19 @@ class Answer(Framed, Record):
 
         return page(self)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the answer: `.html` is a page, `.json` is data, which `from_json` reads back.
 
         Parameters
         ----------
         path
             The file; its ending is the format. It is written completely or not at all.
+        overwrite
+            May a file of another kind be replaced? A report may be replaced anyway.
         """
         from calibrant.report import save
 
-        save(path, {".html": self.to_html, ".json": self.to_json})
+        save(path, {".html": self.to_html, ".json": self.to_json}, overwrite=overwrite)
 
     def _head(self) -> list[str]:
         """The lines that are printed above tables and notes."""
@@ -124,10 +127,10 @@ class Answer(Framed, Record):
         tables = [table.to_text() for table in self.tables()[: self.printed_tables]]
         notes = "\n".join(f"  {word}: {text}" for word, texts in self.notes().items() for text in texts)
         separator = "\n\n" if tables else "\n"
-        return separator.join(filter(None, [head, *tables, notes]))
+        return visible(separator.join(filter(None, [head, *tables, notes])))
 
     def _repr_html_(self) -> str:
         heading = f"<h4>{escape(self.heading)}</h4>" if self.heading else ""
         notes = "".join(f"<li>{word}: {escape(text)}</li>" for word, texts in self.notes().items() for text in texts)
         sentence, tables = escape(self.sentence()).replace("\n", "<br>"), (table.to_html() for table in self.tables())
-        return f"{heading}<p>{sentence}</p>{''.join(tables)}" + (f"<ul>{notes}</ul>" if notes else "")
+        return visible(f"{heading}<p>{sentence}</p>{''.join(tables)}" + (f"<ul>{notes}</ul>" if notes else ""))

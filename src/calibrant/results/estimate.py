@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from calibrant.results.answer import Answer
 from calibrant.results.arithmetic import Number
-from calibrant.results.flat import flat, slug
+from calibrant.results.flat import flat, in_view, slug
 from calibrant.results.record import Record, kind, plain, revived
 from calibrant.results.tables import ClassTable, Table, ends, number
 
@@ -79,13 +79,13 @@ class Estimate(Number, _Measured):
 
     @property
     def key(self) -> str:
-        """Its title up to a comma, in lower case, with `_` between words: so `to_dict`, frames and a diagnosis call it."""
-        return slug(self.title.partition(",")[0])
+        """Its title up to a comma or bracket, in lower case, with `_` between words: so `to_dict` and frames call it."""
+        return slug(self.title.split(",")[0].split(" (")[0])
 
     @property
     def also_called(self) -> tuple[str, ...]:
-        """Its title, and its name."""
-        return self.title, self.name
+        """Its key with the view before it, its title and its name."""
+        return in_view(self), self.title, self.name
 
     def figures(self) -> dict[str, Any]:
         """The value, the ends of its interval and the noise floor."""

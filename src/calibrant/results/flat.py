@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, count
 from numbers import Real
 from typing import Any, Generic, Protocol, TypeVar
 
 
-class Titled(Protocol):
+class Called(Protocol):
+    """What can be looked up by other names than its key."""
+
+    @property
+    def also_called(self) -> tuple[str, ...]: ...
+
+
+class Titled(Called, Protocol):
     """What has a key: an estimate or the result of a test."""
 
     @property
     def key(self) -> str: ...
     @property
-    def also_called(self) -> tuple[str, ...]: ...
-    @property
     def settings(self) -> Mapping[str, Any]: ...
 
 
+C = TypeVar("C", bound=Called)
 T = TypeVar("T", bound=Titled)
+
+MOST_LISTED = 20
+"""Keys in the text of an error."""
 
 
 def slug(title: str) -> str:
@@ -60,7 +69,7 @@ def keyed(results: Iterable[T]) -> dict[str, T]:
     """
     found: dict[str, T] = {}
     for each in results:
-        found[_free(found, each.key, _in_view(each))] = each
+        found[_free(found, each.key, in_view(each))] = each
     return found
 
 
@@ -84,12 +93,13 @@ def _free(taken: Mapping[str, Any], *names: str) -> str:
     return next(name for name in chain(names, numbered) if name not in taken)
 
 
-def _in_view(result: Titled) -> str:
+def in_view(result: Titled) -> str:
+    """The key with the view before it."""
     return f"{slug(str(result.settings['view']))}/{result.key}" if "view" in result.settings else result.key
 
 
-def looked_up(key: str, results: Mapping[str, T]) -> T:
-    """The result with this key, also with its view before it; or with this title, or this name if no other has it.
+def looked_up(key: str, results: Mapping[str, C]) -> C:
+    """The result with this key, or the one that is also called so.
 
     Parameters
     ----------
@@ -98,33 +108,30 @@ def looked_up(key: str, results: Mapping[str, T]) -> T:
     results
         The results by their keys.
     """
-    ways: tuple[Callable[[str, T], bool], ...] = (
-        lambda own, _: key == own,
-        lambda _, each: key == _in_view(each),
-        lambda _, each: key in each.also_called,
-    )
-    for fits in ways:
-        found = {own: each for own, each in results.items() if fits(own, each)}
-        if len(found) == 1:
-            return next(iter(found.values()))
-        if found:
-            raise KeyError(f"{key!r} stands for several: {', '.join(map(repr, found))}")
-    raise KeyError(f"{key!r} is not here; there are {', '.join(map(repr, results))}")
+    if key in results:
+        return results[key]
+    found = {own: each for own, each in results.items() if key in each.also_called}
+    if len(found) == 1:
+        return next(iter(found.values()))
+    listed = [repr(own) for own in found or results]
+    listed[MOST_LISTED:] = [f"{len(listed) - MOST_LISTED:,} more"] if len(listed) > MOST_LISTED else []
+    fact = "stands for several:" if found else "is not here; there are"
+    raise KeyError(f"{key!r} {fact} {', '.join(listed)}")
 
 
-class Keyed(Generic[T]):
+class Keyed(Generic[C]):
     """Results by key, like a dict: `answer["ece"]`, `"ece" in answer`, iteration over the keys."""
 
-    def results(self) -> Mapping[str, T]:
-        """The estimates, and tests where there are several, under unique keys that stay the same from run to run."""
-        return keyed(self.estimates)  # type: ignore[attr-defined]
+    def results(self) -> Mapping[str, C]:
+        """The results under unique keys, which stay the same from run to run."""
+        raise NotImplementedError
 
     def keys(self) -> tuple[str, ...]:
-        """The keys: titles up to a comma, in lower case, with `_` between words; `classwise/ece` where `ece` is taken."""
+        """The keys of the results."""
         return tuple(self.results())
 
-    def __getitem__(self, key: str) -> T:
-        """A result by its key, its title, or its name where no other has it."""
+    def __getitem__(self, key: str) -> C:
+        """A result by its key, or by another name that only it has."""
         return looked_up(key, self.results())
 
     def __contains__(self, key: object) -> bool:

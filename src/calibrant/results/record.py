@@ -22,7 +22,7 @@ from calibrant.results.flat import flat
 SCHEMA = 1
 """Version of the JSON form; raised when an old reader could misread a new file."""
 
-NOT_FIELDS = ("schema", "summary")
+NOT_FIELDS = ("schema", "summary", "input")
 """What a document says of itself; the rest are the fields of the record."""
 
 _KINDS: dict[str, type[Record]] = {}

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from calibrant.problems import visible
 from calibrant.results.frames import Framed
 from calibrant.results.record import Record, kind, plain
 from calibrant.types import Floats
@@ -54,7 +55,7 @@ class Table(Framed, Record):
 
     def texts(self) -> list[list[str]]:
         """Every cell as text."""
-        return [[number(cell) if isinstance(cell, float) else str(cell) for cell in row] for row in self.rows]
+        return [[number(cell) if isinstance(cell, float) else visible(str(cell)) for cell in row] for row in self.rows]
 
     def to_text(self) -> str:
         """Aligned columns for a terminal."""
@@ -62,7 +63,7 @@ class Table(Framed, Record):
         widths = [max(len(row[i]) for row in body) for i in range(len(self.columns))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in body]
         lines.insert(1, "  ".join("─" * width for width in widths))
-        return "\n".join([self.title, *lines, *([self.note] if self.note else [])])
+        return visible("\n".join([self.title, *lines, *([self.note] if self.note else [])]))
 
     def to_html(self) -> str:
         """A plain HTML table, everything escaped."""
@@ -70,7 +71,7 @@ class Table(Framed, Record):
         body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in self.texts())
         note = f"<p class='note'>{escape(self.note)}</p>" if self.note else ""
         caption = f"<caption>{escape(self.title)}</caption>"
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+        return visible(f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}")
 
     __repr__, _repr_html_ = to_text, to_html
 

@@ -10,15 +10,15 @@ from typing import Any, ClassVar, Concatenate, ParamSpec
 
 import numpy as np
 
-from calibrant.interval import ClusterMean, LimitedMean, Moments, cluster_mean, clusters_of
+from calibrant.interval import ClusterMean, LimitedMean, Moments, cluster_mean
 from calibrant.methods import methods
-from calibrant.predictions import Event, Predictions, StatePredictions, admit
+from calibrant.predictions import Event, Predictions, StatePredictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick, score_moments
 from calibrant.score.possible import limited_mean, scored_rows
 from calibrant.score.rule import Rule
-from calibrant.types import Array, Floats
+from calibrant.types import Array, Cluster, Floats
 
 P = ParamSpec("P")
 
@@ -129,7 +129,7 @@ class Score(Rule):
         *,
         view: Any = "canonical",
         level: float = 0.95,
-        cluster: bool = False,
+        cluster: bool | Cluster | None = None,
         counts: Any = None,
         weights: Any = None,
     ) -> Estimate:
@@ -147,8 +147,9 @@ class Score(Rule):
         level
             Confidence of the interval.
         cluster
-            True: rows of the same group, `Predictions(..., groups=)`, may depend on
-            each other.
+            How rows of a group, `Predictions(..., groups=)`, depend on each other:
+            `"any"` or True, in any way, `"same"`, they share one outcome; None or
+            False, not at all. The interval is that of whole groups in either case.
         counts
             How often each row occurred; by default once.
         weights
@@ -157,8 +158,8 @@ class Score(Rule):
         predictions = admit(labels, probs, counts=counts, weights=weights)
         name = "canonical" if view == "canonical" else predictions.view(view)
         found: Moments | LimitedMean | ClusterMean = self.moments(predictions, view)
-        if cluster and np.isfinite(found.mean):
-            found = cluster_mean(self.rows(predictions, view), predictions.weights, clusters_of(predictions))
+        if cluster_kind(predictions, cluster) and predictions.groups is not None and np.isfinite(found.mean):
+            found = cluster_mean(self.rows(predictions, view), predictions.weights, predictions.groups)
         interval, cautions = found.interval(level)
         if np.isinf(found.mean):
             rowless = isinstance(predictions, StatePredictions)

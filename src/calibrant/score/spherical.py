@@ -77,8 +77,9 @@ def spherical_score(labels: Any, probs: Any = None, **options: Any) -> Estimate:
     level
         Confidence of the interval.
     cluster
-        True: rows of the same group, `Predictions(..., groups=)`, may depend on each
-        other.
+        How rows of a group, `Predictions(..., groups=)`, depend on each other: `"any"` or
+        True, in any way, `"same"`, they share one outcome; None or False, not at all. The
+        interval is that of whole groups in either case.
     counts
         How often each row occurred; by default once.
     weights

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.bins import BinSums, Edges, EqualMass, EqualWidth
+from calibrant.bins import BinSums, Edges, EqualMass, EqualWidth, bins_of
 from calibrant.estimate.binned import LEVEL, Options, binned_error, each_error, ece
 from calibrant.estimate.chosen import RULES, rule_name
 from calibrant.estimate.label_binned import label_binned_error
@@ -110,7 +110,6 @@ class Batch:
         return BinSums(sums, edges[:, :-1], edges[:, 1:], self.probs.shape[1], bins)
 
 
-FIFTEEN = EqualMass(15)
 Values = tuple[Floats, Floats, Floats]
 """Value and both ends of the interval for each data set, `(R,)`; the ends are nan where
 the estimator has no interval.
@@ -138,32 +137,34 @@ def is_batched(bins: Any) -> bool:
 
 @method("batched", name="binned", of=binned_error)
 def batched_binned(
-    batch: Batch, *, bins: Any = FIFTEEN, norm: Any = 1, debiased: bool = False, root: bool = True, clip: bool = True
+    batch: Batch, *, bins: Any = 15, norm: Any = 1, debiased: bool = False, root: bool = True, clip: bool = True
 ) -> Values | None:
     """`binned_error`."""
-    return _finish(batch.sums(bins), norm, debiased, root, clip) if is_batched(bins) else None
+    rule = bins_of(bins, EqualMass)
+    return _finish(batch.sums(rule), norm, debiased, root, clip) if is_batched(rule) else None
 
 
 @method("batched", name="ece", of=ece)
-def batched_ece(batch: Batch, *, n_bins: int = 15) -> Values | None:
+def batched_ece(batch: Batch, *, bins: Any = 15) -> Values | None:
     """`ece`."""
-    return batched_binned(batch, bins=EqualWidth(n_bins))
+    return batched_binned(batch, bins=bins_of(bins, EqualWidth))
 
 
 @method("batched", name="sweep", of=sweep_error)
 def batched_sweep(
-    batch: Batch, *, bins: Any = "mass", norm: Any = 1, debiased: bool = False, root: bool = True, clip: bool = True
+    batch: Batch, *, bins: Any = EqualMass, norm: Any = 1, debiased: bool = False, root: bool = True, clip: bool = True
 ) -> Values:
     """`sweep_error`."""
     return _finish(batch.swept(rule_name(bins)), norm, debiased, root, clip)
 
 
 @method("batched", name="label_binned", of=label_binned_error)
-def batched_label_binned(batch: Batch, *, bins: Any = FIFTEEN, norm: Any = 1, root: bool = True) -> Values | None:
+def batched_label_binned(batch: Batch, *, bins: Any = 15, norm: Any = 1, root: bool = True) -> Values | None:
     """`label_binned_error`."""
-    if not is_batched(bins):
+    rule = bins_of(bins, EqualMass)
+    if not is_batched(rule):
         return None
-    distances = batch.distances(bins)
+    distances = batch.distances(rule)
     values = distances.max(axis=1) if norm == "max" else (distances**norm).mean(axis=1)
     return _without_interval(np.sqrt(values) if norm == 2 and root else values)
 

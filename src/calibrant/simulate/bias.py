@@ -11,10 +11,12 @@ from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
+from calibrant.bins import EqualMass
 from calibrant.estimate.binned import binned_error
-from calibrant.estimate.chosen import RULES, rule_name
+from calibrant.estimate.chosen import RULES, Rule, rule_name
 from calibrant.inputs import check_count, check_seed
 from calibrant.problems import InputError
+from calibrant.progress import Progress
 from calibrant.results import Answer, Table, kind, number
 from calibrant.simulate.measuring import Measured, Named, measured, named_all
 from calibrant.simulate.world import EventWorld, World
@@ -56,6 +58,7 @@ class Bias(Answer):
 
     question: ClassVar[str] = "How far off is the estimator?"
     printed_tables: ClassVar[int | None] = 0
+    also_called: ClassVar[tuple[str, ...]] = ()
 
     @property
     def bias(self) -> float:
@@ -134,7 +137,7 @@ def bias(
     truth: float | None = None,
     view: str = "auto",
     workers: int | None = None,
-    progress: bool = False,
+    progress: Progress = False,
     checkpoint: Any = None,
 ) -> Bias | tuple[Bias, ...]:
     """How far off is an estimator, on `n` rows of a world whose truth is known?
@@ -165,7 +168,8 @@ def bias(
     workers
         Processes; by default one per core where there is much to compute.
     progress
-        Show a progress bar on the terminal.
+        True: a bar on the terminal; a function is called with the numbers of steps done and
+        of all.
     checkpoint
         File that keeps finished parts: run the same call again to resume it.
 
@@ -273,7 +277,7 @@ def bias_grid(
     n_data_sets: int = 1000,
     seed: Seed = 0,
     *,
-    bins: Literal["mass", "width"] = "mass",
+    bins: Rule = EqualMass,
     norm: Literal[1, 2] = 2,
     debiased: bool = False,
     **options: Any,
@@ -295,7 +299,7 @@ def bias_grid(
     seed
         Seed.
     bins
-        Bins of equal mass or of equal width.
+        Their rule: `EqualMass` or `EqualWidth`.
     norm
         1: expected absolute error; 2: root mean square.
     debiased

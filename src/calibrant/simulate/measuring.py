@@ -18,7 +18,8 @@ import numpy as np
 from calibrant.inputs import check_count, check_seed
 from calibrant.kernels.compiled import many_calls
 from calibrant.methods import find, method_of, methods
-from calibrant.problems import InputError
+from calibrant.problems import FileError, InputError
+from calibrant.progress import Progress, reported
 from calibrant.results import Estimate
 from calibrant.simulate.batch import Batch, batched
 from calibrant.simulate.world import EventWorld, World
@@ -110,7 +111,7 @@ def measured(
     *,
     view: str = "auto",
     workers: int | None = None,
-    progress: bool = False,
+    progress: Progress = False,
     checkpoint: Any = None,
 ) -> Measured:
     """All estimators on the same simulated data sets.
@@ -132,7 +133,8 @@ def measured(
     workers
         Processes; by default one per core where there is much to compute.
     progress
-        Show a progress bar on the terminal.
+        True: a bar on the terminal; a function is called with the numbers of steps done and
+        of all.
     checkpoint
         File that keeps finished parts, so that the same call can be resumed.
     """
@@ -148,10 +150,10 @@ def measured(
     kept = Checkpoint(checkpoint, estimators, world, view, seed)
     left = [key for key in keys if key not in kept.parts]
     parts = _computed([(estimators, world, n, count, (seed, n, k), view) for _, count, k in left], workers)
-    if progress:
-        parts = _with_bar(parts, f"{world.describe()}, n = {n:,}", len(keys), len(keys) - len(left))
-    for key, part in zip(left, parts, strict=True):
-        kept.add(key, part)
+    with reported(progress, f"{world.describe()}, n = {n:,}") as report:
+        for done, (key, part) in enumerate(zip(left, parts, strict=True), len(keys) - len(left) + 1):
+            kept.add(key, part)
+            report(done, len(keys))
     values, low, high, seconds = np.concatenate([kept.parts[key] for key in keys], axis=2)
     return Measured(n, values, low, high, seconds.sum(axis=1))
 
@@ -203,7 +205,13 @@ class Checkpoint:
         described = [(e.name, sorted((k, repr(v)) for k, v in e.options.items())) for e in estimators]
         text = json.dumps([described, world.to_data(), view, seed, ROWS_PER_PART], sort_keys=True)
         self.name = hashlib.sha256(text.encode()).hexdigest()[:16]
-        for line in self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else ():
+        try:
+            lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileError(f"cannot read the checkpoint {str(path)!r}: {error}") from error
+        if lines and not lines[0].startswith('{"work": '):
+            raise FileError(f"{str(path)!r} exists already and is no checkpoint. Choose another name.")
+        for line in lines:
             try:
                 data = json.loads(line)
             except json.JSONDecodeError:
@@ -218,15 +226,3 @@ class Checkpoint:
             plain = np.where(np.isnan(part), np.array(None), part).tolist()
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({"work": self.name, "part": key, "found": plain}) + "\n")
-
-
-def _with_bar(parts: Iterator[Floats], title: str, total: int, done: int) -> Iterator[Floats]:
-    """The same parts, with a progress bar on the terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=total, completed=done)
-        for part in parts:
-            bar.advance(task)
-            yield part

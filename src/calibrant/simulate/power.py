@@ -11,6 +11,7 @@ import numpy as np
 
 from calibrant.inputs import check_alpha, check_count, check_seed
 from calibrant.problems import InputError
+from calibrant.progress import Progress
 from calibrant.results import Answer, Table, kind, number
 from calibrant.simulate.families import calibrated_world
 from calibrant.simulate.measuring import measured, named_all
@@ -73,7 +74,7 @@ def detection(
     seed: Seed = 0,
     *,
     workers: int | None = None,
-    progress: bool = False,
+    progress: Progress = False,
     checkpoint: Any = None,
 ) -> Detection | tuple[Detection, ...]:
     """How often does an estimator fail to detect that a world is not calibrated?
@@ -102,7 +103,8 @@ def detection(
     workers
         Processes; by default one per core where there is much to compute.
     progress
-        Show a progress bar on the terminal.
+        True: a bar on the terminal; a function is called with the numbers of steps done and
+        of all.
     checkpoint
         File that keeps finished parts: run the same call again to resume it.
 

@@ -204,23 +204,22 @@ class State:
         """The state that `to_json` wrote."""
         return cls.from_data(checked_schema(text))
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the state: `.json`, or `.arrow` for large ones. Whole or not at all.
 
         Parameters
         ----------
         path
             File to write; its ending says the format.
+        overwrite
+            May a file of another kind be replaced? A state may be replaced anyway.
         """
         if _format(path) == ".json":
-            return write_text(path, self.to_json(), "state")
+            return write_text(path, self.to_json(), "state", overwrite=overwrite)
         from calibrant.state.arrow import write_arrow
 
-        try:
-            with whole_or_nothing(path) as partial:
-                write_arrow(partial, self)
-        except OSError as error:
-            raise FileError(f"cannot write the state {str(path)!r}: {error.strerror or error}") from error
+        with whole_or_nothing(path, "state", overwrite=overwrite) as partial:
+            write_arrow(partial, self)
         return None
 
     @classmethod

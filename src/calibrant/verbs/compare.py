@@ -12,7 +12,7 @@ from calibrant.forecasts import Forecasts
 from calibrant.inputs import check_positive
 from calibrant.interval import ClusterMean, LimitedMean, Moments, around, cluster_mean, holm, normal_quantile
 from calibrant.maps import CalibrationMap, RegressionMap
-from calibrant.predictions import Predictions, admit
+from calibrant.predictions import Predictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
 from calibrant.score.forecast_score import check_forecast_score
@@ -21,6 +21,7 @@ from calibrant.score.possible import limited_pair
 from calibrant.score.rule import Rule
 from calibrant.score.score import Score, check_score, first_infinite
 from calibrant.state.state import State
+from calibrant.types import Cluster
 from calibrant.verbs.comparison import Comparison, Comparisons, Split, Verdict
 from calibrant.verbs.decompose import decompose
 from calibrant.verbs.same_rows import check_same_forecasts, check_same_rows, how_injective
@@ -39,9 +40,9 @@ def compare(
     *,
     score: str | Rule = "auto",
     level: float = 0.95,
-    cluster: bool = False,
+    cluster: bool | Cluster | None = None,
     margin: float | None = None,
-    split: Any = "auto",
+    method: Any = "auto",
 ) -> Comparison: ...
 @overload
 def compare(
@@ -50,9 +51,9 @@ def compare(
     *,
     score: str | Rule = "auto",
     level: float = 0.95,
-    cluster: bool = False,
+    cluster: bool | Cluster | None = None,
     margin: float | None = None,
-    split: Any = "auto",
+    method: Any = "auto",
 ) -> Comparisons: ...
 def compare(
     before: Predictions | Forecasts | State,
@@ -60,9 +61,9 @@ def compare(
     *,
     score: str | Rule = "auto",
     level: float = 0.95,
-    cluster: bool = False,
+    cluster: bool | Cluster | None = None,
     margin: float | None = None,
-    split: Any = "auto",
+    method: Any = "auto",
 ) -> Comparison | Comparisons:
     """Did `after` predict better than `before` on the same rows, and by how much?
 
@@ -88,13 +89,14 @@ def compare(
     level
         Confidence of the intervals.
     cluster
-        True: rows with the same of `before.groups` may depend on each other. The
-        interval is Student's of the clusters, with one degree of freedom less than
-        there are clusters.
+        How rows with the same of `before.groups` depend on each other: `"any"` or True,
+        in any way, `"same"`, they share one outcome; None or False, not at all. The
+        interval is Student's of whole groups in either case, with one degree of freedom
+        less than there are groups.
     margin
         The largest change you call negligible: `equivalent` then says whether the
         interval lies within it.
-    split
+    method
         How to estimate which part of the change is calibration and which is sharpness,
         by `decompose` on both: the name or recipe of a map, or bins. `"auto"` does so
         by isotonic regression where the map is not injective and the data are not huge,
@@ -117,8 +119,7 @@ def compare(
     if isinstance(before, State):
         before = admit(before)
     _check_kind("before", before)
-    if cluster and before.groups is None:
-        raise InputError("cluster", "needs the groups of before", "it has none", "Pass Predictions(..., groups=...)")
+    clustered = cluster_kind(before, cluster) is not None
     if isinstance(after, Mapping) and not after:
         raise InputError("after", "must hold at least one candidate", "it is empty")
     several = {"after": after}
@@ -126,7 +127,7 @@ def compare(
         several = {f"after[{name!r}]": each for name, each in after.items()}
     for name, each in several.items():
         _check_kind(name, each)
-    family = _Family(before, _rule(score, before), level, 1 - (1 - level) / len(several), cluster, margin, split)
+    family = _Family(before, _rule(score, before), level, 1 - (1 - level) / len(several), clustered, margin, method)
     found = [family.compared(each, name) for name, each in several.items()]
     return (
         simultaneous(dict(zip(map(str, after), found, strict=True)), level) if isinstance(after, Mapping) else found[0]
@@ -185,7 +186,7 @@ class _Family:
     """higher for several candidates, so that their intervals hold simultaneously"""
     cluster: bool
     margin: float | None
-    split: Any
+    method: Any
 
     def means(self, after: Predictions | Forecasts) -> _Means:
         """Of the scores before, after and of after − before; one pass unless clustered."""
@@ -265,15 +266,17 @@ class _Family:
         return around(apart, max(variance, 0.0) ** 0.5, means.change.degrees, level, "delta method, Student t")
 
     def _split(self, after: Predictions | Forecasts, injective: bool | None) -> Split | None:
-        automatic = isinstance(self.split, str) and self.split == "auto"
+        automatic = isinstance(self.method, str) and self.method == "auto"
         if not isinstance(self.before, Predictions) or not isinstance(self.rule, Score):
-            if self.split is not None and not automatic:
-                raise InputError("split", "is for probabilities of classes, not for forecasts", f"it is {self.split!r}")
+            if self.method is not None and not automatic:
+                raise InputError(
+                    "method", "is for probabilities of classes, not for forecasts", f"it is {self.method!r}"
+                )
             return None
         size = self.before.n * (1 if self.before.is_binary else self.before.n_classes)
-        if self.split is None or (automatic and (injective is not False or size > MOST_SPLIT)):
+        if self.method is None or (automatic and (injective is not False or size > MOST_SPLIT)):
             return None
-        by = "isotonic" if automatic else self.split
-        old, new = (decompose(each, score=self.rule, by=by) for each in (self.before, after))
+        method = "isotonic" if automatic else self.method
+        old, new = (decompose(each, score=self.rule, method=method) for each in (self.before, after))
         refinement = new.refinement - old.refinement
         return Split(new.miscalibration - old.miscalibration, refinement, str(new.settings["how"]))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from calibrant.results import Answer, Estimate, Record, Table, by_slug, ends, kind, number
+from calibrant.results import Answer, Estimate, Keyed, Record, Table, by_slug, ends, kind, number
 
 Verdict = Literal["better", "worse", "no detectable change"]
 
@@ -56,6 +56,8 @@ class Comparison(Answer):
 
     question: ClassVar[str] = "Did the repair help?"
     printed_tables: ClassVar[int | None] = 0
+
+    also_called: ClassVar[tuple[str, ...]] = ()
 
     @property
     def calibration(self) -> Estimate | None:
@@ -116,7 +118,7 @@ class Comparison(Answer):
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparisons(Answer):
+class Comparisons(Keyed[Comparison], Answer):
     """Several candidates against the same predictions, with verdicts that hold simultaneously."""
 
     candidates: Mapping[str, Comparison]
@@ -126,8 +128,9 @@ class Comparisons(Answer):
 
     question: ClassVar[str] = "Which repairs helped?"
 
-    def __getitem__(self, name: str) -> Comparison:
-        return self.candidates[name]
+    def results(self) -> Mapping[str, Comparison]:
+        """The candidates by name."""
+        return self.candidates
 
     @property
     def cautions(self) -> tuple[str, ...]:

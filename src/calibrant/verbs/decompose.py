@@ -72,7 +72,7 @@ def decompose(
     probs: Any = None,
     *,
     score: str | Rule = "auto",
-    by: Any = "isotonic",
+    method: Any = "isotonic",
     cross_fitted: bool = False,
     n_folds: int = 10,
     view: Any = "canonical",
@@ -103,7 +103,7 @@ def decompose(
         Predicted probabilities: one column for an event, or one column per class.
     score
         A proper score or its name; `"auto"` is Brier.
-    by
+    method
         How to recalibrate. `"isotonic"`: CORP (Dimitriadis, Gneiting & Jordan 2021). For
         a yes/no question miscalibration and discrimination are at least 0, whatever the
         score, and nothing has to be tuned. Bins, such as `EqualMass(15)`: the rate of
@@ -133,14 +133,14 @@ def decompose(
         if any(each is not None for each in (probs, counts, weights)) or view != "canonical" or cross_fitted:
             alone = "are forecasts, which have no views, folds or weights of others"
             raise InputError("labels", alone, advice="Pass them alone")
-        return _of_forecasts(labels, score, by, level)
+        return _of_forecasts(labels, score, method, level)
     rule = check_score("brier" if isinstance(score, str) and score == "auto" else score)
     predictions = admit(labels, probs, counts=counts, weights=weights)
     check_count(n_folds, "n_folds", 2)
     found = rule.score(predictions, view=view, level=level)
     rows = _asked(predictions, view)
     of = partial(rule.rows, view="canonical" if view == "canonical" else "binary")
-    recipe, name = _recipe(by, bounded=cross_fitted)
+    recipe, name = _recipe(method, bounded=cross_fitted)
     cautions = found.cautions if np.isinf(found.value) else ()
     if cross_fitted:
         values, w = _held_out_scores(recipe, rows, of, n_folds)
@@ -151,10 +151,10 @@ def decompose(
     left = moments_of(values, w).mean
     if np.isinf(left):
         seen = f"recalibrated row {first_infinite(values, w)} gives probability 0 to its label"
-        raise InputError("by", f"must give a finite {rule.title}", seen, "Use a bounded recipe")
+        raise InputError("method", f"must give a finite {rule.title}", seen, "Use a bounded recipe")
     none = float(of(_overall(rows))[0])
     how = f"by {name} " + (f"cross-fitted over {n_folds} folds" if cross_fitted else "on the same rows")
-    described = {**found.settings, "by": name, "cross_fitted": cross_fitted, "how": how}
+    described = {**found.settings, "method": name, "cross_fitted": cross_fitted, "how": how}
     described |= {"n_folds": n_folds} if cross_fitted else {}
     return Decomposition(found, found.value - left, none - left, none, described, cautions)
 
@@ -171,19 +171,19 @@ def _asked(predictions: Predictions, view: Any) -> Predictions:
     return predictions.with_probs(wide) if predictions.logits is None else predictions.with_logits(wide)
 
 
-def _recipe(by: Any, bounded: bool) -> tuple[Any, str]:
+def _recipe(method: Any, bounded: bool) -> tuple[Any, str]:
     """The recipe and its name; `bounded` keeps rates away from 0 and 1 for held-out rows."""
-    if isinstance(by, Binning):
-        return Histogram(by, bounded=bounded), by.describe()
-    if isinstance(by, str) and by in ("isotonic", "histogram"):
-        return (Isotonic if by == "isotonic" else Histogram)(bounded=bounded), by
+    if isinstance(method, Binning):
+        return Histogram(method, bounded=bounded), method.describe()
+    if isinstance(method, str) and method in ("isotonic", "histogram"):
+        return (Isotonic if method == "isotonic" else Histogram)(bounded=bounded), method
     known = ("auto", *methods("map"))
-    if not (isinstance(by, str) and by in known) and (
-        isinstance(by, str | type) or not callable(getattr(by, "fit", None))
+    if not (isinstance(method, str) and method in known) and (
+        isinstance(method, str | type) or not callable(getattr(method, "fit", None))
     ):
         names = ", ".join(map(repr, known))
-        raise InputError("by", f"must be one of {names}, bins, or a recipe with fit", f"it is {by!r}")
-    return recipe_of(by), by if isinstance(by, str) else repr(by)
+        raise InputError("method", f"must be one of {names}, bins, or a recipe with fit", f"it is {method!r}")
+    return recipe_of(method), method if isinstance(method, str) else repr(method)
 
 
 def _held_out_scores(
@@ -207,10 +207,10 @@ def _overall(rows: Predictions) -> Predictions:
     return Predictions.borrowed(rates, rates, soft=True)
 
 
-def _of_forecasts(forecasts: Forecasts, score: Any, by: Any, level: float) -> Decomposition:
+def _of_forecasts(forecasts: Forecasts, score: Any, method: Any, level: float) -> Decomposition:
     """The decomposition of forecasts, by isotonic regression on their means or quantiles."""
-    if not isinstance(by, str) or by != "isotonic":
-        raise InputError("by", "must be 'isotonic' for forecasts of a number", f"it is {by!r}")
+    if not isinstance(method, str) or method != "isotonic":
+        raise InputError("method", "must be 'isotonic' for forecasts of a number", f"it is {method!r}")
     w = np.ones(len(forecasts.labels)) if forecasts.weights is None else forecasts.weights
     if isinstance(score, str) and score in ("auto", "squared"):
         described: dict[str, Any] = {"score": "squared", "forecasts": forecasts.kind}
@@ -225,7 +225,7 @@ def _of_forecasts(forecasts: Forecasts, score: Any, by: Any, level: float) -> De
     value, interval, cautions = mean_with_interval(rows, forecasts.weights, level, squares=forecasts.squares)
     left, none = (inner(w, each) / float(w.sum()) for each in (fitted, overall))
     found = Estimate(name, title, value, forecasts.n, interval, None, described, {}, cautions)
-    settings = {**described, "by": "isotonic", "how": "by isotonic on the same rows"}
+    settings = {**described, "method": "isotonic", "how": "by isotonic on the same rows"}
     return Decomposition(found, value - left, none - left, none, settings)
 
 

@@ -22,10 +22,9 @@ from calibrant.estimate.smooth import smooth_error
 from calibrant.estimate.sweep import sweep_error
 from calibrant.forecasts import Forecasts
 from calibrant.interval import wilson
-from calibrant.predictions import Predictions, admit
+from calibrant.predictions import Predictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.resampling.null import ASSUMED_INDEPENDENT
-from calibrant.resampling.rows import cluster_kind
 from calibrant.results import (
     Answer,
     Estimate,
@@ -40,6 +39,7 @@ from calibrant.results import (
 )
 from calibrant.results.tables import BinTable, Curve, Table
 from calibrant.score import brier_score, log_score
+from calibrant.types import Cluster
 
 if TYPE_CHECKING:
     from calibrant.verbs.diagnose_regression import ForecastDiagnosis
@@ -113,6 +113,10 @@ class Diagnosis(Keyed[Estimate], Answer):
 
     summary_keys: ClassVar[tuple[str, ...]] = ("n", "calibration_error", "ece", "mean_gap", "test")
 
+    def results(self) -> dict[str, Estimate]:
+        """The estimates by key: the title up to a comma or bracket, in lower case; `classwise/ece` where `ece` is taken."""
+        return keyed(self.estimates)
+
     def figures(self) -> dict[str, Any]:
         """Rows, classes, every estimate by its key, and the test."""
         return {"n": self.n, "n_classes": self.n_classes, **self.results(), "test": self.test}
@@ -144,7 +148,7 @@ def diagnose(
     probs: Any = None,
     *,
     view: Any = "auto",
-    cluster: Any = None,
+    cluster: bool | Cluster | None = None,
     name: str = "model",
     measures: Iterable[Any] = (),
     counts: Any = None,
@@ -155,7 +159,7 @@ def diagnose(
     probs: Any = None,
     *,
     view: Any = "auto",
-    cluster: Any = None,
+    cluster: bool | Cluster | None = None,
     name: str = "model",
     measures: Iterable[Any] = (),
     counts: Any = None,

@@ -19,7 +19,8 @@ from calibrant.estimate.sweep import sweep_error
 from calibrant.inputs import check_choice, check_seed
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
-from calibrant.results import Answer, Table, by_slug, kind, number
+from calibrant.progress import Progress
+from calibrant.results import Answer, Keyed, Table, by_slug, kind, number
 from calibrant.simulate import Bias, EventWorld, WorldCheck, bias, check_world, fit_world
 from calibrant.simulate.measuring import named_all
 from calibrant.types import Seed
@@ -57,7 +58,7 @@ CHECKS = 200
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Trust(Answer):
+class Trust(Keyed[Bias], Answer):
     """How far each estimator is off on data like these, at this size; the most accurate first."""
 
     n: int
@@ -76,6 +77,10 @@ class Trust(Answer):
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", sorted(self.rows, key=lambda row: row.rmse))
         super().__post_init__()
+
+    def results(self) -> dict[str, Bias]:
+        """How far each estimator is off, by its name."""
+        return {row.estimator: row for row in self.rows}
 
     @property
     def best(self) -> Bias:
@@ -140,7 +145,7 @@ def trust(
     seed: Seed = 0,
     view: Any = "auto",
     workers: int | None = None,
-    progress: bool = False,
+    progress: Progress = False,
     counts: Any = None,
     weights: Any = None,
 ) -> Trust:
@@ -172,7 +177,8 @@ def trust(
     workers
         Number of processes; by default as many as there are cores.
     progress
-        Show a progress bar.
+        True: a bar on the terminal; a function is called with the numbers of steps done and
+        of all.
     counts
         How often each row occurred; by default once.
     weights

@@ -18,7 +18,7 @@ from calibrant.resampling.exact import LEVEL, Exact
 from calibrant.resampling.statistics import stretch
 from calibrant.results import Answer, Estimate, Line, Table, TestResult, ends, kind, number
 from calibrant.state.pooled import Pooled
-from calibrant.types import Seed
+from calibrant.types import Cluster, Seed
 
 N_PLACES, MIN_VARIANCE = 201, 0.02
 """Candidate ends of the core, and the share of all variance that it holds at least."""
@@ -115,7 +115,7 @@ def where(
     *,
     view: Any = "auto",
     n_draws: int = 999,
-    cluster: Any = None,
+    cluster: bool | Cluster | None = None,
     seed: Seed = 0,
     level: float = 0.95,
     counts: Any = None,

@@ -538,7 +538,7 @@ def test_an_audit_prints_and_travels(said, people):
     assert len(found.table().rows) == len(found)
     marked = audit(said, segments={"<b>": people["sex"] == "m"}, n_draws=19)
     assert "<b>" not in marked._repr_html_().replace("</b>", "")
-    with pytest.raises(KeyError, match="'nobody'; there are"):
+    with pytest.raises(KeyError, match="'nobody' is not here; there are"):
         found["nobody"]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.compiled import compiled
+from calibrant.kernels.compiled import compiled, worth_compiling
 from calibrant.kernels.fit.knot_heights import Family, fit_heights, sigmoid
 from calibrant.types import Floats, Indices
 
@@ -175,9 +175,9 @@ NEAR = 1e-9
 MOST_STEPS = 60
 """Newton steps of a fit at most; a handful are enough on most data."""
 
-COMPILE_FROM = 64
-"""Cells from which the loops are compiled. Below there are rarely rows enough for a
-second piece, and plain Python will do."""
+COMPILE_FROM = 500
+"""Cells from which the loops are compiled: plain Python takes half a second for fewer, the
+compiler ten or more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,8 +243,8 @@ def _starts(x: Floats, w: Floats) -> Indices:
 
 def path(cells: Cells, weight: Floats, hits: Floats, family: Family, most: int) -> list[Bent]:
     """The fits with 1, 2, …, `most` pieces; where no other knot fits, the last one again."""
-    small = len(cells.x) < COMPILE_FROM
-    search, fit = (better_knots.plain, fit_heights.plain) if small else (better_knots, fit_heights)
+    fast = worth_compiling(len(cells.x), COMPILE_FROM)
+    search, fit = (better_knots, fit_heights) if fast else (better_knots.plain, fit_heights.plain)
     rows = (cells.x, weight, hits)
     knots = np.array([0, len(cells.t) - 1])
     found: list[Bent] = []
@@ -263,7 +263,7 @@ def path(cells: Cells, weight: Floats, hits: Floats, family: Family, most: int) 
 
 def loss(cells: Cells, weight: Floats, hits: Floats, family: Family, bent: Bent) -> float:
     """The family's loss, summed over these weights and hits."""
-    fit = fit_heights.plain if len(cells.x) < COMPILE_FROM else fit_heights
+    fit = fit_heights if worth_compiling(len(cells.x), COMPILE_FROM) else fit_heights.plain
     return float(fit(cells.x, weight, hits, bent.t, bent.h, family, 0.0, 0)[1])
 
 

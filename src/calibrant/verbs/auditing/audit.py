@@ -8,13 +8,13 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.arrays import common_index
-from calibrant.inputs import check_choice, check_count, check_level, check_positive, check_seed
-from calibrant.predictions import Predictions
+from calibrant.inputs import check_choice, check_count, check_level, check_positive, check_seed, check_statistic
+from calibrant.predictions import Predictions, cluster_kind
 from calibrant.problems import InputError
 from calibrant.resampling.exact import Exact
 from calibrant.resampling.null import FEW_CLUSTERS, IMPOSSIBLE
-from calibrant.resampling.rows import cluster_kind, refuse_soft
-from calibrant.types import Floats, Seed
+from calibrant.resampling.rows import refuse_soft
+from calibrant.types import Cluster, Floats, Seed
 from calibrant.verbs.auditing.audited import Audit, AuditedSegment
 from calibrant.verbs.auditing.family import Family, family_of
 from calibrant.verbs.auditing.segments import Segments, feature_columns, group_column, mask_columns, segments_of
@@ -31,6 +31,8 @@ DRAWS = ((9999, 1e9), (999, 5e10), (399, np.inf))
 N_NAMED = 3
 """Segments that a warning names."""
 
+STATISTICS = ("both", "gap", "range")
+
 
 def audit(
     predictions: Predictions,
@@ -39,14 +41,14 @@ def audit(
     groups: Any = None,
     segments: Any = None,
     view: Any = "auto",
-    statistic: Literal["both", "gap", "range"] = "both",
+    statistic: Literal["both", "gap", "range", "kuiper"] = "both",
     depth: int = 3,
     n_bins: int = 4,
     min_size: int = 50,
     max_segments: int = 1000,
     level: float = 0.95,
     margin: float = 0.05,
-    cluster: bool = False,
+    cluster: bool | Cluster | None = None,
     n_draws: int | None = None,
     seed: Seed = 0,
 ) -> Audit:
@@ -79,9 +81,9 @@ def audit(
         first that fits.
     statistic
         `"gap"` is Σ(y − p), which has power against predictions that are too high or
-        too low in the segment. `"range"` is that of the running sum of errors along the
-        predictions (Kuiper, ECCE-R), which has power against errors that cancel, too.
-        `"both"` takes the larger score.
+        too low in the segment. `"range"` or `"kuiper"` is that of the running sum of
+        errors along the predictions (ECCE-R), which has power against errors that
+        cancel, too. `"both"` takes the larger score.
     depth
         Conditions that are combined at most, 1 to 3.
     n_bins
@@ -95,10 +97,12 @@ def audit(
         The error that matters to you: segments without a finding in which it could be
         missed get the verdict "too few rows".
     cluster
-        Rows of the same of `predictions.groups` may depend on each other in any way.
-        Two nulls must then agree to call a segment wrong: signs of the errors flipped
-        cluster by cluster, which is exact for symmetric errors and close where many
-        clusters err; and labels drawn as for independent rows.
+        How rows with the same of `Predictions(..., groups=)` depend on each other:
+        `"any"` or True, in any way, `"same"`, they share one outcome; None or False, not
+        at all. In the first two cases two nulls must agree to call a segment wrong:
+        signs of the errors flipped cluster by cluster, which is exact for symmetric
+        errors and close where many clusters err; and labels drawn as for independent
+        rows.
     n_draws
         Number of null draws; by default 9999, 999 or 399, as time allows.
     seed
@@ -116,7 +120,7 @@ def audit(
     >>> print(found.segments[0].name, found.segments[0].verdict)
     age > 72 & sex = f too high
     """
-    clustered = _check(predictions, statistic, depth, cluster)
+    chosen, clustered = check_statistic(statistic, STATISTICS), _check(predictions, depth, cluster)
     level, margin = check_level(level), check_positive("margin", margin)
     exact, event = Exact(n_draws, "count", check_seed(seed)), predictions.event(view)
     kept, counts = _counted(predictions)
@@ -125,7 +129,7 @@ def audit(
     family = family_of(event, predictions, cut, kept, clustered)
     n_draws = exact.n_draws or next(draws for draws, most in DRAWS if family.work * draws <= most)
     families = [family, family.independent()] if clustered else [family]
-    nulls = [scored(each, statistic, level, n_draws, exact.seed) for each in families]
+    nulls = [scored(each, chosen, level, n_draws, exact.seed) for each in families]
     settings = {
         "depth": depth,
         "n_bins": n_bins,
@@ -139,10 +143,10 @@ def audit(
     how = "signs of the errors flipped, cluster by cluster" if clustered else "labels drawn from the predictions"
     how += f", all segments on the same {n_draws:,} draws; step-down"
     return Audit(
-        Verdicts(nulls, statistic, level, margin).of(cut.found),
+        Verdicts(nulls, chosen, level, margin).of(cut.found),
         predictions.n,
         event.name,
-        statistic,
+        chosen,
         level,
         margin,
         nulls[0].steps.critical,
@@ -152,14 +156,13 @@ def audit(
     )
 
 
-def _check(predictions: Any, statistic: Any, depth: Any, cluster: Any) -> bool:
+def _check(predictions: Any, depth: Any, cluster: Any) -> bool:
     """Refuse what cannot be audited; do rows of a group depend on each other?"""
     if not isinstance(predictions, Predictions):
         raise InputError("predictions", "must be a Predictions", f"it is a {type(predictions).__name__}")
     refuse_soft(predictions)
-    check_choice("statistic", statistic, ("both", "gap", "range"))
     check_choice("depth", depth, tuple(range(1, MAX_DEPTH + 1)))
-    return cluster_kind(predictions, cluster, ("any",)) is not None
+    return cluster_kind(predictions, cluster) is not None
 
 
 def _counted(predictions: Predictions) -> tuple[Any, Floats]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from calibrant.results import Answer, Interval, Record, Table, ends, kind, number
+from calibrant.results import Answer, Interval, Keyed, Record, Table, ends, kind, number
 
 Verdict = Literal["too high", "too low", "wrong both ways", "no error seen", "too few rows"]
 
@@ -48,6 +48,11 @@ class AuditedSegment(Record):
     """other descriptions of the same rows"""
 
     @property
+    def also_called(self) -> tuple[str, ...]:
+        """Other descriptions of the same rows."""
+        return self.same
+
+    @property
     def found(self) -> bool:
         """Is the segment called wrong?"""
         return self.verdict in ("too high", "too low", "wrong both ways")
@@ -62,7 +67,7 @@ class AuditedSegment(Record):
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
-class Audit(Answer):
+class Audit(Keyed[AuditedSegment], Answer):
     """Every segment, worst first, with verdicts that hold for all segments at once."""
 
     segments: tuple[AuditedSegment, ...]
@@ -78,15 +83,9 @@ class Audit(Answer):
     settings: Mapping[str, Any] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()
 
-    def __getitem__(self, name: str) -> AuditedSegment:
-        """A segment by its name, or by another description of the same rows."""
-        for segment in self.segments:
-            if name == segment.name or name in segment.same:
-                return segment
-        raise KeyError(f"{name!r}; there are {', '.join(s.name for s in self.segments[:5])} …")
-
-    def __len__(self) -> int:
-        return len(self.segments)
+    def results(self) -> dict[str, AuditedSegment]:
+        """The segments by name."""
+        return {segment.name: segment for segment in self.segments}
 
     def figures(self) -> dict[str, Any]:
         """Figures of all segments together; those of each are in `to_frame`."""

@@ -16,7 +16,7 @@ from calibrant.estimate.cumulative import ks_error
 from calibrant.estimate.mean_gap import mean_gap
 from calibrant.infer import calibration_error_interval, cumulative_interval, squared_error_interval
 from calibrant.infer.squared import cube_root
-from calibrant.inputs import check_choice, check_positive
+from calibrant.inputs import check_positive, check_statistic
 from calibrant.interval import wilson
 from calibrant.methods import methods
 from calibrant.predictions import Predictions, admit
@@ -302,5 +302,5 @@ def quantities() -> dict[str, Quantity]:
 
 def quantity_of(statistic: str, norm: int) -> Quantity:
     """The quantity with this name."""
-    found = quantities()[check_choice("statistic", statistic, tuple(quantities()))]
+    found = quantities()[check_statistic(statistic, tuple(quantities()))]
     return ABSOLUTE if found is RMS and norm == 1 else found

@@ -1,0 +1,34 @@
+"""Progress of long work: a bar on the terminal, or a function of the user's."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from calibrant.problems import InputError
+
+Report = Callable[[int, int], None]
+"""called with the number of steps done and of all steps"""
+Progress = bool | Report
+
+
+@contextmanager
+def reported(progress: Any, title: str) -> Iterator[Report]:
+    """The user's `progress=` as a function of (done, of).
+
+    True is a bar on the error stream if that is a terminal, removed when done; False is
+    silence; a function is called as it is.
+    """
+    if not isinstance(progress, bool) and not callable(progress):
+        raise InputError("progress", "must be True, False or a function of (done, of)", f"it is {progress!r}")
+    if progress is not True:
+        yield progress if callable(progress) else lambda _done, _of: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(title)
+        yield lambda done, of: bar.update(task, completed=done, total=of)
