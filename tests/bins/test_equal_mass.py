@@ -13,7 +13,7 @@ from naive import binning
 
 
 def bins_of(rule, said, counts=None):
-    event = Predictions(said.labels, said.probs, counts=weights).event()
+    event = Predictions(said.labels, said.probs, counts=counts).event()
     index = rule.index(event)
     return [np.flatnonzero(index == k).tolist() for k in range(rule.n_bins)]
 

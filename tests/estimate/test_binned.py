@@ -34,7 +34,7 @@ def naive_bins(rule, probs, counts=None):
         return binning.by_edges(probs, rule.edges, rule.closed, rule.ends)
     if rule.ties == "split":
         return binning.equal_mass_split(probs, rule.n_bins)
-    return binning.equal_mass(probs, rule.n_bins, weights)
+    return binning.equal_mass(probs, rule.n_bins, counts)
 
 
 def weights_for(rule, said):

@@ -29,7 +29,7 @@ def drawn(rng, n, slope=2.0, offset=1.0):
 
 
 def dawid_sebastiani(labels, mean, variance, counts=None):
-    return np.average((mean - labels) ** 2 / variance + np.log(variance), weights=weights)
+    return np.average((mean - labels) ** 2 / variance + np.log(variance), weights=counts)
 
 
 @pytest.mark.parametrize("truth", [(2.0, 1.0), (0.3, 4.0), (1.0, 0.0), (0.0, 3.0)])

@@ -31,7 +31,7 @@ def drawn(rng, n, n_classes, truth=2.0, scale=3.0):
 def best(labels, logits, counts=None):
     """ln T by golden section on the naive loss."""
     found = minimize_scalar(
-        lambda v: temperature_loss(labels, logits, math.exp(v), weights),
+        lambda v: temperature_loss(labels, logits, math.exp(v), counts),
         bounds=(-6.9, 6.9),
         method="bounded",
         options={"xatol": 1e-10},

@@ -104,7 +104,7 @@ def test_estimators(name, kind, cuts, order):
 
 def wrong(labels, probs=None, *, counts=None):
     """An estimator that claims a state, yet depends on the order of rows."""
-    predictions = cal.Predictions(labels, probs, counts=weights) if probs is not None else cal.predictions.admit(labels)
+    predictions = cal.Predictions(labels, probs, counts=counts) if probs is not None else cal.predictions.admit(labels)
     event = predictions.event("binary")
     return Estimate("wrong", "wrong", float(event.probs[0]), event.n)
 

@@ -15,7 +15,7 @@ from tolerances import ROUNDING
 
 
 def forecasts(labels, mean, counts=None):
-    return GaussianForecasts(labels, mean, np.ones(len(mean)), counts=weights)
+    return GaussianForecasts(labels, mean, np.ones(len(mean)), counts=counts)
 
 
 def test_by_hand():

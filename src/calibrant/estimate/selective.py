@@ -88,7 +88,6 @@ def clustered_mean(
     clusters: Any,
     level: float,
     limits: Limits | None = None,
-    counts: Any = None,
     weights: Any = None,
     squares: Any = None,
 ) -> tuple[float, Interval | None, tuple[str, ...]]:

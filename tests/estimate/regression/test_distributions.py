@@ -27,7 +27,7 @@ def with_pit(u, counts=None):
     from scipy.stats import norm
 
     u = np.asarray(u, dtype=float)
-    return GaussianForecasts(norm.ppf(u), np.zeros(len(u)), np.ones(len(u)), counts=weights)
+    return GaussianForecasts(norm.ppf(u), np.zeros(len(u)), np.ones(len(u)), counts=counts)
 
 
 def test_the_pit_error_by_hand():
