@@ -157,7 +157,7 @@ def test_any_scale_is_one_scale(weight):
 @pytest.mark.parametrize(
     ("mass", "text"),
     [
-        ({"counts": [0.5] + [1] * 19}, "counts must be whole numbers of rows, but counts\\[0\\] is 0.5"),
+        ({"counts": [0.5] + [1] * 19}, "counts must be whole numbers of rows; counts\\[0\\] is 0.5"),
         ({"counts": [-1] + [1] * 19}, "counts must not be negative"),
         ({"counts": [1e16] + [1] * 19}, "counts must sum to at most 1e\\+15"),
         ({"counts": [0] * 20}, "counts must not all be zero"),

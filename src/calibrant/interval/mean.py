@@ -121,8 +121,10 @@ def moments_of(values: Array, weights: Array | None, squares: Array | None = Non
     Kish's Σw / Σw², with d the distance from the mean.
     """
     if squares is not None:
-        found = moments_of(values, weights)
-        return found.of_rows(min(found.weight * told_by(values, found, squares), float(found.rows)))
+        assert weights is not None  # whose squares they are
+        found, positive = moments_of(values, weights), squares > 0
+        copies = float((weights[positive] ** 2 / squares[positive]).sum())
+        return found.of_rows(min(found.weight * told_by(values, found, squares), copies))
     of_block = quick_moments if len(values) >= COMPILE_FROM else moments
 
     def part(block: slice) -> Moments:

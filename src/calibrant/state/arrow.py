@@ -51,7 +51,7 @@ def read_arrow(path: str | Path) -> dict[str, Any]:
         at = 0
         for view, facts in data["events"].items():
             values, weight, hits, _ = numbers[:, at : at + facts["length"]].tolist()
-            flags = {"integral": facts["integral"], "single": facts["single"]}
+            flags = {"integral": facts["integral"], "single": facts["single"], "squares": None}
             data["events"][view] = {"kind": "Pooled", "values": values, "weight": weight, "hits": hits} | flags
             at += facts["length"]
         if data["grid"] is not None:
