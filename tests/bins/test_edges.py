@@ -48,10 +48,12 @@ def test_without_ends_the_open_end_is_outside():
 
 @pytest.mark.parametrize("chunk", [1, 3, 1000])
 def test_the_size_of_chunks_does_not_matter(monkeypatch, rng, chunk):
-    event = Predictions(rng.integers(0, 2, 50), rng.random(50), counts=rng.random(50)).event()
+    event = Predictions(rng.integers(0, 2, 50), rng.random(50), weights=rng.random(50)).event()
     whole = Edges([0, 0.3, 1]).collect(event)
     monkeypatch.setattr("calibrant.bins.binning.CHUNK", chunk)
-    np.testing.assert_allclose(Edges([0, 0.3, 1]).collect(event).sums, whole.sums, rtol=1e-12)
+    found = Edges([0, 0.3, 1]).collect(event)
+    np.testing.assert_allclose(found.sums, whole.sums, rtol=1e-12)
+    np.testing.assert_allclose(found.squares, whole.squares, rtol=1e-12)
 
 
 WRONG = {
