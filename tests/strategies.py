@@ -70,6 +70,22 @@ def weightings(draw: st.DrawFn, n: int) -> Any:
 
 
 @st.composite
+def importances(draw: st.DrawFn, n: int) -> Any:
+    """Weights: all the same, fractions with zeros, or far apart."""
+    how = draw(st.sampled_from(("same", "fractions", "extreme")))
+    if how == "same":
+        return np.full(n, draw(st.sampled_from((1e-300, 0.1, 1.0, 1e15))))
+    if how == "fractions":
+        weights = np.array(draw(st.lists(st.integers(0, 7), min_size=n, max_size=n))) / 3
+    else:
+        powers = draw(st.lists(st.sampled_from((None, -30, 0, 0.5, 20)), min_size=n, max_size=n))
+        weights = np.array([0.0 if power is None else 2.0**power for power in powers])
+    if not weights.any():
+        weights[draw(st.integers(0, n - 1))] = 0.3
+    return weights
+
+
+@st.composite
 def pooled(draw: st.DrawFn, n: int, one: st.SearchStrategy[Any]) -> list[Any]:
     """n draws from a small pool, so that ties are common; a pool of one makes all rows equal."""
     pool = draw(st.lists(one, min_size=1, max_size=draw(st.sampled_from((1, 3, 40)))))

@@ -95,6 +95,13 @@ def test_any_event_gives_a_number(name, said):
     number(EVENT_FORMS[name], said.labels, said.probs, counts=said.weights)
 
 
+@pytest.mark.parametrize("name", EVENT_FORMS)
+@settings(max_examples=10)
+@given(said=some.events(), data=st.data())
+def test_any_weights_give_a_number(name, said, data):
+    number(EVENT_FORMS[name], said.labels, said.probs, weights=data.draw(some.importances(said.n)))
+
+
 @pytest.mark.parametrize("name", FORMS)
 @settings(max_examples=10)
 @given(said=some.matrices(most=15))
@@ -140,13 +147,14 @@ def test_certain_and_wrong_by_hand():
 @EVERY
 def test_the_order_of_weighted_and_tied_rows_does_not_matter(rng, name):
     labels, probs = rows_for(name, rng)
-    weights = rng.integers(0, 4, len(labels))
     order = rng.permutation(len(labels))
-    same(FORMS[name](labels, probs, counts=weights), FORMS[name](labels[order], probs[order], counts=weights[order]))
+    for kind, given in [("counts", rng.integers(0, 4, len(labels))), ("weights", rng.uniform(0, 3, len(labels)))]:
+        a, b = FORMS[name](labels, probs, **{kind: given}), FORMS[name](labels[order], probs[order], **{kind: given[order]})
+        same(a, b)
 
 
 @EVERY
-def test_weight_two_is_the_row_twice(rng, name):
+def test_a_count_of_two_is_the_row_twice(rng, name):
     labels, probs = rows_for(name, rng)
     times = rng.integers(0, 4, len(labels))
     repeated = FORMS[name](np.repeat(labels, times), np.repeat(probs, times, axis=0))
@@ -156,7 +164,7 @@ def test_weight_two_is_the_row_twice(rng, name):
 @settings(max_examples=8)
 @given(said=some.events(most=12).map(counted))
 @pytest.mark.parametrize("name", EVENT_FORMS)
-def test_weight_two_is_the_row_twice_for_awkward_rows(name, said):
+def test_a_count_of_two_is_the_row_twice_for_awkward_rows(name, said):
     if said.weights is None:
         return
     times = said.weights.astype(int)
@@ -179,7 +187,7 @@ def test_soft_labels_of_zero_and_one_are_hard_labels(rng, name):
 def test_soft_labels_with_weights_are_accepted(rng, name):
     labels, probs = rows_for(name, rng)
     shares = rng.random(len(labels)) if probs.ndim == 1 else rng.dirichlet(np.ones(3), len(labels))
-    number(FORMS[name], Predictions(shares, probs, counts=rng.uniform(0, 3, len(labels)), soft=True))
+    number(FORMS[name], Predictions(shares, probs, weights=rng.uniform(0, 3, len(labels)), soft=True))
 
 
 @pytest.mark.parametrize("name", FORMS)
