@@ -65,7 +65,7 @@ def call(about, *data, view, **options):
 def estimate(about, said, view):
     """From arguments as `Predictions` takes them, so that the function's own front door is used too."""
     return call(
-        about, said.labels, said.probs, view=view, **({} if said.weights is None else {"weights": said.weights})
+        about, said.labels, said.probs, view=view, **({} if said.weights is None else {"counts": said.weights})
     )
 
 

@@ -54,8 +54,9 @@ def test_four_rows_in_two_bins():
     assert cal.binned_error(labels, probs, bins=rule, norm=2).value == pytest.approx(math.sqrt(squared), abs=ROUNDING)
 
 
-def test_weights_by_hand():
-    found = cal.binned_error([0, 1], [0.2, 0.4], bins=EqualWidth(1), counts=[3, 1])
+@pytest.mark.parametrize("kind", ["counts", "weights"])
+def test_counts_and_weights_by_hand(kind):
+    found = cal.binned_error([0, 1], [0.2, 0.4], bins=EqualWidth(1), **{kind: [3, 1]})
     assert found.value == pytest.approx(abs((0.6 + 0.4) / 4 - 1 / 4), abs=ROUNDING)
 
 
@@ -133,7 +134,7 @@ def test_debiased_error_is_that_of_plain_loops(said, rule, norm):
     bins = naive_bins(rule, said.probs, weights)
     if sum(map(len, bins)) < said.n:
         return  # rows in no bin: the definition does not say
-    options = {"bins": rule, "norm": norm, "debiased": True, "root": False, "clip": False, "weights": weights}
+    options = {"bins": rule, "norm": norm, "debiased": True, "root": False, "clip": False, "counts": weights}
     found = cal.binned_error(said.labels, said.probs, **options)
     expected = naive.debiased_power(bins, said.probs, said.labels, weights, norm)
     assert found.value == pytest.approx(expected, rel=ROUNDING, abs=ROUNDING)
@@ -182,7 +183,7 @@ def test_the_folded_normal_mean_is_its_integral(mean, sd):
 
 @given(some.events(), RULES, st.sampled_from([1, 2]))
 def test_debiasing_never_raises_the_error(said, rule, norm):
-    options = {"bins": rule, "norm": norm, "root": False, "weights": weights_for(rule, said)}
+    options = {"bins": rule, "norm": norm, "root": False, "counts": weights_for(rule, said)}
     plain = cal.binned_error(said.labels, said.probs, **options).value
     signed = cal.binned_error(said.labels, said.probs, **options, debiased=True, clip=False).value
     clipped = cal.binned_error(said.labels, said.probs, **options, debiased=True).value
@@ -238,11 +239,29 @@ def test_rows_outside_every_bin_are_reported():
     assert found.value == pytest.approx(2 / 3 * 0.5)
 
 
-def test_weights_that_do_not_count_rows_are_reported():
-    found = cal.binned_error([0, 1, 1], [0.2, 0.5, 0.5], bins=EqualWidth(1), debiased=True, counts=[1, 0.5, 2])
-    assert found.cautions == (
-        "weights are read as numbers of rows; they are not whole numbers, so check that they count rows",
-    )
+@given(some.events(most=25), st.integers(1, 12), NORMS, st.data())
+def test_weighted_errors_are_those_of_plain_loops(said, n_bins, norm, data):
+    weights = data.draw(some.importances(said.n))
+    bins = binning.equal_width(said.probs, n_bins)
+    found = cal.binned_error(
+        said.labels, said.probs, bins=EqualWidth(n_bins), norm=norm, root=False, weights=weights
+    ).value
+    w = weights / weights.max()
+    assert found == pytest.approx(naive.power(bins, said.probs, said.labels, w, norm), abs=ROUNDING)
+
+
+def test_noise_is_that_of_the_effective_rows():
+    """One bin of weights 1, 0.5, 2: (Σw)² / Σw² = 12.25 / 5.25 = 7/3 rows, mean p = 0.4, rate 5/7."""
+    data, options = ([0, 1, 1], [0.2, 0.5, 0.5]), {"bins": EqualWidth(1), "norm": 2, "root": False, "clip": False}
+    for scale in (1, 1e-3, 40):
+        weights = scale * np.array([1, 0.5, 2])
+        plain = cal.binned_error(*data, **options, weights=weights)
+        rate, mean, rows = 2.5 / 3.5, (0.2 + 0.25 + 1) / 3.5, 7 / 3
+        assert plain.value == pytest.approx((mean - rate) ** 2, abs=ROUNDING)
+        assert plain.noise_floor == pytest.approx((0.16 + 0.25 * 0.25 + 4 * 0.25) / 3.5**2, abs=ROUNDING)
+        found = cal.binned_error(*data, **options, debiased=True, weights=weights)
+        assert found.value == pytest.approx((mean - rate) ** 2 - rate * (1 - rate) / (rows - 1), abs=ROUNDING)
+        assert found.cautions == ()
 
 
 WRONG = {

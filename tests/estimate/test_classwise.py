@@ -67,7 +67,7 @@ def test_tace_is_that_of_plain_loops(said, n_bins, threshold):
 )
 def test_cwce_is_that_of_plain_loops(said, n_bins, rule, norm, average, debiased):
     bins = EqualWidth(n_bins) if rule == "width" else EqualMass(n_bins)
-    options = {"bins": bins, "norm": norm, "average": average, "debiased": debiased, "weights": said.weights}
+    options = {"bins": bins, "norm": norm, "average": average, "debiased": debiased, "counts": said.weights}
     total = naive.total_power(said.labels, said.probs, rule, n_bins, norm, said.weights, debiased)
     expected = total / (said.probs.shape[1] if average == "mean" else 1)
     found = cal.classwise_error(said.labels, said.probs, **options, root=False, clip=False)

@@ -37,7 +37,7 @@ def test_it_is_that_of_plain_loops(said, n_bins, mass, norm):
     st.sampled_from([1, 2, "max"]),
 )
 def test_it_is_never_below_the_binned_error(said, rule, norm):
-    options = {"bins": rule, "norm": norm, "root": False, "weights": said.weights}
+    options = {"bins": rule, "norm": norm, "root": False, "counts": said.weights}
     lower = cal.binned_error(said.labels, said.probs, **options).value
     assert cal.label_binned_error(said.labels, said.probs, **options).value >= lower - ROUNDING
 

@@ -37,7 +37,7 @@ def test_the_noise_floor_is_the_diagonal_of_a_calibrated_model():
 def test_it_is_the_sum_over_all_pairs(said, nu):
     kernels = {"laplace": lambda d: math.exp(-d / nu), "gaussian": lambda d: math.exp(-((d / nu) ** 2) / 2)}
     for name, kernel in kernels.items():
-        options = {"kernel": name, "bandwidth": nu, "weights": said.weights}
+        options = {"kernel": name, "bandwidth": nu, "counts": said.weights}
         square = cal.mmce(said.labels, said.probs, root=False, **options).value
         expected = max(naive.square(said.probs, said.labels, kernel, said.weights), 0)
         assert square == pytest.approx(expected, abs=ROUNDING)

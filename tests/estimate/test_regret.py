@@ -110,5 +110,5 @@ def test_what_it_refuses():
         decision_regret([0, 1], [0.2, 0.7], thresholds=[0.0, 0.5])
     with pytest.raises(InputError, match="n_draws must be 0; soft labels cannot be redrawn"):
         decision_regret(Predictions([0.2, 0.8], [0.2, 0.7], soft=True), method="platt", n_draws=9)
-    with pytest.raises(InputError, match="n_draws must be 0; rows in groups, or with weights"):
-        decision_regret([0, 1], [0.2, 0.7], counts=[0.5, 2.5], method="platt", n_draws=9)
+    with pytest.raises(InputError, match="n_draws must be 0; rows in groups"):
+        decision_regret(Predictions([0, 1], [0.2, 0.7], groups=[0, 0]), method="platt", n_draws=9)

@@ -67,7 +67,7 @@ def test_the_whole_distribution_is_that_of_plain_loops(said, name, width):
     labels, probs = written_out(said.labels, said.probs.astype(float).tolist(), said.weights)
     truth = one_hot(labels, said.probs.shape[1])
     nu = median_or_given(name, probs, width)
-    options = {"kernel": name, "bandwidth": width, "weights": said.weights}
+    options = {"kernel": name, "bandwidth": width, "counts": said.weights}
     biased = cal.skce(said.labels, said.probs, estimator="biased", **options)
     assert biased.settings["bandwidth"] == pytest.approx(nu, rel=ROUNDING)
     assert biased.value == pytest.approx(naive.biased(name, truth, probs, nu), abs=ROUNDING)
@@ -80,7 +80,7 @@ def test_the_whole_distribution_is_that_of_plain_loops(said, name, width):
 def test_an_event_is_that_of_plain_loops(said, name, width):
     truth, probs = two_classes(*written_out(said.labels, said.probs, said.weights))
     nu = median_or_given(name, probs, width)
-    options = {"kernel": name, "bandwidth": width, "weights": said.weights}
+    options = {"kernel": name, "bandwidth": width, "counts": said.weights}
     biased = cal.skce(said.labels, said.probs, estimator="biased", **options)
     assert biased.settings["bandwidth"] == pytest.approx(nu, rel=ROUNDING)
     assert biased.value == pytest.approx(naive.biased(name, truth, probs, nu), abs=ROUNDING)
@@ -127,7 +127,7 @@ def test_shares_as_labels_are_those_of_plain_loops(said, name):
 @given(data.events(most=15).map(counted), st.sampled_from(KERNELS))
 def test_one_column_and_two_are_the_same(said, name):
     pair = np.stack([1 - said.probs.astype(float), said.probs.astype(float)], axis=1)
-    options = {"kernel": name, "bandwidth": 0.2, "estimator": "biased", "weights": said.weights}
+    options = {"kernel": name, "bandwidth": 0.2, "estimator": "biased", "counts": said.weights}
     one, two = (cal.skce(said.labels, probs, **options).value for probs in (said.probs, pair))
     assert one == pytest.approx(two, abs=ROUNDING)
 

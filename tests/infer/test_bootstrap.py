@@ -75,8 +75,19 @@ def test_what_cannot_be_done_is_refused(rng):
         interval_of(cal.static_error, [0, 1, 2], np.eye(3) / 2 + 1 / 6)
     with pytest.raises(InputError, match="n_draws"):
         interval_of(cal.ece, sample(rng), n_draws=3)
-    with pytest.raises(InputError, match="weights"):
-        interval_of(partial(cal.binned_error, bins=EqualWidth(3)), [0, 1], [0.5, 0.6], counts=[1, 2])
+
+
+@pytest.mark.parametrize("method", ["inversion", "bootstrap", "bca"])
+def test_counts_are_rows_repeated_and_weights_have_no_scale(rng, method):
+    estimator, options = partial(cal.binned_error, bins=EqualWidth(3)), {"method": method, "n_draws": 50}
+    p, times = rng.random(60), rng.integers(1, 3, 60)
+    y = rng.random(60) < p
+    counted = interval_of(estimator, y, p, counts=times, **options).interval
+    repeated = interval_of(estimator, np.repeat(y, times), np.repeat(p, times), **options).interval
+    assert (counted.low, counted.high) == pytest.approx((repeated.low, repeated.high), abs=1e-9)
+    w = rng.random(60)
+    one, other = (interval_of(estimator, y, p, weights=scale * w, **options).interval for scale in (1.0, 300.0))
+    assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=1e-9)
 
 
 @pytest.mark.slow

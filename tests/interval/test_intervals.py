@@ -38,8 +38,15 @@ def test_the_mean_has_students_interval(rng):
     assert cautions == ("12 rows are few for an interval of a mean: it may be too short",)
 
 
-def test_weights_that_are_no_counts_are_reported():
-    assert "not whole numbers" in mean_with_interval(np.zeros(40), np.full(40, 1.5), 0.95)[2][0]
+def test_squares_of_weights_widen_the_interval_of_a_mean(rng):
+    """The standard error of a weighted mean is √Σw²(x − mean)² / Σw, but for n − 1 instead of n."""
+    values, w = rng.normal(size=4000), rng.random(4000) + 0.1
+    w *= w.sum() / (w**2).sum()
+    value, interval, cautions = mean_with_interval(values, w, 0.95, squares=w**2)
+    error = np.sqrt((w**2 * (values - value) ** 2).sum()) / w.sum()
+    assert value == pytest.approx(np.average(values, weights=w), abs=ROUNDING)
+    assert interval.high - value == pytest.approx(1.96 * error, rel=2e-3)
+    assert cautions == ()
 
 
 def test_the_normal_quantile():

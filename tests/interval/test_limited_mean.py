@@ -75,10 +75,15 @@ def test_where_all_rows_are_at_the_limit_nothing_lies_beyond():
     assert interval.low == pytest.approx(0.025 ** (1 / 50), abs=1e-3)
 
 
-def test_weights_that_are_no_counts_give_a_warning(rng):
-    _, interval, cautions = mean_with_interval(rng.random(20), rng.random(20) + 0.5, 0.95, Limits(0.0, 1.0))
-    assert interval is not None
-    assert "not whole numbers" in cautions[0]
+def test_spread_weights_widen_the_interval(rng):
+    x, w = rng.random(20), np.where(np.arange(20) < 4, 10.0, 1.0)
+    w *= w.sum() / (w**2).sum()
+    _, plain, _ = mean_with_interval(x, None, 0.95, Limits(0.0, 1.0))
+    value, interval, cautions = mean_with_interval(x, w, 0.95, Limits(0.0, 1.0), w**2)
+    assert value == pytest.approx(np.average(x, weights=w), abs=1e-12)
+    assert 0 <= interval.low <= value <= interval.high <= 1
+    assert interval.high - interval.low > 1.3 * (plain.high - plain.low)
+    assert cautions == ()
 
 
 @given(ROWS, st.floats(0, 1))

@@ -49,7 +49,7 @@ def test_binned_errors_are_those_of_the_estimator(weighting, said):
 @given(said=some.events())
 def test_sums_along_the_predictions_are_those_of_the_estimators(weighting, said):
     found = atoms(said, weighting=weighting)
-    data = {"labels": said.labels, "probs": said.probs, "weights": said.weights}
+    data = {"labels": said.labels, "probs": said.probs, "counts": said.weights}
     for kind in ("max", "range"):
         assert value(of.cumulative(found, kind), found) == pytest.approx(
             cal.ks_error(**data, statistic=kind).value, abs=ROUNDING

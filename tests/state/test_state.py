@@ -133,8 +133,12 @@ def test_a_failed_write_leaves_what_was_there(tmp_path, rows, monkeypatch):
 
 def test_what_a_state_would_lose_is_refused(rows):
     labels, probs = rows
-    with pytest.raises(InputError, match=r"weights\[0\] is 0.5"):
+    with pytest.raises(InputError, match=r"counts must be whole numbers of rows; counts\[0\] is 0.5"):
         collect(labels, probs, counts=np.full(400, 0.5))
+    with pytest.raises(InputError, match="weights must be left out for a state"):
+        collect(labels, probs, weights=np.arange(400) + 0.5)
+    with pytest.raises(InputError, match="weights must be left out for a state"):
+        collect(labels, probs).update(labels, probs, weights=np.arange(400) + 0.5)
     with pytest.raises(InputError, match="groups"):
         collect(cal.Predictions(labels, probs, groups=np.arange(400) % 7))
     with pytest.raises(InputError, match="soft labels"):
@@ -173,7 +177,7 @@ def test_more_rows_have_the_classes_of_the_state():
         state.update(["cow"], [[0.1, 0.9]])
 
 
-@pytest.mark.parametrize("option", [{"probs": [0.5]}, {"part": "b"}, {"views": ["binary"]}, {"weights": [1]}])
+@pytest.mark.parametrize("option", [{"probs": [0.5]}, {"part": "b"}, {"views": ["binary"]}, {"counts": [1]}, {"weights": [1]}])
 def test_a_state_is_collected_already(rows, option):
     state = collect(*rows)
     assert collect(state) is state

@@ -169,7 +169,7 @@ def test_wrong_calls_are_refused(rng):
         gaussian_skce(said, estimator="linear")
     with pytest.raises(InputError, match="block_size must be at most the number of rows; it is 11, of 10 rows"):
         gaussian_skce(said, estimator="block", block_size=11)
-    weighted = GaussianForecasts(said.labels, said.mean, said.variance, counts=np.arange(10))
+    weighted = GaussianForecasts(said.labels, said.mean, said.variance, weights=np.arange(10))
     with pytest.raises(InputError, match="weights cannot be used with estimator='block'"):
         gaussian_skce(weighted, estimator="block")
     with pytest.raises(InputError, match="weights cannot be used in this test"):

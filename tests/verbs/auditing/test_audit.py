@@ -448,7 +448,7 @@ def test_a_model_that_leaves_nothing_to_chance_can_still_be_wrong(rng, said, how
     """No surprise in 500 rows does not make surprises impossible: about 3 of 500 would often be missed."""
     n = 1000
     weights = 0.5 + rng.random(n) if how == "fixed" else None
-    rows = {"weights": weights, "groups": np.arange(n) // 2 if how == "clusters" else None}
+    rows = {"counts": weights, "groups": np.arange(n) // 2 if how == "clusters" else None}
     p, half = np.full(n, said), {"half": np.arange(n) < 500}
     options = {"segments": half, "cluster": how == "clusters", "n_draws": 99}
     none = audit(cal.Predictions(p > 0.5, p, **rows), **options)["half"]
