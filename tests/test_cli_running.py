@@ -125,6 +125,18 @@ def test_every_command_names_its_columns_in_json(folder, command):
         assert each["input"]["columns"]["probabilities"] == ["prob"]
 
 
+def test_the_columns_of_a_second_file_and_of_segments_are_named(folder):
+    run("apply", folder / "map.json", folder / "t.csv", "-o", folder / "b.csv")
+    found = run("compare", folder / "t.csv", folder / "b.csv", "--json")
+    after = json.loads(found.stdout)["input"]["after"]
+    assert (after["file"], after["columns"]["probabilities"]) == (str(folder / "b.csv"), ["prob"])
+    shown = " ".join(run("compare", folder / "t.csv", folder / "b.csv").stdout.split())
+    assert "After: labels from 'label', probabilities from 'prob'" in shown
+    found = run("audit", folder / "t.csv", "--json")
+    assert json.loads(found.stdout)["input"]["columns"]["features"] == ["weight"]
+    assert "segments from 'weight'" in run("audit", folder / "t.csv").stdout
+
+
 # The monitor's state
 
 

@@ -162,8 +162,10 @@ def audit(file: Path, by: str | None, cluster: str, as_json: bool, fail_if_wrong
     """
     predictions, chosen = files.read_with_columns(file, **taken_columns(options))
     depend = checked_cluster(cluster, predictions)
-    found = cal.audit(predictions, files.read_features(file, by, chosen), cluster=depend, **options)
-    show(found, file.name, Source(str(file), chosen), as_json)
+    features = files.read_features(file, by, chosen)
+    found = cal.audit(predictions, features, cluster=depend, **options)
+    names = tuple(getattr(features, "column_names", features))
+    show(found, file.name, Source(str(file), chosen, names), as_json)
     if fail_if_wrong and found.found:
         failed(f"{len(found.found)} segments are called wrong.")
 
