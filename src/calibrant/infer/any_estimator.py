@@ -16,6 +16,7 @@ from calibrant.kernels.draws.laws import Law
 from calibrant.kernels.fit.log_odds_process import bounded_log_odds
 from calibrant.kernels.logits import sigmoid
 from calibrant.predictions import Event, Predictions, admit
+from calibrant.predictions.content import in_own_order
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
 from calibrant.types import Floats, Seed
@@ -60,6 +61,8 @@ def interval_of(
     all curves under which the estimate is not extreme; for estimates of the calibration
     error itself, which bins and fits may hide, also those of
     `calibration_error_interval`. It takes about 20 · `n_draws` calls of the estimator.
+    Rows are first put in an order of their own, by their content: the order in which they
+    come changes nothing.
 
     Parameters
     ----------
@@ -97,7 +100,7 @@ def interval_of(
     check_level(level)
     seed = check_seed(seed)
     check_count(n_draws, "n_draws", LEAST_DRAWS)
-    predictions = admit(labels, probs, weights=weights)
+    predictions = in_own_order(admit(labels, probs, weights=weights))
 
     def measure(rows: Predictions) -> Estimate:
         found = estimator(rows) if view == "auto" else estimator(rows, view=view)
