@@ -15,6 +15,7 @@ from calibrant.cli import options as opt
 from calibrant.cli.data import Source, read, say, show, write_report
 from calibrant.cli.group import Refused, failed, main
 from calibrant.methods import methods
+from calibrant.results import saved_text
 from calibrant.writing import locked, write_text
 
 DEPENDENCE = "Rows of a group share one outcome, may depend in any way, or do not depend."
@@ -209,7 +210,7 @@ def updated_monitor(state: Path | None, predictions: cal.Predictions, mark: str)
     if state is None:
         return cal.Monitor().update(predictions, mark=mark)
     with locked(state):
-        old = "" if not state.exists() else state.read_text(encoding="utf-8", errors="replace")
+        old = saved_text(state, "monitor state") if state.exists() else ""
         watch = cal.Monitor.from_json(old) if old else cal.Monitor()
         watch.update(predictions, mark=mark)
         write_text(state, watch.to_json(), "monitor state")

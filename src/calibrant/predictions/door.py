@@ -81,7 +81,8 @@ def of_state(state: State) -> Predictions:
     if not state.one_column:
         return StatePredictions(state)
     event = event_of(state, "binary")
-    found = Predictions.borrowed(event.outcomes, event.probs, classes=state.classes, weights=event.weights)
+    found = Predictions.borrowed(event.outcomes, event.probs, weights=event.weights)
+    found.classes = state.classes
     found.counted = state.n
     found._events["binary"] = event
     return found

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from calibrant.interval import Cells, LimitedMean, Limits, Moments, moments_of
 from calibrant.interval.limited_mean import enough
 from calibrant.predictions import Predictions
-from calibrant.results import Record, kind
+from calibrant.results import kind
+from calibrant.results.constraints import Holds, Within
 from calibrant.score.passes import score_moments
+from calibrant.state.state import Mergeable
 from calibrant.types import Array, Floats
 
 if TYPE_CHECKING:
@@ -30,9 +32,16 @@ DISTRUST = 2.0
 """… and by this many times the expected excess beyond it under the predictions."""
 
 
+def same_rows(moments: Moments, seen: Cells, **_: Any) -> bool:
+    """Have the cells the weight and the mean of the moments, but for rounding?"""
+    (weight, sums), size = seen.totals(), max(abs(seen.low), abs(seen.high))
+    total = float(weight.sum())
+    return abs(total - moments.weight) <= 1e-9 * total and abs(float(sums.sum()) / total - moments.mean) <= 1e-6 * size
+
+
 @kind
 @dataclass(frozen=True, eq=False)
-class ScoreSums(Record):
+class ScoreSums(Mergeable):
     """What the mean of a score and its interval need to know of rows; parts of the data are merged in any order.
 
     Parameters
@@ -52,9 +61,9 @@ class ScoreSums(Record):
     """
 
     moments: Moments
-    seen: Cells | None = None
+    seen: Annotated[Cells, Holds("must hold the rows of the moments", same_rows)] | None = None
     possible: Cells | None = None
-    infinite: float = 0.0
+    infinite: Annotated[float, Within(0)] = 0.0
     limited: bool = True
 
     def merge(self, other: ScoreSums) -> ScoreSums:

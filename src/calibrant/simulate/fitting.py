@@ -15,6 +15,7 @@ from calibrant.maps import PiecewiseLinear, recipe_of
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
+from calibrant.results.constraints import Probability
 from calibrant.simulate.curves import LinearCurve, MapCurve, TrueCurve, fit_curves
 from calibrant.simulate.world import BetaWorld, EmpiricalWorld, EventWorld, WorldFit
 from calibrant.types import Array, Bools, Floats, Seed
@@ -269,7 +270,7 @@ class WorldCheck(Record):
     low: float
     high: float
     """95 % of the simulated data sets lie between these two"""
-    p_value: float
+    p_value: Probability
     """two-sided: share of simulated data sets as extreme as the real data"""
     n_data_sets: int
 
