@@ -58,7 +58,7 @@ def saved_maps() -> dict[str, Any]:
         "vector of logits": cal.maps.VectorScaling().fit(classes[0], logits=logits),
         "piecewise in probabilities": cal.maps.PiecewiseLinear("probability", n_pieces=2).fit(*event),
         "centred isotonic": cal.Isotonic(centred=True, bounded=False).fit(*event),
-        "scaled by bins of bins": cal.maps.ScalingBinning(recipe=cal.maps.ScalingBinning()).fit(*event),
+        "scaled by bins of bins": cal.maps.ScalingBinning(method=cal.maps.ScalingBinning()).fit(*event),
         "two classes": cal.Temperature().fit(event[0], np.stack([1 - event[1], event[1]], axis=1)),
         "chosen": cal.Auto(candidates=("identity", "platt"), nested=False).fit(*event),
         "top accuracy": uninformative.TopAccuracy().fit(*classes),
@@ -196,11 +196,11 @@ def check_forecast_map(fitted: Any) -> None:
 def check_state(state: Any) -> None:
     """Estimates are finite and p-values lie in [0, 1]."""
     for view in state.views:
-        event = cal.ece(state, view=view, n_bins=2), cal.ks_error(state, view=view), cal.sweep_error(state, view=view)
+        event = cal.ece(state, view=view, bins=2), cal.ks_error(state, view=view), cal.sweep_error(state, view=view)
         assert all(math.isfinite(each.value) for each in event), event
         assert 0 <= spiegelhalter_test(state, view=view).p_value <= 1
     if state.grid is not None:
-        assert math.isfinite(cal.static_error(state, n_bins=state.grid.sums.shape[1]).value)
+        assert math.isfinite(cal.static_error(state, bins=state.grid.sums.shape[1]).value)
     for score in (cal.brier_score, cal.log_score):
         found = score(state)
         assert not math.isnan(found.value)

@@ -51,7 +51,15 @@ def test_saving_and_loading(tmp_path):
 
 
 FIT = {"kind": "Fit", "n": 3, "loss": 0.5, "converged": True, "cautions": [], "choice": None}
-GOOD = {"schema": 1, "kind": "TemperatureMap", "classes": [0, 1], "single": True, "fit": FIT, "temperature": 2.0, "zero": 0.0}
+GOOD = {
+    "schema": 1,
+    "kind": "TemperatureMap",
+    "classes": [0, 1],
+    "single": True,
+    "fit": FIT,
+    "temperature": 2.0,
+    "zero": 0.0,
+}
 
 BAD_FILES = {
     "later schema": (GOOD | {"schema": 99}, r"written with schema 99; this calibrant reads 1\. Upgrade calibrant"),

@@ -227,7 +227,10 @@ DAMAGED = {
     "offset": (lambda: VariancePlattMap(offset=-1.0), "offset must be at least 0"),
     "words": (lambda: VariancePlattMap(slope="steep"), "slope must be a number"),
     "falling": (lambda: QuantileMap(x=[0, 0.5, 1], y=[0, 1.5, 1]), r"y must increase; y\[2\] is 1"),
-    "lengths": (lambda: QuantileMap(x=[0, 0.5, 1], y=[0, 1]), r"y must have the shape \(x\) = \(3\); its shape is \(2,\)"),
+    "lengths": (
+        lambda: QuantileMap(x=[0, 0.5, 1], y=[0, 1]),
+        r"y must have the shape \(x\) = \(3\); its shape is \(2,\)",
+    ),
 }
 
 

@@ -97,7 +97,10 @@ def test_pickled_by_the_same_road(rows):
         (lambda d: d.update(n=0), "n must be at least 1"),
         (lambda d: d.update(n="many"), "n must be a whole number"),
         (lambda d: d.pop("classes"), "incomplete or damaged"),
-        (lambda d: d["events"]["binary"].update(hits=[9] * len(d["events"]["binary"]["hits"])), r"hits must not exceed weight; hits\[0\] is 9"),
+        (
+            lambda d: d["events"]["binary"].update(hits=[9] * len(d["events"]["binary"]["hits"])),
+            r"hits must not exceed weight; hits\[0\] is 9",
+        ),
         (lambda d: d["events"]["binary"]["values"].reverse(), "increase"),
         (lambda d: d["events"]["binary"]["weight"].pop(), r"weight must have the shape \(values\)"),
         (lambda d: d.update(precision="float8"), "precision"),
