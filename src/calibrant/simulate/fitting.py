@@ -287,12 +287,14 @@ class WorldCheck(Record):
 
 def check_world(
     world: EventWorld,
-    predictions: Predictions,
-    estimator: Callable[[Predictions], Any] = ece,
+    labels: Any,
+    probs: Any = None,
     *,
+    estimator: Callable[[Predictions], Any] = ece,
     n_data_sets: int = 200,
     view: Any = "auto",
     seed: Seed = 0,
+    weights: Any = None,
 ) -> WorldCheck:
     """Does an estimator give the same on these data as on data sets of the world?
 
@@ -300,8 +302,9 @@ def check_world(
     ----------
     world
         The world to check.
-    predictions
-        The real data.
+    labels, probs
+        The real data: outcomes first, then predicted probabilities; or one
+        `Predictions`, or a state.
     estimator
         A function of a `Predictions` that returns a number.
     n_data_sets
@@ -310,6 +313,8 @@ def check_world(
         The yes/no question of the predictions that the world describes.
     seed
         A seed or a NumPy generator.
+    weights
+        How often each row occurred; by default once.
 
     Examples
     --------
@@ -318,7 +323,7 @@ def check_world(
     >>> check_world(fit_world(data), data).agrees
     True
     """
-    event = predictions.event(view)
+    event = admit(labels, probs, weights=weights).event(view)
     real = float(
         estimator(Predictions.borrowed(event.outcomes, event.probs, weights=event.weights, soft=not event.hard))
     )
