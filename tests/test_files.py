@@ -409,7 +409,7 @@ def test_a_file_that_does_not_fit_says_what_it_has_and_what_to_do(tmp_path, line
             ["label,p", "yes,0.5", "no,0.5"],
             {},
             "p.csv: column 'label' holds names; row 0 (the first is 0) is yes. "
-            "Pass classes=(negative, positive) (scikit-learn: model.classes_).",
+            "Pass Predictions(labels, probs, classes=(negative, positive)) (scikit-learn: model.classes_).",
         ),
         (
             ["label,p", "yes,0.5", "maybe,0.5"],

@@ -270,7 +270,7 @@ REFUSED = {
     "fractions as labels": ([0, 0.5, 1], PROBS, {}, r"labels must be classes; labels\[1\] is 0\.5.*look like probabilities.*soft=True"),
     "fractions as objects": (np.array([0, 0.5, 1], dtype=object), PROBS, {}, r"labels must be classes; labels\[1\] is 0\.5"),
     "names without classes": (["no", "yes", "yes"], PROBS, {}, r"labels holds names; labels\[0\] is no.*classes=\(negative, positive\).*model\.classes_"),
-    "names without classes, matrix": (list("abc"), MATRIX, {}, r"labels holds names; labels\[0\] is a.*classes= in the order of the columns"),
+    "names without classes, matrix": (list("abc"), MATRIX, {}, r"labels holds names; labels\[0\] is a.*classes=classes\), the classes in the order of the columns"),
     "unknown name": (list("abz"), MATRIX, {"classes": list("abc")}, r"labels must be among the classes 'a', 'b', 'c'; labels\[2\] is 'z'"),
     "name unknown to the frame": (list("abz"), pd.DataFrame(MATRIX, columns=list("abc")), {}, r"labels\[2\] is '?z|among the classes 'a', 'b', 'c'"),
     "number for a name": ([0, 1, 2], MATRIX, {"classes": list("abc")}, r"labels must be among the classes 'a', 'b', 'c'; labels\[0\] is 0"),

@@ -142,8 +142,9 @@ def in_options(error: Exception) -> str:
     names = "|".join((*COLUMN_OPTIONS, *FORECAST_OPTIONS, "view", "score", "method", "by"))
     if isinstance(error, InputError) and re.fullmatch(names, error.argument) and text.startswith(error.argument):
         text = f"--{text}"
-    text = text.replace("overwrite=True", "--force")
-    text = text.replace("classes=(negative, positive)", "--classes negative,positive")
+    text = re.sub(r"Predictions(?:\.from_\w+)?\(labels, \w+, (\w+=(?:\([^()]*\)|\w+))\)", r"\1", text)
+    text = text.replace("overwrite=True", "--force").replace("classes=classes", "--classes A,B,…")
+    text = re.sub(r"classes=\(([^()]*)\)", lambda found: f"--classes {found[1].replace(', ', ',')}", text)
     text = re.sub(r"\b(normalize|soft)=True", r"--\1", text)
     text = re.sub(rf"\b({names})='([^']*)'", lambda found: f"--{found[1]} {shlex.quote(found[2])}", text)
     text = re.sub(rf"\b({names})=(?=\w)", r"--\1 ", text)

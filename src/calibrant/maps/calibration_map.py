@@ -276,7 +276,7 @@ class CalibrationMap(SavedMap):
         if ours != theirs and sorted(ours) == sorted(theirs):
             found, advice = (
                 f"{classes!r} is not {self.classes!r}",
-                "Pass classes= in the map's order, with the columns of probs to match",
+                f"Pass {inputs.wrapped('classes=classes')} in the map's order, with the columns of probs to match",
             )
             raise InputError("predictions", "must have the classes in the order of the map", found, advice)
 

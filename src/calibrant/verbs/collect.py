@@ -98,7 +98,10 @@ def _check(predictions: Predictions) -> None:
         )
     if predictions.groups is not None:
         raise InputError(
-            "labels", "must have no groups for a state", "rows of a group are not kept together", "Leave out groups="
+            "labels",
+            "must have no groups for a state",
+            "rows of a group are not kept together",
+            "Pass Predictions without groups",
         )
     if predictions.weights is not None and (predictions.weights != np.floor(predictions.weights)).any():
         row = int(np.argmax(predictions.weights != np.floor(predictions.weights)))
