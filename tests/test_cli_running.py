@@ -63,7 +63,10 @@ def folder(tmp_path: Path, rng: np.random.Generator) -> Path:
         ),
         (["apply", "map.json", "t.csv", "-o", "r.html"], "a file of predictions must end in .csv"),
         (["apply", "map.json", "t.csv", "-o", "t.csv"], "'t.csv' is read by the same command."),
-        (["monitor", "t.csv", "--state", "map.json"], "'map.json' exists already and holds a map."),
+        (
+            ["monitor", "t.csv", "--state", "map.json"],
+            "'map.json' exists already and holds a map. Choose another name.\n",
+        ),
     ],
 )
 def test_targets_are_checked_before_any_work(folder, monkeypatch, arguments, message):
@@ -149,6 +152,18 @@ def test_a_full_disk_keeps_the_state_of_a_monitor(folder, monkeypatch):
     assert result.stderr == f"Error: cannot write the monitor state '{state}': No space left on device\n"
     assert state.read_bytes() == before
     assert [path.name for path in folder.iterdir() if "watch" in path.name] == ["watch.json"]
+
+
+def test_a_damaged_state_of_a_monitor_is_named_and_kept(folder):
+    state = folder / "watch.json"
+    for text in ('{"schema": 1, "kind": "MonitorState"', '{"schema": 1, "kind": "MonitorState", "n": -1}'):
+        state.write_text(text)
+        error = run("monitor", folder / "t.csv", "--state", state, code=3).stderr
+        assert error.startswith(f"Error: '{state}' is not the saved state of a monitor: ")
+        assert state.read_text() == text
+    assert [path.name for path in folder.iterdir() if "watch" in path.name] == ["watch.json"]
+    state.write_text("")  # nothing is as good as no file
+    run("monitor", folder / "t.csv", "--state", state)
 
 
 def test_updates_of_several_processes_are_all_counted(folder):

@@ -15,6 +15,7 @@ from calibrant.cli import options as opt
 from calibrant.cli.data import Source, read, say, show, write_report
 from calibrant.cli.group import Refused, failed, main
 from calibrant.methods import methods
+from calibrant.problems import MapError
 from calibrant.results import saved_text
 from calibrant.writing import locked, write_text
 
@@ -211,7 +212,10 @@ def updated_monitor(state: Path | None, predictions: cal.Predictions, mark: str)
         return cal.Monitor().update(predictions, mark=mark)
     with locked(state):
         old = saved_text(state, "monitor state") if state.exists() else ""
-        watch = cal.Monitor.from_json(old) if old else cal.Monitor()
+        try:
+            watch = cal.Monitor.from_json(old) if old else cal.Monitor()
+        except MapError as error:
+            raise MapError(f"{str(state)!r} is not the saved state of a monitor: {error}") from error
         watch.update(predictions, mark=mark)
         write_text(state, watch.to_json(), "monitor state")
     return watch

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from calibrant.files.formats import ENDINGS
-from calibrant.problems import InputError
+from calibrant.problems import FileError, InputError
 from calibrant.writing import check_target
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,9 +26,14 @@ class Target(click.Path):
         super().__init__(path_type=Path)
         self.what, self.endings, self.replace = what, endings, replace
 
-    def check(self, path: Path, force: bool, read: tuple[Path, ...]) -> None:
-        """Refuse a path that cannot be written, or that holds what would be lost."""
-        check_target(path, self.what, endings=self.endings, overwrite=force, replace=self.replace, kept=read)
+    def check(self, path: Path, force: bool | None, read: tuple[Path, ...]) -> None:
+        """Refuse a path that cannot be written, or that holds what would be lost; `force` is None where there is none."""
+        try:
+            check_target(path, self.what, endings=self.endings, overwrite=bool(force), replace=self.replace, kept=read)
+        except FileError as error:
+            raise FileError(
+                str(error).replace(", or pass overwrite=True", "" if force is None else ", or pass --force")
+            ) from error
 
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
