@@ -231,7 +231,7 @@ def schema() -> str:
 
 
 class _Unconstrained(ast.NodeTransformer):
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: N802
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         constrained = isinstance(node.value, ast.Name) and node.value.id == "Annotated"
         return self.visit(node.slice.elts[0]) if constrained else self.generic_visit(node)
 
