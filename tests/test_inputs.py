@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 import strategies as some
-from calibrant import InputError, Predictions
+from calibrant import InputError, Predictions, arrays
 
 LABELS, PROBS = [0, 1, 1], [0.25, 0.5, 0.75]
 MATRIX = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.125, 0.125, 0.75]]
@@ -522,3 +522,15 @@ def test_a_missing_category_of_arrow_is_not_another_category(chunked):
     labels = pa.chunked_array([column]) if chunked else column
     with pytest.raises(InputError, match=r"labels\[1\] is None"):
         cal.Predictions(labels, [0.1, 0.2, 0.3], classes=["a", "b"])
+
+
+def test_only_arrow_is_asked_to_copy():
+    class Column:
+        """As of Polars 1.0, which warns where the option is given."""
+
+        def to_numpy(self, *, zero_copy_only=None):
+            assert zero_copy_only is None
+            return np.array([0.2, 0.8])
+
+    np.testing.assert_array_equal(arrays._unwrap(Column()), [0.2, 0.8])
+    assert cal.ece(pa.array([0, 1]), pa.chunked_array([[0.2], [0.8]])).value == pytest.approx(0.2)
