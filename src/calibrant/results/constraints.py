@@ -47,7 +47,8 @@ class Within(Constraint):
     high: float = MAX
 
     def flaw(self, name: str, value: Any, _: Values, /) -> str | None:
-        found = first(name, value, np.logical_not(self._fits(np.asarray(value))))
+        fits = self._fits(value)
+        found = None if fits is True else first(name, value, np.logical_not(fits))
         return found and f"must {self._words()}; {found}"
 
     def _fits(self, value: Any) -> Any:
