@@ -43,11 +43,11 @@ class Case:
     size: str
     labels: np.ndarray
     probs: np.ndarray
-    weights: np.ndarray | None = None
+    counts: np.ndarray | None = None
 
     def summed(self) -> None:
         """The memory pass."""
-        for array in (self.labels, self.probs, self.weights):
+        for array in (self.labels, self.probs, self.counts):
             if array is not None:
                 np.sum(array)
 
@@ -59,7 +59,7 @@ def cases() -> Iterator[Case]:
         labels = (rng.random(ROWS, dtype=dtype) < probs).astype(np.uint8)
         yield Case(f"10⁷, {dtype.__name__}", labels, probs)
         if dtype is np.float64:
-            yield Case(f"10⁷, {dtype.__name__}, weights", labels, probs, rng.integers(1, 5, ROWS).astype(np.float64))
+            yield Case(f"10⁷, {dtype.__name__}, counts", labels, probs, rng.integers(1, 5, ROWS).astype(np.float64))
     for dtype in (np.float32, np.float64):
         probs = rng.random(MATRIX, dtype=dtype) ** 8
         probs /= probs.sum(axis=1, keepdims=True)
@@ -81,23 +81,23 @@ def least_times(calls: dict[str, Callable[[], Any]]) -> dict[str, Took]:
 
 
 def measure(case: Case, report: Report) -> None:
-    said = cal.Predictions(case.labels, case.probs, weights=case.weights)
+    said = cal.Predictions(case.labels, case.probs, counts=case.counts)
     calls: dict[str, Callable[[], Any]] = {"pass": case.summed}
     for name, score in SCORES.items():
         calls[f"{name}, made"] = lambda score=score: score(said)
-        calls[name] = lambda score=score: score(case.labels, case.probs, weights=case.weights)
+        calls[name] = lambda score=score: score(case.labels, case.probs, counts=case.counts)
     times = least_times(calls)
     least = times["pass"]
     for name in SCORES:
         made, raw = times[f"{name}, made"], times[name]
         passes, work = raw.wall / least.wall, raw.cores / least.cores
-        goal = ("≤ 3", "yes" if passes <= GOAL else "no") if case.weights is None else ("", "")
+        goal = ("≤ 3", "yes" if passes <= GOAL else "no") if case.counts is None else ("", "")
         report.add(name, case.size, least.wall, made.wall, made.wall / least.wall, raw.wall, passes, work, *goal)
 
 
 def measure_pair(case: Case, report: Report) -> None:
     """`compare` of predictions with a map's output, which is made beforehand: both sides are read."""
-    before = cal.Predictions(case.labels, case.probs, weights=case.weights)
+    before = cal.Predictions(case.labels, case.probs, counts=case.counts)
     after = TemperatureMap(before.classes, before.is_binary, temperature=1.5).apply(before)
     for name in ("brier", "log"):
         times = least_times(
@@ -117,7 +117,7 @@ def main() -> None:
     report = Report(
         "scores",
         "The mean score with its interval: of predictions already made, and from plain arrays with all checks. A memory pass is "
-        "`np.sum` over the same arrays (labels, probabilities, weights), one thread, in the same run.",
+        "`np.sum` over the same arrays (labels, probabilities, counts), one thread, in the same run.",
         (
             "score",
             "rows",
@@ -133,7 +133,7 @@ def main() -> None:
     )
     for case in cases():
         measure(case, report)
-        if case.weights is None and case.probs.dtype == np.float32:
+        if case.counts is None and case.probs.dtype == np.float32:
             measure_pair(case, report)
     load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
     report.findings += [

@@ -151,7 +151,7 @@ def turned(world: str, n: int, rng: np.random.Generator) -> dict[str, float]:
 
 def weighted(n: int, rng: np.random.Generator) -> dict[str, float]:
     p, w = rng.random(n), rng.lognormal(size=n)
-    return {"is_calibrated, weights held fixed": is_calibrated(rng.random(n) < p, p, counts=w, n_draws=DRAWS).p_value}
+    return {"is_calibrated, weights held fixed": is_calibrated(rng.random(n) < p, p, weights=w, n_draws=DRAWS).p_value}
 
 
 def called(n: int, rng: np.random.Generator) -> dict[str, float]:

@@ -432,7 +432,9 @@ def test_errors_of_the_file_system_are_told_in_a_line(digits, tmp_path):
     [
         ("Use score='brier', or pass logits", "Use --score brier, or pass logits"),
         ("Say which: probs='p q'.", "Say which: --probs 'p q'."),
-        ("Pass classes= in the order of the columns", "Pass --classes in the order of the columns"),
+        ("Pass Predictions(labels, probs, classes=classes), in order", "Pass --classes A,B,…, in order"),
+        ("Pass Predictions.from_logits(labels, logits, soft=True)", "Pass --soft"),
+        ("or Predictions(labels, probs, classes=('b', 'a')) if", "or --classes 'b','a' if"),
         ("or pass overwrite=True.", "or pass --force."),
     ],
 )

@@ -63,7 +63,10 @@ def folder(tmp_path: Path, rng: np.random.Generator) -> Path:
         ),
         (["apply", "map.json", "t.csv", "-o", "r.html"], "a file of predictions must end in .csv"),
         (["apply", "map.json", "t.csv", "-o", "t.csv"], "'t.csv' is read by the same command."),
-        (["monitor", "t.csv", "--state", "map.json"], "'map.json' exists already and holds a map."),
+        (
+            ["monitor", "t.csv", "--state", "map.json"],
+            "'map.json' exists already and holds a map. Choose another name.\n",
+        ),
     ],
 )
 def test_targets_are_checked_before_any_work(folder, monkeypatch, arguments, message):
@@ -125,6 +128,18 @@ def test_every_command_names_its_columns_in_json(folder, command):
         assert each["input"]["columns"]["probabilities"] == ["prob"]
 
 
+def test_the_columns_of_a_second_file_and_of_segments_are_named(folder):
+    run("apply", folder / "map.json", folder / "t.csv", "-o", folder / "b.csv")
+    found = run("compare", folder / "t.csv", folder / "b.csv", "--json")
+    after = json.loads(found.stdout)["input"]["after"]
+    assert (after["file"], after["columns"]["probabilities"]) == (str(folder / "b.csv"), ["prob"])
+    shown = " ".join(run("compare", folder / "t.csv", folder / "b.csv").stdout.split())
+    assert "After: labels from 'label', probabilities from 'prob'" in shown
+    found = run("audit", folder / "t.csv", "--json")
+    assert json.loads(found.stdout)["input"]["columns"]["features"] == ["weight"]
+    assert "segments from 'weight'" in run("audit", folder / "t.csv").stdout
+
+
 # The monitor's state
 
 
@@ -137,6 +152,18 @@ def test_a_full_disk_keeps_the_state_of_a_monitor(folder, monkeypatch):
     assert result.stderr == f"Error: cannot write the monitor state '{state}': No space left on device\n"
     assert state.read_bytes() == before
     assert [path.name for path in folder.iterdir() if "watch" in path.name] == ["watch.json"]
+
+
+def test_a_damaged_state_of_a_monitor_is_named_and_kept(folder):
+    state = folder / "watch.json"
+    for text in ('{"schema": 1, "kind": "MonitorState"', '{"schema": 1, "kind": "MonitorState", "n": -1}'):
+        state.write_text(text)
+        error = run("monitor", folder / "t.csv", "--state", state, code=3).stderr
+        assert error.startswith(f"Error: '{state}' is not the saved state of a monitor: ")
+        assert state.read_text() == text
+    assert [path.name for path in folder.iterdir() if "watch" in path.name] == ["watch.json"]
+    state.write_text("")  # nothing is as good as no file
+    run("monitor", folder / "t.csv", "--state", state)
 
 
 def test_updates_of_several_processes_are_all_counted(folder):
@@ -230,8 +257,10 @@ def test_a_signal_to_end_stops_the_workers(folder):
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 128 + signal.SIGTERM
     assert len(workers) >= 3
-    time.sleep(0.3)
-    assert [pid for pid in workers if Path(f"/proc/{pid}").exists() and not is_dead(pid)] == []
+    end = time.monotonic() + 20  # the tracker of resources tidies up; workers left alone would sleep for a minute
+    while not all(map(is_dead, workers)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert [pid for pid in workers if not is_dead(pid)] == []
 
 
 def is_dead(pid: int) -> bool:

@@ -90,9 +90,9 @@ def test_a_small_parquet_file_of_many_rows_is_bounded(tmp_path, monkeypatch):
         cal.Predictions.read(tmp_path / "p.parquet")
 
 
-def test_the_bound_is_half_of_the_free_memory_or_the_setting(monkeypatch):
+def test_the_bound_is_half_of_the_memory_or_the_setting(monkeypatch):
     monkeypatch.delenv(guards.SETTING, raising=False)
-    monkeypatch.setattr("os.sysconf", lambda name: {"SC_AVPHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}[name])
+    monkeypatch.setattr("os.sysconf", lambda name: {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}[name])
     assert max_bytes() == 2_048_000
     monkeypatch.setattr("os.sysconf", lambda name: (_ for _ in ()).throw(ValueError(name)))
     assert max_bytes() == guards.UNKNOWN_MEMORY // 2

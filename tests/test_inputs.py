@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 import strategies as some
-from calibrant import InputError, Predictions
+from calibrant import InputError, Predictions, arrays
 
 LABELS, PROBS = [0, 1, 1], [0.25, 0.5, 0.75]
 MATRIX = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.125, 0.125, 0.75]]
@@ -270,7 +270,7 @@ REFUSED = {
     "fractions as labels": ([0, 0.5, 1], PROBS, {}, r"labels must be classes; labels\[1\] is 0\.5.*look like probabilities.*soft=True"),
     "fractions as objects": (np.array([0, 0.5, 1], dtype=object), PROBS, {}, r"labels must be classes; labels\[1\] is 0\.5"),
     "names without classes": (["no", "yes", "yes"], PROBS, {}, r"labels holds names; labels\[0\] is no.*classes=\(negative, positive\).*model\.classes_"),
-    "names without classes, matrix": (list("abc"), MATRIX, {}, r"labels holds names; labels\[0\] is a.*classes= in the order of the columns"),
+    "names without classes, matrix": (list("abc"), MATRIX, {}, r"labels holds names; labels\[0\] is a.*classes=classes\), the classes in the order of the columns"),
     "unknown name": (list("abz"), MATRIX, {"classes": list("abc")}, r"labels must be among the classes 'a', 'b', 'c'; labels\[2\] is 'z'"),
     "name unknown to the frame": (list("abz"), pd.DataFrame(MATRIX, columns=list("abc")), {}, r"labels\[2\] is '?z|among the classes 'a', 'b', 'c'"),
     "number for a name": ([0, 1, 2], MATRIX, {"classes": list("abc")}, r"labels must be among the classes 'a', 'b', 'c'; labels\[0\] is 0"),
@@ -522,3 +522,15 @@ def test_a_missing_category_of_arrow_is_not_another_category(chunked):
     labels = pa.chunked_array([column]) if chunked else column
     with pytest.raises(InputError, match=r"labels\[1\] is None"):
         cal.Predictions(labels, [0.1, 0.2, 0.3], classes=["a", "b"])
+
+
+def test_only_arrow_is_asked_to_copy():
+    class Column:
+        """As of Polars 1.0, which warns where the option is given."""
+
+        def to_numpy(self, *, zero_copy_only=None):
+            assert zero_copy_only is None
+            return np.array([0.2, 0.8])
+
+    np.testing.assert_array_equal(arrays._unwrap(Column()), [0.2, 0.8])
+    assert cal.ece(pa.array([0, 1]), pa.chunked_array([[0.2], [0.8]])).value == pytest.approx(0.2)

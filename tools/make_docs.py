@@ -5,6 +5,7 @@ Run: python tools/make_docs.py    (tests/test_docs.py holds the pages equal to w
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Iterable
 from dataclasses import fields
@@ -229,6 +230,19 @@ def schema() -> str:
     return outer.removesuffix("\n}") + ',\n "$defs": {\n' + ",\n".join(lines) + "\n }\n}\n"
 
 
+class _Unconstrained(ast.NodeTransformer):
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        constrained = isinstance(node.value, ast.Name) and node.value.id == "Annotated"
+        return self.visit(node.slice.elts[0]) if constrained else self.generic_visit(node)
+
+
+def without_constraints(annotation: str) -> str:
+    """`Annotated[int, Within(0)]` as `int`."""
+    if "Annotated" not in annotation:
+        return annotation
+    return ast.unparse(_Unconstrained().visit(ast.parse(annotation, mode="eval")))
+
+
 def fields_of_answers() -> str:
     """What every answer holds, field by field."""
     answers = {name: getattr(cal.results, name) for name in json_schema()["$defs"] if name[0].isupper()}
@@ -236,7 +250,7 @@ def fields_of_answers() -> str:
     for name, record in answers.items():
         if issubclass(record, cal.results.Answer):
             about = (record.__doc__ or "").strip().split("\n")[0]
-            kinds, texts = {f.name: str(f.type) for f in fields(record)}, meanings(record)
+            kinds, texts = {f.name: without_constraints(str(f.type)) for f in fields(record)}, meanings(record)
             rows = ([f"`{field}`", f"`{kinds[field]}`".replace("|", "\\|"), texts[field]] for field in kinds)
             lines += ["", f"### {name}", "", about, "", *table(("field", "type", "meaning"), rows)]
     return "\n".join([*lines, ""])

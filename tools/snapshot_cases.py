@@ -81,7 +81,7 @@ DATA: dict[str, Callable[[], Any]] = {
     "plain": lambda: predictions(event_arrays(N, 1, False)),
     "tied": lambda: predictions(event_arrays(N, 2, True)),
     "weighted": lambda: predictions(event_arrays(N, 3, True), counts=random(30).integers(1, 5, N)),
-    "fractional": lambda: predictions(event_arrays(N, 1, False), counts=random(31).uniform(0.5, 2.0, N)),
+    "fractional": lambda: predictions(event_arrays(N, 1, False), weights=random(31).uniform(0.5, 2.0, N)),
     "float32": lambda: predictions((event_arrays(N, 1, False)[0], event_arrays(N, 1, False)[1].astype(np.float32))),
     "grouped": lambda: predictions(event_arrays(N, 2, True), groups=random(32).integers(0, 120, N)),
     "soft": lambda: predictions(

@@ -185,9 +185,9 @@ on(
     diagnose=lambda d: name("diagnose")(d),
 )
 on(
-    ("weighted",),
-    is_calibrated_fixed=lambda d: name("is_calibrated")(d, n_draws=199, weighting="fixed"),
-    test_fixed=lambda d: name("calibration_test")(d, n_draws=99, weighting="fixed"),
+    ("fractional",),
+    is_calibrated_fixed=lambda d: name("is_calibrated")(d, n_draws=199),
+    test_fixed=lambda d: name("calibration_test")(d, n_draws=99),
 )
 on(
     BIG,
@@ -354,7 +354,7 @@ on(
     monitor_state=lambda d: watched(d).state,
 )
 alone(
-    arrays_ece=lambda: name("ece")(*event_arrays(N, 1, False), counts=np.arange(1.0, N + 1)),
+    arrays_ece=lambda: name("ece")(*event_arrays(N, 1, False), weights=np.arange(1.0, N + 1)),
     arrays_sweep=lambda: name("sweep_error")(*class_arrays(N), view="top"),
     arrays_diagnose=lambda: name("diagnose")(*event_arrays(N, 2, True), counts=random(37).integers(1, 3, N)),
     band_at=lambda: name("confidence_band")(DATA["plain"]()).at(np.linspace(0, 1, 11)),

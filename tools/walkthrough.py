@@ -42,9 +42,9 @@ from calibrant.predictions import admit
 from calibrant.results import Estimate
 
 @method("estimator", name="new_gap", title="new gap", views=ONE_EVENT, state="pooled", also_called=("NG",))
-def new_gap(labels, probs=None, *, view="auto", counts=None):
+def new_gap(labels, probs=None, *, view="auto", counts=None, weights=None):
     """How far off is the mean?"""
-    event = admit(labels, probs, counts=weights).event(view)
+    event = admit(labels, probs, counts=counts, weights=weights).event(view)
     pooled = event.pooled
     return Estimate("new_gap", "new gap", abs(pooled.residual.sum()) / pooled.total, event.n)
 '''

@@ -118,11 +118,10 @@ def _unwrap(values: Any) -> Any:
         return _unwrap(values.storage)
     if hasattr(getattr(values, "type", None), "index_type"):  # Arrow dictionary, where a null may become a category
         return _unwrap(values.cast(values.type.value_type))
-    if hasattr(values, "to_numpy"):
-        try:
-            return values.to_numpy(zero_copy_only=False)  # Arrow
-        except TypeError:
-            return values.to_numpy()  # pandas and Polars
+    if hasattr(
+        values, "to_numpy"
+    ):  # Arrow copies only when told; pandas and Polars have no such option, or had it once
+        return values.to_numpy(zero_copy_only=False) if hasattr(values, "type") else values.to_numpy()
     if hasattr(values, "__cuda_array_interface__") and hasattr(values, "get"):  # CuPy
         return values.get()
     return values

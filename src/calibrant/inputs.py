@@ -99,6 +99,11 @@ def check_matrix(probs: Array, normalize: bool | None) -> Array:
     return check_row_sums(probs, normalize)
 
 
+def wrapped(option: str, name: str = "probs") -> str:
+    """The line that gives an option of `Predictions`, which other functions do not have, to be pasted."""
+    return f"{'Predictions' if name == 'probs' else f'Predictions.from_{name}'}(labels, {name}, {option})"
+
+
 def check_row_sums(probs: Array, normalize: bool | None, argument: str = "probs") -> Array:
     """Refuse rows that do not sum to 1, or divide them by their sum if the user asked for it."""
     sums, tolerance = probs.sum(axis=1, dtype=np.float64), ROW_SUM_TOLERANCE
@@ -107,9 +112,8 @@ def check_row_sums(probs: Array, normalize: bool | None, argument: str = "probs"
         return probs
     if not normalize:
         row, expected = int(np.argmax(off > tolerance)), f"must have rows that sum to 1 (within {tolerance:.2g})"
-        advice = (
-            "Divide each row by its sum" if normalize is None else "Pass normalize=True to divide each row by its sum"
-        )
+        divide = "ivide each row by its sum"
+        advice = f"D{divide}" if normalize is None else f"Pass {wrapped('normalize=True')} to d{divide}"
         raise InputError(argument, expected, f"row {row} sums to {sums[row]:.6g}", advice)
     if (sums == 0).any():
         row = int(np.argmax(sums == 0))

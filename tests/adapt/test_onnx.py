@@ -127,6 +127,17 @@ def test_messages(tmp_path):
         to_onnx(fitted, tmp_path / "no" / "map.onnx")
 
 
+def test_a_model_of_someone_else_is_not_replaced(tmp_path):
+    fitted, path = some.fitted("temperature", single=False), tmp_path / "model.onnx"
+    path.write_bytes(b"\x08\x07\x12\x07pytorch")
+    with pytest.raises(
+        cal.FileError, match=r"model\.onnx' exists already\. Choose another name, or pass overwrite=True"
+    ):
+        to_onnx(fitted, path)
+    to_onnx(fitted, path, overwrite=True)
+    to_onnx(fitted, path)
+
+
 def test_classes_that_differ_in_numbers_only_share_their_nodes():
     few, many = (len(to_onnx(some.fitted(name, single=False)).graph.node) for name in ("platt", "isotonic"))
     assert few < 40 < many

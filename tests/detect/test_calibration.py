@@ -173,34 +173,45 @@ def test_a_view_is_its_event(rng):
     assert calibration_test(labels, probs, "ks", view="class 1", n_draws=99).settings["view"] == "class 1"
 
 
-# Weights that do not count rows.
+# Weights.
 
 
-def test_weights_are_held_fixed_unless_they_count_rows():
+def test_weights_are_held_fixed():
     weights = np.array([0.5, 2.0, 1.5, 1.0, 3.0, 0.25, 1.0, 2.0])
     every, chance = labellings(PROBS)
-    values = np.array([cal.ks_error(labels, PROBS, counts=weights).value for labels in every])
-    observed = cal.ks_error(LABELS, PROBS, counts=weights).value
-    for options in ({"weighting": "auto"}, {"weighting": "fixed"}):
-        found = calibration_test(LABELS, PROBS, "ks", counts=weights, n_draws=DRAWS, ties="count", **options)
+    values = np.array([cal.ks_error(labels, PROBS, weights=weights).value for labels in every])
+    observed = cal.ks_error(LABELS, PROBS, weights=weights).value
+    for scale in (1.0, 12.0):
+        found = calibration_test(LABELS, PROBS, "ks", weights=scale * weights, n_draws=DRAWS, ties="count")
         assert found.statistic == pytest.approx(observed, abs=ROUNDING)
         close(found.p_value, tail(values, chance, observed))
-        assert found.settings["weighting"] == "fixed"
+        assert found.settings["weights"] == "fixed"
         assert "held fixed" in found.cautions[0]
 
 
-def test_fixed_whole_weights_are_not_rows():
-    weights = np.full(8, 4)
-    counted = calibration_test(LABELS, PROBS, "mean_gap", counts=weights, n_draws=999)
-    fixed = calibration_test(LABELS, PROBS, "mean_gap", counts=weights, n_draws=999, weighting="fixed")
+def test_whole_weights_are_not_rows():
+    numbers = np.array([4, 4, 4, 4, 4, 4, 4, 5])
+    counted = calibration_test(LABELS, PROBS, "mean_gap", counts=numbers, n_draws=999)
+    fixed = calibration_test(LABELS, PROBS, "mean_gap", weights=numbers, n_draws=999)
     assert counted.parts["null_mean"] == pytest.approx(fixed.parts["null_mean"] / 2, rel=0.15)  # √4 times the noise
 
 
 def test_counts_must_be_whole():
-    with pytest.raises(InputError, match=r"'counts' needs weights that are whole numbers; weights\[1\] is 0.5"):
-        calibration_test([0, 1], [0.2, 0.7], counts=[1, 0.5], weighting="counts")
-    with pytest.raises(InputError, match="weights must be whole numbers for a test of all classes"):
-        calibration_test([0, 1], [[0.2, 0.8], [0.3, 0.7]], "classwise", counts=[1, 0.5])
+    with pytest.raises(InputError, match=r"counts must be whole numbers of rows; counts\[1\] is 0.5"):
+        calibration_test([0, 1], [0.2, 0.7], counts=[1, 0.5])
+
+
+def test_weights_are_held_fixed_for_all_classes(rng):
+    probs, weights = rng.dirichlet(np.ones(3), 5), np.array([0.5, 2.0, 1.5, 1.0, 3.0])
+    labels = rng.integers(0, 3, 5)
+
+    def value(drawn):
+        return cal.classwise_error(drawn, probs, weights=weights).value
+
+    every, chance = class_labellings(probs)
+    found = calibration_test(labels, probs, "classwise", weights=weights, n_draws=DRAWS, ties="count")
+    assert found.statistic == pytest.approx(value(labels), abs=ROUNDING)
+    close(found.p_value, tail(np.array([value(each) for each in every]), chance, value(labels)))
 
 
 # Clusters.

@@ -177,12 +177,12 @@ def test_groups_without_a_word_on_dependence_are_warned_of(rng):
     assert is_calibrated(whole, view="canonical", cluster=False, n_draws=99).cautions == ()
 
 
-def test_weights_that_stand_for_more_rows_than_can_be_drawn_are_refused(rng):
+def test_counts_that_stand_for_more_rows_than_can_be_drawn_are_refused(rng):
     y, p = sample(rng, lambda p: p, 300)
-    with pytest.raises(InputError, match=r"weights stand for too many rows.*; 3e\+14 rows need .*weighting='fixed'"):
+    with pytest.raises(InputError, match=r"counts stand for too many rows.*; 3e\+14 rows need .*Pass weights="):
         is_calibrated(y, p, counts=np.full(300, 1e12))
-    with pytest.raises(InputError, match=r"weights must stand for at most 1e\+15 rows; they stand for 3e\+202"):
+    with pytest.raises(InputError, match=r"counts must sum to at most 1e\+15; they sum to 3e\+202"):
         is_calibrated(y, p, counts=np.full(300, 1e200))
-    with pytest.raises(InputError, match=r"weights must stand for at most 3.33e\+07 rows"):
+    with pytest.raises(InputError, match=r"counts must stand for at most 3.33e\+07 rows"):
         is_calibrated(y, np.stack([1 - p, p / 2, p / 2], axis=1), view="canonical", counts=np.full(300, 1e9))
-    assert 0 < is_calibrated(y, p, counts=np.full(300, 1e12), weighting="fixed", n_draws=99).p_value <= 1
+    assert 0 < is_calibrated(y, p, weights=np.where(p > 0.5, 2e12, 1e12), n_draws=99).p_value <= 1

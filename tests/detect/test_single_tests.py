@@ -90,8 +90,8 @@ def test_cox_of_one_prediction_has_one_degree_of_freedom():
 def test_cox_refuses_what_has_no_likelihood():
     with pytest.raises(InputError, match="probs must not all be 0 or 1"):
         cox_test([0, 1], [0.0, 1.0], method="likelihood")
-    with pytest.raises(InputError, match="weights must be whole numbers for a likelihood ratio"):
-        cox_test([0, 1], [0.2, 0.6], counts=[0.5, 1], method="likelihood")
+    with pytest.raises(InputError, match="weights must be left out for a likelihood ratio"):
+        cox_test([0, 1], [0.2, 0.6], weights=[0.5, 1], method="likelihood")
 
 
 def test_hosmer_lemeshow_has_as_many_degrees_as_bins(rng):
@@ -162,11 +162,16 @@ def test_methods_that_a_test_does_not_have_are_refused(test):
     ("test", "method", "options"), FORMULAS[:2] + FORMULAS[3:], ids=lambda value: getattr(value, "__name__", str(value))
 )
 def test_fixed_weights_have_their_own_variance(test, method, options):
-    # one weight for all is none
     labels, probs = [0, 1, 1, 0, 1, 0], [0.2, 0.4, 0.5, 0.6, 0.7, 0.8]
     plain = test(labels, probs, method=method, **options)
-    weighted = test(labels, probs, counts=[0.5] * 6, method=method, **options)
-    assert weighted.p_value == pytest.approx(plain.p_value)
+    equal = test(labels, probs, weights=[0.5] * 6, method=method, **options)
+    assert equal.p_value == plain.p_value
+    almost = test(labels, probs, weights=[0.5, 0.5, 0.5 + 1e-9, 0.5, 0.5, 0.5], method=method, **options)
+    assert almost.p_value == pytest.approx(plain.p_value, rel=1e-6)
+    weights = np.array([0.5, 2, 1, 1, 3, 0.1])
+    one, other = (test(labels, probs, weights=w, method=method, **options).p_value for w in (weights, 30 * weights))
+    assert one == pytest.approx(other, rel=1e-9)
+    assert one != pytest.approx(plain.p_value, rel=1e-3)
 
 
 @pytest.mark.parametrize("test", [spiegelhalter_test, cox_test, cumulative_test, two_part_test, multi_scale_test])

@@ -100,8 +100,10 @@ def test_what_cannot_be_had_is_refused(rng):
         skce_test(*EVENT, kernel="gaussian", method="asymptotic")
     with pytest.raises(InputError, match="labels must hold at most 4000 rows"):
         skce_test(np.zeros(4001, int), np.full((4001, 2), 0.5), bandwidth=1.0)
-    with pytest.raises(InputError, match="weights must be whole numbers for a bound"):
-        skce_test([0, 1, 1], [0.2, 0.3, 0.4], counts=[0.5, 1, 1], method="bound")
+    with pytest.raises(InputError, match="weights must be left out for a bound"):
+        skce_test([0, 1, 1], [0.2, 0.3, 0.4], weights=[0.5, 1, 1], method="bound")
+    with pytest.raises(InputError, match="weights must be left out for an asymptotic test"):
+        skce_test([0, 1, 1], [0.2, 0.3, 0.4], weights=[0.5, 1, 1], method="asymptotic")
     with pytest.raises(InputError, match="estimator must be one of 'unbiased', 'biased'"):
         skce_test(*EVENT, estimator="block")
     with pytest.raises(InputError, match="they are shares"):

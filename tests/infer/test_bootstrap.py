@@ -12,6 +12,7 @@ import calibrant as cal
 from calibrant import EqualWidth, InputError, Predictions
 from calibrant.infer import calibration_error_interval, interval_of
 from calibrant.infer.any_estimator import CAUTION
+from calibrant.predictions.content import in_own_order
 from tolerances import ROUNDING
 
 
@@ -45,7 +46,7 @@ def test_a_calibrated_model_gets_an_interval_from_zero(rng):
 
 def test_percentiles_and_bca_by_hand(rng):
     """The mean gap on the same resampled rows; BCa with every row left out in turn."""
-    data = sample(rng, 80)
+    data = in_own_order(sample(rng, 80))  # rows are drawn from this order
     gap = data.probs - data.labels
     rows = [np.random.default_rng(s).integers(0, 80, 80) for s in np.random.SeedSequence(0).spawn(200)]
     drawn = np.array([gap[r].mean() for r in rows])
@@ -99,3 +100,18 @@ def test_an_estimate_of_the_error_also_takes_in_the_interval_of_the_error(rng):
         error = calibration_error_interval(data, norm=norm)
         assert found.low <= error.low**norm
         assert found.high >= error.high**norm
+
+
+@pytest.mark.parametrize("method", ["inversion", "bootstrap", "bca"])
+def test_the_order_of_rows_changes_nothing(rng, method):
+    data = sample(rng, 120)
+    several = Predictions(rng.integers(0, 3, 120), rng.dirichlet(np.ones(3), 120))
+    for rows in (data, several):
+        first = interval_of(cal.ece, rows, method=method, n_draws=50)
+        assert interval_of(cal.ece, rows.rows(rng.permutation(120)), method=method, n_draws=50) == first
+
+
+def test_weighted_rows_are_resampled_in_any_order(rng):
+    data = sample(rng, 60).with_weights(rng.integers(1, 4, 60).astype(float))
+    first = interval_of(cal.ece, data, method="bootstrap", n_draws=50)
+    assert interval_of(cal.ece, data.rows(rng.permutation(60)), method="bootstrap", n_draws=50) == first

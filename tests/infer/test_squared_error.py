@@ -95,3 +95,21 @@ def test_the_number_of_bins_is_the_cube_root_rounded_up(n):
 def test_many_questions_are_refused():
     with pytest.raises(InputError, match="one question"):
         squared_error_interval([0, 1], [[0.5, 0.5], [0.5, 0.5]], view="classwise")
+
+
+def test_the_order_of_rows_changes_nothing(rng):
+    p = rng.random(400)
+    y, w, order = rng.random(400) < p, rng.random(400) + 0.5, rng.permutation(400)
+    for bins in (None, 10, cal.EqualWidth(10), cal.EqualMass(10)):
+        for weights in (None, w):
+            there = None if weights is None else weights[order]
+            first = squared_error_interval(y, p, bins=bins, weights=weights)
+            assert squared_error_interval(y[order], p[order], bins=bins, weights=there) == first
+
+
+def test_the_number_of_cores_changes_nothing(rng, monkeypatch):
+    p = rng.random((1 << 19) + 100_000)  # more than one block, and compiled
+    y = rng.random(len(p)) < p
+    several = squared_error_interval(y, p, bins=cal.EqualWidth(15))
+    monkeypatch.setattr("calibrant.kernels.rows.blocks.n_cores", lambda: 1)
+    assert squared_error_interval(y, p, bins=cal.EqualWidth(15)) == several

@@ -87,8 +87,10 @@ def test_interval_ends_are_those_of_the_values(x, limits, z):
 def test_damaged_cells_are_refused():
     saved = Cells.of(np.array([0.1, 0.5])).to_data()
     assert Cells.from_data(saved).to_data() == saved
-    for damage in ({"cells": [3, 2]}, {"sums": [[1.0], [1.0], [1.0]]}, {"sums": [[-1.0, 1], [0, 0], [0, 0]]}):
-        with pytest.raises(cal.CalibrantError, match="damaged"):
+    damages = [({"cells": [3, 2]}, "cells must increase"), ({"low": 0.3}, "low must not exceed high")]
+    damages += [({"sums": [[1.0], [1.0], [1.0]]}, "shape"), ({"sums": [[-1.0, 1], [0, 0], [0, 0]]}, "sums of values")]
+    for damage, text in damages:
+        with pytest.raises(cal.MapError, match=text):
             Cells.from_data(saved | damage)
 
 

@@ -50,7 +50,16 @@ def test_saving_and_loading(tmp_path):
         assert np.array_equal(load_map(path).apply(test).probs, fitted.apply(test).probs)
 
 
-GOOD = {"schema": 1, "kind": "TemperatureMap", "classes": [0, 1], "single": True, "temperature": 2.0, "zero": 0.0}
+FIT = {"kind": "Fit", "n": 3, "loss": 0.5, "converged": True, "cautions": [], "choice": None}
+GOOD = {
+    "schema": 1,
+    "kind": "TemperatureMap",
+    "classes": [0, 1],
+    "single": True,
+    "fit": FIT,
+    "temperature": 2.0,
+    "zero": 0.0,
+}
 
 BAD_FILES = {
     "later schema": (GOOD | {"schema": 99}, r"written with schema 99; this calibrant reads 1\. Upgrade calibrant"),
@@ -72,10 +81,10 @@ BAD_FILES = {
     "temperature in words": (GOOD | {"temperature": "hot"}, r"temperature"),
     "NaN": (json.dumps(GOOD | {"temperature": float("nan")}), r"temperature|NaN"),
     "classes as a number": (GOOD | {"classes": 3}, r"classes"),
-    "NaN of our own": (GOOD | {"zero": {"kind": "float", "value": "nan"}}, r"zero must be a number"),
+    "NaN of our own": (GOOD | {"zero": {"kind": "float", "value": "nan"}}, r"zero must lie in \[0, 0\.5\]; zero is nan"),
     "a field left out": ({k: v for k, v in GOOD.items() if k != "temperature"}, r"temperature is missing"),
     "single in words": (GOOD | {"single": "yes"}, r"single must be"),
-    "fit as a number": (GOOD | {"fit": 3}, r"fit a Fit"),
+    "fit as a number": (GOOD | {"fit": 3}, r"fit must be a Fit; it is 3"),
     "half a float": (GOOD | {"temperature": {"kind": "float"}}, r"."),
 }  # fmt: skip
 
@@ -86,8 +95,10 @@ def test_files_that_are_no_maps_are_refused(saved, case):
         load_map(saved(case[0]))
 
 
-def test_fields_of_a_later_minor_version_are_ignored(saved):
-    assert load_map(saved(GOOD | {"mood": "sunny"})).temperature == 2
+def test_a_field_that_no_map_has_is_refused(saved):
+    assert load_map(saved(GOOD)).temperature == 2
+    with pytest.raises(MapError, match="it has no field 'mood'"):
+        load_map(saved(GOOD | {"mood": "sunny"}))
 
 
 def test_paths_that_cannot_be_read_are_refused(tmp_path):

@@ -242,7 +242,7 @@ def test_bad_options_are_refused(recipe, options, argument):
 
 
 def test_a_damaged_map_is_refused():
-    with pytest.raises(cal.MapError, match="do not fit 3 classes"):
+    with pytest.raises(cal.MapError, match=r"weight must have the shape \(classes\) = \(3\); its shape is \(2,\)"):
         LinearMap((0, 1, 2), False, weight=np.ones(2), bias=np.zeros(3))
     with pytest.raises(cal.MapError, match="space"):
         LinearMap((0, 1, 2), False, weight=np.ones(3), bias=np.zeros(3), space="odds")

@@ -355,11 +355,11 @@ def test_wrong_options_are_refused(case):
 
 
 DAMAGED = {
-    "negative slope": ({"slopes": [-1.0]}, "slopes must be positive"),
-    "too many cuts": ({"cuts": [0.0]}, "1 cuts need as many slopes and one more; there are 1"),
+    "negative slope": ({"slopes": [-1.0]}, r"slopes must be above 0.*; slopes\[0\] is -1\.0"),
+    "too many cuts": ({"cuts": [0.0]}, r"slopes must have the shape \(cuts\+1\) = \(2\); its shape is \(1,\)"),
     "unknown family": ({"family": "free"}, "family must be one of"),
-    "rates without knots": ({"rates": [[1.0, 2.0]], "knots": [0.0]}, "one column for each knot"),
-    "zero": ({"zero": 2.0}, r"zero must lie in \[0, 1\)"),
+    "rates without knots": ({"rates": [[1.0, 2.0]], "knots": [0.0]}, "a column for each knot"),
+    "zero": ({"zero": 2.0}, r"zero must lie in \[0, 0\.5\]; zero is 2\.0"),
 }
 
 

@@ -222,12 +222,15 @@ def test_shares_outside_the_unit_interval_are_refused():
 
 
 DAMAGED = {
-    "scale": (lambda: StdScalingMap(scale=0.0), "scale must be a positive number"),
-    "slope": (lambda: VariancePlattMap(slope=0.0), "slope must be positive"),
-    "offset": (lambda: VariancePlattMap(offset=-1.0), "offset not negative"),
-    "words": (lambda: VariancePlattMap(slope="steep"), "must be numbers"),
-    "falling": (lambda: QuantileMap(x=[0, 0.5, 1], y=[0, 1.5, 1]), "y must rise from 0 to 1"),
-    "lengths": (lambda: QuantileMap(x=[0, 0.5, 1], y=[0, 1]), "x and y must be as long; they hold 3 and 2"),
+    "scale": (lambda: StdScalingMap(scale=0.0), "scale must be above 0"),
+    "slope": (lambda: VariancePlattMap(slope=0.0), "slope must be above 0"),
+    "offset": (lambda: VariancePlattMap(offset=-1.0), "offset must be at least 0"),
+    "words": (lambda: VariancePlattMap(slope="steep"), "slope must be a number"),
+    "falling": (lambda: QuantileMap(x=[0, 0.5, 1], y=[0, 1.5, 1]), r"y must increase; y\[2\] is 1"),
+    "lengths": (
+        lambda: QuantileMap(x=[0, 0.5, 1], y=[0, 1]),
+        r"y must have the shape \(x\) = \(3\); its shape is \(2,\)",
+    ),
 }
 
 

@@ -317,7 +317,7 @@ def test_groups_of_several_rows_give_a_warning(rng):
 
 
 @pytest.mark.parametrize(
-    ("lost", "message"), [("grouped", "grouped is missing"), ("block_values", "different numbers")]
+    ("lost", "message"), [("grouped", "grouped is missing"), ("block_values", "block_values is missing")]
 )
 def test_a_state_that_lacks_something_is_refused(rng, lost, message):
     p = rng.random(50)

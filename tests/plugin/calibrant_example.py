@@ -26,7 +26,9 @@ from calibrant.extend import (
 
 
 @method("estimator", name="half_gap", title="half gap", views=ONE_EVENT, also_called=("HG",))
-def half_gap(labels: Any, probs: Any = None, *, view: Any = "auto", weights: Any = None) -> Estimate:
+def half_gap(
+    labels: Any, probs: Any = None, *, view: Any = "auto", counts: Any = None, weights: Any = None
+) -> Estimate:
     """How far off is the worse half?
 
     Notes
@@ -36,7 +38,7 @@ def half_gap(labels: Any, probs: Any = None, *, view: Any = "auto", weights: Any
     Cost: one pass.
     Source: this package.
     """
-    predictions = admit(labels, probs, counts=weights)
+    predictions = admit(labels, probs, counts=counts, weights=weights)
     event = predictions.event(view)
     state = Halves().collect(event)
     value = np.max(np.abs(state.mean_prob - state.label_rate))

@@ -14,7 +14,7 @@ from calibrant.resampling.rows import atoms_of
 def rows(rng, how):
     p = rng.random(40).round(1 if how == "tied" else 6)
     weights = rng.random(40) + 0.1 if how == "fixed" else None
-    return Predictions(rng.random(40) < p, p, counts=weights, groups=rng.integers(0, 9, 40))
+    return Predictions(rng.random(40) < p, p, weights=weights, groups=rng.integers(0, 9, 40))
 
 
 CASES = [("plain", False), ("tied", False), ("fixed", False), ("plain", "same"), ("plain", "any")]

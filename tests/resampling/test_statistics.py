@@ -31,25 +31,24 @@ def value(statistic, atoms):
     return float(statistic.finish(statistic.collect(atoms.errors[None]))[0])
 
 
-def atoms(said, **options):
-    return atoms_of(Predictions(said.labels, said.probs, counts=said.weights), "auto", **options)
+def atoms(said, kind="counts"):
+    return atoms_of(Predictions(said.labels, said.probs, **{kind: said.weights}), "auto")
 
 
-@pytest.mark.parametrize("weighting", ["auto", "fixed"])
+@pytest.mark.parametrize("kind", ["counts", "weights"])
 @given(said=some.events())
-def test_binned_errors_are_those_of_the_estimator(weighting, said):
-    found = atoms(said, weighting=weighting)
-    data = (said.labels, said.probs)
+def test_binned_errors_are_those_of_the_estimator(kind, said):
+    found = atoms(said, kind)
     for options in BINNED:
-        expected = cal.binned_error(*data, counts=said.weights, **options).value
+        expected = cal.binned_error(said.labels, said.probs, **{kind: said.weights}, **options).value
         assert value(of.binned(found, **options), found) == pytest.approx(expected, abs=1e-9)  # roots near 0
 
 
-@pytest.mark.parametrize("weighting", ["auto", "fixed"])
+@pytest.mark.parametrize("kind", ["counts", "weights"])
 @given(said=some.events())
-def test_sums_along_the_predictions_are_those_of_the_estimators(weighting, said):
-    found = atoms(said, weighting=weighting)
-    data = {"labels": said.labels, "probs": said.probs, "counts": said.weights}
+def test_sums_along_the_predictions_are_those_of_the_estimators(kind, said):
+    found = atoms(said, kind)
+    data = {"labels": said.labels, "probs": said.probs, kind: said.weights}
     for kind in ("max", "range"):
         assert value(of.cumulative(found, kind), found) == pytest.approx(
             cal.ks_error(**data, statistic=kind).value, abs=ROUNDING
@@ -85,7 +84,7 @@ def test_the_averaged_two_bin_error_prefers_the_truth(rng):
 
 @given(said=some.events(), bins=st.sampled_from([EqualMass(4), EqualWidth(5), Edges([0, 0.2, 0.5, 1])]))
 def test_hosmer_lemeshow_and_the_scan_written_out(said, bins):
-    found = atoms(said, weighting="fixed")
+    found = atoms(said, "weights")
     index = bins.index(found.event)
     inside = [b for b in range(bins.collect(found.event).sums.shape[1]) if ((index == b) & (found.variance > 0)).any()]
     sums = [(found.errors[index == b].sum(), found.variance[index == b].sum()) for b in inside]

@@ -139,6 +139,15 @@ def test_an_interrupted_run_goes_on(tmp_path):
     assert {**call().to_data(), "seconds": 0} == {**complete.to_data(), "seconds": 0}
 
 
+@pytest.mark.parametrize("content", [b"label,p\n1,0.5\n", b"\xff\xfe"])
+def test_a_checkpoint_is_not_added_to_another_file(tmp_path, content):
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    with pytest.raises(cal.FileError, match=r"data\.csv'"):
+        bias(cal.ece, power_world(0.05), 200, 10, checkpoint=path)
+    assert path.read_bytes() == content
+
+
 def test_figures_are_those_of_the_values():
     world = power_world(0.05)
     found = bias(cal.ece, world, 200, 300, seed=1)

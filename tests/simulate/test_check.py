@@ -30,7 +30,7 @@ def test_data_of_the_world_agree_and_others_do_not(world, rng):
 
 def test_the_figures_are_those_of_a_loop(world, rng):
     data = world.sample(300, rng)
-    found = check_world(world, data, cal.sweep_error, n_data_sets=20, seed=4)
+    found = check_world(world, data, estimator=cal.sweep_error, n_data_sets=20, seed=4)
     generator = np.random.default_rng(4)
     again = np.array([cal.sweep_error(world.sample(300, generator)).value for _ in range(20)])
     assert found.simulated == again.mean()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from scipy.stats import t, ttest_rel
@@ -377,7 +378,7 @@ def test_wrong_candidates_are_refused_by_name(many):
     before, after = many
     with pytest.raises(InputError, match="after must hold at least one candidate"):
         compare(before, {})
-    with pytest.raises(InputError, match=r"after\['b'\] must be a Predictions; it is a ndarray"):
+    with pytest.raises(InputError, match=r"after\['b'\] must be a Predictions or a map; it is a ndarray"):
         compare(before, {"a": after["truth"], "b": before.probs})
     with pytest.raises(InputError, match="margin must be positive"):
         compare(before, after, margin=-1)
@@ -443,7 +444,7 @@ def test_other_weights_are_refused():
 
 
 def test_other_arguments_are_refused():
-    with pytest.raises(InputError, match="before must be a Predictions; it is a TemperatureMap"):
+    with pytest.raises(InputError, match="probs is a Predictions, which carries its own labels"):
         compare(cal.recalibrate(cal.example()[0]), BASE)
     with pytest.raises(InputError, match=r"score must be one of 'brier', 'log'"):
         compare(BASE, BASE, score="ece")
@@ -475,3 +476,23 @@ def test_few_clusters_are_reported():
     before = Predictions([0, 1], [0.2, 0.7], groups=[0, 1])
     found = compare(before, Predictions([0, 1], [0.3, 0.8]), cluster=True)
     assert "2 clusters are few" in repr(found)
+
+
+def test_labels_and_probs_are_taken_as_predictions_are():
+    y, p, w = np.tile([0, 1, 1], 20), np.linspace(0.1, 0.9, 60), np.arange(60) % 3 + 1
+    before, after = Predictions(y, p, weights=w), Predictions(y, p**2, weights=w)
+    fitted = cal.recalibrate(before, "platt")
+    assert compare(y, p, p**2, weights=w) == compare(before, after)
+    assert compare(y, p, fitted, weights=w) == compare(before, fitted)
+    both = compare(y, p, {"squared": p**2, "platt": fitted}, weights=w)
+    assert both == compare(before, {"squared": after, "platt": fitted})
+    with pytest.raises(InputError, match="labels is a Predictions and carries its own probs and weights"):
+        compare(before, p, fitted)
+    with pytest.raises(InputError, match="after must be a Predictions or a map; it is a NoneType"):
+        compare(y, p)
+
+
+def test_columns_of_another_order_are_other_classes():
+    table = pd.DataFrame({"a": [0.8, 0.3], "b": [0.2, 0.7]})
+    with pytest.raises(InputError, match="classes"):
+        compare(["a", "b"], table, table[["b", "a"]])

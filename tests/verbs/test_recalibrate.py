@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import InputError, Temperature, recalibrate
+from calibrant import InputError, Predictions, Temperature, recalibrate
 from registered import METHODS
 
 VALID, TEST = cal.example()
@@ -48,12 +48,14 @@ def test_an_unknown_method_is_refused(method):
     with pytest.raises(
         InputError, match=r"method must be one of 'auto', 'bayesian_binning', 'beta'.*, or a recipe with fit; it is"
     ):
-        recalibrate(VALID, method)
+        recalibrate(VALID, method=method)
 
 
 @pytest.mark.parametrize("data", [([0, 1], [0.2, 0.7]), np.eye(2), None])
 def test_predictions_are_asked_for(data):
-    with pytest.raises(InputError, match=r"predictions must be a Predictions; it is a .*Predictions\(labels, probs\)"):
+    with pytest.raises(
+        InputError, match=r"probs is required; only labels were given\. Pass \(labels, probs\) or a Predictions"
+    ):
         recalibrate(data)
 
 
@@ -64,3 +66,14 @@ def test_weights_that_make_many_rows_look_like_one_are_warned_of(rng):
     assert light.fit.cautions[-1].startswith("weights count rows, and 200 rows weigh 1:")
     plain = cal.recalibrate(cal.Predictions(y, p, counts=np.full(200, 0.8)), "platt")
     assert not any("weights" in caution for caution in plain.fit.cautions)
+
+
+def test_labels_and_probs_are_taken_as_predictions_are():
+    y, p, w = np.tile([0, 1, 1], 20), np.linspace(0.1, 0.9, 60), np.arange(60) % 3 + 1
+    said = Predictions(y, p, weights=w)
+    for method in ("platt", cal.Isotonic()):
+        expected = recalibrate(said, method).apply(p)
+        for found in (recalibrate(y, p, method, weights=w), recalibrate(y, p, method=method, weights=w)):
+            assert (found.apply(p) == expected).all()
+    with pytest.raises(InputError, match="labels is a Predictions and carries its own probs and weights"):
+        recalibrate(said, p, "platt")

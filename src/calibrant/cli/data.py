@@ -12,6 +12,7 @@ import click
 
 import calibrant as cal
 from calibrant import files
+from calibrant.inputs import listed
 from calibrant.problems import InputError, visible
 
 if TYPE_CHECKING:
@@ -25,15 +26,23 @@ class Source:
 
     file: str = ""
     columns: FileColumns | None = None
+    features: tuple[str, ...] = ()
+    """columns that segments are cut from"""
+    after: Source | None = None
+    """the second file, where two are compared"""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {"file": self.file, "columns": {} if self.columns is None else self.columns.to_dict()}
+        columns = {} if self.columns is None else self.columns.to_dict()
+        columns |= {"features": list(self.features)} if self.features else {}
+        return {"file": self.file, "columns": columns} | ({"after": self.after.to_dict()} if self.after else {})
 
     def __str__(self) -> str:
         text = str(self.columns or "")
         left = "" if self.columns is None else self.columns.unused_weights
-        return f"{text[:1].upper()}{text[1:]}" + (f"; {left!r} is not used (--weights {left} would)" if left else "")
+        text += f", segments from {listed(self.features)}" if self.features else ""
+        text += f"; {left!r} is not used (--weights {left} would)" if left else ""
+        return f"{text[:1].upper()}{text[1:]}" + (f"\nAfter: {str(self.after).lower()}" if self.after else "")
 
 
 def read(file: Path, columns: dict[str, Any], fitted: CalibrationMap | None = None) -> tuple[cal.Predictions, Source]:
@@ -45,12 +54,12 @@ def read(file: Path, columns: dict[str, Any], fitted: CalibrationMap | None = No
     return predictions, Source(str(file), chosen)
 
 
-def read_after(file: Path, columns: dict[str, Any]) -> cal.Predictions:
+def read_after(file: Path, columns: dict[str, Any]) -> tuple[cal.Predictions, Source]:
     """The predictions to compare with, whose columns `apply` may have renamed."""
     try:
-        return read(file, columns)[0]
+        return read(file, columns)
     except files.UnknownColumn:
-        return read(file, columns | {"probs": None, "logits": None})[0]
+        return read(file, columns | {"probs": None, "logits": None})
 
 
 def order_of(fitted: CalibrationMap, found: tuple[Any, ...]) -> tuple[str, ...] | None:

@@ -66,11 +66,13 @@ def pair(before: Path, after: Path, columns: dict[str, Any]) -> tuple[Any, Any, 
     if fitted is not None and not isinstance(fitted, cal.maps.RegressionMap):
         raise click.UsageError(f"{after} is a map of probabilities, not of forecasts of a number.")
     first, source = read(before, columns)
-    second = read(after, columns)[0] if fitted is None else fitted.apply(gaussian(first))
-    if fitted is None and first.kind != second.kind:
+    if fitted is not None:
+        return first, fitted.apply(gaussian(first)), fitted, source
+    second, taken = read(after, columns)
+    if first.kind != second.kind:
         differ = f"{before} holds {first.kind} forecasts and {after} {second.kind} ones"
         raise click.UsageError(f"{differ}. Name columns of one kind.")
-    return first, second, fitted, source
+    return first, second, None, replace(source, after=taken)
 
 
 def apply(fitted: RegressionMap, file: Path, columns: dict[str, Any], output: Path, force: bool) -> None:

@@ -43,7 +43,7 @@ class Checked(click.Command):
         read = tuple(path for of, path in given if of is FILE and path is not None)
         for of, path in given:
             if isinstance(of, Target) and path is not None:
-                of.check(path, ctx.params.get("force", False), read)
+                of.check(path, ctx.params.get("force"), read)
         return super().invoke(ctx)
 
 

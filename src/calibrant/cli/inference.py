@@ -15,6 +15,8 @@ from calibrant.cli import options as opt
 from calibrant.cli.data import Source, read, say, show, write_report
 from calibrant.cli.group import Refused, failed, main
 from calibrant.methods import methods
+from calibrant.problems import MapError
+from calibrant.results import saved_text
 from calibrant.writing import locked, write_text
 
 DEPENDENCE = "Rows of a group share one outcome, may depend in any way, or do not depend."
@@ -162,8 +164,10 @@ def audit(file: Path, by: str | None, cluster: str, as_json: bool, fail_if_wrong
     """
     predictions, chosen = files.read_with_columns(file, **taken_columns(options))
     depend = checked_cluster(cluster, predictions)
-    found = cal.audit(predictions, files.read_features(file, by, chosen), cluster=depend, **options)
-    show(found, file.name, Source(str(file), chosen), as_json)
+    features = files.read_features(file, by, chosen)
+    found = cal.audit(predictions, features, cluster=depend, **options)
+    names = tuple(getattr(features, "column_names", features))
+    show(found, file.name, Source(str(file), chosen, names), as_json)
     if fail_if_wrong and found.found:
         failed(f"{len(found.found)} segments are called wrong.")
 
@@ -207,8 +211,11 @@ def updated_monitor(state: Path | None, predictions: cal.Predictions, mark: str)
     if state is None:
         return cal.Monitor().update(predictions, mark=mark)
     with locked(state):
-        old = "" if not state.exists() else state.read_text(encoding="utf-8", errors="replace")
-        watch = cal.Monitor.from_json(old) if old else cal.Monitor()
+        old = saved_text(state, "monitor state") if state.exists() else ""
+        try:
+            watch = cal.Monitor.from_json(old) if old else cal.Monitor()
+        except MapError as error:
+            raise MapError(f"{str(state)!r} is not the saved state of a monitor: {error}") from error
         watch.update(predictions, mark=mark)
         write_text(state, watch.to_json(), "monitor state")
     return watch

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from calibrant.files.formats import ENDINGS
-from calibrant.problems import InputError
+from calibrant.problems import FileError, InputError
 from calibrant.writing import check_target
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,9 +26,14 @@ class Target(click.Path):
         super().__init__(path_type=Path)
         self.what, self.endings, self.replace = what, endings, replace
 
-    def check(self, path: Path, force: bool, read: tuple[Path, ...]) -> None:
-        """Refuse a path that cannot be written, or that holds what would be lost."""
-        check_target(path, self.what, endings=self.endings, overwrite=force, replace=self.replace, kept=read)
+    def check(self, path: Path, force: bool | None, read: tuple[Path, ...]) -> None:
+        """Refuse a path that cannot be written, or that holds what would be lost; `force` is None where there is none."""
+        try:
+            check_target(path, self.what, endings=self.endings, overwrite=bool(force), replace=self.replace, kept=read)
+        except FileError as error:
+            raise FileError(
+                str(error).replace(", or pass overwrite=True", "" if force is None else ", or pass --force")
+            ) from error
 
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
@@ -142,8 +147,9 @@ def in_options(error: Exception) -> str:
     names = "|".join((*COLUMN_OPTIONS, *FORECAST_OPTIONS, "view", "score", "method", "by"))
     if isinstance(error, InputError) and re.fullmatch(names, error.argument) and text.startswith(error.argument):
         text = f"--{text}"
-    text = text.replace("overwrite=True", "--force")
-    text = text.replace("classes=(negative, positive)", "--classes negative,positive")
+    text = re.sub(r"Predictions(?:\.from_\w+)?\(labels, \w+, (\w+=(?:\([^()]*\)|\w+))\)", r"\1", text)
+    text = text.replace("overwrite=True", "--force").replace("classes=classes", "--classes A,B,…")
+    text = re.sub(r"classes=\(([^()]*)\)", lambda found: f"--classes {found[1].replace(', ', ',')}", text)
     text = re.sub(r"\b(normalize|soft)=True", r"--\1", text)
     text = re.sub(rf"\b({names})='([^']*)'", lambda found: f"--{found[1]} {shlex.quote(found[2])}", text)
     text = re.sub(rf"\b({names})=(?=\w)", r"--\1 ", text)

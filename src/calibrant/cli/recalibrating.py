@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +173,10 @@ def _pair_of_classes(before: Path, after: Path, columns: dict[str, Any]) -> tupl
     """Predictions before and after, the map between them, and where the first were found."""
     fitted = load_class_map(after) if after.suffix.lower() == ".json" else None
     first, source = read(before, columns, fitted)
-    return first, read_after(after, columns) if fitted is None else fitted.apply(first), fitted, source
+    if fitted is not None:
+        return first, fitted.apply(first), fitted, source
+    second, taken = read_after(after, columns)
+    return first, second, None, replace(source, after=taken)
 
 
 @main.command(short_help="See it all on an example.")

@@ -8,8 +8,10 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
+
+from calibrant.problems import visible
 
 SILENCE = 1.0
 """Seconds without output after which the clock is shown."""
@@ -23,7 +25,7 @@ class Clock:
     """`calibrant test: 12 s` on the error stream, if that is a terminal, until something else is written."""
 
     def __init__(self, title: str, stream: Any) -> None:
-        self.title, self.stream = title, stream
+        self.title, self.stream = visible(title), stream
         self.start, self.shown = time.monotonic(), False
         self.done, self.lock = threading.Event(), threading.Lock()
         if stream.isatty():
@@ -33,7 +35,7 @@ class Clock:
         wait = SILENCE
         while not self.done.wait(wait):
             wait = TICK
-            with self.lock:
+            with self.lock, suppress(OSError):  # a terminal may be closed
                 if not self.done.is_set():
                     self.stream.write(f"\r{self.title}: {time.monotonic() - self.start:.0f} s ")
                     self.stream.flush()
@@ -41,7 +43,7 @@ class Clock:
 
     def stop(self) -> None:
         """Remove the clock for good."""
-        with self.lock:
+        with self.lock, suppress(OSError):
             self.done.set()
             if self.shown:
                 self.stream.write("\r\x1b[K")

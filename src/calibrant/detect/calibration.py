@@ -135,14 +135,13 @@ def resolved(statistic: Any) -> tuple[str, Callable[..., Statistic] | None, Any]
     if not isinstance(statistic, str):
         raise InputError("statistic", "must be a name or a function of (labels, probs)", f"it is {statistic!r}")
     named = {name: each.function for name, each in methods("statistic").items() if each.of is None}
-    wanted = next((name for name in (statistic.lower(), SAME_STATISTIC.get(statistic.lower())) if name in named), None)
-    if wanted is not None:
-        return wanted, named[wanted], None
-    about = find("estimator", statistic)
-    if about is None:
-        known = listed(sorted({*named, *methods("estimator")}), 40)
-        raise InputError("statistic", f"must be one of {known} or a function", f"it is {statistic!r}")
-    return about.name, None, about.function
+    for word in (statistic.lower(), SAME_STATISTIC.get(statistic.lower(), "")):
+        if word in named:
+            return word, named[word], None
+        if (about := find("estimator", word)) is not None:
+            return about.name, None, about.function
+    known = listed(sorted({*named, *methods("estimator")}), 40)
+    raise InputError("statistic", f"must be one of {known} or a function", f"it is {statistic!r}")
 
 
 def _fast_form(function: Callable[..., Any], atoms: Atoms, options: dict[str, Any]) -> Statistic | None:

@@ -16,9 +16,9 @@ from calibrant.problems import FileError
 SETTING = "CALIBRANT_MAX_BYTES"
 """The environment variable that sets the most bytes a file may unpack to."""
 SHARE = 0.5
-"""Of the memory that is free, what an unpacked file may take unless the setting says otherwise."""
+"""Of the machine's memory, what an unpacked file may take unless the setting says otherwise."""
 UNKNOWN_MEMORY = 1 << 33
-"""Bytes taken to be free where the system does not say."""
+"""Bytes of memory where the system does not say."""
 GZIP_RATIO = 1032
 """DEFLATE makes nothing shorter than by this factor: smaller files need not be measured."""
 MAX_DEPTH = 100
@@ -40,10 +40,11 @@ def max_bytes() -> int:
             raise FileError(f"the environment variable {SETTING} must be a whole number of bytes; it is {given!r}")
         return int(given)
     try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        # all of it: what is free at the moment would let the same file pass today and fail tomorrow
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
-        free = UNKNOWN_MEMORY
-    return int(SHARE * free)
+        memory = UNKNOWN_MEMORY
+    return int(SHARE * memory)
 
 
 def check_size(path: Path, size: float, what: str) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from calibrant.results import Curve, Record, kind, number
+from calibrant.results.constraints import Probability, Shape, Within
 from calibrant.types import Floats
 
 
@@ -21,14 +22,14 @@ class Band(Record):
     point.
     """
 
-    x: Floats
-    y: Floats
+    x: Annotated[Floats, Shape()]
+    y: Annotated[Floats, Shape("x")]
     """the observed curve, which need not lie in a band around the diagonal"""
-    low: Floats
-    high: Floats
-    support: Floats
+    low: Annotated[Floats, Shape("x")]
+    high: Annotated[Floats, Shape("x")]
+    support: Annotated[Floats, Shape("x"), Within(0)]
     """share of the rows at or around each point"""
-    level: float
+    level: Probability
     method: str
     """`consistency`, `confidence` or `simultaneous`"""
     about: str

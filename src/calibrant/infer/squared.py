@@ -9,7 +9,8 @@ import numpy as np
 
 from calibrant.bins import Binning, BinSums, EqualMass, bins_of
 from calibrant.interval.mean import normal_quantile
-from calibrant.predictions import admit
+from calibrant.kernels.rows.pooling import in_order
+from calibrant.predictions import Event, admit
 from calibrant.problems import InputError
 from calibrant.results import Interval
 from calibrant.types import Floats
@@ -73,6 +74,9 @@ def squared_error_interval(
     if chosen == "classwise":
         raise InputError("view", "must be one question", "'classwise' is many", "See binned_error's parts['classes']")
     event = predictions.event(chosen)
+    if bins is not None:  # sums in one order, whatever order rows come in; equal masses need none
+        rows = in_order(event.probs, event.outcomes, event.weights)
+        event = Event(*rows, event.name, counted=event.counted)
     rule = bins_of(cube_root(event.n) if bins is None else bins, EqualMass)
     return overall_interval(rule.collect(event), level, root, "mean")
 

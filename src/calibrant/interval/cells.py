@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 
-from calibrant.problems import MapError
 from calibrant.results import Record, kind
+from calibrant.results.constraints import BIG, Holds, Rising, Shape, Within
 from calibrant.types import Array, Floats, Indices
 
 PER_OCTAVE = 64
@@ -54,17 +55,12 @@ class Cells(Record):
     True
     """
 
-    low: float
-    high: float
-    cells: Indices
-    sums: Floats
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "cells", self.cells.astype(np.intp, copy=False))  # an empty list has no type
-        rising = self.cells.ndim == 1 and (np.diff(self.cells) > 0).all()
-        if not rising or self.sums.shape != (3, len(self.cells)) or (self.sums[[0, 2]] < 0).any():
-            raise MapError("the saved sums of cells are damaged")
+    low: Annotated[float, Within(-np.inf, np.inf), Holds("must not exceed high, both in their cells", in_cells)]
+    high: Annotated[float, Within(-np.inf, np.inf)]
+    cells: Annotated[Indices, Shape(), Within(-LAST, LAST), Rising()]
+    sums: Annotated[
+        Floats, Shape(3, "cells"), Within(-BIG, BIG), Holds("must be sums of values in the cells", sums_fit)
+    ]
 
     @classmethod
     def of(cls, values: Array, weights: Array | None = None) -> Cells:
@@ -150,3 +146,24 @@ def _ends(cells: Indices) -> tuple[Floats, Floats]:
 def _centres(cells: Indices) -> Floats:
     low, high = _ends(cells)
     return (low + high) / 2
+
+
+LAST = int(_cell_of(np.array([BIG]))[0])
+"""The last cell that saved values may lie in."""
+
+
+def in_cells(low: float, high: float, cells: Indices, **_: Any) -> bool:
+    """Are the smallest and the largest value in the first and the last cell?"""
+    if not len(cells):
+        return low > high
+    ends = np.array([low, high])
+    return low <= high and np.isfinite(ends).all() and _cell_of(ends).tolist() == [cells[0], cells[-1]]
+
+
+def sums_fit(cells: Indices, sums: Floats, **_: Any) -> bool:
+    """Are weights positive, and do values lie within half a cell of its centre, but for rounding?"""
+    weight, first, second = sums
+    low, high = _ends(cells)
+    half = (high - low) / 2 * (1 + 1e-6)
+    inside = (weight > 0) & (np.abs(first) <= half * weight) & (second >= 0) & (second <= half * half * weight)
+    return bool(inside.all())

@@ -15,6 +15,9 @@ from calibrant.types import Array, Floats
 
 METHOD = "random weights, one more row at the limit"
 
+MOST_WEIGHED = 4096
+"""Rows with weights up to which each is a value of its own; more are pooled in cells."""
+
 ENOUGH = 200
 """Squared deviations from the mean worth this many rows at the limit: from here on Student's interval is as good."""
 
@@ -48,6 +51,8 @@ class LimitedMean:
     above: tuple[Floats, Floats]
     """values and weights that determine the upper end"""
     limits: Limits
+    unit: Floats | None = None
+    """the weight of one row at each value, where rows have weights"""
 
     @classmethod
     def of(
@@ -57,15 +62,23 @@ class LimitedMean:
         moments = moments_of(values, weights, squares)
         if is_students(moments, limits):
             return moments
-        return cls.of_cells(moments, Cells.of(values, weights), limits)
+        cells = Cells.of(values, weights)
+        if squares is None or weights is None:
+            return cls.of_cells(moments, cells, limits)
+        kept = weights > 0
+        x, w, s = np.asarray(values[kept], dtype=np.float64), weights[kept], squares[kept]
+        if len(x) > MOST_WEIGHED:
+            w, sums = cells.totals()
+            x, s = sums / w, Cells.of(x, s).totals()[0]
+        wider = replace(limits, lower=min(limits.lower, cells.low), upper=max(limits.upper, cells.high))
+        return cls(moments, (x, w), (x, w), wider, s / w)
 
     @classmethod
     def of_cells(cls, moments: Moments, cells: Cells, limits: Limits) -> LimitedMean | Moments:
         """The same from the cells of the rows."""
         if is_students(moments, limits):
             return moments
-        values, weights = cells.points()
-        points = values, weights * (moments.weight / float(weights.sum()))  # as many rows as the weights leave
+        points = cells.points()
         wider = replace(limits, lower=min(limits.lower, cells.low), upper=max(limits.upper, cells.high))
         return cls(moments, points, points, wider)  # limits that the rows exceed give way
 
@@ -91,16 +104,16 @@ class LimitedMean:
     def interval(self, level: float) -> tuple[Interval, tuple[str, ...]]:
         """The interval and warnings."""
         z, limits = normal_quantile(check_level(level)), self.limits
-        low = 0.0 - value_beyond(-self.below[0], self.below[1], -limits.lower, z) - limits.below
-        high = value_beyond(*self.above, limits.upper, z) + limits.above
+        low = 0.0 - value_beyond(-self.below[0], self.below[1], -limits.lower, z, self.unit) - limits.below
+        high = value_beyond(*self.above, limits.upper, z, self.unit) + limits.above
         return Interval(min(low, self.mean), max(high, self.mean), level, METHOD), limits.cautions
 
     def p_value(self) -> float:
         """Two-sided p-value of a true mean of 0: below α just where the interval at 1 − α leaves 0 out."""
         limits, (values, weights) = self.limits, self.below
         if self.mean > 0:
-            return min(1.0, 2 * tail_beyond(-values, weights, -limits.lower, -limits.below))
-        return min(1.0, 2 * tail_beyond(*self.above, limits.upper, -limits.above)) if self.mean else 1.0
+            return min(1.0, 2 * tail_beyond(-values, weights, -limits.lower, -limits.below, self.unit))
+        return min(1.0, 2 * tail_beyond(*self.above, limits.upper, -limits.above, self.unit)) if self.mean else 1.0
 
 
 def gap_limits(probs: Array, weights: Array | None = None) -> Limits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from calibrant.kernels.compiled import COMPILE_FROM
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.kernels.sums.stable_sums import inner, spread, weighted_spread
 from calibrant.results import Interval, Record, kind
+from calibrant.results.constraints import BIG, MAX, Above, Holds, Within
 from calibrant.types import Array, Floats
 
 FEW_ROWS = 30
@@ -33,17 +35,27 @@ def normal_quantile(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
+def mean_fits(mean: float, **_: Any) -> bool:
+    """Is it infinite, or can it be squared?"""
+    return bool(abs(mean) <= BIG or np.isinf(mean))
+
+
+def squares_fit(mean: float, squares: float, **_: Any) -> bool:
+    """Can it be Σ w(x − mean)²? It is NaN where the mean is infinite."""
+    return bool(0 <= squares <= MAX / 4 or np.isinf(mean))
+
+
 @kind
 @dataclass(frozen=True, eq=False)
 class Moments(Record):
     """All that a mean and Student's interval need to know of rows; a weight of w counts as w rows."""
 
-    rows: int
+    rows: Annotated[int, Within(1)]
     """number of rows with a positive weight"""
-    weight: float
-    mean: float
-    squares: float
-    """Σ w(x − mean)²"""
+    weight: Annotated[float, Above(0, BIG)]
+    mean: Annotated[float, Within(-np.inf, np.inf), Holds("must be infinite or within ±1e150", mean_fits)]
+    squares: Annotated[float, Holds("must be at least 0 and finite where the mean is", squares_fit)]
+    """Σ w(x − mean)², NaN where the mean is infinite"""
 
     @property
     def error(self) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from calibrant.kernels.logits import inside, log_odds, probabilities, sigmoid
 from calibrant.kernels.rows.pooling import grouped
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Recipe
 from calibrant.predictions import Predictions
-from calibrant.problems import MapError
+from calibrant.results.constraints import BIG, Above, OneOf, Rising, Shape, Within
 from calibrant.state.pooled import Pooled
 from calibrant.types import Array, Floats
 
@@ -39,6 +39,8 @@ class BinaryRecipe(Recipe[CalibrationMap]):
 
 class BinaryMap(CalibrationMap):
     """A function of the probability of an event. Here the ranking is that of the rows."""
+
+    single: Annotated[bool, OneOf(True)]
 
     @abstractmethod
     def of_log_odds(self, z: Floats) -> Floats:
@@ -124,7 +126,7 @@ class PointwiseMap(BinaryMap):
 class ShiftMap(PointwiseMap):
     """p plus a shift, kept `margin` away from 0 and 1."""
 
-    margin: float
+    margin: Annotated[float, Within(0, 0.5)]
 
     @abstractmethod
     def shift_at(self, p: Floats) -> Floats:
@@ -173,18 +175,11 @@ def doubts(pooled: Pooled) -> tuple[str, ...]:
 class BentLineMap(BinaryMap):
     """Straight lines between knots in log-odds, slope one beyond, up to log-odds of `limit`."""
 
-    knots: Floats = ARRAY
-    heights: Floats = ARRAY
-    limit: float = np.inf
+    knots: Annotated[Floats, Shape(least=1), Within(-BIG, BIG), Rising(strictly=False)] = ARRAY
+    heights: Annotated[Floats, Shape("knots")] = ARRAY
+    limit: Annotated[float, Above(0, np.inf)] = np.inf
 
     parameter_names: ClassVar[tuple[str, ...]] = ("knots", "heights")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.knots.shape != self.heights.shape or self.knots.ndim != 1:
-            raise MapError(
-                f"knots and heights must be as long as each other; not {self.knots.shape}, {self.heights.shape}"
-            )
 
     @property
     def injective(self) -> bool:  # type: ignore[override]

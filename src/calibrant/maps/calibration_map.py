@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, dataclass_transform, overload
+from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar, dataclass_transform, overload
 
 import numpy as np
 
@@ -15,13 +15,16 @@ from calibrant import inputs
 from calibrant.maps.log_space import rows_that_count
 from calibrant.methods import Kind, State, method
 from calibrant.predictions import Predictions
-from calibrant.problems import FileError, InputError, MapError
-from calibrant.results import Interval, Line, Record, Table, checked_schema, kind, number
+from calibrant.problems import InputError, MapError
+from calibrant.results import Interval, Line, Record, Table, checked, checked_schema, kind, number, saved_text
+from calibrant.results.constraints import BIG, Distinct, Holds, Shape, Within
 from calibrant.types import Array, Floats
 from calibrant.writing import write_text
 
 ARRAY: Any = ()
 """Default of a field that holds an array of numbers."""
+
+TWO = "must be two for a map of one column"
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -44,7 +47,7 @@ class Candidate(Record):
     """The score of a map, or of the procedure that chooses one, on held-out rows."""
 
     name: str
-    n_parameters: int | None
+    n_parameters: Annotated[int, Within(0)] | None
     score: float
     interval: Interval | None
     change: float
@@ -93,7 +96,7 @@ def _with_margin(value: float, interval: Interval | None) -> str:
 class Fit(Record):
     """How a map was fitted."""
 
-    n: int
+    n: Annotated[int, Within(0)]
     loss: float | None = None
     """mean log score on the fitting data after the fit, in nats"""
     converged: bool = True
@@ -118,9 +121,14 @@ class SavedMap(Record, ABC):
     """What maps of every kind share: how they were fitted, parameters by name, a file of their own."""
 
     fit: Fit
-    every_field_needed: ClassVar[bool] = True
+    numbers: ClassVar[Within | None] = Within(-BIG, BIG)
     parameter_names: ClassVar[tuple[str, ...]] = ()
     """fields that hold the fitted numbers"""
+
+    def __post_init__(self) -> None:
+        for name, value in checked(type(self), {f.name: getattr(self, f.name) for f in fields(self)}).items():
+            object.__setattr__(self, name, value)
+        super().__post_init__()
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -167,11 +175,17 @@ class CalibrationMap(SavedMap):
     another; for a single event, no row overtakes another. `keeps_accuracy`: the top class
     stays the top class; for a single event, what was above ½ stays above.
 
-    A subclass gives its fields defaults: a number for a number, a tuple for an array. They
-    are checked, and arrays are kept so that they cannot be written to.
+    A subclass gives its fields defaults, and declares beside them what they must be
+    (`calibrant.results.constraints`). They are checked, and arrays are kept so that they
+    cannot be written to.
     """
 
-    classes: tuple[Any, ...]
+    classes: Annotated[
+        tuple[Any, ...],
+        Distinct(),
+        Shape(least=2),
+        Holds(TWO, lambda classes, single, **_: len(classes) == 2 or not single),
+    ]
     """the classes of the columns; two for a single event"""
     single: bool
     """made for one column, the probability of an event"""
@@ -181,19 +195,6 @@ class CalibrationMap(SavedMap):
     injective: ClassVar[bool] = False
     keeps_ranking: ClassVar[bool] = False
     keeps_accuracy: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.classes, tuple | list):
-            raise MapError(f"classes must be a list; it is {self.classes!r}")
-        if not isinstance(self.single, bool) or not isinstance(self.fit, Fit):
-            raise MapError(f"single must be true or false and fit a Fit; they are {self.single!r} and {self.fit!r}")
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if isinstance(each.default, float) and not is_number(value):
-                raise MapError(f"{each.name} must be a number; it is {value!r}")
-            if isinstance(each.default, tuple) and each.name != "maps" and not is_numbers(value):
-                raise MapError(f"{each.name} must be numbers; it is {value!r:.60}")
-        super().__post_init__()
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """Recalibrated probabilities of checked probabilities or logits."""
@@ -277,7 +278,7 @@ class CalibrationMap(SavedMap):
         if ours != theirs and sorted(ours) == sorted(theirs):
             found, advice = (
                 f"{classes!r} is not {self.classes!r}",
-                "Pass classes= in the map's order, with the columns of probs to match",
+                f"Pass {inputs.wrapped('classes=classes')} in the map's order, with the columns of probs to match",
             )
             raise InputError("predictions", "must have the classes in the order of the map", found, advice)
 
@@ -287,20 +288,6 @@ class CalibrationMap(SavedMap):
         if columns != expected:
             wanted = f"must have {expected} column{'s' * (expected > 1)}, as this map was fitted"
             raise InputError(argument, wanted, f"it has {columns}")
-
-
-def is_number(value: Any) -> bool:
-    """A real number, perhaps infinite, but not NaN."""
-    return isinstance(value, float | int | np.number) and not isinstance(value, bool) and not np.isnan(value)
-
-
-def is_numbers(value: Any) -> bool:
-    """An array of real numbers without NaN."""
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        return False
-    return not np.isnan(array).any()
 
 
 MANY_PARAMETERS = 4
@@ -324,12 +311,7 @@ def load_map(path: str | Path) -> Any:
     >>> cal.load_map(path) == fitted
     True
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"cannot read the map {str(path)!r}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise MapError(f"{str(path)!r} is not a saved map: it is not text") from error
+    text = saved_text(path, "map")
     try:
         found = Record.from_data(checked_schema(text))
     except MapError as error:

@@ -7,8 +7,9 @@ import numpy as np
 from calibrant.kernels.rows.sorted_folds import Ints, assigned, n_counted
 from calibrant.maps.log_space import rows_that_count
 from calibrant.predictions import Mass, Predictions
+from calibrant.predictions.content import content_keys
 from calibrant.problems import InputError
-from calibrant.types import Array, Bools
+from calibrant.types import Bools
 
 
 def n_rows(predictions: Predictions) -> int:
@@ -44,7 +45,7 @@ def in_folds(predictions: Predictions, n_folds: int, seed: int = 0) -> tuple[Pre
 
 def _assigned(rows: Predictions, n_folds: int, seed: int) -> tuple[Predictions, Ints]:
     """Rows in their order, or split and sorted where they are counted, and the fold of each."""
-    keys, rng = _content(rows), np.random.default_rng(seed)
+    keys, rng = content_keys(rows), np.random.default_rng(seed)
     order = np.lexsort(keys)
     ordered = None if rows.weights is None else rows.weights[order]
     row, weights, fold = assigned(
@@ -56,19 +57,3 @@ def _assigned(rows: Predictions, n_folds: int, seed: int) -> tuple[Predictions, 
         return rows, back
     assert weights is not None  # rows were counted
     return rows.rows(order[row]).with_mass(Mass(weights)), fold
-
-
-def _content(rows: Predictions) -> tuple[Array, ...]:
-    """Numbers that differ where rows do, the first key last; names of classes do not matter."""
-    probs, labels, given = rows.probs, rows.labels, rows.outputs
-    if probs.ndim == 1:
-        return given, labels, probs
-    steps = np.arange(probs.shape[1], dtype=np.float64)
-
-    def projected(columns: Array, at: Array) -> Array:
-        return np.einsum("ij,j->i", columns, at)  # in one order for all rows, unlike a matrix product
-
-    key, name = projected(np.sort(probs, axis=1), np.cos(steps**2)), np.sin(steps**2 + 1)
-    if labels.ndim == 2:
-        return projected(labels, name), projected(given, name), np.einsum("ij,ij->i", labels, probs), key
-    return labels, projected(given, name), probs[np.arange(len(probs)), labels], key

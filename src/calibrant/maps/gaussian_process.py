@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from calibrant.maps.binary import BentLineMap, BinaryRecipe, last_log_odds, line
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.predictions import Predictions
 from calibrant.results import Curve
+from calibrant.results.constraints import BIG, Shape, SumsTo, Within
 from calibrant.types import Floats
 
 CELLS = 100
@@ -107,9 +108,9 @@ NEAR = 1e-9
 class GaussianProcessTable(BentLineMap):
     """Straight lines in log-odds, slope one beyond; `centre` and `spread` are of the posterior."""
 
-    centre: Floats = ARRAY
-    spread: Floats = ARRAY
-    support: Floats = ARRAY
+    centre: Annotated[Floats, Shape("knots")] = ARRAY
+    spread: Annotated[Floats, Shape("knots"), Within(0, BIG)] = ARRAY
+    support: Annotated[Floats, Shape("knots"), Within(0, 1), SumsTo(1)] = ARRAY
 
     method: ClassVar[str] = "gaussian_process"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from calibrant.kernels.fit.smooth_rate import NARROWEST, rule_of_thumb, smooth_r
 from calibrant.maps.binary import BinaryRecipe, PointwiseMap, doubts, margin
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.predictions import Predictions
+from calibrant.results.constraints import BIG, Above, AtMost, Rising, Shape, Within
 from calibrant.state.pooled import Pooled
 from calibrant.types import Floats
 
@@ -84,11 +85,11 @@ def in_cells(pooled: Pooled, width: float) -> Pooled:
 class KernelDensityMap(PointwiseMap):
     """π̂(p) = Σ K((p−p_j)/h) h_j / Σ K((p−p_j)/h) w_j, kept `margin` away from 0 and 1."""
 
-    bandwidth: float = 1.0
-    values: Floats = ARRAY
-    weight: Floats = ARRAY
-    hits: Floats = ARRAY
-    margin: float = 0.0
+    bandwidth: Annotated[float, Within(0, 1)] = 1.0
+    values: Annotated[Floats, Shape(least=1), Within(0, 1), Rising(strictly=False)] = ARRAY
+    weight: Annotated[Floats, Shape("values"), Above(0, BIG)] = ARRAY
+    hits: Annotated[Floats, Shape("values"), Within(0, BIG), AtMost("weight")] = ARRAY
+    margin: Annotated[float, Within(0, 0.5)] = 0.0
 
     method: ClassVar[str] = "kernel_density"
     parameter_names: ClassVar[tuple[str, ...]] = ("bandwidth", "values", "weight", "hits")

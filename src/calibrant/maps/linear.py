@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from calibrant.maps.folds import in_folds, n_rows, n_units
 from calibrant.maps.log_space import normalised_columns, raw_or_log_columns, reading_of_zero, soft_shares
 from calibrant.maps.temperature import Temperature
 from calibrant.predictions import Predictions
-from calibrant.problems import InputError, MapError
+from calibrant.problems import InputError
+from calibrant.results.constraints import Shape, Within
 from calibrant.types import Array, Floats
 
 Space = Literal["logits", "log_probs"]
@@ -155,12 +156,6 @@ class SoftmaxMap(CalibrationMap):
     weight: Floats
     bias: Floats
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        k = len(self.classes)
-        if self.bias.shape != (k,) or self.weight.shape not in ((k,), (k, k)):
-            raise MapError(f"weight and bias do not fit {k} classes: {self.weight.shape}, {self.bias.shape}")
-
     @abstractmethod
     def features(self, predictions: Array, are_logits: bool) -> Floats:
         """x, `(n, K)`."""
@@ -177,29 +172,25 @@ class SoftmaxMap(CalibrationMap):
     def new_logits(self, logits: Array) -> Array:
         """W x + b."""
         scores = self.scores(logits, are_logits=True)
-        return (scores[:, 1] - scores[:, 0] if logits.ndim == 1 else scores).astype(logits.dtype)
+        most = np.finfo(logits.dtype).max
+        return np.clip(scores[:, 1] - scores[:, 0] if logits.ndim == 1 else scores, -most, most).astype(logits.dtype)
 
 
 @map_record
 class LinearMap(SoftmaxMap):
     """softmax(W x + b), x the logits or ln p; `weight` is W or, for vector scaling, its diagonal."""
 
-    weight: Floats = ARRAY
-    bias: Floats = ARRAY
+    weight: Annotated[Floats, Shape("classes", other=Shape("classes", "classes"))] = ARRAY
+    bias: Annotated[Floats, Shape("classes")] = ARRAY
     space: Space = "log_probs"
     """what x is; a map of logits as they were given cannot be applied to probabilities"""
-    zero: float = 0.0
+    zero: Annotated[float, Within(0, 0.5)] = 0.0
     """what a probability of 0 is read as"""
     penalty: dict[str, float] | None = None
     """factors of the sums of squares in the fit"""
     recipe: str = "matrix"
 
     parameter_names: ClassVar[tuple[str, ...]] = ("weight", "bias")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.space not in ("logits", "log_probs"):
-            raise MapError(f"space must be 'logits' or 'log_probs'; it is {self.space!r}")
 
     @property
     def method(self) -> str:  # type: ignore[override]
@@ -230,10 +221,11 @@ def one_to_one(weight: Floats, raw: bool = False) -> bool:
     if weight.ndim == 1 and (weight == 0).any():
         return False
     try:
-        apart = 1 / weight if weight.ndim == 1 else np.linalg.solve(weight, np.ones(len(weight)))
+        with np.errstate(over="ignore"):
+            apart = 1 / weight if weight.ndim == 1 else np.linalg.solve(weight, np.ones(len(weight)))
     except np.linalg.LinAlgError:
         return False
-    return bool(np.ptp(apart) == 0) if raw else bool((apart >= 0).all() or (apart <= 0).all())
+    return bool((apart == apart[0]).all()) if raw else bool((apart >= 0).all() or (apart <= 0).all())
 
 
 MOST_CLASSES = 4000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import FAR, BinaryMap, BinaryRecipe, one_outcome, pooled_log_odds
 from calibrant.maps.calibration_map import Fit, map_recipe, map_record
 from calibrant.predictions import Predictions
+from calibrant.results.constraints import BIG, Above, Within
 from calibrant.state.pooled import Pooled
 from calibrant.types import Floats
 
@@ -59,7 +60,7 @@ class LogOddsMap(BinaryMap):
     intercept: float = 0.0
     slope: float = 1.0
     square: float = 0.0
-    limit: float = FAR
+    limit: Annotated[float, Above(0, FAR)] = FAR
     """log-odds beyond this are read as this"""
 
     @property
@@ -160,10 +161,10 @@ class Beta(BinaryRecipe):
 class BetaMap(BinaryMap):
     """σ(c + a·ln p − b·ln(1−p))."""
 
-    a: float = 1.0
-    b: float = 1.0
+    a: Annotated[float, Within(0, BIG)] = 1.0
+    b: Annotated[float, Within(0, BIG)] = 1.0
     c: float = 0.0
-    limit: float = FAR
+    limit: Annotated[float, Above(0, FAR)] = FAR
     """log-odds beyond this are read as this"""
 
     method: ClassVar[str] = "beta"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from calibrant.kernels.logits import inside, row_blocks, sigmoid, two_columns
 from calibrant.kernels.rows.keep_order import keep_order
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
 from calibrant.maps.log_space import normalised_columns, reading_of_zero, soft_shares
-from calibrant.maps.temperature import Temperature, check_zero
+from calibrant.maps.temperature import Temperature
 from calibrant.predictions import Predictions
-from calibrant.problems import MapError
+from calibrant.results.constraints import BIG, Above, Holds, Rising, Shape, Within
 from calibrant.types import Array, Floats
 
 KINDS = ("diagonal", "invariant", "general")
@@ -137,6 +137,14 @@ def penalised(loss: Smooth, unit: Floats, penalty: float) -> Smooth:
     return value
 
 
+RATES = "must have a row for each place of a gap and a column for each knot"
+
+
+def rates_fit(classes: tuple[Any, ...], knots: Floats, rates: Floats, **_: Any) -> bool:
+    """Are there rates for every place and knot, or neither knots nor rates?"""
+    return rates.shape == (kernel.places(len(classes)).max() + 1, len(knots)) if len(knots) else not rates.size
+
+
 @map_record
 class OrderPreservingMap(CalibrationMap):
     """Gaps between sorted log-probabilities, stretched by positive factors.
@@ -147,32 +155,18 @@ class OrderPreservingMap(CalibrationMap):
     their softmax may round.
     """
 
-    family: str = "diagonal"
-    cuts: Floats = ARRAY
-    slopes: Floats = (1.0,)  # type: ignore[assignment]
-    knots: Floats = ARRAY
-    rates: Floats = ARRAY
-    above: Floats = ARRAY
-    below: Floats = ARRAY
-    zero: float = 0.0
+    family: Literal["diagonal", "invariant", "general"] = "diagonal"
+    cuts: Annotated[Floats, Shape(), Within(-BIG, BIG), Rising()] = ARRAY
+    slopes: Annotated[Floats, Shape("cuts+1"), Above(0, BIG)] = (1.0,)  # type: ignore[assignment]
+    knots: Annotated[Floats, Shape(), Within(-BIG, BIG), Rising()] = ARRAY
+    rates: Annotated[Floats, Holds(RATES, rates_fit), Above(0, BIG)] = ARRAY
+    above: Annotated[Floats, Shape("classes", other=Shape(0)), Above(0, BIG)] = ARRAY
+    below: Annotated[Floats, Shape("above"), Above(0, BIG)] = ARRAY
+    zero: Annotated[float, Within(0, 0.5)] = 0.0
     """what a probability of 0 is read as; 0 leaves it as small as the precision allows"""
 
     method: ClassVar[str] = "order_preserving"
     keeps_ranking = keeps_accuracy = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.family not in KINDS:
-            raise MapError(f"family must be one of {', '.join(map(repr, KINDS))}; it is {self.family!r}")
-        for name in ("slopes", "rates", "above", "below"):
-            values = getattr(self, name)
-            if not ((values > 0) & (values < np.inf)).all():
-                raise MapError(f"{name} must be positive numbers")
-        if len(self.slopes) != len(self.cuts) + 1:
-            raise MapError(f"{len(self.cuts)} cuts need as many slopes and one more; there are {len(self.slopes)}")
-        if self.rates.size and self.rates.shape[1:] != self.knots.shape:
-            raise MapError("rates must have one column for each knot")
-        check_zero(self.zero)
 
     @property
     def injective(self) -> bool:  # type: ignore[override]

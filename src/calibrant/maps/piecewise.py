@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from calibrant.maps.binary import BentLineMap, BinaryRecipe, last_log_odds, line
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.maps.log_space import rows_that_count
 from calibrant.predictions import Predictions
+from calibrant.results.constraints import Holds, Shape, SumsTo, Within
 from calibrant.types import Array, Floats
 
 ROWS_PER_PIECE = 200
@@ -128,6 +129,14 @@ studies/piecewise.py."""
 SMALL_SHARE = 1e-9
 
 
+IN_SPACE = "must be that of the heights, which lie in [0, 1] if they are probabilities"
+
+
+def in_space(space: str, heights: Floats, **_: Any) -> bool:
+    """Are heights probabilities, if the map joins probabilities?"""
+    return space == "logit" or bool(heights.min() >= 0 and heights.max() <= 1)
+
+
 @map_record
 class PiecewiseMap(BentLineMap):
     """Straight lines between knots: in log-odds with slope one beyond, or in probabilities from 0 to 1.
@@ -137,9 +146,9 @@ class PiecewiseMap(BentLineMap):
     1, are read as `limit`.
     """
 
-    space: str = "logit"
-    shares: Floats = ARRAY
-    losses: Floats | None = None
+    space: Annotated[Literal["logit", "probability"], Holds(IN_SPACE, in_space)] = "logit"
+    shares: Annotated[Floats, Shape(), Within(0, 1), SumsTo(1)] = ARRAY
+    losses: Annotated[Floats, Shape("shares"), Within(-np.inf, np.inf)] | None = None
 
     method: ClassVar[str] = "piecewise_linear"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from calibrant.forecasts import BentForecasts, GaussianForecasts
 from calibrant.maps.calibration_map import Fit, map_recipe, map_record
 from calibrant.maps.regression import EPS, FEW, RegressionMap, admit_fit, checked_forecasts, gaussian
 from calibrant.predictions import check_mass
-from calibrant.problems import InputError, MapError
+from calibrant.problems import InputError
+from calibrant.results.constraints import Holds, Rising, Shape
 from calibrant.types import Floats
 
 
@@ -86,25 +87,18 @@ class QuantileRecalibration:
         return QuantileMap(Fit(len(which), None, True, few), x, y)
 
 
+ENDS = "must go from 0 to 1"
+
+
 @map_record
 class QuantileMap(RegressionMap):
     """F ↦ R∘F, with R in straight lines between knots."""
 
-    x: Floats = (0.0, 1.0)  # type: ignore[assignment]
-    y: Floats = (0.0, 1.0)  # type: ignore[assignment]
+    x: Annotated[Floats, Shape(least=2), Rising(), Holds(ENDS, lambda x, **_: (x[0], x[-1]) == (0, 1))] = (0.0, 1.0)  # type: ignore[assignment]
+    y: Annotated[Floats, Shape("x"), Rising(), Holds(ENDS, lambda y, **_: (y[0], y[-1]) == (0, 1))] = (0.0, 1.0)  # type: ignore[assignment]
 
     method: ClassVar[str] = "quantile_recalibration"
     parameter_names: ClassVar[tuple[str, ...]] = ("x", "y")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("x", "y"):
-            knots = getattr(self, name)
-            ends = knots.dtype.kind in "fi" and len(knots) > 1 and (knots[0], knots[-1]) == (0, 1)
-            if not ends or not (np.diff(knots) > 0).all():
-                raise MapError(f"{name} must rise from 0 to 1")
-        if len(self.x) != len(self.y):
-            raise MapError(f"x and y must be as long; they hold {len(self.x)} and {len(self.y)} numbers")
 
     def apply(self, mean: GaussianForecasts) -> BentForecasts:
         """The recalibrated forecasts.

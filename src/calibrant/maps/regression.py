@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, overload
+from typing import Annotated, Any, ClassVar, overload
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from calibrant.forecasts import Forecasts, GaussianForecasts
 from calibrant.kernels.fit.lbfgs import least
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.calibration_map import Fit, SavedMap, map_recipe, map_record
-from calibrant.problems import InputError, MapError
+from calibrant.problems import InputError
+from calibrant.results.constraints import BIG, Above, Within
 from calibrant.types import Floats
 
 EPS = float(np.finfo(np.float64).eps)
@@ -165,14 +166,10 @@ class StdScaling:
 class StdScalingMap(VarianceMap):
     """σ ↦ sσ."""
 
-    scale: float = 1.0
+    scale: Annotated[float, Above(0, BIG)] = 1.0
 
     method: ClassVar[str] = "std_scaling"
     parameter_names: ClassVar[tuple[str, ...]] = ("scale",)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.scale, float | int) or not 0 < self.scale < math.inf:
-            raise MapError(f"scale must be a positive number; it is {self.scale!r}")
 
     def of_variance(self, variance: Floats) -> Floats:
         """s²σ²."""
@@ -254,17 +251,11 @@ FEW = 10
 class VariancePlattMap(VarianceMap):
     """σ² ↦ wσ² + b."""
 
-    slope: float = 1.0
-    offset: float = 0.0
+    slope: Annotated[float, Above(0)] = 1.0
+    offset: Annotated[float, Within(0)] = 0.0
 
     method: ClassVar[str] = "variance_platt"
     parameter_names: ClassVar[tuple[str, ...]] = ("slope", "offset")
-
-    def __post_init__(self) -> None:
-        if not all(isinstance(v, float | int) for v in (self.slope, self.offset)):
-            raise MapError("slope and offset must be numbers")
-        if not (0 < self.slope < math.inf and 0 <= self.offset < math.inf):
-            raise MapError(f"slope must be positive and offset not negative; they are {self.slope} and {self.offset}")
 
     def of_variance(self, variance: Floats) -> Floats:
         """wσ² + b."""

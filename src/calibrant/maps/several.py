@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from calibrant.maps.binary import BinaryMap, BinaryRecipe
 from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, map_record
 from calibrant.predictions import Predictions, as_predictions
 from calibrant.problems import InputError
+from calibrant.results.constraints import OneOf, Shape
 from calibrant.types import Array
 
 
@@ -57,7 +58,8 @@ class OneVsRest(_OfEvents):
 class OneVsRestMap(CalibrationMap):
     """p_k ↦ m_k(p_k) / Σ_j m_j(p_j)."""
 
-    maps: tuple[BinaryMap, ...] = ()
+    single: Annotated[bool, OneOf(False)]
+    maps: Annotated[tuple[BinaryMap, ...], Shape("classes")] = ()
 
     @property
     def method(self) -> str:  # type: ignore[override]
@@ -112,6 +114,7 @@ class TopLabelMap(CalibrationMap):
     not injective.
     """
 
+    single: Annotated[bool, OneOf(False)]
     top: BinaryMap = None  # type: ignore[assignment]
 
     method: ClassVar[str] = "top label"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import BinaryRecipe, ShiftMap, doubts, margin
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.predictions import Event, Predictions
+from calibrant.results.constraints import Rising, Shape, Within
 from calibrant.state.pooled import Pooled
 from calibrant.types import Floats, Indices
 
@@ -140,13 +141,13 @@ def placed(pooled: Pooled, cuts: Indices) -> tuple[Floats, Floats]:
 class SplineMap(ShiftMap):
     """p ↦ p + g′(t(p)), kept `margin` away from 0 and 1. t joins `places` at `scores` by straight lines."""
 
-    scores: Floats = ARRAY
-    places: Floats = ARRAY
-    values: Floats = ARRAY
+    scores: Annotated[Floats, Shape(least=1), Within(0, 1), Rising()] = ARRAY
+    places: Annotated[Floats, Shape("scores"), Within(0, 1), Rising(strictly=False)] = ARRAY
+    values: Annotated[Floats, Shape(least=2)] = ARRAY
     """g at its knots"""
-    bends: Floats = ARRAY
+    bends: Annotated[Floats, Shape("values")] = ARRAY
     """its second derivative there"""
-    margin: float = 0.0
+    margin: Annotated[float, Within(0, 0.5)] = 0.0
 
     method: ClassVar[str] = "spline"
     parameter_names: ClassVar[tuple[str, ...]] = ("scores", "places", "values", "bends")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.maps.logistic import Platt
 from calibrant.maps.several import event_recipe
 from calibrant.predictions import Event, Predictions
-from calibrant.problems import InputError, MapError
+from calibrant.problems import InputError
+from calibrant.results.constraints import Above, Holds, Rising, Shape, Within
 from calibrant.types import Array, Floats
 
 
@@ -67,16 +68,11 @@ class Isotonic(BinaryRecipe):
 class KnotMap(PointwiseMap):
     """Straight lines between knots, level beyond the first and the last."""
 
-    x: Floats = ARRAY
-    y: Floats = ARRAY
+    x: Annotated[Floats, Shape(least=1), Within(0, 1), Rising()] = ARRAY
+    y: Annotated[Floats, Shape("x"), Within(0, 1), Rising(strictly=False)] = ARRAY
 
     method: ClassVar[str] = "isotonic"
     parameter_names: ClassVar[tuple[str, ...]] = ("x", "y")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.x.shape != self.y.shape or self.x.ndim != 1:
-            raise MapError(f"x and y must be as long as each other; they are {self.x.shape} and {self.y.shape}")
 
     @property
     def injective(self) -> bool:  # type: ignore[override]
@@ -124,8 +120,8 @@ class Histogram(BinaryRecipe):
 class StepMap(PointwiseMap):
     """One height per bin; bins are closed on the right."""
 
-    cuts: Floats = ARRAY
-    heights: Floats = ARRAY
+    cuts: Annotated[Floats, Shape(), Within(0, 1), Rising(strictly=False)] = ARRAY
+    heights: Annotated[Floats, Shape("cuts+1"), Within(0, 1)] = ARRAY
 
     parameter_names: ClassVar[tuple[str, ...]] = ("cuts", "heights")
 
@@ -138,7 +134,7 @@ class StepMap(PointwiseMap):
 class HistogramMap(StepMap):
     """Steps that remember the weight of each bin, for a certificate."""
 
-    weight: Floats = ARRAY
+    weight: Annotated[Floats, Shape("heights"), Above(0)] = ARRAY
 
     method: ClassVar[str] = "histogram"
 
@@ -217,9 +213,9 @@ class UnitSlopeBins(BinaryRecipe):
 class UnitSlopeMap(ShiftMap):
     """p ↦ p + δ of its bin, kept `margin` away from 0 and 1; bins are closed on the right."""
 
-    cuts: Floats = ARRAY
-    shifts: Floats = ARRAY
-    margin: float = 0.0
+    cuts: Annotated[Floats, Shape(), Within(0, 1), Rising(strictly=False)] = ARRAY
+    shifts: Annotated[Floats, Shape("cuts+1"), Within(-1, 1)] = ARRAY
+    margin: Annotated[float, Within(0, 0.5)] = 0.0
 
     method: ClassVar[str] = "unit_slope_bins"
     parameter_names: ClassVar[tuple[str, ...]] = ("cuts", "shifts")
@@ -279,8 +275,8 @@ class ScalingBinningMap(BinaryMap):
     """p ↦ the height of the bin in which g(p) lies; bins are closed on the right."""
 
     scaling: BinaryMap = None  # type: ignore[assignment]
-    cuts: Floats = ARRAY
-    heights: Floats = ARRAY
+    cuts: Annotated[Floats, Shape(), Within(0, 1), Rising(strictly=False)] = ARRAY
+    heights: Annotated[Floats, Shape("cuts+1"), Within(0, 1)] = ARRAY
 
     method: ClassVar[str] = "scaling_binning"
 
@@ -335,14 +331,17 @@ class VennAbers(BinaryRecipe):
         return VennAbersMap(predictions.classes, True, fit, *lower, *upper)
 
 
+ORDER = "must nowhere be less than low"
+
+
 @map_record
 class VennAbersMap(PointwiseMap):
     """Two step functions. The lower one has its new height at a cut, the upper one only after it."""
 
-    low_cuts: Floats = ARRAY
-    low: Floats = ARRAY
-    high_cuts: Floats = ARRAY
-    high: Floats = ARRAY
+    low_cuts: Annotated[Floats, Shape(), Within(0, 1), Rising()] = ARRAY
+    low: Annotated[Floats, Shape("low_cuts+1"), Within(0, 1), Rising()] = ARRAY
+    high_cuts: Annotated[Floats, Shape(), Within(0, 1), Rising()] = ARRAY
+    high: Annotated[Floats, Shape("high_cuts+1"), Within(0, 1), Rising(), Holds(ORDER, in_order)] = ARRAY
 
     method: ClassVar[str] = "venn_abers"
     parameter_names: ClassVar[tuple[str, ...]] = ("low_cuts", "low", "high_cuts", "high")
@@ -365,5 +364,15 @@ class VennAbersMap(PointwiseMap):
         return high / (1 - low + high)
 
     def _pair(self, p: Floats) -> tuple[Floats, Floats]:
-        low = self.low[np.searchsorted(self.low_cuts, p, side="right")]
-        return low, self.high[np.searchsorted(self.high_cuts, p, side="left")]
+        return pair_at(p, self.low_cuts, self.low, self.high_cuts, self.high)
+
+
+def pair_at(p: Floats, low_cuts: Floats, low: Floats, high_cuts: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """p₀ and p₁ of probabilities."""
+    return low[np.searchsorted(low_cuts, p, side="right")], high[np.searchsorted(high_cuts, p, side="left")]
+
+
+def in_order(low_cuts: Floats, low: Floats, high_cuts: Floats, high: Floats, **_: Any) -> bool:
+    """Does p₀ nowhere exceed p₁? Both are level between cuts."""
+    lower, upper = pair_at(np.append(low_cuts, high_cuts), low_cuts, low, high_cuts, high)
+    return low[0] <= high[0] and bool((lower <= upper).all())

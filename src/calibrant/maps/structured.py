@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from calibrant.maps.calibration_map import ARRAY, Fit, Recipe, map_recipe, map_r
 from calibrant.maps.linear import SoftmaxMap, check_size, doubts, one_to_one, regression_weights
 from calibrant.maps.temperature import Temperature, TemperatureMap
 from calibrant.predictions import Predictions
-from calibrant.problems import MapError
+from calibrant.results.constraints import Like, Shape, Within
 from calibrant.types import Array, Floats
 
 
@@ -82,16 +82,11 @@ def mixed_logs(base: TemperatureMap, mix: float, predictions: Array, are_logits:
 class StructuredMap(SoftmaxMap):
     """softmax(W ln q + b) with q = (1−a)·softmax(z/T) + a/K; `weight` is W or its diagonal."""
 
-    base: TemperatureMap = None  # type: ignore[assignment]
-    mix: float = 0.0
+    base: Annotated[TemperatureMap, Like("classes", "single")] = None  # type: ignore[assignment]
+    mix: Annotated[float, Within(0, 1)] = 0.0
     """a, the share of a uniform guess: 1/(n+1)"""
-    weight: Floats = ARRAY
-    bias: Floats = ARRAY
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.base, TemperatureMap):
-            raise MapError(f"base must be a temperature map; it is {self.base!r}")
+    weight: Annotated[Floats, Shape("classes", other=Shape("classes", "classes"))] = ARRAY
+    bias: Annotated[Floats, Shape("classes")] = ARRAY
 
     @property
     def method(self) -> str:  # type: ignore[override]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from calibrant.kernels.rows.keep_order import ranked_as
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
 from calibrant.maps.log_space import label_entries, label_logits, log_columns, raw_or_log_columns, reading_of_zero
 from calibrant.predictions import Predictions
-from calibrant.problems import InputError, MapError
+from calibrant.problems import InputError
+from calibrant.results.constraints import Above, Holds, Like, Shape, SumsTo, Within
 from calibrant.types import Array, Floats
 
 SAMPLE_ROWS = 2048
@@ -82,26 +83,21 @@ class Temperature(Recipe["TemperatureMap"]):
 class TemperatureMap(CalibrationMap):
     """softmax(z/T), or σ(z/T) for a single event."""
 
-    temperature: float = 1.0
-    zero: float = 0.0
+    temperature: Annotated[float, Above(0)] = 1.0
+    zero: Annotated[float, Within(0, 0.5)] = 0.0
     """what a probability of 0 is read as; 0 leaves it as small as the precision allows"""
 
     method: ClassVar[str] = "temperature"
     parameter_names: ClassVar[tuple[str, ...]] = ("temperature",)
     injective = keeps_ranking = keeps_accuracy = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.temperature < math.inf:
-            raise MapError(f"temperature must be a positive number; it is {self.temperature!r}")
-        check_zero(self.zero)
-
     def new_logits(self, logits: Array) -> Array:
         """z/T, with the largest of each row at 0 so that nothing overflows."""
         with np.errstate(over="ignore"):
             centred = logits - logits.max(axis=1, keepdims=True) if logits.ndim == 2 else logits
             most = np.finfo(logits.dtype).max
-            return np.clip(centred / logits.dtype.type(self.temperature), -most, most)
+            t = np.clip(self.temperature, np.finfo(logits.dtype).tiny, most).astype(logits.dtype)
+            return np.clip(centred / t, -most, most)
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """softmax(z/T), or p^(1/T), normalised."""
@@ -109,12 +105,6 @@ class TemperatureMap(CalibrationMap):
         if predictions.ndim == 1:
             return inside(probabilities(self.new_logits(z if are_logits else z[:, 1] - z[:, 0])))
         return ranked_as(inside(probabilities(self.new_logits(z))), predictions)
-
-
-def check_zero(zero: float) -> None:
-    """What a probability of 0 is read as is one itself, below 1."""
-    if not 0 <= zero < 1:
-        raise MapError(f"zero must lie in [0, 1); it is {zero!r}")
 
 
 def _cautions(found: kernel.Found, bounds: tuple[float, float]) -> tuple[str, ...]:
@@ -193,17 +183,10 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
 class EnsembleMap(CalibrationMap):
     """w₁·softmax(z/T) + w₂·p + w₃/K."""
 
-    base: TemperatureMap = None  # type: ignore[assignment]
-    weights: Floats = (1.0, 0.0, 0.0)  # type: ignore[assignment]
+    base: Annotated[TemperatureMap, Like("classes", "single")] = None  # type: ignore[assignment]
+    weights: Annotated[Floats, Shape(3), Within(0, 1), SumsTo(1)] = (1.0, 0.0, 0.0)  # type: ignore[assignment]
 
     method: ClassVar[str] = "ensemble_temperature"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.base, TemperatureMap):
-            raise MapError(f"base must be a temperature map; it is {self.base!r}")
-        if self.weights.shape != (3,) or (self.weights < 0).any() or abs(self.weights.sum() - 1) > 1e-9:
-            raise MapError(f"weights must be three shares that add up to 1; they are {self.weights!r}")
 
     @property
     def injective(self) -> bool:  # type: ignore[override]
@@ -266,21 +249,24 @@ def _log_odds(predictions: Array, zero: float, are_logits: bool) -> Floats:
     return (columns if are_logits else columns[:, 1] - columns[:, 0])[:, None]
 
 
+PER_CLASS = "must be one per class, or one for a map of one column"
+
+
+def one_per_column(classes: tuple[Any, ...], single: bool, temperatures: Floats, **_: Any) -> bool:
+    """Are there as many temperatures as columns?"""
+    return temperatures.shape == (1 if single else len(classes),)
+
+
 @map_record
 class OneVsRestTemperatureMap(CalibrationMap):
     """σ(logit p_k / T_k), divided by the sum over k."""
 
-    temperatures: Floats = ARRAY
-    zero: float = 0.0
+    temperatures: Annotated[Floats, Holds(PER_CLASS, one_per_column), Above(0)] = ARRAY
+    zero: Annotated[float, Within(0, 0.5)] = 0.0
     """what a probability of 0 is read as"""
 
     method: ClassVar[str] = "one_vs_rest_temperature"
     parameter_names: ClassVar[tuple[str, ...]] = ("temperatures",)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.temperatures.shape != (1 if self.single else len(self.classes),) or not (self.temperatures > 0).all():
-            raise MapError(f"temperatures must be positive, one per class; they are {self.temperatures!r}")
 
     @property
     def injective(self) -> bool:  # type: ignore[override]
@@ -296,7 +282,8 @@ class OneVsRestTemperatureMap(CalibrationMap):
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """Class by class, then divided by the sum."""
-        found = sigmoid(_log_odds(predictions, self.zero, are_logits) / self.temperatures)
+        with np.errstate(over="ignore"):  # infinite log-odds are certain
+            found = sigmoid(_log_odds(predictions, self.zero, are_logits) / self.temperatures)
         if predictions.ndim == 1:
             return inside(found[:, 0], predictions.dtype)
         found = np.maximum(found, np.finfo(np.float64).tiny)

@@ -8,7 +8,7 @@ this module first.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from calibrant.kernels.logits import inside, probabilities
 from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit, map_record
 from calibrant.maps.order_preserving import class_shares
 from calibrant.maps.several import several_classes
-from calibrant.problems import MapError
+from calibrant.results.constraints import OneOf, Shape, SumsTo, Within
 from calibrant.types import Array, Floats, Indices
 
 REST = ("proportional", "even")
@@ -74,18 +74,12 @@ class TopAccuracy:
 class TopAccuracyMap(CalibrationMap):
     """The top probability becomes the accuracy; the others share the rest."""
 
-    accuracy: float = 1.0
-    rest: str = "proportional"
+    single: Annotated[bool, OneOf(False)]
+    accuracy: Annotated[float, Within(0, 1)] = 1.0
+    rest: Literal["proportional", "even"] = "proportional"
 
     method: ClassVar[str] = "top_accuracy"
     parameter_names: ClassVar[tuple[str, ...]] = ("accuracy",)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.accuracy, float | int) or not 0 <= self.accuracy <= 1:
-            raise MapError(f"accuracy must lie in [0, 1]; it is {self.accuracy!r}")
-        if self.rest not in REST:
-            raise MapError(f"rest must be 'proportional' or 'even'; it is {self.rest!r}")
 
     @property
     def keeps_accuracy(self) -> bool:  # type: ignore[override]
@@ -157,17 +151,11 @@ class LabelFrequencies:
 class LabelFrequenciesMap(CalibrationMap):
     """The row of a table that belongs to the top class."""
 
-    table: Floats = ((1.0, 0.0), (0.0, 1.0))  # type: ignore[assignment]
+    table: Annotated[Floats, Shape("classes", "classes"), Within(0, 1), SumsTo(1)] = ((1.0, 0.0), (0.0, 1.0))  # type: ignore[assignment]
     """class frequencies `(K, K)`, one row for each top class"""
 
     method: ClassVar[str] = "label_frequencies"
     parameter_names: ClassVar[tuple[str, ...]] = ("table",)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        k = len(self.classes)
-        if self.table.shape != (k, k) or not ((self.table >= 0) & (self.table <= 1)).all():
-            raise MapError(f"table must be {k} rows of {k} frequencies")
 
     @property
     def keeps_accuracy(self) -> bool:  # type: ignore[override]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from calibrant.monitor.alternatives import GRID, N_BETS, N_LOCAL, N_OVERALL, N_R
 from calibrant.predictions import Event
 from calibrant.problems import InputError
 from calibrant.results import Record, kind
+from calibrant.results.constraints import BIG, MAX, AtMost, Holds, OneOf, Shape, Within
 from calibrant.types import Floats
 
 CHUNK = 4096
@@ -31,39 +32,44 @@ PRODUCT_SHARE = 0.25
 class MonitorState(Record):
     """Evidence so far: arrays with one entry per bet, and blocks of rows in order of time."""
 
-    every_field_needed: ClassVar[bool] = True
+    numbers: ClassVar[Within | None] = Within(0, MAX)
 
     view: str = "auto"
-    grid: int = GRID
-    n: int = 0
-    wealth: Floats = field(default_factory=lambda: np.zeros(N_BETS))
+    grid: Annotated[int, OneOf(GRID)] = GRID
+    n: Annotated[int, Within(0)] = 0
+    wealth: Annotated[Floats, Shape(N_BETS)] = field(default_factory=lambda: np.zeros(N_BETS))
     """of bets that start at some row, weighted by the prior of the start"""
-    restarted: Floats = field(default_factory=lambda: np.zeros(N_BETS))
+    restarted: Annotated[Floats, Shape(N_BETS)] = field(default_factory=lambda: np.zeros(N_BETS))
     """Σ over all rows a bet could start at"""
-    block_sums: Floats = field(default_factory=lambda: np.zeros((0, N_BETS)))
+    block_sums: Annotated[Floats, Shape("block_rows", N_BETS), Within(-BIG, BIG)] = field(
+        default_factory=lambda: np.zeros((0, N_BETS))
+    )
     """(B, bets): Σ of log-ratios"""
-    block_rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    block_values: Floats = field(default_factory=lambda: np.zeros(0))
+    block_rows: Annotated[
+        NDArray[np.int64],
+        Shape(),
+        Within(1),
+        Holds("must add up to n", lambda n, block_rows, **_: sum(block_rows.tolist()) == n),
+    ] = field(default_factory=lambda: np.zeros(0, np.int64))
+    block_values: Annotated[Floats, Shape("block_rows")] = field(default_factory=lambda: np.zeros(0))
     """e-value at the end of each block"""
-    block_marks: tuple[Any, ...] = ()
+    block_marks: Annotated[tuple[str | int | float | None, ...], Shape("block_rows")] = ()
     """the `mark` of each block's first row"""
-    width: int = 1
+    width: Annotated[int, Within(1)] = 1
     """rows of a full block"""
-    peak: float = 1.0
+    peak: Annotated[float, Within(1)] = 1.0
     """highest e-value so far"""
-    peak_row: int = 0
+    peak_row: Annotated[int, Within(0), AtMost("n")] = 0
     """rows so far when it occurred"""
     restart_peak: float = 0.0
-    contradicted: int = 0
+    contradicted: Annotated[int, Within(0), AtMost("n")] = 0
     """predictions of exactly 0 or 1 that did not come true"""
-    grouped: int = 0
+    grouped: Annotated[int, Within(0), AtMost("n")] = 0
     """rows that came with groups of several rows"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "block_sums", self.block_sums.reshape(-1, N_BETS))
-        if not len(self.block_sums) == len(self.block_rows) == len(self.block_values):
-            raise ValueError("its blocks have sums, rows and values of different numbers")
 
     @property
     def sums(self) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.inputs import check_choice
+from calibrant.inputs import check_choice, wrapped
 from calibrant.predictions.event import Event, event_of
 from calibrant.predictions.predictions import Predictions
 from calibrant.problems import InputError
@@ -85,7 +85,8 @@ def of_state(state: State) -> Predictions:
     if not state.one_column:
         return StatePredictions(state)
     event = event_of(state, "binary")
-    found = Predictions.borrowed(event.outcomes, event.probs, classes=state.classes, counts=event.weights)
+    found = Predictions.borrowed(event.outcomes, event.probs, counts=event.weights)
+    found.classes = state.classes
     found.counted = state.n
     found._events["binary"] = event
     return found
@@ -111,7 +112,7 @@ def cluster_kind(predictions: Any, cluster: Any) -> Cluster | None:
         return None
     kind: Cluster = "any" if cluster is True else check_choice("cluster", cluster, ("any", "same"))
     if predictions.groups is None:
-        how = "Predictions(labels, probs, groups=groups)"
+        how = wrapped("groups=groups")
         if not isinstance(predictions, Predictions):
             how = f"the groups to {type(predictions).__name__}"
         raise InputError("cluster", "needs groups", "the predictions have none", f"Pass {how}")

@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 
 from calibrant.arrays import column_names, to_numpy
-from calibrant.inputs import check_finite, check_no_missing, check_row_sums, floats, listed, refuse
+from calibrant.inputs import check_finite, check_no_missing, check_row_sums, floats, listed, refuse, wrapped
 from calibrant.problems import InputError
 from calibrant.types import Array
 
-DECLARED = {1: "classes=(negative, positive)", 2: "classes= in the order of the columns"}
-"""How the classes of one column and of several are declared."""
+
+def declaring(name: str, ndim: int) -> str:
+    """How the classes of one column and of several are declared."""
+    if ndim == 1:
+        return wrapped("classes=(negative, positive)", name)
+    return f"{wrapped('classes=classes', name)}, the classes in the order of the columns"
+
 
 PROBABILITY = r"probs?|proba|probability|y_proba?"
 """How columns of probabilities begin."""
@@ -52,7 +57,7 @@ def check_swapped(labels: Any, probs: Array, soft: bool) -> None:
         return
     fraction = (found != np.floor(found)) & np.isfinite(found)
     if fraction.any():
-        advice = "These look like probabilities. Labels come first; for shares in [0, 1] pass soft=True"
+        advice = f"These look like probabilities. Labels come first; for shares in [0, 1] pass {wrapped('soft=True')}"
         if (probs == np.floor(probs)).all():
             advice = "Labels come first: did you swap labels and probs?"
         refuse(fraction, found, "labels", "must be classes", advice)
@@ -87,7 +92,8 @@ def check_names_event(name: Any, classes: tuple[Any, ...], argument: str) -> Non
     if alone or (named and named[1].lower() in negative):
         other, event = classes
         turned = f"(1 - {argument}).to_numpy()" if argument == "probs" else f"-{argument}.to_numpy()"
-        advice = f"Pass that of {event!r} or {turned}; or classes=({event!r}, {other!r}) if {other!r} is the event"
+        how = wrapped(f"classes=({event!r}, {other!r})", argument)
+        advice = f"Pass that of {event!r} or {turned}; or {how} if {other!r} is the event"
         raise InputError(
             argument, f"must be the column of {event!r}", f"{str(name)!r} is named after {other!r}", advice
         )
@@ -114,7 +120,7 @@ def codes(labels: Array, classes: tuple[Any, ...], name: str, ndim: int, declare
     if plain and labels.dtype.kind in "biuf":
         return _check_codes(labels, len(classes), name, ndim).astype(dtype, copy=False)
     if plain and not declared:
-        advice = f"Pass {DECLARED[ndim]} (scikit-learn: model.classes_)"
+        advice = f"Pass {declaring(name, ndim)} (scikit-learn: model.classes_)"
         raise InputError("labels", "holds names", f"labels[0] is {labels[0]!s:.40}", advice)
     return _look_up(labels, classes).astype(dtype)
 
@@ -139,7 +145,7 @@ def _check_codes(labels: Array, n_classes: int, name: str, ndim: int) -> Array:
     if labels.min() < 0 or labels.max() >= n_classes:
         several = f"must lie in 0 … {n_classes - 1}, as {name} has {n_classes} columns"
         expected, bad = "must be 0 or 1" if ndim == 1 else several, (labels < 0) | (labels >= n_classes)
-        refuse(bad, labels, "labels", expected, f"Pass {DECLARED[ndim]} if these are class names")
+        refuse(bad, labels, "labels", expected, f"Pass {declaring(name, ndim)}, if these are class names")
     return labels
 
 

@@ -10,13 +10,14 @@ from calibrant.results.answer import Answer
 from calibrant.results.estimate import Estimate, Interval, TestResult, estimate_table, rows_by_key
 from calibrant.results.flat import Keyed, by_slug, keyed, looked_up, slug
 from calibrant.results.frames import Framed, to_frame
-from calibrant.results.record import SCHEMA, Record, checked_schema, document, kind, record_class, summarized
+from calibrant.results.reading import SCHEMA, checked_schema, saved_text
+from calibrant.results.record import Record, checked, document, kind, record_class, summarized
 from calibrant.results.tables import BinTable, ClassTable, Curve, Line, Table, ends, number
 
 __all__ = [
     "SCHEMA", "Answer", "BinTable", "ClassTable", "Curve", "Estimate", "Framed", "Interval", "Keyed", "Line", "Record",
-    "Table", "TestResult", "by_slug", "checked_schema", "document", "ends", "estimate_table", "keyed", "kind", "looked_up", "number",
-    "record_class", "rows_by_key", "slug", "summarized", "to_frame",
+    "Table", "TestResult", "by_slug", "checked", "checked_schema", "document", "ends", "estimate_table", "keyed", "kind", "looked_up", "number",
+    "record_class", "rows_by_key", "saved_text", "slug", "summarized", "to_frame",
 ]  # fmt: skip
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
 
 from calibrant.results.answer import Answer
 from calibrant.results.arithmetic import Number
+from calibrant.results.constraints import AtMost, Probability, Within
 from calibrant.results.flat import flat, in_view, slug
 from calibrant.results.record import Record, kind, plain, revived
 from calibrant.results.tables import ClassTable, Table, ends, number
@@ -18,9 +21,9 @@ from calibrant.results.tables import ClassTable, Table, ends, number
 class Interval(Record):
     """Where the truth lies, with the given confidence."""
 
-    low: float
-    high: float
-    level: float
+    low: Annotated[float, Within(-np.inf, np.inf), AtMost("high")]
+    high: Annotated[float, Within(-np.inf, np.inf)]
+    level: Probability
     method: str
 
     def __contains__(self, value: float) -> bool:
@@ -67,7 +70,7 @@ class Estimate(Number, _Measured):
     name: str
     title: str
     value: float
-    n: int
+    n: Annotated[int, Within(0)]
     interval: Interval | None = None
     noise_floor: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -129,8 +132,8 @@ class TestResult(_Measured):
     name: str
     title: str
     statistic: float
-    p_value: float
-    n: int
+    p_value: Probability
+    n: Annotated[int, Within(0)]
     null: str
     """what is assumed under calibration, and how its distribution was found"""
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -5,22 +5,21 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
 from numbers import Real
-from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar
+from types import MappingProxyType, NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from calibrant._names import RECORDS
 from calibrant.methods import import_plugins
-from calibrant.problems import MapError
+from calibrant.problems import CalibrantError, MapError
+from calibrant.results.constraints import Constraint, Within
 from calibrant.results.flat import flat
-
-SCHEMA = 1
-"""Version of the JSON form; raised when an old reader could misread a new file."""
+from calibrant.results.reading import SCHEMA, check_depth, checked_schema
 
 NOT_FIELDS = ("schema", "summary", "input")
 """What a document says of itself; the rest are the fields of the record."""
@@ -37,10 +36,8 @@ def kind(record: R) -> R:
 
 def record_class(name: str) -> type[Record] | None:
     """The record class of this name, or None; its module or plugin is imported."""
-    if name in RECORDS:
-        import_module(f"calibrant.{RECORDS[name]}")
-    elif name not in _KINDS:
-        import_plugins()
+    if name not in _KINDS:
+        import_module(f"calibrant.{RECORDS[name]}") if name in RECORDS else import_plugins()
     return _KINDS.get(name)
 
 
@@ -51,8 +48,8 @@ class Record:
     Fields annotated as arrays, mappings and tuples are copied and made read-only.
     """
 
-    every_field_needed: ClassVar[bool] = False
-    """must saved data hold every field? A map that lacks one would be another map"""
+    numbers: ClassVar[Within | None] = None
+    """what saved numbers must be unless their field says otherwise; None: measured ones may be infinite or NaN"""
 
     def __post_init__(self) -> None:
         for name, fixed in _fixing(type(self)):  # type: ignore[arg-type]
@@ -73,6 +70,9 @@ class Record:
         data
             What `to_data` returned, or the same read from JSON.
         """
+        check_depth(data)
+        if not isinstance(data, Mapping):
+            raise MapError(f"this is no saved {cls.__name__}: it is {data!r:.60}")
         found = revived({name: value for name, value in data.items() if name not in NOT_FIELDS})
         if not isinstance(found, cls):
             raise MapError(f"this is a saved {data.get('kind', 'object of no kind')}, not a {cls.__name__}")
@@ -113,12 +113,6 @@ class Record:
         """
         return cls.from_data(checked_schema(text))
 
-    def _hold(self, *names: str) -> None:
-        """Keep fields as read-only arrays."""
-        for name in names:
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, _fixed_array(getattr(self, name)))
-
     def __eq__(self, other: object) -> bool:
         return self.to_data() == other.to_data() if type(self) is type(other) else NotImplemented
 
@@ -152,26 +146,6 @@ def summarized(record: Record) -> dict[str, Any]:
     return {"kind": type(record).__name__} | ({"summary": summary} if summary else {}) | record.to_data()
 
 
-def checked_schema(text: str) -> dict[str, Any]:
-    """The content of calibrant's JSON, refused if it comes from a later schema.
-
-    Parameters
-    ----------
-    text
-        The JSON text.
-    """
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise MapError(f"this is not JSON: {error}") from error
-    if not isinstance(data, dict) or isinstance(data.get("schema"), bool) or not isinstance(data.get("schema"), int):
-        raise MapError("this JSON was not written by calibrant: it has no schema version")
-    if data["schema"] != SCHEMA:
-        written = f"this was written with schema {data['schema']}"
-        raise MapError(f"{written}; this calibrant reads {SCHEMA}. Upgrade calibrant")
-    return data
-
-
 def _fixed_array(value: Any) -> Any:
     array = np.array(value)
     array.flags.writeable = False
@@ -196,9 +170,11 @@ FIXED: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
 
 @cache
 def _fixing(record: type[Record]) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
-    return tuple(
-        (f.name, fixed) for f in fields(record) for start, fixed in FIXED.items() if str(f.type).startswith(start)
-    )
+    return tuple((f.name, fixed) for f in fields(record) for start, fixed in FIXED.items() if _begins(f.type, start))
+
+
+def _begins(annotation: Any, start: str) -> bool:
+    return str(annotation).removeprefix("Annotated[").startswith(start)
 
 
 def plain(value: Any) -> Any:
@@ -217,8 +193,8 @@ def plain(value: Any) -> Any:
 
 
 def revived(value: Any) -> Any:
-    """The value that `plain` described; lists become tuples."""
-    if isinstance(value, list):
+    """The value that `plain` described; lists become tuples, records are checked."""
+    if isinstance(value, list | tuple):
         return tuple(revived(v) for v in value)
     if not isinstance(value, Mapping):
         return value
@@ -228,13 +204,154 @@ def revived(value: Any) -> Any:
         return float(value["value"])
     record = record_class(value["kind"]) if isinstance(value["kind"], str) else None
     if record is None:
-        raise MapError(f"unknown kind of record: {value['kind']!r}")
-    names = {f.name for f in fields(record)}
-    needed = {f.name for f in fields(record) if f.default_factory is MISSING} if record.every_field_needed else set()
-    missing = needed - value.keys()
-    if missing:
-        raise MapError(f"the saved {value['kind']} is incomplete: {', '.join(sorted(missing))} is missing")
+        raise MapError(f"unknown kind of record: {value['kind']!r:.60}")
     try:
-        return record(**{k: revived(v) for k, v in value.items() if k in names})
-    except (TypeError, ValueError, AttributeError) as error:
-        raise MapError(f"the saved {value['kind']} is incomplete or damaged: {error}") from error
+        return record(**checked(record, {k: v for k, v in value.items() if k != "kind"}))
+    except MapError:
+        raise
+    except (CalibrantError, TypeError, ValueError, AttributeError, ArithmeticError, LookupError) as error:
+        raise MapError(f"the saved {record.__name__} is incomplete or damaged: {error}") from error
+
+
+def checked(record: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a record, each of its type and as its constraints say; refused where one is not.
+
+    Parameters
+    ----------
+    record
+        Class of the record; any class of annotated fields will do.
+    given
+        Plain data or values, by the name of the field.
+    """
+    hints, kind = _hints(record), record.__name__  # type: ignore[arg-type]
+    names = [f.name for f in fields(record)]
+    missing, unknown = [n for n in names if n not in given], [n for n in given if n not in names]
+    if missing or unknown:
+        found = f"{', '.join(missing)} is missing" if missing else f"it has no field {unknown[0]!r:.60}"
+        raise MapError(f"the saved {kind} is incomplete or damaged: {found}")
+    reader = _Reader(kind, record.numbers)
+    values = {name: reader.typed(hints.get(name, Any), given[name], name) for name in names}
+    for name, value, constraint in sorted(reader.constraints, key=lambda each: each[2].turn):
+        if flaw := constraint.flaw(name, value, values):
+            raise MapError(f"{kind}: {name} {flaw}")
+    return values
+
+
+@cache
+def _hints(record: type[Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(record, include_extras=True)
+    except NameError:  # types that are known to type checkers only, or inside a function
+        return {}
+
+
+LONGEST = 1 << 63
+"""Whole numbers are smaller than this."""
+
+WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+class _Reader:
+    """Values of the types that annotations name; the constraints met on the way are kept for when all values are known."""
+
+    def __init__(self, kind: str, numbers: Within | None) -> None:
+        self.kind, self.numbers = kind, numbers
+        self.constraints: list[tuple[str, Any, Constraint]] = []
+
+    def typed(self, hint: Any, value: Any, name: str) -> Any:
+        """The value, of this type."""
+        origin = get_origin(hint)
+        if origin is Annotated:
+            return self._annotated(hint, value, name)
+        if origin in (Union, UnionType):
+            return self._union(get_args(hint), value, name)
+        if origin is Literal:
+            if not isinstance(value, str | int) or value not in get_args(hint):
+                raise self._refused(name, f"one of {', '.join(map(repr, get_args(hint)))}", value)
+            return value
+        if hint in WORDS:
+            return self._plain(hint, value, name)
+        if origin is np.ndarray:
+            return self._array(value, name, np.int64 if np.dtype[np.int64] in get_args(hint) else np.float64)
+        if origin is tuple:
+            return self._tuple(get_args(hint), value, name)
+        if isinstance(origin, type) and issubclass(origin, Mapping):
+            if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+                raise self._refused(name, "a mapping", value)
+            return {key: self.typed(get_args(hint)[1], each, f"{name}[{key!r}]") for key, each in value.items()}
+        found = revived(value)
+        if hint is not Any and isinstance(hint, type) and not isinstance(found, hint):
+            raise self._refused(name, f"a {hint.__name__}", value)
+        return found
+
+    def _refused(self, name: str, wanted: str, value: Any) -> MapError:
+        return MapError(f"{self.kind}: {name} must be {wanted}; it is {value!r:.60}")
+
+    def _annotated(self, hint: Any, value: Any, name: str) -> Any:
+        said, usual = hint.__metadata__, self.numbers
+        if any(isinstance(each, Within) for each in said):
+            self.numbers = None
+        found, self.numbers = self.typed(hint.__origin__, value, name), usual
+        if found is not None:
+            self.constraints += [(name, found, each) for each in said if isinstance(each, Constraint)]
+        return found
+
+    def _union(self, hints: tuple[Any, ...], value: Any, name: str) -> Any:
+        if value is None and NoneType in hints:
+            return None
+        *others, last = [hint for hint in hints if hint is not NoneType]
+        for hint in others:
+            try:
+                return self.typed(hint, value, name)
+            except MapError:
+                continue
+        return self.typed(last, value, name)
+
+    def _plain(self, hint: Any, value: Any, name: str) -> Any:
+        if hint is float and isinstance(value, Mapping):
+            value = revived(value)
+        kinds = {int: (int, np.integer), float: (float, int, np.floating, np.integer)}.get(hint, (hint,))
+        if not isinstance(value, kinds) or (hint is not bool and isinstance(value, bool)):
+            raise self._refused(name, WORDS[hint], value)
+        if isinstance(value, int) and abs(value) >= LONGEST:
+            raise self._refused(name, "less than 2⁶³", value)
+        if hint is float and self.numbers is not None:
+            self.constraints.append((name, value, self.numbers))
+        return value
+
+    def _array(self, value: Any, name: str, dtype: Any) -> Any:
+        if not isinstance(value, list | tuple | np.ndarray):
+            raise self._refused(name, "a list of numbers", value)
+        try:
+            array = np.array(value if isinstance(value, np.ndarray) else self._numbers(value, name))
+        except MapError:
+            raise
+        except ValueError as error:  # rows of different lengths
+            raise self._refused(name, "rows of numbers, equally long", value) from error
+        if array.size and (array.dtype.kind not in "fiu" or (array.dtype.kind == "f" and dtype is np.int64)):
+            raise self._refused(name, "numbers" if dtype is np.float64 else "whole numbers", value)
+        array = array.astype(dtype, copy=False)
+        array.flags.writeable = False
+        if self.numbers is not None:
+            self.constraints.append((name, array, self.numbers))
+        return array
+
+    def _tuple(self, hints: tuple[Any, ...], value: Any, name: str) -> Any:
+        if not isinstance(value, list | tuple):
+            raise self._refused(name, "a list", value)
+        each = hints[:1] * len(value) if hints[1:] == (...,) else hints
+        if len(each) != len(value):
+            raise self._refused(name, f"a list of {len(each)}", value)
+        return tuple(self.typed(hint, v, f"{name}[{i}]") for i, (hint, v) in enumerate(zip(each, value, strict=True)))
+
+    def _numbers(self, value: Any, name: str) -> Any:
+        """Nested lists of numbers, those that JSON has not among them; anything else is refused."""
+        if not isinstance(value, list | tuple):
+            value = revived(value) if isinstance(value, Mapping) else value
+            huge = isinstance(value, int) and abs(value) >= LONGEST
+            if huge or isinstance(value, bool) or not isinstance(value, float | int | np.number):
+                raise self._refused(name, "a number", value)
+            return value
+        if set(map(type, value)) <= {float}:
+            return value
+        return [self._numbers(each, f"{name}[{i}]") for i, each in enumerate(value)]

@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import numpy as np
 
 from calibrant._names import RECORDS
-from calibrant.results.record import _KINDS, SCHEMA, Record, record_class
+from calibrant.results.reading import SCHEMA
+from calibrant.results.record import _KINDS, Record, record_class
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 PLAIN = {float: {"$ref": "#/$defs/float"}, int: {"type": "integer"}, bool: {"type": "boolean"}, str: {"type": "string"}}

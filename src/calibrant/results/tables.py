@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from html import escape
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from calibrant.problems import visible
+from calibrant.results.constraints import Holds, Probability, Shape, Within
 from calibrant.results.frames import Framed
 from calibrant.results.record import Record, kind, plain
 from calibrant.types import Floats
@@ -39,6 +40,9 @@ def ends(interval: Any, none: str = "–", digits: int = 4) -> str:
     return none if interval is None else f"{number(interval.low, digits)} … {number(interval.high, digits)}"
 
 
+AS_LONG = "must be as long as there are columns"
+
+
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class Table(Framed, Record):
@@ -46,7 +50,9 @@ class Table(Framed, Record):
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    rows: Annotated[
+        tuple[tuple[Any, ...], ...], Holds(AS_LONG, lambda columns, rows, **_: {*map(len, rows)} <= {len(columns)})
+    ]
     note: str = ""
 
     def columns_of_rows(self) -> dict[str, Any]:
@@ -81,12 +87,12 @@ class Table(Framed, Record):
 class BinTable(Framed, Record):
     """Limits, weight, mean prediction and event rate per bin; empty bins are left out."""
 
-    low: Floats
-    high: Floats
-    weight: Floats
-    mean_prob: Floats
-    label_rate: Floats
-    effective: Floats | None = None
+    low: Annotated[Floats, Shape()]
+    high: Annotated[Floats, Shape("low")]
+    weight: Annotated[Floats, Shape("low")]
+    mean_prob: Annotated[Floats, Shape("low")]
+    label_rate: Annotated[Floats, Shape("low")]
+    effective: Annotated[Floats | None, Shape("low")] = None
     """rows of equal weight that would tell as much, where rows have weights; else None, and the weight counts them"""
 
     @property
@@ -115,12 +121,12 @@ class BinTable(Framed, Record):
 class Curve(Framed, Record):
     """A reliability curve: prediction, observed rate with its interval, share of the rows."""
 
-    x: Floats
-    y: Floats
-    low: Floats
-    high: Floats
-    support: Floats
-    level: float = 0.95
+    x: Annotated[Floats, Shape()]
+    y: Annotated[Floats, Shape("x")]
+    low: Annotated[Floats, Shape("x")]
+    high: Annotated[Floats, Shape("x")]
+    support: Annotated[Floats, Shape("x"), Within(0)]
+    level: Probability = 0.95
 
     def __repr__(self) -> str:
         return f"Curve({len(self.x)} points)"
@@ -131,8 +137,8 @@ class Curve(Framed, Record):
 class Line(Framed, Record):
     """Points of a function, for drawing; long ones are thinned out."""
 
-    x: Floats
-    y: Floats
+    x: Annotated[Floats, Shape()]
+    y: Annotated[Floats, Shape("x")]
 
     @classmethod
     def thinned(cls, x: Floats, y: Floats, most: int = 1000) -> Line:
@@ -160,12 +166,12 @@ class ClassTable(Framed, Record):
     """An estimate per class."""
 
     classes: tuple[Any, ...]
-    values: Floats
-    n: Floats
+    values: Annotated[Floats, Shape("classes")]
+    n: Annotated[Floats, Shape("classes")]
     """weight of the rows whose label is this class"""
-    low: Floats | None = None
+    low: Annotated[Floats, Shape("classes")] | None = None
     """ends of each value's interval, where the method has one"""
-    high: Floats | None = None
+    high: Annotated[Floats, Shape("classes")] | None = None
 
     _most: ClassVar[int] = 50
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from calibrant.interval import Cells, LimitedMean, Limits, Moments, moments_of
 from calibrant.interval.limited_mean import enough
 from calibrant.predictions import Predictions
-from calibrant.results import Record, kind
+from calibrant.results import kind
+from calibrant.results.constraints import Holds, Within
 from calibrant.score.passes import score_moments
+from calibrant.state.state import Mergeable
 from calibrant.types import Array, Floats
 
 if TYPE_CHECKING:
@@ -30,9 +32,16 @@ DISTRUST = 2.0
 """… and by this many times the expected excess beyond it under the predictions."""
 
 
+def same_rows(moments: Moments, seen: Cells, **_: Any) -> bool:
+    """Have the cells the weight and the mean of the moments, but for rounding?"""
+    (weight, sums), size = seen.totals(), max(abs(seen.low), abs(seen.high))
+    total = float(weight.sum())
+    return abs(total - moments.weight) <= 1e-9 * total and abs(float(sums.sum()) / total - moments.mean) <= 1e-6 * size
+
+
 @kind
 @dataclass(frozen=True, eq=False)
-class ScoreSums(Record):
+class ScoreSums(Mergeable):
     """What the mean of a score and its interval need to know of rows; parts of the data are merged in any order.
 
     Parameters
@@ -52,9 +61,9 @@ class ScoreSums(Record):
     """
 
     moments: Moments
-    seen: Cells | None = None
+    seen: Annotated[Cells, Holds("must hold the rows of the moments", same_rows)] | None = None
     possible: Cells | None = None
-    infinite: float = 0.0
+    infinite: Annotated[float, Within(0)] = 0.0
     limited: bool = True
 
     def merge(self, other: ScoreSums) -> ScoreSums:
@@ -77,9 +86,10 @@ class ScoreSums(Record):
         """The mean score, with the limits of the possible ones."""
         if self.seen is None or self.possible is None or not self.moments.rows:
             return self.moments
-        return LimitedMean.of_cells(self.moments, self.seen, self._limits(self.possible))
+        return LimitedMean.of_cells(self.moments, self.seen, self.limits(self.possible))
 
-    def _limits(self, possible: Cells) -> Limits:
+    def limits(self, possible: Cells) -> Limits:
+        """The limits that the possible scores give."""
         if self.limited:
             return Limits(possible.low, possible.high)
         found = _credible(possible, self.moments.weight)
@@ -134,7 +144,10 @@ class ScoredRows:
 
     def mean(self) -> LimitedMean | Moments:
         """The mean score, with the limits of the possible ones."""
-        return self.sums().mean()
+        sums = self.sums()
+        if self.squares is None or sums.possible is None:
+            return sums.mean()
+        return LimitedMean.of(self.values, self.weights, sums.limits(sums.possible), self.squares)
 
     def blended(self, other: ScoredRows, own: float, others: float) -> ScoredRows:
         """Linear combination own·self + others·other, row by row; outcome probabilities are the larger of the two."""
@@ -172,14 +185,14 @@ def scored_rows(score: Score, predictions: Predictions, view: Any = "canonical")
 
 
 def limited_mean(
-    score: Score, predictions: Predictions, seen: Moments, sums: Callable[[], ScoreSums]
+    score: Score, predictions: Predictions, seen: Moments, mean: Callable[[], LimitedMean | Moments]
 ) -> LimitedMean | Moments:
-    """The mean of a score, with the limits of the score where they matter; sums are asked for where rows are few."""
+    """The mean of a score, with the limits of the score where they matter; `mean` finds it where rows are few."""
     largest = score.largest(predictions.n, predictions.n_classes)
     if seen.error is None or enough(seen, largest):
         return seen
     if few(predictions):
-        return sums().mean()
+        return mean()
     if not np.isfinite(largest):
         return seen
     return LimitedMean.of_moments(seen, Limits(score.infimum, largest))

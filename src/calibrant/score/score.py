@@ -114,9 +114,9 @@ class Score(Rule):
             if self.name not in held:
                 known = ", ".join(map(repr, held))
                 raise InputError("score", f"must be one of {known} for this state", f"it is {self.name!r}")
-            return limited_mean(self, predictions, held[self.name].moments, lambda: held[self.name])
+            return limited_mean(self, predictions, held[self.name].moments, held[self.name].mean)
         seen = score_moments(self, predictions, view)
-        return limited_mean(self, predictions, seen, lambda: scored_rows(self, predictions, view).sums())
+        return limited_mean(self, predictions, seen, lambda: scored_rows(self, predictions, view).mean())
 
     def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
         """A bound on the scores of n rows, exceeded with negligible probability; infinite if none is known."""

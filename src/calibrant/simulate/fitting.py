@@ -15,6 +15,7 @@ from calibrant.maps import PiecewiseLinear, recipe_of
 from calibrant.predictions import Mass, Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
+from calibrant.results.constraints import Probability
 from calibrant.simulate.curves import LinearCurve, MapCurve, TrueCurve, fit_curves
 from calibrant.simulate.world import BetaWorld, EmpiricalWorld, EventWorld, WorldFit
 from calibrant.types import Array, Bools, Floats, Seed
@@ -270,7 +271,7 @@ class WorldCheck(Record):
     low: float
     high: float
     """95 % of the simulated data sets lie between these two"""
-    p_value: float
+    p_value: Probability
     """two-sided: share of simulated data sets as extreme as the real data"""
     n_data_sets: int
 
@@ -287,12 +288,15 @@ class WorldCheck(Record):
 
 def check_world(
     world: EventWorld,
-    predictions: Predictions,
-    estimator: Callable[[Predictions], Any] = ece,
+    labels: Any,
+    probs: Any = None,
     *,
+    estimator: Callable[[Predictions], Any] = ece,
     n_data_sets: int = 200,
     view: Any = "auto",
     seed: Seed = 0,
+    counts: Any = None,
+    weights: Any = None,
 ) -> WorldCheck:
     """Does an estimator give the same on these data as on data sets of the world?
 
@@ -300,8 +304,9 @@ def check_world(
     ----------
     world
         The world to check.
-    predictions
-        The real data.
+    labels, probs
+        The real data: outcomes first, then predicted probabilities; or one
+        `Predictions`, or a state.
     estimator
         A function of a `Predictions` that returns a number.
     n_data_sets
@@ -310,6 +315,10 @@ def check_world(
         The yes/no question of the predictions that the world describes.
     seed
         A seed or a NumPy generator.
+    counts
+        How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -318,7 +327,7 @@ def check_world(
     >>> check_world(fit_world(data), data).agrees
     True
     """
-    event = predictions.event(view)
+    event = admit(labels, probs, counts=counts, weights=weights).event(view)
     real = float(estimator(as_predictions(event)))
     generator = generator_of(seed)
     count = check_count(n_data_sets, "n_data_sets", 2)

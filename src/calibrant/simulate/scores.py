@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +29,7 @@ PredictionAndRate = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 
 class Described(Record, ABC):
-    """A world or a part of one: printed as its description, and read back only if complete."""
-
-    every_field_needed: ClassVar[bool] = True
+    """A world or a part of one: printed as its description."""
 
     @abstractmethod
     def describe(self) -> str:

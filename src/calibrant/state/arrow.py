@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant.problems import MapError
+from calibrant.problems import FileError, MapError
+from calibrant.results.reading import parsed
 
 if TYPE_CHECKING:
     from calibrant.state.state import State
@@ -44,18 +45,30 @@ def read_arrow(path: str | Path) -> dict[str, Any]:
     import pyarrow as pa
 
     try:
-        with pa.OSFile(str(path), "rb") as source:
+        file = pa.OSFile(str(path), "rb")
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot read the state {str(path)!r}: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        with file as source:
             table = pa.ipc.open_file(source).read_all()
-        data: dict[str, Any] = json.loads((table.schema.metadata or {})[KEY])
-        numbers = np.stack([table[c].to_numpy() for c in COLUMNS])
-        at = 0
-        for view, facts in data["events"].items():
-            values, weight, hits, _ = numbers[:, at : at + facts["length"]].tolist()
-            flags = {"integral": facts["integral"], "single": facts["single"], "squares": None}
-            data["events"][view] = {"kind": "Pooled", "values": values, "weight": weight, "hits": hits} | flags
-            at += facts["length"]
-        if data["grid"] is not None:
-            data["grid"] = numbers[:, at:].T.reshape(data["grid"])
-    except (pa.ArrowInvalid, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise MapError(f"{str(path)!r} holds no saved state: {error!r}") from error
+        table.validate(full=True)
+        return _unpacked(table)
+    except (pa.ArrowException, OSError, ArithmeticError, AttributeError, LookupError, MemoryError) as error:
+        raise MapError(f"{str(path)!r} holds no saved state: {error!s:.200}") from error
+    except (TypeError, ValueError) as error:
+        raise MapError(f"{str(path)!r} holds no saved state: {error!s:.200}") from error
+
+
+def _unpacked(table: Any) -> dict[str, Any]:
+    data: dict[str, Any] = parsed((table.schema.metadata or {})[KEY].decode())
+    numbers, at = np.stack([table[c].to_numpy() for c in COLUMNS]), 0
+    for view, facts in data["events"].items():
+        values, weight, hits, _ = numbers[:, at : at + facts["length"]]
+        flags = {"integral": facts["integral"], "single": facts["single"], "squares": None}
+        data["events"][view] = {"kind": "Pooled", "values": values, "weight": weight, "hits": hits} | flags
+        at += facts["length"]
+    if data["grid"] is not None:
+        data["grid"], at = numbers[:, at:].T.reshape(data["grid"]), table.num_rows
+    if at != table.num_rows:
+        raise ValueError("it has rows that belong to no part of it")
     return data

@@ -6,13 +6,13 @@ Group g has a prediction v_g, a weight w_g = Σw and hits h_g = Σwy. A row repe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.problems import MapError
 from calibrant.results import Record, kind
+from calibrant.results.constraints import BIG, Above, AtMost, Holds, Rising, Shape, Within
 from calibrant.types import Floats, Indices
 
 
@@ -21,32 +21,22 @@ from calibrant.types import Floats, Indices
 class Pooled(Record):
     """Distinct predictions in increasing order, with the weight and the hits of each."""
 
-    values: Floats
-    weight: Floats
-    hits: Floats
-    integral: bool = True
+    values: Annotated[Floats, Shape(least=1), Within(0, 1), Rising()]
+    weight: Annotated[Floats, Shape("values"), Above(0, BIG)]
+    hits: Annotated[Floats, Shape("values"), Within(0, BIG), AtMost("weight")]
+    integral: Annotated[
+        bool, Holds("needs whole weights", lambda weight, integral, **_: (weight % 1 == 0).all() or not integral)
+    ] = True
     """are all weights whole numbers?"""
-    single: bool = False
+    single: Annotated[
+        bool, Holds("needs weights of 1", lambda weight, single, **_: (weight == 1).all() or not single)
+    ] = False
     """is every group one row of weight 1?"""
     squares: Floats | None = None
     """Σw² of each group, for variances, where weights are not numbers of rows; else None, and the weight is its own"""
 
-    every_field_needed: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
-        if not isinstance(self.values, np.ndarray):  # from JSON, where nothing is known of it yet
-            self._hold("values", "weight", "hits")  # type: ignore[unreachable]
-            self.check()
-
-    def check(self) -> None:
-        """Refuse a saved table that no rows could have given."""
-        v, w, h = (np.asarray(each, dtype=np.float64) for each in (self.values, self.weight, self.hits))
-        if not (v.shape == w.shape == h.shape and v.ndim == 1 and len(v)):
-            raise MapError("the saved pooled rows have columns of different lengths, or none")
-        if not (np.isfinite(v).all() and (np.diff(v) > 0).all() and v[0] >= 0 and v[-1] <= 1):
-            raise MapError("the saved pooled rows hold predictions that do not increase within [0, 1]")
-        if not (np.isfinite(w).all() and (w > 0).all() and (h >= 0).all() and (h <= w).all()):
-            raise MapError("the saved pooled rows hold weights or hits that no rows can have")
+        """Nothing is copied: millions of rows are pooled at a time, and those who pool them own the arrays."""
 
     def __len__(self) -> int:
         return len(self.values)

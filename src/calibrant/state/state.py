@@ -3,23 +3,77 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
 from calibrant.problems import FileError, InputError, MapError
-from calibrant.results import SCHEMA, Record, checked_schema
+from calibrant.results import SCHEMA, Record, checked, checked_schema, saved_text
+from calibrant.results.constraints import BIG, Distinct, Holds, OneOf, Shape, Within
+from calibrant.results.reading import MOST_BYTES, check_depth
 from calibrant.state.bin_sums import BinSums
 from calibrant.state.pooled import Pooled
 from calibrant.types import Floats
 from calibrant.writing import whole_or_nothing, write_text
 
+
+class Mergeable(Record):
+    """What a state keeps of a proper score: a record with `merge`, defined where scores are."""
+
+    def merge(self, other: Self) -> Self:
+        """The sums of both sets of rows."""
+        raise NotImplementedError
+
+
 VERSION = 1
 """Of the saved form; raised when an old reader could misread a new file."""
+
+
+VIEWS = 'must be "binary", "top" or "class NAME", and "binary" for one column'
+SAME_ROWS = "must hold the same weight of rows in each view"
+
+
+def known_views(classes: tuple[Any, ...], one_column: bool, events: Mapping[str, Any], **_: Any) -> bool:
+    """Are the views those of these columns?"""
+    known = {"binary"} if one_column else {"top", *(f"class {name}" for name in classes)}
+    return bool(events) and events.keys() <= known | ({"binary"} if len(classes) == 2 else set())
+
+
+def same_rows(events: Mapping[str, Pooled], grid: Floats | None, **_: Any) -> bool:
+    """Do all views, and the cells of every class, have one total weight?"""
+    totals = [table.total for table in events.values()]
+    cells = () if grid is None else grid[..., 0].sum(axis=1)
+    return all(abs(each - totals[0]) <= 1e-9 * totals[0] for each in (*totals, *cells))
+
+
+def cells_of_rows(grid: Floats, **_: Any) -> bool:
+    """Are Σwp² ≤ Σwp ≤ Σw and Σwy ≤ Σw in every cell, but for rounding?"""
+    weight, probs, squares, hits = np.moveaxis(grid, -1, 0)
+    most = weight * (1 + 1e-9)
+    return bool(((probs <= most) & (squares <= probs * (1 + 1e-9)) & (hits <= most)).all())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SavedState(Record):
+    """A state as it is saved."""
+
+    version: Annotated[int, OneOf(VERSION)]
+    n: Annotated[int, Within(1)]
+    parts: Annotated[tuple[str, ...], Distinct()]
+    classes: Annotated[tuple[Any, ...], Distinct(), Shape(least=2)]
+    one_column: Annotated[
+        bool, Holds("needs two classes", lambda classes, one_column, **_: len(classes) == 2 or not one_column)
+    ]
+    precision: Annotated[str, OneOf("float32", "float64")]
+    events: Annotated[Mapping[str, Pooled], Holds(VIEWS, known_views), Holds(SAME_ROWS, same_rows)]
+    grid: (
+        Annotated[Floats, Shape("classes", None, 4), Within(0, BIG), Holds("must be sums of rows", cells_of_rows)]
+        | None
+    )
+    scores: Mapping[str, Mergeable]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -150,50 +204,29 @@ class State:
 
     def to_data(self) -> dict[str, Any]:
         """Plain data: numbers, strings, lists and dicts."""
-        return {
-            "kind": "State",
-            "version": VERSION,
-            "n": self.n,
-            "parts": list(self.parts),
-            "classes": [c.item() if isinstance(c, np.generic) else c for c in self.classes],
-            "one_column": self.one_column,
-            "precision": self.precision,
-            "events": {view: self.pooled(view).to_data() for view in self.tables},
-            "grid": None if self.grid is None else self.grid.sums.tolist(),
-            "scores": {name: found.to_data() for name, found in self.scores.items()},
-        }
+        events = {view: self.pooled(view) for view in self.tables}
+        grid = None if self.grid is None else self.grid.sums
+        facts = self.n, self.parts, self.classes, self.one_column, self.precision
+        return SavedState(VERSION, *facts, events, grid, self.scores).to_data() | {"kind": "State"}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
         """The state that `to_data` described, refused if it is damaged."""
-        if data.get("kind") != "State" or data.get("version") != VERSION:
-            raise MapError(f"this is no saved state of version {VERSION}: {data.get('kind')}, {data.get('version')}")
-        try:
-            tables = {view: [Pooled.from_data(table)] for view, table in data["events"].items()}
-            grid = None if data["grid"] is None else grid_of(np.array(data["grid"], dtype=np.float64), data["n"])
-            scores = {name: Record.from_data(found) for name, found in data["scores"].items()}
-            facts = data["n"], tuple(data["classes"]), data["one_column"], tables, grid, scores, tuple(data["parts"])
-            found = cls(*facts, data["precision"])
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise MapError(f"the saved state is incomplete or damaged: {error!r}") from error
-        found._check()
-        return found
-
-    def _check(self) -> None:
-        """Refuse numbers that no rows could have given."""
-        if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
-            raise MapError(f"the saved state has no number of rows: {self.n!r}")
-        if self.precision not in ("float32", "float64"):
-            raise MapError(f"the saved state has no known precision: {self.precision!r}")
-        totals = {view: self.pooled(view).total for view in self.tables}
-        if len(set(totals.values())) > 1:
-            raise MapError(f"the saved state's views do not agree on the number of rows: {totals}")
-        for each in (sums.moments for sums in self.scores.values()):
-            spread = each.squares >= 0 or math.isinf(each.mean)
-            if not (each.rows >= 1 and 0 < each.weight < math.inf and spread and not math.isnan(each.mean)):
-                raise MapError("the saved moments of a score are damaged")
-        if self.grid is not None and self.grid.sums.shape[0] != len(self.classes):
-            raise MapError("the saved state's grid does not have one row of cells per class")
+        check_depth(data)
+        if not isinstance(data, Mapping) or data.get("kind") != "State":
+            raise MapError(f"this is no saved state: {data!r:.60}")
+        given = {name: value for name, value in data.items() if name not in ("kind", "schema")}
+        found = SavedState(**checked(SavedState, given))
+        return cls(
+            found.n,
+            found.classes,
+            found.one_column,
+            {view: [table] for view, table in found.events.items()},
+            None if found.grid is None else grid_of(found.grid, found.n),
+            dict(found.scores),
+            found.parts,
+            found.precision,
+        )
 
     def to_json(self, *, indent: int | None = None) -> str:
         """JSON text with the schema's version; read it back with `from_json`."""
@@ -215,7 +248,10 @@ class State:
             May a file of another kind be replaced? A state may be replaced anyway.
         """
         if _format(path) == ".json":
-            return write_text(path, self.to_json(), "state", overwrite=overwrite)
+            text = self.to_json()
+            if len(text) > MOST_BYTES:
+                raise FileError(f"this state is too large for JSON ({len(text) >> 20} MB). Save it as .arrow")
+            return write_text(path, text, "state", overwrite=overwrite)
         from calibrant.state.arrow import write_arrow
 
         with whole_or_nothing(path, "state", overwrite=overwrite) as partial:
@@ -231,16 +267,11 @@ class State:
         path
             A `.json` or `.arrow` file.
         """
-        try:
-            if _format(path) == ".json":
-                return cls.from_json(Path(path).read_text(encoding="utf-8"))
-            from calibrant.state.arrow import read_arrow
+        if _format(path) == ".json":
+            return cls.from_json(saved_text(path, "state"))
+        from calibrant.state.arrow import read_arrow
 
-            return cls.from_data(read_arrow(path))
-        except (OSError, UnicodeDecodeError) as error:
-            raise FileError(
-                f"cannot read the state {str(path)!r}: {getattr(error, 'strerror', None) or error}"
-            ) from error
+        return cls.from_data(read_arrow(path))
 
     def __repr__(self) -> str:
         what = "binary event" if self.one_column else f"{len(self.classes)} classes"
@@ -259,8 +290,6 @@ class State:
 
 def grid_of(sums: Floats, n: int) -> BinSums:
     """Per-class sums in equal-width cells, as `BinSums` of the rule that made them."""
-    if sums.ndim != 3 or sums.shape[2] != 4 or not np.isfinite(sums).all() or (sums < 0).any():
-        raise MapError("the saved state's grid is damaged")
     from calibrant.bins.equal_width import EqualWidth  # rules for bins stand above the states they fill
 
     return EqualWidth(sums.shape[1]).state_of(sums, n)

@@ -19,6 +19,7 @@ from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.rank import Ties
 from calibrant.results import Answer, Estimate, Interval, Keyed, Table, ends, kind, rows_by_key
+from calibrant.results.constraints import Probability
 from calibrant.types import Array, Bools, Floats, Indices, Seed
 from calibrant.verbs.confidence_levels import MAX_LEVELS, RANGES, ConfidenceLevels, level_of_each, levels_tested
 
@@ -45,7 +46,7 @@ class AnswerReport(Keyed[Estimate], Answer):
     questions: int | None
     estimates: tuple[Estimate, ...]
     levels: ConfidenceLevels
-    overall_p: float
+    overall_p: Probability
     """of the total number of right answers, adjusted jointly with the levels"""
     calibrated: bool | None
     """False: clearly not. None: these answers show no miscalibration."""

@@ -102,7 +102,10 @@ def _check(predictions: Predictions) -> None:
         )
     if predictions.groups is not None:
         raise InputError(
-            "labels", "must have no groups for a state", "rows of a group are not kept together", "Leave out groups="
+            "labels",
+            "must have no groups for a state",
+            "rows of a group are not kept together",
+            "Pass Predictions without groups",
         )
     if predictions.squares is not None:
         why = "their scale is known only when all rows are"

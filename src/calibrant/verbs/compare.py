@@ -24,46 +24,40 @@ from calibrant.state.state import State
 from calibrant.types import Cluster
 from calibrant.verbs.comparison import Comparison, Comparisons, Split, Verdict
 from calibrant.verbs.decompose import decompose
+from calibrant.verbs.recalibrate import admitted
 from calibrant.verbs.same_rows import check_same_forecasts, check_same_rows, how_injective
 
 __all__ = ["Comparison", "Comparisons", "Split", "compare"]
 
 Candidate = Predictions | CalibrationMap | Forecasts | RegressionMap
+Whole = Predictions | Forecasts | State
+"""What carries labels and probabilities."""
 MOST_SPLIT = 2_000_000
 """Probabilities up to which a change is split by default."""
 
 
 @overload
 def compare(
-    before: Predictions | Forecasts | State,
-    after: Candidate,
-    *,
-    score: str | Rule = "auto",
-    level: float = 0.95,
-    cluster: bool | Cluster | None = None,
-    margin: float | None = None,
-    method: Any = "auto",
-) -> Comparison: ...
-@overload
-def compare(
-    before: Predictions | Forecasts | State,
-    after: Mapping[str, Candidate],
-    *,
-    score: str | Rule = "auto",
-    level: float = 0.95,
-    cluster: bool | Cluster | None = None,
-    margin: float | None = None,
-    method: Any = "auto",
+    labels: Whole, before: Mapping[str, Candidate], after: None = None, *args: Any, **options: Any
 ) -> Comparisons: ...
+@overload
+def compare(labels: Whole, before: Candidate, after: None = None, *args: Any, **options: Any) -> Comparison: ...
+@overload
+def compare(labels: Any, before: Any, after: Mapping[str, Any], *args: Any, **options: Any) -> Comparisons: ...
+@overload
+def compare(labels: Any, before: Any, after: Any, *args: Any, **options: Any) -> Comparison: ...
 def compare(
-    before: Predictions | Forecasts | State,
-    after: Any,
+    labels: Any,
+    before: Any = None,
+    after: Any = None,
     *,
     score: str | Rule = "auto",
     level: float = 0.95,
     cluster: bool | Cluster | None = None,
     margin: float | None = None,
     method: Any = "auto",
+    counts: Any = None,
+    weights: Any = None,
 ) -> Comparison | Comparisons:
     """Did `after` predict better than `before` on the same rows, and by how much?
 
@@ -72,15 +66,17 @@ def compare(
     the score's calibration error, whatever the size of the test set (Gruber & Buettner
     2022, Prop. 4.5). Differences of ECE have no such property. `root` is the difference
     of the roots for the Brier score, with an interval by the delta method.
+    `compare(labels, before, after)`, or `compare(predictions, after)`.
 
     Parameters
     ----------
-    before
-        The predictions, or forecasts of a real number, to compare with; or a state from
-        `collect`, if `after` is a map.
+    labels, before
+        Outcomes, then the predicted probabilities to compare with; or both as one
+        `Predictions`, as forecasts of a real number, or as a state from `collect`, if
+        `after` is a map.
     after
-        The recalibrated ones; or the map itself, which is then applied to `before`; or
-        several candidates, a dict of names. Then the intervals hold for all of them
+        The recalibrated ones; or the map itself, which is then applied to those before;
+        or several candidates, a dict of names. Then the intervals hold for all of them
         simultaneously (Bonferroni), and the verdicts and p-values are Holm's, which
         find more: a verdict may be sure of a change whose interval still includes 0.
     score
@@ -89,7 +85,7 @@ def compare(
     level
         Confidence of the intervals.
     cluster
-        How rows with the same of `before.groups` depend on each other: `"any"` or True,
+        How rows with the same of `Predictions(..., groups=)` depend on each other: `"any"` or True,
         in any way, `"same"`, they share one outcome; None or False, not at all. The
         interval is Student's of whole groups in either case, with one degree of freedom
         less than there are groups.
@@ -101,6 +97,10 @@ def compare(
         by `decompose` on both: the name or recipe of a map, or bins. `"auto"` does so
         by isotonic regression where the map is not injective and the data are not huge,
         `None` never.
+    counts
+        How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -112,21 +112,18 @@ def compare(
     >>> several = cal.compare(test, {name: cal.recalibrate(valid, name) for name in ("temperature", "vector", "identity")})
     >>> several["identity"].verdict
     'no detectable change'
+    >>> cal.compare([0, 1, 1], [0.4, 0.5, 0.6], [0.1, 0.8, 0.9]).difference.value < 0
+    True
     """
     normal_quantile(level)
     if margin is not None:
         check_positive("margin", margin)
-    if isinstance(before, State):
-        before = admit(before)
-    _check_kind("before", before)
+    if isinstance(labels, Whole):
+        before, after = admitted(labels, after, counts, weights), before
+    else:
+        before = admitted(labels, before, counts, weights)
     clustered = cluster_kind(before, cluster) is not None
-    if isinstance(after, Mapping) and not after:
-        raise InputError("after", "must hold at least one candidate", "it is empty")
-    several = {"after": after}
-    if isinstance(after, Mapping):
-        several = {f"after[{name!r}]": each for name, each in after.items()}
-    for name, each in several.items():
-        _check_kind(name, each)
+    several = _candidates(labels, after, counts, weights)
     family = _Family(before, _rule(score, before), level, 1 - (1 - level) / len(several), clustered, margin, method)
     found = [family.compared(each, name) for name, each in several.items()]
     return (
@@ -151,10 +148,20 @@ def _rule(score: str | Rule, before: Predictions | Forecasts) -> Rule:
     return check_score("brier" if isinstance(score, str) and score == "auto" else score)
 
 
-def _check_kind(name: str, given: Any) -> None:
-    maps = () if name == "before" else (CalibrationMap, RegressionMap)
-    if not isinstance(given, (Predictions, Forecasts, *maps)):
-        raise InputError(name, "must be a Predictions", f"it is a {type(given).__name__}")
+def _candidates(labels: Any, after: Any, counts: Any, weights: Any) -> dict[str, Any]:
+    """What is compared with `before`, each by the name of its argument; probabilities as predictions of the labels."""
+    if isinstance(after, Mapping) and not after:
+        raise InputError("after", "must hold at least one candidate", "it is empty")
+    several = {"after": after}
+    if isinstance(after, Mapping):
+        several = {f"after[{name!r}]": each for name, each in after.items()}
+    for name, each in several.items():
+        if isinstance(each, Candidate):
+            continue
+        if each is None or isinstance(labels, Whole):
+            raise InputError(name, "must be a Predictions or a map", f"it is a {type(each).__name__}")
+        several[name] = admit(labels, each, counts=counts, weights=weights)
+    return several
 
 
 def _verdict(change: float, found: bool) -> Verdict:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from calibrant.results import Answer, Estimate, Keyed, Record, Table, by_slug, ends, kind, number
+from calibrant.results.constraints import Probability, Shape
 
 Verdict = Literal["better", "worse", "no detectable change"]
 
@@ -51,7 +52,7 @@ class Comparison(Answer):
     """estimated change in calibration and in refinement, where the map is not injective or a split was asked for"""
     margin: float | None = None
     """what the user calls a negligible change"""
-    p_value: float | None = None
+    p_value: Probability | None = None
     """adjusted for the number of candidates, where there are several"""
 
     question: ClassVar[str] = "Did the repair help?"
@@ -121,8 +122,8 @@ class Comparison(Answer):
 class Comparisons(Keyed[Comparison], Answer):
     """Several candidates against the same predictions, with verdicts that hold simultaneously."""
 
-    candidates: Mapping[str, Comparison]
-    level: float
+    candidates: Annotated[Mapping[str, Comparison], Shape(least=1)]
+    level: Probability
     method: str
     """how intervals and verdicts allow for the number of candidates"""
 

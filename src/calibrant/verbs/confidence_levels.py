@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from calibrant.predictions import Event
 from calibrant.resampling.draw import content_seed
 from calibrant.resampling.rank import Ties
 from calibrant.results import Framed, Record, kind
+from calibrant.results.constraints import Shape, Within
 from calibrant.types import Floats, Indices
 
 MAX_LEVELS = 21
@@ -34,14 +36,14 @@ SUBTRACTED = 1e-9
 class ConfidenceLevels(Framed, Record):
     """Level by level: mean confidence, share of right answers, and p-values."""
 
-    low: Floats
-    high: Floats
+    low: Annotated[Floats, Shape()]
+    high: Annotated[Floats, Shape("low")]
     """smallest and largest confidence of the level: the same if it is one value"""
-    n: Floats
-    mean_prob: Floats
-    label_rate: Floats
-    p_value: Floats
-    adjusted: Floats
+    n: Annotated[Floats, Shape("low")]
+    mean_prob: Annotated[Floats, Shape("low")]
+    label_rate: Annotated[Floats, Shape("low")]
+    p_value: Annotated[Floats, Shape("low"), Within(0, 1)]
+    adjusted: Annotated[Floats, Shape("low"), Within(0, 1)]
     """p-values adjusted for testing all levels and the total"""
 
     def __len__(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from calibrant.methods import methods
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import Answer, Estimate, Table, kind, number
+from calibrant.results.constraints import Holds
 from calibrant.score.pinball import PinballScore, own_levels, pinball
 from calibrant.score.rule import Rule
 from calibrant.score.score import check_score, first_infinite
@@ -39,7 +40,9 @@ class Decomposition(Answer):
     """what the model knows beyond the overall rates: DSC, resolution, or sharpness"""
     uncertainty: float
     """the score of the overall rates, whatever the model: UNC, or the entropy of the labels"""
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Annotated[Mapping[str, Any], Holds("must say how", lambda settings, **_: "how" in settings)] = field(
+        default_factory=dict
+    )
     cautions: tuple[str, ...] = ()
 
     question: ClassVar[str] = "Where does the score come from?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from calibrant.detect.gaussian_skce import gaussian_skce_test
 from calibrant.detect.pit import pit_test
@@ -30,6 +30,7 @@ from calibrant.results import (
     number,
     rows_by_key,
 )
+from calibrant.results.constraints import Probability, Shape
 from calibrant.score.crps import crps
 from calibrant.score.dawid_sebastiani import dawid_sebastiani_score
 from calibrant.score.pinball import interval_score, pinball_score
@@ -73,7 +74,7 @@ class ForecastDiagnosis(Keyed[Estimate | TestResult], Answer):
     """Gaussian, quantile, sample …"""
     estimates: tuple[Estimate, ...]
     tests: tuple[TestResult, ...]
-    adjusted: tuple[float, ...]
+    adjusted: Annotated[tuple[Probability, ...], Shape("tests")]
     """p-values of the tests, adjusted for their number (Holm)"""
     pit: Curve
     """share of the labels per bin of the PIT, relative to a flat histogram, and its band"""

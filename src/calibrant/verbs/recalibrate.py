@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, overload
-
-import numpy as np
 
 from calibrant.forecasts import Forecasts
 from calibrant.maps import CalibrationMap, RegressionMap, recipe_of
@@ -14,29 +11,37 @@ from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.state.state import State
 
-WRAP = "Wrap labels and probs: Predictions(labels, probs)"
-
 
 @overload
-def recalibrate(predictions: Predictions | State, method: Any = "usual") -> CalibrationMap: ...
+def recalibrate(labels: Forecasts, probs: Any = None, method: Any = "usual") -> RegressionMap: ...
 @overload
-def recalibrate(predictions: Forecasts, method: Any = "usual") -> RegressionMap: ...
-def recalibrate(predictions: Predictions | Forecasts | State, method: Any = "usual") -> CalibrationMap | RegressionMap:
+def recalibrate(
+    labels: Any, probs: Any = None, method: Any = "usual", *, counts: Any = None, weights: Any = None
+) -> CalibrationMap: ...
+def recalibrate(
+    labels: Any, probs: Any = None, method: Any = "usual", *, counts: Any = None, weights: Any = None
+) -> CalibrationMap | RegressionMap:
     """Fit a map on validation data that recalibrates the model's probabilities.
 
     Judge the map on other data than it was fitted on: see `compare`.
+    `recalibrate(labels, probs, method)`, or `recalibrate(predictions, method)`.
 
     Parameters
     ----------
-    predictions
-        Predictions for validation data, or Gaussian forecasts of a real number; a state
-        from `collect`, for maps of one event.
+    labels, probs
+        Outcomes of validation data first, then predicted probabilities; or one
+        `Predictions`, or Gaussian forecasts of a real number; or a state from `collect`,
+        for maps of one event.
     method
         A name or a recipe such as `Temperature(bounds=(0.1, 10))`. `"usual"` is
         temperature. `"auto"` tries the maps that suit the amount of data and chooses the
         simplest that does well on held-out rows; `fit.choice` of the map says why.
         Forecasts have `"variance_platt"` (the usual one), `"std_scaling"` and
         `"quantile_recalibration"`.
+    counts
+        How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -46,18 +51,32 @@ def recalibrate(predictions: Predictions | Forecasts | State, method: Any = "usu
     >>> fitted.temperature > 1  # the example is over-confident
     True
     >>> recalibrated = fitted.apply(test)
+    >>> cal.recalibrate([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8], "platt").method
+    'platt'
     """
-    if isinstance(predictions, State):
-        predictions = admit(predictions)
-    if not isinstance(predictions, Predictions | Forecasts):
-        raise InputError("predictions", "must be a Predictions", f"it is a {type(predictions).__name__}", WRAP)
-    of_forecasts = isinstance(predictions, Forecasts)
-    if isinstance(method, str) and method == "usual":
+    if probs is not None and isinstance(labels, Predictions | State | Forecasts) and is_default(method, "usual"):
+        probs, method = None, probs
+    of_forecasts = isinstance(labels, Forecasts)
+    predictions = admitted(labels, probs, counts, weights)
+    if is_default(method, "usual"):
         method = "variance_platt" if of_forecasts else "temperature"
     recipe: Any = _forecast_recipe(method) if of_forecasts else recipe_of(method)
     fitted: CalibrationMap | RegressionMap = recipe.fit(predictions)
-    more = light_weights(predictions)
-    return replace(fitted, fit=replace(fitted.fit, cautions=fitted.fit.cautions + more)) if more else fitted
+    return fitted
+
+
+def is_default(value: Any, default: str) -> bool:
+    """Is an option left at its word?"""
+    return isinstance(value, str) and value == default
+
+
+def admitted(labels: Any, probs: Any = None, counts: Any = None, weights: Any = None) -> Predictions | Forecasts:
+    """Forecasts as they are, anything else as `admit` takes it."""
+    if not isinstance(labels, Forecasts):
+        return admit(labels, probs, counts=counts, weights=weights)
+    if any(each is not None for each in (probs, counts, weights)):
+        raise InputError("labels", "are forecasts, which carry their own numbers and weights", advice="Pass them alone")
+    return labels
 
 
 def _forecast_recipe(method: Any) -> Any:
@@ -68,18 +87,3 @@ def _forecast_recipe(method: Any) -> Any:
         names = ", ".join(map(repr, known))
         raise InputError("method", f"must be one of {names} for forecasts, or a recipe with fit", f"it is {method!r}")
     return method
-
-
-def light_weights(predictions: Predictions | Forecasts) -> tuple[str, ...]:
-    """A warning where weights, which count rows, are so small that many rows look like one.
-
-    Parameters
-    ----------
-    predictions
-        Predictions or forecasts with their weights.
-    """
-    w = predictions.weights
-    rows = 0 if w is None else int(np.count_nonzero(w))
-    if w is None or w.sum() >= rows / 2:
-        return ()
-    return (f"weights count rows, and {rows:,} rows weigh {w.sum():.3g}: scale them to 1 on average if they do not",)

@@ -585,5 +585,14 @@ def test_refusals_say_what_is_wrong(options, text):
 def test_shares_and_other_things_are_refused():
     with pytest.raises(InputError, match="they are shares"):
         audit(cal.Predictions([0.3, 0.7], [0.2, 0.8], soft=True), groups=[0, 1])
-    with pytest.raises(InputError, match="predictions must be a Predictions; it is a list"):
+    with pytest.raises(InputError, match="probs is required; only labels were given"):
         audit([0, 1], groups=[0, 1])
+
+
+def test_labels_and_probs_are_taken_as_predictions_are(rng):
+    p, sex, w = rng.random(400), rng.choice(["f", "m"], 400), rng.integers(1, 3, 400)
+    y = rng.random(400) < p
+    expected = audit(cal.Predictions(y, p, weights=w), {"sex": sex}, n_draws=99)
+    assert audit(y, p, {"sex": sex}, weights=w, n_draws=99) == expected
+    with pytest.raises(InputError, match="labels must be rows; it is a state, which has no features"):
+        audit(cal.collect(y, p), {"sex": sex})

@@ -18,11 +18,14 @@ NEAR, FAR = 1e-7, 1 - 1e-14
 """Ends of λ, with the largest value at distance 1 from the mean."""
 
 
-def value_beyond(values: Floats, weights: Floats, limit: float, z: float) -> float:
+def value_beyond(values: Floats, weights: Floats, limit: float, z: float, unit: Floats | None = None) -> float:
     """The t that the mean exceeds as rarely as a normal variable exceeds z > 0.
 
-    The mean has one more row of weight 1 at `limit`.
+    The mean has one more row of weight 1 at `limit`. `unit` is the weight of a single
+    row where rows have weights.
     """
+    if unit is not None:
+        return _Weighed(values, weights, unit, limit).value_beyond(z)
     scaled = _Scaled(values, weights, limit)
     if scaled.unit == 0 or scaled.signed_root(FAR)[0] <= z:
         return limit
@@ -36,8 +39,10 @@ def value_beyond(values: Floats, weights: Floats, limit: float, z: float) -> flo
     return scaled.mean + scaled.unit * scaled.signed_root(found)[1]
 
 
-def tail_beyond(values: Floats, weights: Floats, limit: float, t: float) -> float:
+def tail_beyond(values: Floats, weights: Floats, limit: float, t: float, unit: Floats | None = None) -> float:
     """The chance that such a mean exceeds t."""
+    if unit is not None:
+        return _Weighed(values, weights, unit, limit).tail_beyond(t)
     scaled = _Scaled(values, weights, limit)
     if t >= limit:
         return 0.0
@@ -50,6 +55,54 @@ def tail_beyond(values: Floats, weights: Floats, limit: float, t: float) -> floa
         return 0.0
     found = brentq(lambda x: scaled.signed_root(x)[1] - target, 0.0, FAR, xtol=1e-16, rtol=1e-14)
     return 0.5 * math.erfc(scaled.signed_root(max(found, NEAR))[0] / math.sqrt(2))
+
+
+class _Weighed:
+    """Rows with weights: M = Σ u_i G_i x_i / Σ u_i G_i, G_i gamma variables of shapes w_i / u_i.
+
+    P(M > t) is that of Σ u_i G_i (x_i − t) > 0, whose cumulants are
+    K(s) = −Σ (w_i / u_i) ln(1 − s u_i (x_i − t)).
+    """
+
+    def __init__(self, values: Floats, weights: Floats, unit: Floats, limit: float) -> None:
+        self.limit = limit
+        self.values, self.unit = np.append(values, limit), np.append(unit, 1.0)
+        self.shape = np.append(weights / unit, 1.0)
+        self.mean = float(self.shape * self.unit @ self.values) / float(self.shape @ self.unit)
+
+    def signed_root(self, t: float) -> float:
+        """r* at which a standard normal variable exceeds as rarely as the mean exceeds t, t above the mean."""
+        from scipy.optimize import brentq
+
+        a = self.unit * (self.values - t)
+        scale = float(a.max())
+        if scale <= 0:
+            return np.inf
+        a = a / scale
+
+        def slope(s: float) -> float:
+            return float(self.shape @ (a / (1 - s * a)))
+
+        if slope(FAR) <= 0:
+            return np.inf
+        s = brentq(slope, 0.0, FAR, xtol=1e-15, rtol=1e-13)
+        left = 1 - s * a
+        r = math.sqrt(max(2 * float(self.shape @ np.log(left)), 0.0))
+        q = s * math.sqrt(float(self.shape @ (a / left) ** 2))
+        return r + math.log(q / r) / r if r > 1e-6 and q > 0 else 0.0
+
+    def value_beyond(self, z: float) -> float:
+        from scipy.optimize import brentq
+
+        if self.limit <= self.mean or self.signed_root(last := self.limit - 1e-12 * (self.limit - self.mean)) <= z:
+            return self.limit
+        near = self.mean + 1e-9 * (self.limit - self.mean)
+        return float(brentq(lambda t: min(self.signed_root(t), 40.0) - z, near, last, xtol=1e-13, rtol=1e-12))
+
+    def tail_beyond(self, t: float) -> float:
+        if t >= self.limit:
+            return 0.0
+        return 1.0 if t <= self.mean else 0.5 * math.erfc(self.signed_root(t) / math.sqrt(2))
 
 
 class _Scaled:

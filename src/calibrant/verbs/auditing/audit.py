@@ -9,11 +9,12 @@ import numpy as np
 
 from calibrant.arrays import common_index
 from calibrant.inputs import check_choice, check_count, check_level, check_positive, check_seed, check_statistic
-from calibrant.predictions import Predictions, cluster_kind
+from calibrant.predictions import Predictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.resampling.exact import Exact
 from calibrant.resampling.null import FEW_CLUSTERS, IMPOSSIBLE
 from calibrant.resampling.rows import refuse_soft
+from calibrant.state.state import State
 from calibrant.types import Cluster, Floats, Seed
 from calibrant.verbs.auditing.audited import Audit, AuditedSegment
 from calibrant.verbs.auditing.family import Family, family_of
@@ -35,7 +36,8 @@ STATISTICS = ("both", "gap", "range")
 
 
 def audit(
-    predictions: Predictions,
+    labels: Any,
+    probs: Any = None,
     features: Any = None,
     *,
     groups: Any = None,
@@ -51,6 +53,8 @@ def audit(
     cluster: bool | Cluster | None = None,
     n_draws: int | None = None,
     seed: Seed = 0,
+    counts: Any = None,
+    weights: Any = None,
 ) -> Audit:
     """In which segments is the model wrong, allowing for how many segments are looked at?
 
@@ -61,11 +65,13 @@ def audit(
     − `level`: at every sample size, however segments overlap, and whichever others are
     really wrong. "Wrong" means that not all rows of the segment are calibrated, so that
     a larger segment that holds a wrong one is wrong too.
+    `audit(labels, probs, features)`, or `audit(predictions, features)`.
 
     Parameters
     ----------
-    predictions
-        A `Predictions` with hard labels.
+    labels, probs
+        Outcomes first, then predicted probabilities; or one `Predictions`. Labels must be
+        hard.
     features
         Columns to cut segments from: a dict, a pandas, Polars or Arrow table, or a
         structured array. Categories give their values, quantities quantile bins,
@@ -107,6 +113,10 @@ def audit(
         Number of null draws; by default 9999, 999 or 399, as time allows.
     seed
         Of the null draws, which also depend on the data.
+    counts
+        How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -116,11 +126,14 @@ def audit(
     >>> sex = rng.choice(["f", "m"], 5000)
     >>> wrong = (sex == "f") & (age > 70)
     >>> y = rng.random(5000) < np.where(wrong, p**2, p)
-    >>> found = cal.audit(cal.Predictions(y, p), {"age": age, "sex": sex})
+    >>> found = cal.audit(y, p, {"age": age, "sex": sex})
     >>> print(found.segments[0].name, found.segments[0].verdict)
     age > 72 & sex = f too high
     """
-    chosen, clustered = check_statistic(statistic, STATISTICS), _check(predictions, depth, cluster)
+    if isinstance(labels, Predictions) and features is None:
+        probs, features = None, probs
+    predictions, chosen = _rows(labels, probs, counts, weights), check_statistic(statistic, STATISTICS)
+    clustered = _check(predictions, depth, cluster)
     level, margin = check_level(level), check_positive("margin", margin)
     exact, event = Exact(n_draws, "count", check_seed(seed)), predictions.event(view)
     kept, counts = _counted(predictions)
@@ -156,10 +169,14 @@ def audit(
     )
 
 
-def _check(predictions: Any, depth: Any, cluster: Any) -> bool:
+def _rows(labels: Any, probs: Any, counts: Any, weights: Any) -> Predictions:
+    if isinstance(labels, State):
+        raise InputError("labels", "must be rows", "it is a state, which has no features", "Pass (labels, probs)")
+    return admit(labels, probs, counts=counts, weights=weights)
+
+
+def _check(predictions: Predictions, depth: Any, cluster: Any) -> bool:
     """Refuse what cannot be audited; do rows of a group depend on each other?"""
-    if not isinstance(predictions, Predictions):
-        raise InputError("predictions", "must be a Predictions", f"it is a {type(predictions).__name__}")
     refuse_soft(predictions)
     check_choice("depth", depth, tuple(range(1, MAX_DEPTH + 1)))
     return cluster_kind(predictions, cluster) is not None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from calibrant.results import Answer, Interval, Keyed, Record, Table, ends, kind, number
+from calibrant.results.constraints import Probability, Shape
 
 Verdict = Literal["too high", "too low", "wrong both ways", "no error seen", "too few rows"]
 
@@ -37,9 +38,9 @@ class AuditedSegment(Record):
     """common scale of all segments: as unlikely as a standard normal variable beyond ± this"""
     fired: Literal["gap", "range"]
     """the statistic with the larger score"""
-    p_value: float
+    p_value: Probability
     """as if this were the only segment"""
-    adjusted: float
+    adjusted: Probability
     """p-value adjusted for all segments"""
     detectable: float | None
     """smallest gap, of either sign, detected with 80 % power; None if no possible gap would be"""
@@ -70,11 +71,11 @@ class AuditedSegment(Record):
 class Audit(Keyed[AuditedSegment], Answer):
     """Every segment, worst first, with verdicts that hold for all segments at once."""
 
-    segments: tuple[AuditedSegment, ...]
+    segments: Annotated[tuple[AuditedSegment, ...], Shape(least=1)]
     n: int
     view: str
     statistic: str
-    level: float
+    level: Probability
     margin: float
     """the error that matters: a segment where it could be missed gets the verdict "too few rows" """
     critical: float
