@@ -111,4 +111,4 @@ def test_what_it_refuses():
     with pytest.raises(InputError, match="n_draws must be 0; soft labels cannot be redrawn"):
         decision_regret(Predictions([0.2, 0.8], [0.2, 0.7], soft=True), method="platt", n_draws=9)
     with pytest.raises(InputError, match="n_draws must be 0; rows in groups"):
-        decision_regret(Predictions([0, 1], [0.2, 0.7], groups=[0, 0]), method="platt", n_draws=9)
+        decision_regret(Predictions([0, 1] * 20, [0.2, 0.7] * 20, groups=np.arange(40) // 2), method="platt", n_draws=9)
