@@ -169,7 +169,14 @@ def bad_weights() -> dict[str, Any]:
 def bad_groups() -> dict[str, Any]:
     good = np.array([1.0, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6])
     dropped = ("dates", "durations", "infinity", "minus infinity", "NaN as text", "word", "blank")
-    allowed = ("datetimes", "dates of pandas", "dates of Polars", "dates of Arrow", "decimal NaN")  # values like others
+    allowed = (
+        "structs",
+        "datetimes",
+        "dates of pandas",
+        "dates of Polars",
+        "dates of Arrow",
+        "decimal NaN",
+    )  # values like others
     everything = NO_ARRAYS | bad_numbers(good)
     return {name: value for name, value in everything.items() if name not in dropped + allowed}
 
@@ -189,8 +196,6 @@ OPTIONS: dict[str, Any] = {
     "NaN": NAN,
     "infinity": INF,
     "minus one": -1,
-    "a huge number": 1e300,
-    "a huge integer": 10**30,
     "a complex number": 1j,
     "a list": ["a", None],
     "an empty list": [],
@@ -200,7 +205,16 @@ OPTIONS: dict[str, Any] = {
     "a class": int,
     "a date": datetime(2020, 1, 1),
 }
-"""No value of any option, but for those in `FREE`."""
+"""no value of any option, but for those in `ALLOWED`"""
+
+LARGE: dict[str, Any] = {"a huge number": 1e300, "a huge integer": 10**30, "a tiny number": 1e-300}
+"""numbers that are refused or used"""
+
+CALLABLES = {"statistic", "estimator", "estimators", "kernel", "measures"}
+ALLOWED = {(name, kind) for name in CALLABLES for kind in ("a function", "a class")} | {
+    ("measures", "an empty list"),
+    ("workers", "minus one"),  # as for joblib
+}
 
 FREE = {
     "labels", "probs", "logits", "weights", "groups", "self",  # data
@@ -243,7 +257,9 @@ def same_labels(labels: Any) -> dict[str, Any]:
 
 def edges(labels: Any, probs: Any) -> dict[str, dict[str, Any]]:
     """Data at the edge of what is allowed: an answer or an error of ours, never anything else."""
-    sure = (probs == probs.max(axis=-1, keepdims=True)).astype(float) if probs.ndim == 2 else (probs > 0.5).astype(float)
+    sure = (
+        (probs == probs.max(axis=-1, keepdims=True)).astype(float) if probs.ndim == 2 else (probs > 0.5).astype(float)
+    )
     return {
         "one row": {"labels": labels[:1], "probs": probs[:1]},
         "two rows": {"labels": labels[:2], "probs": probs[:2]},
@@ -254,9 +270,6 @@ def edges(labels: Any, probs: Any) -> dict[str, dict[str, Any]]:
         "all 0": {"probs": probs * 0 if probs.ndim == 1 else np.eye(3)[labels * 0]},
         "subnormal": {"probs": np.where(probs == probs.max(), 5e-324, probs) if probs.ndim == 1 else probs},
         "near 1": {"probs": np.full(N, 1 - 2.0**-53) if probs.ndim == 1 else probs},
-        "tiny weights": {"weights": np.full(N, 1e-300)},
-        "huge weights": {"weights": np.full(N, 1e15)},
-        "unlike weights": {"weights": np.logspace(-12, 12, N)},
         "one weight": {"weights": np.eye(N)[0]},
         "two weights": {"weights": np.eye(N)[0] + np.eye(N)[5]},
     }
@@ -270,9 +283,12 @@ class Call:
         parameters = inspect.signature(takes or function).parameters
         self.given = {name: value for name, value in QUICK.items() if name in parameters} | given
         self.options = [name for name in parameters if name not in FREE | WRAPPED]
-        wrapped = not {"labels", "probs", "logits"} & set(parameters)
+        wrapped = "labels" not in parameters
+        self.second = "before" if "before" in parameters else "probs"
         self.wrapper = next(iter(parameters), None) if wrapped else None
-        self.data = [name for name in BAD if wrapped or name in parameters]
+        self.data = [name for name in BAD if wrapped or name in parameters or name == "probs"]
+        if "features" in parameters:  # groups are segments there, and a missing value is one of them
+            self.data.remove("groups")
 
     def __call__(self, kind: str, /, **changes: Any) -> Any:
         labels, probs = DATA[kind]
@@ -280,8 +296,11 @@ class Call:
         if self.wrapper is not None:
             data = {name: arguments.pop(name) for name in BAD if name in arguments}
             arguments[self.wrapper] = cal.Predictions(**data)
+        else:
+            arguments[self.second] = arguments.pop("probs")
         return self.function(**arguments)
 
+    @cache  # noqa: B019
     def kinds(self) -> list[str]:
         """The data that this call is for."""
         found = []
@@ -320,17 +339,19 @@ def calls() -> tuple[Call, ...]:
 def _calls() -> Iterator[Call]:
     given: dict[str, dict[str, Any]] = {
         "sampled_error": {"n_samples": 16},
-        "decision_regret": {"n_draws": 0},
-        "interval_of": {"estimator": cal.ece, "n_draws": 100},
+        "decision_regret": {"n_draws": 0, "method": "platt"},
+        "trust": {"estimators": ["ece"], "world": cal.simulate.named_world(next(iter(cal.simulate.NAMED_WORLDS)))},
+        "expected_ece": {"n": 20},
+        "interval_of": {"estimator": cal.ece, "n_draws": 100, "method": "bootstrap"},
         "consistency_band": {"n_draws": 100},
         "compare": {"after": cal.recalibrate(cal.Predictions(EVENT, P), "temperature")},
         "audit": {"features": {"f": P > 0.5}, "min_size": 2},
     }
     for name in cal.__all__:
         function = getattr(cal, name)
-        if inspect.isfunction(function) and {"labels", *WRAPPED} & set(inspect.signature(function).parameters):
-            if name not in ("plan", "plan_validation"):
-                yield Call(name, function, **given.get(name, {}))
+        names = set(inspect.signature(function).parameters) if inspect.isfunction(function) else set()
+        if names & {"labels", *WRAPPED} and name not in ("plan", "plan_validation"):  # which need no predictions
+            yield Call(name, function, **given.get(name, {}))
     yield Call("Predictions", cal.Predictions)
     yield Call("fit_world", cal.simulate.fit_world)
     yield Call("Monitor.update", lambda **data: cal.Monitor().update(**data), cal.Monitor.update)
@@ -340,7 +361,7 @@ def _calls() -> Iterator[Call]:
         takes = inspect.signature(each.function)
         fit = fitting(each.function)
         fit.__signature__ = takes.replace(  # type: ignore[attr-defined]
-            parameters=[*inspect.signature(fit).parameters.values()][:3] + [*_as_keywords(takes)]
+            parameters=[*[*inspect.signature(fit).parameters.values()][:3], *_as_keywords(takes)]
         )
         yield Call(f"map {name}", fit)
 

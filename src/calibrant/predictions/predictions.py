@@ -9,6 +9,7 @@ from calibrant import inputs
 from calibrant.arrays import column_names, common_index, own, read_only
 from calibrant.inputs import FloatArray
 from calibrant.kernels.logits import probabilities
+from calibrant.options import checked
 from calibrant.predictions import labels as labelling
 from calibrant.predictions.constructors import Constructors
 from calibrant.predictions.event import Event
@@ -60,6 +61,7 @@ class Predictions(Constructors, Views):
 
     __slots__ = ("_events", "_probs", "classes", "counted", "groups", "index", "labels", "logits", "source", "weights")
 
+    @checked
     def __init__(
         self,
         labels: Any,
@@ -103,6 +105,7 @@ class Predictions(Constructors, Views):
         self._fill(labels, outputs, "probs", probs, classes, weights, groups, soft)
 
     @classmethod
+    @checked
     def from_logits(
         cls,
         labels: Any,

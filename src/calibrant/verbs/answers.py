@@ -15,6 +15,7 @@ from calibrant.estimate.selective import clustered_mean, plain_event, selective_
 from calibrant.inputs import check_choice, check_groups, check_seed, missing
 from calibrant.interval import Limits, gap_limits, wilson
 from calibrant.kernels.pairs.row_pairs import squared_gaps
+from calibrant.options import checked
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.rank import Ties
@@ -103,6 +104,7 @@ class AnswerReport(Keyed[Estimate], Answer):
         return f"{self.name}: {self.n:,} answers{asked}{without}{source}"
 
 
+@checked
 def assess_answers(
     labels: Any,
     probs: Any = None,

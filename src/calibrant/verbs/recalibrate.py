@@ -10,6 +10,7 @@ import numpy as np
 from calibrant.forecasts import Forecasts
 from calibrant.maps import CalibrationMap, RegressionMap, recipe_of
 from calibrant.methods import methods
+from calibrant.options import checked
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.state.state import State
@@ -19,6 +20,7 @@ from calibrant.state.state import State
 def recalibrate(labels: Forecasts, probs: Any = None, method: Any = "usual") -> RegressionMap: ...
 @overload
 def recalibrate(labels: Any, probs: Any = None, method: Any = "usual", *, weights: Any = None) -> CalibrationMap: ...
+@checked
 def recalibrate(
     labels: Any, probs: Any = None, method: Any = "usual", *, weights: Any = None
 ) -> CalibrationMap | RegressionMap:
