@@ -10,7 +10,6 @@ import numpy as np
 from calibrant.kernels.logits import inside, probabilities
 from calibrant.maps.binary import BinaryMap, BinaryRecipe
 from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, map_record
-from calibrant.options import checked
 from calibrant.predictions import Predictions, as_predictions
 from calibrant.problems import InputError
 from calibrant.results.constraints import OneOf, Shape
@@ -27,7 +26,6 @@ class _OfEvents(Recipe[CalibrationMap]):
         object.__setattr__(self, "method", event_recipe(self.method))
 
 
-@checked
 @dataclass(frozen=True, slots=True)
 class OneVsRest(_OfEvents):
     """A map for each class against the rest; rows are then divided by their sum.
@@ -82,7 +80,6 @@ class OneVsRestMap(CalibrationMap):
         return inside(found / found.sum(axis=1, keepdims=True), probs.dtype)
 
 
-@checked
 @dataclass(frozen=True, slots=True)
 class TopLabel(_OfEvents):
     """A map of the top class's probability; the others share the rest as before.
