@@ -90,7 +90,8 @@ def skce(
     predictions = admit(labels, probs, weights=weights)
     check_choice("estimator", estimator, ("unbiased", "biased", "block"))
     check_choice("kernel", kernel, tuple(KERNELS))
-    check_count(block_size, "block_size", 2)
+    if estimator != "block":  # then it is compared with the number of rows
+        check_count(block_size, "block_size", 2)
     if bandwidth is not None:
         check_positive("bandwidth", bandwidth)
     name = "canonical" if view == "canonical" else predictions.view(view)
