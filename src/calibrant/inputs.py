@@ -25,6 +25,9 @@ LOW_PRECISION = {"bfloat16": (16, 2.0**-7), "float16": (13, 2.0**-10)}
 LOOKS_LIKE_ROUNDING = 1e-4
 """How far beyond [0, 1] numbers may lie and still be taken for rounded probabilities in an error text."""
 
+MOST_COUNTED = 2**31 - 1
+"""The most of anything that is counted one by one: bins, folds, draws."""
+
 FloatArray = Array
 
 
@@ -56,12 +59,17 @@ def floats(values: Any, argument: str) -> Array:
 def check_no_missing(array: Array, argument: str, advice: str = "Drop or fill such rows") -> None:
     """Refuse objects that represent a missing value: None, NaN, pandas' NA."""
 
+    refuse(missing(array), array, argument, "must not hold missing values", advice)
+
+
+def missing(array: Array) -> Array:
+    """Which objects represent a missing value: None, NaN, pandas' NA."""
+
     def is_missing(value: Any) -> bool:
         named = type(value).__name__ in ("NAType", "NaTType")
         return value is None or named or (isinstance(value, float) and isnan(value))
 
-    missing = np.frompyfunc(is_missing, 1, 1)(array).astype(bool)
-    refuse(missing, array, argument, "must not hold missing values", advice)
+    return np.asarray(np.frompyfunc(is_missing, 1, 1)(array).astype(bool))
 
 
 def refuse(bad: Array, array: Array, argument: str, expected: str, advice: str = "") -> None:
@@ -187,9 +195,11 @@ def check_all_positive(array: Array, argument: str) -> None:
 
 
 def check_count(value: Any, argument: str = "n_bins", least: int = 1) -> int:
-    """An integer, at least `least`."""
+    """An integer, at least `least`, and small enough to be counted up to."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(argument, f"must be a whole number, at least {least}", f"it is {value!r}")
+    if value > MOST_COUNTED:
+        raise InputError(argument, f"must be at most {MOST_COUNTED:,}", f"it is {value:.3g}")
     return int(value)
 
 

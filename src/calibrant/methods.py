@@ -21,6 +21,7 @@ from pkgutil import walk_packages
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
+from calibrant.options import checked
 from calibrant.problems import InputError
 
 Kind = Literal[
@@ -110,7 +111,7 @@ _REGISTER: dict[str, dict[str, Method]] = {kind: {} for kind in PACKAGES}
 
 
 def method(kind: Kind, *, name: str | None = None, **facts: Any) -> Callable[[F], F]:
-    """Register the function or class below it, which is returned unchanged.
+    """Register the function or class below it, whose options are then checked as annotated.
 
     Parameters
     ----------
@@ -126,6 +127,7 @@ def method(kind: Kind, *, name: str | None = None, **facts: Any) -> Callable[[F]
         raise InputError("kind", f"must be one of {', '.join(map(repr, _REGISTER))}", f"it is {kind!r}")
 
     def register(function: F) -> F:
+        function = function if "of" in facts else checked(function)  # fast forms get what was checked
         own = str(name or getattr(function, "name", function.__name__))
         known = _REGISTER[kind].get(own)
         if known is not None and _origin(known.function) != _origin(function):

@@ -108,6 +108,7 @@ def decision_regret(
     predictions = admit(labels, probs, counts=counts, weights=weights)
     check_count(n_folds, "n_folds", 2)
     check_count(n_draws, "n_draws", 0)
+    seed = check_seed(seed)
     t = THRESHOLDS if thresholds is None else _checked(thresholds)
     recipe = GaussianProcessMap() if method is None else recipe_of(method)
     event = predictions.event(view)
@@ -121,9 +122,7 @@ def decision_regret(
     }
     floor = None
     if n_draws:
-        null = np.array(
-            [find(recipe, one, t, n_folds, level).value for one in _redrawn(rows, n_draws, check_seed(seed))]
-        )
+        null = np.array([find(recipe, one, t, n_folds, level).value for one in _redrawn(rows, n_draws, seed)])
         floor, parts["p_value"] = float(null.mean()), (1 + int((null >= found.value).sum())) / (n_draws + 1)
     how = f"cross-fitted over {n_folds} folds" if cross_fitted else "fitted on the same rows"
     described = {"view": predictions.view(view), "method": repr(recipe), "fit": how, "n_draws": n_draws}

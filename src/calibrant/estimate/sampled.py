@@ -9,6 +9,7 @@ import numpy as np
 from calibrant.arrays import common_index
 from calibrant.inputs import check_count, check_groups
 from calibrant.kernels.pairs.row_pairs import squared_gaps
+from calibrant.options import checked
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Table
@@ -18,6 +19,7 @@ WHOLE = 1e-3
 """How far k may be from a whole number: confidences are often printed with three digits."""
 
 
+@checked
 def sampled_error(
     labels: Any,
     probs: Any = None,

@@ -8,6 +8,7 @@ from typing import Any
 
 from calibrant.forecasts import Forecasts
 from calibrant.methods import ONE_EVENT, estimator
+from calibrant.options import checked
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
@@ -17,6 +18,7 @@ from calibrant.score.rule import Rule
 from calibrant.score.score import check_score
 
 
+@checked
 def upper_bound(
     labels: Any,
     probs: Any = None,

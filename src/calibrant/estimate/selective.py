@@ -10,6 +10,7 @@ from calibrant.arrays import common_index
 from calibrant.inputs import check_groups
 from calibrant.interval import Limits, cluster_mean, mean_with_interval
 from calibrant.kernels.sums.running_error import influences, risk_coverage
+from calibrant.options import checked
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval, Line
@@ -19,6 +20,7 @@ FEW_ERRORS = 10
 """Below this the spread of the area is hardly known."""
 
 
+@checked
 def selective_risk(
     labels: Any, probs: Any = None, *, groups: Any = None, view: Any = "auto", level: float = 0.95
 ) -> Estimate:

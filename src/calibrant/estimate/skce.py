@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_positive, check_seed
+from calibrant.inputs import check_choice, check_count, check_positive, check_seed
 from calibrant.interval import mean_with_interval
 from calibrant.kernels.pairs.line_pairs import laplace_pair_sum, median_distance, middle_counts, pair_sum
 from calibrant.kernels.pairs.row_pairs import matrix_pair_sum
@@ -93,6 +93,8 @@ def skce(
     predictions = admit(labels, probs, counts=counts, weights=weights)
     check_choice("estimator", estimator, ("unbiased", "biased", "block"))
     check_choice("kernel", kernel, tuple(KERNELS))
+    if estimator != "block":  # then it is compared with the number of rows
+        check_count(block_size, "block_size", 2)
     if bandwidth is not None:
         check_positive("bandwidth", bandwidth)
     name = "canonical" if view == "canonical" else predictions.view(view)

@@ -15,6 +15,9 @@ from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 from calibrant.types import Floats
 
+WIDE = 1e6
+"""A standard deviation of the kernel from which on nothing but the mean gap is left."""
+
 NODES_PER_SIGMA = 32
 COARSE, FINE = 1 << 12, 1 << 18
 """Cells of the grid: the first search, and the most a narrow kernel gets."""
@@ -143,6 +146,7 @@ def smoothed_size(spectrum: Floats, sigma: float) -> float:
 
     cells = len(spectrum)
     angle = np.pi * np.arange(cells) / cells
+    sigma = min(sigma, WIDE)
     steps = (sigma * cells) ** 2
     shrink = np.exp(-steps * angle**2 / 2) if sigma * cells >= 4 else np.exp(-steps * (1 - np.cos(angle)))
     return float(np.abs(idct(spectrum * shrink, type=2, norm="ortho")).sum())

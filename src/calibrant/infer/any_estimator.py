@@ -15,6 +15,7 @@ from calibrant.inputs import check_choice, check_count, check_level, check_seed
 from calibrant.kernels.draws.laws import Law
 from calibrant.kernels.fit.log_odds_process import bounded_log_odds
 from calibrant.kernels.logits import sigmoid
+from calibrant.options import checked
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.predictions.content import in_own_order
 from calibrant.problems import InputError
@@ -40,6 +41,7 @@ PARTS = 100
 """Parts of the rows that are left out in turn for BCa; single rows where there are no more."""
 
 
+@checked
 def interval_of(
     estimator: Callable[..., Any],
     labels: Any,

@@ -15,6 +15,7 @@ from calibrant.infer.rising_rate import isotonic, rising_intervals
 from calibrant.inputs import check_choice, check_count, check_level, generator_of
 from calibrant.interval.mean import wilson
 from calibrant.kernels.fit.isotonic import lower_bound, upper_bound
+from calibrant.options import checked
 from calibrant.predictions import Event, admit
 from calibrant.problems import InputError
 from calibrant.results import BinTable, number
@@ -46,6 +47,7 @@ ABOUT = {
 }
 
 
+@checked
 def simultaneous_band(
     labels: Any,
     probs: Any = None,
@@ -115,6 +117,7 @@ def simultaneous_band(
     return replace(band, certified=float(np.maximum(ends[1] - rows.values, rows.values - ends[0]).max()))
 
 
+@checked
 def consistency_band(
     labels: Any,
     probs: Any = None,
@@ -180,6 +183,7 @@ def consistency_band(
     return _isotonic_band("consistency", (p, n, hits), at, low[at], high[at], level, everywhere)
 
 
+@checked
 def confidence_band(
     labels: Any,
     probs: Any = None,
@@ -237,6 +241,7 @@ def confidence_band(
     return _isotonic_band("confidence", (p, n, hits), at, low, high, level)
 
 
+@checked
 def band_of_bins(
     bins: BinTable,
     method: Literal["consistency", "confidence", "simultaneous"],

@@ -10,6 +10,7 @@ import numpy as np
 from calibrant.infer.error_path import ErrorPath, path_of
 from calibrant.inputs import check_choice, check_level
 from calibrant.kernels.draws.laws import Law
+from calibrant.options import checked
 from calibrant.predictions import admit
 from calibrant.results import ClassTable, Interval
 
@@ -27,6 +28,7 @@ CLOSE = 1e-3
 """Precision of t."""
 
 
+@checked
 def calibration_error_interval(
     labels: Any,
     probs: Any = None,
@@ -84,6 +86,7 @@ def calibration_error_interval(
     return Interval(*error_ends(path, norm, level), float(level), METHOD)
 
 
+@checked
 def classwise_intervals(
     labels: Any,
     probs: Any = None,

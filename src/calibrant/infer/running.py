@@ -9,12 +9,14 @@ import numpy as np
 from calibrant.inputs import check_level, check_statistic
 from calibrant.interval.formulas import brownian_max_p_value, brownian_range_p_value
 from calibrant.kernels.sums.running_error import group_course
+from calibrant.options import checked
 from calibrant.predictions import admit
 from calibrant.results import Interval
 
 METHOD = "Brownian motion"
 
 
+@checked
 def cumulative_interval(
     labels: Any,
     probs: Any = None,
@@ -80,4 +82,6 @@ def brownian_quantile(statistic: str, level: float) -> float:
     from scipy.optimize import brentq
 
     beyond = brownian_max_p_value if statistic == "max" else brownian_range_p_value
+    if beyond(0.2) <= 1 - level:
+        return 0.2  # a little too wide, at levels nobody asks for
     return float(brentq(lambda x: 1 - level - beyond(x), 0.2, 40.0, xtol=1e-12))

@@ -10,6 +10,7 @@ import numpy as np
 from calibrant.bins import Binning, BinSums, EqualMass, bins_of
 from calibrant.interval.mean import normal_quantile
 from calibrant.kernels.rows.pooling import in_order
+from calibrant.options import checked
 from calibrant.predictions import Event, admit
 from calibrant.problems import InputError
 from calibrant.results import Interval
@@ -21,6 +22,7 @@ ADDED = 1.0
 """Hits and misses added to each bin before its variance is taken: a bin without misses may yet have some."""
 
 
+@checked
 def squared_error_interval(
     labels: Any,
     probs: Any = None,

@@ -11,6 +11,7 @@ from calibrant.inputs import check_count
 from calibrant.interval import mean_with_interval, moments_of
 from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, Recipe
 from calibrant.maps.folds import in_folds, n_rows, n_units
+from calibrant.options import checked
 from calibrant.predictions import Predictions
 from calibrant.problems import CalibrantError, InputError
 from calibrant.progress import Progress, Report, reported
@@ -46,6 +47,7 @@ def candidates_for(predictions: Predictions) -> tuple[str, ...]:
     return (*names, *(["beta", "isotonic"] * many), *(["order_preserving"] * (many and n * k <= LARGE)))
 
 
+@checked
 @dataclass(frozen=True, slots=True)
 class Auto(Recipe[CalibrationMap]):
     """Try the maps that suit the amount of data, the identity among them, and choose by held-out scores.

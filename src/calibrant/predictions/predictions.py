@@ -9,6 +9,7 @@ from calibrant import inputs
 from calibrant.arrays import column_names, common_index, own, read_only
 from calibrant.inputs import FloatArray
 from calibrant.kernels.logits import probabilities
+from calibrant.options import checked
 from calibrant.predictions import labels as labelling
 from calibrant.predictions.constructors import Constructors
 from calibrant.predictions.event import Event
@@ -75,6 +76,7 @@ class Predictions(Constructors, Views):
         "weights",
     )
 
+    @checked
     def __init__(
         self,
         labels: Any,
@@ -127,6 +129,7 @@ class Predictions(Constructors, Views):
         self._fill(labels, outputs, "probs", probs, classes, mass, groups, soft)
 
     @classmethod
+    @checked
     def from_logits(
         cls,
         labels: Any,

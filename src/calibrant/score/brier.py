@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant.kernels.sums.score_rows import squared_distances, squared_misses
 from calibrant.methods import method
+from calibrant.options import checked
 from calibrant.predictions import Event
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
@@ -67,6 +68,7 @@ class BrierScore(Score):
         return entropy
 
 
+@checked
 @passing_on(Score.score)
 def brier_score(labels: Any, probs: Any = None, **options: Any) -> Estimate:
     """How good are the probabilities? Mean squared distance from the labels, in [0, 2].

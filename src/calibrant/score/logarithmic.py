@@ -10,6 +10,7 @@ import numpy as np
 from calibrant.kernels.logits import log_probabilities
 from calibrant.kernels.sums.score_rows import label_surprises, surprises
 from calibrant.methods import method
+from calibrant.options import checked
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
@@ -107,6 +108,7 @@ def _from_logits(logits: Array, labels: Array) -> Floats:
     return out + 0.0
 
 
+@checked
 @passing_on(Score.score)
 def log_score(labels: Any, probs: Any = None, **options: Any) -> Estimate:
     """How surprised was the model by the labels? Mean of −ln p(label), in nats.

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant.kernels.sums.score_rows import ranked_distances, squared_misses
 from calibrant.methods import method
+from calibrant.options import checked
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
 from calibrant.score.score import Score, passing_on
@@ -65,6 +66,7 @@ class RankedProbabilityScore(Score):
         return score
 
 
+@checked
 @passing_on(Score.score)
 def ranked_probability_score(labels: Any, probs: Any = None, **options: Any) -> Estimate:
     """How good are the probabilities of ordered classes? In [0, K−1].

@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant.kernels.sums.score_rows import angles, label_angles
 from calibrant.methods import method
+from calibrant.options import checked
 from calibrant.results import Estimate
 from calibrant.score.passes import Quick
 from calibrant.score.score import Score, passing_on
@@ -61,6 +62,7 @@ def _from_squares(p_y: Floats, rest: Floats) -> Floats:
     return rest / (norm * (norm + p_y))
 
 
+@checked
 @passing_on(Score.score)
 def spherical_score(labels: Any, probs: Any = None, **options: Any) -> Estimate:
     """How far from the label do the probabilities point? Mean of 1 − p(label)/‖p‖₂, in [0, 1].

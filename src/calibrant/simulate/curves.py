@@ -283,7 +283,8 @@ def _newton(beta: Floats, features: Floats, hits: Floats, weight: Floats) -> tup
     sign, misses = SIGNS[len(beta)], weight - hits
     loss = _log_linear_loss(beta, features, hits, weight)
     for _ in range(MOST_STEPS):
-        odds = 1 / np.expm1(np.maximum(-(features @ beta), NEAREST))
+        with np.errstate(over="ignore"):  # the odds are then 0
+            odds = 1 / np.expm1(np.maximum(-(features @ beta), NEAREST))
         slope = features.T @ (misses * odds - hits)
         curvature = (features.T * (misses * odds * (1 + odds))) @ features
         curvature += RIDGE * (1 + np.trace(curvature)) * np.eye(len(beta))

@@ -12,6 +12,7 @@ from calibrant.estimate.binned import ece
 from calibrant.inputs import check_choice, check_count, check_positive, generator_of
 from calibrant.kernels.logits import class_log_odds, sigmoid
 from calibrant.maps import PiecewiseLinear, recipe_of
+from calibrant.options import checked
 from calibrant.predictions import Mass, Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
@@ -108,6 +109,7 @@ class Rows:
         return bool((self.p == self.p[0]).all() and (self.q == self.q[0]).all())
 
 
+@checked
 def fit_world(
     labels: Any,
     probs: Any = None,

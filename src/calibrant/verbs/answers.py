@@ -12,9 +12,10 @@ from calibrant.bins import Edges, EqualMass
 from calibrant.estimate.binned import binned_error, ece
 from calibrant.estimate.sampled import sampled_error
 from calibrant.estimate.selective import clustered_mean, plain_event, selective_risk
-from calibrant.inputs import check_choice, check_groups, check_seed
+from calibrant.inputs import check_choice, check_groups, check_seed, missing
 from calibrant.interval import Limits, gap_limits, wilson
 from calibrant.kernels.pairs.row_pairs import squared_gaps
+from calibrant.options import checked
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.resampling.rank import Ties
@@ -103,6 +104,7 @@ class AnswerReport(Keyed[Estimate], Answer):
         return f"{self.name}: {self.n:,} answers{asked}{without}{source}"
 
 
+@checked
 def assess_answers(
     labels: Any,
     probs: Any = None,
@@ -208,11 +210,10 @@ def _without(missing: Bools, labels: Any, probs: Any, groups: Any, abstentions: 
 
 
 def _missing(confidences: Array) -> Bools:
-    if confidences.dtype.kind == "f":
-        return np.asarray(np.isnan(confidences).reshape(len(confidences), -1).any(axis=1))
-    if confidences.dtype.kind != "O" or confidences.ndim != 1:
+    if confidences.dtype.kind not in "fO" or not confidences.size:
         return np.zeros(len(confidences), dtype=bool)
-    return np.array([v is None or v != v or type(v).__name__ == "NAType" for v in confidences])  # noqa: PLR0124  (NaN is not itself)
+    bad = np.isnan(confidences) if confidences.dtype.kind == "f" else missing(confidences)
+    return np.asarray(bad.reshape(len(confidences), -1).any(axis=1))
 
 
 def _estimates(predictions: Predictions, clusters: Indices | None, n_samples: int | None) -> tuple[Estimate, ...]:

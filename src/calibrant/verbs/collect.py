@@ -11,6 +11,7 @@ import numpy as np
 from calibrant.bins import EqualWidth
 from calibrant.inputs import check_count
 from calibrant.methods import methods
+from calibrant.options import checked
 from calibrant.predictions import Predictions, StatePredictions, admit
 from calibrant.problems import InputError
 from calibrant.score.possible import score_sums
@@ -20,6 +21,7 @@ N_CELLS = 300
 """Equal-width cells per class: 1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 25, 30, 50, 60, 75, 100, 150 and 300 bins can be made of them."""
 
 
+@checked
 def collect(
     labels: Any,
     probs: Any = None,
@@ -76,15 +78,18 @@ def collect(
     _check(predictions)
     if part is not None and not isinstance(part, str):
         raise InputError("part", "must be a string", f"it is a {type(part).__name__}")
+    check_count(n_cells, "n_cells")
     if like is not None:
         views = like.views
         n_cells = n_cells if like.grid is None else like.grid.sums.shape[1]
     elif views is None:
         views = ("binary",) if predictions.is_binary else ("top", "binary")[: 2 if predictions.n_classes == 2 else 1]
+    elif len(views) == 0:
+        raise InputError("views", "must name at least one view", "it is empty")
     tables = {predictions.view(view): [predictions.event(view).pooled] for view in views}
     grid, scores = None, {}
     if not predictions.is_binary:
-        grid = EqualWidth(check_count(n_cells, "n_cells")).collect_classes(predictions)
+        grid = EqualWidth(n_cells).collect_classes(predictions)
         rules = {name: each.function() for name, each in methods("score").items()}
         scores = {name: score_sums(rule, predictions) for name, rule in rules.items()}
     precision = "float32" if predictions.outputs.dtype == np.float32 else "float64"

@@ -12,6 +12,7 @@ from calibrant.forecasts import Forecasts
 from calibrant.inputs import check_positive
 from calibrant.interval import ClusterMean, LimitedMean, Moments, around, cluster_mean, holm, normal_quantile
 from calibrant.maps import CalibrationMap, RegressionMap
+from calibrant.options import checked
 from calibrant.predictions import Predictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
@@ -46,6 +47,7 @@ def compare(labels: Whole, before: Candidate, after: None = None, *args: Any, **
 def compare(labels: Any, before: Any, after: Mapping[str, Any], *args: Any, **options: Any) -> Comparisons: ...
 @overload
 def compare(labels: Any, before: Any, after: Any, *args: Any, **options: Any) -> Comparison: ...
+@checked
 def compare(
     labels: Any,
     before: Any = None,

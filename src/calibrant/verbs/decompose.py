@@ -18,6 +18,7 @@ from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps import Histogram, Isotonic, recipe_of
 from calibrant.maps.folds import in_folds
 from calibrant.methods import methods
+from calibrant.options import checked
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import Answer, Estimate, Table, kind, number
@@ -70,6 +71,7 @@ class Decomposition(Answer):
         return (Table("Where the score comes from", ("part", "value", "meaning"), rows, f"{self.settings['how']}."),)
 
 
+@checked
 def decompose(
     labels: Any,
     probs: Any = None,

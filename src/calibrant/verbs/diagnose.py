@@ -22,6 +22,7 @@ from calibrant.estimate.smooth import smooth_error
 from calibrant.estimate.sweep import sweep_error
 from calibrant.forecasts import Forecasts
 from calibrant.interval import wilson
+from calibrant.options import checked
 from calibrant.predictions import Predictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.resampling.null import ASSUMED_INDEPENDENT
@@ -154,6 +155,7 @@ def diagnose(
     counts: Any = None,
     weights: Any = None,
 ) -> Diagnosis: ...
+@checked
 def diagnose(
     labels: Any,
     probs: Any = None,

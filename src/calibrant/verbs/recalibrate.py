@@ -7,6 +7,7 @@ from typing import Any, overload
 from calibrant.forecasts import Forecasts
 from calibrant.maps import CalibrationMap, RegressionMap, recipe_of
 from calibrant.methods import methods
+from calibrant.options import checked
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.state.state import State
@@ -18,6 +19,7 @@ def recalibrate(labels: Forecasts, probs: Any = None, method: Any = "usual") -> 
 def recalibrate(
     labels: Any, probs: Any = None, method: Any = "usual", *, counts: Any = None, weights: Any = None
 ) -> CalibrationMap: ...
+@checked
 def recalibrate(
     labels: Any, probs: Any = None, method: Any = "usual", *, counts: Any = None, weights: Any = None
 ) -> CalibrationMap | RegressionMap:

@@ -17,6 +17,7 @@ from calibrant.estimate.fitted import fitted_error
 from calibrant.estimate.posterior import posterior_error
 from calibrant.estimate.sweep import sweep_error
 from calibrant.inputs import check_choice, check_seed
+from calibrant.options import checked
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.progress import Progress
@@ -134,6 +135,7 @@ def off_by(row: Bias) -> dict[str, Any]:
     return {name: getattr(row, name) for name in ("bias", "sd", "rmse", "coverage", "width")}
 
 
+@checked
 def trust(
     labels: Any,
     probs: Any = None,

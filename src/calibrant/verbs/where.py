@@ -13,6 +13,7 @@ from calibrant.inputs import check_count, check_seed
 from calibrant.interval import Limits, cluster_mean, mean_with_interval
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.folds import in_folds, n_rows, n_units
+from calibrant.options import checked
 from calibrant.predictions import Event, Predictions, admit, as_predictions
 from calibrant.resampling.exact import LEVEL, Exact
 from calibrant.resampling.statistics import stretch
@@ -109,6 +110,7 @@ def _rates_text(predicted: float, observed: float) -> str:
     return f"predicted {predicted:.1%}, observed {observed:.1%}".replace("%", " %")
 
 
+@checked
 def where(
     labels: Any,
     probs: Any = None,

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant.arrays import common_index
 from calibrant.inputs import check_choice, check_count, check_level, check_positive, check_seed, check_statistic
+from calibrant.options import checked
 from calibrant.predictions import Predictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.resampling.exact import Exact
@@ -35,6 +36,7 @@ N_NAMED = 3
 STATISTICS = ("both", "gap", "range")
 
 
+@checked
 def audit(
     labels: Any,
     probs: Any = None,

@@ -71,7 +71,8 @@ class Laws:
 
     def critical_sums(self, z: float | Floats, upward: bool) -> Floats:
         """How far Σ(y − p) must lie above 0 (or below) to score z."""
-        return self.sigma * np.maximum(deviations(z, self.skew if upward else -self.skew), 0.0) + self.step / 2
+        far = np.maximum(deviations(z, self.skew if upward else -self.skew), 0.0)
+        return np.multiply(self.sigma, far, out=np.zeros_like(self.sigma), where=self.sigma > 0) + self.step / 2
 
     def critical_ranges(self, z: float) -> Floats:
         """The range that scores z, by halving."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from calibrant.inputs import check_alpha, check_choice, check_count, check_positive
+from calibrant.options import checked
 from calibrant.problems import InputError
 from calibrant.results import Answer, Line, Table, kind, number
 from calibrant.simulate.world import ScoreWorld
@@ -105,6 +106,7 @@ class Plan(Answer):
         return [self.sentence(), f"  simulated: {self.quantity} {self.check.at(self.n)}{more}"]
 
 
+@checked
 def plan(
     error: float | None = None,
     *,

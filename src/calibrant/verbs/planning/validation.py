@@ -13,6 +13,7 @@ import numpy as np
 from calibrant.inputs import check_alpha, check_choice, check_positive
 from calibrant.interval import normal_quantile
 from calibrant.kernels.logits import sigmoid
+from calibrant.options import checked
 from calibrant.predictions import admit
 from calibrant.problems import InputError
 from calibrant.results import Answer, Record, Table, by_slug, kind, number
@@ -119,6 +120,7 @@ def over_scores(scores: Scores, function: OfRisk) -> float:
     return scores.mean(of)
 
 
+@checked
 def plan_validation(
     prevalence: float | None = None,
     c_statistic: float | None = None,

@@ -1,0 +1,118 @@
+"""The options of public functions and recipes are what their annotations say: one check for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from inspect import isclass, signature
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from calibrant.problems import CalibrantError, InputError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+NUMBERS: dict[Any, tuple[Any, str]] = {
+    int: (int | np.integer, "a whole number"),
+    float: (int | float | np.integer | np.floating, "a number"),
+}
+BY_NAME: dict[str, Any] = {"view": str | int | tuple}
+"""What options are, whatever their annotation."""
+
+
+def checked(function: F) -> F:
+    """A function that refuses options of another kind than it is annotated with; a class checks what it is made of.
+
+    The function's own check speaks first, as it knows more, such as the range of a number;
+    what has no check, or is not looked at, is refused by the annotation. Annotations that
+    say nothing (`Any`, arrays, names for type checkers only) admit everything.
+    """
+    if isclass(function):
+        if "__init__" in vars(function):
+            function.__init__ = checked(function.__init__)  # type: ignore[method-assign]
+        return function
+    hints: dict[str, Any] = {}
+    names = tuple(signature(function).parameters)
+
+    @wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        if not hints:
+            hints.update(_hints(function))
+        given = options if not arguments else dict(zip(names, arguments, strict=False)) | options
+        for name, value in given.items():
+            hint = hints.get(name, Any)
+            if hint is Any or fits(value, hint):
+                continue
+            wrong = InputError(name, f"must be {kind_of(hint)}", f"it is {value!r:.60}")
+            if hint is bool:
+                raise wrong
+            try:
+                function(*arguments, **options)
+            except CalibrantError:
+                raise
+            except Exception as error:
+                raise wrong from error
+            raise wrong
+        return function(*arguments, **options)
+
+    return call  # type: ignore[return-value]
+
+
+def _hints(function: Any) -> dict[str, Any]:
+    """The type of each parameter; Any where it is known to type checkers only."""
+    found = {"": Any}
+    for name, parameter in signature(function).parameters.items():
+        written = SimpleNamespace(__annotations__={name: parameter.annotation})
+        try:
+            hint = (
+                Any if parameter.annotation is parameter.empty else get_type_hints(written, function.__globals__)[name]
+            )
+        except NameError:
+            hint = Any
+        found[name] = BY_NAME.get(name, hint)
+    return found
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Is a value of this type? True for types that are not understood."""
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        return any(fits(value, each) for each in get_args(hint))
+    if origin is Literal:
+        return any(type(value) is type(each) and value == each for each in get_args(hint)) or (
+            isinstance(value, np.generic) and fits(value.item(), hint)
+        )
+    if hint is bool:
+        return isinstance(value, bool | np.bool_)
+    if hint in NUMBERS:
+        return isinstance(value, NUMBERS[hint][0]) and not isinstance(value, bool) and bool(value == value)  # noqa: PLR0124
+    if origin is not None:
+        return _has_origin(value, origin)
+    return not isclass(hint) or getattr(hint, "_is_protocol", False) or isinstance(value, hint)
+
+
+def _has_origin(value: Any, origin: Any) -> bool:
+    """Is it callable, or can it be gone through, as a generic type wants it?"""
+    if origin is Callable:
+        return callable(value)
+    return not (isclass(origin) and issubclass(origin, Iterable)) or isinstance(value, Iterable)
+
+
+def kind_of(hint: Any) -> str:
+    """A type in words."""
+    return " or ".join(dict.fromkeys(_kinds(hint)))
+
+
+def _kinds(hint: Any) -> Iterator[str]:
+    if get_origin(hint) in (Union, UnionType):
+        for each in get_args(hint):
+            yield from _kinds(each)
+    elif get_origin(hint) is Literal:
+        yield from map(repr, get_args(hint))
+    else:
+        own = {bool: "True or False", NoneType: "None", str: "a string"} | {
+            key: text for key, (_, text) in NUMBERS.items()
+        }
+        yield own.get(hint) or f"a {getattr(get_origin(hint) or hint, '__name__', hint)}"

@@ -1,0 +1,129 @@
+"""Every public callable on every kind of bad input: an error that names the argument, or the right answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calibrant as cal
+from bad_inputs import ALLOWED, BAD, DATA, LARGE, OPTIONS, Call, calls, edges, same_labels, same_probs
+
+CALLS = {call.name: call for call in calls()}
+SLOW = (
+    *("audit", "calibration_test", "classwise_intervals", "decision_regret", "diagnose", "fit_world", "fitted_error"),
+    *("interval_of", "posterior_error", "test calibration_test", "trust", "map bayesian_binning", "map dirichlet"),
+    *("map gaussian_process", "map matrix", "map piecewise_linear", "map spline"),
+)
+ANSWERED = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in CALLS]
+"""calls whose answers are wanted, and take their time"""
+
+
+def outcome(call: Call, kind: str, /, **changes: Any) -> str:
+    """What happens: "refused", "answered", or the raw exception."""
+    try:
+        call(kind, **changes)
+    except cal.InputError as error:
+        return "refused" if error.argument in str(error) else f"names no argument: {error}"
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:120]}"
+    return "answered"
+
+
+def plain(answer: Any) -> tuple[str, Any]:
+    """An answer as text and numbers, without what differs from call to call: seconds, and the names of parts."""
+    if isinstance(answer, cal.Predictions):
+        return str(answer.labels.tolist()), answer.probs.ravel()
+    text = answer.to_json() if hasattr(answer, "to_json") else repr(answer)
+    text = re.sub(r'"seconds": [^,}]*|"parts": \[[^\]]*\]', "", text)
+    numbers = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+    return numbers.sub("", text), np.array(numbers.findall(text), dtype=float)
+
+
+def same(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
+    """Equal but for rounding, which depends on the layout of memory."""
+    return one[0] == other[0] and np.allclose(one[1], other[1], rtol=1e-6, atol=1e-9)
+
+
+def bad_data(call: Call) -> Iterator[tuple[str, str]]:
+    """One bad column beside good ones."""
+    for kind in call.kinds():
+        for argument in call.data:
+            for name, value in BAD[argument](*DATA[kind]).items():
+                yield f"{kind}, {argument}: {name}", outcome(call, kind, **beside(argument, value, *DATA[kind]))
+
+
+def beside(argument: str, value: Any, labels: Any, probs: Any) -> dict[str, Any]:
+    """The bad argument; beside one with an index, another with the default one."""
+    index = value.index if isinstance(value, pd.Series | pd.DataFrame) else None
+    if index is None or (isinstance(index, pd.RangeIndex) and index.start == 0):
+        return {argument: value}
+    return {
+        argument: value,
+        **({"probs": pd.DataFrame(probs)} if argument == "labels" else {"labels": pd.Series(labels)}),
+    }
+
+
+def bad_options(call: Call) -> Iterator[tuple[str, str]]:
+    """One option that is nothing it could be."""
+    for kind in call.kinds()[:1]:
+        for argument in call.options:
+            for name, value in OPTIONS.items():
+                if (argument, name) not in ALLOWED:
+                    yield f"{argument}: {name}", outcome(call, kind, **{argument: value})
+
+
+def odd_numbers(call: Call) -> Iterator[tuple[str, str]]:
+    """One option beyond all that is usual; and data at the edge of what is allowed."""
+    for kind in call.kinds():
+        for argument in call.options:
+            for name, value in LARGE.items():
+                yield f"{argument}: {name}", outcome(call, kind, **{argument: value})
+        for name, changes in edges(*DATA[kind]).items():
+            if set(changes) <= set(call.data):
+                yield f"{kind}: {name}", outcome(call, kind, **changes)
+
+
+def spellings(call: Call) -> Iterator[tuple[str, bool]]:
+    """The same data in other containers and types: is the answer the same?"""
+    for kind in call.kinds():
+        labels, probs = DATA[kind]
+        answer = plain(call(kind))
+        others = {"labels": same_labels(labels), "probs": same_probs(probs)}
+        for argument, forms in others.items():
+            for name, value in forms.items() if argument in call.data else ():
+                yield f"{kind}, {argument}: {name}", same(plain(call(kind, **{argument: value})), answer)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_bad_data_are_refused(name):
+    wrong = {title: found for title, found in bad_data(CALLS[name]) if found != "refused"}
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_bad_options_are_refused(name):
+    wrong = {title: found for title, found in bad_options(CALLS[name]) if found != "refused"}
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_odd_numbers_are_refused_or_used(name):
+    wrong = {title: found for title, found in odd_numbers(CALLS[name]) if found not in ("refused", "answered")}
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_the_same_data_in_another_form_give_the_same_answer(name):
+    assert not [title for title, equal in spellings(CALLS[name]) if not equal]
+
+
+def test_the_table_is_large():
+    """Every callable takes some data, and there are ten thousand cases."""
+    assert all(call.kinds() for call in CALLS.values())
+    columns = sum(len(BAD[argument](*DATA[kind])) for call in CALLS.values() for kind in DATA for argument in call.data)
+    assert columns + len(OPTIONS) * sum(len(call.options) for call in CALLS.values()) > 10_000
