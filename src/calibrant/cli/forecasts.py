@@ -20,7 +20,7 @@ from calibrant.problems import InputError
 if TYPE_CHECKING:
     from calibrant.maps import RegressionMap
 
-SHARED = ("label", "weights", "groups")
+SHARED = ("label", "counts", "weights", "groups")
 """The column options that forecasts have in common with probabilities."""
 
 

@@ -81,7 +81,8 @@ COLUMN_OPTIONS = {
     "probs": ("NAMES", "Column or columns of probabilities: a name, names joined by commas, a prefix, or 'prob_*'."),
     "logits": ("NAMES", "Column or columns of logits, named likewise."),
     "pred": ("NAME", "Column of the predicted class beside confidences: the event is that it is right."),
-    "weights": ("NAME", "Column of weights; none is used unless it is named here."),
+    "counts": ("NAME", "Column of counts, how often each row occurred; none is used unless it is named here."),
+    "weights": ("NAME", "Column of weights, how much each row matters; none is used unless it is named here."),
     "groups": ("NAME", "Column of groups; 'none' ignores a column called group."),
     "classes": ("A,B,…", "Classes in the order of the columns; for a single event negative,positive."),
 }

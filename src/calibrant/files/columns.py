@@ -19,6 +19,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "logits": ("logits", "logit"),
     "confidence": ("conf", "confidence"),
     "pred": ("pred", "prediction", "predicted", "y_pred"),
+    "counts": ("count", "counts"),
     "weights": ("weight", "weights", "sample_weight"),
     "groups": ("group", "groups"),
     "mean": ("mean", "mu", "y_mean", "pred_mean"),
@@ -49,6 +50,7 @@ class FileColumns:
     predicted: tuple[str, ...]
     """the columns of predictions"""
     label: str | None = None
+    counts: str | None = None
     weights: str | None = None
     groups: str | None = None
     pred: str | None = None
@@ -59,13 +61,17 @@ class FileColumns:
     def to_dict(self) -> dict[str, Any]:
         """The columns by role, None where there is none; for JSON."""
         (kind,) = ("predictions",) if len(self.described()) > 1 else self.described()
-        roles = {"labels": self.label, "predicted_class": self.pred, "weights": self.weights, "groups": self.groups}
-        return {"labels": self.label, kind: list(self.predicted)} | roles
+        return {"labels": self.label, kind: list(self.predicted), "predicted_class": self.pred} | self.beside
+
+    @property
+    def beside(self) -> dict[str, str | None]:
+        """The columns of counts, weights and groups."""
+        return {"counts": self.counts, "weights": self.weights, "groups": self.groups}
 
     @property
     def used(self) -> tuple[str, ...]:
         """Every column to read, once."""
-        others = (self.label, self.pred, self.weights, self.groups)
+        others = (self.label, self.pred, *self.beside.values())
         return tuple(dict.fromkeys([*self.predicted, *filter(None, others)]))
 
     @property
@@ -83,7 +89,7 @@ class FileColumns:
 
     def __str__(self) -> str:
         truth = self.label and (f"{self.pred!r} = {self.label!r}" if self.pred else repr(self.label))
-        others = {role: name and repr(name) for role, name in (("weights", self.weights), ("groups", self.groups))}
+        others = {role: name and repr(name) for role, name in self.beside.items()}
         found = {"labels": truth, **self.described(), **others}
         return ", ".join(f"{role} from {columns}" for role, columns in found.items() if columns)
 
@@ -102,14 +108,14 @@ class Columns(FileColumns):
     def reworded(self, text: str) -> str:
         """`probs[3, 1]` as a row and a column, arguments as columns."""
         role = "logits" if self.logits else "probs"
-        others = {"labels": (self.label,), "weights": (self.weights,), "groups": (self.groups,)}
+        others = {"labels": (self.label,)} | {each: (name,) for each, name in self.beside.items()}
         roles = {role: self.predicted, **others}
 
         def at(found: re.Match[str]) -> str:
             names = roles.get(found[1], ())
             return f"row {found[2]}" + (f" of {names[int(found[3])]!r}" if found[3] and len(names) > 1 else "")
 
-        text = re.sub(r"\b(labels|probs|logits|weights|groups)\[(\d+)(?:, (\d+))?\]", at, text)
+        text = re.sub(r"\b(labels|probs|logits|counts|weights|groups)\[(\d+)(?:, (\d+))?\]", at, text)
         for each, names in roles.items():
             shown = self.ends if each == role else repr(names[0])
             text = re.sub(rf"^{each}\b", f"column{'s' * (len(names) > 1)} {shown}", text)
@@ -156,19 +162,25 @@ class Header(NamedTuple):
         return alike[0] if alike else None
 
     def others(
-        self, label: str | None = None, weights: str | None = None, groups: str | None = None
+        self,
+        label: str | None = None,
+        counts: str | None = None,
+        weights: str | None = None,
+        groups: str | None = None,
     ) -> dict[str, str | None]:
-        """The columns of labels, weights and groups; without labels none of them is needed."""
+        """The columns of labels, counts, weights and groups; without labels none of them is needed."""
         truth = self.column("label", label)
         if truth is None:
             if label != NONE:
                 raise self.lacks("for the labels", "label='NAME'")
-            weights = groups = NONE
+            counts, weights, groups = None, NONE, NONE
         found = {"label": truth, "groups": self.column("groups", groups)}
+        if counts is not None:  # counts and weights are taken only if they are asked for
+            found["counts"] = self.column("counts", counts)
         if weights is not None:
             return found | {"weights": self.column("weights", weights)}
         named = [name for name in self.names if known_as(name, "weights")]
-        return found | {"unused_weights": named[0] if named else None}  # weights are taken only if they are asked for
+        return found | {"unused_weights": named[0] if named else None}
 
     def predicted(self, probs: Any, logits: Any) -> Candidate:
         """The columns of probabilities; failing these, of logits; failing these, of confidences."""

@@ -43,7 +43,7 @@ class ForecastColumns(FileColumns):
         """Column names by the arguments they become; quantiles and samples have many."""
         spread = "variance" if self.squared else "std"
         pair = dict(zip(("mean", spread), self.predicted, strict=True)) if self.kind == "Gaussian" else {}
-        return {"labels": self.label, **pair, "weights": self.weights, "groups": self.groups}
+        return {"labels": self.label, **pair, **self.beside}
 
     def described(self) -> dict[str, str]:
         if self.kind == "Gaussian":

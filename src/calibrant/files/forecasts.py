@@ -25,6 +25,7 @@ def read_forecasts(
     std: str | None = None,
     quantiles: Any = None,
     samples: Any = None,
+    counts: str | None = None,
     weights: str | None = None,
     groups: str | None = None,
 ) -> tuple[Forecasts, ForecastColumns]:
@@ -48,8 +49,8 @@ def read_forecasts(
     samples
         Columns of draws: names, a prefix, or a pattern such as `"member_*"`. A pattern
         leaves out labels, weights and groups.
-    weights, groups
-        As in `GaussianForecasts`. A column of weights is used only if it is named.
+    counts, weights, groups
+        As in `GaussianForecasts`. Columns of counts and weights are used only if named.
         A column called `group` is used; `"none"` leaves it out.
 
     Examples
@@ -66,13 +67,13 @@ def read_forecasts(
     >>> forecasts, str(found)
     (QuantileForecasts(2 rows, 2 levels), "labels from 'y', quantiles from 'q05' (0.05), 'q95' (0.95)")
     """
-    store, others = open_store(Path(path)), {"label": label, "weights": weights, "groups": groups}
+    store, others = open_store(Path(path)), {"label": label, "counts": counts, "weights": weights, "groups": groups}
     gaussian = {"mean": mean, "variance": variance, "std": std}
     chosen = choose_forecasts(Header(store.names, str(path)), others, gaussian, quantiles, samples)
     with worded(str(path), chosen):
         found = load(store, chosen)
         labels = found[chosen.label or ""]
-        options: dict[str, Any] = {role: found[name] for role in ("weights", "groups") if (name := chosen.roles[role])}
+        options: dict[str, Any] = {role: found[name] for role, name in chosen.beside.items() if name}
         if chosen.kind == "Gaussian":
             return GaussianForecasts(labels, *_gaussian(found, chosen), **options), chosen
         if chosen.levels is None:

@@ -37,6 +37,7 @@ def read(
     probs: str | Sequence[str] | None = None,
     logits: str | Sequence[str] | None = None,
     pred: str | None = None,
+    counts: str | None = None,
     weights: str | None = None,
     groups: str | None = None,
     classes: str | Iterable[Any] | None = None,
@@ -58,9 +59,9 @@ def read(
     pred
         The predicted class beside a column of confidences: the event is that the
         prediction is right. Found beside `conf` and `confidence`.
-    weights, groups
-        As in `Predictions`. A column of weights is used only if it is named; one called
-        `group` is used, unless `groups="none"`.
+    counts, weights, groups
+        As in `Predictions`. Columns of counts and weights are used only if they are named;
+        one called `group` is used, unless `groups="none"`.
     classes
         The classes in the order of the columns; for one column `(negative, positive)`.
         Columns such as `prob_cat` name their classes themselves. Labels that are numbers,
@@ -76,7 +77,8 @@ def read(
     >>> cal.Predictions.read(path).classes
     ('cat', 'dog')
     """
-    columns = {"label": label, "probs": probs, "logits": logits, "pred": pred, "weights": weights, "groups": groups}
+    columns = {"label": label, "probs": probs, "logits": logits, "pred": pred}
+    columns |= {"counts": counts, "weights": weights, "groups": groups}
     return read_with_columns(path, classes=classes, normalize=normalize, soft=soft, **columns)[0]
 
 
@@ -93,7 +95,7 @@ def read_with_columns(
         _check_lone(predicted, chosen, order)
         labels, declared = matched(truth_of(found, chosen), order, predicted, soft)
         options: dict[str, Any] = {"classes": declared, "soft": soft}
-        options |= {role: found[name] for role in ("weights", "groups") if (name := getattr(chosen, role))}
+        options |= {role: found[name] for role, name in chosen.beside.items() if name}
         if chosen.logits:
             predictions = Predictions.from_logits(labels, predicted, **options)
         else:
