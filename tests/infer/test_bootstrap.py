@@ -112,6 +112,8 @@ def test_the_order_of_rows_changes_nothing(rng, method):
 
 
 def test_weighted_rows_are_resampled_in_any_order(rng):
-    data = sample(rng, 60).with_weights(rng.integers(1, 4, 60).astype(float))
-    first = interval_of(cal.ece, data, method="bootstrap", n_draws=50)
-    assert interval_of(cal.ece, data.rows(rng.permutation(60)), method="bootstrap", n_draws=50) == first
+    plain = sample(rng, 60)
+    for mass in ({"counts": rng.integers(1, 4, 60)}, {"weights": rng.random(60)}):
+        data = Predictions(plain.labels, plain.probs, **mass)
+        first = interval_of(cal.ece, data, method="bootstrap", n_draws=50)
+        assert interval_of(cal.ece, data.rows(rng.permutation(60)), method="bootstrap", n_draws=50) == first
