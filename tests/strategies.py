@@ -27,6 +27,11 @@ class Rows:
     def n(self) -> int:
         return len(self.probs)
 
+    @property
+    def total(self) -> int:
+        """Rows, repeated ones included."""
+        return self.n if self.weights is None else int(self.weights.sum())
+
 
 @st.composite
 def values(draw: st.DrawFn, dtype: Any = np.float64) -> Any:

@@ -157,13 +157,26 @@ def test_some_rows(kind, rng):
 
 
 def test_weights_and_groups_travel_with_the_rows():
-    forecasts = GaussianForecasts([1, 2, 3], [1, 2, 3], [1, 1, 1], counts=[1, 0, 2], groups=["a", "b", "b"])
-    part = forecasts.rows([0, 2])
-    assert part.weights.tolist() == [1, 2]
-    assert part.groups.tolist() == ["a", "b"]
-    assert repr(forecasts) == "GaussianForecasts(3 rows, weights, groups)"
-    with pytest.raises(InputError, match="which must choose rows of some weight"):
-        forecasts.rows([1])
+    forecasts = GaussianForecasts([1, 2, 3], [1, 2, 3], [1, 1, 1], weights=[1, 0, 2], groups=["a", "b", "b"])
+    assert repr(forecasts) == "GaussianForecasts(2 rows, weights, groups)"  # one of weight 0 is none
+    assert forecasts.labels.tolist() == [1, 3]
+    assert forecasts.weights == pytest.approx(np.array([1, 2]) * 3 / 5)
+    part = forecasts.rows([1])
+    assert part.weights == pytest.approx([6 / 5])
+    assert part.groups.tolist() == ["b"]
+
+
+def test_counts_repeat_rows():
+    forecasts = GaussianForecasts([1, 2, 3], [4, 5, 6], [1, 2, 3], counts=[1, 0, 2], groups=["a", "b", "c"])
+    assert repr(forecasts) == "GaussianForecasts(3 rows, groups)"
+    assert forecasts.labels.tolist() == [1, 3, 3]
+    assert forecasts.mean.tolist() == [4, 6, 6]
+    assert forecasts.variance.tolist() == [1, 3, 3]
+    assert forecasts.groups.tolist() == ["a", "c", "c"]
+    assert forecasts.weights is None
+    both = GaussianForecasts([1, 2, 3], [4, 5, 6], [1, 2, 3], counts=[1, 0, 2], weights=[1, 9, 2])
+    assert both.labels.tolist() == [1, 3, 3]
+    assert both.weights == pytest.approx(np.array([1, 2, 2]) * 5 / 9)
 
 
 def test_forecasts_show_what_they_are(gaussian):
@@ -194,7 +207,7 @@ def test_other_gaussians_of_the_same_rows(gaussian):
 def test_predictions_is_the_way_in():
     assert isinstance(cal.Predictions.from_gaussian([1], [1], [1]), GaussianForecasts)
     assert repr(cal.Predictions.from_quantiles([1], [0.5], [[1]])) == "QuantileForecasts(1 row, 1 level)"
-    assert repr(cal.Predictions.from_samples([1], [[1, 2]], counts=[2])) == "SampleForecasts(1 row, 2 samples, weights)"
+    assert repr(cal.Predictions.from_samples([1], [[1, 2]], counts=[2])) == "SampleForecasts(2 rows, 2 samples)"
 
 
 nan = float("nan")
@@ -247,7 +260,7 @@ class Uniform(Forecasts):
 
     def __init__(self, labels, centre):
         self.centre = np.asarray(centre, dtype=float)
-        self._fill(labels, len(self.centre), None, None)
+        self._fill(labels, len(self.centre), None, None, None)
 
     @property
     def outputs(self):

@@ -183,5 +183,5 @@ def test_tables_made_in_parts_are_those_made_at_once(monkeypatch):
 
 def test_tables_that_would_fill_the_memory_are_refused(monkeypatch):
     monkeypatch.setattr(null_draws, "MOST_THRESHOLDS", 1000)
-    with pytest.raises(InputError, match=r"weights stand for too many rows to draw labels for: .* 1,000 numbers"):
+    with pytest.raises(InputError, match=r"counts stand for too many rows to draw labels for: .* 1,000 numbers"):
         binomial_tables(np.full(2, 0.5), np.full(2, 10**6))

@@ -22,8 +22,8 @@ def fold_of(predictions, n_folds):
 
 def repeated(predictions, rng):
     """The rows as often as they count, in another order."""
-    times = np.repeat(np.arange(predictions.n), predictions.weights.astype(int))
-    return predictions.rows(rng.permutation(times)).with_weights(None)
+    times = np.repeat(np.arange(len(predictions.labels)), predictions.weights.astype(int))
+    return predictions.rows(rng.permutation(times)).with_mass(None)
 
 
 def counted(rng, total=MANY, k=None):
@@ -42,7 +42,7 @@ def counted(rng, total=MANY, k=None):
 def pooled(predictions, n_folds):
     """How often each content lies in each fold."""
     found, masks = in_folds(predictions, n_folds)
-    weights = np.ones(found.n) if found.weights is None else found.weights
+    weights = np.ones(len(found.labels)) if found.weights is None else found.weights
     fold = np.argmax(masks, axis=0)
     table = {}
     for p, y, w, f in zip(found.probs.tolist(), found.labels.tolist(), weights, fold, strict=True):
@@ -60,7 +60,7 @@ def test_folds_are_of_equal_size(rng):
 def test_counts_are_split_as_the_rows_would_be(rng, total, k):
     made = counted(rng, total, k)
     here = pooled(made, 5)
-    assert here == pooled(repeated(made, rng), 5) == pooled(made.rows(rng.permutation(made.n)), 5)
+    assert here == pooled(repeated(made, rng), 5) == pooled(made.rows(rng.permutation(len(made.labels))), 5)
     sizes = [sum(w for (*_, f), w in here.items() if f == fold) for fold in range(5)]
     assert sizes == [total / 5] * 5
 
@@ -74,7 +74,9 @@ def test_of_very_many_rows_only_numbers_are_drawn(rng, monkeypatch):
     assert sizes.sum() == 4000
     assert (np.abs(sizes - 1000) < 5 * np.sqrt(4000 * 3 / 16)).all()
     assert cal.crossvalidated_error(made).value == pytest.approx(cal.crossvalidated_error(repeated(made, rng)).value)
-    assert in_folds(made.with_weights(rng.random(made.n) + 0.1), 4)[0].n == made.n
+    n = len(made.labels)
+    weighted = Predictions(made.labels, made.probs, weights=rng.random(n) + 0.1)
+    assert len(in_folds(weighted, 4)[0].labels) == n
 
 
 def test_equal_predictions_with_other_logits_are_told_apart(rng):
@@ -145,22 +147,22 @@ def test_the_order_of_the_rows_does_not_matter(rng):
     assert pooled(said, 4) == pooled(said.rows(rng.permutation(said.n)), 4)
 
 
-def test_whole_weights_are_rows(rng):
+def test_counts_are_rows_and_weights_stay_with_theirs():
     said = Predictions([0, 1, 1], [0.2, 0.5, 0.9], counts=[2, 0, 1])
     assert n_rows(said) == n_units(said) == 3
     assert sum(pooled(said, 5).values()) == 3
     assert len(in_folds(said, 5)[1]) == 3
-    part = Predictions([0, 1, 1], [0.2, 0.5, 0.9], counts=[0.5, 0, 1])
-    assert in_folds(part, 2)[0].weights.tolist() == [0.5, 1.0]
+    part = Predictions([0, 1, 1], [0.2, 0.5, 0.9], weights=[0.5, 0, 1])
+    assert in_folds(part, 2)[0].weights == pytest.approx(np.array([0.5, 1.0]) * 1.5 / 1.25)
 
 
-def test_weights_may_be_huge(rng):
+def test_counts_and_weights_may_be_huge():
     made = Predictions([0, 1, 1, 0], [0.2, 0.5, 0.9, 0.4], counts=[1e6, 3e8, 2e7, 1.0])
     found, masks = in_folds(made, 3)
     assert found.weights.sum() == made.weights.sum()
     assert np.abs([found.weights[m].sum() / made.weights.sum() - 1 / 3 for m in masks]).max() < 1e-3
-    beyond = made.with_weights([1e30, 1e30, 2e30, 1e30])  # too large to count rows: each stays in one fold
-    assert in_folds(beyond, 2)[0].n == n_rows(beyond) == 4
+    beyond = Predictions(made.labels, made.probs, weights=[1e30, 1e30, 2e30, 1e30])
+    assert len(in_folds(beyond, 2)[0].labels) == n_rows(beyond) == 4
     assert np.isfinite(cal.crossvalidated_error(beyond).value)
 
 

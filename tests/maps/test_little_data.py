@@ -74,8 +74,8 @@ def test_rows_without_weight_do_not_matter(recipe, rng):
 def test_a_share_is_a_row_of_either_outcome_in_proportion(recipe, rng):
     if isinstance(recipe, cal.maps.Spline):
         recipe = replace(recipe, n_knots=5)  # folds of rows split in two are other folds
-    probs, shares = rng.random(60), rng.random(60)
-    soft = recipe.fit(cal.Predictions(shares, probs, soft=True))
-    both = recipe.fit([1] * 60 + [0] * 60, np.tile(probs, 2), counts=np.concatenate([shares, 1 - shares]))
+    probs, hits = rng.random(60), rng.integers(0, 5, 60)
+    soft = recipe.fit(cal.Predictions(hits / 4, probs, counts=np.full(60, 4), soft=True))
+    both = recipe.fit([1] * 60 + [0] * 60, np.tile(probs, 2), counts=np.concatenate([hits, 4 - hits]))
     at = np.linspace(0, 1, 37)
     np.testing.assert_allclose(soft.apply(at), both.apply(at), atol=1e-9)

@@ -248,9 +248,9 @@ def test_soft_labels_are_shares_of_rows(rng):
     labels, logits = bent(rng, 60, 3)
     other = rng.integers(0, 3, 60)
     shares = 0.75 * np.eye(3)[labels] + 0.25 * np.eye(3)[other]
-    soft = OrderPreserving().fit(Predictions.from_logits(shares, logits, soft=True))
-    weights = np.repeat([0.75, 0.25], 60)
-    hard = OrderPreserving().fit(np.concatenate([labels, other]), logits=np.tile(logits, (2, 1)), counts=weights)
+    soft = OrderPreserving().fit(Predictions.from_logits(shares, logits, counts=np.full(60, 4), soft=True))
+    times = np.repeat([3, 1], 60)
+    hard = OrderPreserving().fit(np.concatenate([labels, other]), logits=np.tile(logits, (2, 1)), counts=times)
     np.testing.assert_allclose(soft.apply(logits=logits), hard.apply(logits=logits), atol=OPTIMISER)
 
 

@@ -307,8 +307,9 @@ def test_weights_stand_for_rows(rng, space, pieces):
     weighted = recipe.fit(labels, probs, counts=times)
     repeated = recipe.fit(np.repeat(labels, times), np.repeat(probs, times))
     assert np.array_equal(weighted.heights, repeated.heights)
-    halves = recipe.fit(labels, probs, counts=times + 0.5)
-    assert ((halves.apply(probs) > 0) & (halves.apply(probs) < 1)).all()
+    one, other = (recipe.fit(labels, probs, weights=scale * (times + 0.5)).apply(probs) for scale in (1.0, 40.0))
+    assert ((one > 0) & (one < 1)).all()
+    np.testing.assert_allclose(one, other, atol=1e-6)
 
 
 @SPACES

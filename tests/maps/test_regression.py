@@ -48,7 +48,7 @@ def test_known_parameters_come_back_within_sampling_error(truth, rng):
 def test_it_is_the_minimum_of_the_naive_score(rng):
     labels, mean, variance = drawn(rng, 300)
     weights = rng.random(300)
-    fitted = VariancePlatt().fit(labels, mean, variance, weights)
+    fitted = VariancePlatt().fit(labels, mean, variance, weights=weights)
 
     def score(logs):
         w, b = np.exp(logs)
@@ -60,7 +60,7 @@ def test_it_is_the_minimum_of_the_naive_score(rng):
 
 
 def test_the_slopes_of_the_score_are_its_differences(rng):
-    data = admit_forecasts(*drawn(rng, 50), rng.random(50))
+    data = admit_forecasts(*drawn(rng, 50), None, rng.random(50))
     for w, b in rng.uniform(0.2, 3, (10, 2)):
         step = 1e-6
         slopes = platt_score(data, w, b)[1]
@@ -196,7 +196,8 @@ WRONG = {
         r"variance must hold one number per row, 2 in all; its shape is \(1,\)",
     ),
     "matrix": (([1, 2], [[1, 2], [3, 4]], [1, 1]), r"mean must hold one number per row; its shape is \(2, 2\)"),
-    "weights": (([1, 2], [1, 2], [1, 1], [1, -1]), r"weights must not be negative"),
+    "counts": (([1, 2], [1, 2], [1, 1], [1, -1]), r"counts must not be negative"),
+    "weights": (([1, 2], [1, 2], [1, 1], None, [1, -1]), r"weights must not be negative"),
     "words": ((["a", "b"], [1, 2], [1, 1]), r"labels must hold numbers"),
 }
 

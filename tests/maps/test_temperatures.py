@@ -39,7 +39,7 @@ def test_a_mixture_is_recovered(rng):
     z = rng.normal(size=(400_000, 4)) * 3
     truth = 0.7 * softmax(z) + 0.3 / 4
     labels = (truth.cumsum(axis=1) < rng.random((len(z), 1))).sum(axis=1)
-    fitted = EnsembleMap((0, 1, 2, 3), False, base=Temperature().fit(labels, logits=z), counts=[1.0, 0.0, 0.0])
+    fitted = EnsembleMap((0, 1, 2, 3), False, base=Temperature().fit(labels, logits=z), weights=[1.0, 0.0, 0.0])
     ets = EnsembleTemperature().fit(labels, logits=z)
     assert np.abs(ets.apply(logits=z[:1000]) - truth[:1000]).max() < 0.02
     assert cal.log_score(labels, ets.apply(logits=z)).value < cal.log_score(labels, fitted.apply(logits=z)).value
@@ -92,7 +92,7 @@ def test_log_odds_of_a_class_lose_nothing_near_certainty():
 @pytest.mark.parametrize("weights", [[0.5, 0.5], [1.2, -0.2, 0.0], [0.5, 0.2, 0.2]])
 def test_damaged_ensembles_are_refused(weights):
     with pytest.raises(cal.MapError, match="weights"):
-        EnsembleMap((0, 1), True, base=cal.maps.TemperatureMap((0, 1), True), counts=weights)
+        EnsembleMap((0, 1), True, base=cal.maps.TemperatureMap((0, 1), True), weights=weights)
 
 
 def test_damaged_temperatures_are_refused():
@@ -137,7 +137,7 @@ def test_no_class_is_tied_anew(rng, temperature, dtype):
     p[::2, 4] = 0
     p /= p.sum(axis=1, keepdims=True)
     base = cal.maps.TemperatureMap(tuple(range(6)), False, temperature=temperature)
-    for fitted in (base, EnsembleMap(tuple(range(6)), False, base=base, counts=[0.5, 0.2, 0.3])):
+    for fitted in (base, EnsembleMap(tuple(range(6)), False, base=base, weights=[0.5, 0.2, 0.3])):
         for said, mended in ((z, fitted.apply(logits=z)), (p, fitted.apply(p))):
             assert mended.dtype == dtype
             above, below = said[:, :, None] > said[:, None], said[:, :, None] == said[:, None]

@@ -486,7 +486,7 @@ def test_labels_and_probs_are_taken_as_predictions_are():
     assert compare(y, p, fitted, weights=w) == compare(before, fitted)
     both = compare(y, p, {"squared": p**2, "platt": fitted}, weights=w)
     assert both == compare(before, {"squared": after, "platt": fitted})
-    with pytest.raises(InputError, match="labels is a Predictions and carries its own probs and weights"):
+    with pytest.raises(InputError, match="labels is a Predictions and carries its own probs, counts and weights"):
         compare(before, p, fitted)
     with pytest.raises(InputError, match="after must be a Predictions or a map; it is a NoneType"):
         compare(y, p)

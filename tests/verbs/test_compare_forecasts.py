@@ -128,8 +128,8 @@ def test_weights_of_rows_count(rng):
     found, expected = cal.compare(*weighted), cal.compare(forecasts.rows(rows), wider.rows(rows))
     assert found.difference.value == pytest.approx(expected.difference.value, abs=ROUNDING)
     assert found.difference.interval.high == pytest.approx(expected.difference.interval.high, abs=ROUNDING)
-    light = GaussianForecasts(forecasts.labels, forecasts.mean, forecasts.variance, counts=np.full(60, 1 / 60))
-    assert any("weights count rows" in caution for caution in cal.recalibrate(light).fit.cautions)
+    light = GaussianForecasts(forecasts.labels, forecasts.mean, forecasts.variance, weights=np.full(60, 1 / 60))
+    assert cal.recalibrate(light) == cal.recalibrate(forecasts)
 
 
 def test_the_difference_is_that_of_the_divergences(rng):
@@ -174,7 +174,7 @@ def test_wrong_pairs_are_refused(rng, test, valid):
     with pytest.raises(InputError, match="after must have the labels of before; row 0 differs"):
         cal.compare(test, other)
     with pytest.raises(InputError, match="after must have the weights of before"):
-        cal.compare(test, GaussianForecasts(test.labels, test.mean, test.variance, counts=np.ones(300)))
+        cal.compare(test, GaussianForecasts(test.labels, test.mean, test.variance, weights=np.arange(300) + 1))
     with pytest.raises(InputError, match="score must be one of 'crps'"):
         cal.compare(test, test, score="brier")
     with pytest.raises(InputError, match="method is for probabilities of classes, not for forecasts"):

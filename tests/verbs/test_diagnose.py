@@ -118,7 +118,7 @@ def test_any_data_can_be_diagnosed_and_survive_as_json(predictions):
     with np.errstate(all="ignore"):
         found = diagnose(predictions.labels, predictions.probs, counts=predictions.weights)
     assert Diagnosis.from_json(found.to_json()) == found
-    assert found.n == predictions.n
+    assert found.n == predictions.total
     assert len(found.bins) == len(found.curve.x)
     assert not any(np.isnan(estimate.value) for estimate in found.estimates)
 

@@ -74,12 +74,16 @@ def test_a_few_rows_are_diagnosed_with_a_caution(n, rng):
         assert found.cautions[0] == f"{n} rows are few: even a clear error cannot be distinguished from noise", kind
 
 
-def test_weights_are_taken_as_rows(rng):
-    forecasts = every_kind(rng, 80)["Gaussian"]
-    found = cal.diagnose(
-        GaussianForecasts(forecasts.labels, forecasts.mean, forecasts.variance, counts=rng.integers(0, 3, 80))
-    )
-    assert len(found.tests) == 3  # the SKCE test takes no weights
+def test_counts_are_rows_and_weights_have_no_scale(rng):
+    forecasts, times = every_kind(rng, 80)["Gaussian"], rng.integers(0, 3, 80)
+    columns = forecasts.labels, forecasts.mean, forecasts.variance
+    found = cal.diagnose(GaussianForecasts(*columns, counts=times))
+    assert found == cal.diagnose(GaussianForecasts(*(np.repeat(column, times) for column in columns)))
+    weighted = cal.diagnose(GaussianForecasts(*columns, weights=times + 0.5))
+    assert len(weighted.tests) == 3  # the SKCE test takes no weights
+    scaled = cal.diagnose(GaussianForecasts(*columns, weights=80 * (times + 0.5)))
+    for one, other in zip(weighted.tests, scaled.tests, strict=True):
+        assert one.p_value == pytest.approx(other.p_value, rel=1e-9)
 
 
 def test_many_rows_take_blocks(rng, monkeypatch):

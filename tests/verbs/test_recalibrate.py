@@ -59,13 +59,12 @@ def test_predictions_are_asked_for(data):
         recalibrate(data)
 
 
-def test_weights_that_make_many_rows_look_like_one_are_warned_of(rng):
+def test_the_sum_of_the_weights_does_not_matter(rng):
     p = rng.random(200)
     y = (rng.random(200) < p).astype(int)
-    light = cal.recalibrate(cal.Predictions(y, p, counts=np.full(200, 1 / 200)), "platt")
-    assert light.fit.cautions[-1].startswith("weights count rows, and 200 rows weigh 1:")
-    plain = cal.recalibrate(cal.Predictions(y, p, counts=np.full(200, 0.8)), "platt")
-    assert not any("weights" in caution for caution in plain.fit.cautions)
+    light = cal.recalibrate(cal.Predictions(y, p, weights=np.full(200, 1 / 200)), "platt")
+    assert light == cal.recalibrate(cal.Predictions(y, p), "platt")
+    assert light.fit.cautions == ()
 
 
 def test_labels_and_probs_are_taken_as_predictions_are():
@@ -75,5 +74,5 @@ def test_labels_and_probs_are_taken_as_predictions_are():
         expected = recalibrate(said, method).apply(p)
         for found in (recalibrate(y, p, method, weights=w), recalibrate(y, p, method=method, weights=w)):
             assert (found.apply(p) == expected).all()
-    with pytest.raises(InputError, match="labels is a Predictions and carries its own probs and weights"):
+    with pytest.raises(InputError, match="labels is a Predictions and carries its own probs, counts and weights"):
         recalibrate(said, p, "platt")

@@ -149,7 +149,7 @@ def test_what_cannot_be_redrawn_has_no_p_value():
     soft = where(Predictions([0.3, 0.9], [0.2, 0.7], soft=True))
     assert soft.p_value is None
     assert "soft labels cannot be redrawn" in soft.cautions[0]
-    odd = where([0, 1], [0.2, 0.7], counts=[0.5, 1.5])
+    odd = where([0, 1], [0.2, 0.7], weights=[0.5, 1.5])
     assert "weights are held fixed" in odd.cautions[0]
     with pytest.raises(InputError, match="n_draws must be a whole number, at least 0"):
         where([0, 1], [0.2, 0.7], n_draws=-1)

@@ -90,6 +90,8 @@ def _check_counts(counts: Any, n: int) -> Floats:
     found: Floats = check_weights(counts, n, "counts")
     advice = "Pass weights= for numbers that say how much each row matters"
     refuse(found != np.floor(found), found, "counts", "must be whole numbers of rows", advice)
-    if found.sum() > MAX_COUNTED:
-        raise InputError("counts", f"must sum to at most {MAX_COUNTED:.0e}", f"they sum to {found.sum():.6g}", advice)
+    with np.errstate(over="ignore"):
+        total = float(found.sum())
+    if total > MAX_COUNTED:
+        raise InputError("counts", f"must sum to at most {MAX_COUNTED:.0e}", f"they sum to {total:.6g}", advice)
     return found

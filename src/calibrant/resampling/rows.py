@@ -79,7 +79,8 @@ class Atoms:
     @property
     def content(self) -> tuple[Array | None, ...]:
         """The data, from which the seed of the null draws is made."""
-        return self.p, self.count, self.hits, self.cluster  # not the weights, whose scale would change the seed
+        # ones in place of the weights, whose rounding would change the seed with their scale
+        return self.p, np.ones(len(self.p)), self.count, self.hits, self.cluster
 
     @property
     def settings(self) -> dict[str, Any]:

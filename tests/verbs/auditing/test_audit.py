@@ -180,11 +180,11 @@ def test_two_segments_have_different_names(said, people):
 def families(rng, how):
     n = 60
     p = rng.integers(0, 6, n) / 5 if how != "plain" else rng.random(n)
-    weights = {"counts": rng.integers(0, 4, n), "fixed": rng.random(n) + 0.1}.get(how)
+    mass = {"counts": {"counts": rng.integers(0, 4, n)}, "fixed": {"weights": rng.random(n) + 0.1}}.get(how, {})
     groups = rng.integers(0, 12, n) if how == "clusters" else None
     columns = {"a": rng.choice(["x", "y"], n), "b": rng.choice(["u", "v", "w"], n)}
-    said = cal.Predictions(rng.random(n) < p, p, counts=weights, groups=groups)
-    kept = ALL if weights is None else said.weights > 0
+    said = cal.Predictions(rng.random(n) < p, p, **mass, groups=groups)
+    kept = ALL if said.weights is None else said.weights > 0
     counts = said.weights[kept] if how == "counts" else np.ones(n)
     cut = segments_of(feature_columns(columns, kept, counts, n, 4), [], counts, 2, 1, 100)
     return family_of(said.event("auto"), said, cut, kept, how == "clusters"), said, columns
@@ -197,7 +197,7 @@ def test_sums_and_ranges_are_those_of_walking_each_segment(rng, monkeypatch, how
     family, _, _ = families(rng, how)
     atoms = family.atoms
     found = segment_draws(family, 10, 3, True)
-    seed = content_seed(3, atoms.p, atoms.unit, atoms.count, atoms.hits, atoms.cluster, family.cells)[0]
+    seed = content_seed(3, *atoms.content, family.cells)[0]
     errors = nulls_of(atoms)[0].draws(replicate_seeds(seed, 10))
     for m, row in enumerate([atoms.errors, *errors]):
         for s in range(family.n_segments):
@@ -323,12 +323,12 @@ def test_a_row_of_weight_two_is_the_row_twice(rng):
     assert weighted.segments == repeated.segments
 
 
-def test_weights_that_count_nothing_are_held_fixed(rng):
+def test_weights_are_held_fixed(rng):
     n = 400
     p, g = rng.random(n), rng.choice(["u", "v"], n)
     w = 0.5 + rng.random(n)
     y = rng.random(n) < p
-    found = audit(cal.Predictions(y, p, counts=w), groups=g, n_draws=99)
+    found = audit(cal.Predictions(y, p, weights=w), groups=g, n_draws=99)
     segment, inside = found["group = u"], g == "u"
     assert segment.n == inside.sum()
     assert segment.gap == pytest.approx(np.average((p - y)[inside], weights=w[inside]))
@@ -448,7 +448,7 @@ def test_a_model_that_leaves_nothing_to_chance_can_still_be_wrong(rng, said, how
     """No surprise in 500 rows does not make surprises impossible: about 3 of 500 would often be missed."""
     n = 1000
     weights = 0.5 + rng.random(n) if how == "fixed" else None
-    rows = {"counts": weights, "groups": np.arange(n) // 2 if how == "clusters" else None}
+    rows = {"weights": weights, "groups": np.arange(n) // 2 if how == "clusters" else None}
     p, half = np.full(n, said), {"half": np.arange(n) < 500}
     options = {"segments": half, "cluster": how == "clusters", "n_draws": 99}
     none = audit(cal.Predictions(p > 0.5, p, **rows), **options)["half"]
@@ -477,7 +477,8 @@ def test_the_law_of_a_wrong_model_has_the_moments_of_its_rows(share, upward, see
     rng = np.random.default_rng(seed)
     n = 30
     p, w = rng.random(n), rng.random(n) + 0.1
-    said = cal.Predictions(rng.random(n) < p, p, counts=w)
+    said = cal.Predictions(rng.random(n) < p, p, weights=w)
+    w = said.weights
     cut = segments_of([], [], np.ones(n), 1, 1, 1)
     laws = laws_of(family_of(said.event("auto"), said, cut, ALL, False))
     rate = p + share * (1 - p) if upward else (1 - share) * p
