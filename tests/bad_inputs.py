@@ -160,10 +160,16 @@ def bad_weights() -> dict[str, Any]:
         "negative": changed(good, -1.0),
         "barely negative": changed(good, -1e-300),
         "all zero": np.zeros(N),
-        "overflowing": np.full(N, 1e308),
+        "far apart": changed(good, 1e-200),
         "words": np.array(["a"] * N),
         "two columns": np.ones((N, 2)),
     }  # fmt: skip
+
+
+def bad_counts() -> dict[str, Any]:
+    good = np.array([1.0, 2, 1, 3, 1, 1, 2, 1, 1, 1, 2, 1])
+    broken = {"a half": changed(good, 0.5), "overflowing": np.full(N, 1e308), "too many": np.full(N, 1e15)}
+    return {name: value for name, value in bad_weights().items() if name != "far apart"} | broken
 
 
 def bad_groups() -> dict[str, Any]:
@@ -184,6 +190,7 @@ def bad_groups() -> dict[str, Any]:
 BAD: dict[str, Callable[[Any, Any], dict[str, Any]]] = {
     "labels": bad_labels,
     "probs": bad_probs,
+    "counts": lambda labels, probs: bad_counts(),
     "weights": lambda labels, probs: bad_weights(),
     "groups": lambda labels, probs: bad_groups(),
 }
@@ -217,7 +224,7 @@ ALLOWED = {(name, kind) for name in CALLABLES for kind in ("a function", "a clas
 }
 
 FREE = {
-    "labels", "probs", "logits", "weights", "groups", "self",  # data
+    "labels", "probs", "logits", "counts", "weights", "groups", "self",  # data
     "name", "source", "mark", "part",  # texts, or anything
     "progress", "checkpoint", "options", "columns", "path",
 }  # fmt: skip
@@ -272,6 +279,12 @@ def edges(labels: Any, probs: Any) -> dict[str, dict[str, Any]]:
         "near 1": {"probs": np.full(N, 1 - 2.0**-53) if probs.ndim == 1 else probs},
         "one weight": {"weights": np.eye(N)[0]},
         "two weights": {"weights": np.eye(N)[0] + np.eye(N)[5]},
+        "tiny weights": {"weights": np.linspace(1e-300, 3e-300, N)},
+        "huge weights": {"weights": np.linspace(1e300, 1e307, N)},
+        "weights far apart": {"weights": np.logspace(-12, 12, N)},
+        "one count": {"counts": np.eye(N)[0]},
+        "large counts": {"counts": np.full(N, 10.0**6)},
+        "huge counts": {"counts": np.full(N, 10.0**13)},
     }
 
 
@@ -323,8 +336,8 @@ WRAPPED = {"predictions", "before"}
 def fitting(recipe: Any) -> Callable[..., Any]:
     """The fit of a recipe, its options among the arguments."""
 
-    def fit(labels: Any, probs: Any, weights: Any = None, **options: Any) -> Any:
-        return recipe(**options).fit(labels, probs, weights=weights)
+    def fit(labels: Any, probs: Any, counts: Any = None, weights: Any = None, **options: Any) -> Any:
+        return recipe(**options).fit(labels, probs, counts=counts, weights=weights)
 
     return fit
 

@@ -84,7 +84,7 @@ def test_columns_are_found_by_their_names(tmp_path):
     assert read_forecasts(path)[0].weights is None
     forecasts, columns = read_forecasts(path, weights="weight")
     assert forecasts.variance.tolist() == [4, 1]
-    assert forecasts.weights.tolist() == [1, 3]
+    assert forecasts.weights == pytest.approx([0.4, 1.2])
     assert columns.squared is False
 
 

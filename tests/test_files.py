@@ -233,9 +233,13 @@ def test_columns_describe_themselves():
         "labels": "y",
         "logits": ["logit_a", "logit_b"],
         "predicted_class": None,
+        "counts": None,
         "weights": "weight",
         "groups": "group",
     }
+    names = ["y", "p", "n", "weight"]
+    expected = "labels from 'y', probabilities from 'p', counts from 'n', weights from 'weight'"
+    assert str(choose(names, "f", counts="n", weights="weight")) == expected
     assert str(choose(["y", "conf", "pred"], "f")) == "labels from 'pred' = 'y', probabilities from 'conf'"
 
 
@@ -314,7 +318,10 @@ def test_weights_and_groups_reach_the_predictions(tmp_path):
     assert read(path).weights is None
     found = read(path, weights="weight")
     assert found.weights is not None
-    assert found.weights.tolist() == [2, 1]
+    assert found.weights == pytest.approx(np.array([2, 1]) * 3 / 5)
+    counted = read(path, counts="weight")
+    assert counted.weights is not None
+    assert (counted.weights.tolist(), counted.n) == ([2, 1], 3)
     assert found.groups is not None
     assert found.groups.tolist() == ["a", "b"]
 
@@ -530,8 +537,8 @@ def test_quantiles_are_found_in_every_format(tmp_path, rng, quantiles, ending):
     found, columns = read_forecasts(path, weights="weight")
     assert isinstance(found, cal.regression.QuantileForecasts)
     assert found.levels.tolist() == list(LEVELS)
-    for kept, meant in ((found.values, quantiles), (found.labels, labels), (found.weights, weights)):
-        np.testing.assert_allclose(kept, meant, rtol=1e-15)
+    for kept, meant in ((found.values, quantiles), (found.labels, labels), (found.weights / found.weights.sum(), weights / weights.sum())):
+        np.testing.assert_allclose(kept, meant, rtol=1e-14)
     assert found.groups.tolist() == ["a", "b"] * 20
     predicted = "quantiles from 'q05' (0.05), 'q50' (0.5), 'q95' (0.95)"
     assert str(columns) == f"labels from 'y', {predicted}, weights from 'weight', groups from 'group'"
@@ -742,7 +749,7 @@ def test_repaired_files_keep_all_other_columns(tmp_path, probs, source, target):
     path = save(tmp_path / f"p.{source}", {**others, **family(probs), "label": np.zeros(120, int)})
     output = tmp_path / f"out.{target}"
     write(output, read_predicted(path), probs[:, ::-1])
-    found, columns = read_with_columns(output, groups="note", weights="id")
+    found, columns = read_with_columns(output, groups="note", counts="id")
     assert np.array_equal(found.probs, probs[:, ::-1])
     assert columns.predicted == ("prob_cat", "prob_cow", "prob_dog")
     assert found.groups is not None

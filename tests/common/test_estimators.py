@@ -64,9 +64,7 @@ def call(about, *data, view, **options):
 
 def estimate(about, said, view):
     """From arguments as `Predictions` takes them, so that the function's own front door is used too."""
-    return call(
-        about, said.labels, said.probs, view=view, **({} if said.weights is None else {"counts": said.weights})
-    )
+    return call(about, said.labels, said.probs, view=view, **({} if said.weights is None else {"counts": said.weights}))
 
 
 def same(a, b, tolerance=ROUNDING):
@@ -209,7 +207,7 @@ def test_any_data_give_a_number_that_survives_as_json(about, data):
     if found is None:
         return
     assert math.isfinite(found.value)
-    assert found.n == said.n
+    assert found.n == said.total
     assert found.noise_floor is None or math.isfinite(found.noise_floor)
     assert Estimate.from_json(found.to_json()) == found
     assert Estimate.from_data(found.to_data()) == found
@@ -256,7 +254,7 @@ number next to 0 or 1."""
 def test_weights_a_billion_apart_give_a_number(rng, about, view, shape):
     said = ROWS[shape](rng, 30)
     weights = 10.0 ** rng.uniform(-3, 6, 30)
-    assert math.isfinite(estimate(about, some.Rows(said.labels, said.probs, weights), view).value)
+    assert math.isfinite(call(about, said.labels, said.probs, view=view, weights=weights).value)
 
 
 @every(WEIGHTED)
@@ -361,7 +359,7 @@ def test_every_function_refuses_what_the_door_refuses(about):
         about.function([0.2, 0.7], [0, 1])
     with pytest.raises(InputError, match="probs is required"):
         about.function([0, 1])
-    with pytest.raises(InputError, match="carries its own probs and weights"):
+    with pytest.raises(InputError, match="carries its own probs, counts and weights"):
         about.function(Predictions([0, 1], [0.2, 0.7]), counts=[1, 2])
 
 

@@ -180,7 +180,9 @@ def test_more_rows_have_the_classes_of_the_state():
         state.update(["cow"], [[0.1, 0.9]])
 
 
-@pytest.mark.parametrize("option", [{"probs": [0.5]}, {"part": "b"}, {"views": ["binary"]}, {"counts": [1]}, {"weights": [1]}])
+@pytest.mark.parametrize(
+    "option", [{"probs": [0.5]}, {"part": "b"}, {"views": ["binary"]}, {"counts": [1]}, {"weights": [1]}]
+)
 def test_a_state_is_collected_already(rows, option):
     state = collect(*rows)
     assert collect(state) is state

@@ -80,8 +80,11 @@ def is_calibrated(
         the larger p-value counts. `"same"`: rows of a group share one outcome, as one
         question asked several times; exact. False: rows are independent; None assumes
         that, with a warning.
+    counts
+        How often each row occurred; by default once.
     weights
-        One number per row: repeated rows, or the importance of each row.
+        How much each row matters, relative to the others; by default all the
+        same. Weights are held fixed: a row has one label, however much it matters.
 
     Notes
     -----

@@ -48,8 +48,10 @@ def upper_bound(
         `canonical` for all classes, or a yes/no question: `binary`, `top` or `class k`.
     level
         Confidence of the interval.
+    counts
+        How often each row occurred; by default once.
     weights
-        One number per row.
+        How much each row matters, relative to the others; by default all the same.
 
     When to trust it: the estimate is unbiased at every sample size and needs no bins.
     It is close for an accurate model and loose for one that is calibrated but
@@ -65,7 +67,7 @@ def upper_bound(
     """
     rule: Rule
     if isinstance(labels, Forecasts):
-        if probs is not None or weights is not None:
+        if any(each is not None for each in (probs, counts, weights)):
             raise InputError("labels", "are forecasts and carry their own data", advice="Pass them alone")
         rule, options = check_forecast_score("crps" if score == "auto" else score, labels), {}
     else:

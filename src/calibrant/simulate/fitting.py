@@ -143,8 +143,10 @@ def fit_world(
         The step at which scores were stored. Those stored as exactly 0 or 1 are taken
         to be nearer to it than half a step. By default the precision of the numbers, or
         their last decimal if they were rounded. Logits are exact.
+    counts
+        How often each row occurred; by default once.
     weights
-        One number per row.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------

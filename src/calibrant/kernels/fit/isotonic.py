@@ -98,7 +98,8 @@ def rates_if_hit(weight: Floats, hits: Floats) -> Floats:
     kernel = moving_bridge if len(weight) >= COMPILE_FROM_POINTS else moving_bridge.plain
     out = np.empty(len(weight))
     kernel(*running(weight, hits), np.empty(len(weight), dtype=np.intp), out)
-    return out
+    rising: Floats = np.maximum.accumulate(np.minimum(out, 1.0))  # weights that are not whole leave rounding
+    return rising
 
 
 def rates_if_missed(weight: Floats, hits: Floats) -> Floats:
