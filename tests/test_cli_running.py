@@ -95,13 +95,16 @@ def test_force_overwrites_and_reports_replace_reports(folder):
 def test_weights_are_never_taken_unasked_and_columns_are_named(folder):
     shown = " ".join(run("diagnose", folder / "t.csv").stdout.split())
     assert "probabilities from 'prob'; 'weight' is not used (--weights weight would)" in shown
-    plain, weighed = (
+    plain, weighed, counted = (
         json.loads(run("test", folder / "t.csv", "--draws", 99, "--json", *more).stdout)
-        for more in ([], ["--weights", "weight"])
+        for more in ([], ["--weights", "weight"], ["--counts", "label"])
     )
-    columns = {"labels": "label", "probabilities": ["prob"], "predicted_class": None, "weights": None, "groups": None}
+    columns = {"labels": "label", "probabilities": ["prob"], "predicted_class": None}
+    columns |= {"counts": None, "weights": None, "groups": None}
     assert plain["input"] == {"file": str(folder / "t.csv"), "columns": columns}
     assert weighed["input"]["columns"] == columns | {"weights": "weight"}
+    assert counted["input"]["columns"] == columns | {"counts": "label"}
+    assert counted["n"] == cal.Predictions.read(folder / "t.csv").labels.sum()
     assert plain["p_value"] == cal.is_calibrated(cal.Predictions.read(folder / "t.csv"), n_draws=99, seed=0).p_value
 
 

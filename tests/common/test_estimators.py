@@ -261,8 +261,9 @@ def test_weights_a_billion_apart_give_a_number(rng, about, view, shape):
 def test_rows_of_weight_zero_are_not_there(rng, about, view, shape):
     said = ROWS[shape](rng)
     kept = rng.random(said.n) < 0.7
-    weighted = estimate(about, some.Rows(said.labels, said.probs, kept.astype(float)), view)
-    same(weighted, estimate(about, some.Rows(said.labels[kept], said.probs[kept]), view))
+    expected = estimate(about, some.Rows(said.labels[kept], said.probs[kept]), view)
+    for mass in ({"counts": kept.astype(float)}, {"weights": 0.3 * kept}):
+        same(call(about, said.labels, said.probs, view=view, **mass), expected)
 
 
 @every(SOFT)
