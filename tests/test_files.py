@@ -537,7 +537,11 @@ def test_quantiles_are_found_in_every_format(tmp_path, rng, quantiles, ending):
     found, columns = read_forecasts(path, weights="weight")
     assert isinstance(found, cal.regression.QuantileForecasts)
     assert found.levels.tolist() == list(LEVELS)
-    for kept, meant in ((found.values, quantiles), (found.labels, labels), (found.weights / found.weights.sum(), weights / weights.sum())):
+    for kept, meant in (
+        (found.values, quantiles),
+        (found.labels, labels),
+        (found.weights / found.weights.sum(), weights / weights.sum()),
+    ):
         np.testing.assert_allclose(kept, meant, rtol=1e-14)
     assert found.groups.tolist() == ["a", "b"] * 20
     predicted = "quantiles from 'q05' (0.05), 'q50' (0.5), 'q95' (0.95)"

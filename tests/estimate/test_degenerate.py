@@ -148,10 +148,10 @@ def test_certain_and_wrong_by_hand():
 def test_the_order_of_weighted_and_tied_rows_does_not_matter(rng, name):
     labels, probs = rows_for(name, rng)
     order = rng.permutation(len(labels))
-    for kind, given in [("counts", rng.integers(0, 4, len(labels))), ("weights", rng.uniform(0, 3, len(labels)))]:
+    for kind, mass in [("counts", rng.integers(0, 4, len(labels))), ("weights", rng.uniform(0, 3, len(labels)))]:
         a, b = (
-            FORMS[name](labels, probs, **{kind: given}),
-            FORMS[name](labels[order], probs[order], **{kind: given[order]}),
+            FORMS[name](labels, probs, **{kind: mass}),
+            FORMS[name](labels[order], probs[order], **{kind: mass[order]}),
         )
         same(a, b)
 
