@@ -82,7 +82,7 @@ def saved_states() -> dict[str, Any]:
     certain = np.where(np.arange(K) == (labels[:, None] + 1) % K, 1.0, 0.0)
     return {
         "one column": cal.collect(*event, part="a"),
-        "one column, weighted": cal.collect(*event, weights=np.arange(N) % 3, part="a"),
+        "one column, counted": cal.collect(*event, counts=np.arange(N) % 3, part="a"),
         "two columns": cal.collect(event[0], pair, n_cells=4, part="a"),
         "several columns": cal.collect(labels, probs, views=["top", "class 1"], n_cells=4, part="a"),
         "infinite scores": cal.collect(labels, certain, n_cells=2, part="a"),
