@@ -27,10 +27,10 @@ def test_decompositions_agree(event, score, weighted):
     labels, probs, weights = event
     function = theirs.SquaredError() if score == "brier" else theirs.LogLoss()
     w = weights if weighted else None
-    found = cal.decompose(labels, probs, score=score, counts=w, view="binary")
+    found = cal.decompose(labels, probs, score=score, weights=w, view="binary")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        expected = theirs.decompose(labels, probs, counts=w, scoring_function=function).to_dicts()[0]
+        expected = theirs.decompose(labels, probs, weights=w, scoring_function=function).to_dicts()[0]
     for name in ("miscalibration", "discrimination", "uncertainty"):
         assert getattr(found, name) == pytest.approx(expected[name], abs=ROUNDING)
     assert found.score.value == pytest.approx(expected["score"], abs=ROUNDING)

@@ -29,7 +29,7 @@ def test_brier_score_of_an_event(event):
     found = cal.brier_score(labels, probs, view="binary")
     assert found.value == pytest.approx(metrics.brier_score_loss(labels, probs), abs=ROUNDING)
     expected = metrics.brier_score_loss(labels, probs, sample_weight=weights)
-    assert cal.brier_score(labels, probs, view="binary", counts=weights).value == pytest.approx(expected, abs=ROUNDING)
+    assert cal.brier_score(labels, probs, view="binary", weights=weights).value == pytest.approx(expected, abs=ROUNDING)
 
 
 def test_brier_score_of_several_classes(matrix):
@@ -62,6 +62,6 @@ def test_its_isotonic_regression(event):
     isotonic = pytest.importorskip("sklearn.isotonic").IsotonicRegression(out_of_bounds="clip")
     labels, probs, weights = event
     isotonic.fit(probs, labels, sample_weight=weights)
-    fitted = cal.Isotonic(bounded=False).fit(labels, probs, counts=weights)
+    fitted = cal.Isotonic(bounded=False).fit(labels, probs, weights=weights)
     at = np.linspace(0, 1, 1001)
     np.testing.assert_allclose(fitted.apply(at), isotonic.predict(at), atol=ROUNDING)

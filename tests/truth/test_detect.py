@@ -79,7 +79,7 @@ def test_the_whole_vector_is_accused_in_five_percent(rng, shape):
 def test_weights_held_fixed_keep_the_size(rng):
     def one():
         p, w = rng.random(60), rng.lognormal(size=60)
-        return is_calibrated(rng.random(60) < p, p, counts=w, n_draws=39).p_value
+        return is_calibrated(rng.random(60) < p, p, weights=w, n_draws=39).p_value
 
     assert_size(np.array([one() for _ in range(SETS)]) <= 0.05)
 

@@ -114,7 +114,9 @@ def scorer(measure: Any, *, pos_label: Any = None, **options: Any) -> Calibratio
         function, name = measure, getattr(measure, "__name__", repr(measure))
     else:
         function, name = check_score(known.name).score if known.kind == "score" else known.function, known.name
-    taken = [option for option in signature(function).parameters if option not in ("labels", "probs", "weights")]
+    taken = [
+        option for option in signature(function).parameters if option not in ("labels", "probs", "counts", "weights")
+    ]
     for option in options:
         if option not in taken and known is not None:
             raise InputError(option, f"is no option of {name!r}", advice=f"It takes {', '.join(taken)}")
