@@ -110,7 +110,7 @@ def test_the_table_shows_filled_bins():
 
 
 def test_titles_say_what_was_measured():
-    titles = [cal.binned_error([0, 1], [0.2, 0.7], norm=n, debiased=d).title for n, d in [(1, 0), (2, 0), ("max", 0), (1, 1), (2, 1)]]  # fmt: skip
+    titles = [cal.binned_error([0, 1], [0.2, 0.7], norm=n, debiased=d).title for n, d in [(1, False), (2, False), ("max", False), (1, True), (2, True)]]  # fmt: skip
     assert titles == ["ECE", "RMS calibration error", "MCE", "debiased ECE", "debiased RMS calibration error"]
     assert cal.binned_error([0, 1], [0.2, 0.7], norm=2, root=False).title == "squared calibration error"
 

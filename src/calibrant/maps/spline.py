@@ -16,7 +16,7 @@ from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.predictions import Event, Predictions
 from calibrant.results.constraints import Rising, Shape, Within
 from calibrant.state.pooled import Pooled
-from calibrant.types import Floats, Indices
+from calibrant.types import Floats, Indices, Seed
 
 CELLS = 1000
 """Cells of equal mass into which more distinct predictions than this are pooled."""
@@ -63,7 +63,7 @@ class Spline(BinaryRecipe):
     kind: Literal["natural", "cubic", "parabolic"] = "natural"
     n_knots: Literal["cv"] | int = "cv"
     n_folds: int = 10
-    seed: int = 0
+    seed: Seed = 0
     bounded: bool = True
 
     def __post_init__(self) -> None:
