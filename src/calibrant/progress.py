@@ -14,6 +14,12 @@ Report = Callable[[int, int], None]
 Progress = bool | Report
 
 
+def check_progress(progress: Any) -> None:
+    """Refuse what is neither a bool nor a function."""
+    if not isinstance(progress, bool) and not callable(progress):
+        raise InputError("progress", "must be True, False or a function of (done, of)", f"it is {progress!r}")
+
+
 @contextmanager
 def reported(progress: Any, title: str) -> Iterator[Report]:
     """The user's `progress=` as a function of (done, of).
@@ -21,8 +27,7 @@ def reported(progress: Any, title: str) -> Iterator[Report]:
     True is a bar on the error stream if that is a terminal, removed when done; False is
     silence; a function is called as it is.
     """
-    if not isinstance(progress, bool) and not callable(progress):
-        raise InputError("progress", "must be True, False or a function of (done, of)", f"it is {progress!r}")
+    check_progress(progress)
     if progress is not True:
         yield progress if callable(progress) else lambda _done, _of: None
         return

@@ -197,3 +197,14 @@ def test_both_at_once():
         assert_same(
             both, function(*repeated, weights=np.repeat(weights, counts)), but=("p_value", "parts", "statistic")
         )
+
+
+@pytest.mark.parametrize("about", named([*ESTIMATORS, *SCORES]))
+def test_weights_of_some_rows_have_a_scale_of_their_own(about):
+    labels, probs = data_for(about, 90)
+    weights = np.random.default_rng(3).exponential(size=90) + 0.05
+    function = about.function().score if about.kind == "score" else about.function
+    part = cal.Predictions(labels, probs, weights=weights).rows(slice(0, 50))
+    assert_same(function(part, **options(about)), measured(about, labels[:50], probs[:50], weights=weights[:50]))
+    equal = cal.Predictions(labels, probs, weights=np.where(np.arange(90) < 50, 3.3, 1.0)).rows(slice(0, 50))
+    assert_same(function(equal, **options(about)), measured(about, labels[:50], probs[:50]))

@@ -203,9 +203,11 @@ def test_a_block_holds_two_rows_or_more(size):
         cal.skce([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], estimator="block", block_size=size)
 
 
-def test_blocks_take_no_weights():
-    with pytest.raises(InputError, match=r"weights cannot be used with estimator='block'\. Use 'unbiased', or repeat"):
-        cal.skce([0, 1], [0.1, 0.2], estimator="block", counts=[1, 2])
+def test_blocks_repeat_rows_and_take_no_weights():
+    counted = cal.skce([0, 1, 1], [0.1, 0.2, 0.7], estimator="block", counts=[1, 2, 1])
+    assert counted == cal.skce([0, 1, 1, 1], [0.1, 0.2, 0.2, 0.7], estimator="block")
+    with pytest.raises(InputError, match=r"weights must be left out with estimator='block'\. Use estimator='unbiased'"):
+        cal.skce([0, 1], [0.1, 0.2], estimator="block", weights=[1, 2])
 
 
 def test_wrong_options_are_refused():

@@ -6,7 +6,7 @@ import pytest
 import calibrant as cal
 from calibrant import InputError, Predictions
 from calibrant.kernels.rows import sorted_folds
-from calibrant.maps.folds import in_folds, n_rows, n_units
+from calibrant.maps.folds import in_folds, n_units
 
 MANY = 20_000
 
@@ -149,7 +149,7 @@ def test_the_order_of_the_rows_does_not_matter(rng):
 
 def test_counts_are_rows_and_weights_stay_with_theirs():
     said = Predictions([0, 1, 1], [0.2, 0.5, 0.9], counts=[2, 0, 1])
-    assert n_rows(said) == n_units(said) == 3
+    assert said.n == n_units(said) == 3
     assert sum(pooled(said, 5).values()) == 3
     assert len(in_folds(said, 5)[1]) == 3
     part = Predictions([0, 1, 1], [0.2, 0.5, 0.9], weights=[0.5, 0, 1])
@@ -162,7 +162,7 @@ def test_counts_and_weights_may_be_huge():
     assert found.weights.sum() == made.weights.sum()
     assert np.abs([found.weights[m].sum() / made.weights.sum() - 1 / 3 for m in masks]).max() < 1e-3
     beyond = Predictions(made.labels, made.probs, weights=[1e30, 1e30, 2e30, 1e30])
-    assert len(in_folds(beyond, 2)[0].labels) == n_rows(beyond) == 4
+    assert len(in_folds(beyond, 2)[0].labels) == beyond.n == 4
     assert np.isfinite(cal.crossvalidated_error(beyond).value)
 
 

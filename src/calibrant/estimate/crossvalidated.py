@@ -119,7 +119,11 @@ def held_out_losses(event: Event, bins: str, n_folds: int, most: int, seed: int)
     On the held-out rows of a bin, with offset δ = ȳ − p̄ of its training rows and r = p − y, the loss is
     Σr² + 2δΣr + δ²n: two prefix sums per fold give every bin of every binning.
     """
-    p, y, w, fold = rows_in_folds(*in_order(event.probs, event.outcomes, event.weights), n_folds, seed)
+    columns, w = (event.probs, event.outcomes), event.weights
+    if event.mass is not None and event.squares is not None:  # copies of a row may lie in different folds
+        at, mass = event.mass.single()
+        columns, w = (event.probs[at], event.outcomes[at]), mass.weights
+    p, y, w, fold = rows_in_folds(*in_order(*columns, w), n_folds, seed)
     starts, r = group_starts(p), p - y
     values, all_n, all_r = p[starts], _prefix(w, starts), _prefix(w * r, starts)
     losses = np.full(most, inner(w, r**2))

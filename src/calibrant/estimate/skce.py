@@ -149,12 +149,13 @@ def _row_sums(predictions: Predictions, kernel: str, width: float) -> tuple[floa
 
 def _block_values(predictions: Predictions, event: Event | None, kernel: Kernel, width: float, size: int) -> Floats:
     """The unbiased value of each block of consecutive rows."""
-    if predictions.weights is not None:
-        raise InputError("weights", "cannot be used with estimator='block'", advice="Use 'unbiased', or repeat rows")
+    if predictions.squares is not None:
+        raise InputError("weights", "must be left out with estimator='block'", advice="Use estimator='unbiased'")
     n_blocks = predictions.n // size if size >= 2 else 0
     if n_blocks < 1:
         raise InputError("block_size", "must be at least 2 and at most the number of rows", f"it is {size!r}")
-    p, truth = (x[: n_blocks * size].reshape(n_blocks, size, -1) for x in share_rows(predictions, event))
+    at = slice(None) if predictions.mass is None else predictions.mass.single()[0]
+    p, truth = (x[at][: n_blocks * size].reshape(n_blocks, size, -1) for x in share_rows(predictions, event))
     error, values = truth - p, np.zeros(n_blocks)
     for i in range(size):
         for j in range(i + 1, size):

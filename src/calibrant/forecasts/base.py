@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant import inputs
 from calibrant.arrays import common_index, own, read_only
-from calibrant.predictions import check_mass, chosen_rows
+from calibrant.predictions import Mass, check_mass, chosen_rows
 from calibrant.problems import InputError
 from calibrant.types import Array, Floats, Seed
 
@@ -151,9 +151,12 @@ class Forecasts(ABC):
         array([1., 2.])
         """
         chosen, part = chosen_rows(which, self), copy(self)
-        for name in ("labels", "weights", "squares", "groups", *self.per_row):
+        for name in ("labels", "groups", *self.per_row):
             column = getattr(self, name)
             setattr(part, name, None if column is None else read_only(column[chosen]))
+        if self.weights is not None:
+            mass = Mass(self.weights, self.squares).rows(chosen)
+            part.weights, part.squares = (mass.weights, mass.squares) if mass.squares is not None else (None, None)
         part.source, part.index = None, None if self.index is None else self.index[chosen]
         return part
 

@@ -10,11 +10,11 @@ import numpy as np
 from calibrant.inputs import check_count
 from calibrant.interval import mean_with_interval, moments_of
 from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, Recipe
-from calibrant.maps.folds import in_folds, n_rows, n_units
+from calibrant.maps.folds import in_folds, n_units
 from calibrant.options import checked
 from calibrant.predictions import Predictions
 from calibrant.problems import CalibrantError, InputError
-from calibrant.progress import Progress, Report, reported
+from calibrant.progress import Progress, Report, check_progress, reported
 from calibrant.results import number
 from calibrant.score.score import Score, check_score
 from calibrant.types import Array, Bools, Floats
@@ -36,7 +36,7 @@ LEVEL = 0.95
 
 def candidates_for(predictions: Predictions) -> tuple[str, ...]:
     """Names of the maps worth trying at this size, Identity first."""
-    n, k = n_rows(predictions), predictions.n_classes
+    n, k = predictions.n, predictions.n_classes
     if predictions.is_binary:
         names = ["identity", "temperature", "platt", "ensemble_temperature"]
         names += ["quadratic", "beta"] * (n >= FEW // 3) + ["piecewise_linear"] * (n >= FEW)
@@ -91,6 +91,7 @@ class Auto(Recipe[CalibrationMap]):
     def __post_init__(self) -> None:
         check_score(self.score)
         check_count(self.n_folds, "n_folds", 2)
+        check_progress(self.progress)
         if self.nested not in ("auto", True, False):
             raise InputError("nested", "must be True, False or 'auto'", f"it is {self.nested!r}")
         if self.candidates is not None and not (isinstance(self.candidates, tuple | list) and self.candidates):
@@ -102,7 +103,7 @@ class Auto(Recipe[CalibrationMap]):
 
         wanted = candidates_for(predictions) if self.candidates is None else self.candidates
         recipes = {each if isinstance(each, str) else repr(each): recipe_of(each) for each in wanted}
-        n, columns = n_rows(predictions), 1 if predictions.is_binary else predictions.n_classes
+        n, columns = predictions.n, 1 if predictions.is_binary else predictions.n_classes
         small = n <= NESTED_UP_TO and n * columns <= LARGE
         nested = small if self.nested == "auto" else bool(self.nested)
         with reported(self.progress, "Trying maps") as report:
@@ -182,7 +183,7 @@ class _Trial:
 
         tried = sorted((measured(each, values, sizes[each]) for each, values in scores.items()), key=lambda c: c.score)
         procedure = None if nested is None else measured("auto", nested, None)
-        note = f"{self.n_folds}-fold cross-validation of {n_rows(rows):,} rows, ± 95 % margin; lower is better."
+        note = f"{self.n_folds}-fold cross-validation of {rows.n:,} rows, ± 95 % margin; lower is better."
         note += "" if nested is None else " The last row is the procedure, on rows that took no part in the choice."
         note += "".join(f" {each} refused some rows: {why}" for each, why in self.refused.items())
         reason = _reason(name, scores, sizes, rows)

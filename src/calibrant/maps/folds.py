@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant.kernels.rows.sorted_folds import Ints, assigned, n_counted
+from calibrant.kernels.rows.sorted_folds import Ints, assigned
 from calibrant.maps.log_space import rows_that_count
 from calibrant.predictions import Mass, Predictions
 from calibrant.predictions.content import content_keys
@@ -12,14 +12,9 @@ from calibrant.problems import InputError
 from calibrant.types import Bools
 
 
-def n_rows(predictions: Predictions) -> int:
-    """The number of rows; a row of integer weight w counts as w rows if all weights are integers."""
-    return n_counted(predictions.n, predictions.weights)
-
-
 def n_units(predictions: Predictions) -> int:
     """Rows, or groups of rows that stay in one fold."""
-    return n_rows(predictions) if predictions.groups is None else len(np.unique(predictions.groups))
+    return predictions.n if predictions.groups is None else len(np.unique(predictions.groups))
 
 
 def in_folds(predictions: Predictions, n_folds: int, seed: int = 0) -> tuple[Predictions, list[Bools]]:

@@ -13,7 +13,7 @@ from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.fit.softmax_regression import Data, Found, Linear, few_rows, fit, loss, minutes
 from calibrant.kernels.logits import inside, probabilities, tamed
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
-from calibrant.maps.folds import in_folds, n_rows, n_units
+from calibrant.maps.folds import in_folds, n_units
 from calibrant.maps.log_space import normalised_columns, raw_or_log_columns, reading_of_zero, soft_shares
 from calibrant.maps.temperature import Temperature
 from calibrant.predictions import Predictions
@@ -327,7 +327,7 @@ too strong than too weak."""
 
 def _some(rows: Predictions) -> Predictions:
     """Rows to choose a penalty on: all, or one fold of many."""
-    shares = min(n_rows(rows) // max(MOST_ROWS, ROWS_PER_CLASS * rows.n_classes), n_units(rows))
+    shares = min(rows.n // max(MOST_ROWS, ROWS_PER_CLASS * rows.n_classes), n_units(rows))
     if shares < 2:
         return rows
     rows, masks = in_folds(rows, shares)

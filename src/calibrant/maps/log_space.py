@@ -98,6 +98,9 @@ def label_logits(z: Array, predictions: Predictions) -> Floats:
 
 
 def rows_that_count(predictions: Predictions) -> Predictions:
-    """Without the rows of weight 0."""
-    weights = predictions.weights
-    return predictions if weights is None or weights.all() else predictions.rows(weights > 0)
+    """Without the rows of weight 0; rows with weights that occurred several times are several rows."""
+    mass = predictions.mass
+    if mass is not None and mass.squares is not None and mass.n != len(mass.weights):
+        at, single = mass.single()
+        return predictions.rows(at).with_mass(single)
+    return predictions if mass is None or mass.weights.all() else predictions.rows(mass.weights > 0)

@@ -87,7 +87,7 @@ class Spline(BinaryRecipe):
 
     def _chosen(self, event: Event, edges: Floats) -> int:
         """The fewest knots that predict held-out rows about as well as any."""
-        weight, residual, squares = fold_sums(event, edges, self.n_folds, self.seed)
+        weight, residual, squares = fold_sums(event, edges, self.n_folds, check_seed(self.seed))
         total, fewest = weight.sum(), fewest_knots(self.kind)
         train, missing = weight.sum(axis=1) - weight.T, residual.T - residual.sum(axis=1)
         used = train.sum(axis=1) > 1e-12 * total

@@ -30,8 +30,19 @@ class Mass:
     """counts times squares of the scaled weights, for variances; None where each row counts as itself"""
 
     def rows(self, chosen: Any) -> Mass:
-        """That of some rows."""
-        return Mass(self.weights[chosen], None if self.squares is None else self.squares[chosen])
+        """That of some rows; weights have the scale of these rows alone."""
+        weights = self.weights[chosen]
+        if self.squares is None:
+            return Mass(weights)
+        squares = self.squares[chosen]
+        scale = float(weights.sum()) / (float(squares.sum()) or 1.0)
+        if abs(scale - 1) <= 1e-12 or not weights.any():  # all rows in another order, or none that count
+            return Mass(weights, squares)
+        weights, squares = weights * scale, squares * scale**2
+        unit = squares[weights > 0] / weights[weights > 0]
+        if np.ptp(unit) <= 1e-12 * unit.max():  # equal weights tell nothing
+            return Mass(np.round(weights / np.where(weights > 0, unit[0], 1.0)))
+        return Mass(weights, squares)
 
     @property
     def counts(self) -> Floats:

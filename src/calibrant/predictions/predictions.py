@@ -294,7 +294,8 @@ class Predictions(Constructors, Views):
         part = self._copy()
         part.index = None if self.index is None else self.index[chosen]
         part._hold(lambda array: read_only(array[chosen]))
-        part.counted = None if part.mass is None else part.mass.n
+        part._weigh(None if self.mass is None else self.mass.rows(chosen))
+        part._hold(read_only)
         return part
 
     def with_probs(self, probs: Any, *, made_by: Any = None) -> Predictions:

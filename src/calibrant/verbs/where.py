@@ -12,7 +12,7 @@ from calibrant.estimate.cumulative import EXPECTED
 from calibrant.inputs import check_count, check_seed
 from calibrant.interval import Limits, cluster_mean, mean_with_interval
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.maps.folds import in_folds, n_rows, n_units
+from calibrant.maps.folds import in_folds, n_units
 from calibrant.options import checked
 from calibrant.predictions import Event, Predictions, admit, as_predictions
 from calibrant.resampling.exact import LEVEL, Exact
@@ -253,7 +253,7 @@ def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estim
             inside = (p >= pooled.values[first]) & (p <= pooled.values[last - 1])
             gaps[held] = np.where(inside, sign * (p - units.labels[held]), np.nan)
     used = ~np.isnan(gaps)
-    n, mass = n_rows(units.rows(used)) if used.any() else 0, None if units.mass is None else units.mass.rows(used)
+    n, mass = units.rows(used).n if used.any() else 0, None if units.mass is None else units.mass.rows(used)
     if n < 2:
         return None
     w, squares = (None, None) if mass is None else (mass.weights, mass.squares)
