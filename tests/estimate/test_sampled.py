@@ -59,7 +59,13 @@ def test_what_it_refuses():
         sampled_error([0, 1], [0.25, 0.3], n_samples=4)
     with pytest.raises(InputError, match="n_samples must be a whole number, at least 2"):
         sampled_error([0, 1], [0.0, 1.0], n_samples=1)
-    with pytest.raises(InputError, match="weights cannot be used"):
-        sampled_error(Predictions([0, 1], [0.5, 0.5], counts=[1, 2]), n_samples=2)
+    with pytest.raises(InputError, match="weights must be left out with sampled confidences"):
+        sampled_error(Predictions([0, 1], [0.5, 0.5], weights=[1, 2]), n_samples=2)
     with pytest.raises(InputError, match="two rows of different groups on one level"):
         sampled_error([0, 1], [0.5, 0.5], n_samples=2, groups=["a", "a"])
+
+
+def test_counts_are_rows_repeated():
+    counts, labels, probs = [2, 3, 1, 2], [0, 1, 1, 0], [0.5, 0.5, 0.0, 1.0]
+    found = sampled_error(labels, probs, n_samples=2, counts=counts)
+    assert found == sampled_error(list(np.repeat(labels, counts)), list(np.repeat(probs, counts)), n_samples=2)

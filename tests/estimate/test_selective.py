@@ -72,8 +72,16 @@ def test_several_classes_are_ranked_by_their_top(rng):
     assert selective_risk(labels, probs).value == pytest.approx(expected, abs=ROUNDING)
 
 
+def test_counts_are_rows_repeated():
+    counts, groups = [1, 3, 0, 2], ["a", "b", "b", "a"]
+    labels, probs = [0, 1, 1, 0], [0.2, 0.7, 0.4, 0.6]
+    repeated = [list(np.repeat(each, counts)) for each in (labels, probs, groups)]
+    found = selective_risk(labels, probs, groups=groups, counts=counts)
+    assert found == selective_risk(*repeated[:2], groups=repeated[2])
+
+
 def test_weights_and_soft_labels_are_refused():
     with pytest.raises(InputError, match="labels must be plain answers"):
-        selective_risk(Predictions([0, 1], [0.2, 0.7], counts=[1, 2]))
+        selective_risk(Predictions([0, 1], [0.2, 0.7], weights=[1, 2]))
     with pytest.raises(InputError, match="labels must be plain answers"):
         selective_risk(Predictions([0.5, 1.0], [0.2, 0.7], soft=True))

@@ -261,13 +261,22 @@ def test_several_classes_are_watched_by_their_top(rng):
     assert watched(labels, probs, view="class 2").state.view == "class 2"
 
 
+def test_counts_are_rows_repeated(rng):
+    counts = np.array([1, 3, 0, 2])
+    labels, probs = np.array([0, 1, 1, 0]), np.array([0.2, 0.7, 0.4, 0.6])
+    assert (
+        Monitor().update(labels, probs, counts=counts).state
+        == watched(np.repeat(labels, counts), np.repeat(probs, counts)).state
+    )
+
+
 # Refusals.
 
 
 def test_what_it_refuses(rng):
     monitor = watched([0, 1], [0.2, 0.7])
-    with pytest.raises(InputError, match="weights cannot be used in a monitor"):
-        monitor.update(Predictions([0, 1], [0.2, 0.7], counts=[1, 2]))
+    with pytest.raises(InputError, match="weights must be left out in a monitor"):
+        monitor.update(Predictions([0, 1], [0.2, 0.7], weights=[1, 2]))
     top = MonitorState("top", n=1, block_rows=[1], block_sums=np.zeros((1, N_BETS)), block_values=[1.0])
     with pytest.raises(InputError, match="'top' needs one column per class"):
         Monitor(state=top).update([0], [0.3])

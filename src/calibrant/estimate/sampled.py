@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import common_index
-from calibrant.inputs import check_count, check_groups
+from calibrant.estimate.selective import grouped_rows
+from calibrant.inputs import check_count
 from calibrant.kernels.pairs.row_pairs import squared_gaps
 from calibrant.options import checked
 from calibrant.predictions import admit
@@ -28,6 +28,7 @@ def sampled_error(
     groups: Any = None,
     root: bool = True,
     view: Any = "auto",
+    counts: Any = None,
 ) -> Estimate:
     """How wrong would shares of samples be with many samples? Corrects for few samples.
 
@@ -60,6 +61,8 @@ def sampled_error(
     view
         The yes/no question: `binary`, `top` (is the most probable class right?) or
         `class k`; `auto` is `binary` for one column and `top` for several.
+    counts
+        How often each row occurred; by default once.
 
     Examples
     --------
@@ -72,15 +75,16 @@ def sampled_error(
     >>> found.value < 0.02, round(found.parts["plain"], 2)
     (True, 0.11)
     """
-    predictions = admit(labels, probs)
+    predictions = grouped_rows(admit(labels, probs, counts=counts), groups)
     event = predictions.event(view)
     m = check_count(n_samples, "n_samples", 2)
     if predictions.weights is not None:
-        raise InputError("weights", "cannot be used with sampled confidences", advice="Give one row per answer")
+        raise InputError(
+            "weights", "must be left out with sampled confidences", advice="Pass counts= for repeated rows"
+        )
     p, y = event.probs.astype(np.float64), event.outcomes.astype(np.float64)
     k = _counts(p, m)
-    common_index(predictions=predictions, groups=groups)
-    clusters = predictions.groups if groups is None else check_groups(groups, len(predictions.labels))
+    clusters = predictions.groups
     cluster = np.arange(len(event.probs)) if clusters is None else np.unique(clusters, return_inverse=True)[1].ravel()
     level, value, mass = _held_out(k, y, m)
     squares, masses = squared_gaps(level, np.concatenate([cluster, cluster]), value, mass, m)

@@ -12,6 +12,7 @@ from calibrant.interval import Limits, cluster_mean, mean_with_interval
 from calibrant.kernels.sums.running_error import influences, risk_coverage
 from calibrant.options import checked
 from calibrant.predictions import Event, Predictions, admit
+from calibrant.predictions.content import one_by_one
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval, Line
 from calibrant.types import Floats
@@ -22,7 +23,13 @@ FEW_ERRORS = 10
 
 @checked
 def selective_risk(
-    labels: Any, probs: Any = None, *, groups: Any = None, view: Any = "auto", level: float = 0.95
+    labels: Any,
+    probs: Any = None,
+    *,
+    groups: Any = None,
+    view: Any = "auto",
+    level: float = 0.95,
+    counts: Any = None,
 ) -> Estimate:
     """How often is the model wrong if it answers only where it is confident?
 
@@ -44,6 +51,8 @@ def selective_risk(
         `class k`.
     level
         Confidence of the interval, which is that of a smooth function of means.
+    counts
+        How often each row occurred; by default once.
 
     When to trust it: with fewer than ten wrong answers the interval is unreliable, and
     a warning says so.
@@ -54,10 +63,8 @@ def selective_risk(
     >>> round(selective_risk([1, 1, 0, 1], [0.9, 0.8, 0.6, 0.5]).value, 6)
     0.145833
     """
-    predictions = admit(labels, probs)
-    event = plain_event(predictions, view)
-    common_index(predictions=predictions, groups=groups)
-    clusters = predictions.groups if groups is None else check_groups(groups, len(predictions.labels))
+    predictions = grouped_rows(admit(labels, probs, counts=counts), groups)
+    event, clusters = plain_event(predictions, view), predictions.groups
     found, wrong = risk_coverage(event.pooled), 1.0 - event.outcomes
     n_wrong = int(wrong.sum())
     moves = influences(found, event.probs.astype(np.float64), wrong)
@@ -77,11 +84,24 @@ def selective_risk(
     return Estimate("selective_risk", title, found.area, event.n, interval, None, settings, parts, cautions)
 
 
+def grouped_rows(predictions: Predictions, groups: Any) -> Predictions:
+    """Rows one by one, with the groups that the user gave beside them, if any."""
+    if groups is not None:
+        common_index(predictions=predictions, groups=groups)
+        predictions = predictions.with_groups(check_groups(groups, len(predictions.labels)))
+    return one_by_one(predictions)
+
+
 def plain_event(predictions: Predictions, view: Any) -> Event:
     """The event of answers that are right or wrong, one row each."""
     event = predictions.event(view)
     if predictions.weights is not None or not event.hard:
-        raise InputError("labels", "must be plain answers", "they have weights, or are soft", "Pass one row per answer")
+        raise InputError(
+            "labels",
+            "must be plain answers",
+            "they have weights, or are soft",
+            "Pass counts= for answers that occurred several times",
+        )
     return event
 
 

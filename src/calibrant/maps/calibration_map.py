@@ -158,7 +158,7 @@ class SavedMap(Record, ABC):
         if len(sizes) > MANY_PARAMETERS:
             shown = f"{self.n_parameters} parameters"
         more = len(self.fit.cautions) - MANY_PARAMETERS
-        lines = [f"{type(self).__name__}({shown}; {self.fit!r})"]
+        lines = [f"{type(self).__name__}({'; '.join(filter(None, (shown, repr(self.fit))))})"]
         lines += [f"  caution: {c}" for c in self.fit.cautions[:MANY_PARAMETERS]]
         lines += [f"  and {more} more"] * (more > 0)
         return "\n".join(lines + ([] if self.fit.choice is None else [f"  chosen: {self.fit.choice.reason}"]))

@@ -10,6 +10,7 @@ from calibrant.inputs import check_alpha
 from calibrant.monitor.alternatives import WEIGHTS, in_words
 from calibrant.monitor.state import Change, MonitorState, likeliest_change, merged, updated
 from calibrant.predictions import admit, repeats_groups
+from calibrant.predictions.content import one_by_one
 from calibrant.problems import InputError
 from calibrant.results import Line, number
 
@@ -66,7 +67,7 @@ class Monitor:
     def __init__(self, *, view: Any = "auto", state: MonitorState | None = None) -> None:
         self.state = MonitorState(view) if state is None else state
 
-    def update(self, labels: Any, probs: Any = None, *, mark: Any = None) -> Self:
+    def update(self, labels: Any, probs: Any = None, *, counts: Any = None, mark: Any = None) -> Self:
         """Add the next rows, in time order.
 
         Parameters
@@ -75,14 +76,15 @@ class Monitor:
             Outcomes, or both outcomes and probabilities.
         probs
             Predicted probabilities, `(n,)` or `(n, K)`.
+        counts
+            How often each row occurred; by default once.
         mark
             The time of these rows (a date, a name), reported by `since`.
         """
-        predictions = admit(labels, probs)
+        predictions = one_by_one(admit(labels, probs, counts=counts))
         if predictions.weights is not None:
-            raise InputError(
-                "weights", "cannot be used in a monitor", "these predictions have them", "Pass them without"
-            )
+            advice = "Pass counts= for rows that occurred several times"
+            raise InputError("weights", "must be left out in a monitor", "these predictions have them", advice)
         if not (mark is None or isinstance(mark, str | int | float)):
             raise InputError("mark", "must be a string or a number", f"it is a {type(mark).__name__}")
         view = predictions.view(self.state.view)

@@ -8,6 +8,14 @@ from calibrant.predictions.predictions import Predictions
 from calibrant.types import Array
 
 
+def one_by_one(rows: Predictions) -> Predictions:
+    """Rows that occurred twice as two rows; those of weight 0 are none."""
+    if rows.mass is None:
+        return rows
+    at, mass = rows.mass.single()
+    return rows.rows(at).with_mass(None if mass.squares is None else mass)
+
+
 def in_own_order(rows: Predictions) -> Predictions:
     """The same rows, one by one, in an order that depends on their content alone.
 
@@ -16,9 +24,7 @@ def in_own_order(rows: Predictions) -> Predictions:
     """
     if rows.weights is None and rows.counted is not None:
         return rows  # a state, which holds no rows
-    if rows.mass is not None:  # rows that occurred twice are two rows
-        at, mass = rows.mass.single()
-        rows = rows.rows(at).with_mass(None if mass.squares is None else mass)
+    rows = one_by_one(rows)
     keys = content_keys(rows) if rows.weights is None else (rows.weights, *content_keys(rows))
     if rows.groups is not None:
         keys = (np.unique(rows.groups, return_inverse=True)[1].ravel(), *keys)

@@ -343,6 +343,12 @@ class Predictions(Constructors, Views):
         changed.source = None if made_by is None else (self, made_by)
         return changed
 
+    def with_groups(self, groups: Array | None) -> Predictions:
+        """The same rows in other groups, already checked."""
+        changed = self._copy()
+        changed.groups = None if groups is None else read_only(groups)
+        return changed
+
     def with_mass(self, mass: Mass | None) -> Predictions:
         """The same rows, each counting as much as `mass` says.
 
