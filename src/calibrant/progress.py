@@ -28,12 +28,12 @@ def reported(progress: Any, title: str) -> Iterator[Report]:
     silence; a function is called as it is.
     """
     check_progress(progress)
-    if progress is not True:
+    if progress is not True or not sys.stderr.isatty():
         yield progress if callable(progress) else lambda _done, _of: None
         return
     from rich.console import Console
     from rich.progress import Progress as Bar
 
-    with Bar(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+    with Bar(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title)
         yield lambda done, of: bar.update(task, completed=done, total=of)

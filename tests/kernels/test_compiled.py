@@ -212,7 +212,7 @@ def test_the_cache_serves_other_processes_and_knows_when_a_callee_changes(tmp_pa
     (tmp_path / "caller.py").write_text(CALLER)
     assert answer(by=1) == (8, 0)
     assert answer(by=1) == (8, 1)
-    assert answer(by=5) == (16, 0)
+    assert answer(by=15) == (36, 0)  # longer: Python itself may take a file of the same size and second for the same
 
 
 def run(code, seconds):
