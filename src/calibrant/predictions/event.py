@@ -10,14 +10,14 @@ import numpy as np
 
 from calibrant.inputs import FloatArray
 from calibrant.kernels.rows.pooling import grouped
-from calibrant.predictions.mass import Mass
+from calibrant.predictions.mass import Weighed
 from calibrant.state.pooled import Pooled
 from calibrant.state.state import State
 from calibrant.types import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Event:
+class Event(Weighed):
     """A yes/no question: the predicted probability that it happens, and whether it did, per row."""
 
     probs: FloatArray
@@ -35,16 +35,6 @@ class Event:
     def n(self) -> int:
         """Number of rows, those that a state has pooled included; `len(probs)` are held."""
         return len(self.probs) if self.counted is None else self.counted
-
-    @property
-    def mass(self) -> Mass | None:
-        """How much each row counts; None where each counts once."""
-        return None if self.weights is None else Mass(self.weights, self.squares)
-
-    @property
-    def spread(self) -> FloatArray | None:
-        """What multiplies a row's variance in that of a sum: squared weights, or the counts themselves."""
-        return self.weights if self.squares is None else self.squares
 
     @property
     def pooled(self) -> Pooled:

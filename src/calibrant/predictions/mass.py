@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrant.inputs import check_weights, refuse
 from calibrant.problems import InputError
-from calibrant.types import Floats, Indices
+from calibrant.types import Array, Floats, Indices
 
 MAX_COUNTED = 1e15
 """Rows that counts may stand for: above this, float64 cannot resolve one more row."""
@@ -75,6 +75,26 @@ class Mass:
     def n(self) -> int:
         """Number of rows, repeated ones included and those of weight 0 left out."""
         return int(self.counts.sum())
+
+
+class Weighed:
+    """What predictions and events know of their rows' counts and weights."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        weights: Array | None
+        squares: Array | None
+
+    @property
+    def mass(self) -> Mass | None:
+        """How much each row counts; None where each counts once."""
+        return None if self.weights is None else Mass(self.weights, self.squares)
+
+    @property
+    def spread(self) -> Array | None:
+        """What multiplies a row's variance in that of a sum: squared weights, or the counts themselves."""
+        return self.weights if self.squares is None else self.squares
 
 
 def check_mass(counts: Any, weights: Any, n: int) -> Mass | None:

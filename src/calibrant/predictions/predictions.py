@@ -13,7 +13,7 @@ from calibrant.options import checked
 from calibrant.predictions import labels as labelling
 from calibrant.predictions.constructors import Constructors
 from calibrant.predictions.event import Event
-from calibrant.predictions.mass import Mass, check_mass
+from calibrant.predictions.mass import Mass, Weighed, check_mass
 from calibrant.predictions.views import Views, chosen_rows
 from calibrant.problems import InputError
 from calibrant.types import Array
@@ -22,7 +22,7 @@ HELD = ("labels", "_probs", "logits", "weights", "squares", "groups")
 """the arrays that predictions hold"""
 
 
-class Predictions(Constructors, Views):
+class Predictions(Constructors, Views, Weighed):
     """What a model predicted and what was observed, for `n` rows.
 
     The numbers are its own: arrays that somebody else may write to are copied. Columns of
@@ -212,16 +212,6 @@ class Predictions(Constructors, Views):
         """Keep how much each row counts."""
         self.weights, self.squares = (None, None) if mass is None else (mass.weights, mass.squares)
         self.counted: int | None = None if mass is None else mass.n
-
-    @property
-    def mass(self) -> Mass | None:
-        """How much each row counts; None where each counts once."""
-        return None if self.weights is None else Mass(self.weights, self.squares)
-
-    @property
-    def spread(self) -> FloatArray | None:
-        """What multiplies a row's variance in that of a sum: squared weights, or the counts themselves."""
-        return self.weights if self.squares is None else self.squares
 
     def _hold(self, kept: Callable[[Array], Array]) -> None:
         """Hold the arrays as `kept` leaves them: `own` or `read_only`."""
