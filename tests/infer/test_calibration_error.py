@@ -165,3 +165,17 @@ def test_shares_and_levels_are_refused():
 def test_rows_that_a_calibrated_model_shows_for_certain_leave_0_possible(labels, probs, norm):
     found = calibration_error_interval(labels, probs, norm=norm)
     assert found.low == 0 < found.high
+
+
+@pytest.mark.parametrize(
+    ("p", "rate", "n"), [(0.001, 0.01, 100), (0.002, 0.006, 200), (0.995, 0.97, 50), (0.03, 0.03, 60)]
+)
+@pytest.mark.parametrize("norm", [1, 2])
+def test_equal_predictions_by_enumeration(p, rate, n, norm):
+    """All rows say p: every possible number of events, with its probability."""
+    held = 0.0
+    for hits in range(n + 1):
+        if (chance := binom.pmf(hits, n, rate)) > 1e-9:
+            interval = calibration_error_interval(np.arange(n) < hits, np.full(n, p), norm=norm)
+            held += chance * (interval.low - 1e-12 <= abs(p - rate) <= interval.high + 1e-12)
+    assert held >= 0.95

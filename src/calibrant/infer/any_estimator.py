@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.infer.error import KEPT, METHOD, error_ends, inverted
+from calibrant.infer.error import KEPT, METHOD, event_ends, inverted
 from calibrant.infer.error_path import ErrorPath, path_of
 from calibrant.inputs import check_choice, check_count, check_level, check_seed
 from calibrant.kernels.draws.laws import Law
@@ -128,7 +128,7 @@ def interval_of(
     norm = estimate.settings.get("norm")
     if norm in (1, 2):
         power = 1 if estimate.settings.get("root", True) else norm
-        ends = (*ends, *(end**power for end in error_ends(path, norm, level)))
+        ends = (*ends, *(end**power for end in event_ends(event, norm, level)))
     return replace(estimate, interval=Interval(min(ends), max(ends), float(level), METHOD))
 
 

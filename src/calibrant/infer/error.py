@@ -9,9 +9,10 @@ import numpy as np
 
 from calibrant.infer.error_path import ErrorPath, path_of
 from calibrant.inputs import check_choice, check_level
+from calibrant.interval import gap_limits, mean_with_interval
 from calibrant.kernels.draws.laws import Law
 from calibrant.options import checked
-from calibrant.predictions import admit
+from calibrant.predictions import Event, admit
 from calibrant.results import ClassTable, Interval
 
 METHOD = "test inversion along the fitted curve"
@@ -82,8 +83,8 @@ def calibration_error_interval(
     """
     check_choice("norm", norm, (1, 2))
     check_level(level)
-    path = path_of(admit(labels, probs, counts=counts, weights=weights).event(view))
-    return Interval(*error_ends(path, norm, level), float(level), METHOD)
+    event = admit(labels, probs, counts=counts, weights=weights).event(view)
+    return Interval(*event_ends(event, norm, level), float(level), METHOD)
 
 
 @checked
@@ -127,9 +128,9 @@ def classwise_intervals(
     check_choice("norm", norm, (1, 2))
     check_level(level)
     predictions = admit(labels, probs, counts=counts, weights=weights)
-    paths = [path_of(event) for event in predictions.class_events()]
-    each = 1 - (1 - level) / len(paths)
-    ends = np.array([error_ends(path, norm, each) for path in paths])
+    events = list(predictions.class_events())
+    paths, each = [path_of(event) for event in events], 1 - (1 - level) / len(events)
+    ends = np.array([event_ends(event, norm, each) for event in events])
     values = np.array([error_between(path, norm) for path in paths])
     weight = np.array([float(path.hits.sum()) for path in paths])
     return ClassTable(predictions.classes, values, weight, ends[:, 0], ends[:, 1])
@@ -139,6 +140,15 @@ def error_between(path: ErrorPath, norm: int) -> float:
     """The error of the curve under which the observed statistic is the median; 0 if below all medians."""
     observed = path.statistic(norm)
     return path.error(crossing(lambda t: 0.5 - path.law(t, norm).at_most(observed)), norm)
+
+
+def event_ends(event: Event, norm: int, level: float) -> tuple[float, float]:
+    """The ends of an event's interval: the error is at least the mean gap, so it reaches as far as that one's interval."""
+    low, high = error_ends(path_of(event), norm, level)
+    gaps = event.probs.astype(np.float64) - event.outcomes
+    limits = gap_limits(event.probs, event.weights)
+    _, interval, _ = mean_with_interval(gaps, event.weights, level, limits, event.squares)
+    return low, high if interval is None else max(high, abs(interval.low), abs(interval.high))
 
 
 def error_ends(path: ErrorPath, norm: int, level: float, observed: float | None = None) -> tuple[float, float]:
