@@ -150,10 +150,26 @@ def test_injective_by_construction():
         assert "so all of it is calibration" in found.sentence()
 
 
-def test_injective_on_these_rows():
-    found = compare(Predictions([0, 1, 1], [0.2, 0.2, 0.7]), Predictions([0, 1, 1], [0.3, 0.3, 0.6]))
-    assert found.injective is True
-    assert found.grounds == "on these rows"
+def test_rows_alone_do_not_tell_a_map_from_another_model(rng):
+    """Two calibrated models whose scores are all different: nothing of the change is calibration."""
+    rate = rng.random(3000)
+    y, sharp, blunt = rng.random(3000) < rate, rate, 0.5 + (rate - 0.5) * 1e-3
+    for after in (sharp, np.clip(rng.normal(0.5, 1e-3, 3000), 0, 1)):
+        found = compare(y, blunt, after)
+        assert found.injective is None
+        assert "calibration, sharpness or both" in found.sentence()
+        assert found.split is not None
+        assert found.calibration is None
+
+
+def test_the_user_may_know_that_a_map_is_injective():
+    found = compare([0, 1, 1], [0.2, 0.2, 0.7], [0.3, 0.3, 0.6], injective=True)
+    assert (found.injective, found.grounds) == (True, "as stated")
+    assert "so all of it is calibration" in found.sentence()
+    assert compare([0, 1, 1], [0.2, 0.2, 0.7], [0.3, 0.3, 0.6], injective=False).injective is False
+    assert compare([0, 1, 1], [0.2, 0.2, 0.7], [0.2, 0.2, 0.7]).grounds == "none has changed"
+    with pytest.raises(InputError, match="injective cannot be True; equal predictions before differ after"):
+        compare([0, 1, 1], [0.2, 0.2, 0.7], [0.3, 0.4, 0.6], injective=True)
 
 
 def test_merged_predictions_are_found():
@@ -168,8 +184,9 @@ def test_another_model_is_no_map_of_the_predictions():
     found = compare(Predictions([0, 1, 1], [0.2, 0.2, 0.7]), Predictions([0, 1, 1], [0.3, 0.4, 0.6]))
     assert found.injective is None
     assert found.grounds == "equal predictions before differ after, so this is not a map of the predictions alone"
-    assert found.sentence().endswith(
-        "Equal predictions before differ after, so this is not a map of the predictions alone, so the change mixes calibration and sharpness."
+    assert (
+        "Equal predictions before differ after, so this is not a map of the predictions alone: the change may be calibration, sharpness or both."
+        in found.sentence()
     )
 
 
@@ -177,7 +194,7 @@ def test_a_map_of_other_predictions_is_judged_by_the_rows():
     valid, test = cal.example()
     fitted = cal.recalibrate(valid)
     copy = Predictions.from_logits(test.labels, test.logits)
-    assert compare(copy, fitted.apply(test)).grounds == "on these rows"
+    assert compare(copy, fitted.apply(test)).grounds.startswith("these rows cannot distinguish")
 
 
 def test_a_map_that_is_not_injective_says_so():
@@ -300,7 +317,8 @@ def test_a_change_that_merges_is_split(rng):
 
 
 def test_a_split_can_be_had_and_refused(pair):
-    assert compare(*pair).split is None
+    assert compare(*pair, injective=True).split is None
+    assert compare(*pair).split is not None
     asked = compare(*pair, method=cal.EqualMass(5)).split
     assert asked.how == "by 5 equal-mass bins on the same rows"
     merged = [Predictions([0, 1, 1], [0.2, 0.3, 0.7]), Predictions([0, 1, 1], [0.25, 0.25, 0.6])]
@@ -468,7 +486,9 @@ def test_a_comparison_shows_itself(pair):
     found = compare(*pair)
     assert repr(found).count("\n") <= 3
     (table,) = found.tables()
-    assert [row[0] for row in table.rows] == ["before", "after", "after − before"]
+    rows = ["before", "after", "after − before"]
+    assert [row[0] for row in table.rows] == [*rows, "  of it calibration", "  of it refinement"]
+    assert [row[0] for row in compare(*pair, injective=True).tables()[0].rows] == rows
     assert "<table>" in found._repr_html_()
 
 

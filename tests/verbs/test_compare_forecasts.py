@@ -85,12 +85,14 @@ def test_clusters_and_several_candidates(valid, test):
         cal.compare(valid, candidates, cluster=True)
 
 
-def test_injectivity_is_seen_in_the_rows_where_they_can_tell(test):
+def test_rows_can_refute_injectivity_not_prove_it(test):
     wider = cal.compare(test, test.with_gaussian(test.mean, 2 * test.variance))
     assert wider.injective is None
-    assert "No two forecasts are equal, so these rows cannot distinguish a map from another model" in wider.sentence()
+    assert "These rows cannot distinguish a map of the predictions from another model" in wider.sentence()
     rounded = test.with_gaussian(test.mean.round(), test.variance.round() + 1)
-    assert cal.compare(rounded, rounded.with_gaussian(rounded.mean, 2 * rounded.variance)).injective is True
+    wider = rounded.with_gaussian(rounded.mean, 2 * rounded.variance)
+    assert cal.compare(rounded, wider).injective is None
+    assert cal.compare(rounded, wider, injective=True).injective is True
     assert cal.compare(rounded, test).injective is None
     assert cal.compare(test, rounded).injective is False
 

@@ -58,6 +58,7 @@ def compare(
     cluster: bool | Cluster | None = None,
     margin: float | None = None,
     method: Any = "auto",
+    injective: bool | None = None,
     counts: Any = None,
     weights: Any = None,
 ) -> Comparison | Comparisons:
@@ -97,8 +98,11 @@ def compare(
     method
         How to estimate which part of the change is calibration and which is sharpness,
         by `decompose` on both: the name or recipe of a map, or bins. `"auto"` does so
-        by isotonic regression where the map is not injective and the data are not huge,
-        `None` never.
+        by isotonic regression where the map is not known to be injective and the data are
+        not huge, `None` never.
+    injective
+        Was `after` made of `before` by a map that keeps different predictions different?
+        Known of a map that is passed, or whose output is; of plain arrays only you know.
     counts
         How often each row occurred; by default once.
     weights
@@ -126,7 +130,9 @@ def compare(
         before = admitted(labels, before, counts, weights)
     clustered = cluster_kind(before, cluster) is not None
     several = _candidates(labels, after, counts, weights)
-    family = _Family(before, _rule(score, before), level, 1 - (1 - level) / len(several), clustered, margin, method)
+    family = _Family(
+        before, _rule(score, before), level, 1 - (1 - level) / len(several), clustered, margin, method, injective
+    )
     found = [family.compared(each, name) for name, each in several.items()]
     return (
         simultaneous(dict(zip(map(str, after), found, strict=True)), level) if isinstance(after, Mapping) else found[0]
@@ -196,6 +202,7 @@ class _Family:
     cluster: bool
     margin: float | None
     method: Any
+    injective: bool | None
 
     def means(self, after: Predictions | Forecasts) -> _Means:
         """Of the scores before, after and of after − before; one pass unless clustered."""
@@ -247,7 +254,7 @@ class _Family:
         interval, cautions = change.interval(self.level_of_change)
         described = self.described() | ({"cluster": True} if self.cluster else {})
         difference = Estimate("score_difference", title, change.mean, new.n, interval, settings=described)
-        injective, grounds = how_injective(self.before, new)
+        injective, grounds = how_injective(self.before, new, self.injective)
         verdict = _verdict(change.mean, interval is not None and 0 not in interval)
         root, split = self._root(means) if self.rule.rooted else None, self._split(new, injective)
         found = (difference, first, second, injective, grounds, verdict, cautions, root, split)
@@ -283,7 +290,7 @@ class _Family:
                 )
             return None
         size = self.before.n * (1 if self.before.is_binary else self.before.n_classes)
-        if self.method is None or (automatic and (injective is not False or size > MOST_SPLIT)):
+        if self.method is None or (automatic and (injective or size > MOST_SPLIT)):
             return None
         method = "isotonic" if automatic else self.method
         old, new = (decompose(each, score=self.rule, method=method) for each in (self.before, after))

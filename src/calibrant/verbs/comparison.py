@@ -102,7 +102,7 @@ class Comparison(Answer):
         if self.injective:
             return f"The map keeps different predictions different ({self.grounds}), so all of it is calibration."
         if self.injective is None:
-            return f"{self.grounds[:1].upper()}{self.grounds[1:]}, so the change mixes calibration and sharpness."
+            return f"{self.grounds[:1].upper()}{self.grounds[1:]}: the change may be calibration, sharpness or both."
         merged = f"The map gives some different predictions the same value ({self.grounds})"
         return f"{merged}, so the change mixes calibration gained and sharpness lost."
 

@@ -60,15 +60,20 @@ def _check_same_labels(before: Predictions | Forecasts, after: Predictions | For
         raise InputError("after", "must have the weights of before")
 
 
-def how_injective(before: Predictions | Forecasts, after: Predictions | Forecasts) -> tuple[bool | None, str]:
+def how_injective(
+    before: Predictions | Forecasts, after: Predictions | Forecasts, stated: bool | None = None
+) -> tuple[bool | None, str]:
     """Does the change keep different predictions different, and how is that known?
 
-    From the map if it is known, else from the given rows.
+    From the map if it is known, or from the user. Rows alone can only refute it: two
+    models with continuous scores look like a map and its inverse.
 
     Parameters
     ----------
     before, after
         Predictions or forecasts for the same rows.
+    stated
+        What the user says; None if nothing.
     """
     if after.source is not None and after.source[0] is before:
         used = after.source[1]
@@ -76,12 +81,17 @@ def how_injective(before: Predictions | Forecasts, after: Predictions | Forecast
     old, new = (each.probs if isinstance(each, Predictions) else each.outputs for each in (before, after))
     n_old, n_new, is_map = _distinct_numbers(old, new) if old.ndim == new.ndim == 1 else _distinct_rows(old, new)
     if not is_map:
+        if stated:
+            found = "equal predictions before differ after"
+            raise InputError("injective", "cannot be True", found, "These are not the output of a map")
         return None, "equal predictions before differ after, so this is not a map of the predictions alone"
     if n_new < n_old:
         return False, f"{n_old:,} distinct predictions before, {n_new:,} after"
-    if isinstance(before, Forecasts) and n_old == before.n:
-        return None, "no two forecasts are equal, so these rows cannot distinguish a map from another model"
-    return True, "on these rows"
+    if stated is not None:
+        return stated, "as stated"
+    if np.array_equal(old, new):
+        return True, "none has changed"
+    return None, "these rows cannot distinguish a map of the predictions from another model"
 
 
 def _distinct_rows(old: Array, new: Array) -> tuple[int, int, bool]:
