@@ -45,7 +45,7 @@ def calibrated_world(scores: Any) -> ScoreWorld:
     if isinstance(scores, ScoreWorld):
         return scores.with_curve(CALIBRATED)
     if isinstance(scores, tuple) and len(scores) == 2:
-        return BetaWorld(*(check_positive(f"scores[{k}]", value) for k, value in enumerate(scores)))
+        return BetaWorld(check_positive("scores[0]", scores[0]), check_positive("scores[1]", scores[1]))
     return EmpiricalWorld(scores)
 
 
