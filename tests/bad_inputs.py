@@ -224,6 +224,11 @@ ALLOWED = {(name, "a function") for name in CALLABLES} | {
     for name in ("intercept", "slope", "truth")  # any finite number
 }
 
+NAMED_AS = {"views": "view", "after": "probs", "estimators": "estimator"} | dict.fromkeys(
+    ("curve", "candidates", "maps"), "method"
+)
+"""Options whose entries an error names by what each of them is."""
+
 FREE = {
     "labels", "probs", "logits", "counts", "weights", "groups", "self",  # data
     "name", "source", "mark", "part",  # texts, or anything

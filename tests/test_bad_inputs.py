@@ -11,7 +11,7 @@ import pytest
 
 import calibrant as cal
 from bad_calls import more_calls
-from bad_inputs import ALLOWED, LARGE, OPTIONS, Call, calls
+from bad_inputs import ALLOWED, LARGE, NAMED_AS, OPTIONS, Call, calls
 
 CALLS = {call.name: call for call in (*calls(), *more_calls())}
 SLOW = (
@@ -23,13 +23,13 @@ ANSWERED = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name
 """calls whose answers are wanted, and take their time"""
 
 
-def outcome(call: Call, kind: str, /, **changes: Any) -> str:
+def outcome(call: Call, kind: str, argument: str = "", /, **changes: Any) -> str:
     """What happens: "refused", "answered", or the raw exception."""
     try:
         answer = call(kind, **changes)
     except cal.InputError as error:
-        named = any(argument in str(error) for argument in (*changes, error.argument))
-        return "refused" if named else f"names no argument: {error}"
+        names = (argument or error.argument, NAMED_AS.get(argument, argument or error.argument))
+        return "refused" if any(name in str(error) for name in names) else f"names another argument: {error}"
     except Exception as error:
         return f"{type(error).__name__}: {str(error)[:120]}"
     value = getattr(answer, "value", 0.0)
@@ -64,7 +64,10 @@ def bad_options(call: Call) -> Iterator[tuple[str, str]]:
         for argument in call.options:
             for name, value in OPTIONS.items():
                 if (argument, name) not in ALLOWED and not (argument in call.empty and name == "an empty list"):
-                    yield f"{argument}: {name}", outcome(call, kind, **{argument: value})
+                    yield (
+                        f"{argument}: {name}",
+                        outcome(call, kind, argument, **{argument: value}),
+                    )
 
 
 def odd_numbers(call: Call) -> Iterator[tuple[str, str]]:

@@ -184,7 +184,11 @@ class MapCurve(TrueCurve):
 
 def as_curve(curve: Any) -> TrueCurve:
     """A curve as it is, or a fitted map of a single event."""
-    return curve if isinstance(curve, TrueCurve) else MapCurve(curve)
+    if isinstance(curve, TrueCurve):
+        return curve
+    if not isinstance(curve, CalibrationMap):
+        raise InputError("calibration", "must be a TrueCurve or a fitted map of a single event", f"it is {curve!r}")
+    return MapCurve(curve)
 
 
 PAIRS = (("logit", "logit"), ("logit", "logflip"), ("logflip", "logflip"), ("log", "log"))

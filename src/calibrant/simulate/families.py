@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_positive
+from calibrant.inputs import check_choice, check_column, check_positive
 from calibrant.options import checked
 from calibrant.problems import InputError
 from calibrant.simulate.curves import CALIBRATED, LinearCurve, PowerCurve, ScaledCurve, TrueCurve
@@ -46,7 +46,7 @@ def calibrated_world(scores: Any) -> ScoreWorld:
         return scores.with_curve(CALIBRATED)
     if isinstance(scores, tuple) and len(scores) == 2:
         return BetaWorld(check_positive("scores[0]", scores[0]), check_positive("scores[1]", scores[1]))
-    return EmpiricalWorld(scores)
+    return EmpiricalWorld(check_column(scores, "scores"))
 
 
 @checked
