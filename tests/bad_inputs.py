@@ -208,6 +208,7 @@ OPTIONS: dict[str, Any] = {
     "an empty list": [],
     "an array": np.array([0.1, NAN]),
     "a dict": {"a": 1},
+    "a pair": ("a", None),
     "a function": len,
     "a class": int,
     "a date": datetime(2020, 1, 1),
@@ -218,10 +219,15 @@ LARGE: dict[str, Any] = {"a huge number": 1e300, "a huge integer": 10**30, "a ti
 """numbers that are refused or used"""
 
 CALLABLES = {"statistic", "estimator", "estimators", "kernel", "measures"}
-ALLOWED = {(name, kind) for name in CALLABLES for kind in ("a function", "a class")} | {
-    ("measures", "an empty list"),
-    ("workers", "minus one"),  # as for joblib
+ALLOWED = {(name, "a function") for name in CALLABLES} | {
+    (name, "minus one")
+    for name in ("intercept", "slope", "truth")  # any finite number
 }
+
+NAMED_AS = {"views": "view", "after": "probs", "estimators": "estimator"} | dict.fromkeys(
+    ("curve", "candidates", "maps"), "method"
+)
+"""Options whose entries an error names by what each of them is."""
 
 FREE = {
     "labels", "probs", "logits", "counts", "weights", "groups", "self",  # data
@@ -288,15 +294,24 @@ def edges(labels: Any, probs: Any) -> dict[str, dict[str, Any]]:
     }
 
 
+def _beside(argument: str, value: Any, labels: Any, probs: Any) -> dict[str, Any]:
+    """Beside a bad argument with an index, another with the default one."""
+    index = value.index if isinstance(value, pd.Series | pd.DataFrame) else None
+    if index is None or (isinstance(index, pd.RangeIndex) and index.start == 0):
+        return {}
+    return {"probs": pd.DataFrame(probs)} if argument == "labels" else {"labels": pd.Series(labels)}
+
+
 class Call:
     """One public callable on good data, of which single arguments are then replaced."""
 
-    def __init__(self, name: str, function: Callable[..., Any], takes: Any = None, **given: Any) -> None:
+    def __init__(self, name: str, function: Callable[..., Any], takes: Any = None, /, **given: Any) -> None:
         self.name, self.function = name, function
         parameters = inspect.signature(takes or function).parameters
         self.given = {name: value for name, value in QUICK.items() if name in parameters} | given
         self.options = [name for name in parameters if name not in FREE | WRAPPED]
         wrapped = "labels" not in parameters
+        self.empty = [name for name, each in parameters.items() if each.default == ()]  # where an empty list says so
         self.second = "before" if "before" in parameters else "probs"
         self.wrapper = next(iter(parameters), None) if wrapped else None
         self.data = [name for name in BAD if wrapped or name in parameters or name == "probs"]
@@ -312,6 +327,23 @@ class Call:
         else:
             arguments[self.second] = arguments.pop("probs")
         return self.function(**arguments)
+
+    def bad(self, kind: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Each bad column, what is wrong with it, and the arguments that hold it."""
+        for argument in self.data:
+            for name, value in BAD[argument](*DATA[kind]).items():
+                yield argument, name, {argument: value} | _beside(argument, value, *DATA[kind])
+
+    def edges(self, kind: str) -> dict[str, dict[str, Any]]:
+        """Data at the edge of what is allowed."""
+        found = edges(*DATA[kind])
+        return {name: changes for name, changes in found.items() if set(changes) <= set(self.data)}
+
+    def forms(self, kind: str) -> dict[str, dict[str, Any]]:
+        """The same data in other containers and types, by argument."""
+        labels, probs = DATA[kind]
+        forms = {"labels": same_labels(labels), "probs": same_probs(probs)}
+        return {argument: found for argument, found in forms.items() if argument in self.data}
 
     @cache  # noqa: B019
     def kinds(self) -> list[str]:

@@ -183,7 +183,7 @@ def check_map(fitted: Any) -> None:
 
 
 def check_forecast_map(fitted: Any) -> None:
-    mean, variance = np.array([-1e10, 0.0, 3.0]), np.array([1e-300, 1.0, 1e300])
+    mean, variance = np.array([-1e10, 0.0, 3.0]), np.array([1e-150, 1.0, 1e150])
     if isinstance(fitted, cal.regression.StdScaling().fit([1.0], [0.0], [1.0]).__class__.__mro__[1]):
         found = fitted.apply(mean, variance)[1]
         assert (np.isfinite(found) & (found > 0)).all()

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import calibrant as cal
-from bad_inputs import ALLOWED, BAD, DATA, LARGE, OPTIONS, Call, calls, edges, same_labels, same_probs
+from bad_calls import more_calls
+from bad_inputs import ALLOWED, LARGE, NAMED_AS, OPTIONS, Call, calls
 
-CALLS = {call.name: call for call in calls()}
+CALLS = {call.name: call for call in (*calls(), *more_calls())}
 SLOW = (
     *("audit", "calibration_test", "classwise_intervals", "decision_regret", "diagnose", "fit_world", "fitted_error"),
     *("interval_of", "posterior_error", "test calibration_test", "trust", "map bayesian_binning", "map dirichlet"),
@@ -23,15 +23,17 @@ ANSWERED = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name
 """calls whose answers are wanted, and take their time"""
 
 
-def outcome(call: Call, kind: str, /, **changes: Any) -> str:
+def outcome(call: Call, kind: str, argument: str = "", /, **changes: Any) -> str:
     """What happens: "refused", "answered", or the raw exception."""
     try:
-        call(kind, **changes)
+        answer = call(kind, **changes)
     except cal.InputError as error:
-        return "refused" if error.argument in str(error) else f"names no argument: {error}"
+        names = (argument or error.argument, NAMED_AS.get(argument, argument or error.argument))
+        return "refused" if any(name in str(error) for name in names) else f"names another argument: {error}"
     except Exception as error:
         return f"{type(error).__name__}: {str(error)[:120]}"
-    return "answered"
+    value = getattr(answer, "value", 0.0)
+    return "NaN" if isinstance(value, float) and value != value else "answered"
 
 
 def plain(answer: Any) -> tuple[str, Any]:
@@ -52,20 +54,8 @@ def same(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
 def bad_data(call: Call) -> Iterator[tuple[str, str]]:
     """One bad column beside good ones."""
     for kind in call.kinds():
-        for argument in call.data:
-            for name, value in BAD[argument](*DATA[kind]).items():
-                yield f"{kind}, {argument}: {name}", outcome(call, kind, **beside(argument, value, *DATA[kind]))
-
-
-def beside(argument: str, value: Any, labels: Any, probs: Any) -> dict[str, Any]:
-    """The bad argument; beside one with an index, another with the default one."""
-    index = value.index if isinstance(value, pd.Series | pd.DataFrame) else None
-    if index is None or (isinstance(index, pd.RangeIndex) and index.start == 0):
-        return {argument: value}
-    return {
-        argument: value,
-        **({"probs": pd.DataFrame(probs)} if argument == "labels" else {"labels": pd.Series(labels)}),
-    }
+        for argument, name, changes in call.bad(kind):
+            yield f"{kind}, {argument}: {name}", outcome(call, kind, **changes)
 
 
 def bad_options(call: Call) -> Iterator[tuple[str, str]]:
@@ -73,8 +63,11 @@ def bad_options(call: Call) -> Iterator[tuple[str, str]]:
     for kind in call.kinds()[:1]:
         for argument in call.options:
             for name, value in OPTIONS.items():
-                if (argument, name) not in ALLOWED:
-                    yield f"{argument}: {name}", outcome(call, kind, **{argument: value})
+                if (argument, name) not in ALLOWED and not (argument in call.empty and name == "an empty list"):
+                    yield (
+                        f"{argument}: {name}",
+                        outcome(call, kind, argument, **{argument: value}),
+                    )
 
 
 def odd_numbers(call: Call) -> Iterator[tuple[str, str]]:
@@ -83,19 +76,16 @@ def odd_numbers(call: Call) -> Iterator[tuple[str, str]]:
         for argument in call.options:
             for name, value in LARGE.items():
                 yield f"{argument}: {name}", outcome(call, kind, **{argument: value})
-        for name, changes in edges(*DATA[kind]).items():
-            if set(changes) <= set(call.data):
-                yield f"{kind}: {name}", outcome(call, kind, **changes)
+        for name, changes in call.edges(kind).items():
+            yield f"{kind}: {name}", outcome(call, kind, **changes)
 
 
 def spellings(call: Call) -> Iterator[tuple[str, bool]]:
     """The same data in other containers and types: is the answer the same?"""
     for kind in call.kinds():
-        labels, probs = DATA[kind]
         answer = plain(call(kind))
-        others = {"labels": same_labels(labels), "probs": same_probs(probs)}
-        for argument, forms in others.items():
-            for name, value in forms.items() if argument in call.data else ():
+        for argument, forms in call.forms(kind).items():
+            for name, value in forms.items():
                 yield f"{kind}, {argument}: {name}", same(plain(call(kind, **{argument: value})), answer)
 
 
@@ -125,5 +115,5 @@ def test_the_same_data_in_another_form_give_the_same_answer(name):
 def test_the_table_is_large():
     """Every callable takes some data, and there are ten thousand cases."""
     assert all(call.kinds() for call in CALLS.values())
-    columns = sum(len(BAD[argument](*DATA[kind])) for call in CALLS.values() for kind in DATA for argument in call.data)
+    columns = sum(1 for call in CALLS.values() for kind in call.kinds() for _ in call.bad(kind))
     assert columns + len(OPTIONS) * sum(len(call.options) for call in CALLS.values()) > 10_000

@@ -230,6 +230,13 @@ WRONG = {
         ([1], [0.1, 0.9], [[0, 1, 2]]),
         r"values must have 2 columns, one per level; it has 3",
     ),
+    "far": (
+        GaussianForecasts,
+        ([1, 1e200], [1, 2], [1, 1]),
+        r"labels must lie within ±1e\+150; labels\[1\] is 1e\+200",
+    ),
+    "narrow": (GaussianForecasts, ([1, 1], [1, 2], [1, 1e-200]), r"variance must be at least 1e-150; variance\[1\]"),
+    "far sample": (SampleForecasts, ([1], [[0, -1e200]]), r"samples must lie within ±1e\+150; samples\[0, 1\]"),
     "NaN sample": (SampleForecasts, ([1], [[0, nan]]), r"samples must be finite; samples\[0, 1\] is nan"),
 }
 

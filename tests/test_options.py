@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -64,6 +64,21 @@ def test_types_in_words():
     assert fits(len, Callable[..., Any])
     assert not fits(3, list[int])
     assert fits(object(), "not a type")
+
+
+@pytest.mark.parametrize(
+    ("hint", "good", "bad"),
+    [
+        (tuple[float, float], [(0, 0.5), [1.0, 2], np.ones(2)], [(1.0,), (1, 2, 3), ("a", None), "ab", {1: 2}, {1, 2}]),
+        (tuple[float, ...], [(), (1, 2, 3)], [("a",), b"ab", 3]),
+        (Sequence[int], [[1, 2], (), np.arange(3), range(2)], [[1.5], "12", {1: 2}, 3]),
+        (tuple[Any, ...], [(), ["a", None]], ["a", 3]),
+        (Callable[..., Any], [len], [int, 3]),
+    ],
+)
+def test_entries_of_lists_and_tuples_are_checked(hint, good, bad):
+    assert all(fits(value, hint) for value in good)
+    assert not any(fits(value, hint) for value in bad)
 
 
 def test_counts_have_an_end():

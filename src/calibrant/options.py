@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import wraps
 from inspect import isclass, signature
 from types import NoneType, SimpleNamespace, UnionType
@@ -18,7 +18,7 @@ NUMBERS: dict[Any, tuple[Any, str]] = {
     int: (int | np.integer, "a whole number"),
     float: (int | float | np.integer | np.floating, "a number"),
 }
-BY_NAME: dict[str, Any] = {"view": str | int | tuple}
+BY_NAME: dict[str, Any] = {"view": str | int | tuple, "calibration": Any}
 """What options are, whatever their annotation."""
 
 
@@ -89,14 +89,19 @@ def fits(value: Any, hint: Any) -> bool:
     if hint in NUMBERS:
         return isinstance(value, NUMBERS[hint][0]) and not isinstance(value, bool) and bool(value == value)  # noqa: PLR0124
     if origin is not None:
-        return _has_origin(value, origin)
-    return not isclass(hint) or getattr(hint, "_is_protocol", False) or isinstance(value, hint)
+        return _has_origin(value, origin, get_args(hint))
+    return hint is Any or not isclass(hint) or getattr(hint, "_is_protocol", False) or isinstance(value, hint)
 
 
-def _has_origin(value: Any, origin: Any) -> bool:
-    """Is it callable, or can it be gone through, as a generic type wants it?"""
+def _has_origin(value: Any, origin: Any, of: tuple[Any, ...]) -> bool:
+    """Is it a function, or can it be gone through, as a generic type wants it? Entries of lists and tuples are checked."""
     if origin is Callable:
-        return callable(value)
+        return callable(value) and not isclass(value)
+    if origin in (tuple, Sequence):
+        if isinstance(value, list | tuple):
+            hints = of if origin is tuple and of[-1] is not ... else of[:1] * len(value)
+            return len(hints) == len(value) and all(map(fits, value, hints))
+        return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | Set)
     return not (isclass(origin) and issubclass(origin, Iterable)) or isinstance(value, Iterable)
 
 

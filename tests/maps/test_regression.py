@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -210,8 +211,22 @@ def test_wrong_data_are_refused(method, case):
 
 
 def test_labels_beyond_squaring_are_refused():
-    with pytest.raises(InputError, match=r"labels lie too far from mean to be squared; labels\[1\] is 1e\+200"):
-        StdScaling().fit([0.0, 1e200], [0.0, 0.0], [1.0, 1.0])
+    with pytest.raises(InputError, match=r"labels lie too far from mean to be squared; labels\[1\] is 1e\+140"):
+        StdScaling().fit([0.0, 1e140], [0.0, 0.0], [1.0, 1e-140])
+
+
+def test_weights_lost_in_rounding_leave_no_knot():
+    weights = np.logspace(-12, 12, 12)
+    fitted = QuantileRecalibration().fit_pit(np.linspace(0.95, 0.05, 12), weights=weights)
+    assert (np.diff(fitted.y) > 0).all()
+    assert abs(fitted.apply_pit([0.05])[0] - 0.5) < 0.01  # nearly all weight is on the last row
+
+
+def test_columns_of_different_rows_are_refused():
+    fitted = StdScaling().fit([1.0, -2.0], [0.0, 0.0], [1.0, 1.0])
+    mean, variance = pd.Series([0.0, 1.0], index=[3, 4]), pd.Series([1.0, 2.0], index=[4, 3])
+    with pytest.raises(InputError, match="variance must have the index of mean"):
+        fitted.apply(mean, variance)
 
 
 def test_shares_outside_the_unit_interval_are_refused():

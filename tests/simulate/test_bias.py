@@ -235,3 +235,19 @@ def test_a_quantity_of_its_own_needs_a_truth():
     with pytest.raises(cal.InputError, match="Pass truth="):
         bias(cal.ks_error, power_world(0.1), 100, 10)
     assert bias(cal.ks_error, power_world(0.1), 100, 10, truth=0.1).truth == 0.1
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"n": []}, "n must hold at least one number"),
+        ({"workers": -1}, "workers must be a whole number, at least 1; it is -1"),
+        ({"truth": float("inf")}, r"truth must lie within"),
+        ({"world": "beta"}, "world must be a World; it is 'beta'"),
+        ({"estimator": int}, "estimator must be a function"),
+    ],
+)
+def test_options_that_give_no_answer_are_refused(options, text):
+    given = {"estimator": cal.ece, "world": power_world(0.1), "n": 10, "n_data_sets": 2} | options
+    with pytest.raises(cal.InputError, match=text):
+        bias(**given)

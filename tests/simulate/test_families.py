@@ -44,6 +44,10 @@ def test_scores_come_from_a_pair_an_array_or_a_world():
             assert world.true_error(norm) == pytest.approx(0, abs=ROUNDING)
 
 
+def test_an_error_below_rounding_is_none():
+    assert power_world(1e-300).true_error() == 0
+
+
 def test_an_error_out_of_reach_is_refused():
     with pytest.raises(InputError, match=r"error must lie in \[0, 0.5\)"):
         power_world(0.6)

@@ -129,7 +129,7 @@ def statistic_test(
 
 def resolved(statistic: Any) -> tuple[str, Callable[..., Statistic] | None, Any]:
     """Name, and the maker of a registered statistic or a function of predictions."""
-    if callable(statistic):
+    if callable(statistic) and not isinstance(statistic, type):
         about = method_of(statistic)
         return about.name if about else getattr(statistic, "__name__", "statistic"), None, statistic
     if not isinstance(statistic, str):

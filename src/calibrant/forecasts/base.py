@@ -18,6 +18,10 @@ NODES = 200
 """Equally likely points that represent a distribution where there is no closed form."""
 
 
+LARGEST = 1e150
+"""The size of numbers up to which sums of their squares are finite; variances are at least 1/LARGEST."""
+
+
 class Forecasts(ABC):
     """A distribution for each of `n` real numbers, and the numbers observed: `labels`, `(n,)`.
 
@@ -40,7 +44,7 @@ class Forecasts(ABC):
 
     def _fill(self, labels: Any, n: int, counts: Any, weights: Any, groups: Any, **predicted: Any) -> None:
         """Check and keep what every kind has; `predicted` are the columns of this kind, which share its index."""
-        self.labels = own(inputs.check_column(labels, "labels", n))
+        self.labels = own(within(inputs.check_column(labels, "labels", n), "labels"))
         self.groups = None if groups is None else own(inputs.check_groups(groups, n))
         self.index = common_index(labels=labels, **predicted, counts=counts, weights=weights, groups=groups)
         self.weights = self.squares = self.source = None
@@ -198,10 +202,17 @@ def checked_levels(levels: Any) -> Floats:
 
 
 def checked_matrix(values: Any, argument: str) -> Floats:
-    """Finite float64 numbers, `(n, k)`; one column may come as `(n,)`."""
+    """Finite float64 numbers whose squares are finite, `(n, k)`; one column may come as `(n,)`."""
     array = inputs.floats(values, argument).astype(np.float64)
     inputs.check_finite(array, argument)
-    return array.reshape(len(array), -1)
+    return within(array, argument).reshape(len(array), -1)
+
+
+def within(array: Floats, argument: str) -> Floats:
+    """Finite numbers as they are, refused where their squares would not be finite."""
+    if max(-array.min(), array.max()) > LARGEST:
+        inputs.refuse(np.abs(array) > LARGEST, array, argument, f"must lie within ±{LARGEST:g}", "Use a larger unit")
+    return array
 
 
 def counted(count: int, noun: str) -> str:

@@ -9,11 +9,21 @@ import numpy as np
 
 from calibrant import inputs
 from calibrant.arrays import common_index, read_only
-from calibrant.forecasts.base import Forecasts
+from calibrant.forecasts.base import LARGEST, Forecasts, within
 from calibrant.types import Floats, Seed
 
 HERMITE = 64
 """Points that represent a Gaussian; exact for polynomials up to degree 127."""
+
+
+def checked_moments(mean: Any, variance: Any, n: int | None = None) -> tuple[Floats, Floats]:
+    """Means and positive variances in float64, as many of each and of the same rows."""
+    centre = within(inputs.check_column(mean, "mean", n), "mean")
+    spread = within(inputs.check_column(variance, "variance", len(centre)), "variance")
+    inputs.check_all_positive(spread, "variance")
+    inputs.refuse(spread < 1 / LARGEST, spread, "variance", f"must be at least {1 / LARGEST:g}", "Use a smaller unit")
+    common_index(mean=mean, variance=variance)
+    return centre, spread
 
 
 class GaussianForecasts(Forecasts):
@@ -46,13 +56,11 @@ class GaussianForecasts(Forecasts):
     def __init__(
         self, labels: Any, mean: Any, variance: Any, *, counts: Any = None, weights: Any = None, groups: Any = None
     ) -> None:
-        self._set(inputs.check_column(mean, "mean"), variance)
+        self._set(mean, variance)
         self._fill(labels, len(self._mean), counts, weights, groups, mean=mean, variance=variance)
 
-    def _set(self, mean: Floats, variance: Any) -> None:
-        checked = inputs.check_column(variance, "variance", len(mean))
-        inputs.check_all_positive(checked, "variance")
-        self._mean, self._variance = read_only(mean), read_only(checked)
+    def _set(self, mean: Any, variance: Any, n: int | None = None) -> None:
+        self._mean, self._variance = map(read_only, checked_moments(mean, variance, n))
 
     @property
     def outputs(self) -> Floats:
@@ -110,7 +118,7 @@ class GaussianForecasts(Forecasts):
         """
         common_index(forecasts=self, mean=mean, variance=variance)
         changed = copy(self)
-        changed._set(inputs.check_column(mean, "mean", self.n), variance)
+        changed._set(mean, variance, self.n)
         changed.source = None if made_by is None else (self, made_by)
         return changed
 

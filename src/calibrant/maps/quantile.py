@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from calibrant import inputs
-from calibrant.forecasts import BentForecasts, GaussianForecasts
+from calibrant.forecasts import BentForecasts, GaussianForecasts, checked_moments
 from calibrant.maps.calibration_map import Fit, map_recipe, map_record
-from calibrant.maps.regression import EPS, FEW, RegressionMap, admit_fit, checked_forecasts, gaussian
+from calibrant.maps.regression import EPS, FEW, RegressionMap, admit_fit, gaussian
 from calibrant.predictions import check_mass
 from calibrant.problems import InputError
 from calibrant.results.constraints import Holds, Rising, Shape
@@ -79,6 +79,9 @@ class QuantileRecalibration:
         values, which = np.unique(np.clip(u[weight > 0], EPS, 1 - EPS), return_inverse=True)
         mass = np.bincount(which, weight[weight > 0])
         heights = (np.cumsum(mass) - mass / 2) / mass.sum()
+        rises = np.maximum.accumulate(heights) > np.maximum.accumulate(np.concatenate([[0.0], heights[:-1]]))
+        rises &= heights < 1  # but for values of so little weight that it is lost in rounding
+        values, heights = values[rises], heights[rises]
         if len(values) > self.n_points:
             kept = np.unique(np.searchsorted(heights, (np.arange(self.n_points) + 0.5) / self.n_points))
             values, heights = values[kept[kept < len(values)]], heights[kept[kept < len(values)]]
@@ -132,7 +135,7 @@ class QuantileMap(RegressionMap):
         """
         from scipy.special import ndtr
 
-        centre, spread = checked_forecasts(mean, variance)
+        centre, spread = checked_moments(mean, variance)
         with np.errstate(over="ignore"):
             standardised = (inputs.check_column(y, "y", len(centre)) - centre) / np.sqrt(spread)
         return np.interp(ndtr(standardised), self.x, self.y)
@@ -149,7 +152,7 @@ class QuantileMap(RegressionMap):
         """
         from scipy.special import ndtri
 
-        centre, spread = checked_forecasts(mean, variance)
+        centre, spread = checked_moments(mean, variance)
         share = unit_values(q, "q", len(centre))
         return centre + np.sqrt(spread) * ndtri(np.interp(share, self.y, self.x))
 

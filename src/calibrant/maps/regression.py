@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, overload
 
 import numpy as np
 
-from calibrant import inputs
-from calibrant.forecasts import Forecasts, GaussianForecasts
+from calibrant.forecasts import Forecasts, GaussianForecasts, checked_moments
+from calibrant.forecasts.base import LARGEST
 from calibrant.kernels.fit.lbfgs import least
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.calibration_map import Fit, SavedMap, map_recipe, map_record
@@ -74,14 +74,6 @@ def admit_forecasts(labels: Any, mean: Any, variance: Any, counts: Any, weights:
     return Residuals(squares[counts], spread[counts], weight[counts] / weight.sum())
 
 
-def checked_forecasts(mean: Any, variance: Any) -> tuple[Floats, Floats]:
-    """Means and positive variances in float64, as many of each."""
-    centre = inputs.check_column(mean, "mean")
-    spread = inputs.check_column(variance, "variance", len(centre))
-    inputs.check_all_positive(spread, "variance")
-    return centre, spread
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class RegressionMap(SavedMap):
     """A map of forecasts of mean and variance; `fit.loss` is a Dawid–Sebastiani score."""
@@ -121,9 +113,9 @@ class VarianceMap(RegressionMap):
         if isinstance(mean, Forecasts):
             given = gaussian(mean)
             return given.with_gaussian(*self.apply(given.mean, given.variance), made_by=self)
-        centre, spread = checked_forecasts(mean, variance)
+        centre, spread = checked_moments(mean, variance)
         with np.errstate(over="ignore"):
-            return centre.copy(), np.clip(self.of_variance(spread), np.finfo(float).tiny, np.finfo(float).max)
+            return centre.copy(), np.clip(self.of_variance(spread), 1 / LARGEST, LARGEST)
 
 
 @map_recipe("std_scaling", kind="forecast map")

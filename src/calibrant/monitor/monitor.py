@@ -9,6 +9,7 @@ import numpy as np
 from calibrant.inputs import check_alpha
 from calibrant.monitor.alternatives import WEIGHTS, in_words
 from calibrant.monitor.state import Change, MonitorState, likeliest_change, merged, updated
+from calibrant.options import checked
 from calibrant.predictions import admit, repeats_groups
 from calibrant.predictions.content import one_by_one
 from calibrant.problems import InputError
@@ -64,6 +65,7 @@ class Monitor:
 
     __slots__ = ("state",)
 
+    @checked
     def __init__(self, *, view: Any = "auto", state: MonitorState | None = None) -> None:
         self.state = MonitorState(view) if state is None else state
 

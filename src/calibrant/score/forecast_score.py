@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, admit_forecasts
+from calibrant.forecasts.base import LARGEST
 from calibrant.interval.mean import CACHED_ROWS, Moments, moments, pooled
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.methods import methods
@@ -97,8 +98,8 @@ class ForecastScore(Rule):
 def positive_variance(forecasts: Forecasts) -> Floats:
     """The variances, refused where one is 0, as of samples that are all equal."""
     variance = forecasts.variance
-    if (variance <= 0).any():
-        row = int(np.argmax(variance <= 0))
+    if (none := variance < 1 / LARGEST).any():
+        row = int(np.argmax(none))
         raise InputError("forecasts", "must have positive variances for this score", f"row {row} has none")
     return variance
 

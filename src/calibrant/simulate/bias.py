@@ -14,11 +14,13 @@ import numpy as np
 from calibrant.bins import EqualMass
 from calibrant.estimate.binned import binned_error
 from calibrant.estimate.chosen import RULES, Rule, rule_name
-from calibrant.inputs import check_count, check_seed
+from calibrant.forecasts.base import LARGEST
+from calibrant.inputs import check_seed
+from calibrant.options import checked
 from calibrant.problems import InputError
 from calibrant.progress import Progress
 from calibrant.results import Answer, Table, kind, number
-from calibrant.simulate.measuring import Measured, Named, measured, named_all
+from calibrant.simulate.measuring import Measured, Named, measured, named_all, sizes_of
 from calibrant.simulate.world import EventWorld, World
 from calibrant.types import Floats, Seed
 
@@ -127,6 +129,7 @@ def bias(estimator: str | Callable[..., Any], world: World, n: int, *args: Any, 
 def bias(
     estimator: Sequence[Any] | Mapping[str, Any], world: World, n: int | Sequence[int], *args: Any, **options: Any
 ) -> tuple[Bias, ...]: ...
+@checked
 def bias(
     estimator: Any,
     world: World,
@@ -185,11 +188,13 @@ def bias(
     [('ece', 100), ('sweep', 100), ('ece', 400), ('sweep', 400)]
     """
     seed, (several, alone) = check_seed(seed), named_all(estimator)
+    if truth is not None and not abs(truth) <= LARGEST:
+        raise InputError("truth", f"must lie within ±{LARGEST:g}", f"it is {truth!r}")
     truths = [true_value(one, world, view) if truth is None else float(truth) for one in several]
     options: dict[str, Any] = {"view": view, "workers": workers, "progress": progress, "checkpoint": checkpoint}
     rows = []
-    for size in np.atleast_1d(np.asarray(n, dtype=object)):
-        found = measured(several, world, check_count(size, "n"), n_data_sets, seed, **options)
+    for size in sizes_of(n):
+        found = measured(several, world, size, n_data_sets, seed, **options)
         each = zip(several, truths, strict=True)
         rows += [Bias.of(found, k, one.name, world.describe(), known) for k, (one, known) in enumerate(each)]
     return rows[0] if alone and np.ndim(n) == 0 else tuple(rows)
@@ -270,6 +275,7 @@ class BiasGrid(Answer):
         return (Table(f"Bias by sample size and number of bins: {how}", ("n", *map(str, self.n_bins)), rows, note),)
 
 
+@checked
 def bias_grid(
     world: EventWorld,
     sizes: Sequence[int],
@@ -314,8 +320,8 @@ def bias_grid(
     >>> bool(found.bias[0, 1] > found.bias[1, 1] > 0)  # many bins need many rows
     True
     """
-    name = rule_name(bins)
-    tried = {str(b): partial(binned_error, bins=RULES[name](b), norm=norm, debiased=debiased) for b in n_bins}
-    rows = bias(tried, world, list(sizes), n_data_sets, seed, **options)
-    found = np.array([(row.bias, row.mean_error) for row in rows]).T.reshape(2, len(sizes), len(tried))
-    return BiasGrid(world.describe(), name, norm, debiased, rows[0].truth, tuple(sizes), tuple(n_bins), *found)
+    name, rows_of, bins_of = rule_name(bins), sizes_of(sizes, "sizes"), sizes_of(n_bins, "n_bins")
+    tried = {str(b): partial(binned_error, bins=RULES[name](b), norm=norm, debiased=debiased) for b in bins_of}
+    rows = bias(tried, world, rows_of, n_data_sets, seed, **options)
+    found = np.array([(row.bias, row.mean_error) for row in rows]).T.reshape(2, len(rows_of), len(tried))
+    return BiasGrid(world.describe(), name, norm, debiased, rows[0].truth, tuple(rows_of), tuple(bins_of), *found)

@@ -6,6 +6,7 @@ AIC (Roelofs et al. 2022, A.2).
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from calibrant.inputs import check_choice, check_positive
 from calibrant.kernels.fit.newton import fit_logistic
 from calibrant.kernels.logits import sigmoid
 from calibrant.maps.calibration_map import CalibrationMap
+from calibrant.options import checked
 from calibrant.problems import InputError
 from calibrant.results import kind, number
 from calibrant.simulate.scores import Described
@@ -55,6 +57,7 @@ class Calibrated(TrueCurve):
 CALIBRATED = Calibrated()
 
 
+@checked
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearCurve(TrueCurve):
@@ -79,7 +82,7 @@ class LinearCurve(TrueCurve):
     def __post_init__(self) -> None:
         check_choice("link", self.link, tuple(LINKS))
         check_choice("transform", self.transform, tuple(LINKS))
-        if not (np.isfinite(self.intercept) and np.isfinite(self.slope)):
+        if not (math.isfinite(self.intercept) and math.isfinite(self.slope)):
             raise InputError("intercept", "and slope must be finite", f"they are {self.intercept} and {self.slope}")
         low, high = self.limits
         if not (0 <= low < 0.5 and 0 <= high < 0.5):
@@ -117,6 +120,7 @@ def transformed(transform: str, p: Floats, q: Floats, limits: tuple[float, float
         return np.where(q < 0.5, np.log1p(-np.minimum(q, 0.5)), np.log(p))
 
 
+@checked
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class PowerCurve(TrueCurve):
@@ -136,6 +140,7 @@ class PowerCurve(TrueCurve):
         return f"c = p^{number(self.exponent)}"
 
 
+@checked
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class ScaledCurve(TrueCurve):
@@ -156,6 +161,7 @@ class ScaledCurve(TrueCurve):
         return f"c = {number(self.factor)}·p"
 
 
+@checked
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class MapCurve(TrueCurve):
@@ -178,7 +184,11 @@ class MapCurve(TrueCurve):
 
 def as_curve(curve: Any) -> TrueCurve:
     """A curve as it is, or a fitted map of a single event."""
-    return curve if isinstance(curve, TrueCurve) else MapCurve(curve)
+    if isinstance(curve, TrueCurve):
+        return curve
+    if not isinstance(curve, CalibrationMap):
+        raise InputError("calibration", "must be a TrueCurve or a fitted map of a single event", f"it is {curve!r}")
+    return MapCurve(curve)
 
 
 PAIRS = (("logit", "logit"), ("logit", "logflip"), ("logflip", "logflip"), ("log", "log"))

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice
+from calibrant.inputs import check_choice, check_column, check_positive
+from calibrant.options import checked
 from calibrant.problems import InputError
 from calibrant.simulate.curves import CALIBRATED, LinearCurve, PowerCurve, ScaledCurve, TrueCurve
 from calibrant.simulate.world import BetaWorld, EmpiricalWorld, Norm, ScoreWorld
@@ -25,6 +26,7 @@ END = 1 - 1e-9
 """Parameter of the largest error that is searched; 1 itself can be singular."""
 
 
+@checked
 def calibrated_world(scores: Any) -> ScoreWorld:
     """A perfectly calibrated world.
 
@@ -43,10 +45,11 @@ def calibrated_world(scores: Any) -> ScoreWorld:
     if isinstance(scores, ScoreWorld):
         return scores.with_curve(CALIBRATED)
     if isinstance(scores, tuple) and len(scores) == 2:
-        return BetaWorld(float(scores[0]), float(scores[1]))
-    return EmpiricalWorld(scores)
+        return BetaWorld(check_positive("scores[0]", scores[0]), check_positive("scores[1]", scores[1]))
+    return EmpiricalWorld(check_column(scores, "scores"))
 
 
+@checked
 def power_world(error: float, scores: Any = (1.0, 1.0), *, norm: Norm = 1) -> ScoreWorld:
     """The over-confident world of this error, with true rate p^d where p is predicted.
 
@@ -69,6 +72,7 @@ def power_world(error: float, scores: Any = (1.0, 1.0), *, norm: Norm = 1) -> Sc
     return bent_world(error, scores, family="power", norm=norm)
 
 
+@checked
 def bent_world(error: float, scores: Any = (1.0, 1.0), *, family: Family = "power", norm: Norm = 1) -> ScoreWorld:
     """A world with the true error `error`, from a family of over-confident curves.
 
@@ -99,7 +103,7 @@ def bent_world(error: float, scores: Any = (1.0, 1.0), *, family: Family = "powe
     most = at(END).true_error(norm)
     if isinstance(error, bool) or not isinstance(error, float | int | np.number) or not 0 <= error < most:
         raise InputError("error", f"must lie in [0, {most:.4g}) for this family and these scores", f"it is {error!r}")
-    if error == 0:
+    if error <= at(0.0).true_error(norm):  # 0, or below the rounding of the integral
         return base
     from scipy.optimize import brentq
 
@@ -130,6 +134,7 @@ REAL_SIZES: dict[str, int] = {name: 25_000 if name.endswith("imgnet") else 10_00
 """Rows of the data that each was fitted to."""
 
 
+@checked
 def named_world(name: str, *, calibrated: bool = False) -> BetaWorld:
     """One of the ten worlds fitted to real networks.
 

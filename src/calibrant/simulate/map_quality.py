@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from calibrant.inputs import check_count, check_seed
 from calibrant.kernels.compiled import many_calls
 from calibrant.maps import recipe_of
+from calibrant.options import checked
 from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
 from calibrant.simulate.measuring import measured, named_all
@@ -47,6 +48,7 @@ class MapQuality(Record):
         return f"{self.map} fitted on {self.n:,} rows of {self.world}: {curve}, {error}"
 
 
+@checked
 def map_quality(maps: Any, world: EventWorld, n: int, n_data_sets: int = 100, seed: Seed = 0) -> tuple[MapQuality, ...]:
     """How close do fitted maps come to the true curve?
 
@@ -73,7 +75,8 @@ def map_quality(maps: Any, world: EventWorld, n: int, n_data_sets: int = 100, se
     seed = check_seed(seed)
     check_count(n, "n")
     check_count(n_data_sets, "n_data_sets", 2)
-    recipes = maps if isinstance(maps, Mapping) else {str(m): m for m in maps}
+    several = [maps] if isinstance(maps, str) or not isinstance(maps, Iterable) else maps
+    recipes = maps if isinstance(maps, Mapping) else {str(m): m for m in several}
     chosen = {name: recipe_of(m) for name, m in recipes.items()}
     if not chosen:
         raise InputError("maps", "must name at least one map", "it is empty")
@@ -111,6 +114,7 @@ def map_quality_table(rows: Sequence[MapQuality]) -> Table:
     return Table("Maps against the true curve, × 10³", ("map", "n", "|ĉ − c|", "|ECE − CE|"), body)
 
 
+@checked
 def rank_correlation(
     estimators: Any, worlds: Sequence[EventWorld], n: int, n_data_sets: int = 20, seed: Seed = 0, norm: Norm = 1
 ) -> dict[str, tuple[float, float]]:
@@ -147,6 +151,7 @@ def rank_correlation(
 
     if len(worlds) < 3:
         raise InputError("worlds", "must be at least three to be ranked", f"there are {len(worlds)}")
+    check_count(n_data_sets, "n_data_sets", 2)
     seed, (several, _) = check_seed(seed), named_all(estimators)
     truths = [world.true_error(norm) for world in worlds]
     values = np.stack([measured(several, world, n, n_data_sets, seed).values for world in worlds])

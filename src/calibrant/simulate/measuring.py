@@ -67,7 +67,7 @@ def named(estimator: Any, name: str | None = None) -> Named:
         options = {**inner.options, **estimator.keywords}
         shown = ", ".join(f"{key}={value!r}" for key, value in options.items())
         return Named(name or f"{inner.function.__name__}({shown})", inner.function, options)
-    if not callable(estimator):
+    if not callable(estimator) or isinstance(estimator, type):
         needed = "must be a function (labels, probs), a partial of one, or a name"
         raise InputError("estimator", needed, f"it is {estimator!r}")
     return Named(name or str(getattr(estimator, "__name__", repr(estimator))), estimator)
@@ -80,6 +80,14 @@ def named_all(estimators: Any) -> tuple[list[Named], bool]:
     if isinstance(estimators, list | tuple):
         return [*map(named, estimators)], False
     return [named(estimators)], True
+
+
+def sizes_of(sizes: Any, argument: str = "n") -> list[int]:
+    """Whole numbers, at least one of them; a single one may come without a list."""
+    found = [check_count(size, argument) for size in np.atleast_1d(np.asarray(sizes, dtype=object)).tolist()]
+    if not found:
+        raise InputError(argument, "must hold at least one number", "it is empty")
+    return found
 
 
 ROWS_PER_PART = 1 << 18
@@ -143,6 +151,8 @@ def measured(
     check_count(n, "n")
     check_count(n_data_sets, "n_data_sets")
     seed = check_seed(seed)
+    if workers is not None:
+        check_count(workers, "workers")
     step = int(np.clip(ROWS_PER_PART // n, 1, DATA_SETS_PER_PART))
     keys = [(n, min(step, n_data_sets - start), start // step) for start in range(0, n_data_sets, step)]
     if workers is None:

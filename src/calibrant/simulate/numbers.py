@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.forecasts import GaussianForecasts
+from calibrant.forecasts.base import LARGEST
 from calibrant.inputs import check_choice, check_count, check_positive, generator_of
+from calibrant.options import checked
 from calibrant.problems import InputError
 from calibrant.results import Estimate, kind, number
 from calibrant.simulate.quadrature import Function, integral, normal_density, panel_nodes, supremum
@@ -17,6 +19,10 @@ from calibrant.types import Floats, Seed
 
 NORMAL = np.linspace(-9.0, 9.0, 37)
 """Points that divide the range of a normal variable into panels; less than 1e-18 of the mass lies outside."""
+
+
+WIDEST = 20
+"""The largest spread of ln variance, with which the variances are finite."""
 
 
 class NumberWorld(World, ABC):
@@ -60,13 +66,19 @@ class NumberWorld(World, ABC):
         variance
             True variances.
         """
-        return np.asarray(self.factor * variance**self.exponent)
+        with np.errstate(over="ignore", under="ignore"):
+            return np.asarray(self.factor * variance**self.exponent)
 
     def sample(self, n: int, seed: Seed) -> GaussianForecasts:
         """Labels drawn from the true distributions, with the forecasts."""
         generator = generator_of(seed)
         _, mean, variance = self.data(check_count(n, "n"), generator)
-        return GaussianForecasts(generator.normal(mean, np.sqrt(variance)), mean, self.predicted(variance))
+        predicted = self.predicted(variance)
+        if not 1 / LARGEST <= predicted.min() <= predicted.max() <= LARGEST:
+            raise InputError(
+                "exponent", "and factor must leave the variances positive and finite", f"it is {self.exponent}"
+            )
+        return GaussianForecasts(generator.normal(mean, np.sqrt(variance)), mean, predicted)
 
     def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
         """By quadrature to 1e-10."""
@@ -100,6 +112,7 @@ class NumberWorld(World, ABC):
         return f"predicted variance {number(self.factor)}·variance{raised}"
 
 
+@checked
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class GaussianWorld(NumberWorld):
@@ -127,7 +140,8 @@ class GaussianWorld(NumberWorld):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_positive("spread", self.spread)
+        if check_positive("spread", self.spread) > WIDEST:
+            raise InputError("spread", f"must be at most {WIDEST}", f"it is {self.spread}")
 
     def data(self, n: int, seed: Seed) -> tuple[Floats, Floats, Floats]:
         """The features are the mean and the logarithm of the variance, over its spread."""
@@ -145,6 +159,7 @@ class GaussianWorld(NumberWorld):
         return f"Gaussian, variances spread by {number(self.spread)} in ln, {self._distortion()}"
 
 
+@checked
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class FriedmanWorld(NumberWorld):

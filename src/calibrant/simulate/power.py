@@ -10,11 +10,12 @@ from typing import Any, ClassVar, overload
 import numpy as np
 
 from calibrant.inputs import check_alpha, check_count, check_seed
+from calibrant.options import checked
 from calibrant.problems import InputError
 from calibrant.progress import Progress
 from calibrant.results import Answer, Table, kind, number
 from calibrant.simulate.families import calibrated_world
-from calibrant.simulate.measuring import measured, named_all
+from calibrant.simulate.measuring import measured, named_all, sizes_of
 from calibrant.simulate.world import ScoreWorld, World
 from calibrant.types import Floats, Seed
 
@@ -65,6 +66,7 @@ def detection(estimator: str | Callable[..., Any], world: World, n: int, *args: 
 def detection(
     estimator: Any, world: World | Sequence[World], n: int | Sequence[int], *args: Any, **options: Any
 ) -> tuple[Detection, ...]: ...
+@checked
 def detection(
     estimator: Any,
     world: World | Sequence[World],
@@ -124,14 +126,16 @@ def detection(
     seed = check_seed(seed)
     options: dict[str, Any] = {"workers": workers, "progress": progress, "checkpoint": checkpoint}
     nulls: dict[tuple[str, int], Floats] = {}
-    rows = []
-    for each in [world] if isinstance(world, World) else world:
+    rows, worlds = [], [world] if isinstance(world, World) else list(world)
+    if not worlds:
+        raise InputError("world", "must be at least one world", "it is empty")
+    for each in worlds:
         if not isinstance(each, ScoreWorld):
             needed = "must be a world of scores and a curve, so that it has a calibrated twin"
             raise InputError("world", needed, f"it is {each!r}")
         twin, errors = calibrated_world(each), (each.true_error(1), each.true_error(2))
-        for size in np.atleast_1d(np.asarray(n, dtype=object)):
-            key = twin.to_json(), check_count(size, "n")
+        for size in sizes_of(n):
+            key = twin.to_json(), size
             if key not in nulls:
                 nulls[key] = measured(several, twin, key[1], count, 2 * seed, **options).values
             values = measured(several, each, key[1], count, 2 * seed + 1, **options).values

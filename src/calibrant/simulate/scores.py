@@ -17,6 +17,7 @@ import numpy as np
 
 from calibrant.inputs import check_column, check_positive, check_probabilities, check_weights, generator_of
 from calibrant.kernels.logits import sigmoid
+from calibrant.options import checked
 from calibrant.problems import InputError
 from calibrant.results import Record, kind, number
 from calibrant.simulate.quadrature import integral, supremum
@@ -59,6 +60,7 @@ class Scores(Described, ABC):
         """The largest value that a function of the score takes."""
 
 
+@checked
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class BetaScores(Scores):
@@ -134,6 +136,7 @@ LEVELS = np.concatenate(
 )
 
 
+@checked
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class UniformScores(Scores):
@@ -165,6 +168,7 @@ class UniformScores(Scores):
         return f"scores uniform on [{number(self.low)}, {number(self.high)}]"
 
 
+@checked
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class EmpiricalScores(Scores):

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_count, check_positive, check_seed, floats, generator_of
+from calibrant.inputs import check_choice, check_count, check_positive, check_seed, check_weights, floats, generator_of
 from calibrant.kernels.logits import probabilities
+from calibrant.options import checked
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Record, kind, number
@@ -59,6 +60,7 @@ class ClassWorld(World, ABC):
         labels = (sums < generator.random((n, 1)) * sums[:, -1:]).sum(axis=1)
         return Predictions.borrowed(labels, probs)
 
+    @checked
     def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
         """From very many draws, always the same ones, with the standard error. Cached, so that asking again is free."""
         check_choice("norm", norm, (1, 2))
@@ -123,6 +125,7 @@ def _conditional(p: Floats, rates: Floats, norm: int) -> tuple[float, float]:
     return float(both.mean()), float(both.std() / np.sqrt(len(both)))
 
 
+@checked
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class DirichletWorld(ClassWorld):
@@ -159,12 +162,10 @@ class DirichletWorld(ClassWorld):
     shares: Floats = ()  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        table = np.atleast_2d(floats(np.asarray(self.concentration, dtype=np.float64), "concentration"))
+        table = np.atleast_2d(floats(self.concentration, "concentration").astype(np.float64))
         if table.shape[1] < 2 or not (np.isfinite(table) & (table > 0)).all():
             raise InputError("concentration", "must be positive, with a column for each of two or more classes")
-        shares = np.ones(len(table)) if not np.size(self.shares) else np.asarray(self.shares, dtype=np.float64)
-        if shares.shape != (len(table),) or not (shares >= 0).all() or not 0 < shares.sum() < np.inf:
-            raise InputError("shares", f"must be {len(table)} positive numbers", f"they are {self.shares!r}")
+        shares = np.ones(len(table)) if not np.size(self.shares) else check_weights(self.shares, len(table), "shares")
         check_positive("power", self.power)
         if not 0 <= self.random <= 1:
             raise InputError("random", "must lie in [0, 1]", f"it is {self.random!r}")
@@ -199,7 +200,7 @@ class DirichletWorld(ClassWorld):
         """
         rates = probs
         if self.power != 1:
-            raised = probs**self.power
+            raised = (probs / probs.max(axis=1, keepdims=True)) ** self.power  # 1 at the largest, so that none is lost
             rates = raised / raised.sum(axis=1, keepdims=True)
         return rates if self.random == 0 else (1 - self.random) * rates + self.random / self.n_classes
 
@@ -212,6 +213,7 @@ class DirichletWorld(ClassWorld):
         return f"{self.n_classes} classes from {what}, " + (", ".join(distorted) or "perfectly calibrated")
 
 
+@checked
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class LogisticNormalWorld(ClassWorld):

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice
+from calibrant.options import checked
 from calibrant.problems import InputError
 from calibrant.results import kind, number
 from calibrant.simulate.scores import Scores, UniformScores
@@ -53,6 +54,7 @@ def largest_error(shape: str) -> float:
     return UniformScores().mean(lambda c, _: np.abs(SHAPES[shape](c) - c))
 
 
+@checked
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class ShapeWorld(EventWorld):

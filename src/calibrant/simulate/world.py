@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count, check_probabilities, floats, generator_of
+from calibrant.options import checked
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, Record, Table, kind
 from calibrant.simulate.curves import CALIBRATED, TrueCurve, as_curve
@@ -199,6 +200,7 @@ class ScoreWorld(EventWorld, ABC):
         return f"{name}{self.scores.describe()}, {self.calibration.describe()}"
 
 
+@checked
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class BetaWorld(ScoreWorld):
@@ -238,6 +240,7 @@ class BetaWorld(ScoreWorld):
         return BetaScores(self.alpha, self.beta)
 
 
+@checked
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class UniformWorld(ScoreWorld):
@@ -269,6 +272,7 @@ class UniformWorld(ScoreWorld):
         return UniformScores(self.low, self.high)
 
 
+@checked
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class EmpiricalWorld(ScoreWorld):

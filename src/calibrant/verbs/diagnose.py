@@ -265,7 +265,7 @@ def measured(measures: Iterable[Any], data: Any, of_kind: methods.Kind, **option
     found = []
     for each in (measures,) if isinstance(measures, str) or callable(measures) else measures:
         function = _function_of(each, of_kind) if isinstance(each, str) else each
-        if not callable(function):
+        if not callable(function) or isinstance(function, type):
             raise InputError("measures", "must hold names of estimators or functions", f"it holds {each!r}")
         taken = signature(function).parameters
         estimate = function(data, **{name: value for name, value in options.items() if name in taken})

@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant.estimate.skce import Kind, pairs_of_rows
 from calibrant.forecasts import Forecasts, GaussianForecasts, admit_forecasts
+from calibrant.forecasts.base import LARGEST
 from calibrant.inputs import check_choice, check_count, check_positive, check_seed
 from calibrant.interval import around, mean_with_interval, normal_quantile
 from calibrant.kernels.pairs.gaussian_pairs import Rows, pair_sums, pair_values
@@ -77,6 +78,7 @@ def gaussian_skce(
     data = gaussian_forecasts(forecasts)
     check_choice("estimator", estimator, ("unbiased", "biased", "block"))
     normal_quantile(level)
+    check_count(block_size, "block_size", 2)
     rows, width, described, cautions = prepared(data, bandwidth, label_bandwidth, check_seed(seed))
     described |= {"estimator": estimator}
     title = f"SKCE of Gaussians ({estimator})"
@@ -168,7 +170,10 @@ def prepared(
         if bandwidth == 0:
             bandwidth, cautions = 1.0, ("half of all pairs of forecasts are equal: the bandwidth was set to 1",)
     check_positive("bandwidth", bandwidth)
-    rows = Rows.of(*(x / label_bandwidth for x in (data.mean, sd, data.labels)))
+    columns = (data.mean, sd, data.labels)
+    if (least := max(float(np.abs(x).max()) for x in columns) / LARGEST) > label_bandwidth:
+        raise InputError("label_bandwidth", f"must be at least {least:.3g} here", f"it is {label_bandwidth:g}")
+    rows = Rows.of(*(x / label_bandwidth for x in columns))
     return rows, bandwidth / label_bandwidth, {"bandwidth": bandwidth, "label_bandwidth": label_bandwidth}, cautions
 
 

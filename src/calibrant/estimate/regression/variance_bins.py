@@ -44,7 +44,9 @@ class VarianceBins:
 
         tail = (1 - level) / 2
         predicted, observed = np.sqrt(self.variance), np.sqrt(self.square)
-        low, high = (observed * np.sqrt(self.degrees / chdtri(self.degrees, at)) for at in (tail, 1 - tail))
+        with np.errstate(divide="ignore", over="ignore"):  # no upper limit where there is hardly a row
+            ratios = (np.sqrt(self.degrees / chdtri(self.degrees, at)) for at in (tail, 1 - tail))
+            low, high = (observed * np.minimum(ratio, np.finfo(float).max) for ratio in ratios)
         return Curve(predicted, observed, low, high, self.shares, level)
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_alpha, check_choice, check_count, check_positive
+from calibrant.inputs import check_alpha, check_choice, check_count, check_positive, check_seed
 from calibrant.options import checked
 from calibrant.problems import InputError
 from calibrant.results import Answer, Line, Table, kind, number
@@ -187,6 +187,8 @@ def plan(
     if not isinstance(power, float | np.floating) or not alpha < power < 1:
         raise InputError("power", "must lie between alpha and 1", f"it is {power!r}")
     check_choice("norm", norm, (1, 2))
+    check_count(n_data_sets, "n_data_sets", 2)
+    seed = check_seed(seed)
     data = planned_data(predictions, world, mean_variance, view)
     quantity = quantity_of(statistic, norm)
     law = None if width is not None or quantity.test_law is None else quantity.test_law(data.variance)

@@ -103,12 +103,12 @@ class SquaredLaw(TestLaw):
 
         They are too few, as χ² is skewed and widens with the error.
         """
-        z = NORMAL.inv_cdf(1 - alpha) + NORMAL.inv_cdf(power)
+        z = NORMAL.inv_cdf(power) - NORMAL.inv_cdf(alpha)
         return smallest(lambda n: n >= z * math.sqrt(2 * cube_root(n)) * self.mean / error**2, "error")
 
     def normal_detectable(self, n: int, power: float, alpha: float) -> float:
         """The error in that approximation."""
-        z = NORMAL.inv_cdf(1 - alpha) + NORMAL.inv_cdf(power)
+        z = NORMAL.inv_cdf(power) - NORMAL.inv_cdf(alpha)
         return math.sqrt(z * math.sqrt(2 * cube_root(n)) * self.mean / n)
 
 
@@ -127,7 +127,7 @@ class AbsoluteLaw(TestLaw):
         """From mean and variance of folded normal variables."""
         bins = cube_root(n)
         (mean, spread), (null_mean, null_spread) = (self._folded(n, bins, size) for size in (error, 0.0))
-        threshold = null_mean + NORMAL.inv_cdf(1 - alpha) * math.sqrt(null_spread / bins)
+        threshold = null_mean + -NORMAL.inv_cdf(alpha) * math.sqrt(null_spread / bins)
         return NORMAL.cdf((mean - threshold) / math.sqrt(spread / bins))
 
     def _folded(self, n: int, bins: int, error: float) -> tuple[float, float]:

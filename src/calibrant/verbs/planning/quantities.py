@@ -76,6 +76,7 @@ def planned_data(predictions: Any, world: Any, mean_variance: Any, view: Any) ->
     given = [name for name, value in candidates.items() if value is not None]
     if len(given) > 1:
         raise InputError(given[1], f"and {given[0]} cannot both be given", "each describes the data")
+    check_view_used(predictions, view)
     if predictions is not None:
         return _like_predictions(admit(predictions, None), view)
     if world is None:
@@ -84,6 +85,12 @@ def planned_data(predictions: Any, world: Any, mean_variance: Any, view: Any) ->
         raise InputError("world", "must be a world of scores and a curve", f"it is {world!r}")
     assumed = f"independent rows like those of {world.describe()}"
     return PlannedData(_variance_of(world), world, world.rate, (assumed,), truth_given=True)
+
+
+def check_view_used(predictions: Any, view: Any) -> None:
+    """Refuse a view where there is nothing that it could be of."""
+    if predictions is None and not (isinstance(view, str) and view == "auto"):
+        raise InputError("view", "is that of predictions", f"it is {view!r}, and there are none", "Pass predictions=")
 
 
 def _with_variance(mean_variance: Any) -> PlannedData:

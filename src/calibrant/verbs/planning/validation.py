@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_alpha, check_choice, check_positive
-from calibrant.interval import normal_quantile
+from calibrant.inputs import check_alpha, check_choice, check_column, check_positive
 from calibrant.kernels.logits import sigmoid
 from calibrant.options import checked
 from calibrant.predictions import admit
@@ -21,7 +20,8 @@ from calibrant.simulate.families import calibrated_world
 from calibrant.simulate.quadrature import integral, normal_density
 from calibrant.simulate.scores import EmpiricalScores, Scores
 from calibrant.types import Floats
-from calibrant.verbs.planning.power_laws import NORMAL, smallest
+from calibrant.verbs.planning.power_laws import MOST_ROWS, NORMAL, smallest
+from calibrant.verbs.planning.quantities import check_view_used
 
 OfRisk = Callable[[Floats, Floats, Floats], Floats]
 """A function of p, q = 1 − p and ln(p/q)."""
@@ -192,14 +192,15 @@ def plan_validation(
     if risks is None:
         risks = _from_c(prevalence, c)
         described = "normal log-odds among events and non-events that give the c-statistic"
-    z = 1.96 if compat else normal_quantile(1 - check_alpha(alpha))
+    z = 1.96 if compat else -NORMAL.inv_cdf(check_alpha(alpha) / 2)
     oe = _oe(prevalence, check_positive("oe_width", oe_width), z, STEP if compat else 0.0)
     slope = _slope(risks, check_positive("slope_width", slope_width), z)
     error = check_positive("c_width", c_width) / (2 * z)
     rows = smallest(lambda n: newcombe(c, prevalence, n) <= error, "c_width")
     found = [oe, slope, Criterion("c-statistic", rows, c, c_width, error)]
+    check_positive("benefit_width", benefit_width)
     if threshold is not None:
-        found.append(_benefit(risks, prevalence, threshold, check_positive("benefit_width", benefit_width), z))
+        found.append(_benefit(risks, prevalence, threshold, benefit_width, z))
     mean = risks(lambda p, *_: p)
     apart = f"the mean predicted risk is {number(mean)}, the prevalence is {number(prevalence)}: they disagree"
     cautions = (apart,) if abs(mean - prevalence) > FAR_APART * prevalence else ()
@@ -210,12 +211,13 @@ def _risks(
     log_odds: Any, scores: Any, predictions: Any, view: Any
 ) -> tuple[Risks | None, str, tuple[float | None, float | None]]:
     """The distribution of the risks, its description, and the prevalence and c-statistic observed."""
+    check_view_used(predictions, view)
     if sum(x is not None for x in (log_odds, scores, predictions)) > 1:
         raise InputError("log_odds", "or scores or predictions: only one can be given", "there are several")
     if log_odds is not None:
-        mean, sd = log_odds
+        mean, sd = check_column(log_odds, "log_odds", 2).tolist()
         check_positive("log_odds[1]", sd)
-        return partial(normal_odds, float(mean), float(sd)), f"log-odds normal({mean:g}, {sd:g})", (None, None)
+        return partial(normal_odds, mean, sd), f"log-odds normal({mean:g}, {sd:g})", (None, None)
     if scores is not None:
         of = calibrated_world(scores).scores
         return partial(over_scores, of), of.describe(), (None, None)
@@ -253,7 +255,7 @@ def _oe(prevalence: float, width: float, z: float, step: float) -> Criterion:
     error = math.asinh(width / 2) / z
     if step:
         error = math.ceil(error / step - 1e-9) * step
-    return Criterion("O/E", math.ceil((1 - prevalence) / (prevalence * error**2)), 1.0, width, error)
+    return Criterion("O/E", _rows((1 - prevalence, prevalence), error, "oe_width"), 1.0, width, error)
 
 
 def _slope(risks: Risks, width: float, z: float) -> Criterion:
@@ -263,7 +265,16 @@ def _slope(risks: Risks, width: float, z: float) -> Criterion:
     determinant = a * c - b * b
     if not determinant > 1e-12 * a * c:
         raise InputError("scores", "must vary", "equal risks have no slope")
-    return Criterion("calibration slope", math.ceil(a / (error**2 * determinant)), 1.0, width, error)
+    return Criterion("calibration slope", _rows((a, determinant), error, "slope_width"), 1.0, width, error)
+
+
+def _rows(ratio: tuple[float, float], error: float, argument: str) -> int:
+    """Rows with which the standard error √(ratio/n) is at most `error`."""
+    below = ratio[1] * (error * error)
+    rows = ratio[0] / below if below else math.inf
+    if rows > MOST_ROWS:
+        raise InputError(argument, "must be attainable", f"it would take more than {MOST_ROWS:.0e} rows")
+    return max(1, math.ceil(rows))
 
 
 def newcombe(c: float, prevalence: float, n: int) -> float:
@@ -282,5 +293,5 @@ def _benefit(risks: Risks, prevalence: float, threshold: Any, width: float, z: f
     variance = sensitivity * (1 - sensitivity) / prevalence
     variance += weight**2 * (false_alarms / (1 - prevalence) + false_alarms**2 / prevalence)
     error = width / (2 * z)
-    rows, value = max(1, math.ceil(variance / error**2)), sensitivity - weight * false_alarms
+    rows, value = _rows((variance, 1.0), error, "benefit_width"), sensitivity - weight * false_alarms
     return Criterion(f"standardised net benefit at {t:g}", rows, value, width, error)
