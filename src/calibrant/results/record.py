@@ -13,6 +13,7 @@ from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._names import RECORDS
 from calibrant.methods import import_plugins
@@ -20,6 +21,7 @@ from calibrant.problems import CalibrantError, MapError
 from calibrant.results.constraints import Constraint, Within
 from calibrant.results.flat import flat
 from calibrant.results.reading import SCHEMA, check_depth, checked_schema
+from calibrant.types import Indices
 
 NOT_FIELDS = ("schema", "summary", "input")
 """What a document says of itself; the rest are the fields of the record."""
@@ -271,8 +273,8 @@ class _Reader:
             return value
         if hint in WORDS:
             return self._plain(hint, value, name)
-        if origin is np.ndarray:
-            return self._array(value, name, np.int64 if np.dtype[np.int64] in get_args(hint) else np.float64)
+        if origin in (np.ndarray, NDArray):  # NumPy's alias is a type of its own from 2.5 on
+            return self._array(value, name, np.int64 if hint == Indices else np.float64)
         if origin is tuple:
             return self._tuple(get_args(hint), value, name)
         if isinstance(origin, type) and issubclass(origin, Mapping):

@@ -13,6 +13,7 @@ from textwrap import dedent
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._names import RECORDS
 from calibrant.results.reading import SCHEMA
@@ -128,7 +129,7 @@ def _schema_of(annotation: Any) -> dict[str, Any]:
         return _any_of([_schema_of(each) for each in inside])
     if origin is Literal:
         return {"enum": list(inside)}
-    if origin is np.ndarray:
+    if origin in (np.ndarray, NDArray):
         return {"type": "array"}
     if origin is tuple and inside[1:] == (...,):
         return {"type": "array", "items": _schema_of(inside[0])}
