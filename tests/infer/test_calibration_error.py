@@ -175,7 +175,7 @@ def test_equal_predictions_by_enumeration(p, rate, n, norm):
     """All rows say p: every possible number of events, with its probability."""
     held = 0.0
     for hits in range(n + 1):
-        if (chance := binom.pmf(hits, n, rate)) > 1e-9:
+        if (chance := binom.pmf(hits, n, rate)) > 1e-6:
             interval = calibration_error_interval(np.arange(n) < hits, np.full(n, p), norm=norm)
             held += chance * (interval.low - 1e-12 <= abs(p - rate) <= interval.high + 1e-12)
     assert held >= 0.95
