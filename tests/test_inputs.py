@@ -476,7 +476,7 @@ def test_torch_tensors_come_in():
         assert predictions.probs.tolist() == MATRIX
         assert predictions.labels.tolist() == CODES
     assert Predictions(torch.tensor([False, True]), torch.tensor([0.25, 0.5])).probs.dtype == np.float32
-    assert cal.ece(torch.tensor([0, 1]), torch.tensor([0.25, 0.5]), counts=torch.tensor([1, 2])).n == 2
+    assert cal.ece(torch.tensor([0, 1]), torch.tensor([0.25, 0.5]), counts=torch.tensor([1, 2])).n == 3
 
 
 def test_softmax_of_tensors_in_low_precision_comes_in():
@@ -518,8 +518,9 @@ def test_tensors_that_cannot_be_read_are_refused_in_our_words():
         for arguments in ((LABELS, tensor), (tensor, PROBS)):
             with pytest.raises(InputError, match=r"^(probs|labels) must (be an array|hold numbers)"):
                 Predictions(*arguments)
-        with pytest.raises(InputError, match=r"^weights must"):
-            cal.ece(LABELS, PROBS, counts=tensor)
+        for mass in ("counts", "weights"):
+            with pytest.raises(InputError, match=rf"^{mass} must"):
+                cal.ece(LABELS, PROBS, **{mass: tensor})
         assert name
 
 

@@ -279,9 +279,20 @@ def test_reductions_agree(weights):
 
 @pytest.mark.parametrize("name", MODULES)
 @both_shapes
-def test_whole_weights_are_rows(name, shape):
+def test_the_scale_of_weights_changes_nothing(name, shape):
     module, _ = MODULES[name]
     module = SKCELoss(bandwidth=0.2) if name == "skce" else module
+    z, y, w = outputs(shape, "logits"), torch.tensor(LABELS[shape]), torch.tensor(WEIGHTS)
+    scaled, given = z.clone().requires_grad_(True), z.clone().requires_grad_(True)
+    one, other = module(scaled, y, 3.7 * w), module(given, y, w)
+    assert one.item() == pytest.approx(other.item(), abs=PARITY)
+    torch.testing.assert_close(*(torch.autograd.grad(v, x)[0] for v, x in ((one, scaled), (other, given))))
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name not in ("skce", "canonical")])
+@both_shapes
+def test_a_mean_with_whole_weights_is_that_of_repeated_rows(name, shape):
+    module, _ = MODULES[name]
     z, y, w = outputs(shape, "logits"), torch.tensor(LABELS[shape]), torch.tensor(WEIGHTS).long()
     weighted, repeated = z.clone().requires_grad_(True), z.clone().requires_grad_(True)
     one, other = module(weighted, y, w), module(repeated.repeat_interleave(w, 0), y.repeat_interleave(w, 0))

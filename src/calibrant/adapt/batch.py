@@ -83,8 +83,10 @@ def admit(labels: Any, probs: Any, logits: Any, weights: Any) -> Batch:
     outputs = _floats(name, given)
     y = _one_column(tensor("labels", labels, outputs))
     soft = y.shape == outputs.shape
-    make: Any = Predictions if name == "probs" else Predictions.from_logits
-    checked = make(y, outputs, soft=soft, **({"normalize": None} if name == "probs" else {}))
+    if name == "probs":
+        checked = Predictions.borrowed(y, outputs, normalize=None, soft=soft)
+    else:
+        checked = Predictions.from_logits(y, outputs, soft=soft)
     y = y if soft else torch.as_tensor(checked.labels.astype(np.int64), device=outputs.device)
     y = y.to(outputs.dtype) if soft or outputs.ndim == 1 else y
     return Batch(outputs, name == "logits", y, row_weights(weights, outputs))

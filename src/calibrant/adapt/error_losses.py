@@ -38,7 +38,7 @@ def mmce_loss(
     root
         Return the error, not its square.
     weights
-        How often each row counts.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def skce_loss(
         ν; the median distance of two rows of the batch if `None`, through which no gradient
         passes.
     weights
-        How often each row counts.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -93,19 +93,18 @@ def skce_loss(
     batch = admit(labels, probs, logits, weights)
     check_choice("estimator", estimator, ("unbiased", "biased"))
     rows, w = batch.rows, batch.weights
-    n = w.sum()
-    if estimator == "unbiased" and n < 2:
-        raise InputError("labels", "must hold at least two rows for the unbiased estimator", f"it holds {float(n):g}")
+    if estimator == "unbiased" and (held := int((w > 0).sum())) < 2:
+        raise InputError("labels", "must hold at least two rows for the unbiased estimator", f"it holds {held}")
     if bandwidth is None and weights is not None:
         reason = "The median distance counts each row once"
         raise InputError("bandwidth", "must be given with weights", "it is None", reason)
     width = _median_distance(rows.detach()) if bandwidth is None else check_positive("bandwidth", bandwidth)
     near = torch.exp(torch.cdist(rows, rows, p=1) / (-2 * width))
     error = batch.shares - rows
-    pairs = torch.outer(w, w) - (torch.diag(w) if estimator == "unbiased" else 0)
+    pairs = torch.outer(w, w) - (torch.diag(w * w) if estimator == "unbiased" else 0)
     with torch.autocast(rows.device.type, enabled=False):
         products = error @ error.T
-    return (pairs * near * products).sum() / (n * (n - 1) if estimator == "unbiased" else n**2)
+    return (pairs * near * products).sum() / pairs.sum()
 
 
 def canonical_loss(
@@ -140,7 +139,7 @@ def canonical_loss(
     root
         Take the p-th root.
     weights
-        How often each row counts.
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -152,15 +151,14 @@ def canonical_loss(
     batch = admit(labels, probs, logits, weights)
     check_positive("bandwidth", bandwidth)
     check_choice("norm", norm, (1, 2))
-    if batch.weights.sum() < 2:
-        total = f"it holds {float(batch.weights.sum()):g}"
-        raise InputError("labels", "must hold at least two rows: each is judged by the others", total)
+    if (held := int((batch.weights > 0).sum())) < 2:
+        raise InputError("labels", "must hold at least two rows: each is judged by the others", f"it holds {held}")
     dtype, batch = batch.outputs.dtype, batch.wide()
     rows, w = batch.rows, batch.weights
     scaled = rows / bandwidth
     log_norm = torch.lgamma(scaled + 1).sum(dim=1) - torch.lgamma(scaled.sum(dim=1) + rows.shape[1])
-    itself = (w - 1).clamp(min=0).log() - w.log()  # a row of weight w leaves w − 1 copies of itself
-    log_kernel = batch.log_rows @ scaled.T + (w.log() - log_norm) + torch.diag(itself)
+    itself = torch.zeros_like(torch.outer(w, w)).fill_diagonal_(-torch.inf)  # a row is judged by the others
+    log_kernel = batch.log_rows @ scaled.T + (w.log() - log_norm) + itself
     apart = torch.softmax(log_kernel, dim=1) @ batch.shares - rows
     power = (w * (apart.abs() if norm == 1 else apart**2).sum(dim=1)).sum() / w.sum()
     return (_root(power) if norm == 2 and root else power).to(dtype)

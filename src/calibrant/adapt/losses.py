@@ -44,7 +44,7 @@ def brier_loss(
     logits
         Logits instead of probabilities.
     weights
-        How often each row counts.
+        How much each row matters, relative to the others; by default all the same.
     reduction
         `"mean"` over the rows, `"sum"`, or `"none"`: one value per row.
 
@@ -71,7 +71,7 @@ def log_loss(labels: Any, *, logits: Any, weights: Any = None, reduction: Reduct
     logits
         Logits: `(n,)` of the event, or `(n, K)`.
     weights
-        How often each row counts.
+        How much each row matters, relative to the others; by default all the same.
     reduction
         `"mean"` over the rows, `"sum"`, or `"none"`: one value per row.
 
@@ -112,7 +112,7 @@ def dawid_sebastiani_loss(
     log_variance
         Their logarithms instead.
     weights
-        How often each row counts.
+        How much each row matters, relative to the others; by default all the same.
     reduction
         `"mean"` over the rows, `"sum"`, or `"none"`: one value per row.
 

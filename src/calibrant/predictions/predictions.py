@@ -102,11 +102,12 @@ class Predictions(Constructors, Views, Weighed):
         counts: Any = None,
         weights: Any = None,
         groups: Any = None,
+        normalize: bool | None = False,
         soft: bool = False,
     ) -> Predictions:
         """The same without copies, where nobody writes to the arrays as long as the object lives: within one call."""
         self = object.__new__(cls)
-        self._read(labels, probs, classes, (counts, weights), groups, False, soft)
+        self._read(labels, probs, classes, (counts, weights), groups, normalize, soft)
         self._hold(read_only)
         return self
 
