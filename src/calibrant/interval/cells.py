@@ -124,7 +124,7 @@ class Cells(Record):
         up = np.where(sd > high - m, high - m, np.where(sd > m - low, v / (m - low), sd))
         down = v / up
         share = down / (up + down)
-        values = np.concatenate([mean[~split], m + up, np.maximum(m - down, low)])
+        values = np.concatenate([mean[~split], np.minimum(m + up, high), np.maximum(m - down, low)])
         return values, np.concatenate([weight[~split], w * share, w * (1 - share)])
 
 

@@ -71,9 +71,9 @@ class _FullMatrix(Recipe["LinearMap"]):
             check_choice("penalty", self.penalty, ("odir", "l2"))
         check_count(self.n_folds, "n_folds", 2)
         for name, value in (("strength", self.strength), ("intercept", self.intercept)):
-            number = isinstance(value, float | int) and not isinstance(value, bool) and 0 <= value < np.inf
+            number = isinstance(value, float | int) and not isinstance(value, bool) and 0 <= value <= 1e100
             if not number and value != "cv":
-                raise InputError(name, "must be a number of at least 0, or 'cv'", f"it is {value!r}")
+                raise InputError(name, "must be a number from 0 to 1e100, or 'cv'", f"it is {value!r}")
 
     def fit_predictions(self, predictions: Predictions) -> LinearMap:
         """The lowest penalised log loss."""
@@ -320,6 +320,9 @@ def _strengths(
     return (*trials.best([(first[0], i) for i in STRENGTHS]), ())
 
 
+MOST_SHARES = 1000
+"""Parts into which counted rows are split at most: counts may stand for any number of rows."""
+
 MOST_ROWS, ROWS_PER_CLASS = 20_000, 200
 """Rows, or rows per class if that is more, that a penalty is chosen on; on few rows it is rather
 too strong than too weak."""
@@ -327,7 +330,7 @@ too strong than too weak."""
 
 def _some(rows: Predictions) -> Predictions:
     """Rows to choose a penalty on: all, or one fold of many."""
-    shares = min(rows.n // max(MOST_ROWS, ROWS_PER_CLASS * rows.n_classes), n_units(rows))
+    shares = min(rows.n // max(MOST_ROWS, ROWS_PER_CLASS * rows.n_classes), n_units(rows), MOST_SHARES)
     if shares < 2:
         return rows
     rows, masks = in_folds(rows, shares)

@@ -32,7 +32,7 @@ class Pooled(Record):
         bool, Holds("needs weights of 1", lambda weight, single, **_: (weight == 1).all() or not single)
     ] = False
     """is every group one row of weight 1?"""
-    squares: Floats | None = None
+    squares: Annotated[Floats | None, Shape("values"), Above(0, BIG)] = None
     """Σw² of each group, for variances, where weights are not numbers of rows; else None, and the weight is its own"""
 
     def __post_init__(self) -> None:
