@@ -101,12 +101,14 @@ def test_bad_options_are_refused(name):
     assert not wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ANSWERED)
 def test_odd_numbers_are_refused_or_used(name):
     wrong = {title: found for title, found in odd_numbers(CALLS[name]) if found not in ("refused", "answered")}
     assert not wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ANSWERED)
 def test_the_same_data_in_another_form_give_the_same_answer(name):
     assert not [title for title, equal in spellings(CALLS[name]) if not equal]
