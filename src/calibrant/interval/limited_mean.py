@@ -41,8 +41,9 @@ class LimitedMean:
     The weights of the rows are drawn from a flat Dirichlet distribution, as in the
     Bayesian bootstrap, with one more row at the limit that the data may have missed:
     at the upper limit for the upper end, at the lower limit for the lower end (Gaffke
-    2005). For zeros and ones these are the ends of Clopper and Pearson. With many rows
-    the interval is Student's, which knows nothing of losses not seen yet.
+    2005). For zeros and ones these are the ends of Clopper and Pearson. Where rows have
+    weights, each row's random weight is multiplied by its own. With many rows the
+    interval is Student's, which knows nothing of losses not seen yet.
     """
 
     moments: Moments
@@ -70,8 +71,7 @@ class LimitedMean:
         if len(x) > MOST_WEIGHED:
             w, sums = cells.totals()
             x, s = sums / w, Cells.of(x, s).totals()[0]
-        wider = replace(limits, lower=min(limits.lower, cells.low), upper=max(limits.upper, cells.high))
-        return cls(moments, (x, w), (x, w), wider, s / w)
+        return cls(moments, (x, w), (x, w), _widened(limits, cells), s / w)
 
     @classmethod
     def of_cells(cls, moments: Moments, cells: Cells, limits: Limits) -> LimitedMean | Moments:
@@ -79,8 +79,7 @@ class LimitedMean:
         if is_students(moments, limits):
             return moments
         points = cells.points()
-        wider = replace(limits, lower=min(limits.lower, cells.low), upper=max(limits.upper, cells.high))
-        return cls(moments, points, points, wider)  # limits that the rows exceed give way
+        return cls(moments, points, points, _widened(limits, cells))
 
     @classmethod
     def of_moments(cls, moments: Moments, limits: Limits) -> LimitedMean | Moments:
@@ -114,6 +113,11 @@ class LimitedMean:
         if self.mean > 0:
             return min(1.0, 2 * tail_beyond(-values, weights, -limits.lower, -limits.below, self.unit))
         return min(1.0, 2 * tail_beyond(*self.above, limits.upper, -limits.above, self.unit)) if self.mean else 1.0
+
+
+def _widened(limits: Limits, cells: Cells) -> Limits:
+    """Limits that the rows exceed give way."""
+    return replace(limits, lower=min(limits.lower, cells.low), upper=max(limits.upper, cells.high))
 
 
 def gap_limits(probs: Array, weights: Array | None = None) -> Limits:

@@ -6,6 +6,7 @@ import numpy as np
 
 from calibrant.kernels.logits import log_probabilities, tamed, two_columns
 from calibrant.predictions import Predictions
+from calibrant.predictions.content import one_by_one
 from calibrant.types import Array, Floats, Indices
 
 NEVER = -1e30
@@ -99,8 +100,7 @@ def label_logits(z: Array, predictions: Predictions) -> Floats:
 
 def rows_that_count(predictions: Predictions) -> Predictions:
     """Without the rows of weight 0; rows with weights that occurred several times are several rows."""
-    mass = predictions.mass
-    if mass is not None and mass.squares is not None and mass.n != len(mass.weights):
-        at, single = mass.single()
-        return predictions.rows(at).with_mass(single)
-    return predictions if mass is None or mass.weights.all() else predictions.rows(mass.weights > 0)
+    if predictions.squares is not None:
+        return one_by_one(predictions)
+    weights = predictions.weights
+    return predictions if weights is None or weights.all() else predictions.rows(weights > 0)

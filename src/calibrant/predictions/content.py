@@ -10,7 +10,7 @@ from calibrant.types import Array
 
 def one_by_one(rows: Predictions) -> Predictions:
     """Rows that occurred twice as two rows; those of weight 0 are none."""
-    if rows.mass is None:
+    if rows.mass is None or (rows.squares is not None and (rows.mass.counts == 1).all()):
         return rows
     at, mass = rows.mass.single()
     return rows.rows(at).with_mass(None if mass.squares is None else mass)

@@ -102,10 +102,10 @@ def check_mass(counts: Any, weights: Any, n: int) -> Mass | None:
     repeats = np.ones(n) if counts is None else _check_counts(counts, n)
     if weights is None:
         return None if counts is None else Mass(repeats)
-    w = check_weights(weights, n)
-    w = w / w.max()
+    given = check_weights(weights, n)
+    w = given / given.max()
     far = "must not differ by more than a factor of 1e100"
-    refuse((w > 0) & (w < 1e-100), np.asarray(weights), "weights", far, "Give rows that do not matter a weight of 0")
+    refuse((w > 0) & (w < 1e-100), given, "weights", far, "Give rows that do not matter a weight of 0")
     counted = (w > 0) & (repeats > 0)
     if not counted.any():
         raise InputError("weights", "must not all be zero", "every row that counts has weight 0")
