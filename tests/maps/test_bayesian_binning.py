@@ -6,6 +6,7 @@ from hypothesis import given
 
 import calibrant as cal
 from calibrant import InputError
+from calibrant.maps.bayesian_binning import numbers_of_bins
 from naive import bayesian_binning as naive
 from naive import data
 from naive.rows import counted, written_out
@@ -61,3 +62,18 @@ def test_nothing_is_called_impossible_even_at_zero_and_one():
 def test_wrong_options_are_refused(options, text):
     with pytest.raises(InputError, match=text):
         cal.maps.BayesianBinning(**options)
+
+
+def test_numbers_of_bins_are_all_those_of_the_definition_up_to_ten_thousand():
+    assert numbers_of_bins(1000, 10.0) == list(range(1, 101))
+    assert numbers_of_bins(20, 10.0) == list(range(1, 21))
+    assert numbers_of_bins(30_000, 2.0) == list(range(15, 64))
+
+
+@pytest.mark.parametrize("rows", [1e12, 1e15, 1e300])
+@pytest.mark.parametrize("reach", [1.0, 10.0, 1e300])
+def test_numbers_of_bins_stay_few_whatever_the_counts(rows, reach):
+    found = numbers_of_bins(rows, reach)
+    assert 1 <= found[0] <= found[-1] <= 100_000
+    assert len(found) < 10_300
+    assert found == sorted(set(found))

@@ -21,6 +21,9 @@ from calibrant.types import Floats, Indices
 NEGLIGIBLE = 1e-12
 """Binnings with less than this share of the best one's probability are left out."""
 
+EACH, STEP, MOST = 10_000, 1.01, 100_000
+"""Every number of bins up to 10 000 is tried, then steps of 1 %, at most 100 000 bins: those of 10¹² rows."""
+
 
 @map_recipe("bayesian_binning", state="pooled")
 class BayesianBinning(BinaryRecipe):
@@ -35,7 +38,8 @@ class BayesianBinning(BinaryRecipe):
         In a binning of B bins each rate has a Beta prior worth `prior_rows`/B rows, centred
         on the middle of its bin and at least ½/(n+1) away from 0 and 1.
     reach
-        The numbers of bins run from n^⅓/`reach` to n^⅓·`reach`.
+        The numbers of bins run from n^⅓/`reach` to n^⅓·`reach`: each up to 10 000, then in
+        steps of 1 %, to 100 000 at most.
 
     Examples
     --------
@@ -62,10 +66,8 @@ class BayesianBinning(BinaryRecipe):
 
     def _binnings(self, pooled: Pooled) -> Iterator[ScoredBins]:
         below, hits = (np.concatenate([[0.0], np.cumsum(terms)]) for terms in (pooled.weight, pooled.hits))
-        middle = math.cbrt(pooled.total)
-        fewest = max(1, math.floor(middle / self.reach))
-        most = max(fewest, min(math.ceil(middle * self.reach), math.floor(pooled.total)))
-        every = (np.unique(mass_cuts(below[1:], n, pooled.allowance)) for n in range(fewest, most + 1))
+        numbers = numbers_of_bins(pooled.total, self.reach)
+        every = (np.unique(mass_cuts(below[1:], n, pooled.allowance)) for n in numbers)
         for cuts in {cuts.tobytes(): cuts for cuts in every}.values():
             yield scored(pooled.values, below, hits, cuts, self.prior_rows)
 
@@ -75,6 +77,17 @@ class BayesianBinningMap(StepMap):
     """The average of many step functions, which is one."""
 
     method: ClassVar[str] = "bayesian_binning"
+
+
+def numbers_of_bins(rows: float, reach: float) -> list[int]:
+    """From n^⅓/`reach` to n^⅓·`reach`, but no more than rows."""
+    middle = math.cbrt(rows)
+    fewest = min(max(1, math.floor(middle / reach)), MOST)
+    most = max(fewest, math.floor(min(math.ceil(min(middle * reach, MOST)), rows)))
+    found = list(range(fewest, min(most, EACH) + 1)) or [fewest]
+    while found[-1] < most:
+        found.append(min(math.ceil(found[-1] * STEP), most))
+    return found
 
 
 class ScoredBins(NamedTuple):
