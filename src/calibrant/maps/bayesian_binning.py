@@ -124,4 +124,4 @@ def averaged(binnings: list[ScoredBins]) -> tuple[Indices, Floats]:
     heights = np.zeros(len(cuts) - 1)
     for found, weight in used:
         heights += weight * np.repeat(found.heights, np.diff(np.searchsorted(cuts, found.cuts)))
-    return cuts, heights
+    return cuts, np.minimum(heights, 1.0)  # rounding alone could exceed it
