@@ -17,6 +17,7 @@ import calibrant as cal
 from calibrant.estimate.compat import PRESETS
 from calibrant.methods import Method, methods
 from calibrant.results.schema import json_schema, meanings
+from calibrant.verbs.trust import TRIED
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -52,12 +53,24 @@ def estimators() -> str:
     return "\n".join([*lines, "", _choosing()])
 
 
-def _choosing() -> str:
-    return """## Which one?
+SCOREBOARD = Path(__file__).parent.parent / "studies" / "results" / "scoreboard.md"
 
+
+def ranked() -> str:
+    """The estimators of E|c(p) − p|, best first, each with its RMSE relative to the best, from the scoreboard."""
+    made_by = {name.format("ECE"): getattr(one, "func", one).__name__ for name, one in TRIED.items()}
+    rows = [line.strip("| ").split(" | ") for line in SCOREBOARD.read_text().split("## Norm 2")[0].splitlines()]
+    found = sorted((float(cells[9]), cells[0]) for cells in rows if cells[0] in made_by)
+    return ", ".join(f"{name} (`{made_by[name]}`) {ratio:.2f}" for ratio, name in found)
+
+
+def _choosing() -> str:
+    return f"""## Which one?
+
+- **To know the size of the error:** the first of these. RMSE relative to the best estimator of each world and size, on the worlds with a
+  known error of `studies/results/scoreboard.md`: {ranked()}.
 - **To report a number others know:** `ece`, beside its noise floor. It is biased upwards: compare `value` with `noise_floor`.
-- **To know the size of the error:** `binned_error(norm=2, debiased=True)`, or `sweep_error` for small n.
-- **Without bins:** `smooth_error`, or `ks_error`, which also shows where errors accumulate (`parts["curve"]`).
+- **Where do errors accumulate?** `ks_error` and its `parts["curve"]`.
 - **Many classes:** `classwise_error` and its table of classes; `thresholded_error` leaves out the many probabilities near 0.
 - **All classes at once (canonical calibration):** `skce`, whose unbiased form is 0 on average for a calibrated model; `root_brier` as an upper bound.
 - **Did recalibration help?** None of these: use `compare`, a paired difference in a proper score.
