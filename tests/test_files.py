@@ -145,6 +145,7 @@ def test_a_byte_order_mark_is_skipped(tmp_path):
 # Which columns?
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(
     "label", ["label", "labels", "y", "y_true", "Target", "TRUTH", "outcome", "class", "correct", " label"]
 )
@@ -746,6 +747,7 @@ def test_values_of_samples_are_named_by_column_and_row(tmp_path):
 # Back into a file
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("target", ENDINGS)
 @pytest.mark.parametrize("source", ["csv", "parquet", "jsonl", "npz"])
 def test_repaired_files_keep_all_other_columns(tmp_path, probs, source, target):

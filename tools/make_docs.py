@@ -67,7 +67,7 @@ def ranked() -> str:
 def _choosing() -> str:
     return f"""## Which one?
 
-- **To know the size of the error:** the first of these. RMSE relative to the best estimator of each world and size, on the worlds with a
+- **To know the size of the error:** one of the first of these. RMSE relative to the best estimator of each world and size, on the worlds with a
   known error of `studies/results/scoreboard.md`: {ranked()}.
 - **To report a number others know:** `ece`, beside its noise floor. It is biased upwards: compare `value` with `noise_floor`.
 - **Where do errors accumulate?** `ks_error` and its `parts["curve"]`.

@@ -39,6 +39,7 @@ def test_every_estimator_and_score_is_a_scorer():
     assert list(scorers()) == [f"neg_{name}" for name in NAMES]
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_scorer_takes_names_for_classes(name, n_classes):

@@ -123,6 +123,7 @@ def test_a_transformer_passes_the_checks_whose_data_it_can_take(kind):
     assert not passed & set(REFUSED[kind])
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_every_method_gives_a_distribution(method, n_classes):

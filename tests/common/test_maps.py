@@ -49,6 +49,7 @@ def fitted_rows(method, make):
     return said, method().fit(said.labels, said.probs)
 
 
+@pytest.mark.some(3)
 @each
 @shapes
 def test_the_order_of_the_rows_does_not_matter(method, make, rng):
@@ -59,6 +60,7 @@ def test_the_order_of_the_rows_does_not_matter(method, make, rng):
     np.testing.assert_allclose(there, back, atol=FITTED)
 
 
+@pytest.mark.some(3)
 @each
 @shapes
 def test_weight_two_is_the_row_twice(method, make, rng):
@@ -69,6 +71,7 @@ def test_weight_two_is_the_row_twice(method, make, rng):
     np.testing.assert_allclose(weighted, repeated, atol=FITTED)
 
 
+@pytest.mark.some(3)
 @each
 @shapes
 def test_float32_is_close_to_float64(method, make):
@@ -78,6 +81,7 @@ def test_float32_is_close_to_float64(method, make):
     np.testing.assert_allclose(narrow, fitted.apply(said.probs), atol=1e-5)
 
 
+@pytest.mark.some(3)
 @each
 @shapes
 def test_the_map_survives_as_json_bit_for_bit(method, make):
@@ -87,6 +91,7 @@ def test_the_map_survives_as_json_bit_for_bit(method, make):
     assert np.array_equal(again.apply(said.probs), fitted.apply(said.probs))
 
 
+@pytest.mark.some(3)
 @each
 @shapes
 def test_what_is_mended_are_probabilities(method, make):
@@ -98,6 +103,7 @@ def test_what_is_mended_are_probabilities(method, make):
         assert np.abs(mended.sum(axis=1) - 1).max() < 1e-12
 
 
+@pytest.mark.some(3)
 @each
 @shapes
 def test_probabilities_and_logits_are_mended_alike(method, make):
@@ -107,6 +113,7 @@ def test_probabilities_and_logits_are_mended_alike(method, make):
     np.testing.assert_allclose(by_probs.apply(said.probs), by_logits.apply(logits=logits), atol=FITTED)
 
 
+@pytest.mark.some(3)
 @each
 @shapes
 def test_what_it_says_of_itself_is_true(method, make):
@@ -122,6 +129,7 @@ def test_what_it_says_of_itself_is_true(method, make):
     assert METHODS[fitted.method] is getattr(method, "func", method)
 
 
+@pytest.mark.some(3)
 @each
 @shapes
 def test_applying_leaves_its_input_alone(method, make, rng):
@@ -134,6 +142,7 @@ def test_applying_leaves_its_input_alone(method, make, rng):
     assert not np.shares_memory(mended, said.probs)
 
 
+@pytest.mark.some(3)
 @each
 @shapes
 def test_predictions_are_mended_as_arrays_are(method, make, rng):
@@ -144,6 +153,7 @@ def test_predictions_are_mended_as_arrays_are(method, make, rng):
     assert fitted.apply(made).source == (made, fitted)
 
 
+@pytest.mark.some(2)
 @each
 @given(data=st.data())
 def test_any_data_can_be_fitted_and_mended(method, data):
@@ -154,6 +164,7 @@ def test_any_data_can_be_fitted_and_mended(method, data):
     assert len(repr(fitted)) < 600
 
 
+@pytest.mark.some(2)
 @each
 def test_the_repair_does_not_hurt_the_data_it_was_fitted_on(method):
     valid, _ = cal.example()

@@ -37,6 +37,7 @@ def close(found, truth, draws=DRAWS):
     assert found == pytest.approx(truth, abs=STANDARD_ERRORS * np.sqrt(0.25 / draws) + 1 / draws)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", STATISTICS)
 def test_the_p_value_is_that_of_the_null_written_out(name):
     function, options = STATISTICS[name]
@@ -69,6 +70,7 @@ def test_classes_are_drawn_from_the_whole_vector(name):
     close(found.p_value, tail(values, chance, function(labels, probs).value), 999)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("about", "options"),
     [

@@ -18,6 +18,7 @@ CLASSES = (
 )
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("estimator", ["unbiased", "biased"])
 @pytest.mark.parametrize("kernel", ["tv", "laplace", "gaussian"])
 @pytest.mark.parametrize(

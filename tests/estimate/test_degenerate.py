@@ -88,6 +88,7 @@ def rows_for(name, rng, n=80):
 EVERY = pytest.mark.parametrize("name", FORMS)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", EVENT_FORMS)
 @settings(max_examples=10)
 @given(said=some.events())
@@ -95,6 +96,7 @@ def test_any_event_gives_a_number(name, said):
     number(EVENT_FORMS[name], said.labels, said.probs, counts=said.weights)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", EVENT_FORMS)
 @settings(max_examples=10)
 @given(said=some.events(), data=st.data())
@@ -102,6 +104,7 @@ def test_any_weights_give_a_number(name, said, data):
     number(EVENT_FORMS[name], said.labels, said.probs, weights=data.draw(some.importances(said.n)))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", FORMS)
 @settings(max_examples=10)
 @given(said=some.matrices(most=15))
@@ -122,6 +125,7 @@ CORNERS = {
 }
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("corner", CORNERS)
 @pytest.mark.parametrize("name", FORMS)
 def test_corners_give_a_number(name, corner):
@@ -164,6 +168,7 @@ def test_a_count_of_two_is_the_row_twice(rng, name):
     same(FORMS[name](labels, probs, counts=times), repeated)
 
 
+@pytest.mark.some(3)
 @settings(max_examples=8)
 @given(said=some.events(most=12).map(counted))
 @pytest.mark.parametrize("name", EVENT_FORMS)

@@ -16,6 +16,7 @@ def bent(rng, n=400, power=1.6, dtype=float):
     return (rng.random(n) < p**power).astype(int), p
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("method", METHODS)
 def test_it_is_the_mean_distance_that_the_map_moves_the_rows(rng, method):
     labels, p = bent(rng, 150)

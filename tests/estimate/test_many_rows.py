@@ -28,6 +28,7 @@ CALLS = {
 }
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("dtype", some.DTYPES)
 @pytest.mark.parametrize("name", CALLS)
 def test_the_estimate_is_the_same(rng, monkeypatch, name, dtype):

@@ -78,6 +78,7 @@ def test_what_cannot_be_done_is_refused(rng):
         interval_of(cal.ece, sample(rng), n_draws=3)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("method", ["inversion", "bootstrap", "bca"])
 def test_counts_are_rows_repeated_and_weights_have_no_scale(rng, method):
     estimator, options = partial(cal.binned_error, bins=EqualWidth(3)), {"method": method, "n_draws": 50}
@@ -102,6 +103,7 @@ def test_an_estimate_of_the_error_also_takes_in_the_interval_of_the_error(rng):
         assert found.high >= error.high**norm
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("method", ["inversion", "bootstrap", "bca"])
 def test_the_order_of_rows_changes_nothing(rng, method):
     data = sample(rng, 120)

@@ -15,6 +15,7 @@ from calibrant.interval.formulas import (
 from tolerances import ROUNDING
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("law", "mean"), [(brownian_max_p_value, np.sqrt(np.pi / 2)), (brownian_range_p_value, 2 * np.sqrt(2 / np.pi))]
 )

@@ -191,6 +191,7 @@ def matrix(request, rng):
     return probs, rng.integers(0, 4, 120).astype(np.int32), rng.uniform(0.1, 3, 120)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("n_bins", [1, 5, 15])
@@ -211,6 +212,7 @@ def test_compiled_plain_and_numpy_class_sums_are_the_same(matrix, monkeypatch, w
         np.testing.assert_allclose(sums, expected, rtol=ROUNDING, atol=0, err_msg=name)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("stretch", [1, 7, 64, 1000])
 @pytest.mark.parametrize("n_classes", [63, 64, 130])
 def test_large_entries_are_found_anywhere_in_a_row(rng, monkeypatch, n_classes, stretch):
@@ -226,6 +228,7 @@ def test_large_entries_are_found_anywhere_in_a_row(rng, monkeypatch, n_classes, 
     np.testing.assert_allclose(found, expected, rtol=ROUNDING, atol=1e-14)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("entries", [1, 4, 50, 10_000])
 def test_the_size_of_class_blocks_does_not_matter(matrix, monkeypatch, entries):
     probs, labels, weights = matrix

@@ -51,6 +51,7 @@ def test_a_bucket_is_no_wider_than_a_256th_of_its_distance_from_the_nearer_end(r
         assert np.ptp(inside) <= min(inside[-1], 1 - inside[0]) / 256
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("dtype", some.DTYPES)
 @pytest.mark.parametrize("kind", SCORES)

@@ -32,6 +32,7 @@ def test_each_error_is_shared_between_the_two_nearest_centres(said, cells):
     assert found == pytest.approx(by_plain_loops(said.probs, said.labels, said.weights, cells), abs=ROUNDING)
 
 
+@pytest.mark.some(7)
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

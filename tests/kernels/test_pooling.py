@@ -97,6 +97,7 @@ def test_empty_bins_are_rows_of_zeros():
     np.testing.assert_allclose(sums, [[0] * 4, [2, 0.2, 0.02, 1], [0] * 4, [3, 2.7, 2.43, 3], [0] * 4], atol=ROUNDING)
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("dtype", some.DTYPES)
 @pytest.mark.parametrize("kind", SCORES)

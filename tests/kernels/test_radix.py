@@ -24,6 +24,7 @@ def either(request, monkeypatch):
             monkeypatch.setattr(buckets, name, getattr(buckets, name).plain)
 
 
+@pytest.mark.some(7)
 @pytest.mark.usefixtures("either")
 @pytest.mark.parametrize("n", [1, 2, 33, 700])
 @pytest.mark.parametrize("dtype", some.DTYPES)
@@ -59,6 +60,7 @@ def test_columns_of_a_matrix_are_sorted_too(rng):
     assert np.array_equal(buckets.sorted_keys(probs, outcomes)[0], np.sort(keys_of(probs, outcomes)))
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("dtype", some.DTYPES)
 @pytest.mark.parametrize("kind", SCORES)
 def test_rows_come_out_the_same_either_way(rng, monkeypatch, kind, dtype):

@@ -28,6 +28,7 @@ def data(request, rng):
     return rng.dirichlet(np.ones(3), request.param), rng.normal(size=(request.param, 3))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("squared", [False, True])
 def test_compiled_plain_and_numpy_tiles_give_the_sum_of_loops(data, monkeypatch, squared):
     rows, a = data

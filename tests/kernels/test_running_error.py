@@ -20,6 +20,7 @@ def beyond_zero(course, sign):
     return (course.sums[at], course.places[at]) if sign * course.sums[at] > 0 else (0.0, None)
 
 
+@pytest.mark.some(7)
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("dtype", some.DTYPES)
 @pytest.mark.parametrize("kind", SCORES)

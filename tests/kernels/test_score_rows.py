@@ -71,6 +71,7 @@ def test_said_of_labels(matrix, road):
     assert (written(score_rows.label_probs, road, *matrix) == probs[np.arange(203), labels]).all()
 
 
+@pytest.mark.some(3)
 @roads
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 203])
 def test_ranked_distances(matrix, road, n):
@@ -88,6 +89,7 @@ def test_nothing_cancels_near_a_certain_and_right_answer():
     assert written(score_rows.squared_misses, "compiled", 2.0, tiny, yes)[0] == pytest.approx(2e-18, rel=ROUNDING)
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("label", [37, 2**31 - 1, -1])
 @pytest.mark.parametrize("name", ["squared_distances", "label_angles", "label_probs", "ranked_distances"])
 def test_a_label_changed_after_it_was_checked_reads_inside_the_row(matrix, name, label):

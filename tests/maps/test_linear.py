@@ -207,6 +207,7 @@ def test_two_rows_that_a_map_of_mixed_signs_brings_together():
     assert not fitted.injective
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("recipe", [VectorScaling, MatrixScaling, Dirichlet, StructuredVector, StructuredMatrix])
 @pytest.mark.parametrize("k", [2, 3, 40])
 def test_little_and_awkward_data_end_in_a_finite_answer(rng, recipe, k):

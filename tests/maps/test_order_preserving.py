@@ -189,6 +189,7 @@ def test_it_is_what_the_definition_says(kind, k, rng):
         )  # sums over a millionfold
 
 
+@pytest.mark.some(3)
 @kinds
 def test_it_is_the_minimum_of_a_convex_loss(kind, rng):
     labels, logits = bent(rng, 200, 4)

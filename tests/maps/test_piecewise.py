@@ -235,6 +235,7 @@ TRAPS = {
 }
 
 
+@pytest.mark.some(11)
 @pytest.mark.parametrize("trap", TRAPS)
 @SPACES
 @LOSSES
@@ -281,6 +282,7 @@ def test_what_is_said_with_certainty_is_mended_too(space):
     assert fitted.apply([0.0, 1.0]) == pytest.approx([0.25, 0.25], abs=1e-3)
 
 
+@pytest.mark.some(5)
 @SPACES
 @PIECES
 def test_the_order_of_the_rows_changes_no_bit(rng, space, pieces):

@@ -12,6 +12,7 @@ from tolerances import ROUNDING
 RULES = [EqualMass(15), EqualMass(4), EqualWidth(15), EqualWidth(7), cal.Edges([0, 0.1, 0.5, 1])]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("bins", RULES, ids=str)
 @pytest.mark.parametrize("norm", [1, 2])
 @given(said=some.events())

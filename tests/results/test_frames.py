@@ -30,6 +30,7 @@ ROWS = {
 }
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("name", ANSWERS)
 def test_every_answer_is_a_frame(name, library):
@@ -38,6 +39,7 @@ def test_every_answer_is_a_frame(name, library):
     assert len(frame) == ROWS.get(name, 1)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("name", ANSWERS)
 def test_every_table_is_a_frame(name, library):

@@ -66,6 +66,7 @@ def all_at_once(values, said):
     return found.of_rows(min(found.squares / found.weight / variance, found.rows))
 
 
+@pytest.mark.some(3)
 @each
 def test_blocks_give_what_all_rows_give(score, cases, small_blocks):
     for said in cases.values():
@@ -73,6 +74,7 @@ def test_blocks_give_what_all_rows_give(score, cases, small_blocks):
             assert_same(score_moments(score, said, view), all_at_once(score.rows(said, view), said))
 
 
+@pytest.mark.some(3)
 @each
 def test_a_pair_is_both_and_their_difference(score, cases, small_blocks):
     for name, before in cases.items():

@@ -13,6 +13,7 @@ from tolerances import ROUNDING
 C = np.linspace(0.001, 0.999, 301)
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("level", [round(0.005 * k, 3) for k in range(21)])  # of the published derivates
 def test_every_published_level_is_reached(shape, level):

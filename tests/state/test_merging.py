@@ -94,6 +94,7 @@ def check_estimator(function, kind, cuts, order):
     assert_same(function(state, **QUICK.get(function.__name__, {})), in_one_pass(function, kind))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("kind", ["plain", "ties", "weights", "float32"])
 @pytest.mark.parametrize("name", [each.name for each in with_state("estimator", "pooled")])
 @settings(max_examples=4)

@@ -84,6 +84,7 @@ BY = {
 }
 
 
+@pytest.mark.some(5)
 @each
 @pytest.mark.parametrize("by", BY.values(), ids=BY)
 @pytest.mark.parametrize("cross_fitted", [False, True])

@@ -12,6 +12,7 @@ from registered import METHODS
 VALID, TEST = cal.example()
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("method", METHODS)
 def test_methods_go_by_name(rng, method):
     few = cal.Predictions(rng.integers(0, 3, 60), rng.dirichlet(np.ones(3), 60))

@@ -54,6 +54,7 @@ def test_tied_scores_are_drawn_again_as_they_are(rng):
     assert isinstance(found.world, EmpiricalWorld)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("labels", [[1] * 20, [0, 1] * 10])
 @pytest.mark.parametrize("probs", [[0.9] * 20, list(np.linspace(0.05, 0.95, 20))])
 def test_degenerate_data_give_an_answer(labels, probs):
