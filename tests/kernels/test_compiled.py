@@ -82,6 +82,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 def test_a_damaged_cache_is_begun_anew(tmp_path, suffix):
     script, kept = tmp_path / "script.py", tmp_path / "kept"
