@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from calibrant.kernels import compiled as module
-from calibrant.kernels.compiled import any_order, compiled, many_calls, worth_compiling
+from calibrant.kernels.compiled import COMPILE_FROM, any_order, compiled, many_calls, worth_compiling
 
 
 def doubled(x):
@@ -132,12 +132,14 @@ WITHOUT_NUMBA = """
 import sys, warnings
 if {missing}: sys.modules["numba"] = None
 import numpy as np, calibrant as cal
+from calibrant.kernels.compiled import many_calls
 rng = np.random.default_rng(0)
 p = rng.random(60)
 y = rng.random(60) < p
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
-    found = [cal.is_calibrated(y, p, n_draws=39).p_value, cal.maps.PiecewiseLinear().fit(y, p).apply(p).sum()]
+    with many_calls():
+        found = [cal.is_calibrated(y, p, n_draws=39).p_value, cal.maps.PiecewiseLinear().fit(y, p).apply(p).sum()]
     found += [cal.ks_error(y, p).value, cal.maps.Isotonic().fit(y, p).apply(p).sum()]
 print([f"{{value:.12g}}" for value in found])
 print([str(w.message) for w in told])
@@ -247,3 +249,48 @@ def test_arrays_changed_after_they_were_checked_do_not_crash_the_process():
     done = run(code + "print('all')", 180)
     assert done.returncode >= 0, f"killed by signal {-done.returncode} at {done.stdout.splitlines()[-1:]}"
     assert done.stdout.splitlines()[-1:] == ["all"], done.stderr
+
+
+def test_a_form_in_numpy_is_for_small_inputs():
+    @compiled
+    def filled(found):
+        found[:] = 1.0
+
+    @filled.in_numpy
+    def _filled(found):
+        found[:] = 2.0
+
+    small, large = np.empty(5), np.empty(COMPILE_FROM)
+    filled(small)
+    filled(large)
+    assert (small == 2).all()
+    assert (large == 1).all()
+    with many_calls():
+        filled(small)
+    assert (small == 1).all()
+
+
+TESTS = """
+import sys, numpy as np, calibrant as cal
+from calibrant.methods import methods
+rng = np.random.default_rng(0)
+p, rows = rng.random(60).round(2), rng.dirichlet(np.ones(3), 60)
+y, classes = (rng.random(60) < p).astype(int), rng.integers(0, 3, 60)
+grouped = cal.Predictions(y, p, groups=np.arange(60) // 3)
+for name, test in methods("test").items():
+    test.function(y, p)
+    test.function(classes, rows)
+    test.function(y, p, weights=1 + p)
+    test.function(y, p, method="asymptotic") if "asymptotic" in test.ways else None
+cal.is_calibrated(grouped, cluster="same"), cal.is_calibrated(grouped, cluster="any")
+cal.is_calibrated(classes, rows, view="canonical")
+cal.diagnose(y, p), cal.diagnose(classes, rows), cal.where(y, p)
+cal.audit(grouped, {"f": p > 0.5, "x": rng.random(60)}, cluster="any")
+print("numba" in sys.modules)
+"""
+
+
+@pytest.mark.slow
+def test_tests_of_small_data_never_wait_for_a_compiler():
+    done = run(TESTS, 120)
+    assert done.stdout.strip() == "False", done

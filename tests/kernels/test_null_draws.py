@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from calibrant import InputError
+from calibrant.kernels.compiled import many_calls
 from calibrant.kernels.draws import null_draws
 from calibrant.kernels.draws.null_draws import (
     STEP,
@@ -146,30 +147,36 @@ PLAIN = {
 }
 
 
+def all_forms(kernel, *arguments, shape, dtype=float):
+    """What the compiled, the plain and the NumPy form of a kernel fill in."""
+    found = np.empty((3, *shape), dtype)
+    with many_calls():
+        kernel(*arguments, found[0])
+    with np.errstate(over="ignore"):
+        kernel.plain(*arguments, found[1])
+    kernel(*arguments, found[2])
+    return found
+
+
 @pytest.mark.parametrize("name", PLAIN)
-def test_compiled_and_plain_agree(rng, name):
-    kernel, p, seeds = getattr(null_draws, name), np.sort(rng.random(6)), replicate_seeds(1, 5)
-    fast, slow = np.empty((5, 6)), np.empty((5, 6))
-    kernel(*PLAIN[name](p, None), seeds, fast)
-    with np.errstate(over="ignore"):
-        kernel.plain(*PLAIN[name](p, None), seeds, slow)
-    assert (fast == slow).all()
+def test_all_forms_draw_the_same(rng, name):
+    kernel, p, seeds = getattr(null_draws, name), np.sort(rng.random(6)), replicate_seeds(1, 50)
+    compiled, plain, in_numpy = all_forms(kernel, *PLAIN[name](p, None), seeds, shape=(50, 6))
+    assert (compiled == plain).all()
+    assert (compiled == in_numpy).all()
 
 
-def test_compiled_and_plain_tables_agree(rng):
-    p, count, seeds = np.sort(rng.random(6)), np.array([1, 2, 9, 1, 40, 3]), replicate_seeds(1, 5)
+def test_all_forms_read_the_same_tables(rng):
+    p, count, seeds = np.sort(rng.random(6)), np.array([1, 2, 9, 1, 40, 3]), replicate_seeds(1, 50)
     tables = binomial_tables(p, count)
-    fast, slow = np.empty((5, 6)), np.empty((5, 6))
     arguments = (count * p, np.ones(6), tables.starts, tables.lowest, tables.thresholds, seeds)
-    draw_pooled(*arguments, fast)
+    compiled, plain, in_numpy = all_forms(draw_pooled, *arguments, shape=(50, 6))
+    assert (compiled == plain).all()
+    assert (compiled == in_numpy).all()
     below = (np.cumsum(rng.dirichlet(np.ones(4), 6), axis=1)[:, :-1] * 2.0**63).astype(np.uint64)
-    labels = np.empty((2, 5, 6), np.int32)
-    draw_classes(below, seeds, labels[0])
-    with np.errstate(over="ignore"):
-        draw_pooled.plain(*arguments, slow)
-        draw_classes.plain(below, seeds, labels[1])
-    assert (fast == slow).all()
-    assert (labels[0] == labels[1]).all()
+    compiled, plain, in_numpy = all_forms(draw_classes, below, seeds, shape=(50, 6), dtype=np.int32)
+    assert (compiled == plain).all()
+    assert (compiled == in_numpy).all()
 
 
 def test_tables_made_in_parts_are_those_made_at_once(monkeypatch):

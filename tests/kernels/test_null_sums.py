@@ -1,4 +1,4 @@
-"""Sums over blocks of errors against the same written out, compiled and not."""
+"""Sums over blocks of errors against the same written out: compiled, in plain Python and in NumPy."""
 
 from __future__ import annotations
 
@@ -20,11 +20,6 @@ from calibrant.kernels.draws.null_sums import (
     weighed_sums,
 )
 from tolerances import ROUNDING
-
-
-@pytest.fixture(params=["compiled", "plain"])
-def run(request):
-    return (lambda kernel: kernel) if request.param == "compiled" else (lambda kernel: kernel.plain)
 
 
 @pytest.fixture

@@ -31,34 +31,30 @@ def collected(walk, tile):
     return total, high, low
 
 
-@pytest.mark.parametrize("walk", [walk_tile, walk_tile.plain], ids=["compiled", "plain"])
 @pytest.mark.parametrize("tile", [1, 2, 3, 5])
-def test_a_walk_reads_totals_where_the_prediction_rises(walk, tile):
-    total, high, low = collected(walk, tile)
+def test_a_walk_reads_totals_where_the_prediction_rises(run, tile):
+    total, high, low = collected(run(walk_tile), tile)
     np.testing.assert_array_equal(total, [[1.0, 1.75], [3.5, -0.5]])
     np.testing.assert_array_equal(high, [[1.0, 1.75], [3.5, 0.5]])  # not 3, inside the tie at 0.2
     np.testing.assert_array_equal(low, [[-1.0, -1.25], [0.0, -0.5]])
 
 
-@pytest.mark.parametrize("add", [add_tile, add_tile.plain], ids=["compiled", "plain"])
-def test_sums_alone_are_the_last_totals(add):
+def test_sums_alone_are_the_last_totals(run):
     total, at = np.zeros((2, 2)), STARTS[:-1].copy()
     for base in (0, 2, 4):
-        add(ERRORS[base : base + 2], base, MEMBERS, STARTS, at, total)
+        run(add_tile)(ERRORS[base : base + 2], base, MEMBERS, STARTS, at, total)
     np.testing.assert_array_equal(total, collected(walk_tile, 5)[0])
 
 
-@pytest.mark.parametrize("add", [add_members, add_members.plain], ids=["compiled", "plain"])
-def test_members_are_added_up(add):
+def test_members_are_added_up(run):
     sums = np.zeros((2, 2))
-    add(ERRORS, MEMBERS, STARTS, sums)
+    run(add_members)(ERRORS, MEMBERS, STARTS, sums)
     np.testing.assert_array_equal(sums, [ERRORS.sum(axis=0), ERRORS[[1, 3]].sum(axis=0)])
 
 
-@pytest.mark.parametrize("powers", [cluster_powers, cluster_powers.plain], ids=["compiled", "plain"])
-def test_clusters_are_added_before_they_are_squared(powers):
+def test_clusters_are_added_before_they_are_squared(run):
     found = np.zeros((2, 2))
-    powers(ERRORS[:, 0].copy(), np.array([1, 0, 1, 0, 2]), MEMBERS, STARTS, np.zeros(3), found)
+    run(cluster_powers)(ERRORS[:, 0].copy(), np.array([1, 0, 1, 0, 2]), MEMBERS, STARTS, np.zeros(3), found)
     sums = np.array([3.5, -3.0, 0.5])
     np.testing.assert_array_equal(found, [[(sums**2).sum(), (sums**4).sum()], [3.5**2, 3.5**4]])
 

@@ -25,12 +25,12 @@ _many_calls = ContextVar("many_calls", default=False)  # of one thread: what oth
 
 
 @contextmanager
-def many_calls() -> Iterator[None]:
+def many_calls(really: bool = True) -> Iterator[None]:
     """Within this context, and this thread, there are many small inputs.
 
-    Compiled kernels pay off from the first row on.
+    Compiled kernels pay off from the first row on. If not `really`, nothing changes.
     """
-    before = _many_calls.set(True)
+    before = _many_calls.set(really or _many_calls.get())
     try:
         yield
     finally:
@@ -47,8 +47,9 @@ class compiled:  # noqa: N801  (a decorator)
 
     It may call other compiled functions by their names in its module: compiled code
     calls compiled code, each with its own freedom, and `.plain` is the same function in
-    Python, calling plain Python. Without Numba that one runs, with a warning; a cache that
-    cannot be read or written is done without.
+    Python, calling plain Python. One that has a form `in_numpy` is compiled only where that
+    pays off (`worth_compiling`). Without Numba that form or the plain one runs, with a
+    warning; a cache that cannot be read or written is done without.
     """
 
     freedom: ClassVar[frozenset[str]] = frozenset()
@@ -56,10 +57,23 @@ class compiled:  # noqa: N801  (a decorator)
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._written: Any = function
+        self._numpy: Any = None
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
+        if self._numpy is not None and not self._pays(arguments):
+            return self._numpy(*arguments)
         return self._fast(*arguments)
+
+    def in_numpy(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Register the same function in NumPy: small inputs never wait for a compiler."""
+        self._numpy = function
+        return function
+
+    @staticmethod
+    def _pays(arguments: tuple[Any, ...]) -> bool:
+        size = max(each.size for each in arguments if isinstance(each, np.ndarray))
+        return worth_compiling(size) and _numba() is not None
 
     @cached_property
     def plain(self) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.kernels.compiled import many_calls, worth_compiling
 from calibrant.kernels.draws.null_draws import replicate_seeds
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.resampling.null import Null
@@ -22,6 +23,10 @@ from calibrant.types import Array, Floats
 
 BLOCK_ERRORS = 1 << 16
 """Errors drawn at a time: half a megabyte, which stays in a core's cache."""
+
+COMPILE_FROM_ERRORS = 2_500_000
+"""Errors of all draws from which compiled loops draw and add them: below, NumPy takes
+less time than compiling, and about as much as loading compiled code."""
 
 LARGEST = 1e300
 """Statistics beyond this count as this."""
@@ -71,15 +76,20 @@ def drawn(null: Null, statistics: Sequence[Statistic], n_draws: int, seed: int) 
     collects = list(dict.fromkeys(statistic.collect for statistic in statistics))
     seeds, observed = replicate_seeds(seed, n_draws), null.observed
 
-    def part(block: slice) -> list[Floats]:
-        errors = null.draws(seeds[block])
-        return [collect(errors) for collect in collects]
-
     serial = any(statistic.serial for statistic in statistics)
+    many = not serial and worth_compiling(n_draws * len(observed), COMPILE_FROM_ERRORS)
+
+    def part(block: slice) -> list[Floats]:
+        with many_calls(many):  # in its own thread
+            errors = null.draws(seeds[block])
+            return [collect(errors) for collect in collects]
+
     rows = max(1, BLOCK_ERRORS // len(observed))
     blocks = [slice(start, start + rows) for start in range(0, n_draws, rows)]
     later = map(part, blocks) if serial else over_blocks(n_draws, part, rows)
-    parts = [[collect(observed[None]) for collect in collects], *later]
+    with many_calls(many):
+        first = [collect(observed[None]) for collect in collects]
+    parts = [first, *later]
     states = {c: np.concatenate([part[i] for part in parts]) for i, c in enumerate(collects)}
     with np.errstate(over="ignore"):  # an error where almost none was possible
         values = np.stack([statistic.finish(states[statistic.collect]) for statistic in statistics], axis=1)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.kernels.compiled import compiled
-from calibrant.kernels.rows.bisection import first_above
+from calibrant.kernels.rows.bisection import all_above, first_above
 from calibrant.problems import InputError
 from calibrant.types import Floats, Indices
 
@@ -52,6 +52,12 @@ def mixed(state: Any) -> Any:
 def number(seed: Any, i: int) -> Any:
     """Number i of the stream that the seed names, 64 bits."""
     return mixed(seed + np.uint64(i + 1) * STEP)
+
+
+def numbers(seeds: Seeds, places: Any) -> NDArray[np.uint64]:
+    """(R, A): the numbers at some places of every stream, 63 bits and a last one."""
+    found: NDArray[np.uint64] = mixed.plain(seeds[:, None] + (places.astype(np.uint64) + ONE) * STEP)
+    return found
 
 
 def replicate_seeds(seed: int, n: int) -> Seeds:
@@ -138,6 +144,11 @@ def draw_single(p: Any, missed: Any, seeds: Any, errors: Any) -> None:
             errors[r, a] = p[a] - (1.0 if number(seeds[r], a) >> ONE >= missed[a] else 0.0)
 
 
+@draw_single.in_numpy
+def _draw_single(p: Floats, missed: Any, seeds: Seeds, errors: Floats) -> None:
+    np.subtract(p, numbers(seeds, np.arange(len(p))) >> ONE >= missed, out=errors)
+
+
 @compiled
 def draw_pooled(expected: Any, unit: Any, starts: Any, lowest: Any, thresholds: Any, seeds: Any, errors: Any) -> None:
     """errors[r, a] = unit·(expected − hits), hits found in the atom's table by bisection."""
@@ -151,6 +162,17 @@ def draw_pooled(expected: Any, unit: Any, starts: Any, lowest: Any, thresholds: 
             errors[r, a] = unit[a] * (expected[a] - lowest[a] - np.float64(low - starts[a]))
 
 
+@draw_pooled.in_numpy
+def _draw_pooled(
+    expected: Floats, unit: Floats, starts: Indices, lowest: Floats, thresholds: Any, seeds: Seeds, errors: Floats
+) -> None:
+    z = numbers(seeds, np.arange(len(expected))) >> ONE
+    hits = (z >= thresholds[starts[:-1]]).astype(np.float64)  # of atoms with one threshold
+    more = np.flatnonzero(np.diff(starts) > 1)
+    hits[:, more] = all_above(thresholds, starts[more], starts[more + 1], z[:, more]) - starts[more]
+    np.multiply(unit, expected - lowest - hits, out=errors)
+
+
 @compiled
 def draw_shared(p: Any, unit: Any, missed: Any, cluster: Any, seeds: Any, errors: Any) -> None:
     """Rows of a cluster share one number: a row is hit whenever one with a lower prediction is."""
@@ -159,12 +181,22 @@ def draw_shared(p: Any, unit: Any, missed: Any, cluster: Any, seeds: Any, errors
             errors[r, a] = unit[a] * (p[a] - (1.0 if number(seeds[r], cluster[a]) >> ONE >= missed[a] else 0.0))
 
 
+@draw_shared.in_numpy
+def _draw_shared(p: Floats, unit: Floats, missed: Any, cluster: Any, seeds: Seeds, errors: Floats) -> None:
+    np.multiply(unit, p - (numbers(seeds, cluster) >> ONE >= missed), out=errors)
+
+
 @compiled
 def flip_signs(observed: Any, cluster: Any, seeds: Any, errors: Any) -> None:
     """The observed errors, with one random sign per cluster."""
     for r in range(len(seeds)):
         for a in range(len(observed)):
             errors[r, a] = observed[a] if number(seeds[r], cluster[a]) & ONE == ONE else -observed[a]
+
+
+@flip_signs.in_numpy
+def _flip_signs(observed: Floats, cluster: Any, seeds: Seeds, errors: Floats) -> None:
+    errors[:] = np.where(numbers(seeds, cluster) & ONE == ONE, observed, -observed)
 
 
 @compiled
@@ -177,3 +209,10 @@ def draw_classes(below: Any, seeds: Any, labels: Any) -> None:
     for r in range(len(seeds)):
         for i in range(len(below)):
             labels[r, i] = first_above(below[i], 0, below.shape[1], number(seeds[r], i) >> ONE)
+
+
+@draw_classes.in_numpy
+def _draw_classes(below: Any, seeds: Seeds, labels: Any) -> None:
+    n, k = below.shape
+    starts = k * np.arange(n)
+    labels[:] = all_above(below.ravel(), starts, starts + k, numbers(seeds, np.arange(n)) >> ONE) - starts

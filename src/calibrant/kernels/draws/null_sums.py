@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.kernels.compiled import any_order, compiled
+from calibrant.types import Floats, Indices
 
 
 @compiled
@@ -30,6 +31,13 @@ def sums_between(errors: Any, cuts: Any, sums: Any) -> None:
             for a in range(even, stop):
                 t0 += errors[r, a]
             sums[r, b] = (t0 + t1) + (t2 + t3)
+
+
+@sums_between.in_numpy
+def _sums_between(errors: Floats, cuts: Indices, sums: Floats) -> None:
+    turned = np.zeros((errors.shape[1] + 1, len(errors)))  # the last cut may lie behind the last error
+    turned[:-1] = errors.T
+    sums[:] = np.where(cuts[1:] > cuts[:-1], np.add.reduceat(turned, cuts, axis=0)[:-1].T, 0.0)
 
 
 @compiled
@@ -54,6 +62,18 @@ def courses(errors: Any, gaps: Any, found: Any) -> None:
         found[r, 0], found[r, 1], found[r, 2], found[r, 3], found[r, 4] = high, low, total, first, second
 
 
+@courses.in_numpy
+def _courses(errors: Floats, gaps: Floats, found: Floats) -> None:
+    sums = np.cumsum(errors, axis=1)
+    found[:, 2] = last = sums[:, -1]
+    if not (gaps > 0).all():
+        sums, gaps = sums[:, gaps > 0], gaps[gaps > 0]
+    found[:, 0] = np.maximum(sums.max(axis=1, initial=0.0), last)
+    found[:, 1] = np.minimum(sums.min(axis=1, initial=0.0), last)
+    found[:, 3] = np.einsum("ra,a->r", sums, gaps)
+    found[:, 4] = np.einsum("ra,ra,a->r", sums, sums, gaps)
+
+
 @compiled
 def bridges(errors: Any, gaps: Any, time: Any, found: Any) -> None:
     """found[r] = (last, largest |C − time·last|): the running sum C, tied down at both ends."""
@@ -67,6 +87,14 @@ def bridges(errors: Any, gaps: Any, time: Any, found: Any) -> None:
             if gaps[a] > 0.0:
                 most = max(most, abs(total - time[a] * last))
         found[r, 0], found[r, 1] = last, most
+
+
+@bridges.in_numpy
+def _bridges(errors: Floats, gaps: Floats, time: Floats, found: Floats) -> None:
+    sums = np.cumsum(errors, axis=1)
+    last, rises = sums[:, -1:], gaps > 0
+    found[:, 0] = last[:, 0]
+    found[:, 1] = np.abs(sums[:, rises] - time[rises] * last).max(axis=1, initial=0.0)
 
 
 @compiled
@@ -88,6 +116,15 @@ def pairs_between(errors: Any, constant: Any, factor: Any, cuts: Any, scale: Any
         found[r] = value
 
 
+@pairs_between.in_numpy
+def _pairs_between(errors: Floats, constant: Floats, factor: Floats, cuts: Indices, scale: Floats, found: Any) -> None:
+    totals, spread = np.empty((len(errors), len(scale))), np.zeros(len(constant))
+    _sums_between(errors, cuts, totals)
+    spread[cuts[0] : cuts[-1]] = np.repeat(scale, np.diff(cuts))
+    squares = np.einsum("a,a->", spread, constant) + np.einsum("ra,a->r", errors, spread * factor)
+    found[:] = np.einsum("rb,rb,b->r", totals, totals, scale) - squares
+
+
 @compiled
 def fading_pairs(errors: Any, fades: Any, found: Any) -> None:
     """found[r] = Σ_ab e_a e_b κ(a, b), with κ the product of the fades between a and b.
@@ -104,12 +141,29 @@ def fading_pairs(errors: Any, fades: Any, found: Any) -> None:
         found[r] = value
 
 
+@fading_pairs.in_numpy
+def _fading_pairs(errors: Floats, fades: Floats, found: Any) -> None:
+    lefts = np.empty((len(fades), len(errors)))
+    left = np.zeros(len(errors))
+    for fade, e, before in zip(fades.tolist(), np.ascontiguousarray(errors.T), lefts, strict=True):
+        np.multiply(left, fade, out=before)
+        np.add(before, e, out=left)
+    found[:] = np.einsum("ra,ra->r", errors, errors + 2.0 * lefts.T)
+
+
 @compiled
 def class_hits(labels: Any, slots: Any, weights: Any, hits: Any) -> None:
     """hits[r, slots[i, y_i]] += w_i: weight of each class in each of its bins."""
     for r in range(len(labels)):
         for i in range(labels.shape[1]):
             hits[r, slots[i, labels[r, i]]] += weights[i]
+
+
+@class_hits.in_numpy
+def _class_hits(labels: Any, slots: Any, weights: Floats, hits: Floats) -> None:
+    places = slots[np.arange(len(slots)), labels] + hits.shape[1] * np.arange(len(labels))[:, None]
+    every = np.broadcast_to(weights, labels.shape)
+    hits += np.bincount(places.ravel(), every.ravel(), hits.size).reshape(hits.shape)
 
 
 @compiled
@@ -122,6 +176,11 @@ def picked_sums(labels: Any, table: Any, found: Any) -> None:
         found[r] = total
 
 
+@picked_sums.in_numpy
+def _picked_sums(labels: Any, table: Floats, found: Any) -> None:
+    found[:] = table[np.arange(len(table)), labels].sum(axis=1)
+
+
 @any_order
 def weighed_sums(errors: Any, factors: Any, found: Any) -> None:
     """found[r, f] = Σ factors[f]·e."""
@@ -131,6 +190,11 @@ def weighed_sums(errors: Any, factors: Any, found: Any) -> None:
             for a in range(errors.shape[1]):
                 total += factors[f, a] * errors[r, a]
             found[r, f] = total
+
+
+@weighed_sums.in_numpy
+def _weighed_sums(errors: Floats, factors: Floats, found: Floats) -> None:
+    np.einsum("ra,fa->rf", errors, factors, out=found)  # not BLAS, whose threads would compete
 
 
 @compiled
@@ -156,6 +220,15 @@ def same_class_pairs(kappa: Any, labels: Any, n_classes: int, found: Any) -> Non
         found[r] = 2.0 * total
 
 
+@same_class_pairs.in_numpy
+def _same_class_pairs(kappa: Floats, labels: Any, n_classes: int, found: Any) -> None:
+    found[:] = 0.0
+    for k in range(n_classes):
+        chosen = (labels == k).astype(np.float64)
+        _turned_pairs(kappa, chosen, one := np.empty(len(labels)))
+        found += one
+
+
 @compiled
 def turned_pairs(pairs: Any, signs: Any, found: Any) -> None:
     """found[r] = Σ s_i s_j h_ij over pairs i ≠ j, h symmetric."""
@@ -168,3 +241,9 @@ def turned_pairs(pairs: Any, signs: Any, found: Any) -> None:
                 row += signs[r, j] * pairs[i, j]
             total += signs[r, i] * row
         found[r] = 2.0 * total
+
+
+@turned_pairs.in_numpy
+def _turned_pairs(pairs: Floats, signs: Floats, found: Any) -> None:
+    different = pairs - np.diag(np.diag(pairs))
+    found[:] = np.einsum("ri,ri->r", np.einsum("ri,ij->rj", signs, different), signs)

@@ -19,6 +19,7 @@ and draws alike is as exact as without it.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,12 @@ def add_members(columns: Any, members: Any, starts: Any, sums: Any) -> None:
                 sums[s, c] += columns[row, c]
 
 
+@add_members.in_numpy
+def _add_members(columns: Floats, members: Any, starts: Any, sums: Floats) -> None:
+    for s in range(len(starts) - 1):
+        sums[s] += columns[members[starts[s] : starts[s + 1]]].sum(axis=0)
+
+
 @compiled
 def cluster_powers(errors: Any, clusters: Any, members: Any, starts: Any, scratch: Any, found: Any) -> None:
     """found[s] = (ΣE², ΣE⁴), E the sum of a cluster's errors in s.
@@ -57,6 +64,14 @@ def cluster_powers(errors: Any, clusters: Any, members: Any, starts: Any, scratc
         found[s, 0], found[s, 1] = second, fourth
 
 
+@cluster_powers.in_numpy
+def _cluster_powers(errors: Floats, clusters: Any, members: Any, starts: Any, scratch: Floats, found: Floats) -> None:
+    for s in range(len(starts) - 1):
+        rows = members[starts[s] : starts[s + 1]]
+        squares = np.bincount(clusters[rows], errors[rows], len(scratch)) ** 2
+        found[s] = squares.sum(), (squares**2).sum()
+
+
 @compiled
 def add_tile(errors: Any, base: int, members: Any, starts: Any, at: Any, total: Any) -> None:
     """Add a tile of errors, its first row at `base`, to the totals `(S, D)`.
@@ -72,6 +87,21 @@ def add_tile(errors: Any, base: int, members: Any, starts: Any, at: Any, total: 
                 total[s, d] += errors[row, d]
             j += 1
         at[s] = j
+
+
+def _in_tile(stop: int, members: Any, starts: Any, at: Any) -> Iterator[tuple[int, Any]]:
+    """The segments with members before the tile's end, and the places of these among the members; `at` moves on."""
+    for s in range(len(at)):
+        j, end = at[s], starts[s + 1]
+        at[s] = j + np.searchsorted(members[j:end], stop)
+        if at[s] > j:
+            yield s, np.arange(j, at[s])
+
+
+@add_tile.in_numpy
+def _add_tile(errors: Floats, base: int, members: Any, starts: Any, at: Any, total: Floats) -> None:
+    for s, places in _in_tile(base + len(errors), members, starts, at):
+        total[s] += errors[members[places] - base].sum(axis=0)
 
 
 @compiled
@@ -98,6 +128,20 @@ def walk_tile(
                     total[s, d] += errors[row, d]
             j += 1
         at[s] = j
+
+
+@walk_tile.in_numpy
+def _walk_tile(
+    errors: Floats, p: Floats, base: int, members: Any, starts: Any, at: Any, total: Floats, high: Floats, low: Floats
+) -> None:
+    for s, places in _in_tile(base + len(errors), members, starts, at):
+        sums = total[s] + np.cumsum(errors[members[places] - base], axis=0)
+        later = np.minimum(places + 1, starts[s + 1] - 1)
+        read = sums[(places + 1 == starts[s + 1]) | (p[members[later]] > p[members[places]])]
+        total[s] = sums[-1]
+        if len(read):
+            np.maximum(high[s], read.max(axis=0), out=high[s])
+            np.minimum(low[s], read.min(axis=0), out=low[s])
 
 
 def normal_scores(x: Floats, skew: Floats) -> Floats:
