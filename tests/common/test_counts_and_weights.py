@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import fields, is_dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -70,6 +71,33 @@ SCORES = list(methods("score").values())
 MAPS = [each for each in methods("map").values() if each.name not in ("matrix", "dirichlet")]
 
 
+def of_samples(labels, probs, **mass):
+    """Confidences as shares of 8 samples."""
+    return cal.sampled_error(labels, np.round(8 * probs) / 8, n_samples=8, **mass)
+
+
+def of_answers(labels, probs, **mass):
+    return cal.assess_answers(labels, np.round(8 * probs) / 8, n_samples=8, **mass)
+
+
+def of_updates(labels, probs, **mass):
+    """A monitor; weights that differ are refused, see below."""
+    return cal.Monitor().update(labels, probs, **mass).state
+
+
+def other(name, function, **facts):
+    return SimpleNamespace(kind="other", name=name, function=function, views=("binary",), **facts)
+
+
+OTHERS = [
+    other("selective_risk", cal.selective_risk),
+    other("sampled_error", of_samples),
+    other("assess_answers", of_answers),
+]
+"""what no register has"""
+MONITOR = other("Monitor", of_updates)
+
+
 def options(about):
     given = QUICK.get(about.name, {})
     return {k: v for k, v in given.items() if k in inspect.signature(about.function).parameters}
@@ -84,7 +112,9 @@ def named(found):
     return [pytest.param(each, id=f"{each.kind}-{each.name}") for each in found]
 
 
-every = pytest.mark.parametrize("about", named([*ESTIMATORS, *TESTS, *SCORES]))
+EVERY = [*ESTIMATORS, *TESTS, *SCORES, *OTHERS]
+every = pytest.mark.parametrize("about", named(EVERY))
+and_monitors = pytest.mark.parametrize("about", named([*EVERY, MONITOR]))
 
 
 @pytest.mark.some(2)
@@ -98,7 +128,7 @@ def test_the_scale_of_weights_changes_nothing(about):
 
 
 @pytest.mark.some(3)
-@every
+@and_monitors
 def test_equal_weights_say_nothing(about):
     labels, probs = data_for(about, 60)
     assert_same(measured(about, labels, probs, weights=np.full(60, 80.0)), measured(about, labels, probs), 0)
@@ -112,7 +142,7 @@ def counted_rows(about, n, seed=2):
 
 
 @pytest.mark.some(2)
-@every
+@and_monitors
 def test_counts_are_rows_repeated(about):
     (labels, probs, counts), repeated = counted_rows(about, 80)
     assert_same(measured(about, labels, probs, counts=counts), measured(about, *repeated))
@@ -213,3 +243,13 @@ def test_weights_of_some_rows_have_a_scale_of_their_own(about):
     assert_same(function(part, **options(about)), measured(about, labels[:50], probs[:50], weights=weights[:50]))
     equal = cal.Predictions(labels, probs, weights=np.where(np.arange(90) < 50, 3.3, 1.0)).rows(slice(0, 50))
     assert_same(function(equal, **options(about)), measured(about, labels[:50], probs[:50]))
+
+
+def test_a_monitor_refuses_weights_that_differ():
+    labels, probs = event_rows(20)
+    weights = np.where(np.arange(20) < 5, 0.0, 2.0)
+    assert_same(of_updates(labels, probs, weights=weights), of_updates(labels[5:], probs[5:]), 0)
+    with pytest.raises(cal.InputError, match=r"weights must all be equal in a monitor; .* a bet is placed before"):
+        cal.Monitor().update(labels, probs, weights=weights + np.arange(20))
+    with pytest.raises(cal.InputError, match=r"Pass counts= .* or watch rows that matter in their own Monitor"):
+        cal.Monitor().update(cal.Predictions(labels, probs, weights=1 + probs))

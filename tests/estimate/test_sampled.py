@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import InputError, Predictions
+from calibrant import InputError
 from calibrant.estimate.sampled import sampled_error
 from calibrant.results import Estimate
 from naive import answers as naive
@@ -59,8 +59,6 @@ def test_what_it_refuses():
         sampled_error([0, 1], [0.25, 0.3], n_samples=4)
     with pytest.raises(InputError, match="n_samples must be a whole number, at least 2"):
         sampled_error([0, 1], [0.0, 1.0], n_samples=1)
-    with pytest.raises(InputError, match="weights must be left out with sampled confidences"):
-        sampled_error(Predictions([0, 1], [0.5, 0.5], weights=[1, 2]), n_samples=2)
     with pytest.raises(InputError, match="two rows of different groups on one level"):
         sampled_error([0, 1], [0.5, 0.5], n_samples=2, groups=["a", "a"])
 
@@ -69,3 +67,23 @@ def test_counts_are_rows_repeated():
     counts, labels, probs = [2, 3, 1, 2], [0, 1, 1, 0], [0.5, 0.5, 0.0, 1.0]
     found = sampled_error(labels, probs, n_samples=2, counts=counts)
     assert found == sampled_error(list(np.repeat(labels, counts)), list(np.repeat(probs, counts)), n_samples=2)
+
+
+def test_weights_are_those_of_pairs_and_levels():
+    """Two samples: k = 0, 1, 2 agree. Every pair of rows on a level counts by the product of their weights."""
+    labels, k, w = [0, 1, 1, 0, 1], [1, 2, 0, 1, 2], [1.0, 2.0, 0.5, 3.0, 1.5]
+    found = sampled_error(labels, np.array(k) / 2, n_samples=2, root=False, weights=w)
+    level, value, mass, row = [], [], [], []
+    for i, (y, agreed, weight) in enumerate(zip(labels, k, w, strict=True)):
+        for at, share, held_out in ((agreed, (2 - agreed) / 2, 0), (agreed - 1, agreed / 2, 1)):
+            if share:
+                level.append(at), value.append(weight * share * (held_out - y))
+                mass.append(weight * share), row.append(i)
+    total = weight_of_all = 0.0
+    for at in (0, 1):
+        own = [i for i in range(len(level)) if level[i] == at]
+        pairs = [(i, j) for i in own for j in own if row[i] != row[j]]
+        gap = sum(value[i] * value[j] for i, j in pairs) / sum(mass[i] * mass[j] for i, j in pairs)
+        total += gap * sum(mass[i] for i in own)
+        weight_of_all += sum(mass[i] for i in own)
+    assert found.value == pytest.approx(total / weight_of_all, abs=ROUNDING)

@@ -80,8 +80,25 @@ def test_counts_are_rows_repeated():
     assert found == selective_risk(*repeated[:2], groups=repeated[2])
 
 
-def test_weights_and_soft_labels_are_refused():
-    with pytest.raises(InputError, match="labels must be plain answers"):
-        selective_risk(Predictions([0, 1], [0.2, 0.7], weights=[1, 2]))
-    with pytest.raises(InputError, match="labels must be plain answers"):
+def test_weighted_answers_by_hand():
+    # wrong: the second, of weight 2 in 8. Risks 0, 2/5, 2/8
+    found = selective_risk([1, 0, 1], [0.9, 0.8, 0.6], weights=[3, 2, 3])
+    assert found.value == pytest.approx((3 * 0 + 2 * 2 / 5 + 3 * 2 / 8) / 8, abs=ROUNDING)
+    assert found.parts["curve"].x.tolist() == pytest.approx([3 / 8, 5 / 8, 1.0], abs=ROUNDING)
+    assert found.parts["risk"] == pytest.approx(0.25, abs=ROUNDING)
+    assert found.parts["best"] == pytest.approx(0.25 * 0.25, abs=ROUNDING)
+
+
+def test_weighted_influences_are_what_a_row_changes(rng):
+    p = rng.choice([0.5, 0.6, 0.8, 0.9, 1.0], 200)
+    y, w = rng.random(200) < p, rng.exponential(size=200) + 0.2
+    found = selective_risk(y, p, weights=w)
+    left = [selective_risk(*(np.delete(each, i) for each in (y, p)), weights=np.delete(w, i)).value for i in range(200)]
+    jackknife = np.sqrt(199 / 200 * ((left - np.mean(left)) ** 2).sum())
+    width = np.log(found.interval.high / found.value) * found.value
+    assert width / 1.98 == pytest.approx(jackknife, rel=0.12)  # two estimates of one spread, at n = 200
+
+
+def test_soft_labels_are_refused():
+    with pytest.raises(InputError, match="labels must be answers that are right or wrong; they are shares"):
         selective_risk(Predictions([0.5, 1.0], [0.2, 0.7], soft=True))

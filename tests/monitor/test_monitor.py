@@ -275,7 +275,7 @@ def test_counts_are_rows_repeated(rng):
 
 def test_what_it_refuses(rng):
     monitor = watched([0, 1], [0.2, 0.7])
-    with pytest.raises(InputError, match="weights must be left out in a monitor"):
+    with pytest.raises(InputError, match="weights must all be equal in a monitor"):
         monitor.update(Predictions([0, 1], [0.2, 0.7], weights=[1, 2]))
     top = MonitorState("top", n=1, block_rows=[1], block_sums=np.zeros((1, N_BETS)), block_values=[1.0])
     with pytest.raises(InputError, match="'top' needs one column per class"):

@@ -225,8 +225,8 @@ def test_what_it_refuses():
         assess_answers([0, 1])
     with pytest.raises(InputError, match="abstentions must be one of 'refuse', 'count'"):
         assess_answers([0, 1], [0.2, 0.7], abstentions="drop")
-    with pytest.raises(InputError, match="labels must be plain answers"):
-        assess_answers(Predictions([0, 1], [0.2, 0.7], counts=[1, 2]))
+    with pytest.raises(InputError, match="labels must be answers that are right or wrong"):
+        assess_answers(Predictions([0.5, 1.0], [0.2, 0.7], soft=True))
     with pytest.raises(InputError, match="groups must hold one value per row"):
         assess_answers([0, 1], [0.2, 0.7], groups=[1])
     with pytest.raises(InputError, match="divide by 100"):
@@ -252,3 +252,31 @@ def test_shares_of_samples_have_a_warning_about_noise(rng):
     share = rng.beta(2, 1, 300)
     report = assess_answers(rng.random(300) < share, rng.binomial(4, share) / 4, n_samples=4)
     assert any("their noise alone makes high levels look over-confident" in each for each in report.cautions)
+
+
+def test_levels_with_weights_are_ranked_among_all_outcomes():
+    """The chance of every outcome, the weights held fixed, against ranks among draws."""
+    p, w = np.array([0.3, 0.3, 0.3, 0.8, 0.8, 0.8]), np.array([1.0, 2.5, 0.7, 1.2, 3.1, 0.4])
+    right = np.array([1, 1, 0, 0, 1, 0])
+    outcomes = np.array(list(itertools.product((0, 1), repeat=6)))
+    chance = np.prod(np.where(outcomes == 1, p, 1 - p), axis=1)
+    report = assess_answers(right, p, weights=w)
+    for k, rows in enumerate((slice(0, 3), slice(3, 6))):
+        far = np.abs(((outcomes - p) * w)[:, rows].sum(axis=1)) >= abs(((right - p) * w)[rows].sum()) - ROUNDING
+        exact = chance[far].sum()
+        assert report.levels.p_value[k] == pytest.approx(exact, abs=STANDARD_ERRORS * np.sqrt(0.25 / 9999))
+    assert (report.levels.adjusted >= report.levels.p_value).all()
+    assert report.levels.label_rate.tolist() == pytest.approx([3.5 / 4.2, 3.1 / 4.7], abs=ROUNDING)
+    assert "binned_error" not in report
+    assert any("HLE" in text for text in report.cautions)
+
+
+def test_abstentions_count_as_often_as_they_occurred():
+    right, stated = [1, 0, 1, 1, 0], [0.9, None, 0.6, 0.6, np.nan]
+    report = assess_answers(right, stated, counts=[2, 3, 1, 2, 4], abstentions="count")
+    assert (report.n, report.abstained) == (5, 7)
+    weighed = assess_answers(right, stated, weights=[2, 3, 1, 2, 4], abstentions="count")
+    assert (weighed.n, weighed.abstained) == (3, 2)
+    assert weighed["accuracy"].value == 1.0
+    with pytest.raises(InputError, match="counts must hold one number per row"):
+        assess_answers(right, stated, counts=[1, 2], abstentions="count")

@@ -29,6 +29,7 @@ def sampled_error(
     root: bool = True,
     view: Any = "auto",
     counts: Any = None,
+    weights: Any = None,
 ) -> Estimate:
     """How wrong would shares of samples be with many samples? Corrects for few samples.
 
@@ -63,6 +64,8 @@ def sampled_error(
         `class k`; `auto` is `binary` for one column and `top` for several.
     counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same.
 
     Examples
     --------
@@ -75,26 +78,23 @@ def sampled_error(
     >>> found.value < 0.02, round(found.parts["plain"], 2)
     (True, 0.11)
     """
-    predictions = grouped_rows(admit(labels, probs, counts=counts), groups)
+    predictions = grouped_rows(admit(labels, probs, counts=counts, weights=weights), groups)
     event = predictions.event(view)
     m = check_count(n_samples, "n_samples", 2)
-    if predictions.weights is not None:
-        raise InputError(
-            "weights", "must be left out with sampled confidences", advice="Pass counts= for repeated rows"
-        )
     p, y = event.probs.astype(np.float64), event.outcomes.astype(np.float64)
+    w = np.ones(len(p)) if event.weights is None else event.weights
     k = _counts(p, m)
     clusters = predictions.groups
     cluster = np.arange(len(event.probs)) if clusters is None else np.unique(clusters, return_inverse=True)[1].ravel()
-    level, value, mass = _held_out(k, y, m)
+    level, value, mass = _held_out(k, y, m, w)
     squares, masses = squared_gaps(level, np.concatenate([cluster, cluster]), value, mass, m)
     power = _mean(squares, masses)
     if np.isnan(power):
         raise InputError("labels", "must hold two rows of different groups on one level at least", "none has")
-    plain = _mean(*squared_gaps(k, cluster, k / m - y, np.ones(len(event.probs)), m + 1))
+    plain = _mean(*squared_gaps(k, cluster, w * (k / m - y), w, m + 1))
     parts = {
         "plain": _rooted(plain) if root else plain,
-        "brier": float(np.mean((k / m - y) ** 2 - (k / m) * (1 - k / m) / (m - 1))),
+        "brier": float(np.average((k / m - y) ** 2 - (k / m) * (1 - k / m) / (m - 1), weights=w)),
         "levels": _level_table(level, value, mass, m),
     }
     lost = float(masses[np.isnan(squares)].sum())
@@ -124,10 +124,14 @@ def _counts(p: Floats, m: int) -> Indices:
     return k.astype(np.intp)
 
 
-def _held_out(k: Indices, y: Floats, m: int) -> tuple[Indices, Floats, Floats]:
-    """Each row twice: a sample that disagreed is held out (share (m−k)/m, level k), or one that agreed (share k/m, level k−1)."""
+def _held_out(k: Indices, y: Floats, m: int, w: Floats) -> tuple[Indices, Floats, Floats]:
+    """Each row twice, with its weight split between the two.
+
+    Either a sample that disagreed is held out (share (m−k)/m, level k), or one that
+    agreed (share k/m, level k−1).
+    """
     level = np.concatenate([np.minimum(k, m - 1), np.maximum(k - 1, 0)])
-    mass = np.concatenate([(m - k) / m, k / m])
+    mass = np.concatenate([w * ((m - k) / m), w * (k / m)])
     value = mass * np.concatenate([-y, 1 - y])
     return level, value, mass
 

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import common_index
-from calibrant.inputs import check_groups
 from calibrant.interval import Limits, cluster_mean, mean_with_interval
 from calibrant.kernels.sums.running_error import influences, risk_coverage
 from calibrant.options import checked
@@ -30,15 +28,16 @@ def selective_risk(
     view: Any = "auto",
     level: float = 0.95,
     counts: Any = None,
+    weights: Any = None,
 ) -> Estimate:
     """How often is the model wrong if it answers only where it is confident?
 
     The area under the risk–coverage curve (AURC). `parts["curve"]` is the share of
     wrong answers among the most confident ones (y) against their share of all (x). The
     value is the mean over all coverages: small if errors come with low confidence, the
-    error rate itself (`parts["risk"]`) if confidence is uninformative. It judges the ranking of confidences, not their
-    calibration. `parts["best"]` is the area if every error came last. Answers of equal
-    confidence have no order: ties are averaged over.
+    error rate itself (`parts["risk"]`) if confidence is uninformative. It judges the
+    ranking of confidences, not their calibration. `parts["best"]` is the area if every
+    error came last. Answers of equal confidence have no order: ties are averaged over.
 
     Parameters
     ----------
@@ -53,6 +52,10 @@ def selective_risk(
         Confidence of the interval, which is that of a smooth function of means.
     counts
         How often each row occurred; by default once.
+    weights
+        How much each row matters, relative to the others; by default all the same. Shares
+        of answers are then shares of their weight; rows of a tie count by their mean
+        weight.
 
     When to trust it: with fewer than ten wrong answers the interval is unreliable, and
     a warning says so.
@@ -63,22 +66,23 @@ def selective_risk(
     >>> round(selective_risk([1, 1, 0, 1], [0.9, 0.8, 0.6, 0.5]).value, 6)
     0.145833
     """
-    predictions = grouped_rows(admit(labels, probs, counts=counts), groups)
+    predictions = grouped_rows(admit(labels, probs, counts=counts, weights=weights), groups)
     event, clusters = plain_event(predictions, view), predictions.groups
-    found, wrong = risk_coverage(event.pooled), 1.0 - event.outcomes
+    confidences, wrong = event.probs.astype(np.float64), 1.0 - event.outcomes
+    found = risk_coverage(event.pooled, confidences)
     n_wrong = int(wrong.sum())
-    moves = influences(found, event.probs.astype(np.float64), wrong)
-    _, interval, cautions = clustered_mean(moves, clusters, level)
+    moves = influences(found, confidences, wrong, event.weights)
+    _, interval, cautions = clustered_mean(moves, clusters, level, None, event.weights, event.squares)
     if interval is not None:
         interval = _on_log_scale(found.area, interval)
     if n_wrong < FEW_ERRORS:
         cautions = (*cautions, f"{n_wrong} wrong answers are few: the interval is unreliable")
-    last = np.arange(event.n - n_wrong + 1, event.n + 1)  # places of the wrong answers if all came last
+    risk = float(np.average(wrong, weights=event.weights))
     parts = {
         "curve": Line.thinned(found.coverage, found.risk),
         "thresholds": Line.thinned(found.coverage, found.order),
-        "risk": float(wrong.mean()),
-        "best": float(((last - event.n + n_wrong) / last).sum() / event.n),
+        "risk": risk,
+        "best": _best(risk, n_wrong),
     }
     settings, title = {"view": predictions.view(view)}, "area under the risk–coverage curve"
     return Estimate("selective_risk", title, found.area, event.n, interval, None, settings, parts, cautions)
@@ -86,22 +90,22 @@ def selective_risk(
 
 def grouped_rows(predictions: Predictions, groups: Any) -> Predictions:
     """Rows one by one, with the groups that the user gave beside them, if any."""
-    if groups is not None:
-        common_index(predictions=predictions, groups=groups)
-        predictions = predictions.with_groups(check_groups(groups, len(predictions.labels)))
-    return one_by_one(predictions)
+    return one_by_one(predictions if groups is None else predictions.with_groups(groups))
+
+
+def _best(risk: float, n_wrong: int) -> float:
+    """The area if the wrong answers, of equal weight, all came last."""
+    if not n_wrong:
+        return 0.0
+    wrong = risk * np.arange(1, n_wrong + 1) / n_wrong  # share of all answers up to each
+    return float((wrong / (1 - risk + wrong)).sum() * risk / n_wrong)
 
 
 def plain_event(predictions: Predictions, view: Any) -> Event:
-    """The event of answers that are right or wrong, one row each."""
+    """The event of answers that are right or wrong."""
     event = predictions.event(view)
-    if predictions.weights is not None or not event.hard:
-        raise InputError(
-            "labels",
-            "must be plain answers",
-            "they have weights, or are soft",
-            "Pass counts= for answers that occurred several times",
-        )
+    if not event.hard:
+        raise InputError("labels", "must be answers that are right or wrong", "they are shares (soft labels)")
     return event
 
 

@@ -29,9 +29,10 @@ class Monitor:
     probability of at most α (Ville's inequality): `alarm(0.05)` is a false alarm in at
     most one stream of twenty, however long the stream and however often it is checked.
 
-    When to trust it: rows come in time order, each when its outcome is known. Weights are
-    refused, as a row counted twice would be a bet placed twice on one outcome; soft labels
-    are accepted. Rows of one group with dependent outcomes break the guarantee: `cautions`
+    When to trust it: rows come in time order, each when its outcome is known. `counts` are
+    rows repeated. Weights that differ are refused: they are relative to all rows, also to
+    those to come, while the promise on false alarms needs every stake fixed before the
+    outcome. Soft labels are accepted. Rows of one group with dependent outcomes break the guarantee: `cautions`
     has a warning where groups hold several rows.
 
     `merge` combines states: that of a later time (`beside=False`), or that of another
@@ -69,7 +70,9 @@ class Monitor:
     def __init__(self, *, view: Any = "auto", state: MonitorState | None = None) -> None:
         self.state = MonitorState(view) if state is None else state
 
-    def update(self, labels: Any, probs: Any = None, *, counts: Any = None, mark: Any = None) -> Self:
+    def update(
+        self, labels: Any, probs: Any = None, *, counts: Any = None, weights: Any = None, mark: Any = None
+    ) -> Self:
         """Add the next rows, in time order.
 
         Parameters
@@ -80,13 +83,20 @@ class Monitor:
             Predicted probabilities, `(n,)` or `(n, K)`.
         counts
             How often each row occurred; by default once.
+        weights
+            How much each row matters. Equal ones change nothing, rows of weight 0 are left
+            out; weights that differ are refused, as no bet on them could keep the promise
+            on false alarms.
         mark
             The time of these rows (a date, a name), reported by `since`.
         """
-        predictions = one_by_one(admit(labels, probs, counts=counts))
+        predictions = one_by_one(admit(labels, probs, counts=counts, weights=weights))
         if predictions.weights is not None:
-            advice = "Pass counts= for rows that occurred several times"
-            raise InputError("weights", "must be left out in a monitor", "these predictions have them", advice)
+            found = (
+                "they are relative to all rows, also to later ones, but a bet is placed before the next row is known"
+            )
+            advice = "Pass counts= for rows that occurred several times, or watch rows that matter in their own Monitor"
+            raise InputError("weights", "must all be equal in a monitor", found, advice)
         if not (mark is None or isinstance(mark, str | int | float)):
             raise InputError("mark", "must be a string or a number", f"it is a {type(mark).__name__}")
         view = predictions.view(self.state.view)

@@ -334,10 +334,17 @@ class Predictions(Constructors, Views, Weighed):
         changed.source = None if made_by is None else (self, made_by)
         return changed
 
-    def with_groups(self, groups: Array | None) -> Predictions:
-        """The same rows in other groups, already checked."""
+    def with_groups(self, groups: Any) -> Predictions:
+        """The same rows in other groups.
+
+        Parameters
+        ----------
+        groups
+            The group of each row; None for no groups.
+        """
+        common_index(predictions=self, groups=groups)
         changed = self._copy()
-        changed.groups = None if groups is None else read_only(groups)
+        changed.groups = None if groups is None else own(inputs.check_groups(groups, len(self.labels)))
         return changed
 
     def with_mass(self, mass: Mass | None) -> Predictions:

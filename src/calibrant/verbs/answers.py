@@ -11,16 +11,17 @@ from calibrant.arrays import common_index, to_numpy
 from calibrant.bins import Edges, EqualMass
 from calibrant.estimate.binned import binned_error, ece
 from calibrant.estimate.sampled import sampled_error
-from calibrant.estimate.selective import clustered_mean, plain_event, selective_risk
+from calibrant.estimate.selective import clustered_mean, grouped_rows, plain_event, selective_risk
 from calibrant.inputs import check_choice, check_groups, check_seed, missing
 from calibrant.interval import Limits, gap_limits, wilson
 from calibrant.kernels.pairs.row_pairs import squared_gaps
 from calibrant.options import checked
-from calibrant.predictions import Event, Predictions, admit
+from calibrant.predictions import Event, Predictions, admit, as_predictions, check_mass
 from calibrant.problems import InputError
 from calibrant.resampling.rank import Ties
 from calibrant.results import Answer, Estimate, Interval, Keyed, Table, ends, kind, rows_by_key
 from calibrant.results.constraints import Probability
+from calibrant.state.state import State
 from calibrant.types import Array, Bools, Floats, Indices, Seed
 from calibrant.verbs.confidence_levels import MAX_LEVELS, RANGES, ConfidenceLevels, level_of_each, levels_tested
 
@@ -110,6 +111,8 @@ def assess_answers(
     probs: Any = None,
     *,
     groups: Any = None,
+    counts: Any = None,
+    weights: Any = None,
     n_samples: int | None = None,
     abstentions: Literal["refuse", "count"] = "refuse",
     ties: Ties = "count",
@@ -129,6 +132,11 @@ def assess_answers(
         The question of each answer, if questions were asked several times. Answers to
         one question may then depend on each other in any way: tests and intervals are
         clustered by question.
+    counts
+        How often each answer occurred; by default once.
+    weights
+        How much each answer matters, relative to the others; by default all the same.
+        Shares of answers are then shares of their weight.
     n_samples
         If a confidence is the share of m samples that agree with the answer, this m:
         `sampled_error` joins the report.
@@ -139,7 +147,7 @@ def assess_answers(
         Few answers leave few possible p-values, so that a level can hardly have one as
         small as 0.05: `"count"` is conservative. `"random"` draws where in its step a
         p-value lies, from the data and the `seed`: the rate of false alarms is then
-        exact. With `groups` it changes nothing.
+        exact. With `groups` or `weights` it changes nothing.
     seed
         Of these draws.
     name
@@ -153,7 +161,9 @@ def assess_answers(
     whose spread is never taken below that of independent answers. `adjusted` covers all
     levels and the total: the probability that any of them is as far off, step-down. It
     accounts for the p-values that are possible at a level, so it costs little where
-    answers are few; with `groups` it is Holm's.
+    answers are few; with `groups` it is Holm's. With `weights` the right answers are drawn
+    from the confidences, the weights held fixed: p-values are ranks among these draws,
+    and `adjusted` is that of the smallest of them, step-down (Westfall and Young 1993).
 
     Examples
     --------
@@ -165,7 +175,8 @@ def assess_answers(
     >>> report.levels.adjusted.round(3).tolist()
     [1.0, 0.0]
     """
-    predictions, abstained = _answered(labels, probs, groups, abstentions)
+    columns = {"labels": labels, "probs": probs, "counts": counts, "weights": weights, "groups": groups}
+    predictions, abstained = _answered(columns, abstentions)
     event = predictions.event()
     clusters = None if predictions.groups is None else np.unique(predictions.groups, return_inverse=True)[1].ravel()
     levels, overall = levels_tested(event, clusters, ties, check_seed(seed))
@@ -176,37 +187,35 @@ def assess_answers(
     return AnswerReport(name, source, predictions.n, abstained, questions, *found, cautions)
 
 
-def _answered(labels: Any, probs: Any, groups: Any, abstentions: str) -> tuple[Predictions, int]:
+def _answered(columns: dict[str, Any], abstentions: str) -> tuple[Predictions, int]:
     """The answers that have a confidence, as one yes/no question, and the number of those without."""
     check_choice("abstentions", abstentions, ("refuse", "count"))
-    if probs is None and not isinstance(labels, Predictions):
-        raise InputError("probs", "is required", "only labels were given", "Pass (labels, probs) or a Predictions")
-    abstained = 0
-    if probs is not None and not isinstance(labels, Predictions | str):
-        missing = _missing(to_numpy(probs, "probs"))
-        common_index(labels=labels, probs=probs, groups=groups)
-        if abstained := int(missing.sum()):
-            labels, probs, groups = _without(missing, labels, probs, groups, abstentions)
-    predictions = admit(labels, probs)
-    common_index(predictions=predictions, groups=groups)
-    event = plain_event(predictions, "auto")
-    return Predictions.borrowed(
-        event.outcomes, event.probs, groups=predictions.groups if groups is None else groups
-    ), abstained
+    abstained, probs = 0, columns["probs"]
+    if probs is not None and not isinstance(columns["labels"], Predictions | State | str):
+        absent = _missing(to_numpy(probs, "probs"))
+        common_index(**columns)
+        if absent.any():
+            abstained, columns = _without(absent, columns, abstentions)
+    groups = columns.pop("groups")
+    predictions = grouped_rows(admit(**columns), groups)
+    return as_predictions(plain_event(predictions, "auto"), predictions.groups), abstained
 
 
-def _without(missing: Bools, labels: Any, probs: Any, groups: Any, abstentions: str) -> tuple[Any, Any, Any]:
+def _without(absent: Bools, columns: dict[str, Any], abstentions: str) -> tuple[int, dict[str, Any]]:
+    """How many abstained, and the rows of the others."""
     if abstentions == "refuse":
-        found = f"{missing.sum()} are missing, the first in row {missing.argmax()}"
+        found = f"{absent.sum()} are missing, the first in row {absent.argmax()}"
         advice = "Pass abstentions='count' if the model abstained there"
         raise InputError("probs", "must hold a confidence for every answer", found, advice)
-    if missing.all():
+    if absent.all():
         raise InputError("probs", "must hold a confidence for some answer", "all are missing")
-    right = to_numpy(labels, "labels")
-    if len(right) != len(missing):
-        raise InputError("labels", "and probs must have as many rows", f"labels has {len(right)}, probs {len(missing)}")
-    questions = None if groups is None else check_groups(groups, len(missing))[~missing]
-    return right[~missing], to_numpy(probs, "probs")[~missing], questions
+    mass, n = check_mass(columns["counts"], columns["weights"], len(absent)), len(to_numpy(columns["labels"], "labels"))
+    if n != len(absent):
+        raise InputError("labels", "and probs must have as many rows", f"labels has {n}, probs {len(absent)}")
+    if columns["groups"] is not None:
+        check_groups(columns["groups"], n)
+    answered = {name: None if each is None else to_numpy(each, name)[~absent] for name, each in columns.items()}
+    return int((absent if mass is None else mass.counts[absent]).sum()), answered
 
 
 def _missing(confidences: Array) -> Bools:
@@ -219,33 +228,34 @@ def _missing(confidences: Array) -> Bools:
 def _estimates(predictions: Predictions, clusters: Indices | None, n_samples: int | None) -> tuple[Estimate, ...]:
     event = predictions.event()
     p, right = event.probs.astype(np.float64), event.outcomes.astype(np.float64)
-    accuracy = _mean("accuracy", "share of right answers", right, clusters, Limits(0.0, 1.0))
-    if clusters is None:
+    accuracy = _mean("accuracy", "share of right answers", right, event, clusters, Limits(0.0, 1.0))
+    if clusters is None and event.weights is None:
         low, high = map(float, wilson(right.mean(), np.asarray(float(event.n)), CONFIDENCE))
         accuracy = replace(accuracy, interval=Interval(low, high, CONFIDENCE, "Wilson"), cautions=())
     return (
         accuracy,
-        _mean("mean_gap", "mean confidence minus share of right answers", p - right, clusters, gap_limits(p)),
+        _mean("mean_gap", "mean confidence minus share of right answers", p - right, event, clusters, gap_limits(p)),
         _level_error(predictions, event, clusters),
-        ece(predictions, compat="hle", view=event.name),
+        *(() if event.weights is not None else (ece(predictions, compat="hle", view=event.name),)),
         selective_risk(predictions),
         *(() if n_samples is None else (sampled_error(predictions, n_samples=n_samples),)),
     )
 
 
-def _mean(name: str, title: str, values: Floats, clusters: Indices | None, limits: Limits) -> Estimate:
-    mean, interval, cautions = clustered_mean(values, clusters, CONFIDENCE, limits)
+def _mean(name: str, title: str, values: Floats, event: Event, clusters: Indices | None, limits: Limits) -> Estimate:
+    mean, interval, cautions = clustered_mean(values, clusters, CONFIDENCE, limits, event.weights, event.squares)
     return Estimate(name, title, mean, len(values), interval, cautions=cautions)
 
 
 def _level_error(predictions: Predictions, event: Event, clusters: Indices | None) -> Estimate:
     """Root of the mean squared gap over levels, from products of answers to different questions."""
     p, level = event.probs.astype(np.float64), level_of_each(event)
+    w = np.ones(len(p)) if event.weights is None else event.weights
     independent = np.arange(len(p)) if clusters is None else clusters
-    squares, mass = squared_gaps(level, independent, p - event.outcomes, np.ones(len(p)), int(level.max()) + 1)
+    squares, mass = squared_gaps(level, independent, w * (p - event.outcomes), w, int(level.max()) + 1)
     known = ~np.isnan(squares)
     power = float(mass[known] @ squares[known]) / float(mass[known].sum()) if known.any() else 0.0
-    lost = float(mass[~known].sum())
+    lost = int((~known)[level].sum())
     cautions = (f"{lost:g} answers are alone on their level and are left out",) if lost else ()
     values = np.unique(p)
     bins = Edges((-1.0, *values[:-1], 2.0)) if len(values) <= MAX_LEVELS else EqualMass(RANGES)
@@ -261,6 +271,8 @@ def _cautions(
     few = questions is not None and questions < FEW_QUESTIONS
     cautions = [f"{questions} questions are few: tests by questions are rough"] if few else []
     cautions += [f"{e.title}: {c}" for e in estimates for c in e.cautions]
+    if event.weights is not None:
+        cautions.append("the error as HLE prints it has no weights, and is left out")
     if n_samples is not None:
         noise = "their noise alone makes high levels look over-confident and low ones under-confident"
         uncorrected = "the tests of levels do not correct for it, sampled_error does"
@@ -271,7 +283,7 @@ def _cautions(
 
 
 def _verdict(levels: ConfidenceLevels, overall: float, event: Event) -> tuple[bool | None, str]:
-    p, rate = event.probs.astype(np.float64).mean(), event.outcomes.astype(np.float64).mean()
+    p, rate = (np.average(each.astype(np.float64), weights=event.weights) for each in (event.probs, event.outcomes))
     facts = f"Mean confidence {p:.1%}, right {rate:.1%}.".replace("%", " %")
     wrong = levels.adjusted <= ALPHA
     if not wrong.any() and overall > ALPHA:

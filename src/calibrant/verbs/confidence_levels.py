@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -14,11 +14,15 @@ from calibrant.interval import cluster_mean, two_sided
 from calibrant.kernels.draws.laws import ROUNDING, added_laws, hit_law
 from calibrant.kernels.draws.laws import two_sided as exact_two_sided
 from calibrant.predictions import Event
-from calibrant.resampling.draw import content_seed
-from calibrant.resampling.rank import Ties
+from calibrant.resampling.draw import LARGEST, Statistic, content_seed
+from calibrant.resampling.exact import LEVEL, Exact, drawn_values
+from calibrant.resampling.null import hypothesis_of
+from calibrant.resampling.rank import Ties, counted_ranks, step_down
+from calibrant.resampling.rows import single_rows
+from calibrant.resampling.statistics import between, bin_variances
 from calibrant.results import Framed, Record, kind
 from calibrant.results.constraints import Shape, Within
-from calibrant.types import Floats, Indices
+from calibrant.types import Bools, Floats, Indices
 
 MAX_LEVELS = 21
 """Distinct confidences up to which each is a level of its own: words, or percentages in steps of five."""
@@ -116,30 +120,68 @@ def levels_tested(
     """
     check_choice("ties", ties, ("count", "random"))
     p, right, level = event.probs.astype(np.float64), event.outcomes.astype(np.float64), level_of_each(event)
-    n_levels = int(level.max()) + 1
-    order = np.lexsort((right, p))  # the seed must not depend on the order of the answers
-    made, _ = content_seed(seed, p[order], right[order])
-    uniforms = [None] * (n_levels + 1) if ties == "count" else np.random.default_rng(made).random(n_levels + 1).tolist()
-    columns: list[tuple[float, ...]] = []
-    tests: list[_Test] = []
-    for rows, uniform in zip([*(level == k for k in range(n_levels)), np.full(len(p), True)], uniforms, strict=True):
-        tests.append(_tested(p[rows], right[rows], None if clusters is None else clusters[rows], uniform))
-        columns.append((p[rows].min(), p[rows].max(), rows.sum(), p[rows].mean(), right[rows].mean()))
-    *adjusted, overall = _adjusted(tests)
-    found = (*zip(*columns[:-1], strict=True), [test.p_value for test in tests[:-1]], adjusted)
+    each = [level == k for k in range(int(level.max()) + 1)]
+    if event.weights is None or clusters is not None:
+        p_values, (*adjusted, overall) = _one_by_one(event, [*each, np.full(len(p), True)], clusters, ties, seed)
+    else:
+        p_values, (*adjusted, overall) = _on_draws(event, level, seed)
+    w = np.ones(len(p)) if event.weights is None else event.weights
+    columns = [
+        (p[k].min(), p[k].max(), k.sum(), np.average(p[k], weights=w[k]), np.average(right[k], weights=w[k]))
+        for k in each
+    ]
+    found = (*zip(*columns, strict=True), p_values[:-1], adjusted)
     return ConfidenceLevels(*(np.array(column, dtype=np.float64) for column in found)), overall
 
 
-def _tested(p: Floats, right: Floats, clusters: Indices | None, uniform: float | None) -> _Test:
+def _one_by_one(
+    event: Event, levels: list[Bools], clusters: Indices | None, ties: Ties, seed: int
+) -> tuple[list[float], list[float]]:
+    """p-values of every level and the total, each by its own law; and adjusted."""
+    p, right = event.probs.astype(np.float64), event.outcomes.astype(np.float64)
+    order = np.lexsort((right, p))  # the seed must not depend on the order of the answers
+    made, _ = content_seed(seed, p[order], right[order])
+    n = len(levels)
+    uniforms = [None] * n if ties == "count" else np.random.default_rng(made).random(n).tolist()
+    tests = []
+    for rows, uniform in zip(levels, uniforms, strict=True):
+        cluster, w = (None if each is None else each[rows] for each in (clusters, event.weights))
+        tests.append(_tested(p[rows], right[rows], cluster, uniform, w))
+    return [test.p_value for test in tests], _adjusted(tests)
+
+
+def _on_draws(event: Event, level: Indices, seed: int) -> tuple[list[float], list[float]]:
+    """The same with weights: all levels and the total on the same draws, the weights held fixed."""
+    atoms, order = single_rows(event, slice(None), None, None)
+    cuts = np.concatenate([[0], np.flatnonzero(np.diff(level[order])) + 1, [len(order)]]).astype(np.intp)
+    variance, sums = bin_variances(atoms, cuts), between(cuts)
+    exact = Exact(None, "count", seed).sized(len(order))
+
+    def standardised(column: Any, variance: Any) -> Floats:
+        certain = np.where(column != 0, LARGEST, 0.0)  # an outcome of predicted probability 0 occurred
+        return np.divide(np.abs(column), np.sqrt(variance), out=certain, where=np.asarray(variance > 0))
+
+    each = [
+        Statistic(f"level {k}", "", sums, lambda states, k=k: standardised(states[:, k], variance[k]))
+        for k in range(len(variance))
+    ]
+    total = Statistic("total", "", sums, lambda states: standardised(states.sum(axis=1), variance.sum()))
+    (found,), _ = drawn_values(hypothesis_of(atoms), [*each, total], exact)
+    ranks = np.stack([counted_ranks(column) for column in found.values.T], axis=1)
+    return (ranks[0] / len(ranks)).tolist(), step_down(1 / ranks, LEVEL).adjusted.tolist()
+
+
+def _tested(p: Floats, right: Floats, clusters: Indices | None, uniform: float | None, weights: Any = None) -> _Test:
     """The number of right answers: exact for independent answers, by Student's test on questions otherwise."""
     if clusters is None:
         return _Test.exact(p, right, uniform)
     if (((p == 0) & (right == 1)) | ((p == 1) & (right == 0))).any():
         return _Test(0.0)  # an outcome of predicted probability 0 occurred
-    found = cluster_mean(right - p, None, clusters)
+    found = cluster_mean(right - p, weights, clusters)
     if found.error is None:
         return _Test(1.0)  # one question has no spread
-    independent = float(np.sqrt((p * (1 - p)).sum())) / len(p)
+    w = np.ones(len(p)) if weights is None else weights
+    independent = float(np.sqrt((w**2 * p * (1 - p)).sum())) / float(w.sum())
     return _Test(two_sided(found.mean, max(found.error, independent), found.degrees))
 
 

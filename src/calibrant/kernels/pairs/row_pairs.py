@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from calibrant.kernels.compiled import compiled
 from calibrant.kernels.rows.blocks import added_over_blocks, over_blocks
+from calibrant.kernels.sums.stable_sums import inner
 from calibrant.types import Floats, Indices
 
 TILE_ROWS, TILE_COLUMNS = 64, 256
@@ -108,10 +110,12 @@ def squared_gaps(level: Indices, cluster: Indices, value: Floats, mass: Floats, 
     cells, at = np.unique(level * width + cluster, return_inverse=True)
     levels = cells // width
     parts = [np.bincount(at.ravel(), column, len(cells)) for column in (value, mass)]
+    ends = np.searchsorted(levels, np.arange(n_levels + 1))
 
     def between(column: Any) -> Floats:
-        total, own = (np.bincount(levels, terms, n_levels) for terms in (column, column**2))
-        return (total**2 - own).astype(np.float64)
+        # by running sums, as (Σx)² − Σx² is all rounding where one mass is far larger than the others
+        own = [column[start:end] for start, end in pairwise(ends)]
+        return np.array([2 * inner(each[1:], np.cumsum(each)[:-1]) for each in own])
 
     products, masses = between(parts[0]), between(parts[1])
     single = np.bincount(levels, minlength=n_levels) < 2

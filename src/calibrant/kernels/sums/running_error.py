@@ -111,33 +111,39 @@ class RiskCoverage:
     order: Floats
     """confidences, falling"""
     late: Floats
-    """for each confidence, the mean of Σ 1/j over places j from the row's own to the
-    last: what an error there costs"""
+    """for each confidence, the mean of Σ w/W over places from the row's own to the last,
+    W the weight up to there: what an error there costs"""
     passed: Floats
-    """for each confidence, 1/n Σ of errors no more confident, each over the share of
-    rows at least as confident"""
+    """for each confidence, the mean over all rows of errors no more confident, each over
+    the share of rows at least as confident"""
 
 
-def risk_coverage(groups: Pooled) -> RiskCoverage:
-    """From rows pooled by equal confidence, of weight 1 each."""
+def risk_coverage(groups: Pooled, confidences: Floats) -> RiskCoverage:
+    """From rows pooled by equal confidence, and the confidences of the rows one by one.
+
+    Rows of a tie, whose order is unknown, count by their mean weight.
+    """
+    rows = np.unique(confidences, return_counts=True)[1][::-1]
     weight, wrong = groups.weight[::-1], (groups.weight - groups.hits)[::-1]
-    n = int(groups.total)
-    ends = np.cumsum(weight)
-    starts = (ends - weight).astype(np.intp)
-    inverse = 1 / np.arange(1, n + 1)
+    starts = np.cumsum(rows) - rows
+    unit = np.repeat(weight / rows, rows)  # of each place
+    ends = np.cumsum(unit)
+    inverse = unit / ends
     later = np.cumsum(inverse[::-1])[::-1]
-    late = np.add.reduceat(later, starts) / weight
+    late = np.add.reduceat(later, starts) / rows
     shares = wrong * np.add.reduceat(inverse, starts) / weight
     passed = np.cumsum(shares[::-1])[::-1] - shares / 2
-    return RiskCoverage(ends / n, np.cumsum(wrong) / ends, float(wrong @ late) / n, groups.values[::-1], late, passed)
+    total, ends = float(ends[-1]), ends[starts + rows - 1]
+    risk, area = np.cumsum(wrong) / ends, float(wrong @ late) / total
+    return RiskCoverage(ends / total, risk, area, groups.values[::-1], late, passed)
 
 
-def influences(curve: RiskCoverage, confidences: Floats, wrong: Floats) -> Floats:
+def influences(curve: RiskCoverage, confidences: Floats, wrong: Floats, weights: Floats | None = None) -> Floats:
     """How far each row moves the area, centred.
 
     Their mean is 0 and their spread that of √n times the area.
     """
     at = len(curve.order) - 1 - np.searchsorted(curve.order[::-1], confidences)
     moved = wrong * curve.late[at] - curve.passed[at]
-    centred: Floats = moved - moved.mean()
+    centred: Floats = moved - np.average(moved, weights=weights)
     return centred
