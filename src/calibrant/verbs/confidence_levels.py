@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -157,16 +158,19 @@ def _on_draws(event: Event, level: Indices, seed: int) -> tuple[list[float], lis
     variance, sums = bin_variances(atoms, cuts), between(cuts)
     exact = Exact(None, "count", seed).sized(len(order))
 
-    def standardised(column: Any, variance: Any) -> Floats:
-        certain = np.where(column != 0, LARGEST, 0.0)  # an outcome of predicted probability 0 occurred
-        return np.divide(np.abs(column), np.sqrt(variance), out=certain, where=np.asarray(variance > 0))
+    def of(rows: slice) -> Callable[[Floats], Floats]:
+        scale = float(np.sqrt(variance[rows].sum()))
 
-    each = [
-        Statistic(f"level {k}", "", sums, lambda states, k=k: standardised(states[:, k], variance[k]))
-        for k in range(len(variance))
-    ]
-    total = Statistic("total", "", sums, lambda states: standardised(states.sum(axis=1), variance.sum()))
-    (found,), _ = drawn_values(hypothesis_of(atoms), [*each, total], exact)
+        def standardised(states: Floats) -> Floats:
+            error = np.abs(states[:, rows].sum(axis=1))
+            # without variance, an error is an outcome of predicted probability 0
+            return error / scale if scale > 0 else np.where(error != 0, LARGEST, 0.0)
+
+        return standardised
+
+    parts = [*(slice(k, k + 1) for k in range(len(variance))), slice(None)]
+    each = [Statistic(f"part {k}", "", sums, of(rows)) for k, rows in enumerate(parts)]
+    (found,), _ = drawn_values(hypothesis_of(atoms), each, exact)
     ranks = np.stack([counted_ranks(column) for column in found.values.T], axis=1)
     return (ranks[0] / len(ranks)).tolist(), step_down(1 / ranks, LEVEL).adjusted.tolist()
 
