@@ -94,7 +94,11 @@ def test_every_estimator_is_a_test(rng, about, options):
     assert by_function.name == about.name
 
 
-@pytest.mark.parametrize("name", ["spiegelhalter", "cox", "kuiper", "hosmer_lemeshow", "scan", "atb", "two_part"])
+NAMED = ["spiegelhalter", "cox", "kuiper", "hosmer_lemeshow", "scan", "atb", "two_part"]
+NAMED += ["neyman", "rank_kernel", "isotonic_ratio"]
+
+
+@pytest.mark.parametrize("name", NAMED)
 def test_statistics_by_name(name):
     assert calibration_test(LABELS, PROBS, name, n_draws=99).name == name
 

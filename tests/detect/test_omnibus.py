@@ -11,8 +11,17 @@ from calibrant import InputError, Predictions
 from calibrant.detect.omnibus import is_calibrated
 from calibrant.results import TestResult
 
-COMPONENTS = ["mean_gap", "cox", "spiegelhalter", "kuiper", "atb", "coarse bins", "fine bins", "scan"]
-WHOLE = ["temperature", "brier", "classes", "class bins", "top spiegelhalter", "top kuiper", "top bins"]
+COMPONENTS = [
+    "mean_gap",
+    "cox",
+    "spiegelhalter",
+    "kuiper",
+    "hosmer_lemeshow",
+    "neyman",
+    "rank_kernel",
+    "isotonic_ratio",
+]
+WHOLE = ["temperature", "brier", "classes", "worst class", "class cox", "class bins", "top kuiper"]
 
 
 def sample(rng, truth, n=1500):
@@ -58,7 +67,7 @@ def test_it_says_where_a_model_is_wrong(rng):
     assert place["gap"] == pytest.approx(0.4, abs=0.1)
     low, high = f"{place['from']:.4f}", f"{place['to']:.4f}"
     words = f"predictions between {low} and {high} are too high by {place['gap']:.4f}"
-    assert words == found.parts["scan"].finding
+    assert words == found.parts["neyman"].finding
 
 
 def test_every_statistic_is_a_result_of_its_own(rng):

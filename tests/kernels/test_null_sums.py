@@ -10,10 +10,12 @@ import pytest
 from calibrant.kernels.draws.null_sums import (
     bridges,
     class_hits,
+    class_sums,
     courses,
     fading_pairs,
     pairs_between,
     picked_sums,
+    rising_gains,
     same_class_pairs,
     sums_between,
     turned_pairs,
@@ -112,3 +114,23 @@ def test_pairs_of_one_class_and_pairs_with_signs(run, rng):
     for r in range(2):
         close(same[r], off[labels[r][:, None] == labels[r]].sum())
         close(turned[r], signs[r] @ off @ signs[r])
+
+
+def test_rising_rates_have_the_largest_likelihood(run, rng):
+    weight = rng.integers(1, 6, 7).astype(float)
+    hits = np.floor(rng.random((4, 7)) * (weight + 1))
+    found = np.empty(4)
+    run(rising_gains)(hits, weight, found)
+    for r in range(4):
+        mean = {(a, b): hits[r, a:b].sum() / weight[a:b].sum() for a in range(7) for b in range(a + 1, 8)}
+        rates = np.array([max(min(mean[a, b] for b in range(i + 1, 8)) for a in range(i + 1)) for i in range(7)])
+        yes, no = np.log(np.where(rates > 0, rates, 1)), np.log(np.where(rates < 1, 1 - rates, 1))
+        close(found[r], hits[r] @ yes + (weight - hits[r]) @ no)
+
+
+def test_sums_of_each_class(run, rng):
+    labels, table = rng.integers(0, 3, (4, 9)).astype(np.int32), rng.normal(size=(9, 3, 2))
+    sums = np.zeros((4, 3, 2))
+    run(class_sums)(labels, table, sums)
+    for r in range(4):
+        close(sums[r], np.array([table[labels[r] == k, k].sum(axis=0) for k in range(3)]))

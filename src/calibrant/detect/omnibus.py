@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.bins import EqualMass
 from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import Predictions, admit
 from calibrant.resampling import statistics as of
-from calibrant.resampling.classes import CLASS_BINS, ClassRows, class_bins, class_rows, class_scores, of_top
+from calibrant.resampling.classes import ClassRows, class_bins, class_lines, class_rows, class_scores, of_top
 from calibrant.resampling.draw import Statistic
 from calibrant.resampling.exact import LEVEL, Exact, as_result, method_name, ranked_jointly
+from calibrant.resampling.fine_bins import Grid, isotonic_ratio, neyman, rank_kernel
 from calibrant.resampling.null import Hypothesis, hypothesis_of
 from calibrant.resampling.rank import JointRank
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
 from calibrant.types import Cluster, Seed
-
-COARSE, FINE = 10, 30
-"""Bins of the two Hosmer–Lemeshow statistics."""
 
 MAX_FINDINGS = 3
 """Findings put into words."""
@@ -53,13 +49,16 @@ def is_calibrated(
 
     No single statistic has power against every fault, so several are computed: mean gap
     and Cox's score test (too high, too low, too extreme), Spiegelhalter's z (the Brier
-    score), Kuiper's range and the averaged two-bin error (errors that add up along the
-    predictions), Hosmer–Lemeshow's χ² on a coarse and on a fine grid of bins (wiggles),
-    and a scan for the range of predictions that is most clearly wrong. Labels are drawn
-    from the predictions, which are held fixed; every draw gets the p-values that it
-    would have had, and the observed ones are ranked among them by their harmonic mean.
-    `parts` holds every statistic's own p-value and the one adjusted for all of them;
-    `finding` says what is wrong.
+    score), Kuiper's range (errors that add up along the predictions), Hosmer–Lemeshow's
+    χ² in ten bins, and on a fine grid an adaptive Neyman test (waves, slow and fast), a
+    kernel of ranks (errors in a narrow range) and an isotonic likelihood ratio. For all
+    classes: the temperature and the Brier score, class frequencies together and the worst
+    of them, the worst class in Cox's test, bins of every class, and Kuiper's range of the
+    top class. Labels are drawn from the predictions, which are held fixed; every draw
+    gets the p-values that it would have had, and the observed ones are ranked among them
+    by their harmonic mean. `parts` holds every statistic's own p-value and the one
+    adjusted for all of them; `parts["where"]` the range of predictions of one event that
+    is most clearly wrong; `finding` says what is wrong.
 
     Parameters
     ----------
@@ -88,11 +87,11 @@ def is_calibrated(
 
     Notes
     -----
-    Power against: shifts, over- and under-confidence, local errors, wiggles; each
+    Power against: shifts, over- and under-confidence, local errors, waves; each
       somewhat less than the best single test.
     Cost: rows times draws: 3 s for 10⁵ rows and 10 000 draws.
     Source: Westfall & Young 1993 over the tests of Cox 1958, Spiegelhalter 1986, Hosmer
-      & Lemeshow 1980, Kuiper 1960.
+      & Lemeshow 1980, Kuiper 1960, Fan 1996.
 
     Examples
     --------
@@ -109,7 +108,7 @@ def is_calibrated(
     if view == "canonical" and not predictions.is_binary:
         return _of_all_classes(predictions, cluster, exact)
     atoms = atoms_of(predictions, "auto" if view == "canonical" else view, cluster)
-    parts = {"where": of.clearest(atoms, EqualMass(FINE))}
+    parts = {"where": of.clearest(atoms)}
     return _joint_result(hypothesis_of(atoms), components(atoms), exact.sized(len(atoms.p)), parts)
 
 
@@ -124,28 +123,26 @@ def _of_all_classes(predictions: Predictions, cluster: Any, exact: Exact) -> Tes
 
 def components(atoms: Atoms) -> list[Statistic]:
     """The statistics of one event."""
-    sums, along, fine = of.scores(atoms), of.running(atoms), of.between(of.cuts_of(atoms, EqualMass(FINE)))
+    sums, grid = of.scores(atoms), Grid(atoms)
     return [
         of.mean_gap(atoms, sums),
         of.cox(atoms, sums),
         of.spiegelhalter(atoms, sums),
-        of.kuiper(atoms, along),
-        of.averaged_two_bin(atoms, along),
-        of.hosmer_lemeshow(atoms, EqualMass(COARSE), "coarse bins"),
-        of.hosmer_lemeshow(atoms, EqualMass(FINE), "fine bins", fine),
-        of.scan(atoms, EqualMass(FINE), fine),
+        of.kuiper(atoms),
+        of.hosmer_lemeshow(atoms),
+        neyman(atoms, grid),
+        rank_kernel(atoms, grid),
+        *([isotonic_ratio(atoms, grid)] if atoms.dependence != "any" else []),
     ]
 
 
 def class_components(rows: ClassRows, classes: tuple[Any, ...]) -> list[Statistic]:
-    """The statistics of all classes, and three of the top class."""
+    """The statistics of all classes, and one of the top class."""
     return [
         *class_scores(rows),
-        class_bins(rows, 1, classes),
-        class_bins(rows, CLASS_BINS, classes),
-        of_top(rows, of.spiegelhalter),
+        *class_lines(rows, classes),
+        class_bins(rows, classes),
         of_top(rows, of.kuiper),
-        of_top(rows, partial(of.hosmer_lemeshow, bins=EqualMass(COARSE), name="bins")),
     ]
 
 

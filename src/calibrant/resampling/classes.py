@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from calibrant.bins import EqualMass
 from calibrant.kernels.draws.null_draws import Seeds, draw_classes
-from calibrant.kernels.draws.null_sums import class_hits, picked_sums
+from calibrant.kernels.draws.null_sums import class_hits, class_sums, picked_sums
 from calibrant.predictions import Event, Mass, Predictions, cluster_kind
 from calibrant.problems import InputError
 from calibrant.resampling.draw import Statistic
 from calibrant.resampling.null import ASSUMED_INDEPENDENT, IMPOSSIBLE, Hypothesis
 from calibrant.resampling.rows import Atoms, assumes_independence, refuse_many, refuse_soft
-from calibrant.resampling.statistics import collected, extremes
+from calibrant.resampling.statistics import bounded_log_odds, collected, extremes, per, shift
 from calibrant.types import Floats
 
 Labels = NDArray[np.int32]
@@ -116,30 +116,72 @@ def class_scores(rows: ClassRows) -> list[Statistic]:
     return made
 
 
-def class_bins(rows: ClassRows, n_bins: int, classes: tuple[Any, ...]) -> Statistic:
-    """Σ over classes and bins of (expected − observed)² / variance; one bin per class: class frequencies."""
+def class_lines(rows: ClassRows, classes: tuple[Any, ...]) -> list[Statistic]:
+    """Level of every class and slope on its log-odds, as in Cox's test: all levels, the worst level, the worst line."""
+    p, w = rows.probs, rows.weights[:, None]
+    variance = w**2 * p * (1 - p)
+    odds = bounded_log_odds(p)
+    centred = odds - per((variance * odds).sum(axis=0), variance.sum(axis=0))
+    spread = (variance * centred**2).sum(axis=0)
+    spread[spread <= 1e-12 * (variance * odds**2).sum(axis=0)] = 0.0  # one prediction has no slope
+    factors = [per(np.ones_like(p), np.sqrt(variance.sum(axis=0))), per(centred, np.sqrt(spread))]
+    table = w[..., None] * np.stack(factors, axis=2)
+    expected = np.einsum("ik,ikj->kj", p, table)
+
+    def collect(labels: Labels) -> Floats:
+        sums = np.zeros((len(labels), *expected.shape))
+        class_sums(labels, table, sums)
+        return (expected - sums).reshape(len(labels), -1)
+
+    def squares(states: Floats) -> Floats:
+        return states.reshape(len(states), -1, 2) ** 2
+
+    def level(state: Floats) -> str:
+        worst = int(np.argmax(np.abs(state[::2])))
+        return shift(state[2 * worst :]).replace("predictions", f"predictions of class {classes[worst]}")
+
+    def line(state: Floats) -> str:
+        worst = int(squares(state[None])[0].sum(axis=1).argmax())
+        own = state[2 * worst : 2 * worst + 2]
+        text = extremes(own[1]) if abs(own[1]) > abs(own[0]) else shift(own)
+        return text.replace("predictions", f"predictions of class {classes[worst]}")
+
+    return [
+        Statistic("classes", "class frequencies χ²", collect, lambda found: squares(found)[..., 0].sum(axis=1), level),
+        Statistic(
+            "worst class", "worst class frequency", collect, lambda found: squares(found)[..., 0].max(axis=1), level
+        ),
+        Statistic(
+            "class cox", "worst class-wise Cox χ²", collect, lambda found: squares(found).sum(axis=2).max(axis=1), line
+        ),
+    ]
+
+
+def class_bins(rows: ClassRows, classes: tuple[Any, ...]) -> Statistic:
+    """Σ over classes and bins of (expected − observed)² / variance."""
     n, k = rows.probs.shape
-    slots, expected, variance = np.empty((n, k), np.int64), np.zeros(k * n_bins), np.zeros(k * n_bins)
+    slots, expected, variance = np.empty((n, k), np.int64), np.zeros(k * CLASS_BINS), np.zeros(k * CLASS_BINS)
     w = rows.weights
     for c in range(k):
         p = np.ascontiguousarray(rows.probs[:, c])
-        slots[:, c] = c * n_bins + EqualMass(n_bins).index(Event(p, np.zeros(n, np.uint8), rows.unit, "class"))
-        expected += np.bincount(slots[:, c], w * p, k * n_bins)
-        variance += np.bincount(slots[:, c], w**2 * p * (1 - p), k * n_bins)
+        event = Event(p, np.zeros(n, np.uint8), rows.unit, "class")
+        slots[:, c] = c * CLASS_BINS + EqualMass(CLASS_BINS).index(event)
+        expected += np.bincount(slots[:, c], w * p, k * CLASS_BINS)
+        variance += np.bincount(slots[:, c], w**2 * p * (1 - p), k * CLASS_BINS)
     scale = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
 
     def collect(labels: Labels) -> Floats:
-        hits = np.zeros((len(labels), k * n_bins))
+        hits = np.zeros((len(labels), k * CLASS_BINS))
         class_hits(labels, slots, w, hits)
         return expected - hits
 
     def words(state: Floats) -> str:
         worst = int(np.argmax(state**2 * scale))
-        direction, where = "high" if state[worst] > 0 else "low", "on average" if n_bins == 1 else "for some values"
-        return f"predictions of class {classes[worst // n_bins]} are too {direction} {where}"
+        direction = "high" if state[worst] > 0 else "low"
+        return f"predictions of class {classes[worst // CLASS_BINS]} are too {direction} for some values"
 
-    names = ("class bins", "class-wise Hosmer–Lemeshow χ²") if n_bins > 1 else ("classes", "class frequencies χ²")
-    return Statistic(*names, collect, lambda states: (states**2 * scale).sum(axis=1), words)
+    name, title = "class bins", "class-wise Hosmer–Lemeshow χ²"
+    return Statistic(name, title, collect, lambda states: (states**2 * scale).sum(axis=1), words)
 
 
 def of_top(rows: ClassRows, make: Callable[[Atoms], Statistic]) -> Statistic:

@@ -27,6 +27,9 @@ from calibrant.resampling.rows import Atoms
 from calibrant.results import number
 from calibrant.types import Floats, Indices
 
+SCANNED = EqualMass(30)
+"""Bins whose runs are scanned for the clearest error."""
+
 Cuts = Indices
 Collect = Callable[[Floats], Floats]
 
@@ -120,7 +123,7 @@ def running(atoms: Atoms) -> Collect:
 
 
 @method("statistic", name="ks", of=ks_error)
-def cumulative(atoms: Atoms, statistic: str = "max", along: Collect | None = None) -> Statistic:
+def cumulative(atoms: Atoms, statistic: str = "max") -> Statistic:
     """`range`: max C − min C (Kuiper); `max`: max|C| (KS); of the running sum C."""
     total, kuiper = atoms.total, check_statistic(statistic, ("max", "range")) == "range"
 
@@ -129,13 +132,13 @@ def cumulative(atoms: Atoms, statistic: str = "max", along: Collect | None = Non
         return np.asarray((high - low if kuiper else np.maximum(high, -low)) / total)
 
     name, title = ("kuiper", "Kuiper's range") if kuiper else ("ks", "KS maximum")
-    return Statistic(name, title, along or running(atoms), finish, lambda _: stretch_words(atoms))
+    return Statistic(name, title, running(atoms), finish, lambda _: stretch_words(atoms))
 
 
 @method("statistic", name="kuiper")
-def kuiper(atoms: Atoms, along: Collect | None = None) -> Statistic:
+def kuiper(atoms: Atoms) -> Statistic:
     """Kuiper's range of the running sum of errors."""
-    return cumulative(atoms, "range", along)
+    return cumulative(atoms, "range")
 
 
 def stretch(sums: Floats) -> tuple[int, int, int]:
@@ -181,7 +184,7 @@ def two_part(atoms: Atoms) -> Statistic:
 
 
 @method("statistic", name="atb")
-def averaged_two_bin(atoms: Atoms, along: Collect | None = None) -> Statistic:
+def averaged_two_bin(atoms: Atoms) -> Statistic:
     """ATB = ∫ (C(q)² + (C(1) − C(q))²) dq: squared errors below and above q, averaged over q."""
     total = atoms.total
 
@@ -190,7 +193,7 @@ def averaged_two_bin(atoms: Atoms, along: Collect | None = None) -> Statistic:
         # C is 0 below the first prediction, and the lengths of all stretches add up to 1
         return np.asarray((2 * second - 2 * last * first + last**2) / total**2)
 
-    return Statistic("atb", "averaged two-bin error", along or running(atoms), finish, lambda _: stretch_words(atoms))
+    return Statistic("atb", "averaged two-bin error", running(atoms), finish, lambda _: stretch_words(atoms))
 
 
 def cuts_of(atoms: Atoms, bins: Binning) -> Cuts:
@@ -212,12 +215,7 @@ def bin_variances(atoms: Atoms, cuts: Cuts) -> Floats:
 
 
 @method("statistic", name="hosmer_lemeshow")
-def hosmer_lemeshow(
-    atoms: Atoms,
-    bins: int | Binning = 10,
-    name: str = "hosmer_lemeshow",
-    sums: Collect | None = None,
-) -> Statistic:
+def hosmer_lemeshow(atoms: Atoms, bins: int | Binning = 10) -> Statistic:
     """Σ_b E_b² / V_b over bins, V_b the variance under calibration: χ² with one degree per bin."""
     rule = bins_of(bins, EqualMass)
     cuts = cuts_of(atoms, rule)
@@ -227,12 +225,14 @@ def hosmer_lemeshow(
         worst = int(np.argmax(per(state**2, variance)))
         return between_words(atoms, cuts[worst], cuts[worst + 1], float(state[worst]))
 
-    title = f"Hosmer–Lemeshow χ², {rule.describe()}"
-    return Statistic(name, title, sums or between(cuts), lambda states: per(states**2, variance).sum(axis=1), words)
+    def finish(states: Floats) -> Floats:
+        return np.asarray(per(states**2, variance).sum(axis=1))
+
+    return Statistic("hosmer_lemeshow", f"Hosmer–Lemeshow χ², {rule.describe()}", between(cuts), finish, words)
 
 
 @method("statistic", name="scan")
-def scan(atoms: Atoms, bins: Binning = EqualMass(30), sums: Collect | None = None) -> Statistic:  # noqa: B008
+def scan(atoms: Atoms, bins: Binning = SCANNED) -> Statistic:
     """The largest E² / V over all runs of neighbouring bins: where is the model most clearly wrong?"""
     rule = bins_of(bins, EqualMass)
     cuts = cuts_of(atoms, rule)
@@ -245,7 +245,7 @@ def scan(atoms: Atoms, bins: Binning = EqualMass(30), sums: Collect | None = Non
         start, stop = clearest_run(state, variance)
         return between_words(atoms, cuts[start], cuts[stop], float(state[start:stop].sum()))
 
-    return Statistic("scan", f"scan of {bins.describe()}", sums or between(cuts), finish, words)
+    return Statistic("scan", f"scan of {bins.describe()}", between(cuts), finish, words)
 
 
 def runs(states: Floats, variance: Floats, start: int) -> Floats:
@@ -260,15 +260,25 @@ def clearest_run(state: Floats, variance: Floats) -> tuple[int, int]:
     return start, start + int(np.argmax(each[start])) + 1
 
 
-def clearest(atoms: Atoms, bins: Binning) -> dict[str, float]:
+def clearest(atoms: Atoms) -> dict[str, float]:
     """The range of predictions that the scan finds, and the mean error there."""
-    cuts = cuts_of(atoms, bins)
+    start, stop, error = _clearest_atoms(atoms)
+    weight = float(atoms.weight[start : max(stop, start + 1)].sum())
+    low, high = atoms.p[min(start, len(atoms.p) - 1)], atoms.p[min(max(stop, start + 1), len(atoms.p)) - 1]
+    return {"from": float(low), "to": float(high), "gap": error / weight if weight else 0.0}
+
+
+def clearest_words(atoms: Atoms) -> str:
+    """The same in words."""
+    return between_words(atoms, *_clearest_atoms(atoms))
+
+
+def _clearest_atoms(atoms: Atoms) -> tuple[int, int, float]:
+    """The atoms from and to before which errors are clearest, and the sum of their errors."""
+    cuts = cuts_of(atoms, SCANNED)
     state = between(cuts)(atoms.errors[None])[0]
     first, last = clearest_run(state, bin_variances(atoms, cuts))
-    start, stop = int(cuts[first]), max(int(cuts[last]), int(cuts[first]) + 1)
-    weight = float(atoms.weight[start:stop].sum())
-    low, high = atoms.p[min(start, len(atoms.p) - 1)], atoms.p[min(stop, len(atoms.p)) - 1]
-    return {"from": float(low), "to": float(high), "gap": float(state[first:last].sum()) / weight if weight else 0.0}
+    return int(cuts[first]), int(cuts[last]), float(state[first:last].sum())
 
 
 def between_words(atoms: Atoms, start: int, stop: int, error: float) -> str:

@@ -152,6 +152,41 @@ def _fading_pairs(errors: Floats, fades: Floats, found: Any) -> None:
 
 
 @compiled
+def rising_gains(hits: Any, weight: Any, found: Any) -> None:
+    """found[r] = the log-likelihood of the rising rates that fit the hits of draw r best.
+
+    Neighbouring bins are pooled until their rates rise.
+    """
+    pooled, size = np.empty(len(weight)), np.empty(len(weight))
+    for r in range(len(hits)):
+        k = 0
+        for b in range(len(weight)):
+            pooled[k], size[k] = hits[r, b], weight[b]
+            k += 1
+            while k > 1 and pooled[k - 2] * size[k - 1] >= pooled[k - 1] * size[k - 2]:
+                pooled[k - 2] += pooled[k - 1]
+                size[k - 2] += size[k - 1]
+                k -= 1
+        total = 0.0
+        for j in range(k):
+            yes, no = pooled[j], size[j] - pooled[j]
+            if yes > 0.0:
+                total += yes * np.log(yes / size[j])
+            if no > 0.0:
+                total += no * np.log(no / size[j])
+        found[r] = total
+
+
+@compiled
+def class_sums(labels: Any, table: Any, sums: Any) -> None:
+    """sums[r, y_i] += table[i, y_i], a few numbers per class."""
+    for r in range(len(labels)):
+        for i in range(labels.shape[1]):
+            for j in range(table.shape[2]):
+                sums[r, labels[r, i], j] += table[i, labels[r, i], j]
+
+
+@compiled
 def class_hits(labels: Any, slots: Any, weights: Any, hits: Any) -> None:
     """hits[r, slots[i, y_i]] += w_i: weight of each class in each of its bins."""
     for r in range(len(labels)):
