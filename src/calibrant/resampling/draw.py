@@ -91,9 +91,19 @@ def drawn(null: Null, statistics: Sequence[Statistic], n_draws: int, seed: int) 
         first = [collect(observed[None]) for collect in collects]
     parts = [first, *later]
     states = {c: np.concatenate([part[i] for part in parts]) for i, c in enumerate(collects)}
+    return Drawn(_finished(statistics, states), tuple(states[statistic.collect][0] for statistic in statistics))
+
+
+def values_of(statistics: Sequence[Statistic], errors: Floats) -> Floats:
+    """The values of the statistics, `(R, S)`, on given errors, `(R, rows)`."""
+    return _finished(statistics, {c: c(errors) for c in dict.fromkeys(each.collect for each in statistics)})
+
+
+def _finished(statistics: Sequence[Statistic], states: dict[Any, Floats]) -> Floats:
+    """Collected states to values, `(R, S)`."""
     with np.errstate(over="ignore"):  # an error where almost none was possible
         values = np.stack([statistic.finish(states[statistic.collect]) for statistic in statistics], axis=1)
-    return Drawn(np.minimum(values, LARGEST), tuple(states[statistic.collect][0] for statistic in statistics))
+    return np.minimum(values, LARGEST)
 
 
 def content_seed(seed: int, *arrays: Array | None) -> tuple[int, float]:

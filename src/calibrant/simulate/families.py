@@ -100,7 +100,7 @@ def bent_world(error: float, scores: Any = (1.0, 1.0), *, family: Family = "powe
     def at(t: float) -> ScoreWorld:
         return base.with_curve(FAMILIES[family](t))
 
-    most = at(END).true_error(norm)
+    most = most_bent(base, family=family, norm=norm)
     if isinstance(error, bool) or not isinstance(error, float | int | np.number) or not 0 <= error < most:
         raise InputError("error", f"must lie in [0, {most:.4g}) for this family and these scores", f"it is {error!r}")
     if error <= at(0.0).true_error(norm):  # 0, or below the rounding of the integral
@@ -108,6 +108,17 @@ def bent_world(error: float, scores: Any = (1.0, 1.0), *, family: Family = "powe
     from scipy.optimize import brentq
 
     return at(brentq(lambda t: at(t).true_error(norm) - error, 0.0, END, xtol=1e-15, rtol=1e-14))
+
+
+def most_bent(scores: Any, *, family: Family = "power", norm: Norm = 1) -> float:
+    """The largest error that a family of curves can have with these scores.
+
+    Parameters
+    ----------
+    scores, family, norm
+        As in `bent_world`.
+    """
+    return calibrated_world(scores).with_curve(FAMILIES[family](END)).true_error(norm)
 
 
 _PARAMETERS = {

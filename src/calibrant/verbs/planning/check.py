@@ -1,4 +1,4 @@
-"""Does a plan hold what its formula promises? Power and width on simulated data sets."""
+"""Does a plan hold what it promises? Power and width on simulated data sets that took no part in it."""
 
 from __future__ import annotations
 
@@ -9,33 +9,40 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from calibrant.inputs import check_count, check_seed
+from calibrant.detect.omnibus import is_calibrated
 from calibrant.predictions import Predictions
-from calibrant.results import Estimate, Record, Table, kind
+from calibrant.progress import Report
+from calibrant.results import Record, Table, kind
 from calibrant.simulate.measuring import Named, measured
 from calibrant.simulate.power import detection
-from calibrant.types import Floats, Seed
+from calibrant.types import Floats
+from calibrant.verbs.planning.figures import FEWER, Figures, Goal, width_round
 from calibrant.verbs.planning.power_laws import NORMAL
-from calibrant.verbs.planning.quantities import PlannedData, Quantity
+from calibrant.verbs.planning.quantities import ROUNDING, PlannedData, Quantity
+from calibrant.verbs.planning.simulation import Rise, Round, offset, represented, simulated_widths
 
 if TYPE_CHECKING:
+    from calibrant.simulate.world import ScoreWorld
     from calibrant.verbs.planning.plan import Plan
 
 
 AROUND = 2**0.5
 """Factor between the planned size and those above and below it that are simulated too."""
 
+NEAR = 2.0
+"""Factor in √n, below the smallest size and above the largest, within which rows are read off a line."""
+
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class PlanCheck(Record):
-    """Power or width at some sizes, by formula and simulated, side by side."""
+    """Power or width at some sizes, as planned and simulated, side by side."""
 
     quantity: str
     world: str
     n_data_sets: int
     sizes: tuple[int, ...]
-    formula: Floats
+    planned: Floats
     simulated: Floats
     errors: Floats
     """Monte-Carlo standard errors"""
@@ -43,7 +50,7 @@ class PlanCheck(Record):
     """rows that attain the goal by the simulation, between the sizes or a little beyond"""
     rows_error: float | None = None
 
-    question: ClassVar[str] = "Does the formula hold?"
+    question: ClassVar[str] = "Does the plan hold?"
 
     def at(self, n: int) -> str:
         """The simulated figure at one of the sizes.
@@ -61,10 +68,10 @@ class PlanCheck(Record):
         return "–" if self.rows is None or self.rows_error is None else f"{self.rows:,.0f} ± {self.rows_error:,.0f}"
 
     def tables(self) -> tuple[Table, ...]:
-        """Formula and simulation, one row per size."""
-        rows = tuple((f"{n:,}", shown(self.quantity, self.formula[k]), self.at(n)) for k, n in enumerate(self.sizes))
+        """Plan and simulation, one row per size."""
+        rows = tuple((f"{n:,}", shown(self.quantity, self.planned[k]), self.at(n)) for k, n in enumerate(self.sizes))
         note = f"{self.n_data_sets:,} data sets per size of {self.world}; ± is one Monte-Carlo standard error."
-        return (Table("The formula checked", ("n", f"{self.quantity} by formula", "simulated"), rows, note),)
+        return (Table("The plan checked", ("n", f"{self.quantity} planned", "simulated"), rows, note),)
 
     def __repr__(self) -> str:
         return self.tables()[0].to_text()
@@ -76,53 +83,71 @@ def shown(quantity: str, value: float, error: float | None = None) -> str:
     return form.format(value) if error is None else f"{form.format(value)} ± {form.format(error)}"
 
 
-def simulated(plan: Plan, quantity: Quantity, data: PlannedData, n_data_sets: int, seed: Seed) -> PlanCheck:
-    """A plan on simulated data sets: power against the calibrated twin, or mean width of intervals."""
-    check_count(n_data_sets, "n_data_sets", 2)
-    seed = check_seed(seed)
+def checked_plan(plan: Plan, figures: Figures, quantity: Quantity, data: PlannedData, goal: Goal) -> PlanCheck:
+    """A plan on other data sets: power of its test, or mean width of its intervals."""
     error = plan.detectable if plan.error is None else plan.error
-    erring = error is not None and (plan.power is not None or quantity.has_error)
+    erring = error is not None and math.isfinite(error) and (plan.power is not None or quantity.has_error)
     world = quantity.world_with_error(data, error or 0.0) if erring else quantity.world_like(data)
     factors = (1,) if plan.goal == "n" else (1 / AROUND, 1, AROUND)
     sizes = tuple(max(2, round(plan.n * factor)) for factor in factors)
-    if plan.power is not None and quantity.test_law is not None and quantity.statistic is not None:
-        law = quantity.test_law(data.variance)
-        formula = [law.power(n, error or 0.0, plan.alpha) for n in sizes]
-        found = [detection(quantity.statistic(n), world, n, plan.alpha, n_data_sets, seed) for n in sizes]
-        values, errors = np.array([(each.power, each.miss_error) for each in found]).T
-        # Powers are nearly linear in log n on the probit scale.
-        probits = np.array([NORMAL.inv_cdf(p) for p in np.clip(values, 1e-3, 1 - 1e-3)])
-        scaled = errors / np.array([NORMAL.pdf(z) for z in probits])
-        rows = crossing(sizes, probits, scaled, NORMAL.inv_cdf(plan.power))
+    count = goal.n_data_sets if plan.by_formula else max(2, goal.n_data_sets // FEWER)
+    reports = [partial(offset, goal.report, k * count, count, len(sizes) * count) for k in range(len(sizes))]
+    if plan.power is not None:
+        found = [_power(plan, quantity, world, n, count, goal, report) for n, report in zip(sizes, reports, strict=True)]
+        values, errors = np.array(found).T
+        probits = [NORMAL.inv_cdf(p) for p in np.clip(values, 1e-3, 1 - 1e-3)]
+        rounds = [
+            Round(math.sqrt(n), z, e / NORMAL.pdf(z)) for n, z, e in zip(sizes, probits, errors, strict=True)
+        ]
+        rows = _rows(rounds, goal.base, goal.probit)
     else:
-        bounds, level = quantity.width_law(quantity, data, plan.error or 0.0), 1 - plan.alpha
-        formula = [bounds.width(n, level) for n in sizes]
-        view = "canonical" if data.canonical else "binary"
-        interval = Named("interval", partial(interval_estimate, quantity=quantity, level=level, view=view))
-        runs = [measured([interval], world, n, n_data_sets, seed) for n in sizes]
-        widths = np.array([run.high[0] - run.low[0] for run in runs])
-        values, errors = widths.mean(axis=1), widths.std(axis=1, ddof=1) / math.sqrt(n_data_sets)
-        rows = crossing(sizes, -np.log(values), errors / values, -math.log(plan.reached))
-    return PlanCheck(plan.quantity, world.describe(), n_data_sets, sizes, np.array(formula), values, errors, *rows)
+        view, level = "canonical" if data.canonical else "binary", 1 - plan.alpha
+        widths = [
+            simulated_widths(quantity, world, n, level, view, count, goal.seed_of(CHECK), report)
+            for n, report in zip(sizes, reports, strict=True)
+        ]
+        values = np.array([each.mean() for each in widths])
+        errors = np.array([each.std(ddof=1) / math.sqrt(count) for each in widths])
+        rounds = [width_round(math.sqrt(n), each) for n, each in zip(sizes, widths, strict=True)]
+        rows = _rows(rounds, 0.0, 1 / plan.reached)
+    planned = np.array([figures.planned(n) for n in sizes])
+    return PlanCheck(plan.quantity, world.describe(), count, sizes, planned, values, errors, *rows)
 
 
-def interval_estimate(predictions: Predictions, quantity: Quantity, level: float, view: str) -> Estimate:
-    """An estimate with the interval that was planned."""
-    interval = quantity.interval(predictions, level, view)
-    return Estimate("interval", interval.method, interval.low, predictions.n, interval)
+CHECK = 7
+"""Place of the seed of a check among those of a plan."""
 
 
-def crossing(sizes: tuple[int, ...], heights: Floats, errors: Floats, goal: float) -> tuple[float | None, float | None]:
-    """Where a line through the heights over log n crosses the goal, with its error.
+def _power(
+    plan: Plan, quantity: Quantity, world: ScoreWorld, n: int, count: int, goal: Goal, report: Report
+) -> tuple[float, float]:
+    """The simulated power of the plan's test, and its Monte-Carlo standard error."""
+    if plan.by_formula:
+        assert quantity.statistic is not None
+        found = detection(quantity.statistic(n), world, n, plan.alpha, count, goal.seed)
+        report(1, 1)
+        return found.power, found.miss_error
+    test = Named("is_calibrated", p_value_of, {"n_draws": math.ceil(FEW_DRAWS / plan.alpha) - 1})
+    p_values = measured([test], represented(world, n), n, count, goal.seed_of(CHECK), progress=report).values[0]
+    power = float((p_values <= plan.alpha + ROUNDING).mean())
+    return power, math.sqrt(max(power * (1 - power), 0.25 / count) / count)
 
-    None if the line does not rise, or crosses the goal far outside the sizes.
-    """
-    if len(sizes) < 2:
+
+FEW_DRAWS = 10
+"""Null draws of each simulated test that are above its threshold if the model is calibrated."""
+
+
+def p_value_of(predictions: Predictions, n_draws: int) -> float:
+    """The p-value of the test that `diagnose` runs."""
+    return is_calibrated(predictions, n_draws=n_draws).p_value
+
+
+def _rows(rounds: list[Round], base: float, goal: float) -> tuple[float | None, float | None]:
+    """Rows that attain the goal, with their error; None if one size was simulated, or they are far from all."""
+    if len(rounds) < 2:
         return None, None
-    x = np.log(np.array(sizes, dtype=np.float64))
-    slope, start = np.polyfit(x, heights, 1)
-    at, span = (goal - start) / slope if slope > 0 else math.inf, x[-1] - x[0]
-    if not x[0] - span <= at <= x[-1] + span:
+    rise = Rise.of(rounds, base, goal)
+    x = rise.place(goal)
+    if not rounds[0].x / NEAR <= x <= rounds[-1].x * NEAR:
         return None, None
-    rows = math.exp(at)
-    return rows, float(rows * np.sqrt((errors**2).mean() / len(sizes)) / slope)
+    return x * x, 2 * x * rise.place_error(goal)

@@ -12,15 +12,23 @@ import numpy as np
 from calibrant.inputs import check_alpha, check_choice, check_count, check_positive, check_seed
 from calibrant.options import checked
 from calibrant.problems import InputError
+from calibrant.progress import Progress, reported
 from calibrant.results import Answer, Line, Table, kind, number
 from calibrant.simulate.world import ScoreWorld
 from calibrant.types import Seed
-from calibrant.verbs.planning.check import PlanCheck, shown, simulated
-from calibrant.verbs.planning.power_laws import SquaredLaw, TestLaw
-from calibrant.verbs.planning.quantities import ROUNDING, PlannedData, Quantity, planned_data, quantity_of
+from calibrant.verbs.planning.check import PlanCheck, checked_plan, shown
+from calibrant.verbs.planning.figures import (
+    Figures,
+    Goal,
+    formula_test,
+    formula_width,
+    simulated_test,
+    simulated_width,
+)
+from calibrant.verbs.planning.quantities import PlannedData, Quantity, planned_data, quantity_of
 
-POINTS = 41
-"""Of a power curve."""
+TEST = "is_calibrated"
+"""The test that `diagnose` runs, and that is planned for unless another statistic is named."""
 
 
 @kind
@@ -41,11 +49,15 @@ class Plan(Answer):
     detectable: float | None
     """the smallest error detected with that power on `n` rows"""
     reached: float
-    """the power at `error`, or the width, on `n` rows by formula"""
+    """the power at `error`, or the width, on `n` rows"""
     mean_variance: float
     """mean of p(1 − p)"""
     curve: Line
     """power over n or over the error, or width over n"""
+    statistic: str = TEST
+    """what will be computed: the test `is_calibrated`, or the quantity whose test or interval it is"""
+    errors: Mapping[str, float] = field(default_factory=dict)
+    """Monte-Carlo standard errors of `n`, `detectable` and `reached`; empty where they come from a formula"""
     beside: Mapping[str, float] = field(default_factory=dict)
     """other answers, for comparison"""
     check: PlanCheck | None = None
@@ -61,40 +73,60 @@ class Plan(Answer):
         return "width" if self.power is None else "power"
 
     @property
+    def by_formula(self) -> bool:
+        """Does the answer come from a formula, not from a simulation?"""
+        return not self.errors and self.statistic != TEST
+
+    def _uncertain(self, name: str) -> str:
+        """± the Monte-Carlo standard error of a figure, if it has one."""
+        error = self.errors.get(name)
+        if error is None:
+            return ""
+        return f" ± {max(error, 1):,.0f}" if name == "n" else f" ± {number(error)}"
+
+    @property
     def axes(self) -> tuple[str, str]:
         """What the curve shows."""
         return "true error" if self.goal == "n" and self.power is not None else "rows", self.quantity
 
     def sentence(self) -> str:
         """The answer in words."""
+        rows = f"{self.n:,}{self._uncertain('n')} rows"
         if self.power is None:
             assumed = f", if the true error is {number(self.error)}" if self.error is not None else ""
-            return f"{self.n:,} rows: a {percent(1 - self.alpha)} interval of the {self.title} is {number(self.reached)} wide{assumed}."
-        how = f"with power {percent(self.power)}, at {percent(self.alpha)} false alarms"
+            interval = f"a {percent(1 - self.alpha)} interval of the {self.title}"
+            return f"{rows}: {interval} is {number(self.reached)} wide{'' if self.by_formula else ' on average'}{assumed}."
+        test = "" if self.by_formula else f" of `{TEST}`, the test that `diagnose` runs"
+        how = f"with power {percent(self.power)}, at {percent(self.alpha)} false alarms{test}"
         found = self.detectable if self.goal == "n" else self.error
         what = f"{'an' if self.title.startswith('RMS') else 'a'} {self.title} of {number(found)}"
+        what += self._uncertain("detectable")
         if self.goal == "n" and math.isinf(found or 0.0):
             what = f"no {self.title}"
-        text = f"{self.n:,} rows detect {what} {how}."
+        text = f"{rows} detect {what} {how}."
         if self.goal == "n" and self.error is not None:
-            text += f" One of {number(self.error)} is detected with power {self.reached:.1%}."
+            power = shown("power", self.reached, self.errors.get("reached"))
+            text += f" One of {number(self.error)} is detected with power {power}."
         return text
 
     def tables(self) -> tuple[Table, ...]:
-        """The answer, by formula and simulated where it was checked."""
-        rows = {"rows": f"{self.n:,}"}
+        """The answer, and what a check found."""
+        rows = {"rows": f"{self.n:,}{self._uncertain('n')}"}
         if self.power is None:
             rows["confidence"] = percent(1 - self.alpha)
         else:
             rows |= {"power wanted": percent(self.power), "false alarms": percent(self.alpha)}
             rows[f"smallest error detected with power {percent(self.power)}"] = number(self.detectable)
+            rows[f"smallest error detected with power {percent(self.power)}"] += self._uncertain("detectable")
+            rows["test"] = self.statistic
         if self.error is not None:
             rows["true error assumed"] = number(self.error)
-        rows[f"{self.quantity} by formula"] = shown(self.quantity, self.reached)
+        how = "by formula" if self.by_formula else "simulated"
+        rows[f"{self.quantity} {how}"] = shown(self.quantity, self.reached, self.errors.get("reached"))
         if self.check is not None:
-            rows[f"{self.quantity} simulated"] = self.check.at(self.n)
+            rows[f"{self.quantity} checked"] = self.check.at(self.n)
             if self.check.rows is not None:
-                rows["rows by the simulation"] = self.check.rows_text()
+                rows["rows by the check"] = self.check.rows_text()
         rows |= {name: f"{v:,}" if isinstance(v, int) else number(v) for name, v in self.beside.items()}
         rows["mean of p(1 − p)"] = number(self.mean_variance)
         return (Table(f"Plan: {self.title}", ("quantity", "value"), tuple(rows.items())),)
@@ -103,7 +135,7 @@ class Plan(Answer):
         if self.check is None:
             return [self.sentence()]
         more = "" if self.check.rows is None else f"; the goal takes {self.check.rows_text()} rows"
-        return [self.sentence(), f"  simulated: {self.quantity} {self.check.at(self.n)}{more}"]
+        return [self.sentence(), f"  checked: {self.quantity} {self.check.at(self.n)}{more}"]
 
 
 @checked
@@ -112,7 +144,7 @@ def plan(
     *,
     width: float | None = None,
     n: int | None = None,
-    statistic: str = "binned",
+    statistic: str | None = None,
     norm: Literal[1, 2] = 2,
     power: float = 0.8,
     alpha: float = 0.05,
@@ -123,11 +155,14 @@ def plan(
     check: bool = False,
     n_data_sets: int = 1000,
     seed: Seed = 0,
+    progress: Progress = False,
+    counts: Any = None,
+    weights: Any = None,
 ) -> Plan:
     """How many rows does it take to detect an error, or to estimate it precisely?
 
-    - `plan(error=0.03)`: rows with which a test detects a true error of 0.03, with
-      probability `power`.
+    - `plan(error=0.03)`: rows with which `is_calibrated`, the test that `diagnose` runs,
+      detects a true error of 0.03, with probability `power`.
     - `plan(width=0.02)`: rows that make an interval that narrow; `error` is the true
       error assumed, 0 unless given.
     - `plan(n=1000)`: the smallest error that 1000 rows detect with that power, and the
@@ -142,45 +177,59 @@ def plan(
     n
         Number of rows, where they are given.
     statistic
-        What will be computed. `"binned"`: the calibration error over ⌈n^(1/3)⌉ bins of
-        equal mass, debiased RMS for `norm=2`, plain mean absolute for `norm=1`.
-        `"kuiper"`, `"mean_gap"`: `error` is then a gap of one sign. For a width also
-        `"rate"` and proper scores: `"brier"`, `"log"`, ….
+        What will be computed. By default the test `"is_calibrated"`, or for a width the
+        interval of the calibration error, `"binned"`; both are simulated. By formula:
+        the test of the error over ⌈n^(1/3)⌉ bins of equal mass (`"binned"`: debiased RMS
+        for `norm=2`, plain mean absolute for `norm=1`), and those of a gap of one sign,
+        `"kuiper"` and `"mean_gap"`. For a width also `"kuiper"`, `"mean_gap"`, `"rate"`
+        and proper scores: `"brier"`, `"log"`, ….
     norm
-        2: RMS error; 1: mean absolute error. For `"binned"` only.
+        2: `error` is the RMS error; 1: the mean absolute error. For `"is_calibrated"` and
+        `"binned"`.
     power
         Probability with which the error is to be detected.
     alpha
         Rate of false alarms of the test. An interval has confidence 1 − alpha.
     predictions, world, mean_variance
-        What the data will be like: rows like these (their labels matter for proper
-        scores and rates only), a world of `calibrant.simulate` (whose own error is the
-        one to detect if `error` is not given), or the mean of p(1 − p), then with Beta
-        scores; for a rate it is rate·(1 − rate). Without any, 1/4: the most rows.
+        What the data will be like: rows like these, a `Predictions`, a state or a pair
+        (labels, probs) (their labels matter for proper scores and rates only); a world of
+        `calibrant.simulate` (whose own error is the one to detect if `error` is not
+        given); or the mean of p(1 − p), then with Beta scores; for a rate it is
+        rate·(1 − rate). Without any, 1/4: the most rows.
     view
         The yes/no question of `predictions` with several classes.
     check
-        Also simulate data sets of a world with this error (true rate p^d where p is
-        predicted) and of its calibrated twin.
+        Also simulate the plan on other data sets: its power or width at the planned
+        rows, and somewhat below and above.
     n_data_sets
-        Number of data sets of each.
+        Number of data sets simulated at the size that is found. A fifth of them for a
+        width, and for each size of a check, which calls `is_calibrated` or the interval on
+        every one; all of them where a formula is checked.
     seed
         Seed of the simulation.
+    progress
+        True: a bar on the terminal; a function is called with the numbers of steps done and
+        of all.
+    counts
+        How often each row of `predictions` occurred; by default once.
+    weights
+        How much each row of `predictions` matters, relative to the others; by default all
+        the same.
 
-    When to trust it: the formulas assume large bins; with few expected hits or misses
-    per bin (confident models) they promise too much, and warn of it. `check=True` does
-    not depend on them.
+    When to trust it: power depends on the shape of the errors, not on their size alone.
+    Unless a world says otherwise, the true rate is p^d where p is predicted; waves and
+    narrow errors of the same size take more rows. Formulas assume large bins; with few
+    expected hits or misses per bin (confident models) they promise too much power, and
+    warn of it.
 
     Examples
     --------
     >>> from calibrant.verbs.planning.plan import plan
-    >>> plan(error=0.03, mean_variance=0.12).n
+    >>> found = plan(error=0.1, mean_variance=0.12, n_data_sets=40)
+    >>> 50 < found.n < 300, found.errors["n"] < 50
+    (True, True)
+    >>> plan(error=0.03, mean_variance=0.12, statistic="binned").n
     3321
-    >>> plan(n=1000, mean_variance=0.12)
-    1,000 rows detect an RMS calibration error of 0.0510 with power 80%, at 5% false alarms.
-      assumes: independent rows with Beta(0.4615, 0.4615) scores, for which p(1 − p) is 0.1200 on average
-      assumes: 10 bins of equal mass; errors of opposite sign within a bin cancel
-      assumes: errors are larger where p(1 − p) is larger
     """
     _check_goal(error, width, n)
     check_alpha(alpha)
@@ -189,21 +238,53 @@ def plan(
     check_choice("norm", norm, (1, 2))
     check_count(n_data_sets, "n_data_sets", 2)
     seed = check_seed(seed)
-    data = planned_data(predictions, world, mean_variance, view)
-    quantity = quantity_of(statistic, norm)
-    law = None if width is not None or quantity.test_law is None else quantity.test_law(data.variance)
-    if law is not None:
-        figures = _test_figures(quantity, law, error, n, power, alpha, data)
-    elif width is None and n is None:
-        raise InputError("width", f"or n must be given for {statistic!r}", "neither is")
-    else:
-        figures = _width_figures(quantity, error, width, n, alpha, data)
-    assumptions, cautions = quantity.notes(figures["n"], data.variance)
-    assumed = (*data.assumptions, *assumptions, *(quantity.assumption if law else ()))
-    figures |= {"mean_variance": data.variance.mean(), "assumptions": assumed, "cautions": (*data.cautions, *cautions)}
-    goal = "n" if n is not None else "error" if law else "width"
-    found = Plan(goal=goal, title=quantity.title, alpha=alpha, power=power if law else None, **figures)
-    return replace(found, check=simulated(found, quantity, data, n_data_sets, seed)) if check else found
+    data = planned_data(predictions, world, mean_variance, view, counts, weights)
+    tests = width is None and statistic in (None, TEST)
+    quantity = quantity_of("binned" if statistic is None or tests else statistic, norm)
+    with reported(progress, "plan") as report:
+        goal = Goal(error, width, n, power, alpha, n_data_sets, seed, report)
+        figures, data, assumed, cautions = _figures(quantity, goal, data, tests)
+    wanted = power if tests or (width is None and quantity.test_law is not None) else None
+    found = Plan(
+        goal="n" if n is not None else "width" if wanted is None else "error",
+        title=quantity.title,
+        n=figures.n,
+        alpha=alpha,
+        power=wanted,
+        error=figures.error,
+        detectable=figures.detectable,
+        reached=figures.reached,
+        mean_variance=data.variance.mean(),
+        curve=figures.curve,
+        statistic=TEST if tests else statistic or "binned",
+        errors=figures.errors,
+        beside=figures.beside,
+        assumptions=(*data.assumptions, *assumed, *figures.assumptions),
+        cautions=(*data.cautions, *cautions),
+    )
+    if not check:
+        return found
+    with reported(progress, "check") as report:
+        goal = replace(goal, report=report)
+        return replace(found, check=checked_plan(found, figures, quantity, data, goal))
+
+
+def _figures(
+    quantity: Quantity, goal: Goal, data: PlannedData, tests: bool
+) -> tuple[Figures, PlannedData, tuple[str, ...], tuple[str, ...]]:
+    """Figures by simulation or by formula, the data with a world to draw from, and what a formula assumes."""
+    if tests:
+        data = data.with_world()
+        return simulated_test(quantity, goal, data), data, (), ()
+    if goal.width is not None and quantity.norm is not None:
+        data = data.with_world()
+        return simulated_width(quantity, goal, data), data, (), ()
+    if goal.width is None and quantity.test_law is not None:
+        figures = formula_test(quantity, goal, data)
+        return figures, data, *quantity.notes(figures.n, data.variance)
+    if goal.width is None and goal.n is None:
+        raise InputError("width", f"or n must be given for the {quantity.title}", "neither is")
+    return formula_width(quantity, goal, data), data, (), ()
 
 
 def _check_goal(error: Any, width: Any, n: Any) -> None:
@@ -217,58 +298,6 @@ def _check_goal(error: Any, width: Any, n: Any) -> None:
         check_count(n, "n", 2)
     if width is not None and n is not None:
         raise InputError("width", "and n cannot both be given", "each follows from the other")
-
-
-def _test_figures(
-    quantity: Quantity, law: TestLaw, error: float | None, n: int | None, power: float, alpha: float, data: PlannedData
-) -> dict[str, Any]:
-    """Rows or the detectable error, and the power, by the law of a test."""
-    if error is None and data.truth_given:
-        error = quantity.true_error(data.known_world())
-        error = error or None if n is not None else error
-    if n is None and error is None:
-        raise InputError("error", "must be given, or width, or n", "none of them is")
-    if n is None and error is not None and error < ROUNDING:
-        raise InputError("error", "must be positive", "it is 0, which no test can detect")
-    quantity.check_error(error, data)
-    rows = law.needed(error or 0.0, power, alpha) if n is None else n
-    most, smallest = quantity.largest_error(data), law.detectable(rows, power, alpha)
-    smallest = smallest if smallest <= most else math.inf
-    at = min(smallest, most) if error is None else error
-    beside: dict[str, float] = {}
-    if n is None:
-        x = _sizes_around(rows)
-        y = [law.power(int(size), at, alpha) for size in x]
-        if isinstance(law, SquaredLaw):
-            beside["rows by the normal law, too few"] = law.normal_needed(at, power, alpha)
-    else:
-        x = np.linspace(0.0, min(2 * max(smallest, at), most), POINTS)
-        y = [law.power(rows, size, alpha) for size in x]
-        if isinstance(law, SquaredLaw):
-            beside["smallest error by the normal law, too small"] = law.normal_detectable(rows, power, alpha)
-    figures = {"n": rows, "error": error, "detectable": smallest, "reached": law.power(rows, at, alpha)}
-    return figures | {"curve": Line(x, np.array(y)), "beside": beside}
-
-
-def _width_figures(
-    quantity: Quantity, error: float | None, width: float | None, n: int | None, alpha: float, data: PlannedData
-) -> dict[str, Any]:
-    """Rows and the width of the interval."""
-    if not quantity.has_error:
-        error = None
-    elif error is None:
-        error = quantity.true_error(data.known_world()) if data.truth_given else 0.0
-    quantity.check_error(error, data)
-    law = quantity.width_law(quantity, data, error or 0.0)
-    rows = law.needed(width, 1 - alpha) if width is not None else int(n or 0)
-    sizes = _sizes_around(rows)
-    curve = Line(sizes, np.array([law.width(int(size), 1 - alpha) for size in sizes]))
-    return {"n": rows, "error": error, "detectable": None, "reached": law.width(rows, 1 - alpha), "curve": curve}
-
-
-def _sizes_around(n: int) -> Any:
-    """From a quarter to four times as many."""
-    return np.unique(np.round(np.geomspace(max(n / 4, 2), 4 * n, POINTS)))
 
 
 def percent(value: float) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from calibrant.score.score import Score
 from calibrant.simulate import BetaWorld, EmpiricalWorld, bent_world, calibrated_world, fit_world
 from calibrant.simulate.world import ScoreWorld
 from calibrant.verbs.planning.power_laws import AbsoluteLaw, GapLaw, KuiperLaw, SquaredLaw, TestLaw, Variance
-from calibrant.verbs.planning.width_laws import ErrorWidth, MeanWidth, RangeWidth, RateWidth, SquaredWidth, WidthLaw
+from calibrant.verbs.planning.width_laws import MeanWidth, RangeWidth, RateWidth, SquaredWidth, WidthLaw
 
 SMALLEST_VARIANCE = 1e-12
 """Mean of p(1 − p) below which no plan is made: both outcomes would not occur in any realistic number of rows."""
@@ -61,6 +61,10 @@ class PlannedData:
             raise InputError("check", needed, "there are no scores to draw")
         return self.world
 
+    def with_world(self) -> PlannedData:
+        """The same with scores to draw: ½ where nothing is known."""
+        return self if self.world is not None else replace(self, world=EmpiricalWorld(np.array([0.5])))
+
     def rows(self) -> Predictions:
         """Rows with labels."""
         if self.predictions is not None:
@@ -70,21 +74,43 @@ class PlannedData:
         return self.world.sample(ROWS_FOR_SCORES, 0)
 
 
-def planned_data(predictions: Any, world: Any, mean_variance: Any, view: Any) -> PlannedData:
+def planned_data(
+    predictions: Any, world: Any, mean_variance: Any, view: Any, counts: Any = None, weights: Any = None
+) -> PlannedData:
     """Data like the one thing that is given."""
     candidates = {"predictions": predictions, "world": world, "mean_variance": mean_variance}
     given = [name for name, value in candidates.items() if value is not None]
     if len(given) > 1:
         raise InputError(given[1], f"and {given[0]} cannot both be given", "each describes the data")
     check_view_used(predictions, view)
-    if predictions is not None:
-        return _like_predictions(admit(predictions, None), view)
+    rows = planned_rows(predictions, counts, weights)
+    if rows is not None:
+        return _like_predictions(rows, view)
     if world is None:
         return _with_variance(mean_variance)
     if not isinstance(world, ScoreWorld):
         raise InputError("world", "must be a world of scores and a curve", f"it is {world!r}")
     assumed = f"independent rows like those of {world.describe()}"
     return PlannedData(_variance_of(world), world, world.rate, (assumed,), truth_given=True)
+
+
+def planned_rows(predictions: Any, counts: Any, weights: Any) -> Predictions | None:
+    """The rows that those to come are like: predictions, a state, or a pair of labels and probs; None without any."""
+    for name, given in (("counts", counts), ("weights", weights)):
+        if predictions is None and given is not None:
+            raise InputError(name, "are those of predictions", "there are none", "Pass predictions=(labels, probs)")
+    if predictions is None:
+        return None
+    pair = predictions if isinstance(predictions, tuple) and len(predictions) == 2 else (predictions,)
+    return admit(*pair, counts=counts, weights=weights)
+
+
+def unequal_weights(event: Any) -> tuple[str, ...]:
+    """What weights that differ do to the rows needed."""
+    if event.squares is None:
+        return ()
+    more = event.mass.n / float(event.weights.sum())
+    return (f"rows of equal weight are planned: with weights that differ as these do, it takes {more:.3g} times as many",)
 
 
 def check_view_used(predictions: Any, view: Any) -> None:
@@ -116,7 +142,8 @@ def _like_predictions(predictions: Predictions, view: Any) -> PlannedData:
     world = EmpiricalWorld(event.probs.astype(np.float64), weights=weights)
     rate = float(np.average(event.outcomes, weights=event.weights))
     assumed = (f"independent rows with predictions like these {event.n:,}",)
-    cautions = () if predictions.groups is None else ("rows of a group are counted as if independent",)
+    cautions = unequal_weights(event)
+    cautions += () if predictions.groups is None else ("rows of a group are counted as if independent",)
     known = (_variance_of(world), world, rate, assumed, cautions)
     return PlannedData(*known, predictions=predictions, view=event.name, canonical=canonical)
 
@@ -141,7 +168,7 @@ class Quantity:
 
     title: str
     width_law: Callable[[Quantity, PlannedData, float], WidthLaw]
-    """how wide the interval is at a true error"""
+    """how wide the interval is at a true error; for errors over bins only roughly, and simulated from there"""
     interval: Callable[[Predictions, float, str], Interval]
     """of predictions, at a level, for a view"""
     has_error: bool = False
@@ -161,7 +188,7 @@ class Quantity:
         """The error of a world."""
         if self.norm is None:
             return abs(world.rate - world.scores.mean(lambda p, _: p))
-        return world.true_error(2 if self.norm == 2 else 1)
+        return world.true_error(self.norm_of_world)
 
     def largest_error(self, data: PlannedData) -> float:
         """The largest error possible with these predictions: each event could occur always, or never."""
@@ -184,7 +211,12 @@ class Quantity:
         world = data.known_world()
         if data.truth_given and math.isclose(error, self.true_error(world), rel_tol=1e-9):
             return world
-        return bent_world(error, world, norm=2 if self.norm == 2 else 1)
+        return bent_world(error, world, norm=self.norm_of_world)
+
+    @property
+    def norm_of_world(self) -> Literal[1, 2]:
+        """The norm in which worlds have the error: a gap of one sign is as large as its absolute value."""
+        return 2 if self.norm == 2 else 1
 
     def world_like(self, data: PlannedData) -> ScoreWorld:
         """A world like the data, labels included."""
@@ -199,7 +231,7 @@ class Quantity:
         return fit_world(data.predictions, view=data.view, scores="empirical")
 
     def notes(self, n: int, variance: Variance) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Assumptions and warnings about the bins of `n` rows."""
+        """Assumptions and warnings about the bins of `n` rows, for power by formula."""
         if self.norm is None:
             return (), ()
         bins = cube_root(n)
@@ -208,12 +240,7 @@ class Quantity:
         if events >= FEW_EVENTS:
             return assumed, ()
         per_bin = f"bins of {n / bins:,.0f} rows hold {events:.2g} expected hits or misses"
-        return assumed, (f"{per_bin}: the formula promises too much (see check=True)",)
-
-
-def _absolute_width(quantity: Quantity, data: PlannedData, error: float) -> WidthLaw:
-    bent = data.world is not None and error > 0
-    return ErrorWidth.of(quantity.world_with_error(data, error) if bent else data.world, error, 1)
+        return assumed, (f"{per_bin}: the formula promises too much power (see check=True)",)
 
 
 def _squared_width(quantity: Quantity, data: PlannedData, error: float) -> WidthLaw:
@@ -234,7 +261,7 @@ def _rate_interval(predictions: Predictions, level: float, _: str) -> Interval:
 
 ABSOLUTE = Quantity(
     title="mean absolute calibration error",
-    width_law=_absolute_width,
+    width_law=_squared_width,
     interval=lambda predictions, level, _: calibration_error_interval(predictions, norm=1, level=level),
     has_error=True,
     test_law=AbsoluteLaw,

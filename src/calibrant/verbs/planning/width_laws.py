@@ -10,25 +10,16 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.infer.error import error_ends
-from calibrant.infer.error_path import true_path
 from calibrant.infer.running import brownian_quantile
 from calibrant.infer.squared import cube_root
 from calibrant.interval import LimitedMean, Limits, Moments, normal_quantile, wilson
-from calibrant.kernels.rows.pooling import grouped
 from calibrant.simulate.quadrature import normal_density
 from calibrant.simulate.world import ScoreWorld
-from calibrant.state.pooled import Pooled
 from calibrant.types import Floats
 from calibrant.verbs.planning.power_laws import Variance, drifting_range, legendre, smallest
 
-FEW_NODES, HERMITE = (np.polynomial.hermite_e.hermegauss(n) for n in (5, 41))
-"""Nodes and weights for expectations over a normal variable: few where each value is expensive."""
-
-PREDICTIONS = 8192
-"""Drawn from a world to represent all of its predictions."""
-
-TINY = 1e-12
+HERMITE = np.polynomial.hermite_e.hermegauss(41)
+"""Nodes and weights for expectations over a normal variable."""
 
 OfError = Callable[[Floats, Floats], Floats]
 """A function of the error at a score and of v there."""
@@ -100,34 +91,6 @@ def clipped_square(error: Floats, noise: Floats) -> Floats:
     above = far**2 * ndtr(far - 1) + (far + 1) * normal_density(far - 1)
     below = far**2 * ndtr(-far - 1) + (1 - far) * normal_density(far + 1)
     return np.asarray(noise * (above + below))
-
-
-@dataclass(frozen=True)
-class ErrorWidth(WidthLaw):
-    """The interval of the calibration error itself (`calibration_error_interval`), averaged over its statistic."""
-
-    pooled: Pooled
-    """predictions, and the true rates as their hits"""
-    norm: int
-    miscalibrated: bool
-
-    @classmethod
-    def of(cls, world: ScoreWorld | None, error: float, norm: int) -> ErrorWidth:
-        """Predictions of a world, or ½ everywhere with a rate lower by the error."""
-        if world is None:
-            p, rate = np.array([0.5]), np.array([0.5 - min(error, 0.5)])
-        else:
-            p, rate = world.scores.draw_through(PREDICTIONS, np.random.default_rng(0), world.prediction_and_rate)
-        return cls(grouped(p, rate, None), norm, error > 0)
-
-    def width(self, n: int, level: float) -> float:
-        """The statistic taken to be normal, around its mean under the truth."""
-        path = true_path(self.pooled, float(n))
-        law = path.law(1.0 if self.miscalibrated else 0.0, self.norm)
-        nodes, weights = FEW_NODES
-        values = np.maximum(law.mean + math.sqrt(law.variance) * nodes, TINY).tolist()
-        low, high = np.array([error_ends(path, self.norm, level, x) for x in values]).T
-        return float(weights @ (high - low) / weights.sum())
 
 
 @dataclass(frozen=True)
