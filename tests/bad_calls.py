@@ -339,9 +339,9 @@ def _of_options() -> Iterator[Call]:
                 yield OfOptions(f"{name}.truth", world.truth)
     for name, given in SIMULATED.items():
         yield OfOptions(name, getattr(cal.simulate, name), **given)
-    yield OfOptions("plan", cal.plan, error=0.05, world=WORLD, n_data_sets=20)
+    yield OfOptions("plan", cal.plan, error=0.2, world=WORLD, n_data_sets=3)
     yield OfOptions(
-        "plan of rows", cal.plan, cal.plan, error=0.2, predictions=cal.Predictions(EVENT, P), check=True, n_data_sets=20
+        "plan of rows", cal.plan, cal.plan, error=0.2, predictions=cal.Predictions(EVENT, P), check=True, n_data_sets=3
     )
     yield OfOptions("plan_validation", cal.plan_validation, prevalence=0.2, c_statistic=0.8)
     yield OfOptions("plan_validation of rows", cal.plan_validation, predictions=cal.Predictions(EVENT, P))

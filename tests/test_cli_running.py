@@ -117,7 +117,7 @@ def test_weights_are_never_taken_unasked_and_columns_are_named(folder):
         ["test", "--draws", 19],
         ["where"],
         ["trust", "--data-sets", 2],
-        ["plan", "--error", 0.05],
+        ["plan", "--error", 0.3, "--data-sets", 20],
         ["monitor"],
         ["answers"],
         ["recalibrate"],

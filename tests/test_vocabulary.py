@@ -178,6 +178,7 @@ def test_cluster_is_checked_in_one_place(function):
 
 
 SEEDED = {
+    "plan": partial(cal.plan, 0.3, mean_variance=0.2, n_data_sets=10),
     "is_calibrated": partial(cal.is_calibrated, Y, P, n_draws=19),
     "skce": partial(cal.skce, Y, P),
     "where": partial(cal.where, Y, P, n_draws=19),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from calibrant.problems import InputError
@@ -37,3 +38,26 @@ def reported(progress: Any, title: str) -> Iterator[Report]:
     with Bar(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title)
         yield lambda done, of: bar.update(task, completed=done, total=of)
+
+
+_watched: ContextVar[Report | None] = ContextVar("watched", default=None)
+
+
+@contextmanager
+def watched(progress: Any, title: str) -> Iterator[None]:
+    """Show the progress of the null draws of whatever test runs inside."""
+    with reported(progress, title) as report:
+        token = _watched.set(report)
+        try:
+            yield
+        finally:
+            _watched.reset(token)
+
+
+def counted(parts: Iterable[Any], of: int) -> Iterator[Any]:
+    """The parts as they come, reported if they are watched."""
+    report = _watched.get()
+    for done, part in enumerate(parts, 1):
+        if report is not None:
+            report(done, of)
+        yield part

@@ -16,7 +16,7 @@ figures = pytest.importorskip("matplotlib.figure")
 
 @pytest.mark.parametrize("options", [{"error": 0.05}, {"n": 300}, {"n": 300, "error": 0.05}, {"width": 0.1}])
 def test_the_curve_is_drawn_with_its_answer(options, ax):
-    found = plan(**options, mean_variance=0.2)
+    found = plan(**options, mean_variance=0.2, n_data_sets=20)
     assert power_curve(found, ax=ax, label="planned") is ax
     np.testing.assert_array_equal(ax.lines[0].get_xdata(), found.curve.x)
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), found.curve.y)
@@ -25,7 +25,7 @@ def test_the_curve_is_drawn_with_its_answer(options, ax):
     ax.figure.canvas.draw()
 
 
-@pytest.mark.parametrize("options", [{"error": 0.1}, {"n": 100}])
+@pytest.mark.parametrize("options", [{"error": 0.3}, {"n": 100, "statistic": "binned"}])
 def test_what_was_simulated_is_drawn_beside(options, ax):
     found = plan(**options, mean_variance=0.2, check=True, n_data_sets=30)
     power_curve(found, ax=ax)

@@ -31,7 +31,7 @@ ANSWERS = {
     "trust": cal.trust(DATA, estimators=[cal.ece], n_data_sets=3),
     "where": cal.where(DATA, n_draws=99),
     "audit": cal.audit(DATA, groups=RNG.choice(["a", "<b>"], 300)),
-    "plan": cal.plan(error=0.03, mean_variance=0.12),
+    "plan": cal.plan(error=0.03, mean_variance=0.12, statistic="binned"),
     "validation": cal.plan_validation(0.1, 0.8),
     "answers": assess_answers(DATA.labels[:40], np.round(P[:40], 1)),
 }

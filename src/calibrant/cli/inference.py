@@ -16,6 +16,7 @@ from calibrant.cli.data import Source, read, say, show, write_report
 from calibrant.cli.group import Refused, failed, main
 from calibrant.methods import methods
 from calibrant.problems import MapError
+from calibrant.progress import watched
 from calibrant.results import saved_text
 from calibrant.writing import locked, write_text
 
@@ -106,7 +107,8 @@ def test(
             raise click.UsageError(f"The test {name} takes no --{option.removeprefix('n_')}.")
     predictions, source = read(file, columns)
     options = {"view": view, "n_draws": n_draws, "cluster": checked_cluster(cluster, predictions), "seed": seed}
-    found = function(predictions, **{option: value for option, value in options.items() if option in taken})
+    with watched(not as_json, "null draws"):
+        found = function(predictions, **{option: value for option, value in options.items() if option in taken})
     show(found, file.name, source, as_json)
     if fail_below is not None and found.p_value <= fail_below:
         failed(f"p = {found.p_value:.4g} is at most {fail_below:g}.")
@@ -256,30 +258,32 @@ def answers(file: Path, ties: Any, n_samples: int | None, as_json: bool, **colum
 
 @main.command(short_help="How many rows does it take?")
 @click.argument("file", type=opt.FILE, required=False)
-@click.option("--error", type=float, metavar="X", help="The true error to find, or to assume with --width.")
+@click.option("--error", type=float, metavar="X", help="The true error to detect, or to assume with --width.")
 @click.option("--width", type=float, metavar="X", help="The width that an interval should have.")
 @click.option("--n", "rows", type=int, metavar="N", help="Rows there are: what can they show?")
 @opt.option(
     "--statistic",
-    opt.Registered("score", also=("binned", "kuiper", "range", "mean_gap", "rate")),
-    "What will be computed.",
-    "binned",
+    opt.Registered("score", also=("is_calibrated", "binned", "kuiper", "range", "mean_gap", "rate")),
+    "What will be computed.  [default: is_calibrated; with --width binned]",
 )
-@click.option("--norm", type=click.Choice(["1", "2"]), default="2", help="Of the binned error.")
-@click.option("--power", type=float, default=0.8, metavar="X", help="Chance to find the error.")
+@click.option("--norm", type=click.Choice(["1", "2"]), default="2", help="Mean gap, or its RMS.")
+@click.option("--power", type=float, default=0.8, metavar="X", help="Probability to detect the error.")
 @opt.alpha_option("Rate of false alarms of the test; an interval has confidence 1 − alpha.")
 @click.option("--mean-variance", type=float, metavar="X", help="Mean of p(1 − p), where there is no FILE.")
-@click.option("--check", is_flag=True, help="Also simulate the plan.")
+@click.option("--check", is_flag=True, help="Also simulate the plan on other data sets.")
 @click.option("--data-sets", "n_data_sets", type=int, default=1000, metavar="N", help="Data sets to simulate.")
+@opt.seed
 @opt.view
 @opt.column_options()
 @opt.as_json
 def plan(file: Path | None, error: float | None, rows: int | None, norm: str, as_json: bool, **options: Any) -> None:
-    """How many rows does it take to find an error, or to measure it closely?
+    """How many rows does it take to detect an error, or to estimate it precisely?
 
-    FILE holds predictions like those to come; without it say --mean-variance, or
-    nothing for the most rows. With --alpha 0.05 a test has 5 % false alarms and an
-    interval 95 % confidence.
+    Rows are planned for the test that diagnose runs, or for the interval of the
+    calibration error, by simulation; other statistics by formula. FILE holds
+    predictions like those to come; without it say --mean-variance, or nothing for the
+    most rows. With --alpha 0.05 a test has 5 % false alarms and an interval 95 %
+    confidence.
 
     \b
     Examples:
@@ -290,7 +294,8 @@ def plan(file: Path | None, error: float | None, rows: int | None, norm: str, as
     """
     columns = taken_columns(options)
     predictions, source = (None, Source()) if file is None else read(file, columns)
-    found = cal.plan(error, n=rows, norm=1 if norm == "1" else 2, predictions=predictions, **options)
+    options |= {"norm": int(norm), "progress": not as_json}
+    found = cal.plan(error, n=rows, predictions=predictions, **options)
     show(found, "" if file is None else file.name, source, as_json)
 
 

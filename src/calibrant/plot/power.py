@@ -32,7 +32,7 @@ def power_curve(result: Plan, *, ax: Any = None, label: str | None = None) -> An
     --------
     >>> from calibrant.plot.power import power_curve
     >>> from calibrant.verbs.planning.plan import plan
-    >>> ax = power_curve(plan(error=0.03, mean_variance=0.12))
+    >>> ax = power_curve(plan(error=0.03, mean_variance=0.12, statistic="binned"))
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('rows', 'power')
     """
@@ -40,7 +40,7 @@ def power_curve(result: Plan, *, ax: Any = None, label: str | None = None) -> An
         raise InputError("result", "must be a Plan", f"it is a {type(result).__name__}", "Pass plan(…)")
     ax = axes_or_new(ax)
     x, y = result.axes
-    (line,) = ax.plot(result.curve.x, result.curve.y, label=label or f"{result.title}, by formula")
+    (line,) = ax.plot(result.curve.x, result.curve.y, label=label or f"{result.title}, {'by formula' if result.by_formula else 'simulated'}")
     at = result.n if x == "rows" else result.detectable if result.error is None else result.error
     ax.plot([at], [result.reached], "o", color=line.get_color(), markersize=5)
     if result.power is not None:
@@ -48,7 +48,7 @@ def power_curve(result: Plan, *, ax: Any = None, label: str | None = None) -> An
         ax.set_ylim(0, 1.02)
     if result.check is not None:
         where, style = result.check.sizes if x == "rows" else [at], {"color": "0.3", "markersize": 4, "capsize": 2}
-        ax.errorbar(where, result.check.simulated, result.check.errors, fmt="s", label="simulated", **style)
+        ax.errorbar(where, result.check.simulated, result.check.errors, fmt="s", label="checked", **style)
     if x == "rows":
         ax.set_xscale("log")
     return labelled(ax, x, y)

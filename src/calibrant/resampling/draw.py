@@ -18,6 +18,7 @@ import numpy as np
 from calibrant.kernels.compiled import many_calls, worth_compiling
 from calibrant.kernels.draws.null_draws import replicate_seeds
 from calibrant.kernels.rows.blocks import over_blocks
+from calibrant.progress import counted
 from calibrant.resampling.null import Null
 from calibrant.types import Array, Floats
 
@@ -89,7 +90,7 @@ def drawn(null: Null, statistics: Sequence[Statistic], n_draws: int, seed: int) 
     later = map(part, blocks) if serial else over_blocks(n_draws, part, rows)
     with many_calls(many):
         first = [collect(observed[None]) for collect in collects]
-    parts = [first, *later]
+    parts = [first, *counted(later, len(blocks))]
     states = {c: np.concatenate([part[i] for part in parts]) for i, c in enumerate(collects)}
     return Drawn(_finished(statistics, states), tuple(states[statistic.collect][0] for statistic in statistics))
 

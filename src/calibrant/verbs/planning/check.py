@@ -93,12 +93,12 @@ def checked_plan(plan: Plan, figures: Figures, quantity: Quantity, data: Planned
     count = goal.n_data_sets if plan.by_formula else max(2, goal.n_data_sets // FEWER)
     reports = [partial(offset, goal.report, k * count, count, len(sizes) * count) for k in range(len(sizes))]
     if plan.power is not None:
-        found = [_power(plan, quantity, world, n, count, goal, report) for n, report in zip(sizes, reports, strict=True)]
+        found = [
+            _power(plan, quantity, world, n, count, goal, report) for n, report in zip(sizes, reports, strict=True)
+        ]
         values, errors = np.array(found).T
         probits = [NORMAL.inv_cdf(p) for p in np.clip(values, 1e-3, 1 - 1e-3)]
-        rounds = [
-            Round(math.sqrt(n), z, e / NORMAL.pdf(z)) for n, z, e in zip(sizes, probits, errors, strict=True)
-        ]
+        rounds = [Round(math.sqrt(n), z, e / NORMAL.pdf(z)) for n, z, e in zip(sizes, probits, errors, strict=True)]
         rows = _rows(rounds, goal.base, goal.probit)
     else:
         view, level = "canonical" if data.canonical else "binary", 1 - plan.alpha

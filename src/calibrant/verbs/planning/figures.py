@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
@@ -194,9 +193,7 @@ def _shown_by_rows(quantity: Quantity, goal: Goal, data: PlannedData) -> Figures
         world = quantity.world_with_error(data, x)
         return probit_round(x, *simulated_power(world, n, goal.alpha, count, goal.seed_of(k), report), count)
 
-    rise, count = attained(
-        measure, min(guess, most / 2), goal.base, goal.probit, goal.n_data_sets, goal.report, most
-    )
+    rise, count = attained(measure, min(guess, most / 2), goal.base, goal.probit, goal.n_data_sets, goal.report, most)
     x = rise.place(goal.probit)
     detectable, errors = x / smaller, {"detectable": rise.place_error(goal.probit) / smaller}
     if x > most:
@@ -231,8 +228,10 @@ def _power_error(probit_error: float, probit: float) -> dict[str, float]:
 
 def _simulated_how(world: ScoreWorld, count: int, goal: Goal, error: float, factor: float) -> tuple[str, ...]:
     """What was simulated, in words."""
-    what = f"simulated: is_calibrated with {null_draws(goal.alpha)} null draws on {count:,} data sets"
-    shape = f"errors of the shape {world.calibration.describe()} where p is predicted; other shapes take other numbers of rows"
+    what = f"power simulated on {count:,} data sets, with {null_draws(goal.alpha):,} null draws of the labels"
+    shape = (
+        f"the true rate is {world.calibration.describe()} where p is predicted; other shapes take other numbers of rows"
+    )
     if factor == 1:
         return what, shape
     scaled = f"an error of {number(factor * error)} on fewer rows was simulated: power depends on n·error²"
@@ -253,7 +252,7 @@ def simulated_width(quantity: Quantity, goal: Goal, data: PlannedData) -> Figure
         return width_round(math.sqrt(n), widths)
 
     most = math.sqrt(MOST_SIMULATED)
-    rise, total = attained(measure, math.sqrt(guess), 0.0, 1 / goal.width, count, goal.report, most)
+    rise, total = attained(measure, math.sqrt(guess), 0.0, 1 / goal.width, count, goal.report, most, 2)
     x = rise.place(1 / goal.width)
     rows = max(2, math.ceil(x * x))
 
@@ -263,7 +262,7 @@ def simulated_width(quantity: Quantity, goal: Goal, data: PlannedData) -> Figure
     sizes, reached = sizes_around(rows), width(rows)
     curve = Line(sizes, np.array([width(size) for size in sizes]))
     errors = {"n": 2 * x * rise.place_error(1 / goal.width), "reached": rise.height_error(x) * reached**2}
-    assumed = (f"simulated: the intervals of {total:,} data sets of {world.describe()}",)
+    assumed = (f"width simulated on {total:,} data sets of {world.describe()}",)
     if rows > MOST_SIMULATED:
         assumed += (f"extrapolated from {MOST_SIMULATED:,} rows",)
     return Figures(rows, error, None, reached, curve, width, {}, errors, assumed)

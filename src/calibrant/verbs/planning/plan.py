@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_alpha, check_choice, check_count, check_positive, check_seed
+from calibrant.inputs import check_alpha, check_choice, check_count, check_positive, check_seed, check_statistic
 from calibrant.options import checked
 from calibrant.problems import InputError
 from calibrant.progress import Progress, reported
@@ -25,7 +25,7 @@ from calibrant.verbs.planning.figures import (
     simulated_test,
     simulated_width,
 )
-from calibrant.verbs.planning.quantities import PlannedData, Quantity, planned_data, quantity_of
+from calibrant.verbs.planning.quantities import PlannedData, Quantity, planned_data, quantities, quantity_of
 
 TEST = "is_calibrated"
 """The test that `diagnose` runs, and that is planned for unless another statistic is named."""
@@ -95,7 +95,9 @@ class Plan(Answer):
         if self.power is None:
             assumed = f", if the true error is {number(self.error)}" if self.error is not None else ""
             interval = f"a {percent(1 - self.alpha)} interval of the {self.title}"
-            return f"{rows}: {interval} is {number(self.reached)} wide{'' if self.by_formula else ' on average'}{assumed}."
+            return (
+                f"{rows}: {interval} is {number(self.reached)} wide{'' if self.by_formula else ' on average'}{assumed}."
+            )
         test = "" if self.by_formula else f" of `{TEST}`, the test that `diagnose` runs"
         how = f"with power {percent(self.power)}, at {percent(self.alpha)} false alarms{test}"
         found = self.detectable if self.goal == "n" else self.error
@@ -239,8 +241,8 @@ def plan(
     check_count(n_data_sets, "n_data_sets", 2)
     seed = check_seed(seed)
     data = planned_data(predictions, world, mean_variance, view, counts, weights)
-    tests = width is None and statistic in (None, TEST)
-    quantity = quantity_of("binned" if statistic is None or tests else statistic, norm)
+    named = _statistic(statistic, width)
+    tests, quantity = named == TEST, quantity_of("binned" if named == TEST else named, norm)
     with reported(progress, "plan") as report:
         goal = Goal(error, width, n, power, alpha, n_data_sets, seed, report)
         figures, data, assumed, cautions = _figures(quantity, goal, data, tests)
@@ -256,7 +258,7 @@ def plan(
         reached=figures.reached,
         mean_variance=data.variance.mean(),
         curve=figures.curve,
-        statistic=TEST if tests else statistic or "binned",
+        statistic=named,
         errors=figures.errors,
         beside=figures.beside,
         assumptions=(*data.assumptions, *assumed, *figures.assumptions),
@@ -267,6 +269,16 @@ def plan(
     with reported(progress, "check") as report:
         goal = replace(goal, report=report)
         return replace(found, check=checked_plan(found, figures, quantity, data, goal))
+
+
+def _statistic(statistic: str | None, width: float | None) -> str:
+    """The name of what will be computed."""
+    if width is None:
+        return check_statistic(TEST if statistic is None else statistic, (TEST, *quantities()))
+    if statistic == TEST:
+        advice = "Leave it out for the interval of the calibration error"
+        raise InputError("statistic", "must have an interval for a width", f"{TEST} is a test", advice)
+    return check_statistic("binned" if statistic is None else statistic, tuple(quantities()))
 
 
 def _figures(

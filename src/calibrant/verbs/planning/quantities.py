@@ -16,7 +16,7 @@ from calibrant.estimate.cumulative import ks_error
 from calibrant.estimate.mean_gap import mean_gap
 from calibrant.infer import calibration_error_interval, cumulative_interval, squared_error_interval
 from calibrant.infer.squared import cube_root
-from calibrant.inputs import check_positive, check_statistic
+from calibrant.inputs import check_positive
 from calibrant.interval import wilson
 from calibrant.methods import methods
 from calibrant.predictions import Predictions, admit
@@ -110,7 +110,9 @@ def unequal_weights(event: Any) -> tuple[str, ...]:
     if event.squares is None:
         return ()
     more = event.mass.n / float(event.weights.sum())
-    return (f"rows of equal weight are planned: with weights that differ as these do, it takes {more:.3g} times as many",)
+    return (
+        f"rows of equal weight are planned: with weights that differ as these do, it takes {more:.3g} times as many",
+    )
 
 
 def check_view_used(predictions: Any, view: Any) -> None:
@@ -336,5 +338,5 @@ def quantities() -> dict[str, Quantity]:
 
 def quantity_of(statistic: str, norm: int) -> Quantity:
     """The quantity with this name."""
-    found = quantities()[check_statistic(statistic, tuple(quantities()))]
+    found = quantities()[statistic]
     return ABSOLUTE if found is RMS and norm == 1 else found

@@ -36,8 +36,11 @@ RANKS = 10
 POINTS, PER_POINT = 2048, 64
 """Predictions that stand for all of a world where there are more rows, and draws behind each."""
 
-PILOTS, PILOT_SHARE = 6, 8
-"""Smaller rounds at most, before the one that decides, and how much smaller they are."""
+PILOTS = 6
+"""Smaller rounds at most, before the one that decides."""
+
+PILOT_SHARE, LEAST = 8, 50
+"""How much smaller they are, and the least data sets of one for a power: its null draws take longer than these."""
 
 CLOSE = 0.15
 """A pilot that changes the answer by less than this share is the last."""
@@ -105,7 +108,14 @@ Measure = Callable[[float, int, int, Report], Round]
 
 
 def attained(
-    measure: Measure, start: float, base: float, goal: float, n_data_sets: int, report: Report, most: float = math.inf
+    measure: Measure,
+    start: float,
+    base: float,
+    goal: float,
+    n_data_sets: int,
+    report: Report,
+    most: float = math.inf,
+    least: int = LEAST,
 ) -> tuple[Rise, int]:
     """The line that attains the goal, and the data sets it took.
 
@@ -125,8 +135,10 @@ def attained(
         Called with the data sets done and all of them, if every pilot is needed.
     most
         Places beyond this are not possible.
+    least
+        Data sets of a small round, at least.
     """
-    small = max(2, math.ceil(n_data_sets / PILOT_SHARE))
+    small = max(least, math.ceil(n_data_sets / PILOT_SHARE))
     total, rounds, x = PILOTS * small + n_data_sets, [], min(start, most)
     for k in range(PILOTS):
         rounds.append(measure(x, small, k, partial(offset, report, k * small, small, total)))

@@ -13,7 +13,7 @@ import numpy as np
 from calibrant.inputs import check_alpha, check_choice, check_column, check_positive
 from calibrant.kernels.logits import sigmoid
 from calibrant.options import checked
-from calibrant.predictions import admit
+from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Answer, Record, Table, by_slug, kind, number
 from calibrant.simulate.families import calibrated_world
@@ -21,7 +21,7 @@ from calibrant.simulate.quadrature import integral, normal_density
 from calibrant.simulate.scores import EmpiricalScores, Scores
 from calibrant.types import Floats
 from calibrant.verbs.planning.power_laws import MOST_ROWS, NORMAL, smallest
-from calibrant.verbs.planning.quantities import check_view_used
+from calibrant.verbs.planning.quantities import check_view_used, planned_rows, unequal_weights
 
 OfRisk = Callable[[Floats, Floats, Floats], Floats]
 """A function of p, q = 1 − p and ln(p/q)."""
@@ -136,6 +136,8 @@ def plan_validation(
     benefit_width: float = 0.2,
     alpha: float = 0.05,
     compat: Literal["pmvalsampsize"] | None = None,
+    counts: Any = None,
+    weights: Any = None,
 ) -> ValidationPlan:
     """How many rows does an external validation need to be precise?
 
@@ -155,7 +157,8 @@ def plan_validation(
         unless given.
     log_odds, scores, predictions
         The predicted risks: mean and standard deviation of normal log-odds; a pair (α,
-        β) of a Beta distribution, risks, or a world; or data like those to come.
+        β) of a Beta distribution, risks, or a world; or data like those to come, a
+        `Predictions`, a state or a pair (labels, probs).
         Without any, log-odds are normal among events and among non-events, with one
         variance, as prevalence and c-statistic imply.
     view
@@ -173,6 +176,11 @@ def plan_validation(
         that package; slightly fewer rows. The package draws the log-odds at random,
         here their distribution is integrated: pass its draws as `scores` for the same
         slope.
+    counts
+        How often each row of `predictions` occurred; by default once.
+    weights
+        How much each row of `predictions` matters, relative to the others; by default all
+        the same.
 
     When to trust it: large samples and a calibrated model are assumed. A rule of 100
     events is not enough in general.
@@ -186,7 +194,9 @@ def plan_validation(
     """
     if compat is not None:
         check_choice("compat", compat, ("pmvalsampsize",))
-    risks, described, observed = _risks(log_odds, scores, predictions, view)
+    check_view_used(predictions, view)
+    rows_like = planned_rows(predictions, counts, weights)
+    risks, described, observed = _risks(log_odds, scores, rows_like, view)
     prevalence = _checked("prevalence", 0, observed[0] if prevalence is None else prevalence)
     c = _checked("c_statistic", 0.5, observed[1] if c_statistic is None else c_statistic)
     if risks is None:
@@ -204,14 +214,14 @@ def plan_validation(
     mean = risks(lambda p, *_: p)
     apart = f"the mean predicted risk is {number(mean)}, the prevalence is {number(prevalence)}: they disagree"
     cautions = (apart,) if abs(mean - prevalence) > FAR_APART * prevalence else ()
+    cautions += () if rows_like is None else unequal_weights(rows_like.event(view))
     return ValidationPlan(prevalence, c, alpha, tuple(found), described, cautions)
 
 
 def _risks(
-    log_odds: Any, scores: Any, predictions: Any, view: Any
+    log_odds: Any, scores: Any, predictions: Predictions | None, view: Any
 ) -> tuple[Risks | None, str, tuple[float | None, float | None]]:
     """The distribution of the risks, its description, and the prevalence and c-statistic observed."""
-    check_view_used(predictions, view)
     if sum(x is not None for x in (log_odds, scores, predictions)) > 1:
         raise InputError("log_odds", "or scores or predictions: only one can be given", "there are several")
     if log_odds is not None:
@@ -222,7 +232,7 @@ def _risks(
         of = calibrated_world(scores).scores
         return partial(over_scores, of), of.describe(), (None, None)
     if predictions is not None:
-        pooled = admit(predictions, None).event(view).pooled
+        pooled = predictions.event(view).pooled
         rate, of = float(pooled.hits.sum()) / pooled.total, EmpiricalScores(pooled.values, pooled.weight)
         observed = rate, concordance(pooled) if 0 < rate < 1 else None
         return partial(over_scores, of), "risks of the predictions given", observed
