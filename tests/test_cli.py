@@ -544,7 +544,8 @@ def test_an_unknown_measure_is_wrong_usage_and_lists_the_known(digits):
 
 
 @pytest.mark.parametrize(
-    "command", [("test",), ("where",), ("answers",), ("trust", "--data-sets", 3), ("plan", "--error", 0.3, "--data-sets", 20)]
+    "command",
+    [("test",), ("where",), ("answers",), ("trust", "--data-sets", 3), ("plan", "--error", 0.3, "--data-sets", 20)],
 )
 def test_answers_in_words_and_as_json(event_file, command):
     name, *options = command

@@ -40,7 +40,11 @@ def power_curve(result: Plan, *, ax: Any = None, label: str | None = None) -> An
         raise InputError("result", "must be a Plan", f"it is a {type(result).__name__}", "Pass plan(…)")
     ax = axes_or_new(ax)
     x, y = result.axes
-    (line,) = ax.plot(result.curve.x, result.curve.y, label=label or f"{result.title}, {'by formula' if result.by_formula else 'simulated'}")
+    (line,) = ax.plot(
+        result.curve.x,
+        result.curve.y,
+        label=label or f"{result.title}, {'by formula' if result.by_formula else 'simulated'}",
+    )
     at = result.n if x == "rows" else result.detectable if result.error is None else result.error
     ax.plot([at], [result.reached], "o", color=line.get_color(), markersize=5)
     if result.power is not None:

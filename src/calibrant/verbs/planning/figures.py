@@ -262,7 +262,7 @@ def simulated_width(quantity: Quantity, goal: Goal, data: PlannedData) -> Figure
     sizes, reached = sizes_around(rows), width(rows)
     curve = Line(sizes, np.array([width(size) for size in sizes]))
     errors = {"n": 2 * x * rise.place_error(1 / goal.width), "reached": rise.height_error(x) * reached**2}
-    assumed = (f"width simulated on {total:,} data sets of {world.describe()}",)
+    assumed: tuple[str, ...] = (f"width simulated on {total:,} data sets of {world.describe()}",)
     if rows > MOST_SIMULATED:
         assumed += (f"extrapolated from {MOST_SIMULATED:,} rows",)
     return Figures(rows, error, None, reached, curve, width, {}, errors, assumed)

@@ -213,7 +213,7 @@ def plan_validation(
         found.append(_benefit(risks, prevalence, threshold, benefit_width, z))
     mean = risks(lambda p, *_: p)
     apart = f"the mean predicted risk is {number(mean)}, the prevalence is {number(prevalence)}: they disagree"
-    cautions = (apart,) if abs(mean - prevalence) > FAR_APART * prevalence else ()
+    cautions: tuple[str, ...] = (apart,) if abs(mean - prevalence) > FAR_APART * prevalence else ()
     cautions += () if rows_like is None else unequal_weights(rows_like.event(view))
     return ValidationPlan(prevalence, c, alpha, tuple(found), described, cautions)
 
