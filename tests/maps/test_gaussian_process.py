@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant.kernels.fit.log_odds_process import MAP_PRIORS, posteriors, prior_features
+from calibrant.kernels.fit.log_odds_process import MAP_PRIORS, dealt, posteriors, prior_features
 from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.maps.gaussian_process import OPEN
 
@@ -79,7 +79,8 @@ def test_draws_have_the_moments_of_the_mixture(rng):
     z, w, s = cells(rng)
     found = posteriors(z, w, s)
     share = found.share(0.5)
-    drawn = found.drawn(share, 20_000, np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+    drawn = found.drawn(dealt(share, 20_000, rng), rng)
     mean = share @ found.mean
     variance = share @ (found.variance + (found.mean - mean) ** 2)
     assert len(drawn) == 20_000

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.kernels.logits import log_odds, sigmoid
-from calibrant.types import Floats
+from calibrant.types import Floats, Indices
 
 
 class Priors(NamedTuple):
@@ -70,15 +70,18 @@ class Posteriors:
         share = before * np.exp(self.evidence - self.evidence.max())
         return share / share.sum()
 
-    def drawn(self, share: Floats, count: int, rng: np.random.Generator) -> Floats:
-        """`count` joint draws of η in all cells, `(draws, cells)`.
+    def drawn(self, counts: Indices, rng: np.random.Generator) -> Floats:
+        """Joint draws of η in all cells, so many from each prior: `(draws, cells)`."""
+        normal = [
+            rng.standard_normal((count, len(root))) @ root for count, root in zip(counts, self.roots, strict=True)
+        ]
+        return np.repeat(self.mean, counts, axis=0) + np.concatenate(normal)
 
-        Each prior has its share, rounded at random.
-        """
-        at = (np.arange(count) + rng.random()) / count
-        parts = np.bincount(np.searchsorted(np.cumsum(share)[:-1], at, side="right"), minlength=len(share))
-        normal = [rng.standard_normal((count, len(root))) @ root for count, root in zip(parts, self.roots, strict=True)]
-        return np.repeat(self.mean, parts, axis=0) + np.concatenate(normal)
+
+def dealt(share: Floats, count: int, rng: np.random.Generator) -> Indices:
+    """How many of `count` draws each prior gives: its share, rounded at random."""
+    at = (np.arange(count) + rng.random()) / count
+    return np.bincount(np.searchsorted(np.cumsum(share)[:-1], at, side="right"), minlength=len(share))
 
 
 def posteriors(z: Floats, w: Floats, s: Floats, priors: Priors = MAP_PRIORS, more: Sequence[Floats] = ()) -> Posteriors:

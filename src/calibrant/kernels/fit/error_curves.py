@@ -1,0 +1,140 @@
+"""Which calibration curves are possible, when the question is how far they lie from the predictions?
+
+A mixture of families of curves η = z + f around the model's own log-odds z, each weighed by
+its prior weight and the evidence of the data:
+
+right: f = 0;
+line: a straight line in log-odds;
+bend, short: a line and a Gaussian process, smooth or at scales as short as 0.025;
+wave: a line and one sine of up to 8 periods over the probabilities;
+tail: a line beyond some prediction, right before it;
+stretch: constant within stretches, some of which are right.
+
+A smooth process alone spreads an error in one place over its neighbours, and takes a wave for
+noise. Few features detect what they describe with fewer rows than a flexible process needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant.kernels.fit.log_odds_process import Posteriors, dealt, laplace, rbf_root
+from calibrant.kernels.fit.stretches import Stretches, stretches
+from calibrant.kernels.logits import sigmoid
+from calibrant.types import Bools, Floats
+
+WEIGHTS = {"right": 0.04, "line": 0.04, "bend": 0.2, "short": 0.36, "wave": 0.3, "tail": 0.03, "stretch": 0.03}
+"""Prior weights of the families, chosen on the worlds and seeds named in studies/error_estimates.py."""
+
+LINES = (0.1, 0.3, 0.8)
+"""How far a straight line in log-odds may lie from the identity."""
+
+BENT_LINES, BENDS = (0.1, 0.5), (0.2, 0.5, 1.2)
+"""The same where the curve also bends, and how far it may bend."""
+
+IN_P, IN_Z, SHORT = (0.1, 0.2, 0.4), (1.0, 2.0, 4.0), (0.025, 0.05)
+"""Lengths of smooth bends in probability and in log-odds, and of short ones in probability."""
+
+NEGLIGIBLE, NEGLIGIBLE_SHORT = 1e-4, 1e-3
+"""Variance of a bend in a cell that may be left out."""
+
+PERIODS, WAVE_LINES, WAVES = np.arange(1.0, 8.5, 0.5), (0.0, 0.2), (0.2, 0.5)
+"""Waves per unit of probability, their lines, and their sizes in log-odds."""
+
+TAILS, TAIL_LINES = np.arange(0.02, 0.5, 0.04), (0.3, 1.0)
+"""Shares of the rows in a tail, and how far its line may lie from the identity."""
+
+CHANGES = np.array([0.5, 3.0, 10.0])
+"""Expected changes from one stretch to another; among few cells at most in nine of ten places."""
+MOST_CHANGES = 0.9
+
+FARTHEST = 5.0
+"""Log-odds of the last place in which lines and bends go on: predictions of 0 and 1 must not bend the rest."""
+
+CERTAIN = 6.0
+"""How far, in log-odds, the rate of predictions read as certain may lie from them, apart from all others."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ErrorCurves:
+    """The posterior of the curve over all families."""
+
+    z: Floats
+    smooth: Posteriors
+    stretched: Stretches
+    share: Floats
+    """posterior probability of every prior, those of `smooth` first"""
+
+    def drawn(self, count: int, rng: np.random.Generator) -> Floats:
+        """`count` joint draws of η in all cells, `(draws, cells)`."""
+        counts, n_smooth = dealt(self.share, count, rng), len(self.smooth.mean)
+        smooth = self.smooth.drawn(counts[:n_smooth], rng)
+        moved = [self.stretched.drawn(k, count, rng) for k, count in enumerate(counts[n_smooth:]) if count]
+        return np.concatenate([smooth, *(self.z + each for each in moved)])
+
+
+def error_curves(z: Floats, w: Floats, s: Floats, certain: Bools) -> ErrorCurves:
+    """The posterior of the curve at cells.
+
+    Parameters
+    ----------
+    z, w, s
+        Log-odds (finite), rows and hits of each cell.
+    certain
+        Cells whose predictions are as good as 0 or 1 for so many rows.
+    """
+    stacks = _families(z, w, certain)
+    mean, roots, evidence = zip(*(laplace(features, z, w, s) for _, features in stacks), strict=True)
+    right = (s * z - w * np.logaddexp(0.0, z)).sum()
+    smooth = Posteriors(
+        np.concatenate(mean), tuple(r for stack in roots for r in stack), np.concatenate(evidence) - right
+    )
+    hazards = np.minimum(CHANGES / max(len(z) - 1, 1), MOST_CHANGES)
+    stretched = stretches(z, w, s, hazards)
+    weights = [(weight, len(features)) for weight, features in stacks] + [(WEIGHTS["stretch"], len(hazards))]
+    before = np.concatenate([np.full(count, weight / count) for weight, count in weights])
+    known = np.append(smooth.evidence, stretched.evidence)
+    share = before * np.exp(known - known.max())
+    return ErrorCurves(z, smooth, stretched, share / share.sum())
+
+
+def _families(z: Floats, w: Floats, certain: Bools) -> list[tuple[float, Floats]]:
+    """Weights of the families but the last, and their features: `(priors, cells, features)`."""
+    place = np.clip(z, -FARTHEST, FARTHEST)
+    p, line = sigmoid(place), np.stack([np.ones_like(z), place], axis=1)
+    ends = np.stack([certain & (z < 0), certain & (z > 0)], axis=1)
+    own = CERTAIN * ends[:, ends.any(axis=0)]
+
+    def stack(features: list[Floats]) -> Floats:
+        return np.stack([np.hstack([each, own]) for each in features])
+
+    def bent(root: Floats) -> Floats:
+        return stack([np.hstack([a * line, q * root]) for a in BENT_LINES for q in BENDS])
+
+    bends = [rbf_root(x, NEGLIGIBLE) for x in (*(p / length for length in IN_P), *(place / length for length in IN_Z))]
+    shorts = [rbf_root(p / length, NEGLIGIBLE_SHORT) for length in SHORT]
+    waves = [np.stack([np.sin(turn), np.cos(turn)], axis=1) for turn in 2 * np.pi * PERIODS[:, None] * p]
+    return [
+        (WEIGHTS["right"], stack([np.zeros((len(z), 0))])),
+        (WEIGHTS["line"], stack([a * line for a in LINES])),
+        *((WEIGHTS["bend"] / len(bends), bent(root)) for root in bends),
+        *((WEIGHTS["short"] / len(shorts), bent(root)) for root in shorts),
+        (
+            WEIGHTS["wave"],
+            stack([np.hstack([a * line, q * wave]) for wave in waves for a in WAVE_LINES for q in WAVES]),
+        ),
+        (WEIGHTS["tail"], stack([a * tail for tail in _tails(place, w) for a in TAIL_LINES])),
+    ]
+
+
+def _tails(place: Floats, w: Floats) -> list[Floats]:
+    """Features of a line that begins at some share of the rows, from below and from above."""
+    middle = (np.cumsum(w) - w / 2) / w.sum()
+    found = []
+    for share in TAILS:
+        for inside, nearest in ((middle < share, -1), (middle > 1 - share, 0)):
+            edge = place[inside][nearest] if inside.any() else 0.0
+            found.append(np.stack([inside, inside * (place - edge)], axis=1).astype(np.float64))
+    return found

@@ -1,0 +1,130 @@
+"""Which estimate of the calibration error is closest to the truth, also where a model is wrong in one place only?
+
+Run: python -m studies.error_estimates [--data-sets 20] [--worlds reporting]
+
+Writes studies/results/error_estimates.md: for each world and size the RMSE of `posterior_error` and of the binned
+estimators, and its ratio to the best of them. Prior weights of the families of curves were chosen on the worlds "choosing"
+with seeds 11 and 12 and sizes 300, 1000 and 8000; the page reports other worlds and another seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+import calibrant as cal
+from calibrant.infer.possible_curves import possible_curves
+from calibrant.simulate import ShapeWorld, calibrated_world, named_world
+from studies.error_worlds import WORLDS
+
+RESULTS = Path(__file__).parent / "results"
+SIZES = (300, 1000, 8000, 20_000)
+SEED = 2026
+SMOOTH = {
+    "choosing": {
+        **{f"{shape} {error}": ShapeWorld(shape, error) for shape, error in (("square", 0.05), ("stairs", 0.05))},
+        "beta1 0.02": ShapeWorld("beta1", 0.02),
+        "resnet110_c10": named_world("resnet110_c10"),
+    },
+    "reporting": {
+        **{f"{shape} {error}": ShapeWorld(shape, error) for shape, error in (("sqrt", 0.05), ("stairs", 0.03))},
+        "beta2 0.04": ShapeWorld("beta2", 0.04),
+        "resnet110_c100": named_world("resnet110_c100"),
+        "calibrated, uniform": calibrated_world((1.0, 1.0)),
+    },
+}
+"""Worlds whose curve is smooth, beside those whose error lies in one place."""
+
+BINNED = {
+    "debiased": lambda rows, norm: cal.binned_error(rows, norm=norm, debiased=True).value,
+    "sweep": lambda rows, norm: cal.sweep_error(rows, norm=norm).value,
+    "ECE, equal width": lambda rows, norm: cal.binned_error(rows, norm=norm, bins=cal.EqualWidth(15)).value,
+    "ECE, equal mass": lambda rows, norm: cal.binned_error(rows, norm=norm).value,
+}
+SIMPLE = ("debiased", "sweep", "ECE, equal width")
+"""In no world may the RMSE be twice that of the best of these, from 1000 rows on."""
+
+
+def posterior(rows, norm):
+    """The value of `posterior_error`, without its interval."""
+    return float(np.median(possible_curves(rows.event("binary")).errors(norm)) ** (1 / norm))
+
+
+ESTIMATORS = {"posterior": posterior, **BINNED}
+
+
+def cell(world, n, n_data_sets, rng):
+    """RMSE and bias of each estimator, for norms 1 and 2: `(norms, estimators)` each."""
+    probs, outcomes = world.draw(n, n_data_sets, rng)[:2]
+    away = np.empty((2, len(ESTIMATORS), n_data_sets))
+    for k, (p, y) in enumerate(zip(probs, np.asarray(outcomes, np.uint8), strict=True)):
+        rows = cal.Predictions(y, p)
+        for norm in (1, 2):
+            away[norm - 1, :, k] = [estimate(rows, norm) - world.true_error(norm) for estimate in ESTIMATORS.values()]
+    return np.sqrt((away**2).mean(axis=2)), away.mean(axis=2)
+
+
+def page(found, norm):
+    """Tables of one norm: the summary, then every world."""
+    names, k = list(ESTIMATORS), norm - 1
+    simple = [names.index(name) for name in SIMPLE]
+    head = [
+        "| n | " + " | ".join(names) + " | posterior: worst against debiased, sweep and ECE |",
+        "|---" * (len(names) + 2) + "|",
+    ]
+    rows = [
+        "| world | n | truth | " + " | ".join(names) + " | bias of posterior | ÷ best |",
+        "|---" * (len(names) + 5) + "|",
+    ]
+    for n in sorted({n for _, n in found}):
+        cells = {world: each for (world, size), each in found.items() if size == n}
+        ratios = np.array([rmse[k] / max(rmse[k].min(), 1e-12) for _, (rmse, _) in cells.values()])
+        worst = {world: rmse[k][0] / rmse[k][simple].min() for world, (_, (rmse, _)) in cells.items()}
+        name = max(worst, key=worst.get)
+        shown = " | ".join(f"{r:.2f}" for r in ratios.mean(axis=0))
+        head.append(f"| {n:,} | {shown} | {worst[name]:.2f} ({name}) |")
+        for world, (truth, (rmse, bias)) in cells.items():
+            each = " | ".join(f"{1e3 * r:.2f}" for r in rmse[k])
+            ratio = rmse[k][0] / rmse[k].min()
+            rows.append(f"| {world} | {n:,} | {1e3 * truth[k]:.1f} | {each} | {1e3 * bias[k][0]:+.2f} | {ratio:.2f} |")
+    return "\n".join(head), "\n".join(rows)
+
+
+def measured(which, sizes, n_data_sets, seed):
+    """Truths, RMSE and bias of every world and size."""
+    worlds = WORLDS[which] | SMOOTH[which]
+    found = {}
+    for n in sizes:
+        for k, (name, world) in enumerate(worlds.items()):
+            truth = [world.true_error(norm) for norm in (1, 2)]
+            found[name, n] = truth, cell(world, n, n_data_sets, np.random.default_rng([seed, n, k]))
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data-sets", type=int, default=20)
+    parser.add_argument("--worlds", choices=list(WORLDS), default="reporting")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--seed", type=int, default=SEED)
+    options = parser.parse_args()
+    found = measured(options.worlds, options.sizes, options.data_sets, options.seed)
+    text = f"""# Estimates of the calibration error, also of errors in one place
+
+Written by `python -m studies.error_estimates` (seed {options.seed}, {options.data_sets} data sets for each world and size, the same for all
+estimators). Worlds of `studies/error_worlds.py` ("{options.worlds}") and a few with smooth curves; settings were chosen on other worlds and
+seeds. RMSE and bias × 10³; *÷ best* is the ratio to the best estimator of that world and size. The summary holds the mean of these
+ratios over the worlds.
+"""
+    for norm in (1, 2):
+        head, rows = page(found, norm)
+        text += f"\n## Norm {norm}\n\n{head}\n\n{rows}\n"
+    print(text)
+    if options.worlds == "reporting" and options.seed == SEED:
+        (RESULTS / "error_estimates.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
