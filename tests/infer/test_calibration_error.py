@@ -10,7 +10,8 @@ from scipy.stats import binom
 
 from calibrant import InputError, Predictions
 from calibrant.infer import calibration_error_interval, classwise_intervals
-from calibrant.infer.error import CLOSE, KEPT, error_between, inverted
+from calibrant.infer.error import CLOSE, KEPT, error_between, inverted, paths_of
+from calibrant.infer.error_bound import signed_rows
 from calibrant.infer.error_path import path_of
 from calibrant.kernels.fit.log_odds_process import direction
 from tolerances import ROUNDING
@@ -21,18 +22,32 @@ def sample(rng, n=500, power=1.5):
     return rng.random(n) < p**power, p
 
 
-def test_the_ends_are_where_the_test_changes_its_mind(rng):
+def test_the_upper_end_is_where_the_tests_change_their_mind(rng):
+    y, p = sample(rng)
+    event, chance = Predictions(y, p).event(), KEPT * 0.05
+    for norm in (1, 2):
+        found, kept = calibration_error_interval(y, p, norm=norm, level=0.9), []
+        for path in paths_of(event):
+            grid = np.linspace(0, 8, 1001)
+            errors = np.array([path.error(t, norm) for t in grid])
+            below = np.array([path.law(t, norm).at_most(path.statistic(norm)) for t in grid])
+            kept.append(errors[below > chance][-1])
+        assert found.high == pytest.approx(max(kept), abs=2 * np.diff(errors).max())
+    assert [len(path.bins) for path in paths_of(event)] == [8, 24]  # 500 = 7.94³
+
+
+def test_the_lower_end_is_that_of_the_signed_rows(rng):
     y, p = sample(rng)
     for norm in (1, 2):
-        found = calibration_error_interval(y, p, norm=norm, level=0.9)
-        path, chance = path_of(Predictions(y, p).event()), KEPT * 0.05
-        seen = path.statistic(norm)
-        grid = np.linspace(0, 8, 1001)
-        errors = np.array([path.error(t, norm) for t in grid])
-        below = np.array([path.law(t, norm).at_most(seen) for t in grid])
-        kept = errors[(1 - below > chance) & (below > chance)]
-        assert found.low == pytest.approx(kept[0], abs=2 * np.diff(errors).max())
-        assert found.high == pytest.approx(kept[-1], abs=2 * np.diff(errors).max())
+        bound = signed_rows(Predictions(y, p).event()).interval(norm, 0.9)
+        assert calibration_error_interval(y, p, norm=norm, level=0.9).low == bound.low > 0
+
+
+def test_an_error_in_a_tail_has_a_lower_end_below_it():
+    """Right up to 0.9, too high by 0.15 above: noise where predictions are right is not counted as error."""
+    p = (np.arange(20_000) + 0.5) / 20_000
+    y = np.random.default_rng(0).random(20_000) < p - 0.15 * (p > 0.9)
+    assert 0.007 < calibration_error_interval(y, p).low < 0.015
 
 
 def test_the_statistic_is_the_binned_error(rng):
@@ -76,10 +91,10 @@ def test_the_level_path_errs_by_as_much_everywhere():
 
 
 def test_one_prediction_is_a_rate():
-    """With one distinct prediction the lower end is that of an exact test of a rate, but for the gamma distribution."""
+    """With one distinct prediction the lower end is that of an exact test of a rate, but for signs not quite 1."""
     found = calibration_error_interval([1] * 70 + [0] * 30, [0.5] * 100)
     rate = 0.5 + found.low
-    assert binom.sf(69, 100, rate) == pytest.approx(KEPT * 0.025, abs=0.01)
+    assert binom.sf(69, 100, rate) == pytest.approx(0.025, abs=0.01)
     assert 0.2 in found
 
 

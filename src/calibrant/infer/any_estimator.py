@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.infer.error import KEPT, METHOD, event_ends, inverted
+from calibrant.infer.error import KEPT, event_ends, inverted
 from calibrant.infer.error_path import ErrorPath, path_of
 from calibrant.inputs import check_choice, check_count, check_level, check_seed
 from calibrant.kernels.draws.laws import Law
@@ -28,6 +28,8 @@ CAUTION = (
     "a bootstrap interval of a calibration error: resampled rows show more error than the rows themselves, so it "
     "may miss the truth far more often than its level says, always where the model is nearly calibrated"
 )
+
+METHOD = "test inversion along the fitted curve"
 
 BOOTSTRAPS = {"bootstrap": "percentile bootstrap", "bca": "BCa bootstrap"}
 

@@ -107,20 +107,37 @@ def path_of(event: Event) -> ErrorPath:
 
 def fitted_path(event: Event) -> ErrorPath:
     """The path through an event's fitted curve, over ⌈n^(1/3)⌉ bins of equal mass, or over few distinct predictions."""
+    check_hard(event)
+    pooled = event.pooled
+    few, fitted = fitted_cells(pooled)
+    rows, place, hits = part_sums(pooled, fitted, bounded_log_odds(pooled.values))
+    return path_along(pooled, place, direction(place, rows, hits, rough=few))
+
+
+def check_hard(event: Event) -> None:
+    """Shares have no binomial distribution."""
     if not event.hard:
         raise InputError("labels", "must be yes or no for this interval", "they are shares", "Pass hard labels")
-    pooled = event.pooled
-    few, bins, cells = _cut(pooled, pooled.total)
+
+
+def fitted_cells(pooled: Pooled) -> tuple[bool, Indices]:
+    """Whether the distinct predictions are few enough to be bins, and the starts of the cells that curves are fitted to."""
+    few, bins, _ = _cut(pooled, pooled.total)
+    if few:
+        return few, bins
+    starts = np.union1d(mass_starts(pooled, FITTED_CELLS), width_cuts(pooled.values, FITTED_WIDTHS)[:-1])
+    return few, starts[starts < len(pooled.values)]
+
+
+def path_along(pooled: Pooled, place: Floats, away: Floats, times: int = 1) -> ErrorPath:
+    """The path with direction `away` at the log-odds `place`, over `times` as many bins as ⌈n^(1/3)⌉."""
+    few, bins, cells = _cut(pooled, pooled.total, times)
     n, prob, _ = part_sums(pooled, cells)
     logit = bounded_log_odds(prob)
-    fitted = np.union1d(mass_starts(pooled, FITTED_CELLS), width_cuts(pooled.values, FITTED_WIDTHS)[:-1])
-    fitted = bins if few else fitted[fitted < len(pooled.values)]
-    rows, place, hits = part_sums(pooled, fitted, bounded_log_odds(pooled.values))
-    away = np.interp(logit, place, direction(place, rows, hits, rough=few))
     of_bins = np.add.reduceat(pooled.hits, bins)
     squares = None if pooled.squares is None else np.add.reduceat(pooled.squares, cells) / pooled.total**2
     at = np.searchsorted(cells, bins)
-    return ErrorPath(prob, n / n.sum(), logit, away, pooled.total, at, of_bins, few, squares)
+    return ErrorPath(prob, n / n.sum(), logit, np.interp(logit, place, away), pooled.total, at, of_bins, few, squares)
 
 
 def true_path(pooled: Pooled, rows: float) -> ErrorPath:
@@ -137,10 +154,10 @@ def true_path(pooled: Pooled, rows: float) -> ErrorPath:
     return ErrorPath(prob, n / n.sum(), logit, away, rows, np.searchsorted(cells, bins), of_bins, few)
 
 
-def _cut(pooled: Pooled, rows: float) -> tuple[bool, Indices, Indices]:
+def _cut(pooled: Pooled, rows: float, times: int = 1) -> tuple[bool, Indices, Indices]:
     """Whether the distinct predictions are few enough to be bins, and the starts of bins and of cells."""
     few = len(pooled.values) <= min(MAX_ATOMS, rows / ROWS_PER_ATOM)
-    bins = mass_starts(pooled, len(pooled.values) if few else cube_root(int(np.ceil(rows))))
+    bins = mass_starts(pooled, len(pooled.values) if few else times * cube_root(int(np.ceil(rows))))
     return few, bins, np.union1d(bins, mass_starts(pooled, KEPT_CELLS))
 
 

@@ -94,6 +94,25 @@ def posteriors(z: Floats, w: Floats, s: Floats, priors: Priors = MAP_PRIORS, mor
     return Posteriors(np.concatenate(mean), tuple(root for stack in roots for root in stack), np.concatenate(evidence))
 
 
+def averaged(z: Floats, w: Floats, s: Floats, priors: Priors, more: Sequence[Floats] = ()) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of η over all priors, each with its marginal likelihood.
+
+    `w` and `s` are `(data sets, cells)`, several data sets over the same cells, fitted
+    all at once; so are the results.
+    """
+    found, sets = [], len(w)
+    for stack in prior_features(z, priors, more):
+        each = [np.repeat(v, len(stack), axis=0) for v in (w, s)]
+        mean, root, evidence = laplace(np.tile(stack, (sets, 1, 1)), z, *each)
+        variance = np.einsum("gkm,gkm->gm", root, root)
+        found.append([v.reshape(sets, len(stack), -1) for v in (mean, variance, evidence)])
+    mean, variance, evidence = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
+    share = np.exp(evidence - evidence.max(axis=1, keepdims=True))
+    share /= share.sum(axis=1, keepdims=True)
+    centre = (share * mean).sum(axis=1)
+    return centre, np.sqrt((share * (variance + (mean - centre[:, None]) ** 2)).sum(axis=1))
+
+
 def prior_features(z: Floats, priors: Priors = MAP_PRIORS, more: Sequence[Floats] = ()) -> list[Floats]:
     """Φ of the lines alone, then of each root of R with every line and bend.
 
@@ -127,7 +146,11 @@ def rbf_root(place: Floats, negligible: float) -> Floats:
 
 
 def laplace(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
-    """Per prior: mean of η, root of its covariance, logarithm of the marginal likelihood."""
+    """Per prior: mean of η, root of its covariance, logarithm of the marginal likelihood.
+
+    `w` and `s` are the same for all priors, or one row per prior.
+    """
+    w, s = (np.broadcast_to(each, features.shape[:2]) for each in (w, s))
     beta, value = _climb(features, z, w, s)
     mean = z + _times(features, beta)
     mu = sigmoid(mean)
@@ -146,14 +169,14 @@ def _climb(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, F
     value = _log_density(features, beta, z, w, s)
     left = np.arange(len(features))
     for _ in range(MOST_STEPS):
-        phi, b = features[left], beta[left]
+        phi, b, rows, hits = (each[left] for each in (features, beta, w, s))
         mu = sigmoid(z + _times(phi, b))
-        slope = np.einsum("gmk,gm->gk", phi, s - w * mu) - b
-        step = np.linalg.solve(_curvature(phi, w * mu * (1 - mu)), slope[:, :, None])[:, :, 0]
-        new = _log_density(phi, b + step, z, w, s)
+        slope = np.einsum("gmk,gm->gk", phi, hits - rows * mu) - b
+        step = np.linalg.solve(_curvature(phi, rows * mu * (1 - mu)), slope[:, :, None])[:, :, 0]
+        new = _log_density(phi, b + step, z, rows, hits)
         while (worse := new < value[left] - ENOUGH).any():
             step[worse] /= 2
-            new[worse] = _log_density(phi[worse], (b + step)[worse], z, w, s)
+            new[worse] = _log_density(phi[worse], (b + step)[worse], z, rows[worse], hits[worse])
         gained = new - value[left]
         beta[left], value[left] = b + step, new
         left = left[gained > ENOUGH * (1 + np.abs(new))]
@@ -192,9 +215,13 @@ def direction(z: Floats, n: Floats, hits: Floats, rough: bool = False) -> Floats
     """
     found = posteriors(z, n, hits, PATH_PRIORS, [np.eye(len(z))] if rough else [])
     share = np.exp(found.evidence - found.evidence.max())
-    away: Floats = (share / share.sum()) @ found.mean - z
+    return unit_sized((share / share.sum()) @ found.mean - z)
+
+
+def unit_sized(away: Floats) -> Floats:
+    """A direction with largest size 1; all one where there is none."""
     largest = np.abs(away).max()
-    return away / largest if largest > FLAT else np.ones_like(z)
+    return away / largest if largest > FLAT else np.ones_like(away)
 
 
 def bounded_log_odds(probs: Floats) -> Floats:
