@@ -20,8 +20,7 @@ import numpy as np
 
 from calibrant import EqualMass, Predictions
 from calibrant.infer import cumulative_interval, simultaneous_band
-from calibrant.infer.error import error_ends
-from calibrant.infer.error_path import path_of
+from calibrant.infer.error import event_ends
 from calibrant.infer.squared import cube_root, squared_ends
 from calibrant.simulate import NAMED_WORLDS, ShapeWorld, calibrated_world, named_world, power_world
 
@@ -110,9 +109,8 @@ def measured(case):
         p, y, c = (part[0] for part in world.draw(n, 1, rng))
         rows = Predictions(y, p)
         event = rows.event()
-        path = path_of(event)
-        found[r, 0] = *error_ends(path, 1, LEVEL), one
-        found[r, 1] = *error_ends(path, 2, LEVEL), two
+        found[r, 0] = *event_ends(event, 1, LEVEL), one
+        found[r, 1] = *event_ends(event, 2, LEVEL), two
         rule = EqualMass(cube_root(n))
         state = rule.collect(event)
         low, high = squared_ends(state, LEVEL)

@@ -12,7 +12,7 @@ import calibrant as cal
 from calibrant import EqualWidth, InputError, Predictions
 from calibrant.infer import calibration_error_interval, interval_of
 from calibrant.infer.any_estimator import CAUTION
-from calibrant.infer.error import error_ends
+from calibrant.infer.error import KEPT, inverted
 from calibrant.infer.error_path import path_of
 from calibrant.predictions.content import in_own_order
 from tolerances import ROUNDING
@@ -36,7 +36,10 @@ def test_drawing_the_law_agrees_with_computing_it(rng):
     """The binned error on the bins of the closed form: both intervals differ only by 200 draws and by what is hidden in bins."""
     data = sample(rng, 343)
     drawn = interval_of(partial(cal.binned_error, bins=cal.EqualMass(7)), data, n_draws=200).interval
-    along, error = error_ends(path_of(data.event()), 1, 0.95), calibration_error_interval(data)
+    path, error = path_of(data.event()), calibration_error_interval(data)
+    seen = path.statistic(1)
+    ends = inverted(lambda t: path.law(t, 1), seen, max(seen, path.law(0.0, 1).mean), KEPT * 0.025)
+    along = [path.error(t, 1) for t in ends]
     assert drawn.low == pytest.approx(min(along[0], error.low), abs=0.015)
     assert drawn.high == pytest.approx(max(along[1], error.high), abs=0.015)
 

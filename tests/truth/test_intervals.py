@@ -9,8 +9,7 @@ from scipy.stats import binom
 import calibrant as cal
 from calibrant import EqualMass, Predictions
 from calibrant.infer import confidence_band, consistency_band, cumulative_interval, interval_of, simultaneous_band
-from calibrant.infer.error import error_ends
-from calibrant.infer.error_path import path_of
+from calibrant.infer.error import event_ends
 from calibrant.infer.squared import cube_root, squared_ends
 from calibrant.simulate import ShapeWorld, calibrated_world, named_world, power_world
 
@@ -49,9 +48,8 @@ def test_the_calibration_error_lies_in_its_interval(rng, record_testsuite_proper
     world = WORLDS[name]
     held = {1: [], 2: []}
     for data, _ in data_sets(world, n, 200, rng):
-        path = path_of(data.event())
         for norm, each in held.items():
-            low, high = error_ends(path, norm, 0.95)
+            low, high = event_ends(data.event(), norm, 0.95)
             each.append(low <= world.true_error(norm) <= high)
     for norm, each in held.items():
         record_testsuite_property(f"coverage, L{norm}", f"{name}, n = {n}: {np.mean(each):.3f}")
@@ -65,8 +63,7 @@ def test_errors_of_alternating_sign_on_a_grid_are_held(rng, n):
     held = []
     for _ in range(200):
         which = rng.integers(0, 19, n)
-        path = path_of(Predictions(rng.random(n) < rates[which], said[which]).event())
-        low, high = error_ends(path, 1, 0.95)
+        low, high = event_ends(Predictions(rng.random(n) < rates[which], said[which]).event(), 1, 0.95)
         held.append(low <= np.abs(np.minimum(rates, 1) - said).mean() <= high)
     assert_held(held)
 

@@ -100,10 +100,10 @@ def _signed_rows(pooled: Pooled) -> SignedRows:
     at, shape = fold * len(rows) + cell, (N_FOLDS, len(rows))
     held = [np.bincount(at, each, N_FOLDS * len(rows)).reshape(shape) for each in (weights, weights * outcomes)]
     told = np.add.reduceat(pooled.effective(starts).weight, starts) / rows  # below 1 where rows have weights
-    left = [
-        told * np.maximum(np.vstack([all_ - part, all_]), 0.0) for all_, part in zip((rows, hits), held, strict=True)
-    ]
-    centre, spread = averaged(place, *left, SIGN_PRIORS, [np.eye(len(place))] if few else [])
+    n, s = (
+        told * np.vstack([np.maximum(whole - part, 0), whole]) for whole, part in zip((rows, hits), held, strict=True)
+    )
+    centre, spread = averaged(place, n, s, SIGN_PRIORS, [np.eye(len(place))] if few else [])
     return SignedRows(probs, outcomes, weights, squares, fold, cell, place, rows / rows.sum(), centre, spread)
 
 

@@ -25,9 +25,6 @@ MAX_ATOMS, ROWS_PER_ATOM = 60, 10
 STEEPEST = 1e-3
 """p(1 − p) below which log-odds move no faster."""
 
-SAME = 1e-9
-"""Rates this close to their predictions are equal to them."""
-
 KEPT_CELLS = 1000
 """Cells that the error of a curve is summed over; fewer predictions than these are taken one by one."""
 
@@ -138,20 +135,6 @@ def path_along(pooled: Pooled, place: Floats, away: Floats, times: int = 1) -> E
     squares = None if pooled.squares is None else np.add.reduceat(pooled.squares, cells) / pooled.total**2
     at = np.searchsorted(cells, bins)
     return ErrorPath(prob, n / n.sum(), logit, np.interp(logit, place, away), pooled.total, at, of_bins, few, squares)
-
-
-def true_path(pooled: Pooled, rows: float) -> ErrorPath:
-    """The path through known rates, given as hits, for `rows` rows of the same distribution.
-
-    If all predictions equal their rates, the path is a shift of the log-odds.
-    """
-    few, bins, cells = _cut(pooled, rows)
-    n, prob, hits = part_sums(pooled, cells)
-    logit, rate = bounded_log_odds(prob), hits / n
-    calibrated = np.allclose(rate, prob, rtol=0, atol=SAME)
-    away = np.ones(len(cells)) if calibrated else bounded_log_odds(rate) - logit
-    of_bins = np.add.reduceat(pooled.hits, bins) * (rows / pooled.total)
-    return ErrorPath(prob, n / n.sum(), logit, away, rows, np.searchsorted(cells, bins), of_bins, few)
 
 
 def _cut(pooled: Pooled, rows: float, times: int = 1) -> tuple[bool, Indices, Indices]:
