@@ -101,7 +101,7 @@ def test_views_of_several_classes():
 
 
 @pytest.mark.parametrize(
-    "options", [{"norm": 3}, {"n_folds": 1}, {"method": "magic"}, {"method": cal.TopLabel(cal.Platt())}]
+    "options", [{"norm": 0.5}, {"n_folds": 1}, {"method": "magic"}, {"method": cal.TopLabel(cal.Platt())}]
 )
 def test_bad_options_are_refused(rng, options):
     with pytest.raises(cal.InputError):

@@ -141,7 +141,7 @@ def test_a_world_describes_itself():
 @pytest.mark.parametrize(
     ("argument", "call"),
     [
-        ("norm", lambda w: w.true_error(3)),
+        ("norm", lambda w: w.true_error(0.5)),
         ("view", lambda w: w.true_error(1, "top")),
         ("n", lambda w: w.sample(0, 1)),
         ("n_data_sets", lambda w: w.draw(5, 0, 1)),

@@ -12,14 +12,14 @@ from calibrant.bins.binning import settings
 from calibrant.estimate.compat import PRESETS, RunsOf, collect_as
 from calibrant.infer.squared import class_intervals, overall_interval
 from calibrant.inputs import check_choice, check_count
-from calibrant.kernels.sums.folded_normal import SQRT_2_PI, folded_normal_mean
+from calibrant.kernels.sums.folded_normal import folded_normal_mean
 from calibrant.methods import EVERY_VIEW, estimator
+from calibrant.norms import Norm, check_norm, noise_power, norm_of_name, rooted
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import ClassTable, Estimate
 from calibrant.types import Floats
 
-Norm = Literal[1, 2, "max"]
 LEVEL = 0.95
 """Of the interval that the debiased square has."""
 
@@ -58,12 +58,12 @@ def binned_error(
         Number of equal-mass bins; or a rule: `EqualMass(15)`, `EqualWidth(15)`,
         `Edges([...])` or another one.
     norm
-        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square;
-        `"max"` the largest.
+        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square, any
+        number of at least 1; `"max"` the largest.
     debiased
         Subtract the part of the error that sampling noise adds, for norms 1 and 2.
     root
-        Take the α-th root; `False` gives the squared error for norm 2.
+        Take the α-th root; `False` gives the mean power, the squared error for norm 2.
     clip
         Raise a debiased value below 0 to 0; `root=False, clip=False` gives the signed,
         unbiased square.
@@ -188,18 +188,18 @@ class Options:
     average: Literal["mean", "sum"] = "mean"
 
     def __post_init__(self) -> None:
-        check_choice("norm", self.norm, (1, 2, "max"))
+        object.__setattr__(self, "norm", check_norm(self.norm))
         check_choice("average", self.average, ("mean", "sum"))
-        if self.debiased and self.norm == "max":
-            raise InputError("debiased", "is defined for norms 1 and 2", "norm is 'max'")
-        if not self.clip and self.norm == 2 and self.root:
+        if self.debiased and self.norm not in (1, 2):
+            raise InputError("debiased", "is defined for norms 1 and 2", f"norm is {self.norm!r}")
+        if not self.clip and self.norm not in (1, "max") and self.root:
             why = "a negative square has no root"
             raise InputError("clip", "can be False only with root=False", why, "Pass root=False")
 
     def rooted(self, powers: Any) -> Any:
         """The error whose α-th power is given."""
         clipped = np.maximum(powers, 0) if self.clip else powers
-        return np.sqrt(clipped) if self.norm == 2 and self.root else clipped
+        return rooted(clipped, self.norm, self.root)
 
     def overall(self, powers: Floats) -> float:
         """One error for all events."""
@@ -207,9 +207,9 @@ class Options:
 
     def title(self, view: str) -> str:
         """The name of the error."""
-        squared = "RMS calibration error" if self.root else "squared calibration error"
-        names: dict[Any, str] = {1: "ECE", 2: squared, "max": "MCE"}
-        return names[self.norm] + (f", class by class ({self.average})" if view == "classwise" else "")
+        names: dict[Any, str] = {1: "ECE", "max": "MCE"}
+        name = names.get(self.norm) or f"{norm_of_name(self.norm, self.root)}calibration error"
+        return name + (f", class by class ({self.average})" if view == "classwise" else "")
 
 
 def finish(state: BinSums, view: str, classes: tuple[Any, ...], options: Options, kind: str = "") -> Estimate:
@@ -256,10 +256,9 @@ def _powers(state: BinSums, norm: Norm, debiased: bool) -> Floats:
     return state.mean_over_rows(2 * np.abs(gap) - folded_normal_mean(gap, sd))
 
 
-def noise_powers(state: BinSums, norm: Literal[1, 2]) -> Floats:
+def noise_powers(state: BinSums, norm: float) -> Floats:
     """(C,): E Σ n_k/n |p̄_k − ȳ_k|^α when every forecast is right, so that ȳ_k has mean p̄_k and variance p(1−p)/n_k."""
-    variance = state.rate_variance
-    return state.mean_over_rows(variance if norm == 2 else SQRT_2_PI * np.sqrt(variance))
+    return state.mean_over_rows(noise_power(state.rate_variance, norm))
 
 
 def noise_sd(state: BinSums) -> float:

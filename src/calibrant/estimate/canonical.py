@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_positive
+from calibrant.inputs import check_positive
 from calibrant.kernels.pairs.row_pairs import loo_log_density, loo_rates
 from calibrant.methods import estimator
+from calibrant.norms import Norm, check_norm, mean_power, norm_of_name, rooted
 from calibrant.predictions import Mass, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
@@ -27,7 +28,7 @@ def canonical_error(
     labels: Any,
     probs: Any = None,
     *,
-    norm: Literal[1, 2] = 1,
+    norm: Norm = 1,
     bandwidth: float | None = None,
     root: bool = True,
     counts: Any = None,
@@ -47,12 +48,13 @@ def canonical_error(
     labels, probs
         Outcomes first, then predicted probabilities; or one `Predictions`.
     norm
-        1 or 2.
+        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square, any
+        number of at least 1; `"max"` the largest.
     bandwidth
         h; by default the one of 26 values from 10⁻⁵ to 1 with the largest leave-one-out
         likelihood (of at most 500 rows).
     root
-        Take the α-th root; `False` gives the squared error for norm 2.
+        Take the α-th root; `False` gives the mean power, the squared error for norm 2.
     counts
         How often each row occurred; by default once.
     weights
@@ -75,7 +77,7 @@ def canonical_error(
     True
     """
     predictions = admit(labels, probs, counts=counts, weights=weights)
-    check_choice("norm", norm, (1, 2))
+    norm = check_norm(norm)
     mass = predictions.mass or Mass(np.ones(len(predictions.labels)))
     rows, truth, weight, unit = (x[mass.weights > 0] for x in (*share_rows(predictions), mass.weights, mass.unit))
     if weight.sum() < 2:
@@ -83,10 +85,14 @@ def canonical_error(
         raise InputError("labels", "must hold at least two rows: each is judged by the others", held)
     width = best_bandwidth(rows, weight, unit) if bandwidth is None else check_positive("bandwidth", bandwidth)
     rates, _ = loo_rates(rows, truth, weight, width, unit)
-    power = float(np.average((np.abs(rates - rows) ** norm).sum(axis=1), weights=weight))
-    value = np.sqrt(power) if norm == 2 and root else power
+    distance = np.abs(rates - rows)
+    if norm == "max":
+        power = mean_power(distance.max(axis=1), norm, weight)
+    else:
+        power = mean_power((distance**norm).sum(axis=1), 1, weight)
+    value = rooted(power, norm, root)
     described = {"view": "canonical", "norm": norm, "bandwidth": width, "root": root}
-    title = {1: "", 2: "RMS " if root else "squared "}[norm] + "canonical CE"
+    title = norm_of_name(norm, root) + "canonical CE"
     return Estimate("canonical_error", title, value, predictions.n, None, None, described, {}, _cautions(rows))
 
 

@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.bins import Binning, EqualMass, EqualWidth, bins_of
-from calibrant.estimate.binned import Norm, Options, binned_error, collect, finish
+from calibrant.estimate.binned import Options, binned_error, collect, finish
 from calibrant.inputs import check_count
 from calibrant.methods import estimator
+from calibrant.norms import Norm
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import ClassTable, Estimate
@@ -94,12 +95,12 @@ def classwise_error(
     bins
         Rule for the bins of each class; a state has equal-width cells only.
     norm
-        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square;
-        `"max"` the largest.
+        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square, any
+        number of at least 1; `"max"` the largest.
     debiased
         Subtract the part of the error that sampling noise adds, for norms 1 and 2.
     root
-        Take the α-th root; `False` gives the squared error for norm 2.
+        Take the α-th root; `False` gives the mean power, the squared error for norm 2.
     clip
         Raise a debiased value below 0 to 0; `root=False, clip=False` gives the signed,
         unbiased square.

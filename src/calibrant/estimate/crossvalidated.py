@@ -8,13 +8,14 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.bins import EqualMass
-from calibrant.estimate.binned import Norm, Options
+from calibrant.estimate.binned import Options
 from calibrant.estimate.chosen import Rule, chosen_error
 from calibrant.inputs import check_count, check_seed
 from calibrant.kernels.rows.pooling import group_starts, in_order, mass_cuts, width_cuts
 from calibrant.kernels.rows.sorted_folds import fewest_within, rows_in_folds
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.methods import EVERY_VIEW, estimator
+from calibrant.norms import Norm
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate
 from calibrant.types import Floats, Indices, Seed
@@ -57,12 +58,12 @@ def crossvalidated_error(
     bins
         The rule without a number, which is found: `EqualMass` or `EqualWidth`.
     norm
-        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square;
-        `"max"` the largest.
+        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square, any
+        number of at least 1; `"max"` the largest.
     debiased
         Subtract the part of the error that sampling noise adds, for norms 1 and 2.
     root
-        Take the α-th root; `False` gives the squared error for norm 2.
+        Take the α-th root; `False` gives the mean power, the squared error for norm 2.
     clip
         Raise a debiased value below 0 to 0; `root=False, clip=False` gives the signed,
         unbiased square.

@@ -9,6 +9,7 @@ import numpy as np
 from calibrant.inputs import check_bandwidth, check_choice
 from calibrant.kernels.fit.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
 from calibrant.methods import estimator
+from calibrant.norms import Norm, check_norm, mean_power, norm_of_name, rooted
 from calibrant.predictions import admit
 from calibrant.results import Estimate, Line
 from calibrant.state.pooled import Pooled
@@ -23,7 +24,7 @@ def density_error(
     labels: Any,
     probs: Any = None,
     *,
-    norm: Literal[1, 2] = 1,
+    norm: Norm = 1,
     method: Literal["pointwise", "integrated"] = "pointwise",
     bandwidth: float | None = None,
     root: bool = True,
@@ -45,14 +46,15 @@ def density_error(
         Outcomes first, then predicted probabilities; or one `Predictions`, or a state
         from `collect`.
     norm
-        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square.
+        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square, any
+        number of at least 1; `"max"` the largest.
     method
         `pointwise` averages |p − π̂(p)|^α over the rows, exactly; `integrated` integrates it
         over the estimated density by the trapezoid rule with at least 4097 nodes.
     bandwidth
         h; by default 1.06·σ·n^(−1/5).
     root
-        Take the α-th root; `False` gives the squared error for norm 2.
+        Take the α-th root; `False` gives the mean power, the squared error for norm 2.
     view
         The yes/no question: `binary`, `top` (is the most probable class right?) or
         `class k`; `auto` is `binary` for one column and `top` for several.
@@ -77,7 +79,7 @@ def density_error(
     True
     """
     predictions = admit(labels, probs, counts=counts, weights=weights)
-    check_choice("norm", norm, (1, 2))
+    norm = check_norm(norm)
     check_choice("method", method, ("pointwise", "integrated"))
     event = predictions.event(view)
     pooled = event.pooled
@@ -95,9 +97,9 @@ def density_error(
             power = _pointwise(pooled, smooth_rate(pooled.values, pooled, width)[0], norm)
         else:
             power = _integrated(nodes, rate, density, norm)
-    value = np.sqrt(power) if norm == 2 and root else power
+    value = rooted(power, norm, root)
     described = {"view": predictions.view(view), "norm": norm, "method": method, "bandwidth": width, "root": root}
-    title = {1: "", 2: "RMS " if root else "squared "}[norm] + "KDE calibration error"
+    title = norm_of_name(norm, root) + "KDE calibration error"
     return Estimate("density_error", title, value, event.n, None, None, described, parts, cautions)
 
 
@@ -111,11 +113,13 @@ def spread_nodes(pooled: Pooled, bandwidth: float) -> Floats:
     return np.union1d(np.linspace(0, 1, NODES), np.clip(near, 0, 1))
 
 
-def _pointwise(pooled: Pooled, rate: Floats, norm: int) -> float:
-    return float(np.average(np.abs(pooled.values - rate) ** norm, weights=pooled.weight))
+def _pointwise(pooled: Pooled, rate: Floats, norm: Norm) -> float:
+    return mean_power(pooled.values - rate, norm, pooled.weight)
 
 
-def _integrated(nodes: Floats, rate: Floats, density: Floats, norm: int) -> float:
+def _integrated(nodes: Floats, rate: Floats, density: Floats, norm: Norm) -> float:
     """∫ |p − π̂(p)|^α f̂(p) dp, with f̂ scaled to integrate to 1 on the nodes."""
+    if norm == "max":
+        return mean_power(nodes - rate, norm, density)
     mass = float(np.trapezoid(density, nodes))
     return float(np.trapezoid(np.abs(nodes - rate) ** norm * density, nodes)) / mass

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_count
+from calibrant.inputs import check_count
 from calibrant.maps import GaussianProcessMap, recipe_of
 from calibrant.maps.folds import in_folds
 from calibrant.maps.gaussian_process import GaussianProcessTable
 from calibrant.methods import estimator
+from calibrant.norms import Norm, check_norm, mean_power, norm_of_name, rooted
 from calibrant.predictions import Predictions, admit, as_predictions
+from calibrant.problems import InputError
 from calibrant.results import Curve, Estimate
 
 DEFAULT = GaussianProcessMap()
@@ -45,7 +47,7 @@ def fitted_error(
     probs: Any = None,
     *,
     method: Any = None,
-    norm: Literal[1, 2] = 1,
+    norm: Norm = 1,
     root: bool = True,
     cross_fitted: bool = False,
     n_folds: int = 10,
@@ -70,9 +72,10 @@ def fitted_error(
     method
         Name or recipe of a map of one event.
     norm
-        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square.
+        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square, any
+        number of at least 1; `"max"` the largest.
     root
-        Take the α-th root; `False` gives the squared error for norm 2.
+        Take the α-th root; `False` gives the mean power, the squared error for norm 2.
     cross_fitted
         Judge each row by a map that has not seen it: mean of sign(ĉ − p)(y − p) for norm 1,
         of (p − y)² − (ĉ − y)² for norm 2. Its expectation never exceeds the true error,
@@ -104,24 +107,25 @@ def fitted_error(
     True
     """
     predictions = admit(labels, probs, counts=counts, weights=weights)
-    check_choice("norm", norm, (1, 2))
+    norm = check_norm(norm)
+    if cross_fitted and norm not in (1, 2):
+        raise InputError("cross_fitted", "is defined for norms 1 and 2", f"norm is {norm!r}")
     check_count(n_folds, "n_folds", 2)
     recipe = DEFAULT if method is None else recipe_of(method)
     rows = as_predictions(predictions.event(view))
     fitted = recipe.fit(rows)
-    in_sample = float(np.average(np.abs(fitted.moves(rows.probs)) ** norm, weights=rows.weights))
+    in_sample = mean_power(fitted.moves(rows.probs), norm, rows.weights)
     power = _cross_fitted(recipe, rows, norm, n_folds) if cross_fitted else in_sample
-    value = float(np.sign(power) * np.sqrt(abs(power))) if norm == 2 and root else power
+    value = float(np.sign(power) * rooted(abs(power), norm, root))
     how = f"cross-fitted over {n_folds} folds" if cross_fitted else "fitted on the same rows"
     described = {"view": predictions.view(view), "method": repr(recipe), "norm": norm, "root": root, "fit": how}
-    kind = {1: "", 2: "RMS " if root else "squared "}[norm]
-    title = f"{kind}calibration error by fitting ({fitted.method.replace('_', ' ')})"
+    title = f"{norm_of_name(norm, root)}calibration error by fitting ({fitted.method.replace('_', ' ')})"
     parts = {"curve": curve(fitted, rows), "map": fitted}
     bias = () if cross_fitted else (f"{fitted.method} {BIAS.get(fitted.method, FEW)}",)
     return Estimate("fitted_error", title, value, rows.n, None, None, described, parts, fitted.fit.cautions + bias)
 
 
-def _cross_fitted(recipe: Any, rows: Predictions, norm: int, n_folds: int) -> float:
+def _cross_fitted(recipe: Any, rows: Predictions, norm: Norm, n_folds: int) -> float:
     units, masks = in_folds(rows, n_folds)
     gains = np.empty(len(units.labels))
     for held_out in masks:

@@ -8,8 +8,9 @@ import numpy as np
 
 from calibrant.bins import Binning, BinSums, EqualMass, bins_of
 from calibrant.bins.binning import settings
-from calibrant.estimate.binned import Norm, Options, collect
+from calibrant.estimate.binned import Options, collect
 from calibrant.methods import EVERY_VIEW, estimator
+from calibrant.norms import Norm, mean_power, norm_of_name
 from calibrant.predictions import Event, admit
 from calibrant.results import ClassTable, Estimate
 
@@ -41,10 +42,10 @@ def label_binned_error(
     bins
         Number of equal-mass bins, or a rule for bins.
     norm
-        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square;
-        `"max"` the largest.
+        Exponent α of the error: 1 is the mean absolute error, 2 the root mean square, any
+        number of at least 1; `"max"` the largest.
     root
-        Take the α-th root; `False` gives the squared error for norm 2.
+        Take the α-th root; `False` gives the mean power, the squared error for norm 2.
     view
         `binary`, `top`, `class k` or `classwise`; `auto` is `binary` for one column and
         `top` for several.
@@ -81,7 +82,7 @@ def label_binned_error(
     if name == "classwise":
         parts = {"classes": ClassTable(predictions.classes, options.rooted(powers), hits)}
     described = {"view": name, "bins": rule.describe(), "rule": settings(rule), "norm": norm, "root": root}
-    title = f"label-binned {'maximum ' if norm == 'max' else 'RMS ' if norm == 2 and root else ''}error"
+    title = f"label-binned {norm_of_name(options.norm, root)}error"
     return Estimate("label_binned_error", title, value, predictions.n, settings=described, parts=parts)
 
 
@@ -91,6 +92,4 @@ def row_powers(event: Event, state: BinSums, k: int, norm: Norm) -> float:
     inside = (index >= 0) & (index < state.sums.shape[1])
     rate = state.label_rate[k][np.where(inside, index, 0)]
     distance = np.where(inside, np.abs(event.probs - rate), 0.0)
-    if norm == "max":
-        return float(distance[event.weights > 0].max() if event.weights is not None else distance.max())
-    return float(np.average(distance**norm, weights=event.weights))
+    return mean_power(distance, norm, event.weights)

@@ -19,6 +19,7 @@ from calibrant.estimate.sweep import sweep_error
 from calibrant.infer.squared import squared_ends
 from calibrant.kernels.sums.rising_bins import cuts_of, rising_counts
 from calibrant.methods import method, methods
+from calibrant.norms import rooted
 from calibrant.predictions import Event, Predictions
 from calibrant.types import Floats, Indices
 
@@ -166,7 +167,7 @@ def batched_label_binned(batch: Batch, *, bins: Any = 15, norm: Any = 1, root: b
         return None
     distances = batch.distances(rule)
     values = distances.max(axis=1) if norm == "max" else (distances**norm).mean(axis=1)
-    return _without_interval(np.sqrt(values) if norm == 2 and root else values)
+    return _without_interval(rooted(values, norm, root))
 
 
 def _finish(state: BinSums, norm: Any, debiased: bool, root: bool, clip: bool) -> Values:

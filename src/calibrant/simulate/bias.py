@@ -207,7 +207,7 @@ def true_value(one: Named, world: World, view: str = "auto") -> float:
         raise InputError("estimator", "must estimate the calibration error", own, "Pass truth=")
     norm = one.option("norm", 1)
     error = world.true_error(norm, view)
-    return error**2 if norm == 2 and not one.option("root", True) else error
+    return error if norm == "max" or one.option("root", True) else error**norm
 
 
 def bias_table(rows: Sequence[Bias], title: str = "Estimators on a world with a known truth") -> Table:

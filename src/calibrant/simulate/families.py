@@ -8,10 +8,11 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice, check_column, check_positive
+from calibrant.norms import Norm
 from calibrant.options import checked
 from calibrant.problems import InputError
 from calibrant.simulate.curves import CALIBRATED, LinearCurve, PowerCurve, ScaledCurve, TrueCurve
-from calibrant.simulate.world import BetaWorld, EmpiricalWorld, Norm, ScoreWorld
+from calibrant.simulate.world import BetaWorld, EmpiricalWorld, ScoreWorld
 
 Family = Literal["power", "scaled", "tempered"]
 

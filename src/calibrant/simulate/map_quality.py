@@ -12,11 +12,12 @@ import numpy as np
 from calibrant.inputs import check_count, check_seed
 from calibrant.kernels.compiled import many_calls
 from calibrant.maps import recipe_of
+from calibrant.norms import Norm
 from calibrant.options import checked
 from calibrant.problems import InputError
 from calibrant.results import Record, Table, kind, number
 from calibrant.simulate.measuring import measured, named_all
-from calibrant.simulate.world import EventWorld, Norm
+from calibrant.simulate.world import EventWorld
 from calibrant.types import Seed
 
 FRESH = 10_000

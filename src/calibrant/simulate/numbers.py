@@ -10,11 +10,12 @@ import numpy as np
 from calibrant.forecasts import GaussianForecasts
 from calibrant.forecasts.base import LARGEST
 from calibrant.inputs import check_choice, check_count, check_positive, generator_of
+from calibrant.norms import Norm, check_norm, rooted
 from calibrant.options import checked
 from calibrant.problems import InputError
 from calibrant.results import Estimate, kind, number
 from calibrant.simulate.quadrature import Function, integral, normal_density, panel_nodes, supremum
-from calibrant.simulate.world import NORMS, Norm, World, true_estimate
+from calibrant.simulate.world import World, true_estimate
 from calibrant.types import Floats, Seed
 
 NORMAL = np.linspace(-9.0, 9.0, 37)
@@ -82,14 +83,14 @@ class NumberWorld(World, ABC):
 
     def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
         """By quadrature to 1e-10."""
-        check_choice("norm", norm, NORMS)
+        norm = check_norm(norm)
         check_choice("view", view, ("auto", "quantile", "variance"))
         name = "quantile" if view == "auto" else view
         points, density, distance = self._distance(name)
         if norm == "max":
             return true_estimate(supremum(distance, points), norm, name)
         power = integral(lambda x: distance(x) ** norm * density(x), points)
-        return true_estimate(power if norm == 1 else float(np.sqrt(power)), norm, name)
+        return true_estimate(float(rooted(power, norm)), norm, name)
 
     def _distance(self, view: str) -> tuple[Floats, Function, Function]:
         """The integral of an error: panel points, density and the distance from calibration."""

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_count, check_positive, check_seed, check_weights, floats, generator_of
+from calibrant.inputs import check_count, check_positive, check_seed, check_weights, floats, generator_of
 from calibrant.kernels.logits import probabilities
+from calibrant.norms import Norm, check_norm, rooted
 from calibrant.options import checked
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Record, kind, number
-from calibrant.simulate.world import Norm, World, true_estimate
+from calibrant.simulate.world import World, true_estimate
 from calibrant.types import Floats, Seed
 
 ENTRIES = 40_000_000
@@ -63,20 +64,22 @@ class ClassWorld(World, ABC):
     @checked
     def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
         """From very many draws, always the same ones, with the standard error. Cached, so that asking again is free."""
-        check_choice("norm", norm, (1, 2))
+        norm = check_norm(norm)
+        if norm == "max":
+            raise InputError("norm", "must be a number for worlds of several classes", "it is 'max'")
         name = "top" if view == "auto" else view
         if name not in ("top", "classwise", "canonical", *(f"class {k}" for k in range(self.n_classes))):
             needed = "must be 'auto', 'top', 'classwise', 'canonical' or 'class k' with k a class"
             raise InputError("view", needed, f"it is {view!r}")
-        value, error, n = _true_power(self.to_json(indent=None), int(norm), name)
-        if norm == 2:
-            value = float(np.sqrt(max(value, 0.0)))
-            error = error / (2 * value) if value else float(np.sqrt(error))
+        value, error, n = _true_power(self.to_json(indent=None), float(norm), name)
+        if norm > 1:
+            value = float(rooted(max(value, 0.0), norm))
+            error = error / (norm * value ** (norm - 1)) if value else float(rooted(error, norm))
         return true_estimate(value, norm, name, n, error)
 
 
 @lru_cache(maxsize=256)
-def _true_power(text: str, norm: int, view: str) -> tuple[float, float, int]:
+def _true_power(text: str, norm: float, view: str) -> tuple[float, float, int]:
     """E|distance|^norm, its standard error, and the number of draws."""
     world: Any = Record.from_json(text)
     n = 2 * (min(MOST_ROWS, max(2 * N_BINS, ENTRIES // world.n_classes)) // 2)
@@ -107,12 +110,13 @@ def _columns(probs: Floats, rates: Floats, view: str) -> tuple[Floats, Floats]:
     return np.take_along_axis(probs, at[:, None], axis=1), np.take_along_axis(rates, at[:, None], axis=1)
 
 
-def _conditional(p: Floats, rates: Floats, norm: int) -> tuple[float, float]:
+def _conditional(p: Floats, rates: Floats, norm: float) -> tuple[float, float]:
     """E|E[rate − p | p]|^norm and its standard error.
 
     One half of the draws estimates the mean distance in narrow bins, which is then
     applied to the other half. The error is of second order in the noise for norm 1 (a
-    sign is wrong only where the distance is near 0); there is no bias for norm 2.
+    sign is wrong only where the distance is near 0) and for norms beyond 2; there is no
+    bias for norm 2.
     """
     half, parts = len(p) // 2, []
     cuts = np.linspace(0, half, N_BINS + 1).astype(np.intp)[:-1]
@@ -120,7 +124,7 @@ def _conditional(p: Floats, rates: Floats, norm: int) -> tuple[float, float]:
         order = np.argsort(p[known])
         means = np.add.reduceat((rates[known] - p[known])[order], cuts) / np.diff(np.append(cuts, half))
         expected = means[np.searchsorted(p[known][order][cuts[1:]], p[fresh], side="right")]
-        parts.append((np.sign(expected) if norm == 1 else expected) * (rates[fresh] - p[fresh]))
+        parts.append(np.sign(expected) * np.abs(expected) ** (norm - 1) * (rates[fresh] - p[fresh]))
     both = np.concatenate(parts)
     return float(both.mean()), float(both.std() / np.sqrt(len(both)))
 

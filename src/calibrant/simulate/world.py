@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.inputs import check_choice, check_count, check_probabilities, floats, generator_of
+from calibrant.norms import Norm, check_norm
 from calibrant.options import checked
 from calibrant.predictions import Predictions
 from calibrant.results import Estimate, Record, Table, kind
 from calibrant.simulate.curves import CALIBRATED, TrueCurve, as_curve
 from calibrant.simulate.scores import BetaScores, Described, EmpiricalScores, Scores, UniformScores
 from calibrant.types import Floats, Seed
-
-Norm = Literal[1, 2, "max"]
-NORMS = (1, 2, "max")
 
 
 @kind
@@ -123,7 +121,7 @@ class EventWorld(World, ABC):
 
     def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
         """By quadrature to 1e-10."""
-        check_choice("norm", norm, NORMS)
+        norm = check_norm(norm)
         check_choice("view", view, ("auto", "binary"))
 
         def distance(p: Floats, q: Floats) -> Floats:
