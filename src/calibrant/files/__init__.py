@@ -7,6 +7,7 @@ from calibrant.files.columns import worded as worded
 from calibrant.files.forecasts import holds_quantiles as holds_quantiles
 from calibrant.files.forecasts import read_forecasts as read_forecasts
 from calibrant.files.forecasts import read_gaussian as read_gaussian
+from calibrant.files.pickled import read_pickled_logits as read_pickled_logits
 from calibrant.files.reading import read as read
 from calibrant.files.reading import read_features as read_features
 from calibrant.files.reading import read_predicted as read_predicted
