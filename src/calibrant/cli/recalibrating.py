@@ -22,7 +22,7 @@ from calibrant.cli.group import failed, main
 @click.option(
     "--method",
     type=opt.Registered("map", "forecast map", also=("auto",)),
-    help="The map; auto chooses by cross-validation.  [default: temperature, for forecasts variance_platt]",
+    help="The map.  [default: auto, chosen by cross-validation; for forecasts variance_platt]",
 )
 @opt.column_options()
 @opt.column_options(*opt.GAUSSIAN_OPTIONS)
@@ -41,7 +41,7 @@ def recalibrate(
     Examples:
       calibrant recalibrate valid.csv -o map.json
       calibrant recalibrate valid.parquet --logits 'logit_*' -o map.json
-      calibrant recalibrate valid.npz --method auto -o map.json
+      calibrant recalibrate valid.npz --method platt -o map.json
       calibrant recalibrate valid.npz --method temperature --json > map.json
       calibrant recalibrate valid.csv --label price --mean mu --std sigma -o map.json
     """
@@ -49,7 +49,7 @@ def recalibrate(
         raise click.UsageError("Say where to save the map: -o map.json. Or print it with --json.")
     named = forecasts.forecast_columns(columns, file)
     fit = _fit_classes if named is None else forecasts.recalibrate
-    fitted, source = fit(file, columns if named is None else named, method or "usual")
+    fitted, source = fit(file, columns if named is None else named, method or "auto")
     if output is not None:
         fitted.save(output, overwrite=force)
     if as_json:
@@ -128,6 +128,11 @@ def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any)
 @opt.column_options(*opt.FORECAST_OPTIONS)
 @opt.report
 @opt.as_json
+@click.option(
+    "--injective/--not-injective",
+    default=None,
+    help="AFTER was made of BEFORE by a map that keeps different predictions different.  [default: known of maps only]",
+)
 @click.option("--fail-if-worse", is_flag=True, help="Exit with 1 if AFTER is detectably worse.")
 def compare(
     before: Path,
@@ -138,6 +143,7 @@ def compare(
     fail_if_worse: bool,
     score: str,
     level: float,
+    injective: bool | None,
     **columns: Any,
 ) -> None:
     """Did recalibration help, and by how much?
@@ -148,10 +154,14 @@ def compare(
     files; if AFTER lacks the columns that --probs or --logits names, they are found by
     name.
 
+    A map that keeps different predictions different changes calibration alone. Two files
+    do not show that there is such a map between them: unless --injective says so, the
+    change may be calibration, sharpness or both, and the parts are estimated.
+
     \b
     Examples:
       calibrant compare test.csv map.json
-      calibrant compare test.csv better.csv --score log
+      calibrant compare test.csv better.csv --injective --score log
       calibrant compare old_model.parquet new_model.parquet --fail-if-worse --json
       calibrant compare prices.csv map.json --label price --mean mu --variance var
       calibrant compare old.csv new.csv --label price --quantiles 'q*'
@@ -160,7 +170,7 @@ def compare(
     named = forecasts.forecast_columns(columns, before)
     pair = _pair_of_classes if named is None else forecasts.pair
     first, second, fitted, source = pair(before, after, columns if named is None else named)
-    found = cal.compare(first, second, score=score, level=level)
+    found = cal.compare(first, second, score=score, level=level, injective=injective)
     if report is not None:
         old, new = cal.diagnose(first, name=before.name), cal.diagnose(second, name=after.name)
         write_report(report, force, old, after=new, comparison=found, fitted=fitted)
@@ -185,8 +195,8 @@ def _pair_of_classes(before: Path, after: Path, columns: dict[str, Any]) -> tupl
 def demo(output: Path | None, force: bool) -> None:
     """See it all on an example: an over-confident network for handwritten digits.
 
-    Diagnoses its predictions on test data, fits a temperature on validation data, and
-    asks whether that helped.
+    Diagnoses its predictions on test data, chooses and fits a map on validation data,
+    and asks whether that helped.
 
     \b
     Examples:

@@ -18,7 +18,7 @@ from calibrant.results import Answer, Table, number
 if TYPE_CHECKING:
     from calibrant.maps import CalibrationMap, RegressionMap
 
-NUMBER = re.compile(r"[-−+]?[\d,.]+(e[-+]?\d+)?( ?[–…%] ?[-−+\d.,e]*)?|[–-]|nan|inf|")
+NUMBER = re.compile(r"[<≤]? ?[-−+]?[\d,.]+(e[-+]?\d+)?( ?[–…%] ?[-−+\d.,e]*)?|[–-]|nan|inf|")
 """A cell that reads as a number or as a pair of numbers, and so belongs to the right of its column."""
 
 STRIP = 60

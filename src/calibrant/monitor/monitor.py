@@ -13,7 +13,7 @@ from calibrant.options import checked
 from calibrant.predictions import admit, repeats_groups
 from calibrant.predictions.content import one_by_one
 from calibrant.problems import InputError
-from calibrant.results import Line, number
+from calibrant.results import Line, number, p_words
 
 HUGE = 1e6
 """E-values above this are printed with an exponent."""
@@ -230,5 +230,5 @@ class Monitor:
         found = self.since()
         words = "no alarm" if found is None else f"alarm, {found!r}"
         e = number(self.e_value) if self.e_value < HUGE else f"{self.e_value:.2g}"
-        text = f"{self.n:,} rows, e = {e}, p = {number(self.p_value)}: {words}"
+        text = f"{self.n:,} rows, e = {e}, {p_words(self.p_value)}: {words}"
         return f"Monitor({'; '.join([text, *self.cautions])})"

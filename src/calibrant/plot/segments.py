@@ -8,7 +8,7 @@ from calibrant.inputs import check_count
 from calibrant.plot.axes import axes_or_new
 from calibrant.plot.reliability import DOT, LEAST_AREA, POINT_AREA
 from calibrant.problems import InputError
-from calibrant.results import number
+from calibrant.results import p_words
 from calibrant.verbs.auditing.audited import Audit
 
 COLORS = {
@@ -65,7 +65,7 @@ def segments(audit: Audit, *, most: int = 20, ax: Any = None) -> Any:
         area = POINT_AREA * min(segment.n / usual, MOST_AREA)
         ax.hlines(line, segment.interval.low, segment.interval.high, color=color, linewidth=1.6, zorder=2)
         ax.scatter([segment.gap], [line], s=max(area, LEAST_AREA), color=color, zorder=3, **DOT)
-        words = f"{segment.verdict}, p = {number(segment.adjusted)}"
+        words = f"{segment.verdict}, {p_words(segment.adjusted)}"
         ax.text(1.01, line, words, transform=ax.get_yaxis_transform(), va="center", fontsize="small", color=color)
     ax.set_yticks(range(len(shown)), [f"{s.name}  ({s.n:,})" for s in shown])
     ax.set(ylim=(len(shown) - 0.4, -0.6), xlabel="mean prediction − observed rate")

@@ -22,7 +22,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 SHORT = 8
 """Parameters of at most this many numbers are written out."""
 
-NUMERIC = re.compile(r"(?=.*\d|[–-]?$)[\d\s.,+\-−–…%e]*")
+NUMERIC = re.compile(r"(?=.*\d|[–-]?$)[<≤\d\s.,+\-−–…%e]*")
 """Numbers, intervals and percentages, dashes and nothing: a column of these is aligned right."""
 
 

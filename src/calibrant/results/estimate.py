@@ -13,7 +13,7 @@ from calibrant.results.arithmetic import Number
 from calibrant.results.constraints import AtMost, Probability, Within
 from calibrant.results.flat import flat, in_view, slug
 from calibrant.results.record import Record, kind, plain, revived
-from calibrant.results.tables import ClassTable, Table, ends, number
+from calibrant.results.tables import ClassTable, Table, ends, number, p_cell, p_words
 
 
 @kind
@@ -177,21 +177,36 @@ class TestResult(_Measured):
 
         return self.p_value <= check_alpha(alpha)
 
+    @property
+    def least_p(self) -> float:
+        """The smallest p-value that so many draws can give; 0 for a formula."""
+        draws = self.settings.get("n_draws")
+        return 1 / (draws + 1) if draws else 0.0
+
     def sentence(self) -> str:
         """The answer in words."""
-        chance = f"A calibrated model looks as bad with probability {number(self.p_value)}"
+        chance = f"A calibrated model looks as bad with probability {p_cell(self.p_value, self.least_p)}"
         return f"{chance}: {self.finding}." if self.finding else f"{chance}."
 
     def tables(self) -> tuple[Table, ...]:
         """All statistics, where there are several."""
         each = [part for part in self.parts.values() if isinstance(part, TestResult)]
-        rows = [(t.title, t.statistic, t.p_value, t.parts.get("adjusted", t.p_value), t.finding) for t in (*each, self)]
+        least = self.least_p
+        rows = [
+            (
+                t.title,
+                t.statistic,
+                *(p_cell(p, least) for p in (t.p_value, t.parts.get("adjusted", t.p_value))),
+                t.finding,
+            )
+            for t in (*each, self)
+        ]
         columns = ("statistic", "value", "p", "p, adjusted", "finding")
         return (Table(self.question, columns, tuple(rows), f"{self.null}."),)
 
     def details(self) -> str:
         """p-value, sample size and null in a line."""
-        return f"p = {number(self.p_value)}; n = {self.n:,}; {self.null}"
+        return f"{p_words(self.p_value, self.least_p)}; n = {self.n:,}; {self.null}"
 
     def _head(self) -> list[str]:
         first = f"{self.title} {number(self.statistic)} ({self.details()})"

@@ -35,6 +35,37 @@ def number(value: float | None, digits: int = 4) -> str:
     return f"{value:.{digits}f}" if abs(value) < 10 else f"{value:,.{2 if abs(value) < 1e4 else 0}f}"
 
 
+SMALL_P = 0.001
+"""A smaller p-value is written as smaller than this."""
+
+
+def p_cell(p: float | None, least: float = 0.0) -> str:
+    """A p-value for people: `0.0430`, `< 0.001`, or `≤ 0.01` where no smaller one was possible.
+
+    Parameters
+    ----------
+    p
+        The p-value; None is written as a dash.
+    least
+        The smallest p-value that the method can give, such as 1/(draws + 1).
+    """
+    if p is None or not max(p, least) < SMALL_P:
+        return number(p) if p is None or p > least else f"≤ {least:.2g}"
+    return f"< {SMALL_P:g}"
+
+
+def p_words(p: float, least: float = 0.0) -> str:
+    """The same for a sentence: `p = 0.0430`, `p < 0.001`.
+
+    Parameters
+    ----------
+    p, least
+        As in `p_cell`.
+    """
+    cell = p_cell(p, least)
+    return f"p {cell}" if cell[0] in "<≤" else f"p = {cell}"
+
+
 def ends(interval: Any, none: str = "–", digits: int = 4) -> str:
     """The two ends of an interval as a table shows them, or `none` where there is no interval."""
     return none if interval is None else f"{number(interval.low, digits)} … {number(interval.high, digits)}"

@@ -19,7 +19,7 @@ from calibrant.options import checked
 from calibrant.predictions import Event, Predictions, admit, as_predictions, check_mass
 from calibrant.problems import InputError
 from calibrant.resampling.rank import Ties
-from calibrant.results import Answer, Estimate, Interval, Keyed, Table, ends, kind, rows_by_key
+from calibrant.results import Answer, Estimate, Interval, Keyed, Table, ends, kind, p_cell, rows_by_key
 from calibrant.results.constraints import Probability
 from calibrant.state.state import State
 from calibrant.types import Array, Bools, Floats, Indices, Seed
@@ -83,7 +83,7 @@ class AnswerReport(Keyed[Estimate], Answer):
     def _by_level(self) -> Table:
         it = self.levels
         counts = [f"{n:,.6g}" for n in it.n]
-        figures = (each.tolist() for each in (it.mean_prob, it.label_rate, it.p_value, it.adjusted))
+        figures = (it.mean_prob.tolist(), it.label_rate.tolist(), *(map(p_cell, p) for p in (it.p_value, it.adjusted)))
         rows = tuple(zip(it.names(), counts, *figures, strict=True))
         note = "p: probability of a share of right answers as far off; adjusted: that any level or the total is"
         return Table("Level by level", ("confidence", "answers", "mean", "right", "p", "adjusted"), rows, note)

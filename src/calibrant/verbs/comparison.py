@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from calibrant.results import Answer, Estimate, Keyed, Record, Table, by_slug, ends, kind, number
+from calibrant.results import Answer, Estimate, Keyed, Record, Table, by_slug, ends, kind, number, p_cell
 from calibrant.results.constraints import Probability, Shape
 
 Verdict = Literal["better", "worse", "no detectable change"]
@@ -169,7 +169,7 @@ class Comparisons(Keyed[Comparison], Answer):
     def tables(self) -> tuple[Table, ...]:
         """The candidates, best first."""
         rows = tuple(
-            (name, each.difference.value, ends(each.difference.interval), number(each.p_value), each.verdict)
+            (name, each.difference.value, ends(each.difference.interval), p_cell(each.p_value), each.verdict)
             for name, each in self.ranked().items()
         )
         title = f"Did they help? Change in {self.candidates[self.best].before.title}"

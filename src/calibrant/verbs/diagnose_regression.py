@@ -28,6 +28,7 @@ from calibrant.results import (
     keyed,
     kind,
     number,
+    p_cell,
     rows_by_key,
 )
 from calibrant.results.constraints import Probability, Shape
@@ -117,7 +118,7 @@ class ForecastDiagnosis(Keyed[Estimate | TestResult], Answer):
     def tables(self) -> tuple[Table, ...]:
         """Estimates, tests, coverage by level, and spread by bin where there is a variance."""
         tests = tuple(
-            (each.title, each.statistic, number(each.p_value), number(p), each.null)
+            (each.title, each.statistic, p_cell(each.p_value, each.least_p), p_cell(p), each.null)
             for each, p in zip(self.tests, self.adjusted, strict=True)
         )
         levels = [(f"{x:.3g}", y, f"{low:.3f} … {high:.3f}", y - x) for x, y, low, high in _points(self.coverage)]

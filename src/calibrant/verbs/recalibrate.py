@@ -14,14 +14,14 @@ from calibrant.state.state import State
 
 
 @overload
-def recalibrate(labels: Forecasts, probs: Any = None, method: Any = "usual") -> RegressionMap: ...
+def recalibrate(labels: Forecasts, probs: Any = None, method: Any = "auto") -> RegressionMap: ...
 @overload
 def recalibrate(
-    labels: Any, probs: Any = None, method: Any = "usual", *, counts: Any = None, weights: Any = None
+    labels: Any, probs: Any = None, method: Any = "auto", *, counts: Any = None, weights: Any = None
 ) -> CalibrationMap: ...
 @checked
 def recalibrate(
-    labels: Any, probs: Any = None, method: Any = "usual", *, counts: Any = None, weights: Any = None
+    labels: Any, probs: Any = None, method: Any = "auto", *, counts: Any = None, weights: Any = None
 ) -> CalibrationMap | RegressionMap:
     """Fit a map on validation data that recalibrates the model's probabilities.
 
@@ -35,11 +35,11 @@ def recalibrate(
         `Predictions`, or Gaussian forecasts of a real number; or a state from `collect`,
         for maps of one event.
     method
-        A name or a recipe such as `Temperature(bounds=(0.1, 10))`. `"usual"` is
-        temperature. `"auto"` tries the maps that suit the amount of data and chooses the
-        simplest that does well on held-out rows; `fit.choice` of the map says why.
-        Forecasts have `"variance_platt"` (the usual one), `"std_scaling"` and
-        `"quantile_recalibration"`.
+        A name or a recipe such as `Temperature(bounds=(0.1, 10))`. `"auto"` tries the
+        maps that suit the amount of data, leaving the predictions alone among them, and
+        chooses the simplest that does well on held-out rows; `fit.choice` of the map says
+        why. Forecasts have `"variance_platt"`, which is their `"auto"`, `"std_scaling"`
+        and `"quantile_recalibration"`.
     counts
         How often each row occurred; by default once.
     weights
@@ -50,18 +50,20 @@ def recalibrate(
     >>> import calibrant as cal
     >>> valid, test = cal.example()
     >>> fitted = cal.recalibrate(valid)
-    >>> fitted.temperature > 1  # the example is over-confident
-    True
+    >>> fitted.fit.choice.chosen
+    'structured_matrix'
     >>> recalibrated = fitted.apply(test)
+    >>> cal.recalibrate(valid, "temperature").temperature > 1  # the example is over-confident
+    True
     >>> cal.recalibrate([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8], "platt").method
     'platt'
     """
-    if probs is not None and isinstance(labels, Predictions | State | Forecasts) and is_default(method, "usual"):
+    if probs is not None and isinstance(labels, Predictions | State | Forecasts) and is_default(method, "auto"):
         probs, method = None, probs
     of_forecasts = isinstance(labels, Forecasts)
     predictions = admitted(labels, probs, counts, weights)
-    if is_default(method, "usual"):
-        method = "variance_platt" if of_forecasts else "temperature"
+    if of_forecasts and is_default(method, "auto"):
+        method = "variance_platt"
     recipe: Any = _forecast_recipe(method) if of_forecasts else recipe_of(method)
     fitted: CalibrationMap | RegressionMap = recipe.fit(predictions)
     return fitted

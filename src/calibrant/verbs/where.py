@@ -17,7 +17,7 @@ from calibrant.options import checked
 from calibrant.predictions import Event, Predictions, admit, as_predictions
 from calibrant.resampling.exact import LEVEL, Exact
 from calibrant.resampling.statistics import stretch
-from calibrant.results import Answer, Estimate, Line, Table, TestResult, ends, kind, number
+from calibrant.results import Answer, Estimate, Line, Table, TestResult, ends, kind, number, p_cell, p_words
 from calibrant.state.pooled import Pooled
 from calibrant.types import Cluster, Seed
 
@@ -87,7 +87,7 @@ class Where(Answer):
             ("gap, held out", number(None if held is None else held.value)),
             ("95% interval of that", ends(held and held.interval)),
             ("Δ, if calibrated", f"{number(self.value)}, {number(self.noise_floor)}"),
-            ("p-value, search included", number(self.p_value)),
+            ("p-value, search included", p_cell(self.p_value, self.test.least_p if self.test else 0.0)),
         )
         return (Table("Where", ("quantity", "value"), rows),)
 
@@ -95,7 +95,7 @@ class Where(Answer):
         """The stretch in words, and the part of it that is most clearly wrong."""
         if not self.value:
             return "Nowhere: errors do not add up over any stretch of predictions."
-        chance = "" if self.p_value is None else f", p = {number(self.p_value)}"
+        chance = "" if self.test is None else f", {p_words(self.test.p_value, self.test.least_p)}"
         low, high = number(self.low), number(self.high)
         rates = _rates_text(self.mean_prob, self.label_rate)
         if self.p_value is not None and self.p_value > LEVEL:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from calibrant.results import Answer, Interval, Keyed, Record, Table, ends, kind, number
+from calibrant.results import Answer, Interval, Keyed, Record, Table, ends, kind, number, p_cell, p_words
 from calibrant.results.constraints import Probability, Shape
 
 Verdict = Literal["too high", "too low", "wrong both ways", "no error seen", "too few rows"]
@@ -61,7 +61,7 @@ class AuditedSegment(Record):
     def sentence(self) -> str:
         """The finding in words."""
         facts = f"predicted {self.mean_prob:.1%}, observed {self.label_rate:.1%} ({self.n:,} rows".replace("%", " %")
-        return f"{self.name}: {self.verdict}; {facts}, adjusted p = {number(self.adjusted)})."
+        return f"{self.name}: {self.verdict}; {facts}, adjusted {p_words(self.adjusted)})."
 
     __repr__ = sentence
 
@@ -126,7 +126,7 @@ class Audit(Keyed[AuditedSegment], Answer):
         many = f"{len(self.found):,}" if self.found else "None"
         first = f"{many} of {len(self.segments):,} segment{'s' * (len(self.segments) != 1)} called wrong"
         worst = f"; worst: {self.segments[0].sentence()}"
-        more = worst if self.found else f" (smallest adjusted p = {number(self.p_value)})."
+        more = worst if self.found else f" (smallest adjusted {p_words(self.p_value)})."
         share = f"{self.could_be_missed():.0%}".replace("%", " %")
         return f"{first}{more} An error of {number(self.margin, 2)} could have been missed in {share} of them."
 
@@ -167,7 +167,7 @@ class Audit(Keyed[AuditedSegment], Answer):
                 s.gap,
                 ends(s.interval),
                 f"{s.score:.2f} ({s.fired})",
-                number(s.adjusted),
+                p_cell(s.adjusted),
                 number(s.detectable),
                 s.verdict,
             ),
@@ -192,7 +192,7 @@ class Audit(Keyed[AuditedSegment], Answer):
                 f"{s.n:,}",
                 number(s.gap, 3),
                 ends(s.interval, digits=3),
-                number(s.adjusted),
+                p_cell(s.adjusted),
                 s.verdict,
             ),
         )
@@ -212,7 +212,7 @@ class Audit(Keyed[AuditedSegment], Answer):
 
         def add(s: AuditedSegment, depth: int) -> None:
             waiting.remove(s)
-            rows.append(("  " * depth + s.name, f"{s.n:,}", s.gap, number(s.adjusted), s.verdict))
+            rows.append(("  " * depth + s.name, f"{s.n:,}", s.gap, p_cell(s.adjusted), s.verdict))
             for other in [each for each in waiting if set(s.conditions) < set(each.conditions)]:
                 if other in waiting:
                     add(other, depth + 1)

@@ -1,0 +1,211 @@
+"""Several classes: is the top class, every class by itself, and the whole predicted distribution calibrated?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+
+from calibrant.bins import EqualMass
+from calibrant.detect.omnibus import is_calibrated
+from calibrant.infer import calibration_error_interval
+from calibrant.interval import holm
+from calibrant.kernels.draws.null_sums import class_hits
+from calibrant.predictions import Event, Predictions
+from calibrant.resampling.classes import ClassRows, class_rows
+from calibrant.resampling.draw import Statistic
+from calibrant.resampling.exact import LEVEL, Exact, as_result, drawn_values
+from calibrant.resampling.rank import step_down
+from calibrant.results import Framed, Record, Table, TestResult, kind, p_cell
+from calibrant.results.constraints import Shape, Within
+from calibrant.types import Floats
+from calibrant.verbs.faults import fault_of
+
+N_BINS = 5
+"""Bins of each class's predictions in the class-wise test."""
+
+MOST_PROBABILITIES = 4_000_000
+"""Rows times classes up to which the tests of all classes use every row."""
+
+DRAWN_LABELS, FEWEST_DRAWS, MOST_DRAWS = 2e7, 199, 1999
+"""Labels drawn by each test of all classes."""
+
+SHOWN, NAMED = 10, 3
+"""Classes in the table, and in the verdict."""
+
+SHARES = {"canonical": 0.5, "classwise": 0.25, "top": 0.25}
+"""How the tests share the rate of false alarms: most to the one that sees every fault."""
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassFindings(Framed, Record):
+    """The classes that are most clearly wrong, first those, with p-values and intervals that hold for all classes."""
+
+    classes: tuple[Any, ...]
+    mean_prob: Annotated[Floats, Shape("classes"), Within(0, 1)]
+    label_rate: Annotated[Floats, Shape("classes"), Within(0, 1)]
+    low: Annotated[Floats, Shape("classes"), Within(0, 1)]
+    """ends of the interval of each class's calibration error"""
+    high: Annotated[Floats, Shape("classes"), Within(0, 1)]
+    adjusted: Annotated[Floats, Shape("classes"), Within(0, 1)]
+    """p-value of each class, adjusted for all classes"""
+    findings: Annotated[tuple[str, ...], Shape("classes")]
+    """how a class at fault is predicted; empty for the others"""
+    n_classes: int
+    """of all classes; those not listed here are no worse"""
+    n_wrong: int
+    """classes at fault"""
+    least: float = 0.0
+    """the smallest p-value that so many draws can give"""
+
+    def sentence(self) -> str:
+        """The classes at fault, as a part of a sentence."""
+        told = [f"class {c} {text}".rstrip() for c, text in zip(self.classes, self.findings, strict=True) if text]
+        named = told[: min(self.n_wrong, NAMED)]
+        left = self.n_wrong - len(named)
+        return "; ".join([*named, *([f"{left:,} more classes"] if left else [])])
+
+    def table(self) -> Table:
+        """A row per class."""
+        columns = ("class", "mean", "observed", "95% interval of the error", "p, adjusted", "finding")
+        ends = [f"{low:.4f} … {high:.4f}" for low, high in zip(self.low, self.high, strict=True)]
+        p = [p_cell(each, self.least) for each in self.adjusted.tolist()]
+        means = (self.mean_prob.tolist(), self.label_rate.tolist())
+        rows = tuple(zip(map(str, self.classes), *means, ends, p, self.findings, strict=True))
+        left = self.n_classes - len(self.classes)
+        more = f" {left:,} more classes are no worse." if left else ""
+        return Table("Class by class", columns, rows, f"Intervals and p-values hold for all classes at once.{more}")
+
+
+def tests_of_all(predictions: Predictions, top: TestResult) -> tuple[TestResult, ClassFindings, tuple[str, ...]]:
+    """One p-value of three tests, what is wrong with which class, and warnings.
+
+    Parameters
+    ----------
+    predictions
+        Rows of several classes.
+    top
+        The test of the top class.
+    """
+    step = -(-len(predictions.labels) * predictions.n_classes // MOST_PROBABILITIES)
+    used = predictions if step <= 1 else predictions.rows(slice(None, None, step))
+    cautions = ()
+    if used is not predictions:
+        cautions = (f"the tests of all classes use {used.n:,} of the {predictions.n:,} rows: every {step}th",)
+    draws = int(np.clip(DRAWN_LABELS / used.n, FEWEST_DRAWS, MOST_DRAWS))
+    canonical = is_calibrated(used, view="canonical", n_draws=draws, ties="count", cluster=False)
+    classwise, adjusted = class_test(class_rows(used, False), used.classes, Exact(draws, "count"))
+    found = {"top": top, "classwise": classwise, "canonical": canonical}
+    return _joined(found, predictions.n), _findings(predictions, adjusted, classwise.least_p), cautions
+
+
+def _joined(found: dict[str, TestResult], n: int) -> TestResult:
+    """The three tests as one; a calibrated distribution implies calibrated classes and a calibrated top class."""
+    p = min(1.0, *(each.p_value / SHARES[name] for name, each in found.items()))
+    narrower = ("top", "classwise")
+    adjusted = dict(zip(narrower, holm([found[name].p_value for name in narrower]), strict=True)) | {"canonical": p}
+    titles = {"top": "top class", "classwise": "class by class", "canonical": "all classes together"}
+    parts: dict[str, Any] = {
+        name: replace(each, title=titles[name], parts={**each.parts, "adjusted": max(p, adjusted[name])})
+        for name, each in found.items()
+    }
+    fired = [each.finding for each in parts.values() if each.parts["adjusted"] <= LEVEL and each.finding]
+    smallest = min(each.p_value for each in found.values())
+    null = "three exact tests, which share the rate of false alarms"
+    settings = {"view": "all", "n_draws": min(each.settings["n_draws"] for each in found.values())}
+    finding = "; ".join(dict.fromkeys(fired)) or "no sign of miscalibration"
+    return TestResult("is_calibrated", "all three", smallest, p, n, null, settings, parts, (), finding)
+
+
+def class_test(rows: ClassRows, classes: tuple[Any, ...], exact: Exact) -> tuple[TestResult, Floats]:
+    """Is every class calibrated? Labels are drawn from the predicted distributions, and the worst class is ranked.
+
+    Parameters
+    ----------
+    rows
+        Rows of all classes.
+    classes
+        Their names.
+    exact
+        The number of draws.
+
+    A class's score is the larger of two: of its total, and of its bins. The second result
+    is each class's p-value, adjusted for all classes (step-down).
+    """
+    hypothesis = rows.hypothesis
+    (found,), _ = drawn_values(hypothesis, _scores(rows), exact)
+    adjusted = step_down(found.values, 0.95).adjusted
+    worst = int(np.argmin(adjusted))
+    least = float(adjusted[worst])
+    wrong = [str(classes[k]) for k in np.argsort(adjusted, kind="stable") if adjusted[k] <= LEVEL]
+    finding = f"class {', '.join(wrong[:NAMED])}{' and others' * (len(wrong) > NAMED)}" if wrong else ""
+    outcome = ("classwise", "class by class", float(found.values[0].max()), least)
+    return as_result(hypothesis, exact, outcome, {}, finding), adjusted
+
+
+def _scores(rows: ClassRows) -> list[Statistic]:
+    """One statistic per class, of the hits in its bins."""
+    n, k = rows.probs.shape
+    w, size = rows.weights, k * N_BINS
+    slots, sums = np.empty((n, k), np.int64), np.zeros((3, size))
+    for c in range(k):
+        p = np.ascontiguousarray(rows.probs[:, c])
+        slots[:, c] = c * N_BINS + EqualMass(N_BINS).index(Event(p, np.zeros(n, np.uint8), rows.unit, "class"))
+        for total, each in zip(sums, (w, w * p, w**2 * p * (1 - p)), strict=True):
+            total += np.bincount(slots[:, c], each, size)
+
+    def collect(labels: Any) -> Floats:
+        hits = np.zeros((len(labels), size))
+        class_hits(labels, slots, w, hits)
+        return hits
+
+    def of_class(c: int) -> Statistic:
+        mine = slice(c * N_BINS, (c + 1) * N_BINS)
+        known = sums[:, mine]
+        whole = known.sum(axis=1, keepdims=True)
+
+        def finish(hits: Floats) -> Floats:
+            each, total = _deviance(hits[:, mine], *known), _deviance(hits[:, mine].sum(axis=1, keepdims=True), *whole)
+            return np.maximum(_normal(each.sum(axis=1), N_BINS), _normal(total[:, 0], 1))
+
+        return Statistic(f"class {c}", f"class {c}", collect, finish)
+
+    return [of_class(c) for c in range(k)]
+
+
+def _deviance(hits: Floats, rows: Floats, expected: Floats, variance: Floats) -> Floats:
+    """About (hits − expected)² / variance, with the tail of a Poisson count of hits or misses, whichever are rarer."""
+    misses = 2 * expected > rows
+    seen, mean = np.where(misses, rows - hits, hits), np.where(misses, rows - expected, expected)
+    seen = np.maximum(seen, 0.0)  # rounding of weighted sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        deviance = np.where(seen > 0, seen * np.log(seen / mean), 0.0) - (seen - mean)
+        found = 2 * np.maximum(deviance, 0.0) * mean / variance
+    impossible = (variance <= 0) & (np.abs(seen - mean) > 1e-9 * np.maximum(rows, 1.0))
+    return np.where(variance > 0, found, np.where(impossible, np.inf, 0.0))
+
+
+def _normal(square: Floats, degrees: int) -> Floats:
+    """A χ² as a standard normal number (Wilson and Hilferty), so that one and several degrees compare."""
+    part = 2 / (9 * degrees)
+    return np.asarray(((square / degrees) ** (1 / 3) - (1 - part)) / part**0.5)
+
+
+def _findings(predictions: Predictions, adjusted: Floats, least: float) -> ClassFindings:
+    """The classes in the order of their p-values, the clearest ones with interval and words."""
+    order = np.argsort(adjusted, kind="stable")[:SHOWN].tolist()
+    wrong, k = int((adjusted <= LEVEL).sum()), predictions.n_classes
+    means, rates, ends, words = [], [], [], []
+    for c in order:
+        event = predictions.event(c)
+        means.append(float(np.average(event.probs.astype(np.float64), weights=event.weights)))
+        rates.append(float(np.average(event.outcomes, weights=event.weights)))
+        interval = calibration_error_interval(predictions, view=c, level=1 - 0.05 / k)
+        ends.append((interval.low, interval.high))
+        words.append((fault_of(event).words or "is wrong in places") if adjusted[c] <= LEVEL else "")
+    low, high = np.array(ends).T
+    names = tuple(predictions.classes[c] for c in order)
+    found = (names, np.array(means), np.array(rates), low, high, adjusted[order], tuple(words), k, wrong)
+    return ClassFindings(*found, least)
