@@ -75,7 +75,7 @@ def test_public_calls_leave_the_process_as_it_was(tmp_path):
 
     before = state()
     valid, test = cal.example()
-    fitted = cal.recalibrate(valid)
+    fitted = cal.recalibrate(valid, "temperature")
     fitted.save(tmp_path / "map.json")
     cal.load_map(tmp_path / "map.json").apply(test)
     cal.compare(test, fitted, score="log")

@@ -119,7 +119,7 @@ def everything(said):
     cal.ece(said, compat="guo")
     cal.label_binned_error(said)
     cal.binned_error(said, bins=cal.Edges([0, 0.3, 1]))
-    fitted = cal.recalibrate(said)
+    fitted = cal.recalibrate(said, "temperature")
     cal.compare(said, fitted)
     fitted.apply(said)
     said.rows([0, 1])

@@ -43,7 +43,7 @@ def test_a_map_survives_as_json_bit_for_bit(temperature, classes):
 
 def test_saving_and_loading(tmp_path):
     valid, test = cal.example()
-    fitted = cal.recalibrate(valid)
+    fitted = cal.recalibrate(valid, "temperature")
     for path in (tmp_path / "map.json", str(tmp_path / "other.json")):
         fitted.save(path)
         assert load_map(path) == fitted
@@ -147,7 +147,7 @@ def test_advice_that_cannot_be_followed_is_not_given():
 
 def test_applied_predictions_remember_their_source():
     valid, test = cal.example()
-    fitted = cal.recalibrate(valid)
+    fitted = cal.recalibrate(valid, "temperature")
     mended = fitted.apply(test)
     assert mended.source == (test, fitted)
     assert mended.labels is test.labels
@@ -181,5 +181,5 @@ def test_maps_are_values():
 def test_a_map_of_several_classes_is_no_curve():
     valid, _ = cal.example()
     with pytest.raises(cal.MapError, match="no curve"):
-        cal.recalibrate(valid).curve()
+        cal.recalibrate(valid, "temperature").curve()
     assert cal.Temperature().fit([0, 1, 1], [0.2, 0.4, 0.9]).curve(3).y[1] == 0.5

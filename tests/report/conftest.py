@@ -9,7 +9,7 @@ from calibrant.results import Record
 @pytest.fixture(scope="session")
 def results() -> dict[str, Record]:
     valid, test = cal.example()
-    fitted = cal.recalibrate(valid)
+    fitted = cal.recalibrate(valid, "temperature")
     after = cal.diagnose(fitted.apply(test), name="repaired")
     return {
         "diagnosis": cal.diagnose(test, name="digits"),

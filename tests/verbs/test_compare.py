@@ -100,8 +100,8 @@ def test_verdicts(rng):
     good, bad = Predictions(y, p), Predictions(y, p**4)
     better, worse, same = compare(bad, good), compare(good, bad), compare(good, good)
     assert (better.verdict, worse.verdict, same.verdict) == ("better", "worse", "no detectable change")
-    assert better.sentence().startswith("The repair helped: Brier score 0.")
-    assert worse.sentence().startswith("The repair made it worse: Brier score 0.")
+    assert better.sentence().startswith("Better after than before: Brier score 0.")
+    assert worse.sentence().startswith("Worse after than before: Brier score 0.")
     assert same.sentence().startswith("No detectable change: Brier score 0.")
     assert same.difference.value == 0
 
@@ -141,12 +141,13 @@ def test_the_log_score_of_a_repair_does_not_lose_what_logits_hold():
 
 def test_injective_by_construction():
     valid, test = cal.example()
-    fitted = cal.recalibrate(valid)
+    fitted = cal.recalibrate(valid, "temperature")
     for after in (fitted, fitted.apply(test)):
         found = compare(test, after)
         assert found.injective is True
         assert found.grounds == "temperature does by construction"
         assert found.calibration is found.difference
+        assert found.sentence().startswith("The repair helped: ")
         assert "so all of it is calibration" in found.sentence()
 
 
@@ -177,7 +178,7 @@ def test_merged_predictions_are_found():
     assert found.injective is False
     assert found.grounds == "3 distinct predictions before, 2 after"
     assert found.calibration is None
-    assert "mixes calibration gained and sharpness lost" in found.sentence()
+    assert "holds calibration and sharpness: some different predictions get the same value" in found.sentence()
 
 
 def test_another_model_is_no_map_of_the_predictions():
@@ -185,14 +186,14 @@ def test_another_model_is_no_map_of_the_predictions():
     assert found.injective is None
     assert found.grounds == "equal predictions before differ after, so this is not a map of the predictions alone"
     assert (
-        "Equal predictions before differ after, so this is not a map of the predictions alone: the change may be calibration, sharpness or both."
+        "The change may be calibration, sharpness or both: equal predictions before differ after, so this is not a map of the predictions alone."
         in found.sentence()
     )
 
 
 def test_a_map_of_other_predictions_is_judged_by_the_rows():
     valid, test = cal.example()
-    fitted = cal.recalibrate(valid)
+    fitted = cal.recalibrate(valid, "temperature")
     copy = Predictions.from_logits(test.labels, test.logits)
     assert compare(copy, fitted.apply(test)).grounds.startswith("these rows cannot distinguish")
 

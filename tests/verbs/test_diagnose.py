@@ -23,7 +23,7 @@ def sampled(rng, n, sharpen=1.0, n_classes=3):
 def test_an_overconfident_model(rng):
     found = diagnose(sampled(rng, 3000, 2.5))
     assert found.calibrated is False
-    assert found.verdict.startswith("Not calibrated: over-confident. Mean confidence ")
+    assert found.verdict.startswith("Not calibrated: over-confident; wrong for classes ")
     assert "where a calibrated model would show about" in found.verdict
     assert "temperature" in found.advice[0]
 
@@ -31,13 +31,13 @@ def test_an_overconfident_model(rng):
 def test_an_underconfident_model(rng):
     found = diagnose(sampled(rng, 3000, 0.4))
     assert found.calibrated is False
-    assert found.verdict.startswith("Not calibrated: under-confident. Mean confidence ")
+    assert found.verdict.startswith("Not calibrated: under-confident; wrong for classes ")
 
 
 def test_a_calibrated_model(rng):
     found = diagnose(sampled(rng, 3000))
     assert found.calibrated is None
-    assert found.verdict.startswith("No miscalibration to be seen in 3,000 rows. Mean confidence ")
+    assert found.verdict.startswith("No miscalibration to be seen in 3,000 rows: not of the top class, not of any ")
     assert "no miscalibration to repair" in found.advice[0]
 
 
@@ -49,10 +49,12 @@ def test_an_event_is_predicted_too_high_or_too_low(rng):
     assert "observed rate" in diagnose(y, p).verdict
 
 
-def test_errors_that_cancel_have_no_direction():
+def test_errors_that_cancel_have_both_directions():
     p = np.repeat([0.2, 0.8], 2000)
     y = np.concatenate([np.repeat([1, 0], [800, 1200]), np.repeat([1, 0], [1200, 800])])  # rates 0.4 and 0.6
-    assert diagnose(y, p).verdict.startswith("Not calibrated, with errors in both directions. Mean prediction 50.0 %")
+    assert diagnose(y, p).verdict.startswith(
+        "Not calibrated: over-confident, too low below 0.50 and too high above it. Mean prediction 50.0 %"
+    )
 
 
 def test_the_numbers_in_the_verdict_are_the_estimates(rng):
@@ -136,9 +138,14 @@ def test_few_rows_are_reported():
 
 
 def test_tables_have_one_row_per_estimate_and_per_bin(rng):
-    found = diagnose(sampled(rng, 300))
-    measured, tests, bins = found.tables()
-    assert len(tests.rows) == 9  # eight statistics, and all of them
+    predictions = sampled(rng, 300)
+    assert len(diagnose(predictions, view="top").tables()[1].rows) == 1 + len(
+        [part for part in cal.is_calibrated(predictions, n_draws=99).parts.values() if hasattr(part, "p_value")]
+    )
+    found = diagnose(predictions)
+    measured, tests, classes, bins = found.tables()
+    assert [row[0] for row in tests.rows] == ["top class", "class by class", "all classes together", "all three"]
+    assert len(classes.rows) == 3
     assert len(measured.rows) == len(found.estimates)
     assert len(bins.rows) == len(found.bins)
     assert measured.to_text().splitlines()[0] == "Measured"

@@ -21,8 +21,12 @@ def test_methods_go_by_name(rng, method):
     assert recalibrate(few, METHODS[method]()) == by_name
 
 
-def test_the_default_is_temperature():
-    assert recalibrate(VALID) == Temperature().fit(VALID)
+def test_the_default_is_auto(rng):
+    p = rng.random(120)
+    few = Predictions(rng.random(120) < p**2, p)
+    assert recalibrate(few) == cal.Auto().fit(few)
+    assert recalibrate(few).fit.choice is not None
+    assert recalibrate(cal.collect(few)).method == recalibrate(few).method
 
 
 def test_recipes_carry_their_options():
@@ -30,7 +34,7 @@ def test_recipes_carry_their_options():
 
 
 def test_the_repair_keeps_the_top_class():
-    repaired = recalibrate(VALID).apply(TEST)
+    repaired = recalibrate(VALID, "temperature").apply(TEST)
     assert np.array_equal(repaired.probs.argmax(axis=1), TEST.probs.argmax(axis=1))
 
 
@@ -39,7 +43,7 @@ WRONG_METHODS = {
     "None": None,
     "a list": ["temperature"],
     "a class": Temperature,
-    "a map": recalibrate(VALID),
+    "a map": recalibrate(VALID, "temperature"),
     "a number": 2,
 }
 

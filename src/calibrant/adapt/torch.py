@@ -53,7 +53,7 @@ def to_module(
     >>> import calibrant as cal, torch
     >>> from calibrant.adapt.torch import to_module
     >>> valid, test = cal.example()
-    >>> head = to_module(cal.recalibrate(valid))
+    >>> head = to_module(cal.recalibrate(valid, "temperature"))
     >>> head(torch.tensor([[2.0] + [0.0] * 9])).sum().item().__round__(5)
     1.0
     """

@@ -111,7 +111,7 @@ def test(
         found = function(predictions, **{option: value for option, value in options.items() if option in taken})
     show(found, file.name, source, as_json)
     if fail_below is not None and found.p_value <= fail_below:
-        failed(f"{cal.results.p_words(found.p_value)} is at most {fail_below:g}.")
+        failed(f"{cal.results.p_words(found.p_value, found.least_p)} is at most {fail_below:g}.")
 
 
 @main.command(short_help="Where is it wrong?")

@@ -10,14 +10,14 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from calibrant.inputs import listed
-from calibrant.predictions.labels import PROBABILITY
+from calibrant.predictions.labels import CONFIDENCE, PROBABILITY
 from calibrant.problems import FileError, InputError
 
 NAMES: dict[str, tuple[str, ...]] = {
     "label": ("label", "labels", "y", "y_true", "target", "truth", "outcome", "class", "correct"),
     "probs": ("probs", "prob", "proba", "probability", "probabilities", "p", "y_prob", "y_proba"),
     "logits": ("logits", "logit"),
-    "confidence": ("conf", "confidence"),
+    "confidence": CONFIDENCE,
     "pred": ("pred", "prediction", "predicted", "y_pred"),
     "counts": ("count", "counts"),
     "weights": ("weight", "weights", "sample_weight"),

@@ -14,7 +14,7 @@ from calibrant import inputs
 from calibrant.files.columns import NONE, Columns, FileColumns, UnknownColumn, choose, worded
 from calibrant.files.formats import Store, check_distinct, file_errors, open_store
 from calibrant.predictions import Predictions
-from calibrant.predictions.labels import check_names_event
+from calibrant.predictions.labels import check_names_event, is_confidence
 from calibrant.problems import FileError, InputError
 from calibrant.types import Array
 
@@ -102,6 +102,8 @@ def read_with_columns(
             predictions = Predictions(labels, predicted, normalize=normalize, **options)
     if order is not None and declared is None:
         predictions.classes = order  # labels are positions; these are the names
+    named = chosen.pred is not None or is_confidence(chosen.predicted[0])
+    predictions.is_confidence = predicted.ndim == 1 and named
     return predictions, chosen
 
 

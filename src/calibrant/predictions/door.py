@@ -56,7 +56,7 @@ class StatePredictions(Predictions):
         self._events = {view: event_of(state, view) for view in state.views}
         self._probs = self.logits = self.weights = self.squares = self.groups = self.index = self.source = None
 
-    is_binary = soft = False
+    is_binary = soft = is_confidence = False
 
     def _no_rows(self) -> Any:
         raise InputError(

@@ -84,6 +84,15 @@ def class_order(
     return tuple(range(n_classes))
 
 
+CONFIDENCE = ("conf", "confidence")
+"""Names of a column that holds how sure a model is of its answer."""
+
+
+def is_confidence(name: Any) -> bool:
+    """Is a column named as the confidence in an answer is? The event is then that the answer is right."""
+    return str(name).strip().lower() in CONFIDENCE
+
+
 def check_names_event(name: Any, classes: tuple[Any, ...], argument: str) -> None:
     """Refuse a lone column that is named after the negative class: it is not the probability of the event."""
     negative = {str(classes[0]).lower(), *(NEGATIVE if classes == (0, 1) else ())}

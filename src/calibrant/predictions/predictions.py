@@ -69,6 +69,7 @@ class Predictions(Constructors, Views, Weighed):
         "counted",
         "groups",
         "index",
+        "is_confidence",
         "labels",
         "logits",
         "source",
@@ -196,8 +197,10 @@ class Predictions(Constructors, Views, Weighed):
         beside = {"counts": counts, "weights": weights, "groups": groups}
         self.index = common_index(**{"labels": labels, name: given} | beside)
         self.classes = labelling.class_order(classes, columns, found, n_classes, outputs.ndim)
+        named = columns[0] if columns else getattr(given, "name", None)
+        self.is_confidence = outputs.ndim == 1 and labelling.is_confidence(named)
         if outputs.ndim == 1:
-            labelling.check_names_event(columns[0] if columns else getattr(given, "name", None), self.classes, name)
+            labelling.check_names_event(named, self.classes, name)
         if soft:
             self.labels = labelling.shares(found, outputs.ndim, n_classes)
         else:
@@ -365,5 +368,5 @@ class Predictions(Constructors, Views, Weighed):
         other.labels, other.classes, other.groups = self.labels, self.classes, self.groups
         other.weights, other.squares = self.weights, self.squares
         other._probs, other.logits, other._events, other.source = self._probs, self.logits, {}, None
-        other.counted, other.index = self.counted, self.index
+        other.counted, other.index, other.is_confidence = self.counted, self.index, self.is_confidence
         return other

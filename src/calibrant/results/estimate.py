@@ -191,16 +191,11 @@ class TestResult(_Measured):
     def tables(self) -> tuple[Table, ...]:
         """All statistics, where there are several."""
         each = [part for part in self.parts.values() if isinstance(part, TestResult)]
-        least = self.least_p
-        rows = [
-            (
-                t.title,
-                t.statistic,
-                *(p_cell(p, least) for p in (t.p_value, t.parts.get("adjusted", t.p_value))),
-                t.finding,
-            )
-            for t in (*each, self)
-        ]
+        rows = []
+        for t in (*each, self):
+            own, adjusted = p_cell(t.p_value, t.least_p or self.least_p), t.parts.get("adjusted")
+            adjusted = adjusted if isinstance(adjusted, float) else t.p_value
+            rows.append((t.title, t.statistic, own, p_cell(adjusted, self.least_p), t.finding))
         columns = ("statistic", "value", "p", "p, adjusted", "finding")
         return (Table(self.question, columns, tuple(rows), f"{self.null}."),)
 

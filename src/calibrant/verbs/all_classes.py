@@ -28,14 +28,16 @@ N_BINS = 5
 MOST_PROBABILITIES = 4_000_000
 """Rows times classes up to which the tests of all classes use every row."""
 
-DRAWN_LABELS, FEWEST_DRAWS, MOST_DRAWS = 2e7, 199, 1999
+DRAWN_LABELS, FEWEST_DRAWS, MOST_DRAWS = 2e7, 199, 2999
 """Labels drawn by each test of all classes."""
 
 SHOWN, NAMED = 10, 3
 """Classes in the table, and in the verdict."""
 
-SHARES = {"canonical": 0.5, "classwise": 0.25, "top": 0.25}
-"""How the tests share the rate of false alarms: most to the one that sees every fault."""
+SHARES = {"top": 0.2, "classwise": 0.4, "canonical": 0.4}
+"""How the tests share the rate of false alarms; the last sees errors of the top class too."""
+
+TITLES = {"top": "top class", "classwise": "class by class", "canonical": "all classes together"}
 
 
 @kind
@@ -60,12 +62,20 @@ class ClassFindings(Framed, Record):
     least: float = 0.0
     """the smallest p-value that so many draws can give"""
 
-    def sentence(self) -> str:
-        """The classes at fault, as a part of a sentence."""
-        told = [f"class {c} {text}".rstrip() for c, text in zip(self.classes, self.findings, strict=True) if text]
-        named = told[: min(self.n_wrong, NAMED)]
-        left = self.n_wrong - len(named)
-        return "; ".join([*named, *([f"{left:,} more classes"] if left else [])])
+    def named(self, how: bool) -> str:
+        """The classes at fault.
+
+        Parameters
+        ----------
+        how
+            Say of each what is wrong with it.
+        """
+        wrong = [
+            f"{c} ({text})" if how else f"{c}" for c, text in zip(self.classes, self.findings, strict=True) if text
+        ]
+        named, left = ", ".join(wrong[:NAMED]), self.n_wrong - len(wrong[:NAMED])
+        more = f" and {left:,} more of {self.n_classes:,}" if left else ""
+        return f"class{'es' * (self.n_wrong > 1)} {named}{more}" if named else ""
 
     def table(self) -> Table:
         """A row per class."""
@@ -93,12 +103,15 @@ def tests_of_all(predictions: Predictions, top: TestResult) -> tuple[TestResult,
     used = predictions if step <= 1 else predictions.rows(slice(None, None, step))
     cautions = ()
     if used is not predictions:
-        cautions = (f"the tests of all classes use {used.n:,} of the {predictions.n:,} rows: every {step}th",)
+        cautions = (f"the tests of all classes use {used.n:,} of the {predictions.n:,} rows, one in {step}",)
     draws = int(np.clip(DRAWN_LABELS / used.n, FEWEST_DRAWS, MOST_DRAWS))
     canonical = is_calibrated(used, view="canonical", n_draws=draws, ties="count", cluster=False)
-    classwise, adjusted = class_test(class_rows(used, False), used.classes, Exact(draws, "count"))
-    found = {"top": top, "classwise": classwise, "canonical": canonical}
-    return _joined(found, predictions.n), _findings(predictions, adjusted, classwise.least_p), cautions
+    classwise, scores, adjusted = class_test(class_rows(used, False), used.classes, Exact(draws, "count"))
+    test = _joined({"top": top, "classwise": classwise, "canonical": canonical}, predictions.n)
+    # as much larger as the p-value of all classes is for the two other tests
+    final = test.parts["classwise"].parts["adjusted"]
+    adjusted = np.clip(adjusted * (2 if classwise.p_value <= top.p_value else 1), final, 1.0)
+    return test, _findings(predictions, scores, adjusted, classwise.least_p), cautions
 
 
 def _joined(found: dict[str, TestResult], n: int) -> TestResult:
@@ -106,20 +119,25 @@ def _joined(found: dict[str, TestResult], n: int) -> TestResult:
     p = min(1.0, *(each.p_value / SHARES[name] for name, each in found.items()))
     narrower = ("top", "classwise")
     adjusted = dict(zip(narrower, holm([found[name].p_value for name in narrower]), strict=True)) | {"canonical": p}
-    titles = {"top": "top class", "classwise": "class by class", "canonical": "all classes together"}
     parts: dict[str, Any] = {
-        name: replace(each, title=titles[name], parts={**each.parts, "adjusted": max(p, adjusted[name])})
+        name: replace(
+            each,
+            title=TITLES[name],
+            parts={**each.parts, "adjusted": max(p, adjusted[name])},
+            finding=each.finding.split("; ")[0],
+        )
         for name, each in found.items()
     }
     fired = [each.finding for each in parts.values() if each.parts["adjusted"] <= LEVEL and each.finding]
-    smallest = min(each.p_value for each in found.values())
-    null = "three exact tests, which share the rate of false alarms"
-    settings = {"view": "all", "n_draws": min(each.settings["n_draws"] for each in found.values())}
     finding = "; ".join(dict.fromkeys(fired)) or "no sign of miscalibration"
+    smallest = min(each.p_value for each in found.values())
+    # draws of one test that would give a p-value as small as the smallest that is possible here
+    draws = int(min(each.settings["n_draws"] for each in found.values()) * max(SHARES.values()))
+    settings, null = {"view": "all", "n_draws": draws}, "three exact tests, which share the rate of false alarms"
     return TestResult("is_calibrated", "all three", smallest, p, n, null, settings, parts, (), finding)
 
 
-def class_test(rows: ClassRows, classes: tuple[Any, ...], exact: Exact) -> tuple[TestResult, Floats]:
+def class_test(rows: ClassRows, classes: tuple[Any, ...], exact: Exact) -> tuple[TestResult, Floats, Floats]:
     """Is every class calibrated? Labels are drawn from the predicted distributions, and the worst class is ranked.
 
     Parameters
@@ -131,8 +149,8 @@ def class_test(rows: ClassRows, classes: tuple[Any, ...], exact: Exact) -> tuple
     exact
         The number of draws.
 
-    A class's score is the larger of two: of its total, and of its bins. The second result
-    is each class's p-value, adjusted for all classes (step-down).
+    A class's score is the larger of two: of its total, and of its bins. Behind the result
+    are each class's score and its p-value, adjusted for all classes (step-down).
     """
     hypothesis = rows.hypothesis
     (found,), _ = drawn_values(hypothesis, _scores(rows), exact)
@@ -142,7 +160,7 @@ def class_test(rows: ClassRows, classes: tuple[Any, ...], exact: Exact) -> tuple
     wrong = [str(classes[k]) for k in np.argsort(adjusted, kind="stable") if adjusted[k] <= LEVEL]
     finding = f"class {', '.join(wrong[:NAMED])}{' and others' * (len(wrong) > NAMED)}" if wrong else ""
     outcome = ("classwise", "class by class", float(found.values[0].max()), least)
-    return as_result(hypothesis, exact, outcome, {}, finding), adjusted
+    return as_result(hypothesis, exact, outcome, {}, finding), found.values[0], adjusted
 
 
 def _scores(rows: ClassRows) -> list[Statistic]:
@@ -153,8 +171,8 @@ def _scores(rows: ClassRows) -> list[Statistic]:
     for c in range(k):
         p = np.ascontiguousarray(rows.probs[:, c])
         slots[:, c] = c * N_BINS + EqualMass(N_BINS).index(Event(p, np.zeros(n, np.uint8), rows.unit, "class"))
-        for total, each in zip(sums, (w, w * p, w**2 * p * (1 - p)), strict=True):
-            total += np.bincount(slots[:, c], each, size)
+        for row, each in enumerate((w, w * p, w**2 * p * (1 - p))):
+            sums[row] += np.bincount(slots[:, c], each, size)
 
     def collect(labels: Any) -> Floats:
         hits = np.zeros((len(labels), size))
@@ -193,18 +211,21 @@ def _normal(square: Floats, degrees: int) -> Floats:
     return np.asarray(((square / degrees) ** (1 / 3) - (1 - part)) / part**0.5)
 
 
-def _findings(predictions: Predictions, adjusted: Floats, least: float) -> ClassFindings:
-    """The classes in the order of their p-values, the clearest ones with interval and words."""
-    order = np.argsort(adjusted, kind="stable")[:SHOWN].tolist()
+def _findings(predictions: Predictions, scores: Floats, adjusted: Floats, least: float) -> ClassFindings:
+    """The classes with the largest scores, with interval and words."""
+    order = np.argsort(-scores, kind="stable")[:SHOWN].tolist()
     wrong, k = int((adjusted <= LEVEL).sum()), predictions.n_classes
     means, rates, ends, words = [], [], [], []
     for c in order:
-        event = predictions.event(c)
+        view = f"class {predictions.classes[c]}"
+        event = predictions.event(view)
         means.append(float(np.average(event.probs.astype(np.float64), weights=event.weights)))
         rates.append(float(np.average(event.outcomes, weights=event.weights)))
-        interval = calibration_error_interval(predictions, view=c, level=1 - 0.05 / k)
+        interval = calibration_error_interval(predictions, view=view, level=1 - 0.05 / k)
         ends.append((interval.low, interval.high))
-        words.append((fault_of(event).words or "is wrong in places") if adjusted[c] <= LEVEL else "")
+        words.append(
+            (fault_of(event).words.removeprefix("predicts ") or "wrong in places") if adjusted[c] <= LEVEL else ""
+        )
     low, high = np.array(ends).T
     names = tuple(predictions.classes[c] for c in order)
     found = (names, np.array(means), np.array(rates), low, high, adjusted[order], tuple(words), k, wrong)

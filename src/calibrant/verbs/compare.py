@@ -112,7 +112,7 @@ def compare(
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> result = cal.compare(test, cal.recalibrate(valid))
+    >>> result = cal.compare(test, cal.recalibrate(valid, "temperature"))
     >>> result.verdict, result.injective
     ('better', True)
     >>> several = cal.compare(test, {name: cal.recalibrate(valid, name) for name in ("temperature", "vector", "identity")})
@@ -257,6 +257,11 @@ class _Family:
         injective, grounds = how_injective(self.before, new, self.injective)
         verdict = _verdict(change.mean, interval is not None and 0 not in interval)
         root, split = self._root(means) if self.rule.rooted else None, self._split(new, injective)
+        if split is None and not injective and self._automatic and isinstance(self.rule, Score):
+            cautions = (
+                *cautions,
+                "so many probabilities are not split into calibration and sharpness unless asked for",
+            )
         found = (difference, first, second, injective, grounds, verdict, cautions, root, split)
         return Comparison(*found, self.margin, change.p_value())
 
@@ -281,8 +286,12 @@ class _Family:
         variance = a * a * first + b * b * second - a * b * (first + second - both)
         return around(apart, max(variance, 0.0) ** 0.5, means.change.degrees, level, "delta method, Student t")
 
+    @property
+    def _automatic(self) -> bool:
+        return isinstance(self.method, str) and self.method == "auto"
+
     def _split(self, after: Predictions | Forecasts, injective: bool | None) -> Split | None:
-        automatic = isinstance(self.method, str) and self.method == "auto"
+        automatic = self._automatic
         if not isinstance(self.before, Predictions) or not isinstance(self.rule, Score):
             if self.method is not None and not automatic:
                 raise InputError(

@@ -84,10 +84,15 @@ class Comparison(Answer):
         gain, scores = self.difference, f"{number(self.before.value)} → {number(self.after.value)}"
         size = f"{self.before.title} {scores}, change {number(gain.value)}"
         size += "" if gain.interval is None else f" ({gain.interval.in_words()})"
-        effects = {"better": "The repair helped", "worse": "The repair made it worse"}
-        what = effects.get(self.verdict, "No detectable change")
+        what = self._effect() or "No detectable change"
         parts = "" if self.split is None else f" {self.split.sentence()}"
         return f"{what}: {size}{self._how_small()}. {self.meaning()}{parts}"
+
+    def _effect(self) -> str:
+        """The verdict in words: of a repair, where nothing else is known to have changed."""
+        if not self.injective:
+            return {"better": "Better after than before", "worse": "Worse after than before"}.get(self.verdict, "")
+        return {"better": "The repair helped", "worse": "The repair made it worse"}.get(self.verdict, "")
 
     def _how_small(self) -> str:
         if self.equivalent:
@@ -102,9 +107,9 @@ class Comparison(Answer):
         if self.injective:
             return f"The map keeps different predictions different ({self.grounds}), so all of it is calibration."
         if self.injective is None:
-            return f"{self.grounds[:1].upper()}{self.grounds[1:]}: the change may be calibration, sharpness or both."
-        merged = f"The map gives some different predictions the same value ({self.grounds})"
-        return f"{merged}, so the change mixes calibration gained and sharpness lost."
+            return f"The change may be calibration, sharpness or both: {self.grounds}."
+        merged = f"some different predictions get the same value ({self.grounds})"
+        return f"The change holds calibration and sharpness: {merged}."
 
     def tables(self) -> tuple[Table, ...]:
         """Before, after, the difference and its parts."""

@@ -23,7 +23,7 @@ from calibrant.estimate.sweep import sweep_error
 from calibrant.forecasts import Forecasts
 from calibrant.interval import wilson
 from calibrant.options import checked
-from calibrant.predictions import Predictions, admit, cluster_kind
+from calibrant.predictions import Predictions, StatePredictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.resampling.null import ASSUMED_INDEPENDENT
 from calibrant.results import (
@@ -35,12 +35,15 @@ from calibrant.results import (
     keyed,
     kind,
     looked_up,
-    number,
     rows_by_key,
 )
 from calibrant.results.tables import BinTable, Curve, Table
 from calibrant.score import brier_score, log_score
+from calibrant.state.state import State
 from calibrant.types import Cluster
+from calibrant.verbs.all_classes import ClassFindings, tests_of_all
+from calibrant.verbs.faults import Fault, fault_of
+from calibrant.verbs.verdicts import Found, impossible_words
 
 if TYPE_CHECKING:
     from calibrant.verbs.diagnose_regression import ForecastDiagnosis
@@ -58,13 +61,8 @@ ROUNDING = 1e-12
 FEW_ROWS = 200
 """Below this even a large error is hard to detect; the diagnosis warns of it."""
 
-DRAWN_LABELS, FEWEST_DRAWS, MOST_DRAWS = 4e7, 99, 999
+DRAWN_LABELS, FEWEST_DRAWS, MOST_DRAWS = 4e7, 99, 2999
 """Labels drawn in all; the p-value is exact with any number of draws, and finer with more."""
-
-ADVICE = (
-    "Fit a map on validation data (recalibrate, for a start with temperature) and judge it on other data (compare)."
-)
-NO_ERROR_SEEN = "These data show no miscalibration to repair. More rows would show smaller errors."
 
 Measure = Callable[..., Estimate]
 
@@ -108,6 +106,8 @@ class Diagnosis(Keyed[Estimate], Answer):
     cautions: tuple[str, ...]
     test: TestResult | None = None
     """could a calibrated model have made these predictions? Exact; None where labels are shares"""
+    classes: ClassFindings | None = None
+    """the classes that are most clearly wrong, where all of them were tested"""
 
     question: ClassVar[str] = "Is it calibrated?"
     printed_tables: ClassVar[int | None] = 1
@@ -136,8 +136,9 @@ class Diagnosis(Keyed[Estimate], Answer):
         return self.verdict
 
     def tables(self) -> tuple[Table, ...]:
-        """Estimates, tests and bins."""
+        """Estimates, tests, classes and bins."""
         tests = () if self.test is None else self.test.tables()
+        tests += () if self.classes is None else (self.classes.table(),)
         return (estimate_table(self.estimates), *tests, bin_rows(self.bins, self.curve))
 
 
@@ -170,7 +171,9 @@ def diagnose(
     """Is the model calibrated, how far off is it, and how much of that is noise?
 
     `calibrated` is False for at most 5 % of calibrated models: the test is exact. None
-    is no proof of calibration; `plan` says which errors the rows could have shown.
+    is no proof of calibration; `plan` says which errors the rows could have shown. Of
+    several classes, three exact tests share these 5 %: of the top class, of every class
+    by itself, and of the whole distribution. The verdict names the classes at fault.
 
     Parameters
     ----------
@@ -180,7 +183,8 @@ def diagnose(
     probs
         Predicted probabilities: one column for an event, or one column per class.
     view
-        Which question: `"binary"`, `"top"` or `"class k"`; `"auto"` by the columns.
+        Which question: `"binary"`, `"top"` or `"class k"`. `"auto"` is the event of one
+        column; of several columns the top class, with a verdict on all classes.
     cluster
         How rows of a group depend on each other, for the test: as in `is_calibrated`.
     name
@@ -216,26 +220,56 @@ def diagnose(
             "Use 'top' or 'class k'; class-wise errors are in the table",
         )
     estimates = _estimates(predictions, chosen, measures)
-    test = _tested(predictions, chosen, cluster)
+    whole = view == "auto" and not predictions.is_binary
+    test, classes, cautions = _tested(predictions, chosen, cluster, whole)
+    by_key = keyed(estimates)
     bins = next(e for e in estimates if "equal-mass" in str(e.settings.get("bins"))).parts["bins"]
     low, high = wilson(bins.label_rate, bins.rows, 0.95)
-    curve = Curve(bins.mean_prob, bins.label_rate, low, high, bins.weight / bins.weight.sum())
-    event = predictions.event(chosen)
-    mean = float(np.average(event.probs.astype(np.float64), weights=event.weights))
-    calibrated = None if _seems_calibrated(looked_up("ece", keyed(estimates)), test) else False
+    found = _found(predictions, chosen, by_key, test, classes, not isinstance(labels, State))
     return Diagnosis(
         name=name,
         n=predictions.n,
         view=chosen,
         n_classes=predictions.n_classes,
         estimates=tuple(estimates),
-        curve=curve,
+        curve=Curve(bins.mean_prob, bins.label_rate, low, high, bins.weight / bins.weight.sum()),
         bins=bins,
-        calibrated=calibrated,
-        verdict=_verdict(calibrated, chosen, mean, estimates, test),
-        advice=(NO_ERROR_SEEN if calibrated is None else ADVICE,),
-        cautions=_cautions(predictions, estimates, test),
+        calibrated=found.calibrated,
+        verdict=found.verdict(),
+        advice=found.advice(),
+        cautions=(*_cautions(predictions, test), *cautions, *cautions_of(estimates)),
         test=test,
+        classes=classes,
+    )
+
+
+def _found(
+    predictions: Predictions,
+    view: str,
+    by_key: dict[str, Estimate],
+    test: TestResult | None,
+    classes: ClassFindings | None,
+    has_rows: bool,
+) -> Found:
+    """What the verdict is made of."""
+    event = predictions.event(view)
+    error, ece, gap, log = (looked_up(key, by_key) for key in ("calibration_error", "ece", "mean_gap", "log_score"))
+    impossible = impossible_words(predictions, log, has_rows)
+    calibrated = None if _seems_calibrated(ece, test) and not (impossible and test is None) else False
+    confidence = view == "top" or predictions.is_confidence
+    return Found(
+        n=predictions.n,
+        view=view,
+        confidence=confidence,
+        mean=float(np.average(event.probs.astype(np.float64), weights=event.weights)),
+        error=error,
+        ece=ece,
+        gap=gap,
+        test=test,
+        calibrated=calibrated,
+        fault=Fault("unclear", "") if calibrated is None else fault_of(event, confidence),
+        impossible=impossible,
+        classes=classes,
     )
 
 
@@ -297,13 +331,24 @@ def _of_forecasts(
     return diagnose_forecasts(forecasts, name=name, measures=measures)
 
 
-def _tested(predictions: Predictions, view: str, cluster: Any) -> TestResult | None:
-    """The exact omnibus test with as many draws as a diagnosis has time for; ties never count for an alarm."""
+def _tested(
+    predictions: Predictions, view: str, cluster: Any, whole: bool
+) -> tuple[TestResult | None, ClassFindings | None, tuple[str, ...]]:
+    """The exact test with as many draws as a diagnosis has time for, of all classes where that is asked and possible.
+
+    Ties never count for an alarm.
+    """
+    clustered = cluster_kind(predictions, cluster) is not None
     if predictions.soft:
-        cluster_kind(predictions, cluster)
-        return None
+        return None, None, ()
     draws = int(np.clip(DRAWN_LABELS / predictions.n, FEWEST_DRAWS, MOST_DRAWS))
-    return is_calibrated(predictions, view=view, n_draws=draws, ties="count", cluster=cluster)
+    found = is_calibrated(predictions, view=view, n_draws=draws, ties="count", cluster=cluster)
+    if not whole:
+        return found, None, ()
+    if clustered or isinstance(predictions, StatePredictions):
+        why = "a state holds no rows" if not clustered else "tests of all classes take rows as independent"
+        return found, None, (f"the verdict is about the top class only: {why}",)
+    return tests_of_all(predictions, found)
 
 
 def _seems_calibrated(ece: Estimate, test: TestResult | None) -> bool:
@@ -314,34 +359,14 @@ def _seems_calibrated(ece: Estimate, test: TestResult | None) -> bool:
     return not (excess > MANY_SDS * sd + one_row and excess > ROUNDING)
 
 
-def _verdict(
-    calibrated: bool | None, view: str, mean: float, estimates: list[Estimate], test: TestResult | None
-) -> str:
-    error, ece, gap = (looked_up(key, keyed(estimates)) for key in ("calibration_error", "ece", "mean_gap"))
-    words = ("Mean confidence", "accuracy") if view == "top" else ("Mean prediction", "observed rate")
-    facts = f"{words[0]} {mean:.1%}, {words[1]} {mean - gap.value:.1%}; calibration error {number(error.value)}"
-    facts += "" if error.interval is None else f" ({error.interval.in_words()})"
-    facts += "" if test is None else f"; exact test p = {number(test.p_value)}"
-    facts += f". ECE {number(ece.value)}, where a calibrated model would show about {number(ece.noise_floor or 0.0)}."
-    seen = f"No miscalibration to be seen in {ece.n:,} rows"
-    return f"{seen if calibrated is None else f'Not calibrated{_direction(gap, view)}'}. {facts.replace('%', ' %')}"
-
-
-def _direction(gap: Estimate, view: str) -> str:
-    if gap.interval is None or 0 in gap.interval:
-        return ", with errors in both directions"
-    high, low = ("over-confident", "under-confident") if view == "top" else ("predicts too high", "predicts too low")
-    return f": {high if gap.value > 0 else low}"
-
-
-def _cautions(predictions: Predictions, estimates: list[Estimate], test: TestResult | None) -> tuple[str, ...]:
+def _cautions(predictions: Predictions, test: TestResult | None) -> tuple[str, ...]:
     found = []
     if predictions.n < FEW_ROWS:
         found.append(f"{predictions.n} rows are few: an error of a few points cannot be distinguished from noise")
     if test is not None and "cluster" in test.settings:
         found.append("cluster is for the test: intervals of calibration errors take rows as independent")
     found += [ASSUMED_INDEPENDENT] if test is not None and ASSUMED_INDEPENDENT in test.cautions else []
-    return (*found, *cautions_of(estimates))
+    return tuple(found)
 
 
 def cautions_of(estimates: Iterable[Estimate]) -> tuple[str, ...]:

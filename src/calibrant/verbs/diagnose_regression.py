@@ -35,7 +35,8 @@ from calibrant.results.constraints import Probability, Shape
 from calibrant.score.crps import crps
 from calibrant.score.dawid_sebastiani import dawid_sebastiani_score
 from calibrant.score.pinball import interval_score, pinball_score
-from calibrant.verbs.diagnose import NO_ERROR_SEEN, measured
+from calibrant.verbs.diagnose import measured
+from calibrant.verbs.verdicts import NO_ERROR_SEEN
 
 FALSE_ALARM = 0.05
 """How often a calibrated model with independent rows may be called miscalibrated, by any of the tests."""

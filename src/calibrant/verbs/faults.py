@@ -32,8 +32,8 @@ STEPS, LONGEST, FARTHEST = 30, 2.0, 12.0
 ONLY = 3.0
 """Nats by which stretches must be ahead of a line before the rest of the predictions is said to be right."""
 
-QUIET = 1.5
-"""Standard deviations by which the χ² of the other cells may exceed its mean."""
+QUIET, WIDE = 2.0, 4
+"""Standard deviations by which the χ² of the other cells may exceed its mean, one by one and several joined."""
 
 MOST_PLACES = 3
 """Stretches that are listed."""
@@ -241,19 +241,20 @@ def _words(cells: Cells, runs: list[Run], confidence: bool, local: bool) -> str:
         return f"in places, most clearly {places}"
     extreme = "" if confidence else _extreme(cells, runs)
     if len(signs) > 1:
-        return f"{extreme}: {places}" if extreme else places
-    return f"{extreme} only: {places}" if extreme and local else f"{places}, elsewhere no error to be seen"
+        return f"{extreme}, {places}" if extreme else places
+    return f"{extreme} only, {places}" if extreme and local else f"{places}, elsewhere no error to be seen"
 
 
 def _quiet(cells: Cells, runs: list[Run]) -> bool:
     """Do the cells outside the runs scatter as those of a calibrated model do?"""
-    outside = np.ones(len(cells), dtype=bool)
-    for run in runs:
-        outside[run.start : run.stop] = False
-    if not outside.any():
-        return True
-    squares = (cells.expected - cells.hits)[outside] ** 2 / cells.variance[outside]
-    return float(squares.sum()) <= len(squares) + QUIET * (2 * len(squares)) ** 0.5
+    ends = [0, *(end for run in runs for end in (run.start, run.stop)), len(cells)]
+    gaps = list(zip(ends[::2], ends[1::2], strict=True))
+    for width in (1, WIDE):
+        starts = [(start, min(start + width, stop)) for first, stop in gaps for start in range(first, stop, width)]
+        squares = [cells.off(*part) ** 2 for part in starts]
+        if sum(squares) > len(squares) + QUIET * (2 * len(squares)) ** 0.5:
+            return False
+    return True
 
 
 def _extreme(cells: Cells, runs: list[Run]) -> str:
@@ -272,7 +273,11 @@ def _extreme(cells: Cells, runs: list[Run]) -> str:
 def _places(cells: Cells, runs: list[Run], high: str, low: str) -> str:
     """Where predictions are too high and too low, each direction once."""
     ways = {sign: [_place(cells, run) for run in runs if run.sign == sign] for sign in (run.sign for run in runs)}
-    return " and ".join(f"{high if sign > 0 else low} {' and '.join(places)}" for sign, places in ways.items())
+    told = [f"{high if sign > 0 else low} {' and '.join(places)}" for sign, places in ways.items()]
+    below, above = told[0], told[-1]
+    if "below" in below and above.endswith(f" above {below.rpartition(' below ')[2]}"):
+        told[-1] = f"{above.rpartition(' ')[0]} it"
+    return " and ".join(told)
 
 
 def _thirds(cells: Cells) -> list[tuple[int, int]]:
