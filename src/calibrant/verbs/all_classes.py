@@ -101,7 +101,7 @@ def tests_of_all(predictions: Predictions, top: TestResult) -> tuple[TestResult,
     """
     step = -(-len(predictions.labels) * predictions.n_classes // MOST_PROBABILITIES)
     used = predictions if step <= 1 else predictions.rows(slice(None, None, step))
-    cautions = ()
+    cautions: tuple[str, ...] = ()
     if used is not predictions:
         cautions = (f"the tests of all classes use {used.n:,} of the {predictions.n:,} rows, one in {step}",)
     draws = int(np.clip(DRAWN_LABELS / used.n, FEWEST_DRAWS, MOST_DRAWS))

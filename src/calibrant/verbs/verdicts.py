@@ -160,10 +160,10 @@ def impossible_words(predictions: Predictions, log: Estimate, has_rows: bool) ->
     if isinstance(predictions, StatePredictions):
         return f"an outcome given probability 0, {so}"
     scores, weights = LogScore().rows(predictions), predictions.weights
-    infinite = np.isinf(scores)
-    at = first_infinite(scores, weights)
+    infinite, at = np.isinf(scores), first_infinite(scores, weights)
     assert at is not None
-    many = int(infinite.sum()) if weights is None or predictions.squares is not None else weights[infinite].sum()
+    counted = predictions.mass is None or predictions.mass.counts
+    many = float((infinite * counted).sum())
     which = f"row {at} (counted from 0)" if many == 1 else f"the first is row {at} (counted from 0)"
     where = f": {which}, {_row(predictions, at)}" if has_rows else ""
     return f"{many:,.6g} outcome{'s' * (many != 1)} given probability 0, {so}{where}"
