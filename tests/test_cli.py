@@ -74,7 +74,7 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     save(folder / "valid.csv", valid)
     save(folder / "test.csv", test)
     save(folder / "new.csv", test, label=False)
-    cal.recalibrate(cal.Predictions.read(folder / "valid.csv")).save(folder / "map.json")
+    cal.recalibrate(cal.Predictions.read(folder / "valid.csv"), "temperature").save(folder / "map.json")
     return folder
 
 
@@ -151,11 +151,18 @@ def test_a_report_never_replaces_the_predictions(animals):
 
 
 def test_a_map_saved_by_the_command_line_loads_in_python(digits, tmp_path):
-    output = run("recalibrate", digits / "valid.csv", "-o", tmp_path / "map.json").stdout
+    output = run("recalibrate", digits / "valid.csv", "--method", "temperature", "-o", tmp_path / "map.json").stdout
     fitted = cal.load_map(tmp_path / "map.json")
-    assert fitted == cal.recalibrate(cal.Predictions.read(digits / "valid.csv"))
+    assert fitted == cal.recalibrate(cal.Predictions.read(digits / "valid.csv"), "temperature")
     assert f"{fitted.parameters['temperature']:.4f}" in output
     assert "calibrant compare TEST" in output
+
+
+def test_a_map_is_chosen_unless_one_is_named(animals, tmp_path):
+    output = run("recalibrate", animals, "-o", tmp_path / "map.json").stdout
+    fitted = cal.load_map(tmp_path / "map.json")
+    assert fitted == cal.recalibrate(cal.Predictions.read(animals))
+    assert f"Chosen: {fitted.fit.choice.reason.split()[0]}" in output
 
 
 def test_a_map_can_be_printed_instead(digits):
@@ -164,7 +171,7 @@ def test_a_map_can_be_printed_instead(digits):
 
 
 def test_a_map_is_saved_and_printed(digits, tmp_path):
-    result = run("recalibrate", digits / "valid.csv", "-o", tmp_path / "map.json", "--json")
+    result = run("recalibrate", digits / "valid.csv", "--method", "temperature", "-o", tmp_path / "map.json", "--json")
     assert without_input(result) == json.loads((tmp_path / "map.json").read_text())
     (tmp_path / "printed.json").write_text(result.stdout)
     assert cal.load_map(tmp_path / "printed.json") == cal.load_map(tmp_path / "map.json")
@@ -275,6 +282,24 @@ def test_compare_takes_a_map_or_the_repaired_file(digits, tmp_path):
     assert by_map["verdict"] == "better"
     expected = cal.compare(cal.Predictions.read(digits / "test.csv"), cal.load_map(digits / "map.json"))
     assert by_map == json.loads(expected.to_json())
+    assert (by_file["injective"], by_file["split"] is None) == (None, False)
+    stated = run("compare", digits / "test.csv", tmp_path / "better.csv", "--injective", "--json")
+    assert json.loads(stated.stdout)["grounds"] == "as stated"
+
+
+def test_two_files_do_not_show_that_a_change_is_calibration(event_file, tmp_path):
+    lines = event_file.read_text().splitlines()
+    place = lines[0].split(",").index("prob")
+    rows = [line.split(",") for line in lines[1:]]
+    for row in rows:
+        row[place] = str(0.1 + 0.7 * float(row[place]))
+    (tmp_path / "other.csv").write_text("\n".join([lines[0], *map(",".join, rows)]) + "\n")
+    said = " ".join(run("compare", event_file, tmp_path / "other.csv").stdout.split())
+    assert "The change may be calibration, sharpness or both" in said
+    assert "An estimate of the parts" in said
+    assert "so all of it is calibration" not in said
+    said = " ".join(run("compare", event_file, tmp_path / "other.csv", "--injective").stdout.split())
+    assert "so all of it is calibration" in said
 
 
 def test_columns_named_for_the_first_file_may_be_renamed_in_the_second(digits, tmp_path):
@@ -341,6 +366,13 @@ def test_decompose_knows_its_maps_and_scores(digits):
 # Demo
 
 
+@pytest.fixture
+def quick_choice(monkeypatch):
+    """Maps are chosen without the score of the choice itself, which takes most of the time."""
+    monkeypatch.setattr("calibrant.maps.auto.NESTED_UP_TO", 0)
+
+
+@pytest.mark.usefixtures("quick_choice")
 def test_the_demo_shows_everything_and_writes_the_report(tmp_path):
     result = run("demo", "--output", tmp_path / "report.html")
     for text in ("Not calibrated", "Measured", "Bin by bin", "Fitted map", "The repair helped", "Afterwards: "):
@@ -348,6 +380,7 @@ def test_the_demo_shows_everything_and_writes_the_report(tmp_path):
     assert (tmp_path / "report.html").read_text(encoding="utf-8").lower().startswith("<!doctype html>")
 
 
+@pytest.mark.usefixtures("quick_choice")
 def test_the_demo_writes_nothing_unasked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "calibrant demo --output report.html" in run("demo").stdout

@@ -89,7 +89,7 @@ class ClassFindings(Framed, Record):
         return Table("Class by class", columns, rows, f"Intervals and p-values hold for all classes at once.{more}")
 
 
-def tests_of_all(predictions: Predictions, top: TestResult) -> tuple[TestResult, ClassFindings, tuple[str, ...]]:
+def judged_classes(predictions: Predictions, top: TestResult) -> tuple[TestResult, ClassFindings, tuple[str, ...]]:
     """One p-value of three tests, what is wrong with which class, and warnings.
 
     Parameters

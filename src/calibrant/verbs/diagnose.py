@@ -41,7 +41,7 @@ from calibrant.results.tables import BinTable, Curve, Table
 from calibrant.score import brier_score, log_score
 from calibrant.state.state import State
 from calibrant.types import Cluster
-from calibrant.verbs.all_classes import ClassFindings, tests_of_all
+from calibrant.verbs.all_classes import ClassFindings, judged_classes
 from calibrant.verbs.faults import Fault, fault_of
 from calibrant.verbs.verdicts import Found, impossible_words
 
@@ -348,7 +348,7 @@ def _tested(
     if clustered or isinstance(predictions, StatePredictions):
         why = "a state holds no rows" if not clustered else "tests of all classes take rows as independent"
         return found, None, (f"the verdict is about the top class only: {why}",)
-    return tests_of_all(predictions, found)
+    return judged_classes(predictions, found)
 
 
 def _seems_calibrated(ece: Estimate, test: TestResult | None) -> bool:
