@@ -46,6 +46,9 @@ BINNED = {
 SIMPLE = ("debiased", "sweep", "ECE, equal width")
 """In no world may the RMSE be twice that of the best of these, from 1000 rows on."""
 
+LEAST = 1e-4
+"""A smaller RMSE counts as this one: on calibrated data the posterior is often exactly 0."""
+
 
 def posterior(rows, norm):
     """The value of `posterior_error`, without its interval."""
@@ -80,14 +83,14 @@ def page(found, norm):
     ]
     for n in sorted({n for _, n in found}):
         cells = {world: each for (world, size), each in found.items() if size == n}
-        ratios = np.array([rmse[k] / max(rmse[k].min(), 1e-12) for _, (rmse, _) in cells.values()])
-        worst = {world: rmse[k][0] / rmse[k][simple].min() for world, (_, (rmse, _)) in cells.items()}
+        ratios = np.array([np.maximum(rmse[k], LEAST) / max(rmse[k].min(), LEAST) for _, (rmse, _) in cells.values()])
+        worst = {world: rmse[k][0] / max(rmse[k][simple].min(), LEAST) for world, (_, (rmse, _)) in cells.items()}
         name = max(worst, key=worst.get)
         shown = " | ".join(f"{r:.2f}" for r in ratios.mean(axis=0))
         head.append(f"| {n:,} | {shown} | {worst[name]:.2f} ({name}) |")
         for world, (truth, (rmse, bias)) in cells.items():
             each = " | ".join(f"{1e3 * r:.2f}" for r in rmse[k])
-            ratio = rmse[k][0] / rmse[k].min()
+            ratio = max(rmse[k][0], LEAST) / max(rmse[k].min(), LEAST)
             rows.append(f"| {world} | {n:,} | {1e3 * truth[k]:.1f} | {each} | {1e3 * bias[k][0]:+.2f} | {ratio:.2f} |")
     return "\n".join(head), "\n".join(rows)
 
@@ -115,8 +118,8 @@ def main():
 
 Written by `python -m studies.error_estimates` (seed {options.seed}, {options.data_sets} data sets for each world and size, the same for all
 estimators). Worlds of `studies/error_worlds.py` ("{options.worlds}") and a few with smooth curves; settings were chosen on other worlds and
-seeds. RMSE and bias × 10³; *÷ best* is the ratio to the best estimator of that world and size. The summary holds the mean of these
-ratios over the worlds.
+seeds. RMSE and bias × 10³; *÷ best* is the ratio to the best estimator of that world and size, where an RMSE below 10⁻⁴ counts as
+10⁻⁴. The summary holds the mean of these ratios over the worlds.
 """
     for norm in (1, 2):
         head, rows = page(found, norm)

@@ -117,7 +117,7 @@ def by_map(recipe):
 
 
 def by_posterior(labels, probs):
-    """The map of the Gaussian process, and the median errors of the curves it thinks possible."""
+    """The map of the Gaussian process, and the median errors of the curves that `posterior_error` thinks possible."""
     said = cal.Predictions(labels, probs)
     plain, squared = cal.posterior_error(said), cal.posterior_error(said, norm=2, root=False)
     return cal.maps.GaussianProcessMap().fit(said), plain.value, squared.value
@@ -155,7 +155,7 @@ OURS = {
     "PL3 averaged": by_map(cal.maps.PiecewiseLinear(identity=False)),
     "PL3 with identity": by_map(cal.maps.PiecewiseLinear()),
     "Gaussian process": by_map(cal.maps.GaussianProcessMap()),
-    "GP, posterior median": by_posterior,
+    "posterior median": by_posterior,
 }
 REMADE = {
     "ES15": unit_slope(lambda labels, probs: 15),  # noqa: ARG005
@@ -230,7 +230,7 @@ PUBLISHED = {
     },
 }
 
-SKEWED = {n: METHODS[n] for n in ("Platt", "beta", *OURS) if n not in ("PL3 averaged", "GP, posterior median")}
+SKEWED = {n: METHODS[n] for n in ("Platt", "beta", *OURS) if n not in ("PL3 averaged", "posterior median")}
 """The identity has no share there, so that PL3 averaged is the same with and without it; the posterior has no other map."""
 
 
@@ -368,12 +368,12 @@ ES CV chooses as the paper's released code does: ten folds of one shuffle (sciki
 without each fold, squared loss, the fewest bins within 0.1 %, and then one fit on all rows (the paper's text speaks of the mean of
 the folds' fits). PL lives in probabilities, PL3 in log-odds, fitted by log loss or, where it says so, by Brier score; *their rule* is
 the fewest pieces within 0.1 % of the best cross-validated loss. The default map is the *Gaussian process*, and the default error
-the *posterior median* of the same process.
+the *posterior median* of `posterior_error`, which has no map of its own.
 
 The reported seeds took no part in choosing a setting, with two reservations. The first values of all settings come from an
 earlier study, which may have seen these seeds. And one early look at them (PL 15.48, PL3 13.12 by their rule, PL3 averaged 11.89) led to
 a search for better end knots of PL; end knots at the ends of the data and 4 % of the rows between knots were then chosen on seeds
-100–124. The weight of straight lines in the Gaussian process (0.85 for the map, 0.5 for what is possible) was chosen on seeds 100–109 of
+100–124. The weight of straight lines in the Gaussian process (0.85 for the map, 0.5 for its band) was chosen on seeds 100–109 of
 the shapes and 500–899 of the skewed scores.
 
 Within one size the five seeds share their labels over all shapes and levels, so a row rests on fifteen draws: differences of a

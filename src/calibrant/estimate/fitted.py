@@ -62,7 +62,7 @@ def fitted_error(
     The default, `GaussianProcessMap()`, gives ECE_GP;
     `PiecewiseLinear(space="probability", identity=False)` ECE_PL,
     `PiecewiseLinear(identity=False)` ECE_PL3, and `UnitSlopeBins(bins)` the binned ECE itself.
-    `posterior_error` asks the same Gaussian process which errors are possible.
+    `posterior_error` asks which errors are possible, over more families of curves.
 
     Parameters
     ----------

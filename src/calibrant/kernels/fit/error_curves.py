@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.kernels.fit.log_odds_process import Posteriors, dealt, laplace, rbf_root
+from calibrant.kernels.fit.log_odds_process import Posteriors, Priors, dealt, laplace, prior_features
 from calibrant.kernels.fit.stretches import Stretches, stretches
 from calibrant.kernels.logits import sigmoid
 from calibrant.types import Bools, Floats
@@ -28,20 +28,12 @@ from calibrant.types import Bools, Floats
 WEIGHTS = {"right": 0.04, "line": 0.04, "bend": 0.2, "short": 0.36, "wave": 0.3, "tail": 0.03, "stretch": 0.03}
 """Prior weights of the families, chosen on the worlds and seeds named in studies/error_estimates.py."""
 
-LINES = (0.1, 0.3, 0.8)
-"""How far a straight line in log-odds may lie from the identity."""
-
-BENT_LINES, BENDS = (0.1, 0.5), (0.2, 0.5, 1.2)
-"""The same where the curve also bends, and how far it may bend."""
-
-IN_P, IN_Z, SHORT = (0.1, 0.2, 0.4), (1.0, 2.0, 4.0), (0.025, 0.05)
-"""Lengths of smooth bends in probability and in log-odds, and of short ones in probability."""
-
-NEGLIGIBLE, NEGLIGIBLE_SHORT = 1e-4, 1e-3
-"""Variance of a bend in a cell that may be left out."""
-
-PERIODS, WAVE_LINES, WAVES = np.arange(1.0, 8.5, 0.5), (0.0, 0.2), (0.2, 0.5)
-"""Waves per unit of probability, their lines, and their sizes in log-odds."""
+LINE_PRIORS = Priors((0.1, 0.3, 0.8), (), (), (), 0.0)
+BEND_PRIORS = Priors((0.1, 0.5), (0.2, 0.5, 1.2), (0.1, 0.2, 0.4), (1.0, 2.0, 4.0), 1e-4)
+SHORT_PRIORS = Priors((0.1, 0.5), (0.2, 0.5, 1.2), (0.025, 0.05), (), 1e-3)
+WAVE_PRIORS = Priors((0.0, 0.2), (0.2, 0.5), (), (), 0.0)
+PERIODS = np.arange(1.0, 8.5, 0.5)
+"""Waves per unit of probability."""
 
 TAILS, TAIL_LINES = np.arange(0.02, 0.5, 0.04), (0.3, 1.0)
 """Shares of the rows in a tail, and how far its line may lie from the identity."""
@@ -103,29 +95,21 @@ def error_curves(z: Floats, w: Floats, s: Floats, certain: Bools) -> ErrorCurves
 def _families(z: Floats, w: Floats, certain: Bools) -> list[tuple[float, Floats]]:
     """Weights of the families but the last, and their features: `(priors, cells, features)`."""
     place = np.clip(z, -FARTHEST, FARTHEST)
-    p, line = sigmoid(place), np.stack([np.ones_like(z), place], axis=1)
+    waves = [np.stack([np.sin(turn), np.cos(turn)], axis=1) for turn in 2 * np.pi * PERIODS[:, None] * sigmoid(place)]
+    stacks = {
+        "right": [np.zeros((1, len(z), 0))],
+        "line": prior_features(place, LINE_PRIORS),
+        "bend": prior_features(place, BEND_PRIORS)[1:],
+        "short": prior_features(place, SHORT_PRIORS)[1:],
+        "wave": [np.concatenate(prior_features(place, WAVE_PRIORS, waves)[1:])],
+        "tail": [np.stack([a * tail for tail in _tails(place, w) for a in TAIL_LINES])],
+    }
     ends = np.stack([certain & (z < 0), certain & (z > 0)], axis=1)
     own = CERTAIN * ends[:, ends.any(axis=0)]
-
-    def stack(features: list[Floats]) -> Floats:
-        return np.stack([np.hstack([each, own]) for each in features])
-
-    def bent(root: Floats) -> Floats:
-        return stack([np.hstack([a * line, q * root]) for a in BENT_LINES for q in BENDS])
-
-    bends = [rbf_root(x, NEGLIGIBLE) for x in (*(p / length for length in IN_P), *(place / length for length in IN_Z))]
-    shorts = [rbf_root(p / length, NEGLIGIBLE_SHORT) for length in SHORT]
-    waves = [np.stack([np.sin(turn), np.cos(turn)], axis=1) for turn in 2 * np.pi * PERIODS[:, None] * p]
     return [
-        (WEIGHTS["right"], stack([np.zeros((len(z), 0))])),
-        (WEIGHTS["line"], stack([a * line for a in LINES])),
-        *((WEIGHTS["bend"] / len(bends), bent(root)) for root in bends),
-        *((WEIGHTS["short"] / len(shorts), bent(root)) for root in shorts),
-        (
-            WEIGHTS["wave"],
-            stack([np.hstack([a * line, q * wave]) for wave in waves for a in WAVE_LINES for q in WAVES]),
-        ),
-        (WEIGHTS["tail"], stack([a * tail for tail in _tails(place, w) for a in TAIL_LINES])),
+        (WEIGHTS[name] / len(each), np.concatenate([stack, np.tile(own, (len(stack), 1, 1))], axis=2))
+        for name, each in stacks.items()
+        for stack in each
     ]
 
 
