@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from studies.error_estimates import ESTIMATORS, SIMPLE, cell
 from studies.error_worlds import WORLDS
 
 pytestmark = pytest.mark.slow
 
-TRIED = ("spikes", "verbal", "smooth tail", "tail", "bump", "narrow", "wave, 2 periods", "wave, 6 periods", "flat slope")
+TRIED = (
+    "spikes",
+    "verbal",
+    "smooth tail",
+    "tail",
+    "bump",
+    "narrow",
+    "wave, 2 periods",
+    "wave, 6 periods",
+    "flat slope",
+)
 
 
 @pytest.mark.parametrize(("n", "mean", "worst"), [(300, 1.3, np.inf), (1000, 1.3, 2.2), (8000, 1.15, 1.7)])
