@@ -116,14 +116,17 @@ def test_a_subclass_with_another_formula_does_not_inherit_the_loops(rng, small_b
     assert Doubled().score(said).value == pytest.approx(2 * cal.brier_score(said).value, abs=ROUNDING)
 
 
-def test_a_score_of_forecasts_takes_the_same_pass(rng, small_blocks):
+def test_a_score_of_forecasts_goes_block_by_block_too(rng, monkeypatch):
     y, m = rng.normal(size=(2, N))
     before, after = (Predictions.from_gaussian(y, m, np.full(N, v)) for v in (1.0, 2.0))
-    from calibrant.score import CRPS
+    from calibrant.score import CRPS, forecast_score
 
+    monkeypatch.setattr(forecast_score, "CACHED_ROWS", 16)
     rows = [CRPS().rows(said) for said in (before, after)]
-    for found, values in zip(paired_moments(CRPS(), before, after), (*rows, rows[1] - rows[0]), strict=True):
-        assert_same(found, moments(values, None))
+    for found, values in zip(
+        forecast_score.skewed_pair(CRPS(), before, after), (*rows, rows[1] - rows[0]), strict=True
+    ):
+        assert_same(found.moments, moments(values, None))
 
 
 def test_the_number_of_cores_does_not_change_the_answer(rng, monkeypatch, small_blocks):

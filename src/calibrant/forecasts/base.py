@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from copy import copy
+from math import erfc
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,9 @@ from calibrant.types import Array, Floats, Seed
 
 NODES = 200
 """Equally likely points that represent a distribution where there is no closed form."""
+
+NORMAL_SCORES = np.arange(-7, 8) * 0.75
+"""Normal quantiles of a few points that represent a distribution with its tails."""
 
 
 LARGEST = 1e150
@@ -134,6 +138,12 @@ class Forecasts(ABC):
         """Points `(n, k)` and their probabilities `(k,)`, which represent the distributions in sums."""
         levels = np.clip((np.arange(NODES) + 0.5) / NODES, *self._level_range)
         return np.stack([self.quantile(level) for level in levels], axis=1), np.full(NODES, 1 / NODES)
+
+    def coarse_nodes(self) -> tuple[list[Floats], Floats]:
+        """A few labels per row, far into both tails, and their probabilities: evenly spaced for a Gaussian."""
+        levels = np.clip([0.5 * erfc(-z / 2**0.5) for z in NORMAL_SCORES.tolist()], *self._level_range)
+        chances = np.exp(-(NORMAL_SCORES**2) / 2)
+        return [self.quantile(level) for level in levels], chances / chances.sum()
 
     @property
     def _level_range(self) -> tuple[float, float]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
 
 from calibrant.arrays import read_only
-from calibrant.forecasts.base import Forecasts, checked_levels, checked_matrix, counted
+from calibrant.forecasts.base import NORMAL_SCORES, Forecasts, checked_levels, checked_matrix, counted
 from calibrant.problems import InputError
 from calibrant.types import Floats
 
@@ -123,3 +124,16 @@ class QuantileForecasts(Forecasts):
         width = self.levels[right] - self.levels[left]
         part = np.divide(wanted - self.levels[left], width, out=np.ones(len(self.labels)), where=width > 0)
         return np.where(wanted == self.levels[right], high, low + part * (high - low))
+
+    def coarse_nodes(self) -> tuple[list[Floats], Floats]:
+        """Beyond the outermost quantiles, labels lie as for a Gaussian with the two outermost on that side."""
+        points, chances = super().coarse_nodes()
+        if len(self.levels) == 1:
+            return points, chances
+        normal = [NormalDist().inv_cdf(level) for level in self.levels.tolist()]
+        for k, z in enumerate(NORMAL_SCORES.tolist()):
+            outer, inner = (0, 1) if z < normal[0] else (-1, -2)
+            if z < normal[0] or z > normal[-1]:
+                slope = (self.values[:, outer] - self.values[:, inner]) / (normal[outer] - normal[inner])
+                points[k] = self.values[:, outer] + (z - normal[outer]) * slope
+        return points, chances

@@ -14,3 +14,5 @@ from calibrant.interval.mean import moments_of as moments_of
 from calibrant.interval.mean import normal_quantile as normal_quantile
 from calibrant.interval.mean import two_sided as two_sided
 from calibrant.interval.mean import wilson as wilson
+from calibrant.interval.skewed_mean import Possible as Possible
+from calibrant.interval.skewed_mean import SkewedMean as SkewedMean

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.interval.mean import FEW_ROWS, around, two_sided
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.results import Interval
-from calibrant.types import Array
+from calibrant.types import Array, Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,17 @@ class ClusterMean:
 
 def cluster_mean(values: Array, weights: Array | None, clusters: Array) -> ClusterMean:
     """The weighted mean of rows in clusters; with one row per cluster, the ordinary mean and its error."""
+    mean, total, sums = cluster_sums(values, weights, clusters)
+    return ClusterMean(mean, len(sums), inner(sums, sums) / total**2)
+
+
+def cluster_sums(values: Array, weights: Array | None, clusters: Array) -> tuple[float, float, Floats]:
+    """The mean, the total weight, and Σ w(x − mean) of each cluster."""
     if weights is not None:
         kept = weights > 0
         values, weights, clusters = values[kept], weights[kept], clusters[kept]
     names, at = np.unique(clusters, return_inverse=True)
     mean = float(np.average(values, weights=weights))
     centred = (values - mean) if weights is None else weights * (values - mean)
-    sums = np.bincount(at.ravel(), centred, len(names))
     total = float(len(values) if weights is None else weights.sum())
-    return ClusterMean(mean, len(names), inner(sums, sums) / total**2)
+    return mean, total, np.bincount(at.ravel(), centred, len(names)).astype(np.float64)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, admit_forecasts
 from calibrant.forecasts.base import LARGEST
-from calibrant.interval.mean import CACHED_ROWS, Moments, moments, pooled
+from calibrant.interval import Possible, SkewedMean
+from calibrant.interval.mean import CACHED_ROWS
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.methods import methods
 from calibrant.problems import InputError
@@ -19,6 +21,9 @@ from calibrant.types import Floats
 
 CACHED_NUMBERS = 1 << 19
 """Numbers in a block of rows, where a row is many samples or quantiles."""
+
+MOST_POSSIBLE = 1 << 18
+"""Predicted numbers up to which rows are also scored with the labels that the forecasts hold possible."""
 
 
 class ForecastScore(Rule):
@@ -62,19 +67,17 @@ class ForecastScore(Rule):
         """The score with every option that depends on the forecasts fixed, so that others can be scored alike."""
         return self
 
-    def moments(self, forecasts: Forecasts) -> Moments:
-        """Mean and spread of the rows' scores, block by block."""
-        n, w = forecasts.n, forecasts.weights
-        step = min(CACHED_ROWS, max(1, CACHED_NUMBERS // forecasts.outputs.shape[1]))
+    def by_blocks(self, forecasts: Forecasts) -> Floats:
+        """The scores of the rows, block by block: temporary arrays stay small."""
+        n, step = forecasts.n, min(CACHED_ROWS, max(1, CACHED_NUMBERS // forecasts.outputs.shape[1]))
         if n <= step:
-            return moments(self.rows(forecasts), w)
+            return self.rows(forecasts)
+        return np.concatenate(list(over_blocks(n, lambda block: self.rows(forecasts.rows(block)), step)))
 
-        def part(block: slice) -> Moments:
-            if w is not None and not w[block].any():
-                return Moments(0, 0.0, 0.0, 0.0)
-            return moments(self.rows(forecasts.rows(block)), None if w is None else w[block])
-
-        return pooled(over_blocks(n, part, step))
+    def mean(self, forecasts: Forecasts) -> SkewedMean:
+        """The mean of the rows' scores, with all that its interval needs to know."""
+        values, possible = self.by_blocks(forecasts), possible_values(forecasts, self.of_labels)
+        return SkewedMean.of(values, forecasts.weights, forecasts.squares, possible)
 
     def score(self, forecasts: Any, *, level: float = 0.95) -> Estimate:
         """The mean score with its interval.
@@ -88,11 +91,36 @@ class ForecastScore(Rule):
         """
         checked = admit_forecasts(forecasts)
         rule = self.settled(checked)
-        found = rule.moments(checked)
+        found = rule.mean(checked)
         interval, cautions = found.interval(level)
         described = {"score": self.name, "forecasts": checked.kind, **rule.describe()}
         name = f"{self.name}_score" if self.name != "crps" else self.name
         return Estimate(name, self.title, found.mean, checked.n, interval, settings=described, cautions=cautions)
+
+
+def possible_values(forecasts: Forecasts, of_labels: Callable[[Any, Floats], Floats]) -> Possible | None:
+    """What each row would be for labels that its forecast holds possible; None for many rows, which need it least."""
+    if forecasts.outputs.size > MOST_POSSIBLE:
+        return None
+    labels, chances = forecasts.coarse_nodes()
+    return Possible(tuple(of_labels(forecasts, each) for each in labels), tuple(chances))
+
+
+def skewed_pair(rule: ForecastScore, before: Forecasts, after: Forecasts) -> tuple[SkewedMean, ...]:
+    """The mean score before, after, and of after − before; labels may be what either side holds possible."""
+    rows = [rule.by_blocks(each) for each in (before, after)]
+
+    def change(_: Forecasts, labels: Floats) -> Floats:
+        return rule.of_labels(after, labels) - rule.of_labels(before, labels)
+
+    either = None
+    sides = [found for each in (before, after) if (found := possible_values(each, change)) is not None]
+    if len(sides) == 2:
+        chances = tuple(chance / 2 for each in sides for chance in each.chances)
+        either = Possible((*sides[0].values, *sides[1].values), chances)
+    possible = (possible_values(before, rule.of_labels), possible_values(after, rule.of_labels), either)
+    mass = before.weights, before.squares
+    return tuple(SkewedMean.of(x, *mass, law) for x, law in zip((*rows, rows[1] - rows[0]), possible, strict=True))
 
 
 def positive_variance(forecasts: Forecasts) -> Floats:

@@ -16,7 +16,6 @@ from calibrant.predictions import Predictions
 from calibrant.types import Array, Floats
 
 if TYPE_CHECKING:
-    from calibrant.score.rule import Rule
     from calibrant.score.score import Score
 
 Scores = Floats
@@ -43,18 +42,18 @@ def score_moments(score: Score, predictions: Predictions, view: Any) -> Moments:
     return _swept((_class_side(score, predictions, view),))[0]
 
 
-def paired_moments(rule: Rule, before: Any, after: Any) -> tuple[Moments, ...]:
+def paired_moments(score: Score, before: Predictions, after: Predictions) -> tuple[Moments, ...]:
     """Mean and spread of the scores before, of those after, and of after − before, row by row."""
     if before.squares is not None:
-        old, new = rule.rows(before), rule.rows(after)
+        old, new = score.rows(before), score.rows(after)
         with np.errstate(invalid="ignore"):  # ∞ − ∞, which the means already show
             return tuple(moments_of(each, before.weights, before.squares) for each in (old, new, new - old))
-    return _swept((_side(rule, before), _side(rule, after)))
+    return _swept(tuple(_class_side(score, side, "canonical") for side in (before, after)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """Predictions or forecasts, how a part of them is scored, and the compiled loop for any rows, where there is one."""
+    """Predictions, how a part of them is scored, and the compiled loop for any rows, where there is one."""
 
     data: Any
     score: Callable[[Any], Scores]
@@ -65,12 +64,6 @@ class _Side:
             out[:] = self.score(self.data.rows(rows))
         else:
             self.loop(rows, out)
-
-
-def _side(rule: Rule, data: Any) -> _Side:
-    from calibrant.score.score import Score
-
-    return _class_side(rule, data, "canonical") if isinstance(rule, Score) else _Side(data, rule.rows)
 
 
 def _class_side(score: Score, predictions: Predictions, view: Any) -> _Side:

@@ -10,13 +10,22 @@ import numpy as np
 
 from calibrant.forecasts import Forecasts
 from calibrant.inputs import check_positive
-from calibrant.interval import ClusterMean, LimitedMean, Moments, around, cluster_mean, holm, normal_quantile
+from calibrant.interval import (
+    ClusterMean,
+    LimitedMean,
+    Moments,
+    SkewedMean,
+    around,
+    cluster_mean,
+    holm,
+    normal_quantile,
+)
 from calibrant.maps import CalibrationMap, RegressionMap
 from calibrant.options import checked
 from calibrant.predictions import Predictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
-from calibrant.score.forecast_score import check_forecast_score
+from calibrant.score.forecast_score import ForecastScore, check_forecast_score, skewed_pair
 from calibrant.score.passes import paired_moments
 from calibrant.score.possible import limited_pair
 from calibrant.score.rule import Rule
@@ -176,7 +185,7 @@ def _verdict(change: float, found: bool) -> Verdict:
     return "no detectable change" if not found or change == 0 else "better" if change < 0 else "worse"
 
 
-Mean = Moments | LimitedMean | ClusterMean
+Mean = Moments | LimitedMean | ClusterMean | SkewedMean
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,15 +217,19 @@ class _Family:
         """Of the scores before, after and of after − before; one pass unless clustered."""
         w, groups = self.before.weights, self.before.groups
         if not self.cluster or groups is None:
-            seen = paired_moments(self.rule, self.before, after)
             if isinstance(self.rule, Score) and isinstance(self.before, Predictions) and isinstance(after, Predictions):
+                seen = paired_moments(self.rule, self.before, after)
                 return _Means(*limited_pair(self.rule, self.before, after, seen))
-            return _Means(*seen)
+            assert isinstance(self.rule, ForecastScore)
+            assert isinstance(self.before, Forecasts)
+            assert isinstance(after, Forecasts)
+            return _Means(*skewed_pair(self.rule, self.before, after))
         counted = slice(None) if w is None else w > 0
         old, new = (self.rule.rows(each)[counted] for each in (self.before, after))
         kept, groups = None if w is None else w[counted], groups[counted]
         with np.errstate(invalid="ignore"):  # ∞ − ∞: the means are refused as infinite later
-            return _Means(*(cluster_mean(values, kept, groups) for values in (old, new, new - old)))
+            mean = cluster_mean if isinstance(self.rule, Score) else SkewedMean.of_clusters
+            return _Means(*(mean(values, kept, groups) for values in (old, new, new - old)))
 
     def described(self) -> dict[str, Any]:
         """Settings of every result."""

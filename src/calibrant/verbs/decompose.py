@@ -10,9 +10,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from calibrant.bins import Binning
+from calibrant.estimate.regression.means import squared_error
 from calibrant.forecasts import Forecasts
 from calibrant.inputs import check_count
-from calibrant.interval import mean_with_interval, moments_of
+from calibrant.interval import SkewedMean, moments_of
 from calibrant.kernels.fit.isotonic import isotonic_quantile
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps import Histogram, Isotonic, recipe_of
@@ -23,6 +24,7 @@ from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import Answer, Estimate, Table, kind, number
 from calibrant.results.constraints import Holds
+from calibrant.score.forecast_score import possible_values
 from calibrant.score.pinball import PinballScore, own_levels, pinball
 from calibrant.score.rule import Rule
 from calibrant.score.score import check_score, first_infinite
@@ -220,14 +222,18 @@ def _of_forecasts(forecasts: Forecasts, score: Any, method: Any, level: float) -
     if isinstance(score, str) and score in ("auto", "squared"):
         described: dict[str, Any] = {"score": "squared", "forecasts": forecasts.kind}
         rows, fitted, overall = _squared(forecasts, w)
+        of_labels: Callable[[Forecasts, Floats], Floats] = squared_error
         name, title = "mse", "mean squared error"
     else:
         levels = _levels(score, forecasts)
         described = {"score": "pinball", "forecasts": forecasts.kind, "levels": levels}
         parts = [_pinball(forecasts, w, tau) for tau in levels]
         rows, fitted, overall = (np.mean(each, axis=0) for each in zip(*parts, strict=True))
+        of_labels = PinballScore(levels).of_labels
         name, title = "pinball_score", PinballScore.title
-    value, interval, cautions = mean_with_interval(rows, forecasts.weights, level, squares=forecasts.squares)
+    possible = possible_values(forecasts, of_labels)
+    mean = SkewedMean.of(rows, forecasts.weights, forecasts.squares, possible)
+    value, (interval, cautions) = mean.mean, mean.interval(level)
     left, none = (inner(w, each) / float(w.sum()) for each in (fitted, overall))
     found = Estimate(name, title, value, forecasts.n, interval, None, described, {}, cautions)
     settings = {**described, "method": "isotonic", "how": "by isotonic on the same rows"}

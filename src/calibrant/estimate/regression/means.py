@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from calibrant.forecasts import Forecasts, SampleForecasts, admit_forecasts
-from calibrant.interval import mean_with_interval
+from calibrant.interval import SkewedMean
 from calibrant.methods import FORECASTS, method
 from calibrant.results import Estimate
-from calibrant.score.forecast_score import positive_variance
+from calibrant.score.forecast_score import positive_variance, possible_values
 from calibrant.types import Floats
 
 
@@ -39,7 +40,7 @@ def mean_error(forecasts: Any, *, level: float = 0.95) -> Estimate:
     0.75
     """
     data = admit_forecasts(forecasts)
-    return _mean("mean_error", "mean error", data.mean - data.labels, data, level, 0.0)
+    return mean_of("mean_error", "mean error", lambda rows, labels: rows.mean - labels, data, level, 0.0)
 
 
 @method("forecast estimator", title="average variance − MSE", views=FORECASTS)
@@ -78,13 +79,16 @@ def variance_gap(forecasts: Any, *, level: float = 0.95) -> Estimate:
     (-3.5, 1.5, 5.0)
     """
     data = admit_forecasts(forecasts)
-    variance, squares = data.variance, (data.labels - data.mean) ** 2
-    average = _mean("average_variance", "average variance", variance, data, level)
-    parts = {"average_variance": average, "mse": _mean("mse", "mean squared error", squares, data, level)}
+    average = mean_of("average_variance", "average variance", lambda rows, _: rows.variance, data, level)
+    parts = {"average_variance": average, "mse": mean_of("mse", "mean squared error", squared_error, data, level)}
     floor = 0.0
     if isinstance(data, SampleForecasts) and data.n_samples > 1:
         floor = -2 * average.value / (data.n_samples - 1)
-    return _mean("variance_gap", "average variance − MSE", variance - squares, data, level, floor, parts)
+
+    def gap(rows: Forecasts, labels: Floats) -> Floats:
+        return rows.variance - squared_error(rows, labels)
+
+    return mean_of("variance_gap", "average variance − MSE", gap, data, level, floor, parts)
 
 
 @method("forecast estimator", title="SE/variance ratio", views=FORECASTS)
@@ -121,8 +125,12 @@ def variance_ratio(forecasts: Any, *, level: float = 0.95) -> Estimate:
     4.5
     """
     data = admit_forecasts(forecasts)
-    ratio = (data.labels - data.mean) ** 2 / positive_variance(data)
-    return _mean("variance_ratio", "SE/variance ratio", ratio, data, level, expected_ratio(data))
+    variance = positive_variance(data)
+
+    def ratio(rows: Forecasts, labels: Floats) -> Floats:
+        return squared_error(rows, labels) / variance
+
+    return mean_of("variance_ratio", "SE/variance ratio", ratio, data, level, expected_ratio(data))
 
 
 def expected_ratio(data: Forecasts) -> float | None:
@@ -133,10 +141,23 @@ def expected_ratio(data: Forecasts) -> float | None:
     return (m + 1) / (m - 3) if m > 3 else None
 
 
-def _mean(
-    name: str, title: str, values: Floats, data: Forecasts, level: float, floor: float | None = None, parts: Any = None
+def squared_error(forecasts: Forecasts, labels: Floats) -> Floats:
+    """(y − μ)² of each row."""
+    return (labels - forecasts.mean) ** 2
+
+
+def mean_of(
+    name: str,
+    title: str,
+    of_labels: Callable[[Forecasts, Floats], Floats],
+    data: Forecasts,
+    level: float,
+    floor: float | None = None,
+    parts: Any = None,
 ) -> Estimate:
-    """The mean over rows with its interval."""
-    value, interval, cautions = mean_with_interval(values, data.weights, level, squares=data.squares)
+    """The mean over rows of a function of their labels, with its interval."""
+    possible = possible_values(data, of_labels)
+    found = SkewedMean.of(of_labels(data, data.labels), data.weights, data.squares, possible)
+    interval, cautions = found.interval(level)
     described = {"forecasts": data.kind}
-    return Estimate(name, title, value, data.n, interval, floor, described, parts or {}, cautions)
+    return Estimate(name, title, found.mean, data.n, interval, floor, described, parts or {}, cautions)

@@ -10,7 +10,7 @@ from calibrant.estimate.skce import Kind, pairs_of_rows
 from calibrant.forecasts import Forecasts, GaussianForecasts, admit_forecasts
 from calibrant.forecasts.base import LARGEST
 from calibrant.inputs import check_choice, check_count, check_positive, check_seed
-from calibrant.interval import around, mean_with_interval, normal_quantile
+from calibrant.interval import SkewedMean, around, normal_quantile
 from calibrant.kernels.pairs.gaussian_pairs import Rows, pair_sums, pair_values
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.methods import method
@@ -87,11 +87,12 @@ def gaussian_skce(
             repeat = "Use 'unbiased', or repeat rows"
             raise InputError("weights", "cannot be used with estimator='block'", advice=repeat)
         values = block_means(rows, width, checked_size(block_size, data.n))
-        value, interval, few = mean_with_interval(values, None, level)
+        mean = SkewedMean.of(values, None)
+        interval, few = mean.interval(level)
         described |= {"block_size": block_size}
         left = data.n % block_size
         few += (f"{left} rows do not fill a block and are not used",) if left else ()
-        return Estimate("gaussian_skce", title, value, data.n, interval, 0.0, described, {}, cautions + few)
+        return Estimate("gaussian_skce", title, mean.mean, data.n, interval, 0.0, described, {}, cautions + few)
     w = np.ones(len(data.labels)) if data.weights is None else data.weights
     n = float(w.sum())
     own = w if data.squares is None else data.squares
