@@ -180,13 +180,42 @@ def test_the_divergence_of_the_crps_is_the_squared_distance_of_the_functions():
 # As an estimate.
 
 
+def gaussian_and_certain(labels):
+    return GaussianForecasts(labels, np.zeros(len(labels)), np.ones(len(labels)))
+
+
+def quantile_and_certain(labels):
+    return QuantileForecasts(labels, [0.05, 0.5, 0.95], np.tile([-1.645, 0.0, 1.645], (len(labels), 1)))
+
+
 @each
-def test_the_interval_is_students_and_the_order_does_not_matter(score, rng):
+def test_the_interval_knows_the_long_tail_and_the_order_does_not_matter(score, rng):
     said = gaussians(rng, 40)
     found = score.score(said, level=0.8)
-    expected = ttest_1samp(score.rows(said), 0).confidence_interval(0.8)
-    assert (found.interval.low, found.interval.high) == pytest.approx(expected, abs=ROUNDING * 100)
-    assert found.value == pytest.approx(score.score(said.rows(rng.permutation(40))).value, abs=ROUNDING)
+    usual = ttest_1samp(score.rows(said), 0).confidence_interval(0.8)
+    assert found.interval.high > usual.high
+    assert found.interval.low > usual.low - 0.02 * (usual.high - usual.low)
+    other = score.score(said.rows(rng.permutation(40)), level=0.8)
+    for part in (lambda e: e.value, lambda e: e.interval.low, lambda e: e.interval.high):
+        assert part(other) == pytest.approx(part(found), abs=ROUNDING * 100)
+
+
+@pytest.mark.parametrize("forecasts", [gaussian_and_certain, quantile_and_certain], ids=["Gaussian", "quantile"])
+def test_the_interval_score_does_not_collapse_where_no_label_was_outside(forecasts):
+    found = cal.score.interval_score(forecasts(np.linspace(-1, 1, 50)))
+    assert found.interval.low == pytest.approx(found.value)
+    assert found.value + 0.1 < found.interval.high < found.value + 2
+
+
+@each
+def test_the_unit_of_the_labels_does_not_matter(score, rng):
+    said = gaussians(rng, 40)
+    large = GaussianForecasts(said.labels * 1000, said.mean * 1000, said.variance * 1e6)
+    one, other = score.score(said), score.score(large)
+    logarithmic = {"dawid_sebastiani": 2 * math.log(1000), "gaussian_log": math.log(1000)}
+    shift, factor = (logarithmic[score.name], 1.0) if score.name in logarithmic else (0.0, 1000.0)
+    for end in ("low", "high"):
+        assert getattr(other.interval, end) == pytest.approx(factor * getattr(one.interval, end) + shift, rel=1e-9)
 
 
 @each

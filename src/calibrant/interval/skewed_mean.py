@@ -22,6 +22,8 @@ SHORT = 0.3
 """Share of the skewness by which the end on the side of the short tail is drawn in; theory says about 0.75."""
 REFUTED = 4.0
 """Forecasts whose variance is more than this many times that of the rows count in proportion."""
+UNSEEN = 10.0
+"""Rows that the forecasts expect beyond all rows seen: if they expect more, what lies there counts in proportion."""
 FEWEST, MOST = -0.6, 3.0
 """Least and largest logarithmic bend: an end is at least 0.75 and at most 6.4 times as far away as Student's."""
 HEAVY = 0.5
@@ -164,7 +166,7 @@ class Law:
     skewness: float = 0.0
     """over the root of the number of rows"""
     below: float = 0.0
-    """mean square of what lies below the smallest row seen"""
+    """mean square of what lies below the smallest row seen, as far as it is credible that no such row was seen"""
     above: float = 0.0
     """the same above the largest"""
 
@@ -177,15 +179,17 @@ class Law:
         unit = max(float(np.abs(each - mean).max()) for each in values)
         if not 0 < unit < np.inf:
             return cls()
-        sums = np.zeros(5)
+        sums = np.zeros(7)
         for each, chance in zip(values, possible.chances, strict=True):
             away = (each - mean) / unit
             mass, spread = share * away**2, (weights * away) ** 2
-            beyond = (share @ np.maximum(side / unit, 0) ** 2 for side in (low - each, each - high))
+            sides = [np.maximum(side / unit, 0) for side in (low - each, each - high)]
+            beyond = [weights @ (side > 0) for side in sides] + [share @ side**2 for side in sides]
             sums += chance * np.array([mass.sum(), spread.sum(), spread @ (weights * away), *beyond])
-        variance, squares, cubes, below, above = sums.tolist()
+        variance, squares, cubes, *expected, below, above = sums.tolist()
+        credible = [min(1.0, UNSEEN / max(rows, 1e-300)) * unit**2 for rows in expected]
         skewness: float = max(-1.0, min(1.0, cubes / squares**1.5))
-        return cls(variance * unit**2, skewness, below * unit**2, above * unit**2)
+        return cls(variance * unit**2, skewness, below * credible[0], above * credible[1])
 
 
 def _skewness(apart: Floats) -> float:
