@@ -88,7 +88,7 @@ def test_clusters_and_several_candidates(valid, test):
 def test_rows_can_refute_injectivity_not_prove_it(test):
     wider = cal.compare(test, test.with_gaussian(test.mean, 2 * test.variance))
     assert wider.injective is None
-    assert "These rows cannot distinguish a map of the predictions from another model" in wider.sentence()
+    assert "these rows cannot distinguish a map of the predictions from another model" in wider.sentence()
     rounded = test.with_gaussian(test.mean.round(), test.variance.round() + 1)
     wider = rounded.with_gaussian(rounded.mean, 2 * rounded.variance)
     assert cal.compare(rounded, wider).injective is None
