@@ -94,7 +94,7 @@ class OfForecasts(Call):
     ) -> None:
         parameters = inspect.signature(takes or function).parameters
         super().__init__(name, function, takes, **given)
-        self.allowed, self.wrapper = list(kinds), next((each for each in ("forecasts",) if each in parameters), None)
+        self.allowed, self.wrapper = tuple(kinds), next((each for each in ("forecasts",) if each in parameters), None)
         self.data = [each for each in BAD_FORECASTS if each in parameters or self.wrapper]
         self.options = [each for each in self.options if each not in (*self.data, "forecasts", "labels")]
 
@@ -103,17 +103,6 @@ class OfForecasts(Call):
             return self.function(**(FORECASTS[kind] | self.given | changes))
         data = {name: changes.pop(name) for name in BAD_FORECASTS if name in changes and name not in self.options}
         return self.function(**({"forecasts": forecasts_of(kind, **data)} | self.given | changes))
-
-    @cache  # noqa: B019
-    def kinds(self) -> list[str]:
-        found = []
-        for kind in self.allowed:
-            try:
-                self(kind)
-                found.append(kind)
-            except cal.InputError:
-                continue
-        return found
 
     def bad(self, kind: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """Columns of the constructor and of a fit; one thing that is no forecasts of every function of them."""
@@ -173,6 +162,8 @@ def _edges(good: Any) -> dict[str, Any]:
 class OfOptions(Call):
     """A callable without rows of data: every argument is an option."""
 
+    allowed = ("options",)
+
     def __init__(self, name: str, function: Callable[..., Any], takes: Any = None, /, **given: Any) -> None:
         super().__init__(name, function, takes, **given)
         self.data, self.wrapper = [], None
@@ -189,9 +180,6 @@ class OfOptions(Call):
 
     def forms(self, kind: str) -> dict[str, dict[str, Any]]:
         return {}
-
-    def kinds(self) -> list[str]:
-        return ["options"]
 
 
 class OfLogits(Call):
@@ -335,7 +323,9 @@ def _of_options() -> Iterator[Call]:
         if issubclass(made, World):
             world = made(**NEEDED.get(name, {}))
             yield OfOptions(f"{name}.sample", world.sample, n=3, seed=0)
-            if not isinstance(world, cal.simulate.LogisticNormalWorld):  # one truth takes seconds
+            if not isinstance(
+                world, cal.simulate.LogisticNormalWorld | cal.simulate.DirichletWorld
+            ):  # a truth takes long
                 yield OfOptions(f"{name}.truth", world.truth)
     for name, given in SIMULATED.items():
         yield OfOptions(name, getattr(cal.simulate, name), **given)

@@ -218,13 +218,12 @@ OPTIONS: dict[str, Any] = {
 LARGE: dict[str, Any] = {"a huge number": 1e300, "a huge integer": 10**30, "a tiny number": 1e-300}
 """numbers that are refused or used"""
 
-CALLABLES = {"statistic", "estimator", "estimators", "kernel", "measures"}
-ALLOWED = {(name, "a function") for name in CALLABLES} | {
-    (name, "minus one")
-    for name in ("intercept", "slope", "truth")  # any finite number
-}
+CALLABLES = {"statistic", "estimator", "estimators", "kernel", "measure", "measures"}
+NUMBERS = ("intercept", "slope", "truth", "indent")
+ALLOWED = {(name, "a function") for name in CALLABLES} | {(name, "minus one") for name in NUMBERS}
+ALLOWED |= {("label", "a word"), ("label", "an empty word"), ("path", "a word")}
 
-NAMED_AS = {"views": "view", "after": "probs", "estimators": "estimator"} | dict.fromkeys(
+NAMED_AS = {"views": "view", "after": "probs", "estimators": "estimator", "measures": "measure"} | dict.fromkeys(
     ("curve", "candidates", "maps"), "method"
 )
 """Options whose entries an error names by what each of them is."""
@@ -305,6 +304,9 @@ def _beside(argument: str, value: Any, labels: Any, probs: Any) -> dict[str, Any
 class Call:
     """One public callable on good data, of which single arguments are then replaced."""
 
+    allowed: tuple[str, ...] = tuple(DATA)
+    """the kinds of data that it may be for"""
+
     def __init__(self, name: str, function: Callable[..., Any], takes: Any = None, /, **given: Any) -> None:
         self.name, self.function = name, function
         parameters = inspect.signature(takes or function).parameters
@@ -349,7 +351,7 @@ class Call:
     def kinds(self) -> list[str]:
         """The data that this call is for."""
         found = []
-        for kind in DATA:
+        for kind in self.allowed:
             try:
                 self(kind)
                 found.append(kind)

@@ -98,11 +98,16 @@ def _has_origin(value: Any, origin: Any, of: tuple[Any, ...]) -> bool:
     if origin is Callable:
         return callable(value) and not isclass(value)
     if origin in (tuple, Sequence):
-        if isinstance(value, list | tuple):
+        if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and _records(of)):
             hints = of if origin is tuple and of[-1] is not ... else of[:1] * len(value)
             return len(hints) == len(value) and all(map(fits, value, hints))
         return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | Set)
     return not (isclass(origin) and issubclass(origin, Iterable)) or isinstance(value, Iterable)
+
+
+def _records(of: tuple[Any, ...]) -> bool:
+    """Are the entries objects, of which an array would hold few, rather than numbers or words?"""
+    return isclass(of[0]) and not issubclass(of[0], str | bool | int | float)
 
 
 def kind_of(hint: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from inspect import signature
+from inspect import isclass, signature
 from typing import Any
 
 import numpy as np
@@ -106,7 +106,7 @@ def scorer(measure: Any, *, pos_label: Any = None, **options: Any) -> Calibratio
     True
     """
     known = _known(measure)
-    if known is None and not callable(measure):
+    if known is None and (not callable(measure) or isclass(measure)):
         raise InputError(
             "measure", f"must be a function or among {', '.join(map(repr, _names()))}", f"it is {measure!r}"
         )

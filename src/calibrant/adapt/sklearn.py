@@ -112,6 +112,9 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             Weights, for the estimator and the map.
         """
         check_choice("response", self.response, RESPONSES)
+        for name in ("prefit", "ensemble"):
+            if not isinstance(value := getattr(self, name), bool | np.bool_):
+                raise InputError(name, "must be True or False", f"it is {value!r:.60}")
         labels = checked_labels(self, y)
         rows, labels = indexable(X, labels)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, rows)

@@ -198,7 +198,8 @@ def monitor(file: Path, state: Path | None, alpha: float, fail_on_alarm: bool, a
     watch = updated_monitor(state, predictions, file.name)
     change = watch.since(alpha)
     if as_json:
-        plain = {"schema": cal.results.SCHEMA} | {name: getattr(watch, name) for name in ("n", "e_value", "p_value")}
+        plain: dict[str, Any] = {"schema": cal.results.SCHEMA, "summary": watch.summary(alpha)}
+        plain |= {name: getattr(watch, name) for name in ("n", "e_value", "p_value")}
         plain |= {"alarm": watch.alarm(alpha), "direction": watch.direction(), "since": change and change.to_data()}
         plain |= {"cautions": list(watch.cautions), "input": source.to_dict()}
         say(json.dumps(plain, indent=2, ensure_ascii=False))

@@ -13,6 +13,7 @@ import numpy as np
 from calibrant import inputs
 from calibrant.files.columns import NONE, Columns, FileColumns, UnknownColumn, choose, worded
 from calibrant.files.formats import Store, check_distinct, file_errors, open_store
+from calibrant.options import checked
 from calibrant.predictions import Predictions
 from calibrant.predictions.labels import check_names_event, is_confidence
 from calibrant.problems import FileError, InputError
@@ -30,6 +31,7 @@ class Predicted:
     """the classes of the columns, if the file or the caller names them"""
 
 
+@checked
 def read(
     path: str | Path,
     *,
@@ -133,7 +135,11 @@ def _split(classes: Any) -> tuple[Any, ...] | None:
     if classes is None:
         return None
     parts = [part.strip() for part in classes.split(",")] if isinstance(classes, str) else classes
-    return tuple(part.item() if isinstance(part, np.generic) else part for part in parts)
+    found = tuple(part.item() if isinstance(part, np.generic) else part for part in parts)
+    if not found:
+        raise InputError("classes", "must name every class", "it is empty", "Leave it out if columns name them")
+    inputs.check_no_missing(np.array([*found, ""], dtype=object), "classes")
+    return found
 
 
 def read_features(path: str | Path, names: str | None, chosen: Columns) -> Any:

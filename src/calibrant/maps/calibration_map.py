@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar, datacla
 
 import numpy as np
 
-from calibrant import inputs
+from calibrant import inputs, options
 from calibrant.maps.log_space import rows_that_count
 from calibrant.methods import Kind, State, method
 from calibrant.predictions import Predictions
@@ -140,6 +140,7 @@ class SavedMap(Record, ABC):
         """How many numbers were fitted."""
         return sum(np.size(value) for value in self.parameters.values())
 
+    @options.checked
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the map as JSON, whole or not at all; read it back with `calibrant.load_map`.
 
@@ -294,6 +295,7 @@ MANY_PARAMETERS = 4
 """Parameters and cautions shown one by one."""
 
 
+@options.checked
 def load_map(path: str | Path) -> Any:
     """Read a map that `save` wrote, of class probabilities or of a regression.
 

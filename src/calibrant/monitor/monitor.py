@@ -106,6 +106,7 @@ class Monitor:
         self.state = updated(self.state, predictions.event(view), mark, grouped)
         return self
 
+    @checked
     def merge(self, other: Monitor, *, beside: bool = False) -> Monitor:
         """A new monitor that has seen the rows of both.
 
@@ -177,6 +178,7 @@ class Monitor:
         rows = np.concatenate([[0], np.cumsum(self.state.block_rows)])
         return Line(rows.astype(np.float64), np.concatenate([[1.0], self.state.block_values]))
 
+    @checked
     def plot(self, ax: Any = None, *, alpha: float = 0.05) -> Any:
         """Plot the e-value over the rows, the alarm line and the change (needs matplotlib).
 
@@ -205,6 +207,33 @@ class Monitor:
         found = ((self.state.contradicted, wrong), (self.state.grouped, grouped))
         return tuple(text for rows, text in found if rows)
 
+    def sentence(self, alpha: float = 0.05) -> str:
+        """The rows seen, the evidence, and whether there is an alarm, in words.
+
+        Parameters
+        ----------
+        alpha
+            False-alarm rate of the alarm, as in `alarm`.
+        """
+        found = self.since(alpha)
+        words = "no alarm" if found is None else f"alarm, {found!r}"
+        e = number(self.e_value) if self.e_value < HUGE else f"{self.e_value:.2g}"
+        return f"{self.n:,} rows, e = {e}, {p_words(self.p_value)}: {words}"
+
+    def summary(self, alpha: float = 0.05) -> dict[str, Any]:
+        """Question, answer in words, verdict, main numbers and warnings, as answers have them.
+
+        Parameters
+        ----------
+        alpha
+            False-alarm rate of the alarm, as in `alarm`.
+        """
+        numbers = {"n": self.n, "e_value": self.e_value, "p_value": self.p_value}
+        verdict = False if self.alarm(alpha) else None  # no alarm is no proof of calibration
+        facts = {"question": "Is it still calibrated?", "answer": self.sentence(alpha), "calibrated": verdict}
+        return {**facts, "numbers": numbers, "cautions": list(self.cautions)}
+
+    @checked
     def to_json(self, *, indent: int | None = None) -> str:
         """The state as JSON.
 
@@ -227,8 +256,4 @@ class Monitor:
         return cls(state=MonitorState.from_json(text))
 
     def __repr__(self) -> str:
-        found = self.since()
-        words = "no alarm" if found is None else f"alarm, {found!r}"
-        e = number(self.e_value) if self.e_value < HUGE else f"{self.e_value:.2g}"
-        text = f"{self.n:,} rows, e = {e}, {p_words(self.p_value)}: {words}"
-        return f"Monitor({'; '.join([text, *self.cautions])})"
+        return f"Monitor({'; '.join([self.sentence(), *self.cautions])})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from calibrant.problems import MissingExtra
+from calibrant.problems import InputError, MissingExtra
 
 DIAGRAM = (5.2, 5.8)
 """Inches of a reliability diagram, and of the plots beside it."""
@@ -16,7 +16,25 @@ IDEAL: dict[str, Any] = {"color": "0.55", "linewidth": 1, "linestyle": (0, (4, 3
 
 def axes_or_new(ax: Any, size: tuple[float, float] = DIAGRAM) -> Any:
     """The given axes, or new ones of so many inches."""
-    return new_row(1, size)[0] if ax is None else ax
+    return new_row(1, size)[0] if ax is None else check_axes(ax)
+
+
+def check_axes(ax: Any) -> Any:
+    """Axes to draw on, refused if they are none."""
+    if not callable(getattr(ax, "set_xlabel", None)):
+        raise InputError(
+            "ax", "must be Axes of matplotlib", f"it is a {type(ax).__name__}", "Leave it out for new ones"
+        )
+    return ax
+
+
+def check_color(color: Any) -> Any:
+    """A color that matplotlib knows, or None."""
+    from matplotlib.colors import is_color_like
+
+    if color is not None and not is_color_like(color):
+        raise InputError("color", "must be a color of matplotlib", f"it is {color!r:.60}", "Pass 'C1' or '#336699'")
+    return color
 
 
 def new_row(count: int, size: tuple[float, float]) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice
+from calibrant.options import checked
 from calibrant.plot.axes import IDEAL, axes_or_new, labelled
 from calibrant.plot.content import part
 from calibrant.problems import InputError
@@ -15,6 +16,7 @@ from calibrant.results import Curve, Estimate, Line
 STYLES = {"model": "-", "repaired": "--", "always": ":"}
 
 
+@checked
 def decision(
     result: Estimate, *, show: Literal["regret", "net benefit"] = "regret", ax: Any = None, label: str | None = None
 ) -> Any:
@@ -57,6 +59,7 @@ def decision(
     return labelled(ax, "threshold", f"{show} per row")
 
 
+@checked
 def risk_coverage(result: Estimate, *, ax: Any = None, label: str | None = None) -> Any:
     """How wrong are the most confident answers? Draws a `selective_risk` and returns the Axes.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant.inputs import check_alpha
 from calibrant.monitor.monitor import Monitor
+from calibrant.options import checked
 from calibrant.plot.axes import IDEAL, axes_or_new, labelled
 from calibrant.problems import InputError
 
@@ -15,6 +16,7 @@ LEAST, MOST = 1e-3, 1e12
 """Where drawn evidence is cut off: less is no evidence, and more would not be stronger in practice."""
 
 
+@checked
 def evidence(monitor: Monitor, *, ax: Any = None, alpha: float = 0.05, label: str | None = None) -> Any:
     """The e-value over the rows, the alarm line and the time of the change. Returns the Axes.
 

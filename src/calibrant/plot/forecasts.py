@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from calibrant.inputs import check_choice
-from calibrant.plot.axes import IDEAL, labelled, new_row
+from calibrant.options import checked
+from calibrant.plot.axes import IDEAL, check_axes, check_color, labelled, new_row
 from calibrant.problems import InputError
 from calibrant.results import Curve
 from calibrant.verbs.diagnose_regression import ForecastDiagnosis
 
 
+@checked
 def forecast_plot(
     result: ForecastDiagnosis, *, panel: str = "all", ax: Any = None, label: str | None = None, color: Any = None
 ) -> Any:
@@ -50,11 +52,12 @@ def forecast_plot(
         lacking = f"{result.forecasts} forecasts have no {panel}"
         raise InputError("panel", "must be one that the forecasts have", lacking)
     names = shown if panel == "all" else [panel]
-    axes = new_row(len(names), (4.6, 4.4)) if ax is None else np.atleast_1d(ax).ravel()
+    axes = new_row(len(names), (4.6, 4.4)) if ax is None else np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
     if len(axes) != len(names):
         raise InputError("ax", f"must be {len(names)} Axes", f"there are {len(axes)}")
+    check_color(color)
     for name, each in zip(names, axes, strict=True):
-        x, y = DRAWERS[name](each, getattr(result, name), label or result.name, color)
+        x, y = DRAWERS[name](check_axes(each), getattr(result, name), label or result.name, color)
         labelled(each, x, y, loc="best")
     return axes if panel == "all" else axes[0]
 

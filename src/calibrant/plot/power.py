@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice
+from calibrant.options import checked
 from calibrant.plot.axes import IDEAL, axes_or_new, labelled, line_with_errors
 from calibrant.problems import InputError
 from calibrant.simulate.bias import Bias, BiasGrid
@@ -16,6 +17,7 @@ from calibrant.simulate.power import Detection
 from calibrant.verbs.planning.plan import Plan
 
 
+@checked
 def power_curve(result: Plan, *, ax: Any = None, label: str | None = None) -> Any:
     """Power or width over the rows, or power over the error. Returns the Axes.
 
@@ -58,6 +60,7 @@ def power_curve(result: Plan, *, ax: Any = None, label: str | None = None) -> An
     return labelled(ax, x, y)
 
 
+@checked
 def miss_rates(rows: Sequence[Detection], *, over: Literal["n", "true_error", "true_rms"] = "n", ax: Any = None) -> Any:
     """How often estimators miss a true error, with Monte-Carlo error bars. Returns the Axes.
 
@@ -99,6 +102,7 @@ def miss_rates(rows: Sequence[Detection], *, over: Literal["n", "true_error", "t
     return labelled(ax, x, f"missed, with {rows[0].alpha:.0%} false alarms", fontsize=7)
 
 
+@checked
 def bias_grid(grid: BiasGrid, *, ax: Any = None) -> Any:
     """A heat map of the bias over sample sizes and numbers of bins; red is too high, blue too low.
 
@@ -130,6 +134,7 @@ def bias_grid(grid: BiasGrid, *, ax: Any = None) -> Any:
     return ax
 
 
+@checked
 def bias_curves(
     rows: Sequence[Bias], *, figure: Literal["rmse", "bias", "mae", "coverage"] = "rmse", ax: Any = None
 ) -> Any:

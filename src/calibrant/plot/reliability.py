@@ -9,7 +9,8 @@ import numpy as np
 
 from calibrant.infer import Band, band_of_bins
 from calibrant.inputs import check_choice
-from calibrant.plot.axes import IDEAL, axes_or_new, labelled
+from calibrant.options import checked
+from calibrant.plot.axes import IDEAL, axes_or_new, check_color, labelled
 from calibrant.plot.content import bar_heights, bins_of, curve_of, fitted_curve, has_bins, histogram_of
 from calibrant.results import BinTable, Curve, Estimate
 from calibrant.verbs.diagnose import Diagnosis
@@ -31,6 +32,7 @@ DOT = {"edgecolors": "white", "linewidths": 0.6}
 """A thin rim separates points that overlap."""
 
 
+@checked
 def reliability(
     result: Diagnosis | Estimate,
     *,
@@ -94,6 +96,7 @@ def reliability(
     if style == "auto":
         style = "points" if fitted is None else "curve"
     strip = histogram and scale == "probability" and has_bins(result)
+    check_color(color)
     ax, limits = axes_or_new(ax), (0.0, 1.0) if scale == "probability" else (FAR, 1 - FAR)
     _draw_frame(ax, strip, limits, scale)
     name = label or (result.name if isinstance(result, Diagnosis) else result.title)

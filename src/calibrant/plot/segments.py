@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.inputs import check_count
+from calibrant.options import checked
 from calibrant.plot.axes import axes_or_new
 from calibrant.plot.reliability import DOT, LEAST_AREA, POINT_AREA
 from calibrant.problems import InputError
@@ -27,6 +28,7 @@ INCHES = 0.27
 """Height of a line."""
 
 
+@checked
 def segments(audit: Audit, *, most: int = 20, ax: Any = None) -> Any:
     """One line per segment, worst first: its gap, the simultaneous interval, the verdict.
 

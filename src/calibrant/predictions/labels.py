@@ -162,9 +162,9 @@ def _look_up(labels: Array, classes: tuple[Any, ...]) -> Array:
     """The position of each label among the declared classes."""
     try:
         seen, inverse = np.unique(labels, return_inverse=True)
-    except TypeError as error:
-        mixed = "names and numbers are mixed"
-        raise InputError("labels", "must be of one kind", mixed, "Pass strings or integers") from error
+    except (TypeError, ArithmeticError) as error:  # no order: names among numbers, or a NaN among decimals
+        found = "names and numbers are mixed" if isinstance(error, TypeError) else "there is a NaN among decimals"
+        raise InputError("labels", "must be of one kind", found, "Pass strings or integers") from error
     order = {c: k for k, c in enumerate(classes)}
     positions: Array = np.array([order.get(label, -1) for label in seen.tolist()])[inverse]
     if (positions < 0).any():

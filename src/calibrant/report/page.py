@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from calibrant.maps import CalibrationMap, RegressionMap
+from calibrant.options import checked
 from calibrant.problems import InputError
 from calibrant.report.figures import figures
 from calibrant.report.markup import tag, words
@@ -28,6 +29,7 @@ AnyComparison = Comparison | Comparisons
 AnyMap = CalibrationMap | RegressionMap
 
 
+@checked
 def page(
     *answers: Answer,
     after: AnyDiagnosis | None = None,
@@ -125,6 +127,7 @@ def _warnings(shown: dict[str, AnyDiagnosis], fitted: AnyMap | None) -> tuple[st
     return tuple(dict.fromkeys(found))
 
 
+@checked
 def write(
     path: str | Path,
     *answers: Answer,

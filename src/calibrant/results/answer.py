@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from calibrant.options import checked
 from calibrant.problems import visible
 from calibrant.results.flat import flat
 from calibrant.results.frames import Framed, by_column
 from calibrant.results.record import Record, plain
 from calibrant.results.tables import Table
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOTES = {"assumes": "assumptions", "caution": "cautions", "advice": "advice"}
 """How the fields that hold lists of sentences are announced, in the order in which they are shown."""
@@ -104,6 +103,7 @@ class Answer(Framed, Record):
 
         return page(self)
 
+    @checked
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the answer: `.html` is a page, `.json` is data, which `from_json` reads back.
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from calibrant.problems import FileError, MapError
+from calibrant.problems import FileError, InputError, MapError
 
 SCHEMA = 1
 """Version of the JSON form; raised when an old reader could misread a new file."""
@@ -42,6 +42,8 @@ def saved_text(path: str | Path, what: str) -> str:
 
 def parsed(text: str) -> Any:
     """Plain data from JSON text: no NaN, no name twice, not too long and not too deep."""
+    if not isinstance(text, str):
+        raise InputError("text", "must be a string", f"it is a {type(text).__name__}", "Pass what to_json returned")
     if len(text) > MOST_BYTES:
         raise MapError(f"this JSON is longer than {MOST_BYTES >> 20} million characters")
     try:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant import options
 from calibrant._names import RECORDS
 from calibrant.methods import import_plugins
 from calibrant.problems import CalibrantError, MapError
@@ -94,6 +95,7 @@ class Record:
         """What its JSON says before its fields; it is not read back."""
         return {}
 
+    @options.checked
     def to_json(self, *, indent: int | None = 2) -> str:
         """JSON text with the schema's version; read it back with `from_json`.
 

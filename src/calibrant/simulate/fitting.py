@@ -290,6 +290,7 @@ class WorldCheck(Record):
         return f"{compared} on {self.n_data_sets:,} data sets of the world"
 
 
+@checked
 def check_world(
     world: EventWorld,
     labels: Any,

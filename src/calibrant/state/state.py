@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
+from calibrant import options
 from calibrant.problems import FileError, InputError, MapError
 from calibrant.results import SCHEMA, Record, checked, checked_schema, saved_text
 from calibrant.results.constraints import BIG, Distinct, Holds, OneOf, Shape, Within
@@ -133,6 +134,7 @@ class State:
         """The yes/no questions whose rows were pooled."""
         return tuple(self.tables)
 
+    @options.checked
     def pooled(self, view: str) -> Pooled:
         """The distinct predictions of a view's event, with weight and hits."""
         if view not in self.tables:
@@ -228,6 +230,7 @@ class State:
             found.precision,
         )
 
+    @options.checked
     def to_json(self, *, indent: int | None = None) -> str:
         """JSON text with the schema's version; read it back with `from_json`."""
         return json.dumps({"schema": SCHEMA} | self.to_data(), indent=indent, ensure_ascii=False, allow_nan=False)
@@ -237,6 +240,7 @@ class State:
         """The state that `to_json` wrote."""
         return cls.from_data(checked_schema(text))
 
+    @options.checked
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the state: `.json`, or `.arrow` for large ones. Whole or not at all.
 
@@ -259,6 +263,7 @@ class State:
         return None
 
     @classmethod
+    @options.checked
     def load(cls, path: str | Path) -> Self:
         """The state in a file that `save` wrote.
 

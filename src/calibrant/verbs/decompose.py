@@ -136,6 +136,7 @@ def decompose(
     >>> cal.decompose([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8], view="binary")  # ĉ is 0, ½, ½, 1
     Brier score 0.2000 = miscalibration 0.0750 − discrimination 0.1250 + uncertainty 0.2500, by isotonic on the same rows.
     """
+    check_count(n_folds, "n_folds", 2)
     if isinstance(labels, Forecasts):
         if any(each is not None for each in (probs, counts, weights)) or view != "canonical" or cross_fitted:
             alone = "are forecasts, which have no views, folds or weights of others"
@@ -143,7 +144,6 @@ def decompose(
         return _of_forecasts(labels, score, method, level)
     rule = check_score("brier" if isinstance(score, str) and score == "auto" else score)
     predictions = admit(labels, probs, counts=counts, weights=weights)
-    check_count(n_folds, "n_folds", 2)
     found = rule.score(predictions, view=view, level=level)
     rows = _asked(predictions, view)
     of = partial(rule.rows, view="canonical" if view == "canonical" else "binary")
