@@ -323,9 +323,7 @@ def _of_options() -> Iterator[Call]:
         if issubclass(made, World):
             world = made(**NEEDED.get(name, {}))
             yield OfOptions(f"{name}.sample", world.sample, n=3, seed=0)
-            if not isinstance(
-                world, cal.simulate.LogisticNormalWorld | cal.simulate.DirichletWorld
-            ):  # a truth takes long
+            if not isinstance(world, cal.simulate.LogisticNormalWorld):  # one truth takes seconds
                 yield OfOptions(f"{name}.truth", world.truth)
     for name, given in SIMULATED.items():
         yield OfOptions(name, getattr(cal.simulate, name), **given)

@@ -54,7 +54,8 @@ def _of_states() -> Iterator[Call]:
 
 def _fresh(data: dict[str, Any]) -> cal.State:
     """A state of the same columns, whatever is to be taken in."""
-    several = isinstance(data["probs"], np.ndarray) and data["probs"].ndim == 2
+    probs = data["probs"]
+    several = len(getattr(probs, "shape", ())) == 2 or (isinstance(probs, list) and np.ndim(probs[:1]) == 2)
     return cal.collect(*DATA["classes" if several else "event"])
 
 

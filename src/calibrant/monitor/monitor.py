@@ -233,7 +233,6 @@ class Monitor:
         facts = {"question": "Is it still calibrated?", "answer": self.sentence(alpha), "calibrated": verdict}
         return {**facts, "numbers": numbers, "cautions": list(self.cautions)}
 
-    @checked
     def to_json(self, *, indent: int | None = None) -> str:
         """The state as JSON.
 

@@ -40,7 +40,7 @@ def evidence(monitor: Monitor, *, ax: Any = None, alpha: float = 0.05, label: st
     """
     if not isinstance(monitor, Monitor):
         raise InputError("monitor", "must be a Monitor", f"it is a {type(monitor).__name__}")
-    limit = 1 / check_alpha(alpha)
+    limit = min(1 / check_alpha(alpha), MOST)
     ax = axes_or_new(ax)
     course, since = monitor.course(), monitor.since(alpha)
     (line,) = ax.plot(course.x, np.clip(course.y, LEAST, MOST), label=label or "evidence against calibration")

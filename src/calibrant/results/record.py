@@ -15,10 +15,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant import options
 from calibrant._names import RECORDS
 from calibrant.methods import import_plugins
-from calibrant.problems import CalibrantError, MapError
+from calibrant.problems import CalibrantError, InputError, MapError
 from calibrant.results.constraints import Constraint, Within
 from calibrant.results.flat import flat
 from calibrant.results.reading import SCHEMA, check_depth, checked_schema
@@ -26,6 +25,9 @@ from calibrant.types import Indices
 
 NOT_FIELDS = ("schema", "summary", "input")
 """What a document says of itself; the rest are the fields of the record."""
+
+MOST_INDENT = 100
+"""Spaces per level of JSON, at most."""
 
 _KINDS: dict[str, type[Record]] = {}
 R = TypeVar("R", bound="type[Record]")
@@ -95,7 +97,6 @@ class Record:
         """What its JSON says before its fields; it is not read back."""
         return {}
 
-    @options.checked
     def to_json(self, *, indent: int | None = 2) -> str:
         """JSON text with the schema's version; read it back with `from_json`.
 
@@ -104,7 +105,7 @@ class Record:
         indent
             Spaces per level; None for a single line.
         """
-        return json.dumps(document(self), indent=indent, ensure_ascii=False, allow_nan=False)
+        return as_text(document(self), indent)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -125,6 +126,21 @@ class Record:
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
         return type(self).from_data, (self.to_data(),)  # copies and worker processes go through the JSON form
+
+
+def as_text(data: dict[str, Any], indent: int | None) -> str:
+    """Plain data as JSON text.
+
+    Parameters
+    ----------
+    data
+        What is written.
+    indent
+        Spaces per level; None for a single line.
+    """
+    if indent is not None and not (isinstance(indent, int | np.integer) and 0 <= indent <= MOST_INDENT):
+        raise InputError("indent", f"must be None or a number from 0 to {MOST_INDENT}", f"it is {indent!r:.60}")
+    return json.dumps(data, indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def document(record: Record) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from calibrant.problems import FileError, InputError, MapError
 from calibrant.results import SCHEMA, Record, checked, checked_schema, saved_text
 from calibrant.results.constraints import BIG, Distinct, Holds, OneOf, Shape, Within
 from calibrant.results.reading import MOST_BYTES, check_depth
+from calibrant.results.record import as_text
 from calibrant.state.bin_sums import BinSums
 from calibrant.state.pooled import Pooled
 from calibrant.types import Floats
@@ -230,14 +230,25 @@ class State:
             found.precision,
         )
 
-    @options.checked
     def to_json(self, *, indent: int | None = None) -> str:
-        """JSON text with the schema's version; read it back with `from_json`."""
-        return json.dumps({"schema": SCHEMA} | self.to_data(), indent=indent, ensure_ascii=False, allow_nan=False)
+        """JSON text with the schema's version; read it back with `from_json`.
+
+        Parameters
+        ----------
+        indent
+            Spaces per level; None for a single line.
+        """
+        return as_text({"schema": SCHEMA} | self.to_data(), indent)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The state that `to_json` wrote."""
+        """The state that `to_json` wrote.
+
+        Parameters
+        ----------
+        text
+            The JSON text.
+        """
         return cls.from_data(checked_schema(text))
 
     @options.checked
