@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -91,3 +92,23 @@ def test_public_functions_are_checked():
         cal.binned_error([0, 1], [0.1, 0.2], root="x")
     with pytest.raises(InputError, match=r"everywhere must be True or False"):
         cal.confidence_band([0, 1], [0.1, 0.2], everywhere=None)
+
+
+def test_arguments_after_a_star_are_not_taken_for_the_next_option():
+    @checked
+    def joined(first: str, *others: str, mark: bool = False) -> str:
+        return first + "".join(others) + "!" * mark
+
+    assert joined("a", "b", "c", mark=True) == "abc!"
+    with pytest.raises(InputError, match="mark must be True or False"):
+        joined("a", "b", mark="c")
+
+
+def test_entries_of_an_array_of_objects_are_checked():
+    @checked
+    def counted(rows: Sequence[Fraction]) -> int:
+        return len(rows)
+
+    assert counted(np.array([Fraction(1, 2)])) == 1
+    with pytest.raises(InputError, match="rows must be a Sequence"):
+        counted(np.array([0.5]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import wraps
-from inspect import isclass, signature
+from inspect import Parameter, isclass, signature
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -34,7 +34,8 @@ def checked(function: F) -> F:
             function.__init__ = checked(function.__init__)  # type: ignore[method-assign]
         return function
     hints: dict[str, Any] = {}
-    names = tuple(signature(function).parameters)
+    places = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
+    names = tuple(name for name, each in signature(function).parameters.items() if each.kind in places)
 
     @wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from calibrant.options import checked
+from calibrant import options
 from calibrant.plot import content
 from calibrant.plot.decision import decision, risk_coverage
 from calibrant.plot.evidence import evidence
@@ -42,7 +42,7 @@ OF_ESTIMATES: dict[str, Callable[..., Any]] = {"decision_regret": decision, "sel
 """By the estimate's name; other estimates with bins or a curve are reliability diagrams."""
 
 
-@checked
+@options.checked
 def draw(answer: Answer, *, ax: Any = None, **options: Any) -> Any:
     """Draw an answer with the plot that belongs to it, and return the Axes.
 
