@@ -301,7 +301,7 @@ def test_what_it_refuses(rng):
 
 
 def test_much_evidence_is_printed_short():
-    assert "e = 6.9e+298, p = 1.44e-299" in repr(watched(np.zeros(500), np.full(500, 0.99)))
+    assert "e = 6.9e+298, p < 0.001" in repr(watched(np.zeros(500), np.full(500, 0.99)))
 
 
 def test_certain_predictions_that_fail_again_and_again_stay_finite():
