@@ -16,6 +16,17 @@ from calibrant.results.record import Record, kind, plain
 from calibrant.types import Floats
 
 
+def row_count(n: float) -> str:
+    """A number of rows for people; weights may make it no whole number.
+
+    Parameters
+    ----------
+    n
+        The number.
+    """
+    return f"{n:,.0f}" if n == int(n) else f"{n:,.1f}"
+
+
 def number(value: float | None, digits: int = 4) -> str:
     """A number for people: four significant digits below one, no exponent where none is needed.
 
@@ -230,7 +241,7 @@ class ClassTable(Framed, Record):
         columns: dict[str, list[Any]] = {"class": list(self.classes), "value": self.values.tolist()}
         if self.low is not None and self.high is not None:
             columns["interval"] = [f"{number(a)} … {number(b)}" for a, b in zip(self.low, self.high, strict=True)]
-        columns["rows"] = [f"{n:,.6g}" for n in self.n]
+        columns["rows"] = [row_count(n) for n in self.n]
         left = max(len(self.classes) - self._most, 0)
         rows = tuple(zip(*columns.values(), strict=True))[: self._most]
         return Table("Class by class", tuple(columns), rows, f"{left:,} more classes" if left else "")

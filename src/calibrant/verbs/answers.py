@@ -21,6 +21,7 @@ from calibrant.problems import InputError
 from calibrant.resampling.rank import Ties
 from calibrant.results import Answer, Estimate, Interval, Keyed, Table, ends, kind, p_cell, rows_by_key
 from calibrant.results.constraints import Probability
+from calibrant.results.tables import row_count
 from calibrant.state.state import State
 from calibrant.types import Array, Bools, Floats, Indices, Seed
 from calibrant.verbs.confidence_levels import MAX_LEVELS, RANGES, ConfidenceLevels, level_of_each, levels_tested
@@ -82,7 +83,7 @@ class AnswerReport(Keyed[Estimate], Answer):
 
     def _by_level(self) -> Table:
         it = self.levels
-        counts = [f"{n:,.6g}" for n in it.n]
+        counts = [row_count(n) for n in it.n]
         figures = (it.mean_prob.tolist(), it.label_rate.tolist(), *(map(p_cell, p) for p in (it.p_value, it.adjusted)))
         rows = tuple(zip(it.names(), counts, *figures, strict=True))
         note = "p: probability of a share of right answers as far off; adjusted: that any level or the total is"

@@ -37,7 +37,7 @@ from calibrant.results import (
     looked_up,
     rows_by_key,
 )
-from calibrant.results.tables import BinTable, Curve, Table
+from calibrant.results.tables import BinTable, Curve, Table, row_count
 from calibrant.score import brier_score, log_score
 from calibrant.state.state import State
 from calibrant.types import Cluster
@@ -382,7 +382,7 @@ def bin_rows(bins: BinTable, curve: Curve) -> Table:
     """The bins behind the reliability diagram."""
     columns = (bins.low, bins.high, bins.weight, bins.mean_prob, bins.label_rate, curve.low, curve.high, bins.gap)
     rows = tuple(
-        (f"{low:.3f} – {high:.3f}", f"{weight:,.6g}", mean, rate, f"{least:.3f} … {most:.3f}", gap)
+        (f"{low:.3f} – {high:.3f}", row_count(weight), mean, rate, f"{least:.3f} … {most:.3f}", gap)
         for low, high, weight, mean, rate, least, most, gap in zip(*(each.tolist() for each in columns), strict=True)
     )
     return Table("Bin by bin", ("predictions", "rows", "mean", "observed", "95% interval", "gap"), rows)

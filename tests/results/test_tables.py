@@ -1,0 +1,21 @@
+"""Numbers in tables, as people read them."""
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant.results.tables import row_count
+
+
+@pytest.mark.parametrize(
+    ("n", "text"), [(0.0, "0"), (17.0, "17"), (12_345_678.0, "12,345,678"), (88.4746, "88.5"), (1234.04, "1,234.0")]
+)
+def test_numbers_of_rows(n, text):
+    assert row_count(n) == text
+
+
+def test_weighted_bins_show_one_digit():
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    text = str(cal.diagnose(rng.random(200) < p, p, weights=rng.random(200)))
+    assert any("." in line.split()[3] for line in text.split("Bin by bin")[1].splitlines()[3:8])
