@@ -17,5 +17,9 @@ def test_numbers_of_rows(n, text):
 def test_weighted_bins_show_one_digit():
     rng = np.random.default_rng(0)
     p = rng.random(200)
-    text = str(cal.diagnose(rng.random(200) < p, p, weights=rng.random(200)))
-    assert any("." in line.split()[3] for line in text.split("Bin by bin")[1].splitlines()[3:8])
+    [table] = [
+        table
+        for table in cal.diagnose(rng.random(200) < p, p, weights=rng.random(200)).tables()
+        if table.title == "Bin by bin"
+    ]
+    assert all(len(row[1].split(".")[1]) == 1 for row in table.rows)
