@@ -874,3 +874,14 @@ def test_half_precision_in_a_file_is_read_to_its_own_rounding(tmp_path):
     rows = np.full((4, 3), 1 / 3, np.float16)
     np.savez(tmp_path / "half.npz", label=[0, 1, 2, 0], probs=rows)
     assert cal.read(tmp_path / "half.npz").probs.dtype == np.float32
+
+
+def test_confidences_are_known_as_such(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("label,pred,conf\n1,1,0.9\n0,1,0.8\n")
+    assert cal.read(path).is_confidence
+    assert "Mean confidence 85.0 %, accuracy 50.0 %" in cal.diagnose(cal.read(path)).verdict
+    path.write_text("correct,confidence\n1,0.9\n0,0.8\n")
+    assert cal.read(path).is_confidence
+    path.write_text("label,prob\n1,0.9\n0,0.8\n")
+    assert not cal.read(path).is_confidence

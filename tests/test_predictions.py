@@ -468,3 +468,10 @@ def test_declared_classes_name_the_negative_one():
     with pytest.raises(InputError, match=r"^logits must be the column of 'cat'; .*-logits\.to_numpy"):
         Predictions.from_logits(["cat", "dog"], columns["dog"], classes=["dog", "cat"])
     assert Predictions(["cat", "dog"], columns["dog"], classes=["cat", "dog"]).n == 2
+
+
+def test_a_column_of_confidences_is_known_by_its_name():
+    named = pd.Series([0.9, 0.8], name="confidence")
+    assert Predictions([1, 0], named).is_confidence
+    assert Predictions([1, 0], named).rows([0]).is_confidence
+    assert not Predictions([1, 0], named.rename("prob")).is_confidence

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 from calibrant import MapError
-from calibrant.results import BinTable, Estimate, Interval, Record, Table, number
+from calibrant.results import BinTable, Estimate, Interval, Record, Table, number, p_cell, p_words
 
 FOUND = cal.ece([0, 1, 1], [0.2, 0.7, 0.9])
 RECORDS = {
@@ -128,6 +128,24 @@ def test_the_gap_of_a_bin_is_prediction_less_rate():
 )  # fmt: skip
 def test_numbers_for_people(value, text):
     assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("p", "least", "text"),
+    [
+        (0.043, 0.0, "p = 0.0430"),
+        (0.0, 0.0, "p < 0.001"),
+        (0.0004, 0.0005, "p < 0.001"),
+        (0.001, 0.001, "p ≤ 0.001"),
+        (0.0, 0.01, "p ≤ 0.01"),
+        (0.02, 0.01, "p = 0.0200"),
+        (1.0, 0.01, "p = 1.0000"),
+    ],
+)
+def test_p_values_for_people(p, least, text):
+    assert p_words(p, least) == text
+    assert p_cell(p, least) == text.removeprefix("p ").removeprefix("= ")
+    assert p_cell(None) == "–"
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

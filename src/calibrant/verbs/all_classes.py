@@ -13,8 +13,8 @@ from calibrant.infer import calibration_error_interval
 from calibrant.interval import holm
 from calibrant.kernels.draws.null_sums import class_hits
 from calibrant.predictions import Event, Predictions
-from calibrant.resampling.classes import ClassRows, class_rows
-from calibrant.resampling.draw import Statistic
+from calibrant.resampling.classes import ClassRows, class_lines, class_rows
+from calibrant.resampling.draw import LARGEST, Statistic
 from calibrant.resampling.exact import LEVEL, Exact, as_result, drawn_values
 from calibrant.resampling.rank import step_down
 from calibrant.results import Framed, Record, Table, TestResult, kind, p_cell
@@ -74,6 +74,8 @@ class ClassFindings(Framed, Record):
             f"{c} ({text})" if how else f"{c}" for c, text in zip(self.classes, self.findings, strict=True) if text
         ]
         named, left = ", ".join(wrong[:NAMED]), self.n_wrong - len(wrong[:NAMED])
+        if left and self.n_wrong == self.n_classes:
+            return f"all {self.n_classes:,} classes, most clearly {named}"
         more = f" and {left:,} more of {self.n_classes:,}" if left else ""
         return f"class{'es' * (self.n_wrong > 1)} {named}{more}" if named else ""
 
@@ -149,22 +151,42 @@ def class_test(rows: ClassRows, classes: tuple[Any, ...], exact: Exact) -> tuple
     exact
         The number of draws.
 
-    A class's score is the larger of two: of its total, and of its bins. Behind the result
-    are each class's score and its p-value, adjusted for all classes (step-down).
+    Three statistics look at a class: its total, its bins, and the slope of its log-odds. Each
+    is measured in its own null's spread, and the largest is the class's score. Behind the
+    result are the scores and each class's p-value, adjusted for all classes (step-down).
     """
     hypothesis = rows.hypothesis
-    (found,), _ = drawn_values(hypothesis, _scores(rows), exact)
-    adjusted = step_down(found.values, 0.95).adjusted
-    worst = int(np.argmin(adjusted))
-    least = float(adjusted[worst])
-    wrong = [str(classes[k]) for k in np.argsort(adjusted, kind="stable") if adjusted[k] <= LEVEL]
+    (found,), _ = drawn_values(hypothesis, [*_bin_scores(rows), *_slope_scores(rows, classes)], exact)
+    scores = np.maximum.reduce(np.split(_spreads(found.values), 2, axis=1))
+    adjusted, observed = step_down(scores, 0.95).adjusted, scores[0]
+    least = float(adjusted.min())
+    wrong = [str(classes[c]) for c in np.argsort(-observed, kind="stable") if adjusted[c] <= LEVEL]
     finding = f"class {', '.join(wrong[:NAMED])}{' and others' * (len(wrong) > NAMED)}" if wrong else ""
-    outcome = ("classwise", "class by class", float(found.values[0].max()), least)
-    return as_result(hypothesis, exact, outcome, {}, finding), found.values[0], adjusted
+    outcome = ("classwise", "class by class", float(observed.max()), least)
+    return as_result(hypothesis, exact, outcome, {}, finding), observed, adjusted
 
 
-def _scores(rows: ClassRows) -> list[Statistic]:
-    """One statistic per class, of the hits in its bins."""
+def _spreads(values: Floats) -> Floats:
+    """Each column's distance from its median, in units of that of its 99th percentile: rare classes have long tails."""
+    middle, far = np.quantile(values, (0.5, 0.99), axis=0)
+    scale = np.where(far > middle, far - middle, 1.0)
+    return np.minimum((values - middle) / scale, LARGEST)
+
+
+def _slope_scores(rows: ClassRows, classes: tuple[Any, ...]) -> list[Statistic]:
+    """One statistic per class, of the slope of its log-odds."""
+    collect = class_lines(rows, classes)[0].collect  # level and slope of each class in turn
+
+    def of_class(c: int) -> Statistic:
+        return Statistic(
+            f"slope {c}", f"slope of class {c}", collect, lambda states: _normal(states[:, 2 * c + 1] ** 2, 1)
+        )
+
+    return [of_class(c) for c in range(rows.probs.shape[1])]
+
+
+def _bin_scores(rows: ClassRows) -> list[Statistic]:
+    """One statistic per class, of the hits in its bins and in all."""
     n, k = rows.probs.shape
     w, size = rows.weights, k * N_BINS
     slots, sums = np.empty((n, k), np.int64), np.zeros((3, size))

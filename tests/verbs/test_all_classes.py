@@ -1,0 +1,81 @@
+"""Several classes: three tests that share the false alarms, and the classes at fault."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant import Predictions
+from calibrant.resampling.classes import class_rows
+from calibrant.resampling.exact import Exact
+from calibrant.verbs import all_classes
+from calibrant.verbs.all_classes import class_test, judged_classes
+
+
+def drawn(rng, n, factors=(1.0, 1.0, 1.0, 1.0), power=1.0):
+    """Dirichlet predictions; classes are drawn from them to a power, times factors."""
+    p = rng.dirichlet(np.full(len(factors), 0.7), n)
+    q = p**power * factors
+    q /= q.sum(axis=1, keepdims=True)
+    return Predictions((q.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1), p, classes=range(len(factors)))
+
+
+def judged(predictions, draws=199):
+    return judged_classes(predictions, cal.is_calibrated(predictions, view="top", n_draws=draws, ties="count"))
+
+
+def test_the_class_at_fault_is_named(rng):
+    test, classes, cautions = judged(drawn(rng, 800, (1.0, 1.0, 2.5, 1.0)))
+    assert test.rejects()
+    assert classes.classes[0] == 2
+    assert classes.findings[0].startswith("too low")
+    assert classes.named(True).startswith("class")
+    assert cautions == ()
+    assert classes.table().rows[0][0] == "2"
+
+
+def test_three_tests_share_the_false_alarms(rng):
+    test, _, _ = judged(drawn(rng, 300))
+    each = {name: test.parts[name] for name in ("top", "classwise", "canonical")}
+    assert test.p_value == min(1.0, *(t.p_value / all_classes.SHARES[name] for name, t in each.items()))
+    assert sum(all_classes.SHARES.values()) == pytest.approx(1)
+    assert all(t.parts["adjusted"] >= max(t.p_value, test.p_value) for t in each.values())
+
+
+def test_an_impossible_class_is_at_fault():
+    p = np.tile([[0.5, 0.5, 0.0], [0.3, 0.3, 0.4]], (100, 1))
+    y = np.tile([0, 1, 1, 0], 50)
+    y[0] = 2
+    test, classes, _ = judged(Predictions(y, p))
+    assert test.p_value == 0
+    assert 2 in [c for c, p_value in zip(classes.classes, classes.adjusted, strict=True) if p_value <= 0.05]
+
+
+def test_many_probabilities_are_tested_in_part(rng, monkeypatch):
+    monkeypatch.setattr(all_classes, "MOST_PROBABILITIES", 400)
+    _, _, cautions = judged(drawn(rng, 300))
+    assert cautions == ("the tests of all classes use 100 of the 300 rows, one in 3",)
+
+
+def test_names_of_classes_do_not_mix_with_their_places(rng):
+    found = drawn(rng, 800, (1.0, 1.0, 2.5, 1.0))
+    renamed = Predictions(np.array([3, 2, 1, 0])[found.labels], found.probs, classes=[3, 2, 1, 0])
+    assert judged(renamed)[1].classes[0] == 1
+
+
+def test_findings_survive_as_json(rng):
+    _, classes, _ = judged(drawn(rng, 200))
+    assert type(classes).from_json(classes.to_json()) == classes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_classes", "n"), [(3, 60), (8, 200)])
+def test_calibrated_classes_are_rarely_called_wrong(n_classes, n):
+    rng = np.random.default_rng(5)
+    runs = 300
+    alarms = 0
+    for _ in range(runs):
+        rows = class_rows(drawn(rng, n, (1.0,) * n_classes), False)
+        alarms += class_test(rows, tuple(range(n_classes)), Exact(99, "count"))[0].p_value <= 0.05
+    assert alarms <= runs * 0.05 + 3 * (runs * 0.05 * 0.95) ** 0.5
