@@ -20,8 +20,8 @@ BEYOND_ONE = 3.0
 """Log-odds beyond those of one row in all from which on a prediction is as good as certain: were it right, so many rows
 would hold such an event once in twenty times."""
 
-DRAWS = 2000
-"""Curves drawn."""
+DRAWS = 1000
+"""Curves drawn; the median is then off by a twenty-fifth of the posterior's standard deviation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
