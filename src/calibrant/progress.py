@@ -40,6 +40,23 @@ def reported(progress: Any, title: str) -> Iterator[Report]:
         yield lambda done, of: bar.update(task, completed=done, total=of)
 
 
+def offset(report: Report, before: int, count: int, total: int, done: int, of: int) -> None:
+    """Report `done` of `of` parts of one round, which is `count` steps, as steps of `total`.
+
+    Parameters
+    ----------
+    report
+        Called with the steps done and all of them.
+    before
+        Steps done before the round.
+    count, total
+        Steps of the round, and of all rounds.
+    done, of
+        Parts of the round that are done, and all of them.
+    """
+    report(before + max(1, round(count * done / of)), total)
+
+
 _watched: ContextVar[Report | None] = ContextVar("watched", default=None)
 
 

@@ -8,7 +8,7 @@ import pytest
 import calibrant as cal
 from calibrant import InputError
 from calibrant.results import Record
-from calibrant.simulate import BetaWorld, DirichletWorld, ScaledCurve, check_world, fit_world
+from calibrant.simulate import BetaWorld, DirichletWorld, ScaledCurve, check_world, fit_world, world_test
 
 
 @pytest.fixture
@@ -55,3 +55,40 @@ def test_several_classes_are_asked_by_view(rng):
 def test_one_replication_is_too_few(world, rng):
     with pytest.raises(InputError, match="n_data_sets must be a whole number, at least 2"):
         check_world(world, world.sample(10, rng), n_data_sets=1)
+
+
+SHAPES = {
+    "wave": lambda p: p + 0.12 * np.sin(12 * np.pi * p),
+    "bump": lambda p: p - 0.35 * ((p > 0.6) & (p < 0.66)),
+    "tail": lambda p: p - 0.15 * (p > 0.88),
+    "shift": lambda p: p - 0.25 * p * (1 - p),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_a_curve_that_leaves_out_a_shape_is_rejected(shape, rng):
+    p = rng.random(3000)
+    labels = rng.random(3000) < np.clip(shape(p), 0, 1)
+    assert world_test(BetaWorld(1.0, 1.0), labels, p, n_draws=199).p_value <= 0.01
+
+
+def test_a_curve_that_falls_is_tested_along_the_predictions(rng):
+    """Rates that fall and rise again: bins are those of the predictions, not of the rates."""
+    p = rng.random(2000)
+    folded = cal.simulate.curves.CellCurve(np.array([0.0, 0.5, 1.0]), np.array([0.9, 0.0, -0.1]))
+    world = cal.simulate.EmpiricalWorld(p, folded)
+    right = rng.random(2000) < world.curve(p)
+    assert world_test(world, right, p, n_draws=199).p_value > 0.01
+    wave = np.clip(world.curve(p) + 0.2 * np.sin(8 * np.pi * p), 0, 1)
+    assert world_test(world, rng.random(2000) < wave, p, n_draws=199).p_value <= 0.01
+
+
+def test_what_a_world_cannot_give_refutes_it(world):
+    assert world_test(world.with_curve(ScaledCurve(0.0)), [0, 1], [0.2, 0.5], n_draws=19).p_value == 0
+
+
+@pytest.mark.slow
+def test_p_values_of_the_curve_are_uniform_when_it_is_right(world):
+    found = [world_test(world, world.sample(300, s), n_draws=99, seed=s).p_value for s in range(400)]
+    for level in (0.05, 0.2, 0.5):
+        assert abs(np.mean(np.array(found) <= level) - level) < 3 * np.sqrt(level * (1 - level) / 400)

@@ -7,24 +7,60 @@ import pytest
 
 import calibrant as cal
 from calibrant.simulate import EmpiricalWorld, bias, calibrated_world, named_world, power_world
-from calibrant.verbs.trust import CANDIDATES
+from calibrant.simulate.possible import PossibleWorlds
+from calibrant.verbs.trust import CANDIDATES, DOUBTFUL, fitted_to
 
 FEW = {"ECE, equal width": cal.ece, "sweep": cal.sweep_error, "posterior": cal.posterior_error}
 
 
 @pytest.mark.slow
-def test_rows_are_the_biases_on_the_world_smallest_error_first():
+def test_rows_are_the_biases_on_the_worlds_smallest_error_first():
     data = named_world("resnet110_c100").sample(300, seed=1)
     found = cal.trust(data, estimators=FEW, n_data_sets=10)
     assert [r.rmse for r in found.rows] == sorted(r.rmse for r in found.rows)
-    for row in found.rows:
-        again = bias(FEW[row.estimator], found.world, 300, 10)
-        assert row.mean == pytest.approx(again.mean, abs=1e-12)
-        assert row.truth == found.world.true_error()
+    truths = [each.true_error() for each in found.world.worlds]
+    assert found.truth == pytest.approx(np.mean(truths), abs=1e-12)
     assert found.values["ECE, equal width"] == cal.ece(data).value
-    assert found.check.agrees
+    assert found.check.p_value > DOUBTFUL
     assert found.best.estimator in found.sentence()
+    assert "nine of ten curves that the data leave possible" in found.sentence()
     assert cal.results.Trust.from_json(found.to_json()) == found
+
+
+def test_a_world_that_is_given_is_used_alone():
+    world = power_world(0.1)
+    found = cal.trust(world.sample(300, seed=1), estimators={"ECE": cal.ece}, n_data_sets=10, world=world)
+    again = bias(cal.ece, world, 300, 10)
+    assert (found.best.mean, found.truth) == (again.mean, again.truth)
+    assert found.ranges["ECE"][0] == found.ranges["ECE"][1] == pytest.approx(again.bias)
+    assert "nine of ten" not in found.sentence()
+
+
+def test_a_world_that_does_not_describe_the_data_is_doubted():
+    data = power_world(0.15).sample(2000, seed=1)
+    found = cal.trust(data, estimators={"ECE": cal.ece}, n_data_sets=4, world=calibrated_world((1, 1)))
+    assert found.doubtful
+    assert found.sentence().startswith(
+        "No curve that was tried describes these data, so how far estimators are off is not"
+    )
+    assert "the real biases may be quite different" in found.cautions[0]
+
+
+def test_waves_too_fast_to_follow_are_doubted(rng):
+    """Twenty periods: no curve that is tried has so many, and the test sees them."""
+    p = rng.random(6000)
+    labels = rng.random(6000) < p + 0.3 * np.minimum(p, 1 - p) * np.sin(2 * np.pi * 20 * p)
+    _, check = fitted_to(cal.Predictions(labels, p))
+    assert check.p_value <= DOUBTFUL
+
+
+def test_the_curves_that_describe_the_data_are_taken():
+    """A confident network: its rate still rises next to 1, where the first curves are flat."""
+    data = named_world("resnet110_c100").sample(1000, seed=500)
+    found, check = fitted_to(data)
+    first = PossibleWorlds.of(data)
+    assert check.p_value > DOUBTFUL >= cal.simulate.world_test(first.mean, data, n_draws=999).p_value
+    assert found != first
 
 
 @pytest.mark.slow
@@ -51,7 +87,8 @@ def test_all_candidates_run(norm):
 def test_tied_scores_are_drawn_again_as_they_are(rng):
     p = np.round(rng.random(400), 1)
     found = cal.trust((rng.random(400) < p).astype(int), p, estimators=[cal.ece], n_data_sets=5)
-    assert isinstance(found.world, EmpiricalWorld)
+    assert isinstance(found.world.worlds[0], EmpiricalWorld)
+    assert set(found.world.values) <= set(p)
 
 
 @pytest.mark.some(3)

@@ -34,10 +34,12 @@ class Grid:
     """Filled equal-mass bins of an event, and what a null draw does not change about them."""
 
     atoms: Atoms
+    along: Atoms | None = None
+    """the same rows with the predictions that bins are cut along, where these are not the probabilities under the null"""
 
     @cached_property
     def cuts(self) -> Cuts:
-        return np.unique(cuts_of(self.atoms, EqualMass(N_BINS)))
+        return np.unique(cuts_of(self.along or self.atoms, EqualMass(N_BINS)))
 
     @cached_property
     def sums(self) -> Collect:

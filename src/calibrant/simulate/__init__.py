@@ -1,9 +1,10 @@
 """Simulated predictions whose true calibration error is known, and what estimators and maps make of them."""
 
 from calibrant.simulate.bias import Bias, BiasGrid, bias, bias_grid, bias_table
+from calibrant.simulate.checking import WorldCheck, check_world, world_test
 from calibrant.simulate.curves import Calibrated, LinearCurve, MapCurve, PowerCurve, ScaledCurve, TrueCurve
 from calibrant.simulate.families import NAMED_WORLDS, REAL_SIZES, bent_world, calibrated_world, named_world, power_world
-from calibrant.simulate.fitting import WorldCheck, check_world, fit_world
+from calibrant.simulate.fitting import fit_world
 from calibrant.simulate.map_quality import MapQuality, map_quality, map_quality_table, rank_correlation
 from calibrant.simulate.numbers import FriedmanWorld, GaussianWorld, NumberWorld
 from calibrant.simulate.power import Detection, detection, detection_table
@@ -57,4 +58,5 @@ __all__ = [
     "named_world",
     "power_world",
     "rank_correlation",
+    "world_test",
 ]

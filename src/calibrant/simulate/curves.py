@@ -161,6 +161,25 @@ class ScaledCurve(TrueCurve):
         return f"c = {number(self.factor)}·p"
 
 
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class CellCurve(TrueCurve):
+    """The prediction plus a distance that is known at some places, with straight lines between them."""
+
+    places: Floats
+    """predictions, rising"""
+    away: Floats
+    """true rate less prediction"""
+
+    def rates(self, p: Floats, q: Floats) -> Floats:  # noqa: ARG002
+        """Within [0, 1]."""
+        return np.asarray(np.clip(p + np.interp(p, self.places, self.away), 0.0, 1.0))
+
+    def describe(self) -> str:
+        """How many places."""
+        return f"c = p plus a distance at {len(self.places)} places"
+
+
 @checked
 @kind
 @dataclass(frozen=True, eq=False, repr=False)

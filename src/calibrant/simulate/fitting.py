@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.estimate.binned import ece
-from calibrant.inputs import check_choice, check_count, check_positive, generator_of
+from calibrant.inputs import check_choice, check_positive
 from calibrant.kernels.logits import class_log_odds, sigmoid
 from calibrant.maps import PiecewiseLinear, recipe_of
 from calibrant.options import checked
-from calibrant.predictions import Mass, Predictions, admit, as_predictions
+from calibrant.predictions import Mass, Predictions, admit
 from calibrant.problems import InputError
-from calibrant.results import Record, Table, kind, number
-from calibrant.results.constraints import Probability
+from calibrant.results import Table
 from calibrant.simulate.curves import LinearCurve, MapCurve, TrueCurve, fit_curves
-from calibrant.simulate.world import BetaWorld, EmpiricalWorld, EventWorld, WorldFit
-from calibrant.types import Array, Bools, Floats, Seed
+from calibrant.simulate.world import BetaWorld, EmpiricalWorld, WorldFit
+from calibrant.types import Array, Bools, Floats
 
 LARGEST = 1e7
 """Largest α and β: scores closer together than this makes them are practically equal."""
@@ -260,83 +257,3 @@ def beta_distance(rows: Rows, beta: BetaFit) -> float:
     fitted = np.where(p < 0.5, betainc(beta.alpha, beta.beta, p), 1 - betainc(beta.beta, beta.alpha, q))
     at = np.append((np.diff(p) > 0) | (np.diff(q) < 0), True) & rows.uncensored[order]
     return float(np.abs(below[at] - fitted[at]).max())
-
-
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
-class WorldCheck(Record):
-    """An estimate on real data beside the same estimate on data sets of the world, of the same size."""
-
-    real: float
-    simulated: float
-    """mean over the simulated data sets"""
-    spread: float
-    """their standard deviation"""
-    low: float
-    high: float
-    """95 % of the simulated data sets lie between these two"""
-    p_value: Probability
-    """two-sided: share of simulated data sets as extreme as the real data"""
-    n_data_sets: int
-
-    @property
-    def agrees(self) -> bool:
-        """Are the real data among the middle 95 % of the simulated ones?"""
-        return self.low <= self.real <= self.high
-
-    def __repr__(self) -> str:
-        real, simulated, spread = map(number, (self.real, self.simulated, self.spread))
-        compared = f"{real} on the data, {'like' if self.agrees else 'unlike'} the {simulated} ± {spread}"
-        return f"{compared} on {self.n_data_sets:,} data sets of the world"
-
-
-@checked
-def check_world(
-    world: EventWorld,
-    labels: Any,
-    probs: Any = None,
-    *,
-    estimator: Callable[[Predictions], Any] = ece,
-    n_data_sets: int = 200,
-    view: Any = "auto",
-    seed: Seed = 0,
-    counts: Any = None,
-    weights: Any = None,
-) -> WorldCheck:
-    """Does an estimator give the same on these data as on data sets of the world?
-
-    Parameters
-    ----------
-    world
-        The world to check.
-    labels, probs
-        The real data: outcomes first, then predicted probabilities; or one
-        `Predictions`, or a state.
-    estimator
-        A function of a `Predictions` that returns a number.
-    n_data_sets
-        Number of simulated data sets.
-    view
-        The yes/no question of the predictions that the world describes.
-    seed
-        A seed or a NumPy generator.
-    counts
-        How often each row occurred; by default once.
-    weights
-        How much each row matters, relative to the others; by default all the same.
-
-    Examples
-    --------
-    >>> from calibrant.simulate import check_world, fit_world, named_world
-    >>> data = named_world("resnet110_c100").sample(2000, seed=0)
-    >>> check_world(fit_world(data), data).agrees
-    True
-    """
-    event = admit(labels, probs, counts=counts, weights=weights).event(view)
-    real = float(estimator(as_predictions(event)))
-    generator = generator_of(seed)
-    count = check_count(n_data_sets, "n_data_sets", 2)
-    found = np.array([float(estimator(world.sample(event.n, generator))) for _ in range(count)])
-    low, high = np.quantile(found, [0.025, 0.975]).tolist()
-    p_value = min(1.0, 2 * (min(int(np.sum(found <= real)), int(np.sum(found >= real))) + 1) / (count + 1))
-    return WorldCheck(real, float(found.mean()), float(found.std(ddof=1)), low, high, p_value, count)

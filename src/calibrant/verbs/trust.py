@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -21,9 +21,10 @@ from calibrant.options import checked
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.progress import Progress
-from calibrant.results import Answer, Keyed, Table, by_slug, kind, number
-from calibrant.simulate import Bias, EventWorld, WorldCheck, bias, check_world, fit_world
+from calibrant.results import Answer, Keyed, Table, TestResult, by_slug, kind, number
+from calibrant.simulate import Bias, EventWorld, world_test
 from calibrant.simulate.measuring import named_all
+from calibrant.simulate.possible import N_CURVES, PossibleWorlds, bias_over
 from calibrant.types import Seed
 
 TRIED: dict[str, Any] = {
@@ -43,18 +44,11 @@ CANDIDATES: dict[int, dict[str, Any]] = {
 }
 """The estimators that are tried by default, by norm; bins are fifteen where a number is needed."""
 
-MANY_TIED = 0.1
-"""Share of rows with a repeated score above which the scores themselves are resampled, not a smooth distribution."""
+CHECK_DRAWS, DOUBTFUL = 999, 0.05
+"""Null draws of the test of the curves, and the p-value up to which they do not describe the data."""
 
-WORLDS: tuple[tuple[Literal["beta", "empirical"], str], ...] = (
-    ("beta", "glm"),
-    ("empirical", "glm"),
-    ("empirical", "gaussian_process"),
-)
-"""Scores and curve of the worlds that are fitted, the simplest first."""
-
-CHECKS = 200
-"""Data sets on which the world is compared with the data."""
+RANGE = (0.05, 0.95)
+"""Quantiles over the possible curves between which the bias is shown."""
 
 
 @kind
@@ -65,12 +59,14 @@ class Trust(Keyed[Bias], Answer):
     n: int
     norm: int
     world: Any
-    """the world fitted to the data"""
+    """the worlds that the data leave possible, or the one that was given"""
     rows: tuple[Bias, ...]
     values: Mapping[str, float]
     """each estimator's value on the data themselves"""
-    check: WorldCheck
-    """do the data look like those of the world?"""
+    ranges: Mapping[str, tuple[float, float]]
+    """between which values each estimator's bias lies over nine of ten possible curves"""
+    check: TestResult | None
+    """could the outcomes have come from these curves? None for soft labels"""
     cautions: tuple[str, ...] = ()
 
     question: ClassVar[str] = "Which estimator can be trusted?"
@@ -89,12 +85,17 @@ class Trust(Keyed[Bias], Answer):
         return self.rows[0]
 
     @property
+    def doubtful(self) -> bool:
+        """Do the curves that were tried not describe the data?"""
+        return self.check is not None and self.check.p_value <= DOUBTFUL
+
+    @property
     def truth(self) -> float:
-        """The error of the fitted world."""
+        """The mean error of the worlds."""
         return self.rows[0].truth
 
     def figures(self) -> dict[str, Any]:
-        """Rows, the error of the fitted world and, for each estimator, its value on the data and how far it is off."""
+        """Rows, the mean error of the worlds and, for each estimator, its value on the data and how far it is off."""
         each = {r.estimator: {"": self.values[r.estimator], **off_by(r)} for r in self.rows}
         return {"n": self.n, "truth": self.truth, **by_slug(each)}
 
@@ -106,8 +107,15 @@ class Trust(Keyed[Bias], Answer):
         """What to use, and why."""
         best, equal = self.best, [r for r in self.rows if r.rmse - self.best.rmse <= 2 * self.best.rmse_error]
         usual = next((r for r in self.rows if "equal width" in r.estimator), None)
-        text = f"Use “{best.estimator}”: on data like yours, at n = {self.n:,}, it is off by {number(best.bias)} on average"
-        text += f", ± {number(best.sd)}"
+        text = f"Use “{best.estimator}”: on data like yours, at n = {self.n:,}, it"
+        if self.doubtful:
+            text = f"No curve that was tried describes these data, so how far estimators are off is not known. “{best.estimator}”"
+        low, high = self.ranges[best.estimator]
+        text += f" is off by {number(best.bias)} on average, ± {number(best.sd)}"
+        if low < high:
+            text += (
+                f" ({number(low)} to {number(high)} on average over nine of ten curves that the data leave possible)"
+            )
         if best.coverage is not None:
             text += f"; its 95 % interval holds the truth {best.coverage:.0%} of the time"
         if equal[1:]:
@@ -119,14 +127,32 @@ class Trust(Keyed[Bias], Answer):
 
     def tables(self) -> tuple[Table, ...]:
         """One row per estimator."""
-        columns = ("estimator", "your data", "off by, on average", "±", "RMSE", "95 % interval holds", "width")
+        columns = (
+            "estimator",
+            "your data",
+            "off by, on average",
+            "by curve",
+            "±",
+            "RMSE",
+            "95 % interval holds",
+            "width",
+        )
         body = tuple(
-            (r.estimator, self.values[r.estimator], bias, r.sd, rmse, coverage, "–" if r.width is None else r.width)
+            (
+                r.estimator,
+                self.values[r.estimator],
+                bias,
+                " to ".join(map(number, self.ranges[r.estimator])),
+                r.sd,
+                rmse,
+                coverage,
+                "–" if r.width is None else r.width,
+            )
             for r in self.rows
             for bias, rmse, coverage in [r.texts()]
         )
-        drawn = f"{self.best.n_data_sets:,} data sets of {self.n:,} rows from a world fitted to the data"
-        note = f"{drawn} ({self.world.describe()}), whose true error is {number(self.truth)}."
+        drawn = f"{self.best.n_data_sets:,} data sets of {self.n:,} rows ({self.world.describe()})"
+        note = f"{drawn}; their true error is {number(self.truth)} on average. Finer shapes than {self.n:,} rows can show are not among them."
         return (Table(f"Which estimator can be trusted, norm {self.norm}", columns, body, note),)
 
 
@@ -153,10 +179,17 @@ def trust(
 ) -> Trust:
     """Which estimator of the calibration error can be trusted with this many rows?
 
-    A world with scores like these and a calibration curve like theirs is fitted
-    (`simulate.fit_world`). Its true error is known, so each estimator can be tried on
-    many data sets of the same size: its bias, its standard deviation, and how often its
-    95 % interval holds the truth. The rows are sorted by root mean squared error.
+    Worlds with these scores are made, with calibration curves that the data leave possible:
+    right, lines, bends, waves, errors in a tail or in a stretch, each as often as the data
+    support it. Their true errors are known, so each estimator can be tried on many data
+    sets of the same size: its bias, its standard deviation, and how often its 95 % interval
+    holds the truth. The rows are sorted by root mean squared error.
+
+    `check` tests whether the outcomes could have come from the mean of these curves, with
+    power against waves, bumps, tails and steps (`simulate.world_test`); if not, the answer
+    says so instead of recommending an estimator. No curve can show what is finer than so
+    many rows can tell: in `studies/results/trust.md` are the biases that this predicts
+    beside the real ones.
 
     Parameters
     ----------
@@ -169,7 +202,7 @@ def trust(
     estimators
         A list of estimators, or a mapping of names to functions.
     world
-        A world of one event, instead of the fitted one.
+        A world of one event, instead of those that the data leave possible.
     n_data_sets
         Number of simulated data sets.
     seed
@@ -197,43 +230,49 @@ def trust(
     predictions, seed = admit(labels, probs, counts=counts, weights=weights), check_seed(seed)
     check_choice("norm", norm, (1, 2))
     rows = as_predictions(predictions.event(view))
-    chosen = {one.name: one for one in named_all(CANDIDATES[norm] if estimators is None else estimators)[0]}
+    chosen = named_all(CANDIDATES[norm] if estimators is None else estimators)[0]
     if not chosen:
         raise InputError("estimators", "must name at least one estimator", "it is empty")
     if world is not None and not isinstance(world, EventWorld):
         raise InputError("world", "must be a world of one event", f"it is {type(world).__name__}")
-    fitted, check = fitted_to(rows, seed) if world is None else (world, _checked(world, rows, seed))
+    fitted, check = fitted_to(rows, seed, min(N_CURVES, -(-n_data_sets // 2))) if world is None else (world, None)
+    worlds = fitted.worlds if isinstance(fitted, PossibleWorlds) else (fitted,)
+    if world is not None and not rows.soft:
+        check = world_test(world, rows, n_draws=CHECK_DRAWS, seed=seed)
     n = rows.n if rows.weights is None else int(np.ceil(rows.weights.sum()))  # effective rows, with weights
-    found = bias(chosen, fitted, n, n_data_sets, seed, workers=workers, progress=progress)
-    values = {name: float(one(rows)) for name, one in chosen.items()}
-    cautions = () if getattr(fitted, "fit", None) is None else fitted.fit.cautions  # type: ignore[attr-defined]
-    if not check.agrees:
-        cautions += (f"the world differs from the data: ECE is {check!r}",)
-    return Trust(n, norm, fitted, found, values, check, cautions)
+    found, each = bias_over(chosen, worlds, n, n_data_sets, seed, fitted.describe(), workers, progress)
+    names = [one.name for one in chosen]
+    values = {one.name: float(one(rows)) for one in chosen}
+    ranges = dict(zip(names, map(tuple, np.quantile(each, RANGE, axis=1).T.tolist()), strict=True))
+    answer = Trust(n, norm, fitted, tuple(found), values, ranges, check)
+    if not answer.doubtful:
+        return answer
+    assert check is not None
+    said = f"no curve that was tried describes these outcomes (p = {check.p_value:.3g}): the real biases may be quite different"
+    return replace(answer, cautions=(said,))
 
 
-def fitted_to(rows: Predictions, seed: Seed = 0) -> tuple[EventWorld, WorldCheck]:
-    """The simplest world that resembles the data, and how closely it does.
+def fitted_to(rows: Predictions, seed: Seed = 0, n_curves: int = N_CURVES) -> tuple[PossibleWorlds, TestResult | None]:
+    """The worlds that the data leave possible, and a test of the mean of their curves.
 
-    First a Beta distribution with a linear curve; the scores themselves where many are
-    equal or the distribution does not fit; and the curve of a Gaussian process where no
-    linear one does.
+    The curves of `posterior_error` or, where the test rejects them and rejects those less,
+    the curves of `GaussianProcessMap`.
 
     Parameters
     ----------
     rows
         Predictions of one event.
     seed
-        Seed of the simulated data sets that the world is checked on.
+        Seed of the null draws.
+    n_curves
+        Number of curves.
     """
-    repeated = 1 - len(np.unique(rows.probs)) / rows.n
-    for scores, curve in WORLDS[1 if repeated > MANY_TIED else 0 :]:
-        world = fit_world(rows, scores=scores, curve=curve)
-        check = _checked(world, rows, seed)
-        if check.agrees and not (scores == "beta" and world.fit is not None and world.fit.cautions):
-            break
-    return world, check
-
-
-def _checked(world: EventWorld, rows: Predictions, seed: Seed) -> WorldCheck:
-    return check_world(world, rows, n_data_sets=CHECKS, seed=seed)
+    first = PossibleWorlds.of(rows, n_curves)
+    if rows.soft:
+        return first, None
+    check = world_test(first.mean, rows, n_draws=CHECK_DRAWS, seed=seed)
+    if check.p_value > DOUBTFUL:
+        return first, check
+    second = PossibleWorlds.of(rows, n_curves, smooth=True)
+    other = world_test(second.mean, rows, n_draws=CHECK_DRAWS, seed=seed)
+    return (second, other) if other.p_value > check.p_value else (first, check)

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant.detect.omnibus import is_calibrated
 from calibrant.predictions import Predictions
-from calibrant.progress import Report
+from calibrant.progress import Report, offset
 from calibrant.results import Record, Table, kind
 from calibrant.simulate.measuring import Named, measured
 from calibrant.simulate.power import detection
@@ -19,7 +19,7 @@ from calibrant.types import Floats
 from calibrant.verbs.planning.figures import FEWER, Figures, Goal, width_round
 from calibrant.verbs.planning.power_laws import NORMAL
 from calibrant.verbs.planning.quantities import ROUNDING, PlannedData, Quantity
-from calibrant.verbs.planning.simulation import Rise, Round, offset, represented, simulated_widths
+from calibrant.verbs.planning.simulation import Rise, Round, represented, simulated_widths
 
 if TYPE_CHECKING:
     from calibrant.simulate.world import ScoreWorld

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant.detect.omnibus import components
 from calibrant.predictions import Predictions
-from calibrant.progress import Report
+from calibrant.progress import Report, offset
 from calibrant.resampling.draw import drawn, values_of
 from calibrant.resampling.null import nulls_of
 from calibrant.resampling.rank import joint_rank
@@ -150,11 +150,6 @@ def attained(
     done = len(rounds) * small + n_data_sets
     rounds.append(measure(x, n_data_sets, PILOTS, partial(offset, report, total - n_data_sets, n_data_sets, total)))
     return Rise.of(rounds, base, goal), done
-
-
-def offset(report: Report, before: int, count: int, total: int, done: int, of: int) -> None:
-    """Report the parts of one round, done and all, as data sets of the whole."""
-    report(before + max(1, round(count * done / of)), total)
 
 
 def null_draws(alpha: float) -> int:
