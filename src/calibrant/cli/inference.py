@@ -46,9 +46,10 @@ def trust(
 ) -> None:
     """Which estimator of the calibration error can I believe, with as many rows as I have?
 
-    A world with scores like yours and a known truth is fitted, and every estimator is
-    tried on data sets of your size: how far is it off, how much does it scatter, and
-    does its interval contain the truth? The most accurate comes first.
+    Every estimator is tried on data sets of your size, with your scores and with curves
+    that your data leave possible, whose true errors are known: how far is it off, how
+    much does it scatter, and does its interval contain the truth? The most accurate
+    comes first. If no curve describes your data, the answer says so.
 
     \b
     Examples:

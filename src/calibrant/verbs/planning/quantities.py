@@ -145,6 +145,8 @@ def _like_predictions(predictions: Predictions, view: Any) -> PlannedData:
     rate = float(np.average(event.outcomes, weights=event.weights))
     assumed = (f"independent rows with predictions like these {event.n:,}",)
     cautions = unequal_weights(event)
+    if not predictions.is_binary:
+        cautions += (f"planned for the question {event.name!r} alone: errors in other classes are not detected by it",)
     cautions += () if predictions.groups is None else ("rows of a group are counted as if independent",)
     known = (_variance_of(world), world, rate, assumed, cautions)
     return PlannedData(*known, predictions=predictions, view=event.name, canonical=canonical)
