@@ -46,6 +46,7 @@ def test_a_world_that_does_not_describe_the_data_is_doubted():
     assert "the real biases may be quite different" in found.cautions[0]
 
 
+@pytest.mark.slow
 def test_waves_too_fast_to_follow_are_doubted(rng):
     """Twenty periods: no curve that is tried has so many, and the test sees them."""
     p = rng.random(6000)

@@ -21,7 +21,7 @@ from calibrant.options import checked
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.progress import Progress
-from calibrant.results import Answer, Keyed, Table, TestResult, by_slug, kind, number
+from calibrant.results import Answer, Keyed, Table, TestResult, by_slug, kind, number, p_words
 from calibrant.simulate import Bias, EventWorld, world_test
 from calibrant.simulate.measuring import named_all
 from calibrant.simulate.possible import N_CURVES, PossibleWorlds, bias_over
@@ -248,15 +248,17 @@ def trust(
     if not answer.doubtful:
         return answer
     assert check is not None
-    said = f"no curve that was tried describes these outcomes (p = {check.p_value:.3g}): the real biases may be quite different"
+    seen = p_words(check.p_value, 1 / (CHECK_DRAWS + 1))
+    said = f"no curve that was tried describes these outcomes ({seen}): the real biases may be quite different"
     return replace(answer, cautions=(said,))
 
 
 def fitted_to(rows: Predictions, seed: Seed = 0, n_curves: int = N_CURVES) -> tuple[PossibleWorlds, TestResult | None]:
     """The worlds that the data leave possible, and a test of their curves.
 
-    The curves of `posterior_error` or, where the test rejects them and rejects those less,
-    the curves of `GaussianProcessMap`.
+    The curves of `posterior_error` or of `GaussianProcessMap`: the first whose mean the test
+    does not reject. A mean of waves can be rejected where each of them is not, so the single
+    curves are tested next. Where all are rejected, the world rejected least is taken.
 
     Parameters
     ----------
@@ -267,22 +269,14 @@ def fitted_to(rows: Predictions, seed: Seed = 0, n_curves: int = N_CURVES) -> tu
     n_curves
         Number of curves.
     """
-    first = PossibleWorlds.of(rows, n_curves)
     if rows.soft:
-        return first, None
-    check = _tested(first, rows, seed)
-    if check.p_value > DOUBTFUL:
-        return first, check
-    second = PossibleWorlds.of(rows, n_curves, smooth=True)
-    other = _tested(second, rows, seed)
-    return (second, other) if other.p_value > check.p_value else (first, check)
-
-
-def _tested(fitted: PossibleWorlds, rows: Predictions, seed: Seed) -> TestResult:
-    """The test of the mean curve; where it is rejected, as a mean of waves can be, that of the curve rejected least."""
-    found = []
-    for world in (fitted.mean, *fitted.worlds):
-        found.append(world_test(world, rows, n_draws=CHECK_DRAWS, seed=seed))
-        if found[-1].p_value > DOUBTFUL:
-            return found[-1]
-    return max(found, key=lambda each: each.p_value)
+        return PossibleWorlds.of(rows, n_curves), None
+    tried: list[tuple[PossibleWorlds, TestResult]] = []
+    for single in (False, True):
+        for smooth in (False, True):
+            fitted = PossibleWorlds.of(rows, n_curves, smooth)
+            for world in fitted.worlds if single else (fitted.mean,):
+                tried.append((fitted, world_test(world, rows, n_draws=CHECK_DRAWS, seed=seed)))
+                if tried[-1][1].p_value > DOUBTFUL:
+                    return tried[-1]
+    return max(tried, key=lambda each: each[1].p_value)
