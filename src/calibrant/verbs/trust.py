@@ -16,7 +16,7 @@ from calibrant.estimate.density import density_error
 from calibrant.estimate.fitted import fitted_error
 from calibrant.estimate.posterior import posterior_error
 from calibrant.estimate.sweep import sweep_error
-from calibrant.inputs import check_choice, check_seed
+from calibrant.inputs import check_choice, check_count, check_seed
 from calibrant.options import checked
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
@@ -229,6 +229,7 @@ def trust(
     """
     predictions, seed = admit(labels, probs, counts=counts, weights=weights), check_seed(seed)
     check_choice("norm", norm, (1, 2))
+    check_count(n_data_sets, "n_data_sets")
     rows = as_predictions(predictions.event(view))
     chosen = named_all(CANDIDATES[norm] if estimators is None else estimators)[0]
     if not chosen:
