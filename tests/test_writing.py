@@ -208,3 +208,9 @@ def test_a_lock_that_stays_is_reported(tmp_path, monkeypatch, portable):
 def test_a_folder_without_a_place_for_the_lock_is_reported(tmp_path):
     with pytest.raises(cal.FileError, match="cannot lock"), locked(tmp_path / "none" / "s.json"):
         pass
+
+
+@pytest.mark.parametrize("name", ["a\0b.json", "x" * 5000 + ".json"], ids=["NUL", "too long"])
+def test_names_that_no_file_can_have_are_refused(tmp_path, name):
+    with pytest.raises(cal.FileError, match="cannot write the map"):
+        write_text(tmp_path / name, "{}", "map")

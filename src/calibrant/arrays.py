@@ -93,14 +93,23 @@ def common_index(**given: Any) -> Any:
 
 
 def _refuse_order(argument: str, index: list[Any], other: str, kept: list[Any]) -> None:
-    row = next((i for i, (a, b) in enumerate(zip(index, kept, strict=True)) if a != b and str(a) != str(b)), None)
+    row = next((i for i, (a, b) in enumerate(zip(index, kept, strict=True)) if _differ(a, b)), None)
     if row is None:  # the same rows under another type of index
         return
     found = f"row {row} is {index[row]!r} in {argument} and {kept[row]!r} in {other}"
     ordered = f"Pass {argument}.loc[{other}.index] to put the same rows in the same order"
-    advice = ordered if set(index) == set(kept) else "Select the same rows by index from both"
+    same = sorted(map(str, index)) == sorted(map(str, kept))  # entries need neither an order nor a hash
+    advice = ordered if same else "Select the same rows by index from both"
     by_place = f"if rows correspond by position, {argument}.to_numpy() or reset_index(drop=True) on both"
     raise InputError(argument, f"must have the index of {other}", found, f"{advice}; {by_place}")
+
+
+def _differ(one: Any, other: Any) -> bool:
+    """Are two entries of an index different rows? Those that cannot be compared, such as NA, by their text."""
+    try:
+        return bool(one != other) and str(one) != str(other)
+    except (TypeError, ValueError):
+        return str(one) != str(other)
 
 
 def _unwrap(values: Any) -> Any:

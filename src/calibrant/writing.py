@@ -46,7 +46,7 @@ def check_target(
     kept
         Files that are read, such as the predictions that a report is about.
     """
-    target, name = Path(os.path.realpath(path)), str(path)
+    target, name = _place(path, what), str(path)
     if endings and not Path(path).name.lower().endswith(endings):
         suffix = Path(path).suffix.lower()
         found = f"it ends in {suffix!r}" if suffix else "it has no ending"
@@ -70,6 +70,16 @@ def check_target(
     if found != "nothing" and not (found == what and replace):
         holds = "" if found in (what, "other data") else f" and holds a {found}"
         raise FileError(f"{name!r} exists already{holds}. {advice}")
+    return target
+
+
+def _place(path: str | Path, what: str) -> Path:
+    """The file that a path leads to, refused where the system has no such names."""
+    try:
+        target = Path(os.path.realpath(path))
+        target.is_dir()
+    except (OSError, ValueError) as error:  # too long, or with a NUL
+        raise FileError(f"cannot write the {what} {str(path)!r:.80}: {getattr(error, 'strerror', error)}") from error
     return target
 
 

@@ -99,6 +99,11 @@ def test_weighted_influences_are_what_a_row_changes(rng):
     assert width / 1.98 == pytest.approx(jackknife, rel=0.12)  # two estimates of one spread, at n = 200
 
 
+def test_one_weight_far_above_the_others_leaves_any_area_possible():
+    found = selective_risk([1, 0, 1, 1], [0.9, 0.8, 0.6, 0.5], weights=[1e90, 1.0, 2.0, 1e-5])
+    assert (found.interval is None) or (found.interval.low, found.interval.high) == (0.0, 1.0)
+
+
 def test_soft_labels_are_refused():
     with pytest.raises(InputError, match="labels must be answers that are right or wrong; they are shares"):
         selective_risk(Predictions([0.5, 1.0], [0.2, 0.7], soft=True))

@@ -128,6 +128,7 @@ def _on_log_scale(area: float, around_zero: Interval) -> Interval | None:
     """The area times and divided by e^(half width / area): it stays positive, and is skewed as areas are."""
     if area == 0:
         return None
-    factor = float(np.exp(around_zero.high / area))
+    with np.errstate(over="ignore"):  # a half width far beyond the area: any area is possible
+        factor = float(np.exp(around_zero.high / area))
     method = f"{around_zero.method}, influence of each row, log scale"
     return Interval(area / factor, min(area * factor, 1.0), around_zero.level, method)

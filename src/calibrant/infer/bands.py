@@ -68,10 +68,10 @@ def simultaneous_band(
     band stays exact if predictions are pooled, as the lower end counts a pool at its
     largest prediction and the upper end at its smallest.
 
-    When to trust it: rows must be independent, labels yes or no, weights whole numbers
-    of rows. Where the true rate falls, the band does not hold; a lower end above the
-    upper end is proof of that, and gives a warning. Nothing is certified or excluded
-    then.
+    When to trust it: rows must be independent, labels yes or no, all rows of one weight;
+    counts are rows repeated. Where the true rate falls, the band does not hold; a lower
+    end above the upper end is proof of that, and gives a warning. Nothing is certified
+    or excluded then.
 
     Parameters
     ----------
