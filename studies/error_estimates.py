@@ -21,7 +21,7 @@ from studies.error_worlds import WORLDS
 
 RESULTS = Path(__file__).parent / "results"
 SIZES = (300, 1000, 8000, 20_000)
-SEED = 2026
+SEED = 41
 SMOOTH = {
     "choosing": {
         **{f"{shape} {error}": ShapeWorld(shape, error) for shape, error in (("square", 0.05), ("stairs", 0.05))},
