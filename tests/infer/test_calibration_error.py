@@ -144,6 +144,14 @@ def test_classes_hold_all_at_once(rng):
     assert table.n.tolist() == np.bincount(labels, minlength=3).tolist()
 
 
+@pytest.mark.parametrize("n", [50, 200, 1000])
+def test_a_class_never_seen_may_be_as_wrong_as_its_mean_gap(n):
+    probs = np.tile([0.699, 0.3, 0.001], (n, 1))
+    table = classwise_intervals(np.arange(n) % 10 < 3, probs)
+    assert table.low[2] == 0
+    assert table.high[2] == pytest.approx(1 - (0.05 / 3 / 2) ** (1 / n) - 0.001, rel=0.02)  # Clopper and Pearson's end
+
+
 def test_the_value_between_is_where_the_law_has_its_median(rng):
     path = path_of(Predictions(*sample(rng)).event())
     value = error_between(path, 1)

@@ -5,10 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import binom
+from studies.error_worlds import CLASS_WORLDS
+from studies.error_worlds import WORLDS as ERROR_WORLDS
 
 import calibrant as cal
 from calibrant import EqualMass, Predictions
-from calibrant.infer import confidence_band, consistency_band, cumulative_interval, interval_of, simultaneous_band
+from calibrant.infer import (
+    classwise_intervals,
+    confidence_band,
+    consistency_band,
+    cumulative_interval,
+    interval_of,
+    simultaneous_band,
+)
 from calibrant.infer.error import event_ends
 from calibrant.infer.squared import cube_root, squared_ends
 from calibrant.simulate import ShapeWorld, calibrated_world, named_world, power_world
@@ -54,6 +63,38 @@ def test_the_calibration_error_lies_in_its_interval(rng, record_testsuite_proper
     for norm, each in held.items():
         record_testsuite_property(f"coverage, L{norm}", f"{name}, n = {n}: {np.mean(each):.3f}")
         assert_held(each)
+
+
+@pytest.mark.parametrize("n", [60, 1000])
+@pytest.mark.parametrize("name", [name for name in ERROR_WORLDS["reporting"] if not name.startswith("constant")])
+def test_errors_in_one_place_in_waves_and_of_few_predictions_are_held(rng, name, n):
+    """`studies/coverage_error.py` has more sizes and data sets."""
+    world, held, above = ERROR_WORLDS["reporting"][name], [], []
+    for data, _ in data_sets(world, n, 100, rng):
+        for norm in (1, 2):
+            low, high = event_ends(data.event(), norm, 0.95)
+            held.append(low <= world.true_error(norm) + 1e-12 <= high + 2e-12)
+            above.append(low <= world.true_error(norm) + 1e-12)
+    for each in (held[::2], held[1::2]):
+        assert_held(each, 0.9 if name == "narrow" else LEAST)
+    assert_held(above[::2], 0.97)
+    assert_held(above[1::2], 0.97)
+
+
+def test_noise_of_a_calibrated_model_is_no_error(rng):
+    """Each fold is signed by the noise of the others: with the variance of independent rows 10 % or more would be above 0."""
+    sets = data_sets(WORLDS["calibrated"], 1000, 300, rng)
+    assert_held([event_ends(data.event(), 1, 0.95)[0] == 0 for data, _ in sets], 0.97)
+
+
+@pytest.mark.parametrize("classes", [3, 10])
+def test_the_errors_of_all_classes_lie_in_their_intervals_at_once(classes):
+    world = CLASS_WORLDS["reporting"][classes]
+    truth, held = world.true_error(1, "class 0"), []
+    for seed in range(60 // classes):
+        table = classwise_intervals(world.sample(500, seed=seed))
+        held.append(((table.low <= truth) & (truth <= table.high)).all())
+    assert_held(held)
 
 
 @pytest.mark.parametrize("n", [100, 1000])

@@ -154,14 +154,15 @@ def event_ends(event: Event, norm: int, level: float) -> tuple[float, float]:
     """The ends of an event's interval.
 
     The lower one is that of rows signed by other rows. The upper one is the largest that
-    either of two scales leaves possible, and not below those of the mean gap and of the
-    signed rows: the error is at least as large as either mean.
+    either of two scales leaves possible, and at least that of the mean gap: the error is
+    not below it.
     """
     bound, gap = signed_rows(event).interval(norm, level), gap_interval(event, level)
     high = max(upper_end(path, norm, level) for path in paths_of(event))
     if gap is None or bound is None:
         return 0.0, high
-    return max(bound.low, 0.0), max(high, bound.high, abs(gap.low), abs(gap.high))
+    low = max(bound.low, 0.0)
+    return low, max(high, low, abs(gap.low), abs(gap.high))
 
 
 def gap_interval(event: Event, level: float) -> Interval | None:
