@@ -142,7 +142,7 @@ HEAD = """# Does the interval of the calibration error hold it?
 Written by `python -m studies.coverage_error`; seed {seed}, {took:.0f} minutes. 95 % intervals of `calibration_error_interval` for the
 world's own error (E|P(Y=1|p) − p|^α)^(1/α): percent of the data sets whose interval holds it (percent whose lower end lies above it +
 percent whose upper end lies below it; median width). At least 93.5 % is asked for. The lower end needs no assumption; the upper end
-misses errors that change within a few rows.
+misses errors that change within a few rows. Below each table stands the number of data sets; a full run has 200 to 400 per world.
 
 Tried on the worlds for choosing, and why not:
 

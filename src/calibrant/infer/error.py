@@ -57,10 +57,13 @@ def calibration_error_interval(
     too small for that curve. This is done over ⌈n^(1/3)⌉ bins and over three times as
     many, and the larger answer counts. Nothing is drawn at random.
 
-    When to trust it: `studies/results/coverage.md` has the share of intervals that hold
-    the truth, over worlds with errors everywhere, in a tail, in a narrow stretch and in
-    waves. No interval can see an error that changes sign several times within a bin, a
-    few rows apart: such an error may lie above the upper end. Rows must be independent.
+    When to trust it: in the simulations of `studies/results/coverage_error.md`, with
+    errors everywhere, in a tail, in a stretch, in waves and on few predictions, and 50 to
+    20 000 rows, 95 % intervals held the truth in 97 to 99 % of cases on average. The one
+    that was repeatedly below 93.5 % is the root mean square of an error in 4 % of the
+    range (91.5 % with 1000 rows). No interval can see an error that changes sign several
+    times within its bins: a fast wave may lie above the upper end. Rows must be
+    independent.
 
     Parameters
     ----------
