@@ -64,9 +64,31 @@ def test_names_of_classes_do_not_mix_with_their_places(rng):
     assert judged(renamed)[1].classes[0] == 1
 
 
+def test_groups_are_warned_of(rng):
+    found = drawn(rng, 200)
+    grouped = Predictions(found.labels, found.probs, groups=np.repeat(np.arange(50), 4))
+    assert cal.diagnose(grouped).cautions[0].startswith("rows of a group are taken as independent")
+    clustered = cal.diagnose(grouped, cluster="any")
+    assert clustered.classes is None
+    assert (
+        "the verdict is about the top class only: tests of all classes take rows as independent" in clustered.cautions
+    )
+
+
 def test_findings_survive_as_json(rng):
     _, classes, _ = judged(drawn(rng, 200))
     assert type(classes).from_json(classes.to_json()) == classes
+
+
+@pytest.mark.slow
+def test_calibrated_distributions_are_rarely_called_wrong(monkeypatch):
+    """The three tests share 5 %, at most."""
+    monkeypatch.setattr(all_classes, "MOST_DRAWS", 199)
+    rng = np.random.default_rng(6)
+    alarms, runs = 0, 150
+    for _ in range(runs):
+        alarms += judged(drawn(rng, 80, (1.0, 1.0, 1.0)))[0].rejects()
+    assert alarms <= runs * 0.05 + 3 * (runs * 0.05 * 0.95) ** 0.5
 
 
 @pytest.mark.slow

@@ -136,7 +136,8 @@ def _joined(found: dict[str, TestResult], n: int) -> TestResult:
     # draws of one test that would give a p-value as small as the smallest that is possible here
     draws = int(min(each.settings["n_draws"] for each in found.values()) * max(SHARES.values()))
     settings, null = {"view": "all", "n_draws": draws}, "three exact tests, which share the rate of false alarms"
-    return TestResult("is_calibrated", "all three", smallest, p, n, null, settings, parts, (), finding)
+    cautions = tuple(dict.fromkeys(caution for each in found.values() for caution in each.cautions))
+    return TestResult("is_calibrated", "all three", smallest, p, n, null, settings, parts, cautions, finding)
 
 
 def class_test(rows: ClassRows, classes: tuple[Any, ...], exact: Exact) -> tuple[TestResult, Floats, Floats]:

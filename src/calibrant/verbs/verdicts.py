@@ -93,7 +93,7 @@ class Found:
         if self.classes is not None and self.classes.n_wrong:
             ways += [f"wrong for {self.classes.named(not shown)}"]
         told = "; ".join(filter(None, ways))
-        if self.classes is None or self._rejects("top"):
+        if self.classes is None or self.impossible or self._rejects("top"):
             return f": {told}" if told else ", in no single direction"
         if not told and self.test is not None:
             told = self.test.parts["canonical"].finding or "the whole distribution is"
