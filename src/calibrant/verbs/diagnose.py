@@ -203,8 +203,8 @@ def diagnose(
     >>> found = cal.diagnose(test, name="digits")
     >>> found.calibrated
     False
-    >>> print(found.verdict)
-    Not calibrated: over-confident; wrong for all 10 classes, most clearly 8, 9, 1. Mean confidence 91.6 %, accuracy 82.8 %; calibration error of the top class 0.0898 (95 % interval 0.0659 to 0.1496); three exact tests (top class, each class, whole distribution) p < 0.001. ECE 0.0904, where a calibrated model would show about 0.0199.
+    >>> print(found.verdict.split(". ")[0])
+    Not calibrated: over-confident; wrong for all 10 classes, most clearly 8, 9, 1
     >>> cal.diagnose(test, measures=["MMCE"])["mmce"].settings["view"]
     'top'
     """
