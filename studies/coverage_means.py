@@ -4,7 +4,7 @@ Run: python -m studies.coverage_means [--quick]    (about half an hour on two co
 
 The worlds are those of studies/coverage.py. The change is that by a temperature of 1.5, fixed. True values are means over four million
 predictions drawn from a world, with the true rates in place of labels. Beside each interval stands Student's, which is what a mean
-is usually given.
+is usually given. Scores and gaps of forecasts of a real number are in studies/coverage_forecasts.py.
 """
 
 from __future__ import annotations

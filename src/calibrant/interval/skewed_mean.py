@@ -26,7 +26,7 @@ UNSEEN = 10.0
 """Rows that the forecasts expect beyond all rows seen: if they expect more, what lies there counts in proportion."""
 FEWEST, MOST = -0.6, 3.0
 """Least and largest logarithmic bend: an end is at least 0.75 and at most 6.4 times as far away as Student's."""
-HEAVY = 0.5
+HEAVY = 0.4
 """Skewness, over the root of the number of rows, from which on the spread is that of a few rows."""
 
 # Chosen on the worlds `CHOOSING` of studies/coverage_forecasts.py, reported there on others.

@@ -15,6 +15,7 @@ from calibrant.detect.pit import kuiper_tail, pit_test
 from calibrant.estimate.regression.marginal import marginal_error
 from calibrant.estimate.regression.pit import band, coverage_error, mean_deviation, miscalibration_area, pit_error
 from calibrant.forecasts import GaussianForecasts, QuantileForecasts, SampleForecasts
+from calibrant.interval import wilson
 from kinds_of_forecasts import every_kind
 from naive import forecasts as naive
 from tolerances import ROUNDING, STANDARD_ERRORS
@@ -131,6 +132,20 @@ def test_coverage_of_quantiles_counts_labels_below(rng):
     said = every_kind(rng, 200)["quantile"]
     below = (said.labels[:, None] <= said.values).mean(axis=0)
     np.testing.assert_allclose(coverage_error(said).parts["curve"].y, below, atol=ROUNDING)
+
+
+def test_each_level_has_the_effective_rows_of_its_own_weights(rng):
+    u, w = rng.random(200), rng.uniform(0.2, 4.0, 200)
+    said = with_pit(u)
+    curve = coverage_error(
+        GaussianForecasts(said.labels, said.mean, said.variance, weights=w), levels=[0.1, 0.7]
+    ).parts["curve"]
+    for k, tau in enumerate((0.1, 0.7)):
+        below = u <= tau
+        share = np.average(below, weights=w)
+        variance = (w**2 * (below - share) ** 2).sum() / w.sum() ** 2
+        low, high = wilson(np.array([share]), np.array([share * (1 - share) / variance]), 0.95)
+        assert (curve.y[k], curve.low[k], curve.high[k]) == pytest.approx((share, low[0], high[0]))
 
 
 def test_weight_two_is_the_row_twice(rng):

@@ -77,6 +77,14 @@ def test_bins_keep_equal_variances_together(rng):
     assert ence(shuffled).value == pytest.approx(ence(said).value, abs=ROUNDING)
 
 
+def test_a_bin_has_the_effective_rows_of_its_own_weights(rng):
+    said = drawn(rng, 40, equal=[0.5, 2.0])
+    weights = np.where(np.arange(40) < 20, 1.0, rng.uniform(0.1, 5.0, 40))
+    found = variance_bins(GaussianForecasts(said.labels, said.mean, said.variance, weights=weights), 2)
+    wide = weights[20:]
+    assert found.degrees == pytest.approx([20, wide.sum() ** 2 / (wide**2).sum()])
+
+
 def test_weight_two_is_the_row_twice(rng):
     said, times = drawn(rng, 40), rng.integers(0, 3, 40)
     weighted = GaussianForecasts(said.labels, said.mean, said.variance, counts=times)

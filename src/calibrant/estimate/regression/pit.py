@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.forecasts import QuantileForecasts, admit_forecasts, checked_levels
 from calibrant.inputs import check_count, check_seed
-from calibrant.interval import normal_quantile, wilson
+from calibrant.interval import moments_of, normal_quantile, wilson
 from calibrant.methods import FORECASTS, method
 from calibrant.results import Curve, Estimate
 from calibrant.types import Floats, Seed
@@ -156,13 +156,14 @@ def coverage_error(
     seed = check_seed(seed)
     u, w = data.pit(seed), data.weights
     n = float(data.n if w is None else w.sum())
-    covered = np.array([np.average(u <= tau, weights=w) for tau in at])
+    below = [moments_of((u <= tau).astype(np.float64), w, data.squares) for tau in at]
+    covered, rows = np.array([(each.mean, each.weight) for each in below]).T
     squares = (covered - at) ** 2
     floor: float | None = float(np.sqrt((at * (1 - at)).mean() / n))
     if debiased:
-        squares, floor = squares - covered * (1 - covered) / max(n - 1, 1), None
+        squares, floor = squares - covered * (1 - covered) / np.maximum(rows - 1, 1), None
     value = float(np.sqrt(max(squares.mean(), 0.0)))
-    low, high = wilson(covered, np.full(len(at), n), level)
+    low, high = wilson(covered, rows, level)
     curve = Curve(at, covered, low, high, np.full(len(at), 1 / len(at)), level)
     described = {"levels": at.tolist(), "forecasts": data.kind, "debiased": debiased, "seed": seed}
     title = "debiased coverage error" if debiased else "coverage error"

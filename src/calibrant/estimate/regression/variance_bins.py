@@ -60,13 +60,12 @@ def variance_bins(forecasts: Forecasts, n_bins: Any) -> VarianceBins:
     mass = np.bincount(at, w)
     middle = np.cumsum(mass) - mass / 2
     bins = np.minimum((n_bins * (middle / mass.sum())).astype(np.intp), n_bins - 1)[at]
-    sums = [
-        np.bincount(bins, w * x, n_bins).astype(np.float64)
-        for x in (np.ones(len(w)), variance, square, square / variance, variance**2)
-    ]
-    weight, *others = (each[sums[0] > 0] for each in sums)
-    mean_variance, mean_square, ratio, fourth = (each / weight for each in others)
-    return VarianceBins(weight, mean_variance, mean_square, ratio, weight * mean_variance**2 / fourth)
+    spread = w if forecasts.squares is None else forecasts.squares
+    rows = (w, w * variance, w * square, w * square / variance, spread * variance**2)
+    sums = [np.bincount(bins, each, n_bins).astype(np.float64) for each in rows]
+    weight, *others, fourth = (each[sums[0] > 0] for each in sums)
+    mean_variance, mean_square, ratio = (each / weight for each in others)
+    return VarianceBins(weight, mean_variance, mean_square, ratio, (weight * mean_variance) ** 2 / fourth)
 
 
 @method("forecast estimator", title="ENCE", views=FORECASTS, also_called=("ENCE",))
