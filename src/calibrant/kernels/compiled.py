@@ -58,6 +58,7 @@ class compiled:  # noqa: N801  (a decorator)
     def __init__(self, function: Callable[..., Any]) -> None:
         self._written: Any = function
         self._numpy: Any = None
+        self._least = COMPILE_FROM
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -65,15 +66,14 @@ class compiled:  # noqa: N801  (a decorator)
             return self._numpy(*arguments)
         return self._fast(*arguments)
 
-    def in_numpy(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Register the same function in NumPy: small inputs never wait for a compiler."""
-        self._numpy = function
+    def in_numpy(self, function: Callable[..., Any], least: int = COMPILE_FROM) -> Callable[..., Any]:
+        """Register the same function in NumPy: inputs of fewer numbers never wait for a compiler."""
+        self._numpy, self._least = function, least
         return function
 
-    @staticmethod
-    def _pays(arguments: tuple[Any, ...]) -> bool:
+    def _pays(self, arguments: tuple[Any, ...]) -> bool:
         size = max(each.size for each in arguments if isinstance(each, np.ndarray))
-        return worth_compiling(size) and _numba() is not None
+        return worth_compiling(size, self._least) and _numba() is not None
 
     @cached_property
     def plain(self) -> Any:

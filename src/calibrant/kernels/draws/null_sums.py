@@ -14,6 +14,9 @@ import numpy as np
 from calibrant.kernels.compiled import any_order, compiled
 from calibrant.types import Floats, Indices
 
+COMPILE_FROM_STATES = 2_500_000
+"""Numbers of all draws at once from which a compiled loop reads them."""
+
 
 @compiled
 def sums_between(errors: Any, cuts: Any, sums: Any) -> None:
@@ -177,6 +180,33 @@ def rising_gains(hits: Any, weight: Any, found: Any) -> None:
         found[r] = total
 
 
+def _rising_gains(hits: Floats, weight: Floats, found: Any) -> None:
+    """All draws step by step: each has a stack of pools, of which the last two are joined while their rates fall."""
+    n, bins = hits.shape
+    pooled, size, start = np.zeros(n * bins), np.ones(n * bins), bins * np.arange(n)
+    top = start - 1  # the place of each draw's last pool
+    for b in range(bins):
+        top += 1
+        pooled[top], size[top] = hits[:, b], weight[b]
+        left = np.flatnonzero(top > start)
+        while len(left):
+            last = top[left]
+            y, w, before_y, before_w = pooled[last], size[last], pooled[last - 1], size[last - 1]
+            falls = before_y * w >= y * before_w
+            left, before = left[falls], last[falls] - 1
+            pooled[before], size[before] = (before_y + y)[falls], (before_w + w)[falls]
+            top[left] = before
+            left = left[before > start[left]]
+    pooled, size, k = pooled.reshape(n, bins), size.reshape(n, bins), top - start + 1
+    yes = np.where(np.arange(bins) < k[:, None], pooled, 0.0)
+    no = np.where(np.arange(bins) < k[:, None], size - pooled, 0.0)
+    gains = [part * np.log(np.where(part > 0, part / size, 1.0)) for part in (yes, no)]
+    found[:] = np.where(yes > 0, gains[0], 0.0).sum(axis=1) + np.where(no > 0, gains[1], 0.0).sum(axis=1)
+
+
+rising_gains.in_numpy(_rising_gains, COMPILE_FROM_STATES)
+
+
 @compiled
 def class_sums(labels: Any, table: Any, sums: Any) -> None:
     """sums[r, y_i] += table[i, y_i], a few numbers per class."""
@@ -184,6 +214,15 @@ def class_sums(labels: Any, table: Any, sums: Any) -> None:
         for i in range(labels.shape[1]):
             for j in range(table.shape[2]):
                 sums[r, labels[r, i], j] += table[i, labels[r, i], j]
+
+
+@class_sums.in_numpy
+def _class_sums(labels: Any, table: Floats, sums: Floats) -> None:
+    n, classes, width = sums.shape
+    places = (labels + classes * np.arange(n)[:, None]).ravel()
+    for j in range(width):
+        picked = table[np.arange(len(table)), labels, j]
+        sums[:, :, j] += np.bincount(places, picked.ravel(), n * classes).reshape(n, classes)
 
 
 @compiled
