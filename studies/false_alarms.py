@@ -1,10 +1,10 @@
-"""How often does each test accuse a calibrated model, and how often does it find a wrong one?
+"""How often does each single test accuse a calibrated model?
 
 Run: python -m studies.false_alarms [--quick]    (some forty minutes on two cores; writes studies/results/false_alarms.md)
 
 False alarms: 10 000 calibrated data sets a cell, labels drawn from the predictions; 19 draws from the null for each, tests at 5 %.
 Scores are uniform; confident, Beta(2.7752, 0.0478), which Roelofs et al. fitted to a network on CIFAR-10; or tied on a grid of 0.05.
-All tests of a data set share its draws; the tests of levels are those of `assess_answers`, which need none. Power: 1000 data sets of 1000 uniform scores each, 299 draws.
+All tests of a data set share its draws; the tests of levels are those of `assess_answers`, which need none. `is_calibrated`, and power: studies/power.py.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from scipy.special import expit, logit, ndtr
+from scipy.special import ndtr
 
 import calibrant as cal
 from calibrant.bins import EqualMass
 from calibrant.detect.calibration import calibration_test
 from calibrant.detect.cumulative import walk_sd
 from calibrant.detect.multi_scale import scales
-from calibrant.detect.omnibus import components, is_calibrated
 from calibrant.detect.skce import skce_test
 from calibrant.interval.formulas import (
     brownian_max_p_value,
@@ -36,7 +35,7 @@ from calibrant.kernels.rows import blocks
 from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact, drawn_values
 from calibrant.resampling.null import hypothesis_of
-from calibrant.resampling.rank import counted_ranks, joint_rank, rank_p_value
+from calibrant.resampling.rank import joint_rank, rank_p_value
 from calibrant.resampling.rows import atoms_of
 from calibrant.verbs.confidence_levels import levels_tested
 
@@ -51,39 +50,33 @@ WORLDS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "confident": lambda rng, n: rng.beta(2.7752, 0.0478, n),
     "tied": lambda rng, n: rng.integers(0, 21, n) / 20,
 }
-ALTERNATIVES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "logit shift 0.25": lambda p: expit(logit(p) - 0.25),
-    "temperature 1.4": lambda p: expit(logit(p) / 1.4),
-    "wiggle 0.08 sin 4πp": lambda p: np.clip(p + 0.08 * np.sin(4 * np.pi * p), 0, 1),
-    "segment 0.6–0.75 off by 0.12": lambda p: np.where((p > 0.6) & (p <= 0.75), p - 0.12, p),
-}
-
 Shares = dict[str, float]
 
 
 def all_tests(labels: np.ndarray, probs: np.ndarray, n_draws: int) -> dict[str, float]:
     """p-values of every test of one event, from the same draws."""
     atoms = atoms_of(cal.Predictions(labels, probs), "auto")
-    asked = components(atoms)
-    others = {
+    single = {
+        "mean gap": statistics.mean_gap(atoms),
+        "Cox": statistics.cox(atoms),
+        "Spiegelhalter": statistics.spiegelhalter(atoms),
+        "Kuiper": statistics.kuiper(atoms),
+        "averaged two-bin": statistics.averaged_two_bin(atoms),
+        "Hosmer–Lemeshow, 10 bins": statistics.hosmer_lemeshow(atoms),
+        "Hosmer–Lemeshow, 30 bins": statistics.hosmer_lemeshow(atoms, EqualMass(30)),
+        "scan": statistics.scan(atoms),
         "KS maximum": statistics.cumulative(atoms, "max"),
         "two-part cumulative": statistics.two_part(atoms),
         "binned error, 15 equal-mass": statistics.binned(atoms, EqualMass(15)),
         "SKCE, unbiased": statistics.laplace_pairs(atoms, 0.25, "unbiased"),
     }
     levels = statistics.multi_scale(atoms, scales(atoms))
-    (found,), coin = drawn_values(hypothesis_of(atoms), [*asked, *others.values(), *levels], Exact(n_draws))
-    values, names = found.values, [*(NAMES[each.name] for each in asked), *others]
-    p = {"is_calibrated": joint_rank(values[:, : len(asked)], "random", coin).p_value}
-    for j, name in enumerate(names):
-        p[name] = rank_p_value(values[:, j], "random", coin)
-    p["T-Cal"] = joint_rank(values[:, len(names) :], "random", coin).p_value
-    for j, name in enumerate(names):
-        p[f"{name} | ties counted"] = rank_p_value(values[:, j], "count", coin)
-    p["is_calibrated | ties counted"] = joint_rank(values[:, : len(asked)], "count", coin).p_value
-    ranks = np.stack([counted_ranks(column) for column in values[:, : len(asked)].T], axis=1)
-    p["by the smallest p-value instead"] = rank_p_value(-ranks.min(axis=1), "random", coin)
-    return p | formulas(dict(zip(names, values[0].tolist(), strict=False)), atoms)
+    (found,), coin = drawn_values(hypothesis_of(atoms), [*single.values(), *levels], Exact(n_draws))
+    values = found.values
+    p = {name: rank_p_value(values[:, j], "random", coin) for j, name in enumerate(single)}
+    p["T-Cal"] = joint_rank(values[:, len(single) :], "random", coin).p_value
+    p |= {f"{name} | ties counted": rank_p_value(values[:, j], "count", coin) for j, name in enumerate(single)}
+    return p | formulas(dict(zip(single, values[0].tolist(), strict=False)), atoms)
 
 
 def formulas(values: dict[str, float], atoms: object) -> dict[str, float]:
@@ -102,18 +95,6 @@ def formulas(values: dict[str, float], atoms: object) -> dict[str, float]:
     }
 
 
-NAMES = {
-    "mean_gap": "mean gap",
-    "cox": "Cox",
-    "spiegelhalter": "Spiegelhalter",
-    "kuiper": "Kuiper",
-    "atb": "averaged two-bin",
-    "coarse bins": "Hosmer–Lemeshow, 10 bins",
-    "fine bins": "Hosmer–Lemeshow, 30 bins",
-    "scan": "scan",
-}
-
-
 def event(world: str, n: int, rng: np.random.Generator) -> dict[str, float]:
     p = WORLDS[world](rng, n)
     return all_tests(rng.random(n) < p, p, DRAWS)
@@ -123,9 +104,7 @@ def whole(shape: float, n: int, rng: np.random.Generator) -> dict[str, float]:
     """Three classes."""
     probs = rng.dirichlet(np.full(3, shape), n)
     said = cal.Predictions((rng.random((n, 1)) > probs.cumsum(axis=1)[:, :-1]).sum(axis=1), probs)
-    p = {"is_calibrated, canonical": is_calibrated(said, view="canonical", n_draws=DRAWS).p_value}
-    p["SKCE, canonical"] = skce_test(said, bandwidth=0.25, n_draws=DRAWS).p_value
-    return p
+    return {"SKCE, canonical": skce_test(said, bandwidth=0.25, n_draws=DRAWS).p_value}
 
 
 def leveled(world: str, n: int, rng: np.random.Generator) -> dict[str, float]:
@@ -149,11 +128,6 @@ def turned(world: str, n: int, rng: np.random.Generator) -> dict[str, float]:
     }
 
 
-def weighted(n: int, rng: np.random.Generator) -> dict[str, float]:
-    p, w = rng.random(n), rng.lognormal(size=n)
-    return {"is_calibrated, weights held fixed": is_calibrated(rng.random(n) < p, p, weights=w, n_draws=DRAWS).p_value}
-
-
 def called(n: int, rng: np.random.Generator) -> dict[str, float]:
     p = rng.random(n)
     found = calibration_test(rng.random(n) < p, p, "mmce", n_draws=DRAWS)
@@ -168,19 +142,11 @@ def clustered(dependence: str, world: str, n_clusters: int, rng: np.random.Gener
     labels = ndtr(np.sqrt(share) * common + np.sqrt(1 - share) * own) < p
     said = cal.Predictions(labels, p, groups=np.repeat(np.arange(n_clusters), 5))
     return {
-        f"{name}, null: {cluster or 'independent rows'}": (
-            is_calibrated(said, cluster=cluster, n_draws=DRAWS)
-            if name == "is_calibrated"
-            else calibration_test(said, statistic=name, cluster=cluster, n_draws=DRAWS)
+        f"mean_gap, null: {cluster or 'independent rows'}": calibration_test(
+            said, statistic="mean_gap", cluster=cluster, n_draws=DRAWS
         ).p_value
-        for name in ("is_calibrated", "mean_gap")
         for cluster in (False, "same", "any")
     }
-
-
-def power(alternative: str, n: int, rng: np.random.Generator) -> dict[str, float]:
-    p = rng.random(n)
-    return all_tests(rng.random(n) < ALTERNATIVES[alternative](p), p, 299)
 
 
 def _chunk(make: Callable[[np.random.Generator], dict[str, float]], seed: tuple[int, ...], size: int) -> list[dict]:
@@ -224,7 +190,6 @@ def main() -> None:
             for i, world in enumerate(WORLDS)
             for j, n in enumerate(SIZES)
         }
-        powers = {name: run(partial(power, name, 1000), 100 + i, fewer) for i, name in enumerate(ALTERNATIVES)}
         classes = {
             f"Dirichlet({shape:g}), {n}": run(partial(whole, shape, n), 30 + 3 * i + j, sets)
             for i, shape in enumerate((1.0, 0.1))
@@ -236,8 +201,7 @@ def main() -> None:
             for j, n in enumerate(SIZES)
         }
         events = {cell: shares | answers[cell] for cell, shares in events.items()}
-        others = {f"uniform, {n}": run(partial(weighted, n), 40 + j, sets) for j, n in enumerate(SIZES)}
-        others["uniform, 200"] |= run(partial(called, 200), 45, sets)
+        others = {"uniform, 200": run(partial(called, 200), 45, sets)}
         signs = {
             f"{world}, {n}": run(partial(turned, world, n), 70 + 3 * i + j, fewer)
             for i, world in enumerate(WORLDS)
@@ -249,7 +213,7 @@ def main() -> None:
             for i, n in enumerate((40, 200))
             for j, how in enumerate(("none", "half", "full"))
         }
-    write(events, classes, others, signs, clusters, powers, sets, fewer, time.perf_counter() - start)
+    write(events, classes, others, signs, clusters, sets, fewer, time.perf_counter() - start)
 
 
 def write(
@@ -258,24 +222,21 @@ def write(
     others: dict[str, Shares],
     signs: dict[str, Shares],
     clusters: dict[str, Shares],
-    powers: dict[str, Shares],
     sets: int,
     fewer: int,
     seconds: float,
 ) -> None:
     error = 100 * np.sqrt(LEVEL * (1 - LEVEL) / sets)
     exact = [100 * share for part in (events, classes, others) for column in part.values() for name, share in column.items() if " | " not in name]  # fmt: skip
-    single = [name for name in named(powers) if name not in ("is_calibrated", "by the smallest p-value instead")]
-    best = {name: max((column[test], test) for test in single) for name, column in powers.items()}
     lines = [
-        "# False alarms and power",
+        "# False alarms",
         "",
         f"Made by `python -m studies.false_alarms`, seed {SEED}, in {seconds / 60:.0f} minutes. Per cent of data sets in which a test at "
         f"5 % rejects. {sets:,} calibrated data sets a cell: a share of 5 % has a standard error of {error:.2f}.",
         "",
         "## Exact tests on calibrated models, ties broken by the coin (the default)",
         "",
-        f"Smallest {min(exact):.2f}, largest {max(exact):.2f} of the {len(exact)} shares of this and the next two tables.",
+        f"Smallest {min(exact):.1f}, largest {max(exact):.1f} of the {len(exact)} shares of this and the next two tables.",
         "",
         *table(events, named(events)),
         "",
@@ -283,7 +244,7 @@ def write(
         "",
         *table(classes, named(classes)),
         "",
-        "### Weights held fixed; an estimator called on each draw",
+        "### An estimator called on each draw",
         "",
         *table(others, named(others)),
         "",
@@ -303,17 +264,6 @@ def write(
         f"{fewer:,} data sets a cell. Columns: scores, number of clusters, how far labels of a cluster are tied. Rows: statistic and null.",
         "",
         *table(clusters, list(next(iter(clusters.values())))),
-        "",
-        "## Power",
-        "",
-        f"1000 uniform scores, {fewer:,} data sets. In the last rows, the best single test of each column and how far "
-        "`is_calibrated` lies behind it.",
-        "",
-        *table(powers, named(powers)),
-        "| best single test | " + " | ".join(f"{100 * best[name][0]:.1f} ({best[name][1]})" for name in powers) + " |",
-        "| behind it | "
-        + " | ".join(f"{100 * (best[name][0] - column['is_calibrated']):.1f}" for name, column in powers.items())
-        + " |",
         "",
     ]
     OUTPUT.parent.mkdir(exist_ok=True)

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -233,6 +234,56 @@ def readme() -> str:
     return before + MARKS[0] + "\n\n" + table + "\n\n" + MARKS[1] + rest.split(MARKS[1])[1]
 
 
+POWER = Path(__file__).parent.parent / "studies" / "results" / "power.json"
+POWER_MARKS = ("<!-- power: made by tools/make_docs.py -->", "<!-- end of power -->")
+OURS, FORMER, WARNED = "is_calibrated", "eight other statistics, as jointly ranked", " | warned"
+
+
+def testing() -> str:
+    """The page on tests, with what the study of power found between its marks."""
+    kept = json.loads(POWER.read_text(encoding="utf-8"))
+    sizes = kept["sizes"].values()
+    total = sum(cell["sets"] for cell in sizes)
+    five, one = (sum(cell["hits"][OURS][level] for cell in sizes) for level in (0, 1))
+    lines = [
+        f"On {len(kept['sizes'])} kinds of calibrated models, {total:,} data sets of 30, 200 and 2000 rows, `is_calibrated` rejects {100 * five / total:.2f} % "
+        f"at the 5 % level and {100 * one / total:.2f} % at the 1 % level (`studies/power.py`; other tests: `studies/results/false_alarms.md`).",
+        *_formulas_found(kept["formulas"]),
+        "Power at 5 %, in per cent, on worlds that took no part in choosing the statistics; the best test is the best of "
+        f"{len(next(iter(kept['events'].values()))['hits']) - 2} for one event, of {len(next(iter(kept['classes'].values()))['hits']) - 1} for all "
+        "classes (all of them: `studies/results/power.md`).",
+    ]
+    rows, behind = [], []
+    for part, title in (("events", ""), ("classes", "all classes: ")):
+        for name, cell in kept[part].items():
+            hits = {test: 100 * found[0] / cell["sets"] for test, found in cell["hits"].items() if test != FORMER}
+            ours = hits.pop(OURS)
+            best = max(hits, key=lambda test: hits[test])
+            behind.append((hits[best] - ours, title + name))
+            rows.append((title + name, f"{ours:.0f}", f"{hits[best]:.0f}", best))
+    most = max(behind)
+    over = sum(each > 15 for each, _ in behind)
+    last = f"`is_calibrated` lies {most[0]:.0f} points behind the best test at most ({most[1]}), in {over} of {len(behind)} rows more than 15."
+    made = [*lines, "\n".join(table(("wrong how", "`is_calibrated`", "best test", "which"), rows)), last]
+    before, rest = (DOCS / "testing.md").read_text(encoding="utf-8").split(POWER_MARKS[0])
+    return before + "\n\n".join([POWER_MARKS[0], *made, POWER_MARKS[1]]) + rest.split(POWER_MARKS[1])[1]
+
+
+def _formulas_found(part: dict[str, Any]) -> list[str]:
+    """The range of what formulas reject of calibrated models, where the result warns and where it does not."""
+    found: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
+    for cell in part.values():
+        for name, hits in cell["hits"].items():
+            if not name.endswith(WARNED):
+                warned = cell["hits"][name + WARNED][0] > cell["sets"] / 2
+                found[warned].append(tuple(100 * n / cell["sets"] for n in hits))
+    words = []
+    for warned, text in ((True, "warns"), (False, "does not warn")):
+        (low, high), (least, most) = ((min(shares), max(shares)) for shares in zip(*found[warned], strict=True))
+        words.append(f"{low:.1f} to {high:.1f} % at 5 % and {least:.1f} to {most:.1f} % at 1 % where the result {text}")
+    return [f"Formulas reject calibrated models in {words[0]}, and in {words[1]}."]
+
+
 def schema() -> str:
     """The JSON Schema, one line per kind of record."""
     found = json_schema()
@@ -307,6 +358,7 @@ PAGES = {
     "maps.md": maps,
     "fitting.md": fitting,
     "scores.md": scores,
+    "testing.md": testing,
 }
 
 if __name__ == "__main__":

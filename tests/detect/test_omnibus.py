@@ -18,6 +18,7 @@ COMPONENTS = [
     "kuiper",
     "hosmer_lemeshow",
     "neyman",
+    "waves",
     "rank_kernel",
     "isotonic_ratio",
 ]

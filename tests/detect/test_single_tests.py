@@ -47,6 +47,31 @@ def test_formula_and_draws_agree_for_many_rows(many, test, method, options):
     assert exact.settings["method"] == "exact"
 
 
+@pytest.mark.parametrize(("test", "method", "options"), FORMULAS, ids=lambda case: getattr(case, "__name__", str(case)))
+def test_formulas_warn_where_they_are_rough(rng, test, method, options):
+    p = np.where(np.arange(400) % 2, 0.97, 0.03)  # Σp(1 − p) = 11.6; two bins of 6 and 194 expected labels
+    words = "predictions leave little to chance (Σp(1 − p) = 11.6): the formula is rough. Use method='exact'"
+    assert test(rng.random(400) < p, p, method=method, **options).cautions == (words,)
+    assert test(rng.random(400) < p, p, n_draws=19, **options).cautions == ()
+    even = rng.random(400)  # Σp(1 − p) = 67
+    assert test(rng.random(400) < even, even, method=method, **options).cautions == ()
+    # weights: as much as (Σw²)² / Σw⁴ rows of equal weight tell
+    if method != "likelihood":
+        heavy = np.where(np.arange(400) < 40, 100.0, 1.0)
+        assert (
+            "little to chance"
+            in test(rng.random(400) < even, even, method=method, weights=heavy, **options).cautions[1]
+        )
+
+
+def test_chi_square_warns_of_bins_with_few_expected_labels(rng):
+    p = np.concatenate([np.full(100, 0.5), np.full(100, 0.96), np.full(100, 1.0)])
+    y = rng.random(300) < p
+    found = hosmer_lemeshow_test(y, p, bins=cal.Edges([0, 0.6, 0.98, 1]), method="chi2")
+    words = "1 of 2 bins expect fewer than 5 labels of one kind, the least 4.0000: χ² is rough. Use method='exact'"
+    assert found.cautions == (words,)
+
+
 def test_spiegelhalter_by_hand():
     found = spiegelhalter_test([1, 0, 1], [0.2, 0.6, 0.9], method="normal")
     z = (0.8 * 0.6 + -0.6 * -0.2 + 0.1 * -0.8) / np.sqrt(0.36 * 0.16 + 0.04 * 0.24 + 0.64 * 0.09)

@@ -9,11 +9,11 @@ from hypothesis import given
 import strategies as some
 from calibrant import InputError, Predictions
 from calibrant.resampling import fine_bins
-from calibrant.resampling.fine_bins import Grid, isotonic_ratio, neyman, rank_kernel
+from calibrant.resampling.fine_bins import Grid, isotonic_ratio, neyman, rank_kernel, waves
 from calibrant.resampling.rows import Atoms, atoms_of
 from tolerances import ROUNDING, STANDARD_ERRORS
 
-MAKERS = [neyman, rank_kernel, isotonic_ratio]
+MAKERS = [neyman, waves, rank_kernel, isotonic_ratio]
 
 
 def value(statistic, atoms):
@@ -74,6 +74,7 @@ def test_nothing_is_left_to_chance_by_0_and_1():
     assert value(isotonic_ratio(atoms), atoms) == 0
     assert value(rank_kernel(atoms), atoms) == 0
     assert value(neyman(atoms), atoms) == -1
+    assert value(waves(atoms), atoms) == 0
 
 
 def test_flipped_errors_have_no_rates(rng):
@@ -83,12 +84,24 @@ def test_flipped_errors_have_no_rates(rng):
         isotonic_ratio(atoms_of(said, "auto", "any"))
 
 
-def test_errors_in_waves_stand_out(rng):
+def test_a_wave_is_found_at_its_frequency_whatever_its_phase(rng):
+    p = (np.arange(100) + 0.5) / 100
+    atoms, found = Atoms.single(p, np.zeros(100), "binary", 100), []
+    statistic = waves(atoms)
+    for phase in (0.0, 1.0, 2.0):
+        error = p * (1 - p) * np.sin(14 * np.pi * (p - p[0]) / (p[-1] - p[0]) + phase)
+        found.append(statistic.finish(statistic.collect(error[None]))[0])
+        # errors in proportion to variance: all of Σe²/v lies in one ordinate
+        assert found[-1] == pytest.approx((error**2 / (p * (1 - p))).sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("make", [neyman, waves])
+def test_errors_in_waves_stand_out(rng, make):
     p = np.sort(rng.random(1000))
     atoms = Atoms.single(p, np.zeros(1000), "binary", 1000)
-    statistic = neyman(atoms)
+    statistic = make(atoms)
     null = statistic.finish(statistic.collect(p - (rng.random((400, 1000)) < p)))
-    waves = np.clip(p + 0.12 * np.sin(24 * np.pi * p), 0, 1)
-    found = statistic.finish(statistic.collect(p - (rng.random((100, 1000)) < waves)))
+    rates = np.clip(p + 0.12 * np.sin(24 * np.pi * p), 0, 1)
+    found = statistic.finish(statistic.collect(p - (rng.random((100, 1000)) < rates)))
     share = (found > np.quantile(null, 0.95)).mean()
     assert share > 0.9 - STANDARD_ERRORS * np.sqrt(0.09 / 100)

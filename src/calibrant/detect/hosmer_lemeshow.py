@@ -11,7 +11,7 @@ from calibrant.predictions import admit
 from calibrant.resampling import statistics
 from calibrant.resampling.exact import Exact, Formula, named_test
 from calibrant.resampling.rows import Atoms, atoms_of
-from calibrant.results import TestResult
+from calibrant.results import TestResult, number
 from calibrant.types import Cluster, Floats, Seed
 
 
@@ -50,7 +50,8 @@ def hosmer_lemeshow_test(
         `EqualWidth(m)`, `EqualMass(m)` or `Edges([...])`.
     method
         `"exact"` ranks the statistic among null draws; `Exact(...)` says how. `"chi2"`
-        needs several expected labels of either kind per bin.
+        needs several expected labels of either kind per bin, with a warning where too
+        many bins have fewer than 5, or any fewer than 1.
     view, n_draws, cluster, seed
         As in `is_calibrated`; clusters need an exact p-value.
 
@@ -72,7 +73,7 @@ def hosmer_lemeshow_test(
 
     def chi2(atoms: Atoms, value: float, _: Floats) -> Formula:
         degrees = statistics.filled_bins(atoms, rule)
-        return Formula(chi_square_p_value(value, degrees), {"degrees": degrees})
+        return Formula(chi_square_p_value(value, degrees), {"degrees": degrees}, warnings=_few(atoms, rule))
 
     atoms, settings = (
         atoms_of(admit(labels, probs, counts=counts, weights=weights), view, cluster),
@@ -80,3 +81,15 @@ def hosmer_lemeshow_test(
     )
     made = statistics.hosmer_lemeshow(atoms, rule)
     return named_test("hosmer_lemeshow", atoms, made, {"chi2": chi2}, (method, n_draws, seed), settings)
+
+
+def _few(atoms: Atoms, rule: Binning) -> tuple[str, ...]:
+    """A warning by Cochran's rule: some bin expects fewer than 1 label of a kind, or a fifth of them fewer than 5."""
+    expected = statistics.least_expected(atoms, rule)
+    few = int((expected < 5).sum())
+    if not few or (expected.min() >= 1 and few <= len(expected) / 5):
+        return ()
+    least = f"the least {number(float(expected.min()))}"
+    return (
+        f"{few} of {len(expected)} bins expect fewer than 5 labels of one kind, {least}: χ² is rough. Use method='exact'",
+    )

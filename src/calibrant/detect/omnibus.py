@@ -13,7 +13,7 @@ from calibrant.resampling import statistics as of
 from calibrant.resampling.classes import ClassRows, class_bins, class_lines, class_rows, class_scores, of_top
 from calibrant.resampling.draw import Statistic
 from calibrant.resampling.exact import LEVEL, Exact, as_result, method_name, ranked_jointly
-from calibrant.resampling.fine_bins import Grid, isotonic_ratio, neyman, rank_kernel
+from calibrant.resampling.fine_bins import Grid, isotonic_ratio, neyman, rank_kernel, waves
 from calibrant.resampling.null import Hypothesis, hypothesis_of
 from calibrant.resampling.rank import JointRank
 from calibrant.resampling.rows import Atoms, atoms_of
@@ -50,8 +50,9 @@ def is_calibrated(
     No single statistic has power against every fault, so several are computed: mean gap
     and Cox's score test (too high, too low, too extreme), Spiegelhalter's z (the Brier
     score), Kuiper's range (errors that add up along the predictions), Hosmer–Lemeshow's
-    χ² in ten bins, and on a fine grid an adaptive Neyman test (waves, slow and fast), a
-    kernel of ranks (errors in a narrow range) and an isotonic likelihood ratio. For all
+    χ² in ten bins, and on a fine grid an adaptive Neyman test (smooth errors), the
+    periodogram of the errors (waves), a kernel of ranks (errors in a narrow range) and an
+    isotonic likelihood ratio (anything, if rates rise). For all
     classes: the temperature and the Brier score, class frequencies together and the worst
     of them, the worst class in Cox's test, bins of every class, and Kuiper's range of the
     top class. Labels are drawn from the predictions, which are held fixed; every draw
@@ -131,6 +132,7 @@ def components(atoms: Atoms) -> list[Statistic]:
         of.kuiper(atoms),
         of.hosmer_lemeshow(atoms),
         neyman(atoms, grid),
+        waves(atoms, grid),
         rank_kernel(atoms, grid),
         *([isotonic_ratio(atoms, grid)] if atoms.dependence != "any" else []),
     ]

@@ -18,7 +18,7 @@ from calibrant.problems import InputError
 from calibrant.resampling.classes import MAX_HELD, ClassRows, class_rows
 from calibrant.resampling.draw import Statistic
 from calibrant.resampling.exact import Exact, exact_result, method_name, refuse_cluster
-from calibrant.resampling.null import ASSUMED_INDEPENDENT, IMPOSSIBLE, Hypothesis, SignFlips, hypothesis_of
+from calibrant.resampling.null import ASSUMED_INDEPENDENT, IMPOSSIBLE, Hypothesis, SignFlips, hypothesis_of, rough
 from calibrant.resampling.rows import Atoms, assumes_independence, atoms_of, refuse_many, refuse_soft
 from calibrant.resampling.statistics import laplace_pairs
 from calibrant.results import TestResult
@@ -27,9 +27,6 @@ from calibrant.types import Array, Cluster, Floats, Seed
 
 MAX_ROWS = 4000
 """Rows whose kernel is held as a matrix, of 128 MB."""
-
-LITTLE_CHANCE = 25.0
-"""Σp(1 − p) below which a warning calls sign flips rough: see studies/results/false_alarms.md."""
 
 METHODS = ("exact", "asymptotic", "bound")
 
@@ -152,11 +149,8 @@ def _one_event(atoms: Atoms, way: str, options: dict[str, Any], exact: Exact) ->
 
 def _flipped(hypothesis: Hypothesis, observed: Floats, content: tuple[Array | None, ...], chance: float) -> Hypothesis:
     """The same rows under sign flips, with a warning where predictions are so sure that few rows can err."""
-    few = f"predictions leave little to chance (Σp(1 − p) = {chance:.1f}): sign flips are rough. Use method='exact'"
-    nulls, warnings = (
-        [SignFlips(observed, np.arange(len(observed)))],
-        hypothesis.warnings + (few,) * (chance < LITTLE_CHANCE),
-    )
+    nulls = [SignFlips(observed, np.arange(len(observed)))]
+    warnings = hypothesis.warnings + rough(chance, "sign flips are")
     return replace(hypothesis, nulls=nulls, text="signs of the errors flipped", content=content, warnings=warnings)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from calibrant.inputs import check_choice, check_count, check_seed
 from calibrant.problems import InputError
 from calibrant.resampling.draw import LARGEST, Drawn, Statistic, content_seed, drawn
-from calibrant.resampling.null import Hypothesis, hypothesis_of, null_warnings
+from calibrant.resampling.null import Hypothesis, hypothesis_of, null_warnings, rough
 from calibrant.resampling.rank import JointRank, Ties, joint_rank, rank_p_value
 from calibrant.resampling.rows import Atoms
 from calibrant.results import TestResult
@@ -175,7 +175,7 @@ def named_test(
         f"rows independent; {found.law or f'{way} law'}, for many rows",
         {"view": atoms.view, "method": way} | atoms.settings,
         made.parts(states[0]) | dict(found.parts),
-        null_warnings(atoms) + found.warnings,
+        null_warnings(atoms) + rough(atoms.chance, "the formula is") + found.warnings,
         made.words(states[0]) if found.p_value <= LEVEL else "",
     )
 

@@ -22,6 +22,9 @@ N_BINS = 120
 N_WAVES = 40
 """Cosines of the adaptive χ²: up to twenty periods."""
 
+MAX_PERIODS = 12
+"""Periods of the fastest wave in the periodogram."""
+
 NEARBY = 0.03
 """Share of the rows over which the kernel of ranks fades by a factor e."""
 
@@ -65,6 +68,11 @@ class Grid:
         """Share of the weight below the middle of each bin."""
         return np.asarray(per(np.cumsum(self.weight) - self.weight / 2, self.atoms.total))
 
+    @cached_property
+    def place(self) -> Floats:
+        """Where the mean prediction lies between that of the first and that of the last bin."""
+        return np.asarray(per(self.p - self.p[0], self.p[-1] - self.p[0]))
+
     def words(self, _: Floats) -> str:
         return clearest_words(self.atoms)
 
@@ -89,12 +97,31 @@ def neyman(atoms: Atoms, grid: Grid | None = None) -> Statistic:
 
 def cosines(grid: Grid) -> Floats:
     """(B, J): factors of the bins' errors whose sums are uncorrelated with variance 1 under calibration."""
-    spread = np.sqrt(grid.variance)
-    place = (grid.rank + per(grid.p - grid.p[0], grid.p[-1] - grid.p[0])) / 2
-    waves = np.cos(np.pi * np.arange(min(N_WAVES, int((spread > 0).sum()))) * place[:, None])
-    found, left = np.linalg.qr(spread[:, None] * waves)
-    kept = np.abs(np.diag(left)) > DEPENDENT * np.abs(left).max(initial=0.0)
-    return np.asarray(per(found[:, kept], spread[:, None]))
+    angle = np.pi * (grid.rank + grid.place) / 2
+    found = uncorrelated(grid, np.cos(np.arange(min(N_WAVES, int((grid.variance > 0).sum()))) * angle[:, None]))
+    return found[:, found.any(axis=0)]
+
+
+def uncorrelated(grid: Grid, shapes: Floats) -> Floats:
+    """Columns of `(…, B, J)` made uncorrelated with variance 1 under calibration; 0 if the columns before say it all."""
+    spread = np.sqrt(grid.variance)[:, None]
+    found, left = np.linalg.qr(spread * shapes)
+    own = np.abs(np.diagonal(left, axis1=-2, axis2=-1))
+    kept = own > DEPENDENT * np.abs(left).max(axis=(-2, -1), initial=0.0)[..., None]
+    return np.asarray(per(found, spread) * kept[..., None, :])
+
+
+@method("statistic", name="waves")
+def waves(atoms: Atoms, grid: Grid | None = None) -> Statistic:
+    """Largest ordinate of the periodogram along the predictions: sine and cosine of ½, 1, … 12 periods, any phase."""
+    grid = grid or Grid(atoms)
+    angle = np.pi * np.arange(1, 2 * MAX_PERIODS + 1)[:, None] * grid.place
+    pairs = uncorrelated(grid, np.stack([np.cos(angle), np.sin(angle)], axis=2))
+
+    def finish(states: Floats) -> Floats:
+        return np.asarray((np.einsum("rb,jbk->rjk", states, pairs, optimize=True) ** 2).sum(axis=2).max(axis=1))
+
+    return Statistic("waves", "largest periodogram ordinate", grid.sums, finish, grid.words)
 
 
 @method("statistic", name="rank_kernel")

@@ -20,6 +20,10 @@ FEW_CLUSTERS = 20
 """Effective number of erring clusters below which a warning calls sign flips rough; see
 studies/results/false_alarms.md."""
 
+LITTLE_CHANCE = 50.0
+"""Σp(1 − p) below which a warning calls sign flips and formulas rough: see studies/results/power.md and
+studies/results/false_alarms.md."""
+
 IMPOSSIBLE = "some labels had predicted probability 0: the predictions are refuted whatever the p-value"
 
 ASSUMED_INDEPENDENT = (
@@ -158,6 +162,12 @@ def null_warnings(atoms: Atoms) -> tuple[str, ...]:
     elif atoms.fixed and atoms.dependence is None:
         found.append("weights are held fixed: a row has one label, however much it weighs")
     return tuple(found)
+
+
+def rough(chance: float, what: str) -> tuple[str, ...]:
+    """A warning where predictions are so sure that few rows can err; `chance` is Σp(1 − p)."""
+    text = f"predictions leave little to chance (Σp(1 − p) = {chance:.1f}): {what} rough. Use method='exact'"
+    return (text,) * (chance < LITTLE_CHANCE)
 
 
 def erring_clusters(atoms: Atoms) -> float:

@@ -57,6 +57,12 @@ class Atoms:
         return np.asarray(self.unit**2 * self.count * self.p * (1 - self.p))
 
     @cached_property
+    def chance(self) -> float:
+        """Σp(1 − p) over rows; of as many rows of equal weight as tell as much, where weights differ."""
+        fourth = float((self.unit**2 * self.variance).sum())
+        return float(self.variance.sum()) ** 2 / fourth if fourth > 0 else 0.0
+
+    @cached_property
     def gaps(self) -> Floats:
         """Distance to the next prediction, that of the last to 1; 0 inside a tie."""
         return np.diff(self.p, append=1.0)

@@ -298,6 +298,13 @@ def filled_bins(atoms: Atoms, bins: Binning) -> int:
     return int((varies[cuts[1:]] > varies[cuts[:-1]]).sum())
 
 
+def least_expected(atoms: Atoms, bins: Binning) -> Floats:
+    """Of each bin whose labels can vary, how many labels of the rarer kind are expected."""
+    cuts = cuts_of(atoms, bins)
+    kinds = (np.add.reduceat(np.append(atoms.count * share, 0.0), cuts)[:-1] for share in (atoms.p, 1 - atoms.p))
+    return np.asarray(np.minimum(*kinds)[bin_variances(atoms, cuts) > 0])
+
+
 def binned(atoms: Atoms, bins: Binning, **options: Any) -> Statistic:
     """A binned calibration error of any norm, debiased or not.
 
