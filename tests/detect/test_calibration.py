@@ -287,8 +287,8 @@ def test_unknown_statistics_and_options_are_refused():
         calibration_test(LABELS, PROBS, "nonsense")
     with pytest.raises(InputError, match=r"statistic must be a name or a function of \(labels, probs\); it is 3"):
         calibration_test(LABELS, PROBS, 3)
-    with pytest.raises(InputError, match="norm must be one of"):
-        calibration_test(LABELS, PROBS, "binned", norm=3)
+    with pytest.raises(InputError, match="norm must be"):
+        calibration_test(LABELS, PROBS, "binned", norm=0.5)
     with pytest.raises(TypeError, match="colour"):
         calibration_test(LABELS, PROBS, "binned", colour=3)
     with pytest.raises(InputError, match="ties must be one of 'random', 'count'"):

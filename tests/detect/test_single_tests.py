@@ -65,8 +65,8 @@ def test_formulas_warn_where_they_are_rough(rng, test, method, options):
 
 
 def test_chi_square_warns_of_bins_with_few_expected_labels(rng):
-    p = np.concatenate([np.full(100, 0.5), np.full(100, 0.96), np.full(100, 1.0)])
-    y = rng.random(300) < p
+    p = np.concatenate([np.full(200, 0.5), np.full(100, 0.96), np.full(100, 1.0)])
+    y = rng.random(400) < p
     found = hosmer_lemeshow_test(y, p, bins=cal.Edges([0, 0.6, 0.98, 1]), method="chi2")
     words = "1 of 2 bins expect fewer than 5 labels of one kind, the least 4.0000: χ² is rough. Use method='exact'"
     assert found.cautions == (words,)

@@ -20,9 +20,8 @@ FEW_CLUSTERS = 20
 """Effective number of erring clusters below which a warning calls sign flips rough; see
 studies/results/false_alarms.md."""
 
-LITTLE_CHANCE = 50.0
-"""Σp(1 − p) below which a warning calls sign flips and formulas rough: see studies/results/power.md and
-studies/results/false_alarms.md."""
+LITTLE_CHANCE = {"sign flips are": 25.0, "the formula is": 50.0}
+"""Σp(1 − p) below which a warning calls them rough: see studies/results/false_alarms.md and studies/results/power.md."""
 
 IMPOSSIBLE = "some labels had predicted probability 0: the predictions are refuted whatever the p-value"
 
@@ -167,7 +166,7 @@ def null_warnings(atoms: Atoms) -> tuple[str, ...]:
 def rough(chance: float, what: str) -> tuple[str, ...]:
     """A warning where predictions are so sure that few rows can err; `chance` is Σp(1 − p)."""
     text = f"predictions leave little to chance (Σp(1 − p) = {chance:.1f}): {what} rough. Use method='exact'"
-    return (text,) * (chance < LITTLE_CHANCE)
+    return (text,) * (chance < LITTLE_CHANCE[what])
 
 
 def erring_clusters(atoms: Atoms) -> float:
