@@ -220,11 +220,12 @@ def summary(cells):
     for measure in MEASURES:
         part = [e for e in cells if e[2] == measure and not infinite(e[1], measure)]
         least, wide = min(part, key=lambda e: e[5]), [e for e in part if e[7] >= LEAST]
+        error = 100 * (least[5] * (1 - least[5]) / least[4]) ** 0.5
         widest = max(wide, key=lambda e: e[6] / e[8], default=None)
         lines.append(
             [
                 measure,
-                f"{100 * least[5]:.1f} ({least[0]}, {least[1]}, n = {least[3]:,})",
+                f"{100 * least[5]:.1f} ± {error:.1f} ({least[0]}, {least[1]}, n = {least[3]:,})",
                 f"{100 * np.mean([e[5] for e in part]):.1f}",
                 f"{100 * min(e[7] for e in part):.1f}",
                 f"{widest[6] / widest[8]:.2f} ({widest[0]}, {widest[1]}, n = {widest[3]:,})"
