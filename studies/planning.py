@@ -1,10 +1,9 @@
-"""Do plans hold what they promise? Those of the test that `diagnose` runs, those by formula, and miss rates of estimators.
+"""Do the formulas of `plan` hold what they promise? Power and width by formula beside simulated ones, and miss rates of estimators.
 
-Run: python -m studies.planning [--quick]    (about three minutes on two cores; writes studies/results/planning.md)
+Run: python -m studies.planning [--quick]    (about two minutes on two cores; writes studies/results/planning.md)
 
 Worlds have Beta scores and true rate p^d where p is predicted, with d such that the true error is as stated. Tests by formula take their
-threshold from the world's calibrated twin. A simulated plan is checked by calls of `is_calibrated`, and of the intervals, on data sets that
-took no part in it.
+threshold from the world's calibrated twin. Plans by simulation are in `studies/plans_simulated.py`.
 """
 
 from __future__ import annotations
@@ -15,19 +14,16 @@ import time
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 import calibrant as cal
-from calibrant.simulate import EmpiricalWorld, bent_world, calibrated_world, power_world
-from calibrant.simulate.curves import CellCurve
+from calibrant.simulate import calibrated_world, power_world
 from calibrant.simulate.power import detection, detection_table
-from calibrant.verbs.planning.check import p_value_of, shown
+from calibrant.verbs.planning.check import shown
 from calibrant.verbs.planning.plan import plan
 from calibrant.verbs.planning.power_laws import NORMAL, SquaredLaw, Variance, cube_root
-from calibrant.verbs.planning.quantities import RMS, planned_data
+from calibrant.verbs.planning.quantities import RMS
 
 RESULTS = Path(__file__).parent / "results" / "planning.md"
-REPLICATIONS, QUICK = 1000, 100
+REPLICATIONS, QUICK = 2000, 100
 SCORES = {
     "uniform": (1.0, 1.0),
     "Beta(0.46, 0.46)": (6 / 13, 6 / 13),
@@ -47,24 +43,6 @@ WIDTHS = {
     "Brier score": {"width": 0.05, "statistic": "brier"},
     "observed rate": {"width": 0.05, "statistic": "rate"},
 }
-TESTED = {
-    "uniform": (0.1, 0.05),
-    "Beta(0.46, 0.46)": (0.1, 0.03),
-    "CIFAR-10, Beta(2.78, 0.05)": (0.08, 0.03),
-}
-"""True RMS errors that `is_calibrated` is to detect."""
-PLACES = np.linspace(0, 1, 4001)
-SHAPES = {
-    "p^d": None,
-    "slope in log-odds": None,
-    "wave, 1 period": np.sin(2 * np.pi * PLACES),
-    "wave, 6 periods": np.sin(12 * np.pi * PLACES),
-    "only above 0.9": -1.0 * (PLACES > 0.9),
-    "only in 0.70 to 0.75": -1.0 * ((PLACES > 0.7) & (PLACES < 0.75)),
-}
-"""Errors of the same RMS, 0.05, over uniform scores."""
-CHECKED, CHECK_SEED = 250, 31
-"""Data sets on which a simulated plan is checked, and their seed."""
 PAPER = {
     "equal width, 15": partial(cal.binned_error, bins=cal.EqualWidth(15), norm=2),
     "equal mass, 15": partial(cal.binned_error, bins=cal.EqualMass(15), norm=2),
@@ -110,59 +88,6 @@ def width_rows(n_data_sets):
     return rows
 
 
-def power_of_test(world, n, n_data_sets):
-    """How often `is_calibrated` itself rejects."""
-    found = [
-        p_value_of(world.sample(n, np.random.default_rng((CHECK_SEED, n, k))), 199) <= 0.05 for k in range(n_data_sets)
-    ]
-    power = float(np.mean(found))
-    return f"{power:.1%} ± {max(power * (1 - power) / n_data_sets, 0.25 / n_data_sets**2) ** 0.5:.1%}"
-
-
-def test_rows(n_data_sets):
-    """Plans for `is_calibrated` beside those by the law of the error over bins."""
-    rows = []
-    for name, errors in TESTED.items():
-        scores = calibrated_world(SCORES[name])
-        for error in errors:
-            old, new = plan(error=error, world=scores, statistic="binned").n, plan(error=error, world=scores)
-            world = power_world(error, scores, norm=2)
-            powers = [power_of_test(world, n, n_data_sets) for n in (old, new.n)]
-            rows.append((name, f"{error:g}", f"{old:,}", powers[0], f"{new.n:,} ± {new.errors['n']:,.0f}", powers[1]))
-    return rows
-
-
-def shape_rows(n_data_sets):
-    """Errors of one size and several shapes."""
-    rows, grid = [], (np.arange(2000) + 0.5) / 2000
-    for name, away in SHAPES.items():
-        if away is None:
-            world = bent_world(0.05, grid, family="power" if name == "p^d" else "tempered", norm=2)
-        else:
-            size = 0.05 / np.sqrt((np.interp(grid, PLACES, away) ** 2).mean())
-            world = EmpiricalWorld(grid, CellCurve(PLACES, size * away))
-        found = plan(world=world)
-        power = power_of_test(world, found.n, n_data_sets)
-        rows.append((name, f"{found.error:.4f}", f"{found.n:,} ± {found.errors['n']:,.0f}", power))
-    return rows
-
-
-def interval_rows():
-    """Plans of the width of intervals of the calibration error."""
-    rows = []
-    for name in ("uniform", "Beta(3, 1)", "CIFAR-10, Beta(2.78, 0.05)"):
-        world = calibrated_world(SCORES[name])
-        for norm, width in ((2, 0.05), (2, 0.02), (1, 0.05)):
-            law = RMS.width_law(RMS, planned_data(None, world, None, "auto"), 0.0)
-            formula = f"{law.needed(width, 0.95):,}" if norm == 2 else "–"
-            found = plan(width=width, norm=norm, world=world, n_data_sets=500, check=True)
-            n = f"{found.n:,} ± {found.errors['n']:,.0f}"
-            rows.append(
-                (name, "RMS" if norm == 2 else "mean absolute", f"{width:g}", formula, n, found.check.at(found.n))
-            )
-    return rows
-
-
 def published_rows():
     """The smallest error detected with power 80 % where p(1 − p) is 0.12: by the normal law, and by χ² for equal and for Beta scores."""
     equal = SquaredLaw.of(Variance(None, 0.12))
@@ -200,36 +125,12 @@ Written by `python -m studies.planning`: {n_data_sets:,} data sets of each world
 def main(arguments):
     os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
     quick = "--quick" in arguments
-    n_data_sets, checked = (QUICK, 40) if quick else (REPLICATIONS, CHECKED)
+    n_data_sets = QUICK if quick else REPLICATIONS
     start = time.perf_counter()
     worlds = [power_world(error, norm=2) for error in (0.02, 0.05, 0.1)]
     figure = detection_table(detection(PAPER, worlds, [200, 500, 1000, 5000], n_data_sets=n_data_sets // 2))
     parts = [
         INTRO.format(n_data_sets=n_data_sets),
-        table(
-            "Rows for `is_calibrated`, the test of `diagnose`, at power 80 %",
-            (
-                "scores",
-                "true RMS",
-                "rows by the law of the error over bins",
-                "power of `is_calibrated` there",
-                "rows planned",
-                "power of `is_calibrated` there",
-            ),
-            test_rows(checked),
-            "Powers are those of `is_calibrated` with 199 null draws on other data sets.",
-        ),
-        table(
-            "Rows for errors of the same RMS and other shapes, uniform scores, power 80 %",
-            ("shape of the error", "true RMS", "rows planned", "power of `is_calibrated` there"),
-            shape_rows(checked),
-        ),
-        table(
-            "Rows for an interval of the calibration error of a calibrated model",
-            ("scores", "error", "width", "rows by formula", "rows planned, simulated", "mean width on other data sets"),
-            interval_rows(),
-            "The formula takes the squares of bins as normal: with few misses per bin it asks for too many rows.",
-        ),
         table(
             "The debiased RMS error over ⌈n^(1/3)⌉ bins",
             ("scores", "mean p(1 − p)", "n", "true RMS", "power, χ² law", "power, normal law", "simulated"),
