@@ -16,6 +16,15 @@ from calibrant.results import p_words
 from calibrant.verbs.verdicts import GENERAL, NEVER_ZERO, NO_ERROR_SEEN
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few_draws():
+    """p-values are exact with any number of draws, and coarser with fewer."""
+    with pytest.MonkeyPatch.context() as patch:
+        for place in ("diagnose", "all_classes"):
+            patch.setattr(f"calibrant.verbs.{place}.MOST_DRAWS", 199)
+        yield
+
+
 def event(curve, low=0.0, high=1.0):
     """Predictions spread evenly from `low` to `high`, whose event has the rate that the curve says."""
 
