@@ -119,7 +119,8 @@ def waves(atoms: Atoms, grid: Grid | None = None) -> Statistic:
     pairs = uncorrelated(grid, np.stack([np.cos(angle), np.sin(angle)], axis=2))
 
     def finish(states: Floats) -> Floats:
-        return np.asarray((np.einsum("rb,jbk->rjk", states, pairs, optimize=True) ** 2).sum(axis=2).max(axis=1))
+        squares = (np.einsum("rb,jb->rj", states, each, optimize=True) ** 2 for each in np.moveaxis(pairs, 2, 0))
+        return np.asarray(sum(squares, np.zeros(1)).max(axis=1))
 
     return Statistic("waves", "largest periodogram ordinate", grid.sums, finish, grid.words)
 
