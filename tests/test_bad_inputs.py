@@ -95,12 +95,14 @@ def spellings(call: Call) -> Iterator[tuple[str, bool]]:
                 yield f"{kind}, {argument}: {name}", same(plain(call(kind, **{argument: value})), answer)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", CALLS)
 def test_bad_data_are_refused(name):
     wrong = {title: found for title, found in bad_data(CALLS[name]) if found != "refused"}
     assert not wrong
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", ASKED)
 def test_bad_options_are_refused(name):
     wrong = {title: found for title, found in bad_options(CALLS[name]) if found != "refused"}

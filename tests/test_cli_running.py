@@ -46,6 +46,7 @@ def folder(tmp_path: Path, rng: np.random.Generator) -> Path:
 # What may be overwritten
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -108,6 +109,7 @@ def test_weights_are_never_taken_unasked_and_columns_are_named(folder):
     assert plain["p_value"] == cal.is_calibrated(cal.Predictions.read(folder / "t.csv"), n_draws=99, seed=0).p_value
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "command",
     [

@@ -140,6 +140,7 @@ def test_the_files_are_valid_before_they_are_damaged(tmp_path, ending):
         use()
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("ending", VALID)
 def test_damaged_files_give_errors_of_our_own(tmp_path, ending):
     for seed in range(40):

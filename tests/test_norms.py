@@ -67,6 +67,7 @@ def test_true_errors_have_any_norm():
     assert calibrated.true_error(3) == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", ["canonical", "class 1"])
 def test_true_errors_of_several_classes_have_any_norm(view):
     world = simulate.DirichletWorld([1.0, 2.0, 3.0], power=1.5)

@@ -177,6 +177,7 @@ def test_what_is_too_large_is_neither_read_nor_written(monkeypatch, tmp_path):
         state.save(tmp_path / "other.json")
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", some.saved_states())
 def test_damaged_arrow_files_are_refused_or_give_valid_answers(name, tmp_path):
     rng, path = np.random.default_rng(1), tmp_path / "state.arrow"

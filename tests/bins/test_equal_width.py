@@ -70,7 +70,7 @@ def test_very_many_bins_hold_the_right_rows(n_bins, dtype, rng):
     assert np.array_equal(np.flatnonzero(EqualWidth(n_bins).collect(event).weight[0]), np.unique(expected))
 
 
-@pytest.mark.some(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("compile_from", [1, 10**9], ids=["compiled", "numpy"])
 def test_very_many_bins_class_by_class(monkeypatch, rng, compile_from):
     monkeypatch.setattr("calibrant.kernels.sums.bin_sums.COMPILE_FROM", compile_from)

@@ -60,6 +60,7 @@ def test_kuiper_is_the_range_of_the_ks_error():
     close(found.p_value, tail(values, chance, found.statistic))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", ["classwise", "root_brier"])
 def test_classes_are_drawn_from_the_whole_vector(name):
     probs = np.array([[0.2, 0.5, 0.3], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8], [0.4, 0.4, 0.2], [0.25, 0.5, 0.25]])
@@ -207,6 +208,7 @@ def test_counts_must_be_whole():
         calibration_test([0, 1], [0.2, 0.7], counts=[1, 0.5])
 
 
+@pytest.mark.slow
 def test_weights_are_held_fixed_for_all_classes(rng):
     probs, weights = rng.dirichlet(np.ones(3), 5), np.array([0.5, 2.0, 1.5, 1.0, 3.0])
     labels = rng.integers(0, 3, 5)

@@ -51,6 +51,7 @@ def test_the_unit_slope_map_passes_through_every_bins_mean(rng):
     np.testing.assert_allclose(moved, bins.label_rate, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_names_of_the_paper(rng):
     labels, p = bent(rng)
     assert fitted_error(labels, p).parts["map"].method == "gaussian_process"

@@ -32,6 +32,7 @@ def test_inversion_around_a_known_value(rng):
     assert interval_of(cal.smooth_error, data, n_draws=50) == found  # the seed is fixed
 
 
+@pytest.mark.slow
 def test_drawing_the_law_agrees_with_computing_it(rng):
     """The binned error on the bins of the closed form: both intervals differ only by 200 draws and by what is hidden in bins."""
     data = sample(rng, 343)

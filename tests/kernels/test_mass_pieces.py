@@ -14,6 +14,7 @@ from calibrant.predictions import Event
 from crowded import SCORES, scored
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("dtype", some.DTYPES)
 @pytest.mark.parametrize("kind", SCORES)
 def test_bins_are_those_of_the_sorted_rows(rng, kind, dtype):

@@ -118,6 +118,7 @@ CROSS_FITTED = {
 }
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("total", [1000, pytest.param(MANY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CROSS_FITTED)
 def test_counts_and_repeated_rows_give_the_same_answer(rng, name, total):

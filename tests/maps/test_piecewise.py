@@ -293,6 +293,7 @@ def test_the_order_of_the_rows_changes_no_bit(rng, space, pieces):
     assert recipe.fit(labels, probs) == recipe.fit(labels[order], probs[order])
 
 
+@pytest.mark.slow
 def test_the_seed_deals_ties(rng):
     labels, probs, _ = drawn(rng, 1500)
     tied = probs.round(2)

@@ -348,7 +348,7 @@ def test_wrong_data_are_refused(case):
 
 
 def test_the_map_says_what_it_is(rng):
-    fitted = cal.recalibrate(cal.example()[0])
+    fitted = cal.recalibrate(cal.example()[0], "temperature")
     assert fitted.method == "temperature"
     assert fitted.injective
     assert fitted.keeps_ranking

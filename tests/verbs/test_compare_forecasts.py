@@ -134,6 +134,7 @@ def test_weights_of_rows_count(rng):
     assert cal.recalibrate(light) == cal.recalibrate(forecasts)
 
 
+@pytest.mark.slow
 def test_the_difference_is_that_of_the_divergences(rng):
     """Prop. 4.5, where the truth is known: E S(before) − E S(after) = E d(before) − E d(after)."""
     changes, n = [], 200

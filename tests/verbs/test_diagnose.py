@@ -159,6 +159,7 @@ def test_wrong_views_are_refused(rng):
         diagnose([0, 1], [0.2, 0.7], view="top")
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("bend", [1.0, 1.1, 1.2, 1.4])
 def test_the_verdict_is_that_of_the_test(rng, bend):
     for _ in range(5):

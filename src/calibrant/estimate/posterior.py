@@ -36,9 +36,9 @@ def posterior_error(
     as error. Predictions of exactly 0 and 1 have rates of their own and do not bend the
     curve beside them; where none of them was wrong, they count as right.
 
-    For norms 1 and 2 the interval is the union of the posterior interval and of
-    `calibration_error_interval`; its coverage is in `studies/results/scoreboard.md`. For
-    `"max"`, and for soft labels, it is the posterior interval alone. The curve with its band
+    For norms 1 and 2 the interval is that of `calibration_error_interval`, reaching to the
+    value; its coverage is in `studies/results/coverage_error.md`. For `"max"`, and for soft
+    labels, it is the posterior interval. The curve with its band
     is `parts["curve"]`. Curves are drawn with a fixed seed: the same rows give the same
     answer. Its RMSE beside that of binned estimators, for errors in one place, waves and
     few predictions, is in `studies/results/error_estimates.md`. Errors that change sign
@@ -97,5 +97,5 @@ def posterior_error(
     if norm != "max" and not rows.soft:
         tested = calibration_error_interval(rows, norm=norm, level=level)
         ends = (tested.low, tested.high) if norm == 1 or root else (tested.low**2, tested.high**2)
-        interval = Interval(min(low, ends[0]), max(high, ends[1]), float(level), "posterior and test inversion")
+        interval = Interval(min(value, ends[0]), max(value, ends[1]), float(level), tested.method)
     return Estimate("posterior_error", title, value, rows.n, interval, None, described, parts)

@@ -83,7 +83,8 @@ class Found:
         told = f"No miscalibration to be seen in {self.n:,} rows{self._of_what()}"
         if self.error.interval is not None and self.error.interval.low > 0:
             doubt = "the test finds none, but the interval of the error leaves out 0"
-            told = f"No clear miscalibration in {self.n:,} rows: {doubt}"
+            alone = "" if self.classes is not None else self._of_what()
+            told = f"No clear miscalibration in {self.n:,} rows{alone}: {doubt}"
         return f"{told}, but {self.impossible}" if self.impossible else told
 
     def _ways(self) -> str:
