@@ -48,9 +48,9 @@ def test_a_world_that_does_not_describe_the_data_is_doubted():
 
 @pytest.mark.slow
 def test_waves_too_fast_to_follow_are_doubted(rng):
-    """Twenty periods: no curve that is tried has so many, and the test sees them."""
-    p = rng.random(6000)
-    labels = rng.random(6000) < p + 0.3 * np.minimum(p, 1 - p) * np.sin(2 * np.pi * 20 * p)
+    """Forty periods per unit: a hundred cells cannot follow them closely enough for so many rows."""
+    p = 0.25 + 0.5 * rng.random(80_000)
+    labels = rng.random(80_000) < p + 0.25 * np.sin(2 * np.pi * 40 * p)
     _, check = fitted_to(cal.Predictions(labels, p))
     assert check.p_value <= DOUBTFUL
 
