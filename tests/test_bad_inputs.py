@@ -122,6 +122,7 @@ def test_the_same_data_in_another_form_give_the_same_answer(name):
     assert not [title for title, equal in spellings(CALLS[name]) if not equal]
 
 
+@pytest.mark.slow
 def test_the_table_is_large():
     """Every callable takes some data, and there are ten thousand cases."""
     assert all(call.kinds() for call in CALLS.values())

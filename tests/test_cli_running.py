@@ -171,6 +171,7 @@ def test_a_damaged_state_of_a_monitor_is_named_and_kept(folder):
     run("monitor", folder / "t.csv", "--state", state)
 
 
+@pytest.mark.slow
 def test_updates_of_several_processes_are_all_counted(folder):
     command = [sys.executable, "-m", "calibrant", "monitor", str(folder / "t.csv"), "--state", str(folder / "w.json")]
     started = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(4)]
@@ -215,6 +216,7 @@ def called(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("arguments", "code"), [(["--report", "r.html"], 141), (["--json", "--fail-above", "0.001"], 1), (["--help"], 141)]
 )
@@ -244,6 +246,7 @@ def children(pid: int) -> set[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 def test_a_signal_to_end_stops_the_workers(folder):
     """The work is a joblib pool of processes that sleep, run by the command line."""

@@ -74,6 +74,7 @@ def test_a_foreign_rule_for_bins_measures(found):
     assert found["bins from settings"] == "Halves(cut=0.3)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["fixed", "moving"])
 def test_a_foreign_rule_for_bins_is_simulated(found, kind):
     together, one_by_one = found[f"bias of {kind} bins"]

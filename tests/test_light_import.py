@@ -68,6 +68,7 @@ def state():
     return np.geterr(), list(warnings.filters), np.get_printoptions()
 
 
+@pytest.mark.slow
 def test_public_calls_leave_the_process_as_it_was(tmp_path):
     import scipy.optimize  # parts of SciPy add filters of their own when they are first imported
     import scipy.sparse

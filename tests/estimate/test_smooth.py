@@ -64,6 +64,7 @@ def test_a_narrow_kernel_gets_a_finer_grid(rng):
     assert found == pytest.approx(naive.on_the_line(p, y, 0.003), rel=GRID_ERROR)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("n", [1, 3, 20])
 def test_the_fixed_point_is_that_of_halving(rng, n):
     p = rng.beta(2, 1, n)

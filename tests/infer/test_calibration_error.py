@@ -152,6 +152,7 @@ def test_a_class_never_seen_may_be_as_wrong_as_its_mean_gap(n):
     assert table.high[2] == pytest.approx(1 - (0.05 / 3 / 2) ** (1 / n) - 0.001, rel=0.02)  # Clopper and Pearson's end
 
 
+@pytest.mark.slow
 def test_the_value_between_is_where_the_law_has_its_median(rng):
     path = path_of(Predictions(*sample(rng)).event())
     value = error_between(path, 1)

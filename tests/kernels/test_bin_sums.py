@@ -191,7 +191,7 @@ def matrix(request, rng):
     return probs, rng.integers(0, 4, 120).astype(np.int32), rng.uniform(0.1, 3, 120)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(11)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("n_bins", [1, 5, 15])

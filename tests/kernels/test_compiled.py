@@ -146,6 +146,7 @@ print([str(w.message) for w in told])
 """
 
 
+@pytest.mark.slow
 def test_without_numba_the_answers_are_slower_and_the_same():
     done = [run(WITHOUT_NUMBA.format(missing=missing), 120) for missing in (True, False)]
     without, with_it = (each.stdout.splitlines() for each in done)
@@ -202,6 +203,7 @@ def raised(x):
 """
 
 
+@pytest.mark.slow
 def test_the_cache_serves_other_processes_and_knows_when_a_callee_changes(tmp_path):
     """Numba itself looks for changes in the caller's file only."""
 
@@ -237,6 +239,7 @@ CHANGED = {
 }
 
 
+@pytest.mark.slow
 def test_arrays_changed_after_they_were_checked_do_not_crash_the_process():
     """Data are not copied, so the user can still write to them; the answer may then be nonsense or an error."""
     code = "from calibrant.kernels.rows import buckets\nfor module in (bin_sums, buckets): module.COMPILE_FROM = 1\n"

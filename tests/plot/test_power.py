@@ -14,6 +14,7 @@ matplotlib.use("agg")
 figures = pytest.importorskip("matplotlib.figure")
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("options", [{"error": 0.05}, {"n": 300}, {"n": 300, "error": 0.05}, {"width": 0.1}])
 def test_the_curve_is_drawn_with_its_answer(options, ax):
     found = plan(**options, mean_variance=0.2, n_data_sets=20)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
+import sys
 import types
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
 from inspect import cleandoc, getsource
 from itertools import pairwise
-from textwrap import dedent
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -82,7 +82,7 @@ def meanings(record: type[Record]) -> dict[str, str]:
 
 def _texts(record: type[Record]) -> dict[str, str]:
     """The strings that follow fields in the body of a class."""
-    body = ast.parse(dedent(getsource(record))).body[0].body  # type: ignore[attr-defined]
+    body = _bodies(sys.modules[record.__module__]).get(record.__qualname__, [])
     return {
         field.target.id: " ".join(cleandoc(text.value.value).split())
         for field, text in pairwise(body)
@@ -92,6 +92,12 @@ def _texts(record: type[Record]) -> dict[str, str]:
         and isinstance(text.value, ast.Constant)
         and isinstance(text.value.value, str)
     }
+
+
+@cache
+def _bodies(module: types.ModuleType) -> dict[str, list[ast.stmt]]:
+    """The bodies of the classes of a module."""
+    return {each.name: each.body for each in ast.parse(getsource(module)).body if isinstance(each, ast.ClassDef)}
 
 
 @cache

@@ -50,6 +50,7 @@ def test_the_gap_is_the_difference_of_its_parts(rng):
     assert found.value == pytest.approx(apart, abs=ROUNDING)
 
 
+@pytest.mark.slow
 def test_what_samples_show_if_calibrated(rng):
     m, ratios, gaps = 12, [], []
     for _ in range(300):
