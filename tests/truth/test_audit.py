@@ -35,7 +35,7 @@ def at_most(hits, promised):
 @pytest.mark.parametrize("kind", PREDICTIONS)
 def test_a_calibrated_model_is_rarely_called_wrong_anywhere(rng, kind, statistic):
     alarms, alone = [], []
-    for run in range(250):
+    for run in range(160):
         p = PREDICTIONS[kind](rng, ROWS)
         said = cal.Predictions(rng.random(ROWS) < p, p)
         found = audit(said, features(rng), statistic=statistic, min_size=1, n_draws=DRAWS, seed=run)

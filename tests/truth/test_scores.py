@@ -105,7 +105,7 @@ def test_the_interval_of_clusters_covers_where_the_plain_one_does_not(rng):
 def test_no_candidate_is_called_better_by_luck(rng):
     """All say the truth ± 0.1, each with signs of its own: none is better than another."""
     found, wrong = [], []
-    for _ in range(2000):
+    for _ in range(1000):
         q = 0.1 + 0.8 * rng.random(200)
         y = rng.random(200) < q
         before, *after = (cal.Predictions(y, q + 0.1 * rng.choice([-1, 1], 200)) for _ in range(6))
@@ -114,7 +114,7 @@ def test_no_candidate_is_called_better_by_luck(rng):
         sure = [several[str(k)].verdict != "no detectable change" for k in range(5)]
         assert all(by_holm >= outside for by_holm, outside in zip(sure, found[-1], strict=True))
         wrong.append(any(sure))
-    limit = 0.05 + STANDARD_ERRORS * (0.05 * 0.95 / 2000) ** 0.5
+    limit = 0.05 + STANDARD_ERRORS * (0.05 * 0.95 / 1000) ** 0.5
     assert np.mean(wrong) <= limit
     assert np.mean(found) > 0.005  # and not because nothing is ever found
 
