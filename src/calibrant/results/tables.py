@@ -24,7 +24,7 @@ def row_count(n: float) -> str:
     n
         The number.
     """
-    return f"{n:,.0f}" if n == int(n) else f"{n:,.1f}"
+    return f"{n:,.0f}" if float(n).is_integer() else f"{n:,.1f}"
 
 
 def number(value: float | None, digits: int = 4) -> str:
