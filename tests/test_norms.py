@@ -80,7 +80,7 @@ def test_true_errors_of_several_classes_have_any_norm(view):
 
 @pytest.mark.parametrize("bad", [0.5, 0, -1, True, "2", "maximum", float("nan"), float("inf"), None, [1]])
 def test_what_is_no_norm_is_refused(bad):
-    with pytest.raises(cal.InputError, match="norm must be a number of at least 1, or 'max'; it is "):
+    with pytest.raises(cal.InputError, match="norm must be a number from 1 to 100, or 'max'; it is "):
         check_norm(bad)
     with pytest.raises(cal.InputError, match="norm must be"):
         cal.binned_error(Y, P, norm=bad)

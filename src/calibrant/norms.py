@@ -13,14 +13,17 @@ from calibrant.types import Array, Floats
 Norm = float | Literal["max"]
 """An exponent of at least 1, or "max"."""
 
+LARGEST = 100
+"""Beyond it powers of small distances vanish; "max" is the limit."""
+
 
 def check_norm(norm: Any) -> Norm:
-    """A number of at least 1, or "max"; whole numbers as such."""
+    """A number from 1 to 100, or "max"; whole numbers as such."""
     if isinstance(norm, str) and norm == "max":
         return "max"
     known = isinstance(norm, int | float | np.integer | np.floating) and not isinstance(norm, bool)
-    if not known or not 1 <= norm < math.inf:
-        raise InputError("norm", "must be a number of at least 1, or 'max'", f"it is {norm!r:.60}")
+    if not known or not 1 <= norm <= LARGEST:
+        raise InputError("norm", f"must be a number from 1 to {LARGEST}, or 'max'", f"it is {norm!r:.60}")
     return int(norm) if norm == int(norm) else float(norm)
 
 

@@ -265,10 +265,10 @@ def test_noise_is_that_of_the_effective_rows():
 
 
 WRONG = {
-    "norm": ({"norm": 0.5}, r"norm must be a number of at least 1, or 'max'; it is 0.5"),
-    "norm by text": ({"norm": "l2"}, r"norm must be a number of at least 1, or 'max'; it is 'l2'"),
-    "norm by array": ({"norm": np.array([1, 2])}, r"norm must be a number of at least 1, or 'max'"),
-    "norm by truth": ({"norm": True}, r"norm must be a number of at least 1, or 'max'; it is True"),
+    "norm": ({"norm": 0.5}, r"norm must be a number from 1 to 100, or 'max'; it is 0.5"),
+    "norm by text": ({"norm": "l2"}, r"norm must be a number from 1 to 100, or 'max'; it is 'l2'"),
+    "norm by array": ({"norm": np.array([1, 2])}, r"norm must be a number from 1 to 100, or 'max'"),
+    "norm by truth": ({"norm": True}, r"norm must be a number from 1 to 100, or 'max'; it is True"),
     "average": ({"average": "median"}, r"average must be one of 'mean', 'sum'; it is 'median'"),
     "debiased maximum": ({"norm": "max", "debiased": True}, r"debiased is defined for norms 1 and 2; norm is 'max'"),
     "root of a negative": ({"norm": 2, "clip": False}, r"clip can be False only with root=False.*Pass root=False"),

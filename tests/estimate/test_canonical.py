@@ -133,7 +133,7 @@ def test_one_row_is_refused():
 
 
 def test_wrong_options_are_refused():
-    with pytest.raises(InputError, match="norm must be a number of at least 1, or 'max'; it is 0"):
+    with pytest.raises(InputError, match="norm must be a number from 1 to 100, or 'max'; it is 0"):
         cal.canonical_error([0, 1], [0.2, 0.7], norm=0)
     for bandwidth in (0, -1.0, float("nan"), float("inf")):
         with pytest.raises(InputError, match="bandwidth must be positive and finite; it is"):

@@ -168,7 +168,7 @@ def test_a_bandwidth_lies_between_zero_and_one(bandwidth):
 
 
 def test_wrong_options_are_refused():
-    with pytest.raises(InputError, match="norm must be a number of at least 1, or 'max'; it is 'most'"):
+    with pytest.raises(InputError, match="norm must be a number from 1 to 100, or 'max'; it is 'most'"):
         cal.density_error([0, 1], [0.2, 0.7], norm="most")
     with pytest.raises(InputError, match="method must be one of 'pointwise', 'integrated'; it is 'fft'"):
         cal.density_error([0, 1], [0.2, 0.7], method="fft")

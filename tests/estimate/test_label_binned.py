@@ -68,7 +68,7 @@ def test_float32_data_are_read_as_the_numbers_they_are():
 
 
 def test_wrong_options_are_refused():
-    with pytest.raises(InputError, match="norm must be a number of at least 1, or 'max'; it is 0"):
+    with pytest.raises(InputError, match="norm must be a number from 1 to 100, or 'max'; it is 0"):
         cal.label_binned_error([0, 1], [0.2, 0.7], norm=0)
     with pytest.raises(InputError, match="average must be one of 'mean', 'sum'"):
         cal.label_binned_error([0, 1], [0.2, 0.7], average="max")

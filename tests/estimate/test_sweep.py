@@ -129,7 +129,7 @@ def test_a_sweep_that_never_falls_ends(monkeypatch):
 
 
 def test_wrong_options_are_refused():
-    with pytest.raises(InputError, match="norm must be a number of at least 1, or 'max'"):
+    with pytest.raises(InputError, match="norm must be a number from 1 to 100, or 'max'"):
         cal.sweep_error([0, 1], [0.2, 0.7], norm=0.5)
 
 

@@ -8,7 +8,15 @@ from calibrant.results.tables import row_count
 
 
 @pytest.mark.parametrize(
-    ("n", "text"), [(0.0, "0"), (17.0, "17"), (12_345_678.0, "12,345,678"), (88.4746, "88.5"), (1234.04, "1,234.0"), (float("nan"), "nan")]
+    ("n", "text"),
+    [
+        (0.0, "0"),
+        (17.0, "17"),
+        (12_345_678.0, "12,345,678"),
+        (88.4746, "88.5"),
+        (1234.04, "1,234.0"),
+        (float("nan"), "nan"),
+    ],
 )
 def test_numbers_of_rows(n, text):
     assert row_count(n) == text

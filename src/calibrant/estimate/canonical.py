@@ -49,7 +49,7 @@ def canonical_error(
         Outcomes first, then predicted probabilities; or one `Predictions`.
     norm
         Exponent α of the error: 1 is the mean absolute error, 2 the root mean square, any
-        number of at least 1; `"max"` the largest.
+        number from 1 to 100; `"max"` the largest.
     bandwidth
         h; by default the one of 26 values from 10⁻⁵ to 1 with the largest leave-one-out
         likelihood (of at most 500 rows).

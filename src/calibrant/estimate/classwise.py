@@ -96,7 +96,7 @@ def classwise_error(
         Rule for the bins of each class; a state has equal-width cells only.
     norm
         Exponent α of the error: 1 is the mean absolute error, 2 the root mean square, any
-        number of at least 1; `"max"` the largest.
+        number from 1 to 100; `"max"` the largest.
     debiased
         Subtract the part of the error that sampling noise adds, for norms 1 and 2.
     root

@@ -47,7 +47,7 @@ def density_error(
         from `collect`.
     norm
         Exponent α of the error: 1 is the mean absolute error, 2 the root mean square, any
-        number of at least 1; `"max"` the largest.
+        number from 1 to 100; `"max"` the largest.
     method
         `pointwise` averages |p − π̂(p)|^α over the rows, exactly; `integrated` integrates it
         over the estimated density by the trapezoid rule with at least 4097 nodes.

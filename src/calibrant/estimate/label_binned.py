@@ -43,7 +43,7 @@ def label_binned_error(
         Number of equal-mass bins, or a rule for bins.
     norm
         Exponent α of the error: 1 is the mean absolute error, 2 the root mean square, any
-        number of at least 1; `"max"` the largest.
+        number from 1 to 100; `"max"` the largest.
     root
         Take the α-th root; `False` gives the mean power, the squared error for norm 2.
     view

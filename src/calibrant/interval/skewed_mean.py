@@ -158,6 +158,10 @@ class SkewedMean:
         return two_sided(end.quantile(abs(self.mean)), 1.0, self.degrees)
 
 
+FARTHEST = 1e100
+"""Distances from the rows seen, in units of the law's own reach, that are told apart."""
+
+
 @dataclass(frozen=True, slots=True)
 class Law:
     """The distribution of the rows if the forecasts were right."""
@@ -183,7 +187,7 @@ class Law:
         for each, chance in zip(values, possible.chances, strict=True):
             away = (each - mean) / unit
             mass, spread = share * away**2, (weights * away) ** 2
-            sides = [np.maximum(side / unit, 0) for side in (low - each, each - high)]
+            sides = [np.clip(side, 0, FARTHEST * unit) / unit for side in (low - each, each - high)]
             beyond = [weights @ (side > 0) for side in sides] + [share @ side**2 for side in sides]
             sums += chance * np.array([mass.sum(), spread.sum(), spread @ (weights * away), *beyond])
         variance, squares, cubes, *expected, below, above = sums.tolist()

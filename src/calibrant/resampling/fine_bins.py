@@ -125,11 +125,17 @@ def waves(atoms: Atoms, grid: Grid | None = None) -> Statistic:
     return Statistic("waves", "largest periodogram ordinate", grid.sums, finish, grid.words)
 
 
+LEAST_VARIANCE = 1e-290
+"""Below it one over it would be infinite."""
+
+
 @method("statistic", name="rank_kernel")
 def rank_kernel(atoms: Atoms, grid: Grid | None = None) -> Statistic:
     """Σ E E' exp(−|rank − rank'| / 0.03) over pairs of bins, over the variance: do errors of neighbours agree?"""
     grid = grid or Grid(atoms)
-    kernel = per(np.exp(-np.abs(grid.rank[:, None] - grid.rank) / NEARBY), float(grid.variance.sum()))
+    variance = float(grid.variance.sum())
+    apart = np.abs(grid.rank[:, None] - grid.rank)
+    kernel = per(np.exp(-apart / NEARBY), max(variance, LEAST_VARIANCE) if variance else 0.0)
 
     def finish(states: Floats) -> Floats:
         return np.einsum("rb,rb->r", np.einsum("rb,bc->rc", states, kernel, optimize=True), states)

@@ -70,6 +70,10 @@ def fit_logistic(features: Floats, weight: Floats, hits: Floats) -> NewtonFit:
     return NewtonFit(found.coefficients / sizes, found.loss, found.converged)
 
 
+LARGEST_RATIO = 1e100
+"""Of two chances of a row, so that squares stay finite."""
+
+
 def fit_mixture(chances: Floats, weight: Floats) -> NewtonFit:
     """Minimise −Σ w ln(chances @ u) over u ≥ 0, Σu = 1.
 
@@ -84,7 +88,7 @@ def fit_mixture(chances: Floats, weight: Floats) -> NewtonFit:
         return -float(np.dot(w, np.log(chances @ u)))
 
     def step(u: Floats) -> Floats:
-        ratio = chances / (chances @ u)[:, None]
+        ratio = np.minimum(chances / (chances @ u)[:, None], LARGEST_RATIO)
         slope = -(w @ ratio)  # at the optimum −1 where u > 0 and no less where u = 0
         return _simplex_step(u, slope, (ratio.T * w) @ ratio)
 

@@ -85,6 +85,8 @@ class _Weighed:
 
         if slope(FAR) <= 0:
             return np.inf
+        if slope(0.0) >= 0:  # the mean itself, to within rounding
+            return 0.0
         s = brentq(slope, 0.0, FAR, xtol=1e-15, rtol=1e-13)
         left = 1 - s * a
         r = math.sqrt(max(2 * float(self.shape @ np.log(left)), 0.0))

@@ -11,6 +11,7 @@ import numpy as np
 
 from calibrant.detect.omnibus import components
 from calibrant.predictions import Predictions
+from calibrant.problems import InputError
 from calibrant.progress import Report, offset
 from calibrant.resampling.draw import drawn, values_of
 from calibrant.resampling.null import nulls_of
@@ -152,8 +153,17 @@ def attained(
     return Rise.of(rounds, base, goal), done
 
 
+LEAST_ALPHA = 1e-4
+"""The rate of false alarms below which draws from the null would take too long."""
+
+
 def null_draws(alpha: float) -> int:
     """Null draws for tests at this rate of false alarms."""
+    if alpha < LEAST_ALPHA:
+        advice = "Pass statistic='binned', a formula"
+        raise InputError(
+            "alpha", f"must be at least {LEAST_ALPHA:g} for a plan by simulation", f"it is {alpha}", advice
+        )
     return max(MIN_DRAWS, math.ceil(RANKS / alpha) - 1)
 
 
