@@ -28,6 +28,9 @@ MAX_PERIODS = 12
 NEARBY = 0.03
 """Share of the rows over which the kernel of ranks fades by a factor e."""
 
+LEAST_VARIANCE = 1e-290
+"""Of a bin where anything can happen: squares of errors over it stay finite."""
+
 DEPENDENT = 1e-9
 """A cosine of which less than this is left, relatively, is a sum of the ones before it."""
 
@@ -51,7 +54,8 @@ class Grid:
 
     @cached_property
     def variance(self) -> Floats:
-        return bin_variances(self.atoms, self.cuts)
+        found = bin_variances(self.atoms, self.cuts)
+        return np.where(found > 0, np.maximum(found, LEAST_VARIANCE), 0.0)
 
     @cached_property
     def weight(self) -> Floats:
@@ -125,17 +129,11 @@ def waves(atoms: Atoms, grid: Grid | None = None) -> Statistic:
     return Statistic("waves", "largest periodogram ordinate", grid.sums, finish, grid.words)
 
 
-LEAST_VARIANCE = 1e-290
-"""Below it one over it would be infinite."""
-
-
 @method("statistic", name="rank_kernel")
 def rank_kernel(atoms: Atoms, grid: Grid | None = None) -> Statistic:
     """Σ E E' exp(−|rank − rank'| / 0.03) over pairs of bins, over the variance: do errors of neighbours agree?"""
     grid = grid or Grid(atoms)
-    variance = float(grid.variance.sum())
-    apart = np.abs(grid.rank[:, None] - grid.rank)
-    kernel = per(np.exp(-apart / NEARBY), max(variance, LEAST_VARIANCE) if variance else 0.0)
+    kernel = per(np.exp(-np.abs(grid.rank[:, None] - grid.rank) / NEARBY), float(grid.variance.sum()))
 
     def finish(states: Floats) -> Floats:
         return np.einsum("rb,rb->r", np.einsum("rb,bc->rc", states, kernel, optimize=True), states)
