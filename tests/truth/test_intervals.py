@@ -167,7 +167,7 @@ def test_an_estimators_own_value_lies_in_the_interval_by_inversion(rng):
     # all errors have one sign, so that smoothing does not hide any: the smooth error is 0.05 but for the ends of [0, 1]
     large, _ = next(data_sets(power_world(0.05), 400_000, 1, rng))
     truth = cal.smooth_error(large).value
-    sets = data_sets(power_world(0.05), 300, 40, rng)
+    sets = data_sets(power_world(0.05), 300, 25, rng)
     assert_held([truth in interval_of(cal.smooth_error, data, n_draws=50).interval for data, _ in sets])
 
 
@@ -175,7 +175,7 @@ def test_an_estimators_own_value_lies_in_the_interval_by_inversion(rng):
 @pytest.mark.parametrize("name", ["stairs", "calibrated"])
 def test_bins_that_hide_an_error_do_not_hide_it_from_the_interval(rng, name, estimator):
     truth = WORLDS[name].true_error(1)
-    sets = data_sets(WORLDS[name], 100, 40, rng)
+    sets = data_sets(WORLDS[name], 100, 25, rng)
     assert_held([truth in interval_of(estimator, data, n_draws=50).interval for data, _ in sets])
 
 
