@@ -70,6 +70,16 @@ OTHERS = {
     "a dotted name": b"\x80\x04\x8c\x05numpy\x8c\x0dndarray.tofile\x93.",
     "outside data": b"Pabc\n.",
     "extension codes": b"\x80\x02\x82\x01.",
+    "a new object": b"\x80\x02cnumpy\nndarray\n)\x81.",
+    "an old instance": b"(S'x'\nicalibrant\nread\n.",
+    "a change of our own names": b"\x80\x02c_codecs\nencode\n}(X\x03\x00\x00\x00abcK\x01ub.",
+    "a change of a name's state": b"\x80\x02c_codecs\nencode\nNb.",
+    "a call of a value": b"\x80\x02K\x01)R.",
+    "an unhashable call": b"\x80\x02])R.",
+    "a memo without end": b"\x80\x02Nr\xff\xff\xff\x7f.",
+    "a length that lies": b"\x80\x03B\xff\xff\xff\x7fabc.",
+    "nothing on the stack": b"\x80\x02.",
+    "nothing": b"",
 }
 
 
