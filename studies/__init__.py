@@ -1,1 +1,1 @@
-"""Studies on data of your own: each takes paths and prints a table."""
+"""Studies: tables and figures of the papers, and what is claimed of the methods, each run by `calibrant study NAME`."""

@@ -1,22 +1,21 @@
 """The published decomposition of precipitation forecasts for Niamey (Dimitriadis, Gneiting & Jordan 2021), from a file of one's own.
 
-Run: python -m studies.niamey PATH [--label obs] [--forecasts EMOS,ENS,...]
-
-The data belong to the R package reliabilitydiag (`precip_Niamey_2016`): write them to CSV there, one column of what happened and one a
-forecast. It rained where the label is above 0.
+The data belong to the R package reliabilitydiag (`precip_Niamey_2016`): write them to CSV there, `obs` for what happened and one column a
+forecast, and pass `--data FILE`. It rained where `obs` is above 0. `--quick` without data takes a few made-up rows.
 """
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
+import pyarrow as pa
 from pyarrow import csv
 
 import calibrant as cal
+from studies.frame import Page, Row
 
 PUBLISHED = {"EMOS": (0.232, 0.0183, 0.0305, 0.244)}
-"""Mean Brier score, miscalibration, discrimination, uncertainty, as the package's page prints them."""
+"""As the package's page prints them."""
+PARTS = ("mean Brier score", "miscalibration", "discrimination", "uncertainty")
 
 
 def decomposed(table, label, name):
@@ -27,19 +26,13 @@ def decomposed(table, label, name):
     return found.score.value, found.miscalibration, found.discrimination, found.uncertainty
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("path")
-    parser.add_argument("--label", default="obs")
-    parser.add_argument("--forecasts", default="")
-    options = parser.parse_args()
-    table = csv.read_csv(options.path, convert_options=csv.ConvertOptions(null_values=["", "NA"]))
-    names = options.forecasts.split(",") if options.forecasts else [n for n in table.column_names if n in PUBLISHED]
-    for name in names:
-        figures = " ".join(f"{value:.4f}" for value in decomposed(table, options.label, name))
-        printed = " ".join(map(str, PUBLISHED[name])) if name in PUBLISHED else "–"
-        print(f"{name}: score, MCB, DSC, UNC {figures}; published {printed}")
-
-
-if __name__ == "__main__":
-    main()
+def run(job):
+    if job.data:
+        table = csv.read_csv(job.data[0], convert_options=csv.ConvertOptions(null_values=["", "NA"]))
+    else:
+        table = pa.table({"obs": [0.0, 1.5, 0.0, 3.0, None], "EMOS": [0.2, 0.6, 0.7, 0.8, 0.5]})
+    rows = []
+    for name in (name for name in table.column_names if name in PUBLISHED):
+        ours = decomposed(table, "obs", name)
+        rows += [Row("", f"{name}, {what}", *pair) for what, *pair in zip(PARTS, ours, PUBLISHED[name], strict=True)]
+    return Page("Precipitation forecasts for Niamey", "Decomposition of the Brier score.", rows, digits=4)

@@ -1,7 +1,5 @@
 """The bias of seven estimators on ten realistic worlds, and when they are perfectly calibrated (Roelofs et al. 2022, Figures 4 and 6).
 
-Run: python -m studies.roelofs [--quick]    (writes studies/results/roelofs.md)
-
 Scores follow the paper's fitted Beta distributions, outcomes its fitted calibration curves (Figure 4) or the scores themselves
 (Figure 6); ten sizes from 100 to 10,000, a thousand data sets each; errors of norm 2, bins fifteen where a number is needed.
 `posterior_error`, which the paper does not have, is measured beside them on fewer data sets.
@@ -10,22 +8,19 @@ Scores follow the paper's fitted Beta distributions, outcomes its fitted calibra
 from __future__ import annotations
 
 import os
-import sys
-import time
+from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
 
 import calibrant as cal
-from calibrant.simulate import bias, named_world
+from calibrant.plot.axes import IDEAL, labelled
+from calibrant.simulate import Bias, bias, named_world
 from calibrant.simulate.families import NAMED_WORLDS
+from studies.frame import Page, figure
 
-RESULTS = Path(__file__).parent / "results" / "roelofs.md"
 SIZES = tuple(int(n) for n in np.round(np.geomspace(100, 10_000, 10)))
 REPLICATIONS, OURS = 1000, 60
-SEED = 2022
 DATA_SETS = {"CIFAR-10": "c10", "CIFAR-100": "c100", "ImageNet": "imgnet"}
 
 WIDTH = cal.EqualWidth(15)
@@ -41,16 +36,17 @@ SEVEN = {
 POSTERIOR = {"posterior median": partial(cal.posterior_error, norm=2)}
 
 
-def panel(name, calibrated, estimators, sizes, n_data_sets):
+def panel(name, calibrated, kind, sizes, n_data_sets, seed):
+    """One world at all sizes; rows as dictionaries."""
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     world = named_world(name, calibrated=calibrated)
-    return [(name, row) for row in bias(estimators, world, list(sizes), n_data_sets, SEED, workers=1)]
+    rows = bias({"seven": SEVEN, "posterior": POSTERIOR}[kind], world, list(sizes), n_data_sets, seed, workers=1)
+    return [asdict(row) | {"world": name} for row in rows]
 
 
-def panels(calibrated, estimators, sizes, n_data_sets):
-    """All ten worlds, shared by the cores."""
-    tasks = (delayed(panel)(name, calibrated, estimators, sizes, n_data_sets) for name in NAMED_WORLDS)
-    return [row for part in Parallel(n_jobs=os.cpu_count())(tasks) for row in part]
+def read(row):
+    """The world's name and the row."""
+    return row["world"], Bias(**row)
 
 
 def table(rows, sizes):
@@ -76,9 +72,9 @@ def sized(rows, name, sizes=None):
     return 1e3 * np.mean([abs(r.bias) for _, r in rows if r.estimator == name and (sizes is None or r.n in sizes)])
 
 
-def orderings(wrong, right):
+def orderings(wrong, right, sizes):
     """The paper's statements, as these figures have them."""
-    small = [n for n in SIZES if n <= 1000]
+    small = [n for n in sizes if n <= 1000]
     lines = []
     for kind in ("binned", "debiased", "sweep"):
         ew, em = sized(wrong, f"equal width, {kind}"), sized(wrong, f"equal mass, {kind}")
@@ -101,23 +97,32 @@ def orderings(wrong, right):
     return "\n".join(lines)
 
 
-def main(arguments):
-    quick = "--quick" in arguments
-    sizes, count, ours = (SIZES[:2], 20, 4) if quick else (SIZES, REPLICATIONS, OURS)
-    start = time.perf_counter()
-    wrong = panels(False, SEVEN, sizes, count)
-    took = time.perf_counter() - start
-    right = panels(True, SEVEN, sizes, count)
-    wrong += panels(False, POSTERIOR, sizes, ours)
-    right += panels(True, POSTERIOR, sizes, ours)
-    text = f"""# Bias on ten realistic worlds
-
-Written by `python -m studies.roelofs` (seed {SEED}). {count:,} data sets a world and size, {ours} for the posterior median; norm 2. Bias × 10³,
-averaged over the worlds of a data set, ± its Monte-Carlo standard error. The first table took {took:.0f} s on {os.cpu_count()} cores (seven estimators).
+def run(job):
+    sizes, count, ours = (SIZES[:2], 10, 2) if job.quick else (SIZES, REPLICATIONS, OURS)
+    worlds = ("resnet110_c10", "resnet_wide32_c100", "resnet152_imgnet") if job.quick else NAMED_WORLDS
+    cases = {
+        f"{name} {calibrated} {kind}": (
+            name,
+            calibrated,
+            kind,
+            sizes,
+            {"seven": count, "posterior": ours}[kind],
+            job.seed,
+        )
+        for calibrated in (False, True)
+        for kind in ("seven", "posterior")
+        for name in worlds
+    }
+    found = job.parts(panel, cases, cores=os.cpu_count())
+    wrong, right = (
+        [read(row) for key, rows in found.items() if f" {c} " in key for row in rows] for c in (False, True)
+    )
+    text = f"""{count:,} data sets a world and size, {ours} for the posterior median; norm 2. Bias × 10³, averaged over the worlds of a data set, ± its
+Monte-Carlo standard error.
 
 ## What the figures say
 
-{orderings(wrong, right)}
+{orderings(wrong, right, sizes)}
 
 ## Miscalibrated (Figure 4)
 
@@ -125,12 +130,23 @@ averaged over the worlds of a data set, ± its Monte-Carlo standard error. The f
 
 ## Perfectly calibrated (Figure 6)
 
-{table(right, sizes)}
-"""
-    print(text)
-    if not quick:
-        RESULTS.write_text(text, encoding="utf-8")
+{table(right, sizes)}"""
+    drawn, axes = figure(6, columns=3)
+    for row, rows in enumerate((wrong, right)):
+        for column, (data, ending) in enumerate(DATA_SETS.items()):
+            ax = axes[3 * row + column]
+            panel_figure(
+                ax, [r for w, r in rows if w.endswith(f"_{ending}")], f"{data}, {('as fitted', 'calibrated')[row]}"
+            )
+    return Page("Bias on ten realistic worlds", text, figures={"Bias over the rows": drawn})
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def panel_figure(ax, rows, title):
+    """The mean bias over the worlds of a data set, in per cent, over the rows."""
+    for name in dict.fromkeys(r.estimator for r in rows):
+        sizes = sorted({r.n for r in rows if r.estimator == name})
+        means = [100 * np.mean([r.bias for r in rows if r.estimator == name and r.n == n]) for n in sizes]
+        ax.plot(sizes, means, "--" if "width" in name else "-", marker="o", markersize=2, linewidth=1, label=name)
+    ax.axhline(0, **IDEAL)
+    ax.set(xscale="log", title=title)
+    labelled(ax, "rows", "bias, %", fontsize=6)

@@ -37,6 +37,7 @@ COMMANDS = [
     "monitor",
     "answers",
     "plan",
+    "study",
 ]
 
 
@@ -691,3 +692,18 @@ def test_json_starts_with_a_summary(digits):
     assert set(data) <= {*described["properties"], *described["$defs"]["Diagnosis"]["properties"]}
     (measured,) = json.loads(run("measure", digits / "test.csv", "sweep", "--json").stdout)
     assert measured["summary"]["numbers"]["sweep_ece"] == measured["value"]
+
+
+# Studies
+
+
+def test_studies_are_listed_and_run():
+    assert "niamey" in run("study", "--list").stdout
+    assert "EMOS, uncertainty" in run("study", "niamey", "--quick").stdout
+    assert "must be one of" in run("study", "nothing", code=2).stderr
+
+
+def test_studies_need_a_checkout(monkeypatch, tmp_path):
+    monkeypatch.setattr(cal, "__file__", str(tmp_path / "calibrant" / "__init__.py"))
+    monkeypatch.chdir(tmp_path)
+    assert "come with the source" in run("study", "--list", code=3).stderr

@@ -1,6 +1,6 @@
 """The command line; commands are listed in the order of these imports."""
 
-from calibrant.cli import measuring, recalibrating, inference  # isort: skip
+from calibrant.cli import measuring, recalibrating, inference, studying  # isort: skip
 from calibrant.cli.group import main
 
-__all__ = ["inference", "main", "measuring", "recalibrating"]
+__all__ = ["inference", "main", "measuring", "recalibrating", "studying"]

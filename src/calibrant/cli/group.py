@@ -91,7 +91,7 @@ class Calibrant(click.Group):
         try:
             return super().invoke(ctx)
         except (CalibrantError, OSError) as error:
-            if isinstance(error, InputError) and error.argument in ("view", "score", "method"):
+            if isinstance(error, InputError) and error.argument in ("view", "score", "method", "study"):
                 raise click.UsageError(in_options(error)) from error
             raise Refused(in_options(error)) from error
         except MemoryError as error:

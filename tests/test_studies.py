@@ -1,0 +1,88 @@
+"""The studies: their register, what they write, and a reduced version of each."""
+
+import json
+
+import pytest
+from studies import frame
+from studies.register import STUDIES
+
+from calibrant.problems import InputError
+
+SLOWLY = [pytest.param(name, marks=pytest.mark.slow) for name in STUDIES]
+
+
+def test_studies_make_tables_and_figures_of_the_papers():
+    assert set(frame.makers()) <= set(frame.papers())
+
+
+def test_the_overview_is_up_to_date():
+    assert (frame.HERE / "RESULTS.md").read_text(encoding="utf-8") == frame.overview()
+
+
+def test_published_numbers_belong_to_tables_and_figures_of_the_papers():
+    for paper in ("P1", "P2", "P4"):
+        assert {f"{paper} {item}" for item in frame.published(paper)} <= set(frame.papers())
+
+
+@pytest.mark.parametrize("name", SLOWLY)
+def test_a_reduced_version_runs(name, tmp_path):
+    for package in filter(None, [STUDIES[name].extra]):
+        pytest.importorskip(package)
+    text = frame.run(name, quick=True, output=tmp_path)
+    assert text.startswith("# ")
+    assert (tmp_path / f"{name}.md").read_text(encoding="utf-8") == text
+    if STUDIES[name].makes:
+        assert list(tmp_path.glob("*.svg")) or "|" in text
+
+
+def test_what_agrees_is_counted():
+    near, far, bare = (
+        frame.Row("P1 Table 1", "x", ours, 1.0, error) for ours, error in ((1.1, 0.1), (1.5, 0.1), (9, None))
+    )
+    assert near.distance == pytest.approx(1)
+    assert bare.distance is None
+    rows = {"a": {"rows": [vars(near), vars(far), vars(bare)]}}
+    assert frame._agreement("P1 Table 1", ["a"], rows) == "3; 1 of 2 within 2 SE"
+
+
+def doubled(x):
+    if x < 0:
+        raise RuntimeError
+    return [2 * x]
+
+
+def test_a_run_that_was_cut_goes_on_where_it_stopped(tmp_path):
+    kept = tmp_path / "kept.jsonl"
+    job = frame.Job("x", kept=kept)
+    with pytest.raises(RuntimeError):
+        job.parts(doubled, {"a": (1,), "b": (-1,)})
+    kept.write_text(kept.read_text(encoding="utf-8") + '["half', encoding="utf-8")
+    assert frame._resumed(kept, resume=True) == {"a": [2]}
+    again = frame.Job("x", kept=kept, done={"a": ["kept"]})
+    assert again.parts(doubled, {"a": (1,), "c": (3,)}) == {"a": ["kept"], "c": [6]}
+    assert frame._resumed(kept, resume=False) == {}
+    assert not kept.exists()
+
+
+def test_a_study_that_is_not_there_or_lacks_its_data():
+    with pytest.raises(InputError, match="must be one of"):
+        frame.run("nothing")
+    with pytest.raises(InputError, match="none was given"):
+        frame.run("niamey")
+    with pytest.raises(InputError, match="must be a folder with x"):
+        frame.Job("x").file("x.npz")
+
+
+def test_a_page_is_written_with_rows_and_figures(tmp_path):
+    drawn, (ax,) = frame.figure()
+    ax.plot([0, 1], [0, 1])
+    page = frame.Page("T", "text", [frame.Row("P1 Table 1", "x", 0.5, 0.4, 0.05)], 2, {"f": drawn})
+    text = frame.write(page, frame.Job("one"), tmp_path, 3.0)
+    assert "| P1 Table 1 | x | 0.50 | 0.40 | +0.10 | +2.0 |" in text
+    assert "![f](one.svg)" in text
+    assert json.loads((tmp_path / "one.rows.json").read_text(encoding="utf-8"))["rows"][0]["ours"] == 0.5
+    first = (tmp_path / "one.svg").read_bytes()
+    drawn, (ax,) = frame.figure()
+    ax.plot([0, 1], [0, 1])
+    frame.write(frame.Page("T", figures={"f": drawn}), frame.Job("one"), tmp_path, 3.0)
+    assert (tmp_path / "one.svg").read_bytes() == first
