@@ -8,7 +8,7 @@ import calibrant as cal
 from calibrant.kernels.logits import probabilities
 from registered import METHODS
 
-WITHOUT_FORMULA = {"kernel_density", "order_preserving", "gaussian_process"}
+WITHOUT_FORMULA = {"kernel_density"}
 THROUGH_PROBABILITIES = {"isotonic", "top isotonic", "top platt", "top beta", "top quadratic"}
 """Maps that magnify the rounding of a probability, by a steep line or near 1: in float32 they are given the same one"""
 
@@ -17,6 +17,9 @@ RECIPES = {name: recipe() for name, recipe in METHODS.items() if name not in WIT
     "plain histogram": cal.Histogram(cal.EqualWidth(1), bounded=False),
     "piecewise in probabilities": cal.maps.PiecewiseLinear("probability"),
     "beta without c": cal.Beta("ab"),
+    "mixture": cal.Auto(candidates=("identity", "ensemble_temperature", "bent")),
+    "diagonal": cal.maps.OrderPreserving("diagonal"),
+    "invariant": cal.maps.OrderPreserving("invariant"),
 }
 RECIPES |= {"matrix": cal.maps.MatrixScaling(strength=0.01, intercept=0.01)}
 RECIPES |= {"dirichlet": cal.Dirichlet(strength=0.01, intercept=0.01)}

@@ -63,6 +63,11 @@ class Operations(Protocol):
         """Rounded down, as places in a table."""
 
     def as_floats(self, places: Value) -> Value: ...
+    def ranked(self, x: Value) -> tuple[Value, Value]:
+        """Each row from its largest entry down, and where the entries were."""
+
+    def unranked(self, x: Value, order: Value) -> Value:
+        """The entries of such a row where they were."""
 
 
 LN_2 = float(np.log(2))

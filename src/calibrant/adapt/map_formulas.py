@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant import maps
 from calibrant.adapt.formulas import Answer, Constants, Formula, Operations, Outputs, Value, as_probs, formula, inside
-from calibrant.maps.binary import narrowed
+from calibrant.maps.binary import BentLineMap, narrowed
 from calibrant.problems import InputError
 from calibrant.types import Array
 
@@ -199,13 +199,13 @@ def _(fitted: maps.SplineMap, dtype: Any) -> Formula:
 
 
 @formula.register
-def _(fitted: maps.PiecewiseMap, dtype: Any) -> Formula:
+def _(fitted: BentLineMap, dtype: Any) -> Formula:
     tables, at = line(fitted.knots, fitted.heights, dtype)
     first, last = float(fitted.knots[0]), float(fitted.knots[-1])
 
     def of(c: Constants, outputs: Outputs) -> Answer:
         o = outputs.o
-        if fitted.space == "probability":
+        if isinstance(fitted, maps.PiecewiseMap) and fitted.space == "probability":
             return Answer(at(o, c, outputs.probs()), "probs")
         z = o.clip(outputs.log_odds(), -fitted.limit, fitted.limit)
         return Answer(at(o, c, z) + (z - o.clip(z, first, last)), "logits")
@@ -313,8 +313,8 @@ def line(x: Any, y: Any, dtype: Any) -> tuple[Tables, Pointwise]:
 
     A knot is kept as a sum of two numbers, so that the distance to it is exact to this precision even on steep pieces.
     """
-    with np.errstate(over="ignore"):
-        slopes = np.diff(y) / np.diff(x)
+    with np.errstate(over="ignore"):  # equal knots have no line between them
+        slopes = np.divide(np.diff(y), np.diff(x), out=np.zeros(len(x) - 1), where=np.diff(x) > 0)
     most = float(np.finfo(dtype).max)
     slopes = np.clip(np.concatenate([[0.0], slopes, [0.0]]), -most, most)
     knots = np.concatenate([x[:1], x])

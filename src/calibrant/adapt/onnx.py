@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import calibrant
-from calibrant.adapt import map_formulas  # noqa: F401  (it registers the formulas)
+from calibrant.adapt import combined_formulas  # noqa: F401  (it registers the formulas)
 from calibrant.adapt.formulas import Outputs, finished, formula
 from calibrant.inputs import check_choice, check_count
 from calibrant.maps import CalibrationMap
@@ -125,11 +125,12 @@ class Graph:
             self.tables[name] = numpy_helper.from_array(array.copy(), name)
         return Node(self, name)
 
-    def add(self, operation: str, *inputs: Any, **attributes: Any) -> Node:
-        """The result of an operation."""
+    def add(self, operation: str, *inputs: Any, also: str = "", **attributes: Any) -> Node:
+        """The result of an operation; `also` names a second one."""
         names = [(v if isinstance(v, Node) else self.constant(v)).name for v in inputs]
         result = f"{operation.lower()}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operation, names, [result], **attributes))
+        results = [result, f"{result}_{also}"] if also else [result]
+        self.nodes.append(helper.make_node(operation, names, results, **attributes))
         return Node(self, result)
 
     log, exp = _adds("Log"), _adds("Exp")
@@ -177,6 +178,15 @@ class Graph:
 
     def n_up_to(self, x: Node, cuts: Node) -> Node:
         return self.n_below(x, cuts, "GreaterOrEqual")
+
+    def ranked(self, x: Node) -> tuple[Node, Node]:
+        width = self.add("Slice", self.add("Shape", x), LAST, np.array([2**31]))
+        values = self.add("TopK", x, width, also="order")
+        return values, Node(self, f"{values.name}_order")
+
+    def unranked(self, x: Node, order: Node) -> Node:
+        _, back = self.ranked(self.add("Neg", order))
+        return self.add("GatherElements", x, back, axis=-1)
 
     def as_floats(self, places: Node) -> Node:
         return self.add("Cast", places, to=self._type)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.adapt import map_formulas  # noqa: F401  (it registers the formulas)
+from calibrant.adapt import combined_formulas  # noqa: F401  (it registers the formulas)
 from calibrant.adapt.formulas import Outputs, finished, formula
 from calibrant.inputs import check_choice
 from calibrant.maps import CalibrationMap
@@ -141,6 +141,12 @@ class TorchOperations:
 
     def as_floats(self, places: Any) -> Any:
         return places  # torch mixes integers and floats
+
+    def ranked(self, x: Any) -> Any:
+        return torch.sort(x, dim=-1, descending=True, stable=True)
+
+    def unranked(self, x: Any, order: Any) -> Any:
+        return torch.gather(x, -1, torch.argsort(order, dim=-1))
 
 
 OPERATIONS = TorchOperations()

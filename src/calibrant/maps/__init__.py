@@ -7,12 +7,14 @@ from typing import Any
 from calibrant import methods as _register
 from calibrant.maps.auto import Auto
 from calibrant.maps.bayesian_binning import BayesianBinning, BayesianBinningMap
+from calibrant.maps.bent import Bent, BentMap
 from calibrant.maps.binary import BinaryMap, BinaryRecipe
 from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, Fit, SavedMap, load_map
 from calibrant.maps.gaussian_process import GaussianProcessMap, GaussianProcessTable
 from calibrant.maps.kernel_density import KernelDensity, KernelDensityMap
 from calibrant.maps.linear import Dirichlet, LinearMap, MatrixScaling, VectorScaling
 from calibrant.maps.logistic import Beta, BetaMap, LogOddsMap, Platt, Quadratic
+from calibrant.maps.mixture import MixtureMap
 from calibrant.maps.order_preserving import OrderPreserving, OrderPreservingMap
 from calibrant.maps.piecewise import PiecewiseLinear, PiecewiseMap
 from calibrant.maps.quantile import QuantileMap, QuantileRecalibration
@@ -33,10 +35,10 @@ from calibrant.maps.temperature import (
 from calibrant.problems import InputError
 
 __all__ = [
-    "Auto", "BayesianBinning", "BayesianBinningMap", "Beta", "BetaMap", "BinaryMap", "BinaryRecipe", "CalibrationMap",
+    "Auto", "BayesianBinning", "BayesianBinningMap", "Bent", "BentMap", "Beta", "BetaMap", "BinaryMap", "BinaryRecipe", "CalibrationMap",
     "Candidate", "Choice", "Dirichlet", "EnsembleMap", "EnsembleTemperature", "Fit", "GaussianProcessMap",
     "GaussianProcessTable", "Histogram", "HistogramMap", "Identity", "IdentityMap", "Isotonic", "KernelDensity",
-    "KernelDensityMap", "KnotMap", "LinearMap", "LogOddsMap", "MatrixScaling", "OneVsRest", "OneVsRestMap",
+    "KernelDensityMap", "KnotMap", "LinearMap", "LogOddsMap", "MatrixScaling", "MixtureMap", "OneVsRest", "OneVsRestMap",
     "OneVsRestTemperature", "OneVsRestTemperatureMap", "OrderPreserving", "OrderPreservingMap", "PiecewiseLinear",
     "PiecewiseMap", "Platt", "Quadratic", "QuantileMap", "QuantileRecalibration", "RegressionMap", "SavedMap",
     "ScalingBinning", "ScalingBinningMap", "Spline", "SplineMap", "StdScaling", "StdScalingMap", "StepMap",

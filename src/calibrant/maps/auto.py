@@ -1,74 +1,80 @@
-"""The choice of a map: cross-validated by a proper score, simple maps preferred."""
+"""The map by default: candidates judged on held-out rows, and averaged by how well they do there."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_count
-from calibrant.interval import mean_with_interval, moments_of
-from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, Recipe
+from calibrant.inputs import check_choice, check_count
+from calibrant.kernels.logits import two_columns
+from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, Fit, Recipe
 from calibrant.maps.folds import in_folds, n_units
+from calibrant.maps.judged import Judged
+from calibrant.maps.mixture import MixtureMap, lifted_logs
+from calibrant.maps.temperature import Identity
 from calibrant.options import checked
 from calibrant.predictions import Predictions
 from calibrant.problems import CalibrantError, InputError
 from calibrant.progress import Progress, Report, check_progress, reported
-from calibrant.results import number
 from calibrant.score.score import Score, check_score
-from calibrant.types import Array, Bools, Floats
+from calibrant.types import Bools, Floats
 
-"""Called with the number of fits done and of all."""
+LIFT = 0.05
+"""The share a of a uniform guess in every part of an average is this many rows of n + 1. It costs a calibrated model at
+most a, and bounds the loss of an outcome that was called impossible."""
 
-FEW, MANY = 600, 5000
-"""Rows below which only rigid maps are tried, and from which flexible ones are."""
+SMALLEST = 0.01
+"""Smaller weights are left out of an average."""
 
-FEWEST = 30
-"""Rows, or groups, below which nothing but the simplest map is chosen."""
-
-NESTED_UP_TO, LARGE = 20_000, 200_000
-"""Rows, and probabilities, up to which the choice itself is cross-validated; with more, the best of several held-out
-scores is too optimistic by too little to matter."""
+FEWEST = 10
+"""Rows, or groups, below which the predictions are left as they are."""
 
 LEVEL = 0.95
+"""Of the intervals that are shown."""
+
+LARGE = 5_000_000
+"""Probabilities from which on single precision must do for the held-out predictions."""
 
 
 def candidates_for(predictions: Predictions) -> tuple[str, ...]:
     """Names of the maps worth trying at this size, Identity first."""
     n, k = predictions.n, predictions.n_classes
     if predictions.is_binary:
-        names = ["identity", "temperature", "platt", "ensemble_temperature"]
-        names += ["quadratic", "beta"] * (n >= FEW // 3) + ["piecewise_linear"] * (n >= FEW)
-        return (*names, *(["isotonic", "venn_abers"] if n >= MANY else []))
+        names = ["identity", "temperature", "ensemble_temperature", "platt", "beta", "quadratic"]
+        return (*names, "gaussian_process", "piecewise_linear", "venn_abers")
     names = ["identity", "temperature", "ensemble_temperature", "structured_vector"]
-    names += ["structured_matrix"] * (n >= FEW // 3 and k <= 100) + ["vector"] * (n >= max(FEW, 20 * k))
-    many = n >= max(MANY, 200 * k) and k <= 100
-    return (*names, *(["beta", "isotonic"] * many), *(["order_preserving"] * (many and n * k <= LARGE)))
+    names += ["structured_matrix"] * (k <= 100)
+    return (*names, *(["order_preserving"] * (n * k <= 200_000)))
 
 
 @checked
 @dataclass(frozen=True, slots=True)
 class Auto(Recipe[CalibrationMap]):
-    """Try the maps that suit the amount of data, the identity among them, and choose by held-out scores.
+    """Try the maps that suit the data, leaving it alone among them, and average them by their held-out scores.
 
-    Each candidate is fitted on all folds but one and scored on the held-out rows. Among
-    those within one standard error of the best, the one with the fewest parameters is
-    chosen, so that predictions are changed only where that helps. `fit.choice` of the
-    returned map holds the candidates' scores and the reason; `fit.choice.procedure` is the
-    score of the procedure on rows that took no part in the choice.
+    Each candidate is fitted on all folds but one and scored on the held-out rows. The
+    result is one map: the mean of the candidates' log-probabilities, weighted by
+    exp(−½·n·(held-out log loss − the best)). The loss of a candidate includes one more row
+    with the worst change from the predictions that is still credible, so that rows without
+    an error do not speak for a map that is too sure. `fit.choice` of the returned map holds
+    the candidates' scores and weights and the reason.
 
     Parameters
     ----------
     score
-        The proper score that decides: a name or a `Score`.
+        The proper score that is shown, and that decides with `prefer="simple"`: a name or a
+        `Score`. The weights of an average follow the log score.
     n_folds
         Number of folds of the cross-validation.
     candidates
         Names or recipes of maps; by default they follow from the number of rows and classes.
-    nested
-        Cross-validate the choice itself: a score of the procedure, at `n_folds` times the
-        cost. `"auto"` does so up to 20 000 rows and 200 000 probabilities.
+    prefer
+        `"average"`: the weighted mean of all candidates. `"simple"`: one of them, the one
+        with the fewest parameters among those as good as the best, within one standard
+        error.
     progress
         True: a bar on the terminal; a function is called with the numbers of steps done and
         of all.
@@ -77,37 +83,38 @@ class Auto(Recipe[CalibrationMap]):
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> chosen = cal.Auto(candidates=("identity", "temperature", "vector")).fit(valid)
-    >>> chosen.fit.choice.chosen in ("temperature", "vector")
+    >>> mixed = cal.Auto(candidates=("identity", "temperature", "vector")).fit(valid)
+    >>> mixed.method, round(float(mixed.weights.sum()), 12)
+    ('mixture', 1.0)
+    >>> simple = cal.Auto(candidates=("identity", "temperature", "vector"), prefer="simple").fit(valid)
+    >>> simple.fit.choice.chosen in ("temperature", "vector")
     True
     """
 
     score: str | Score = "log"
     n_folds: int = 5
     candidates: tuple[Any, ...] | None = None
-    nested: bool | Literal["auto"] = "auto"
+    prefer: Literal["average", "simple"] = "average"
     progress: Progress = False
 
     def __post_init__(self) -> None:
         check_score(self.score)
         check_count(self.n_folds, "n_folds", 2)
         check_progress(self.progress)
-        if self.nested not in ("auto", True, False):
-            raise InputError("nested", "must be True, False or 'auto'", f"it is {self.nested!r}")
+        check_choice("prefer", self.prefer, ("average", "simple"))
         if self.candidates is not None and not (isinstance(self.candidates, tuple | list) and self.candidates):
             raise InputError("candidates", "must be names or recipes of maps", f"it is {self.candidates!r}")
 
     def fit_predictions(self, predictions: Predictions) -> CalibrationMap:
-        """The chosen map, fitted on all rows."""
+        """The average or the chosen map, fitted on all rows."""
         from calibrant.maps import recipe_of
 
         wanted = candidates_for(predictions) if self.candidates is None else self.candidates
         recipes = {each if isinstance(each, str) else repr(each): recipe_of(each) for each in wanted}
-        n, columns = predictions.n, 1 if predictions.is_binary else predictions.n_classes
-        small = n <= NESTED_UP_TO and n * columns <= LARGE
-        nested = small if self.nested == "auto" else bool(self.nested)
-        with reported(self.progress, "Trying maps") as report:
-            return _Trial(recipes, check_score(self.score), self.n_folds, nested, report).chosen(predictions)
+        with reported(self.progress, "Trying maps") as report, warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore", RuntimeWarning)  # a candidate that overflows scores badly, and that is all
+            trial = _Trial(recipes, check_score(self.score), self.n_folds, self.prefer, report)
+            return trial.result(predictions)
 
 
 @dataclass(slots=True)
@@ -117,122 +124,128 @@ class _Trial:
     recipes: dict[str, Any]
     rule: Score
     n_folds: int
-    nested: bool
+    prefer: str
     report: Report
     done: int = 0
     refused: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def fits(self) -> int:
-        """Fits of one run."""
-        plain = len(self.recipes) * (1 + self.n_folds)
-        return plain + self.nested * self.n_folds * (len(self.recipes) * self.n_folds + 1)
+    def result(self, predictions: Predictions) -> CalibrationMap:
+        """The average or the chosen map."""
+        if n_units(predictions) < FEWEST:
+            return self._untouched(predictions)
+        fitted = {name: each for name in self.recipes if (each := self._fit(name, predictions)) is not None}
+        rows, masks = in_folds(predictions, self.n_folds)
+        lift = LIFT / (_total(rows) + 1)
+        held = {name: logs for name in fitted if (logs := self._held_out(name, rows, masks, lift)) is not None}
+        if not held:
+            why = "; ".join(f"{name}: {text}" for name, text in self.refused.items())
+            raise InputError("candidates", "must hold a map that can be fitted to these rows", why)
+        judged = Judged(rows, lifted_logs(rows.probs, lift), held, self.rule)
+        if self.prefer == "average":
+            return self._average(judged, fitted, masks, lift, predictions)
+        return self._simple(judged, fitted, masks, lift, predictions)
 
-    def chosen(self, predictions: Predictions) -> CalibrationMap:
-        fitted = {name: self._fit(name, predictions) for name in self.recipes}
-        sizes = {name: m.n_parameters for name, m in fitted.items()}
-        rows, masks = _in_folds(predictions, self.n_folds)
-        scores = self._held_out(rows, masks)
-        name = _simplest(scores, sizes, rows)
-        procedure = self._procedure(rows, masks, sizes) if self.nested and n_units(rows) >= 4 else None
-        choice = self._choice(name, scores, procedure, sizes, rows)
-        winner = fitted[name]
-        return replace(winner, fit=replace(winner.fit, choice=choice))
-
-    def _fit(self, name: str, predictions: Predictions) -> CalibrationMap:
-        fitted: CalibrationMap = self.recipes[name].fit(predictions)
+    def _fit(self, name: str, predictions: Predictions) -> CalibrationMap | None:
+        """A fitted map; None if it refuses these rows, which is then no candidate."""
+        fitted: CalibrationMap | None = None
+        try:
+            fitted = self.recipes[name].fit(predictions)
+        except CalibrantError as error:
+            self.refused[name] = str(error)
         self.done += 1
-        self.report(self.done, self.fits)
+        self.report(self.done, len(self.recipes) * (1 + self.n_folds))
         return fitted
 
-    def _held_out(self, rows: Predictions, masks: list[Bools]) -> dict[str, Floats]:
-        """The score of every row by maps fitted without it."""
-        scores = {name: np.zeros(len(rows.labels)) for name in self.recipes}
+    def _held_out(self, name: str, rows: Predictions, masks: list[Bools], lift: float) -> Floats | None:
+        """Log-probabilities of every row by a map fitted without it, `(n, K)`."""
+        n, k = len(rows.labels), rows.n_classes
+        found = np.empty((n, k), dtype=np.float64 if n * k <= LARGE else np.float32)
         for test in masks:
-            train, held_out = rows.rows(~test), rows.rows(test)
-            for name, values in scores.items():
-                values[test] = self._scores(name, train, held_out)
-        return scores
+            fitted = self._fit(name, rows.rows(~test))
+            if fitted is None:
+                return None
+            try:
+                found[test] = lifted_logs(fitted.apply(rows.rows(test)).probs.astype(np.float64), lift)
+            except CalibrantError as error:
+                self.refused[name] = str(error)
+                return None
+        return found
 
-    def _scores(self, name: str, train: Predictions, held_out: Predictions) -> Floats:
-        try:
-            return self.rule.rows(self._fit(name, train).apply(held_out))
-        except CalibrantError as error:  # a map that refuses these rows is no candidate
-            self.refused[name] = str(error)
-            return np.full(len(held_out.labels), np.inf)
+    def _untouched(self, predictions: Predictions) -> CalibrationMap:
+        """The predictions as they are, where rows are too few to judge by."""
+        n, what = n_units(predictions), "rows" if predictions.groups is None else "groups"
+        reason = f"identity: {n} {what} are too few to judge a map by; {FEWEST} are needed."
+        choice = Choice("identity", reason, self.rule.title, ())
+        lift = LIFT / (_total(predictions) + 1)
+        return _single(Identity().fit(predictions), choice, lift, predictions)
 
-    def _procedure(self, rows: Predictions, masks: list[Bools], sizes: dict[str, int]) -> Floats:
-        """The score of every row by the map that would have been chosen without it."""
-        scores = np.zeros(len(rows.labels))
-        for test in masks:
-            train, held_out = rows.rows(~test), rows.rows(test)
-            inner, inner_masks = _in_folds(train, self.n_folds)
-            name = _simplest(self._held_out(inner, inner_masks), sizes, inner)
-            scores[test] = self._scores(name, train, held_out)
-        return scores
+    def _average(
+        self, judged: Judged, fitted: dict[str, CalibrationMap], masks: list[Bools], lift: float, given: Predictions
+    ) -> CalibrationMap:
+        kept = {name: weight for name, weight in judged.weights().items() if weight >= SMALLEST}
+        kept = {name: weight / sum(kept.values()) for name, weight in kept.items()}
+        procedure = judged.crossed(masks, lambda others: judged.mixed(judged.weights(others)))
+        choice = self._choice("mixture", judged, fitted, kept, procedure, _why_mixed(kept))
+        if len(kept) == 1:
+            (name,) = kept
+            return _single(fitted[name], replace(choice, chosen=name), lift, given)
+        parts = tuple(replace(fitted[name], fit=replace(fitted[name].fit, cautions=())) for name in kept)
+        cautions = tuple(dict.fromkeys(f"{name}: {text}" for name in kept for text in fitted[name].fit.cautions))
+        fit = Fit(given.n, None, all(fitted[name].fit.converged for name in kept), cautions, choice)
+        return MixtureMap(given.classes, given.is_binary, fit, parts, np.array(list(kept.values())), lift)
+
+    def _simple(
+        self, judged: Judged, fitted: dict[str, CalibrationMap], masks: list[Bools], lift: float, given: Predictions
+    ) -> CalibrationMap:
+        sizes = {name: fitted[name].n_parameters for name in judged.held}
+        name, reason = judged.simplest(sizes)
+        procedure = judged.crossed(masks, lambda others: judged.held[judged.simplest(sizes, others)[0]])
+        choice = self._choice(name, judged, fitted, None, procedure, reason)
+        return _single(fitted[name], choice, lift, given)
 
     def _choice(
-        self, name: str, scores: dict[str, Floats], nested: Floats | None, sizes: dict[str, int], rows: Predictions
+        self,
+        chosen: str,
+        judged: Judged,
+        fitted: dict[str, CalibrationMap],
+        weights: dict[str, float] | None,
+        procedure: Floats,
+        reason: str,
     ) -> Choice:
-        reference = self.rule.rows(rows)
+        def measured(name: str, logs: Floats) -> Candidate:
+            score, change = judged.measured(logs)
+            numbers = score.mean, score.interval(LEVEL)[0], change.mean, change.interval(LEVEL)[0]
+            if name not in fitted:
+                return Candidate(name, None, *numbers)
+            return Candidate(name, fitted[name].n_parameters, *numbers, weights and weights.get(name, 0.0))
 
-        def measured(each: str, values: Floats, size: int | None) -> Candidate:
-            mean, interval, _ = mean_with_interval(values, rows.weights, LEVEL)
-            change, around, _ = mean_with_interval(difference(values, reference), rows.weights, LEVEL)
-            return Candidate(each, size, mean, interval, change, around)
-
-        tried = sorted((measured(each, values, sizes[each]) for each, values in scores.items()), key=lambda c: c.score)
-        procedure = None if nested is None else measured("auto", nested, None)
-        note = f"{self.n_folds}-fold cross-validation of {rows.n:,} rows, ± 95 % margin; lower is better."
-        note += "" if nested is None else " The last row is the procedure, on rows that took no part in the choice."
+        tried = sorted((measured(name, logs) for name, logs in judged.held.items()), key=lambda each: each.score)
+        note = f"{self.n_folds}-fold cross-validation of {judged.rows.n:,} rows, ± 95 % margin; lower is better."
+        note += " The last row is the procedure: each fold by what the other folds decide."
         note += "".join(f" {each} refused some rows: {why}" for each, why in self.refused.items())
-        reason = _reason(name, scores, sizes, rows)
-        return Choice(name, reason, self.rule.title, tuple(tried), procedure, note)
+        return Choice(chosen, reason, self.rule.title, tuple(tried), measured("auto", procedure), note)
 
 
-def _in_folds(predictions: Predictions, n_folds: int) -> tuple[Predictions, list[Bools]]:
-    """Rows and masks of the folds; no masks where there is one row or group."""
-    return in_folds(predictions, n_folds) if n_units(predictions) > 1 else (predictions, [])
+def _total(rows: Predictions) -> float:
+    return float(rows.n if rows.weights is None else rows.weights.sum())
 
 
-def difference(values: Floats, reference: Floats) -> Floats:
-    """Row by row; two infinite scores are equal."""
-    same = np.isinf(values) & np.isinf(reference)
-    return np.where(same, 0.0, values - np.where(same, 0.0, reference))
+def _single(fitted: CalibrationMap, choice: Choice, lift: float, given: Predictions) -> CalibrationMap:
+    """One map, with a share of a uniform guess where it would call an outcome impossible."""
+    found = fitted.apply(given).probs
+    columns = two_columns(found) if found.ndim == 1 else found
+    fit = replace(fitted.fit, choice=choice)
+    if columns.min() > np.finfo(columns.dtype).tiny:
+        return replace(fitted, fit=fit)
+    caution = f"some predictions are 0: every answer is mixed with a share of {lift:.2g} of a uniform guess"
+    fit = replace(fit, cautions=(*fit.cautions, caution))
+    return MixtureMap(given.classes, given.is_binary, fit, (replace(fitted, fit=Fit(given.n)),), np.ones(1), lift)
 
 
-def _simplest(scores: dict[str, Floats], sizes: dict[str, int], rows: Predictions) -> str:
-    """The fewest parameters within one standard error of the best; the fewest of all where rows are too few."""
-    weights = rows.weights
-    if n_units(rows) < FEWEST:
-        return min(scores, key=lambda name: (np.isinf(scores[name]).any(), name != "identity", sizes[name]))
-    best = _best(scores, weights)
-    near = [name for name in scores if _behind(scores[name], scores[best], weights) <= 1]
-    return min(near, key=lambda name: (name != "identity", sizes[name], np.average(scores[name], weights=weights)))
-
-
-def _best(scores: dict[str, Floats], weights: Array | None) -> str:
-    return min(scores, key=lambda name: np.average(scores[name], weights=weights))
-
-
-def _behind(values: Floats, best: Floats, weights: Array | None) -> float:
-    """How far behind the best, in standard errors of the paired difference."""
-    found = moments_of(difference(values, best), weights)
-    if not np.isfinite(found.mean):
-        return np.inf
-    return found.mean / found.error if found.error else (np.inf if found.mean > 0 else 0.0)
-
-
-def _reason(name: str, scores: dict[str, Floats], sizes: dict[str, int], rows: Predictions) -> str:
-    if n_units(rows) < FEWEST:
-        what = "rows" if rows.groups is None else "groups"
-        return f"{name}: {n_units(rows)} {what} are too few to choose more; {FEWEST} are needed."
-    best = _best(scores, rows.weights)
-    if name == best:
-        simpler = any(sizes[other] < sizes[name] for other in scores)
-        rest = "every simpler map is more than one standard error behind" if simpler else "none is simpler"
-        return f"{name}: the best score on held-out rows, and {rest}."
-    behind = f"by only {number(_behind(scores[name], scores[best], rows.weights))} standard errors"
-    if name == "identity":
-        return f"identity: {best} scores best, but {behind}, which is no ground to change the model."
-    return f"{name}: {best} scores best, but {behind}, and needs {sizes[best]} parameters instead of {sizes[name]}."
+def _why_mixed(weights: dict[str, float]) -> str:
+    """The parts of the average, the largest first."""
+    ordered = sorted(weights.items(), key=lambda each: -each[1])
+    parts = ", ".join(f"{name} {weight:.0%}" for name, weight in ordered)
+    if len(weights) == 1:
+        return f"{ordered[0][0]}: no other map comes near it on held-out rows."
+    return f"mixture of {parts}: weights follow the log loss on held-out rows."

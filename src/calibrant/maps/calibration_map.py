@@ -53,17 +53,20 @@ class Candidate(Record):
     change: float
     """from that of the identity; negative is better"""
     change_interval: Interval | None
+    weight: Annotated[float, Within(0, 1)] | None = None
+    """in the average, if it is one"""
 
     @property
     def row(self) -> tuple[str, ...]:
         """Its row in the table of candidates."""
-        size = "" if self.n_parameters is None else str(self.n_parameters)
-        return self.name, size, _with_margin(self.score, self.interval), _with_margin(self.change, self.change_interval)
+        size, weight = ("" if each is None else number(each) for each in (self.n_parameters, self.weight))
+        scores = _with_margin(self.score, self.interval), _with_margin(self.change, self.change_interval)
+        return self.name, size, *scores, weight
 
 
 @map_record
 class Choice(Record):
-    """Why this map was chosen: the held-out score of every candidate."""
+    """Why this map was chosen, or what was mixed: the held-out score of every candidate."""
 
     chosen: str
     reason: str
@@ -78,8 +81,9 @@ class Choice(Record):
     def table(self) -> Table:
         """The candidates, best first, with their 95 % margins."""
         every = (*self.candidates, *([] if self.procedure is None else [self.procedure]))
-        rows = tuple(each.row for each in every)
-        return Table("Candidates", ("map", "parameters", self.title, "change from identity"), rows, self.note)
+        columns = ("map", "parameters", self.title, "change from identity", "weight")
+        used = len(columns) if any(each.weight is not None for each in every) else -1
+        return Table("Candidates", columns[:used], tuple(each.row[:used] for each in every), self.note)
 
     def __repr__(self) -> str:
         return f"{self.table!r}\n{self.reason}"

@@ -79,7 +79,7 @@ def _believed(predictions: Predictions) -> Belief:
     z = np.clip(x, -limit, limit)
     cuts = np.unique(mass_cuts(pooled.below(), CELLS, pooled.allowance))[:-1]
     weight, sums = (np.add.reduceat(v, cuts) for v in (pooled.weight, pooled.weight * z))
-    places = np.clip(sums / weight, z[0], z[-1])
+    places = np.maximum.accumulate(np.clip(sums / weight, z[0], z[-1]))  # equal ones must not fall by rounding
     low, high = int(z[0] < places[0] - NEAR), int(z[-1] > places[-1] + NEAR)
     places = np.concatenate([z[:1][:low], places, z[-1:][:high]])  # the ends of the data are cells without weight
     told = pooled.effective(cuts)

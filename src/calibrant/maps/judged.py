@@ -1,0 +1,132 @@
+"""Candidates judged by their predictions of held-out rows: weights of an average, or the simplest good one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from calibrant.interval import LimitedMean, Moments, moments_of
+from calibrant.predictions import Predictions
+from calibrant.results import number
+from calibrant.score.possible import ScoredRows, few, scored_rows
+from calibrant.score.score import Score, check_score
+from calibrant.types import Bools, Floats
+
+TRUST = 0.5
+"""τ: how much a held-out nat counts in the weights of an average; below 1, as the folds share most of their rows. It
+and the prices were chosen on other data sets than those that studies/arena.py reports."""
+
+DOUBTED_UP_TO = 80.0
+"""With so many rows, the prior of the identity weighs as much as the square root of the number of the other maps; with
+none as much as all of them; with many as one of them."""
+
+ONE_ERROR = 0.6827
+"""Level of the intervals that decide which maps are as good as the best: one standard error to either side."""
+
+
+@dataclass(slots=True)
+class Judged:
+    """Log-probabilities of held-out rows `(n, K)` by candidate, and what follows from them."""
+
+    rows: Predictions
+    before: Floats
+    """those of the predictions as they are"""
+    held: dict[str, Floats]
+    rule: Score
+    losses: dict[str, Floats] = field(init=False)
+    """log loss of each row"""
+    guards: dict[str, float] = field(init=False)
+    """the worst credible change of the log loss of one more row"""
+
+    def __post_init__(self) -> None:
+        log, self.losses, self.guards = check_score("log"), {}, {}
+        small, base = few(self.rows), self._scored(self.before, log)
+        for name, logs in self.held.items():
+            mine = self._scored(logs, log)
+            self.losses[name] = mine.values
+            self.guards[name] = _worst(mine.blended(base, 1.0, -1.0)) if small and logs is not self.before else 0.0
+
+    def weights(self, used: Bools | slice = slice(None)) -> dict[str, float]:
+        """Shares ∝ exp(−τ·(summed loss and the guard) − price) of the candidates, by some of the rows."""
+        mass = self._mass()[used]
+        score = {name: -TRUST * (float(mass @ self.losses[name][used]) + self.guards[name]) for name in self.held}
+        price = np.log(max(len(score) - 1, 1)) * DOUBTED_UP_TO / (DOUBTED_UP_TO + float(mass.sum()))
+        score = {name: value - price * (name != "identity") for name, value in score.items()}
+        best = max(score.values())
+        shares = {name: float(np.exp(value - best)) for name, value in score.items()}
+        return {name: share / sum(shares.values()) for name, share in shares.items()}
+
+    def simplest(self, sizes: dict[str, int], used: Bools | slice = slice(None)) -> tuple[str, str]:
+        """The fewest parameters among those as good as the best, by the score and some of the rows, and the reason."""
+        total = self._mass()[used]
+        shown = {name: self._scored(logs, self.rule) for name, logs in self.held.items()}
+        values = {name: float(total @ each.values[used] / total.sum()) for name, each in shown.items()}
+        cost = {name: value + self.guards[name] / float(total.sum()) for name, value in values.items()}
+        best = min(cost, key=cost.__getitem__)
+
+        def near(name: str) -> bool:
+            interval = _some(shown[name].blended(shown[best], 1.0, -1.0), used).mean().interval(ONE_ERROR)[0]
+            return name == best or interval is None or interval.low <= 0
+
+        good = [name for name in cost if near(name)]
+        name = min(good, key=lambda each: (each != "identity", sizes[each], cost[each]))
+        return name, _why_simple(name, best, sizes, len(good))
+
+    def crossed(self, masks: list[Bools], logs: Callable[[Bools], Floats]) -> Floats:
+        """Log-probabilities of the procedure: each fold by what the other folds decide."""
+        found = np.empty_like(self.before)
+        for test in masks:
+            found[test] = logs(~test)[test]
+        return found
+
+    def mixed(self, weights: dict[str, float]) -> Floats:
+        """Log-probabilities of the average."""
+        total = np.sum([weight * self.held[name] for name, weight in weights.items()], axis=0)
+        top = total.max(axis=1, keepdims=True)
+        return np.asarray(total - top - np.log(np.exp(total - top).sum(axis=1, keepdims=True)))
+
+    def measured(self, logs: Floats) -> tuple[LimitedMean | Moments, LimitedMean | Moments]:
+        """The mean score and its change from the predictions as they are."""
+        mine, base = self._scored(logs, self.rule), self._scored(self.before, self.rule)
+        change = mine.blended(base, 1.0, -1.0)
+        if few(self.rows):
+            return mine.mean(), change.mean()
+        return self._moments(mine), self._moments(change)
+
+    def _mass(self) -> Floats:
+        weights = self.rows.weights
+        return np.ones(len(self.rows.labels)) if weights is None else np.asarray(weights, dtype=np.float64)
+
+    def _moments(self, scored: ScoredRows) -> Moments:
+        return moments_of(scored.values, scored.weights, scored.squares)
+
+    def _scored(self, logs: Floats, rule: Score) -> ScoredRows:
+        probs = np.exp(logs)
+        return scored_rows(rule, self.rows.with_probs(probs[:, 1] if self.rows.is_binary else probs))
+
+
+def _worst(change: ScoredRows) -> float:
+    """The change of one more row at the credible limit, and what is expected beyond it, as sums over the rows."""
+    sums = change.sums()
+    if sums.possible is None:
+        return 0.0
+    limits = sums.limits(sums.possible)
+    return max(limits.upper, 0.0) + limits.above * sums.moments.weight
+
+
+def _some(scored: ScoredRows, used: Bools | slice) -> ScoredRows:
+    chosen = {name: getattr(scored, name)[used] for name in ("values", "possible", "chances")}
+    mass = {n: None if (v := getattr(scored, n)) is None else v[used] for n in ("weights", "squares")}
+    return replace(scored, **chosen, **mass)
+
+
+def _why_simple(name: str, best: str, sizes: dict[str, int], n_good: int) -> str:
+    if name == best:
+        rest = "none is simpler" if sizes[name] == min(sizes.values()) else "every simpler map is worse by more than chance"
+        return f"{name}: the best score on held-out rows, and {rest}."
+    if name == "identity":
+        return f"identity: {best} scores best, but by no more than chance, which is no ground to change the model."
+    less = f"needs {sizes[name]} parameters instead of {sizes[best]}"
+    return f"{name}: {best} scores best, but by no more than chance, and {name} {less}; {n_good} maps are as good."
