@@ -226,7 +226,7 @@ def _of_rows() -> Iterator[Call]:
     """Logits; and the recipes that are made of others, which no register has."""
     yield OfLogits("from_logits", cal.Predictions.from_logits)
     given = {"OneVsRest": {"method": cal.Platt()}, "TopLabel": {"method": cal.Platt()}}
-    given["Auto"] = {"candidates": ("identity", "platt"), "nested": False}
+    given["Auto"] = {"candidates": ("identity", "platt")}
     registered = [each.function for each in methods("map").values()]
     for name in cal.__all__:
         recipe = getattr(cal, name)

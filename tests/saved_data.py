@@ -60,7 +60,8 @@ def saved_maps() -> dict[str, Any]:
         "centred isotonic": cal.Isotonic(centred=True, bounded=False).fit(*event),
         "scaled by bins of bins": cal.maps.ScalingBinning(method=cal.maps.ScalingBinning()).fit(*event),
         "two classes": cal.Temperature().fit(event[0], np.stack([1 - event[1], event[1]], axis=1)),
-        "chosen": cal.Auto(candidates=("identity", "platt"), nested=False).fit(*event),
+        "chosen": cal.Auto(candidates=("identity", "platt"), prefer="simple").fit(*event),
+        "mixture": cal.Auto(candidates=("identity", "platt")).fit(*event),
         "top accuracy": uninformative.TopAccuracy().fit(*classes),
         "label frequencies": uninformative.LabelFrequencies().fit(*classes),
     }

@@ -367,13 +367,6 @@ def test_decompose_knows_its_maps_and_scores(digits):
 # Demo
 
 
-@pytest.fixture
-def quick_choice(monkeypatch):
-    """Maps are chosen without the score of the choice itself, which takes most of the time."""
-    monkeypatch.setattr("calibrant.maps.auto.NESTED_UP_TO", 0)
-
-
-@pytest.mark.usefixtures("quick_choice")
 def test_the_demo_shows_everything_and_writes_the_report(tmp_path):
     result = run("demo", "--output", tmp_path / "report.html")
     for text in ("Not calibrated", "Measured", "Bin by bin", "Fitted map", "The repair helped", "Afterwards: "):
@@ -381,7 +374,6 @@ def test_the_demo_shows_everything_and_writes_the_report(tmp_path):
     assert (tmp_path / "report.html").read_text(encoding="utf-8").lower().startswith("<!doctype html>")
 
 
-@pytest.mark.usefixtures("quick_choice")
 def test_the_demo_writes_nothing_unasked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "calibrant demo --output report.html" in run("demo").stdout

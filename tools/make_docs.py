@@ -143,10 +143,10 @@ def _which_map() -> str:
 
 ## Which one?
 
-- **Not sure:** `recalibrate(valid, "auto")`. It tries what suits the amount of data, `identity` included, on held-out rows, and keeps the
-  simplest map within one standard error of the best. `map.fit.choice` shows the candidates and the reason.
+- **Not sure:** `recalibrate(valid)`, which is `"auto"`. It tries what suits the data, `identity` included, on held-out rows, and averages
+  the maps by how well they do there; `Auto(prefer="simple")` keeps one. `map.fit.choice` shows the candidates, their weights and the reason.
 - **A neural network, any number of classes:** `temperature`. One number; accuracy and ranking stay.
-- **Some hundred rows per class:** `structured_matrix`, or `structured_vector` for more than about a hundred classes.
+- **Some hundred rows per class:** `bent` or `structured_matrix`; `structured_vector` for more than about a hundred classes.
 - **One event:** `platt` or `beta`; from some thousand rows `piecewise_linear`, `isotonic` or `venn_abers`, which also gives an interval per row.
 - **The ranking must stay, and one temperature is not enough:** `order_preserving`.
 - **A guarantee for every bin:** `histogram`; `map.certificate()` bounds the error of any bin.

@@ -113,7 +113,7 @@ CROSS_FITTED = {
     ),
     "auto": lambda d: [
         (c.score, c.change_interval.high)
-        for c in cal.Auto(candidates=("identity", "platt", "isotonic"), nested=False).fit(d).fit.choice.candidates
+        for c in cal.Auto(candidates=("identity", "platt", "isotonic")).fit(d).fit.choice.candidates
     ],
 }
 
@@ -135,9 +135,9 @@ def test_counts_and_repeated_rows_choose_the_same_penalty(rng):
         np.testing.assert_allclose(one.apply(made.probs), other.apply(made.probs), rtol=0, atol=1e-6)
 
 
-def test_a_nested_choice_counts_rows_too(rng):
+def test_the_procedure_counts_rows_too(rng):
     made = counted(rng, 800)
-    recipe = cal.Auto(candidates=("identity", "platt"), n_folds=3, nested=True)
+    recipe = cal.Auto(candidates=("identity", "platt"), n_folds=3)
     one, other = (recipe.fit(d).fit.choice for d in (made, repeated(made, rng)))
     assert one.note == other.note
     assert one.procedure.score == pytest.approx(other.procedure.score, rel=1e-9)

@@ -66,7 +66,7 @@ def _(fitted: maps.OrderPreservingMap, dtype: Any) -> Formula:
         "last": last,
     }
     lines = [inside_line(f"rates_{j}", fitted.knots, row, dtype) for j, row in enumerate(fitted.rates)]
-    if len(lines):
+    if lines:
         tables["places"] = np.eye(len(lines))[places(k)]
     if len(fitted.above):
         tables |= {"above": fitted.above, "below": fitted.below}

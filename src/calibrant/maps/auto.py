@@ -10,6 +10,7 @@ import numpy as np
 
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.logits import two_columns
+from calibrant.maps.bent import Bent
 from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, Fit, Recipe
 from calibrant.maps.folds import in_folds, n_units
 from calibrant.maps.judged import Judged
@@ -32,6 +33,12 @@ SMALLEST = 0.01
 FEWEST = 10
 """Rows, or groups, below which the predictions are left as they are."""
 
+FEW = 50
+"""Rows from which maps that have no prior are tried."""
+
+MANY_CLASSES, MOST_ORDERED = 100, 500_000
+"""Classes up to which matrices are tried, and probabilities up to which order-preserving maps are: both take time."""
+
 LEVEL = 0.95
 """Of the intervals that are shown."""
 
@@ -39,15 +46,17 @@ LARGE = 5_000_000
 """Probabilities from which on single precision must do for the held-out predictions."""
 
 
-def candidates_for(predictions: Predictions) -> tuple[str, ...]:
-    """Names of the maps worth trying at this size, Identity first."""
+def candidates_for(predictions: Predictions) -> tuple[Any, ...]:
+    """Maps worth trying at this size, by name or as recipes, Identity first."""
     n, k = predictions.n, predictions.n_classes
+    names = ("identity", "temperature", "ensemble_temperature")
     if predictions.is_binary:
-        names = ["identity", "temperature", "ensemble_temperature", "platt", "beta", "quadratic"]
-        return (*names, "gaussian_process", "piecewise_linear", "venn_abers")
-    names = ["identity", "temperature", "ensemble_temperature", "structured_vector"]
-    names += ["structured_matrix"] * (k <= 100)
-    return (*names, *(["order_preserving"] * (n * k <= 200_000)))
+        rigid = ("platt", "beta", "quadratic") * (n >= FEW)
+        return (*names, *rigid, "gaussian_process", "piecewise_linear", *("venn_abers",) * (n >= FEW))
+    if k > MANY_CLASSES:
+        return (*names, "structured_vector", Bent("structured_vector"))
+    ordered = ("order_preserving",) * (n * k <= MOST_ORDERED)
+    return (*names, "structured_vector", "structured_matrix", "bent", *ordered)
 
 
 @checked

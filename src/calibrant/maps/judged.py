@@ -9,7 +9,6 @@ import numpy as np
 
 from calibrant.interval import LimitedMean, Moments, moments_of
 from calibrant.predictions import Predictions
-from calibrant.results import number
 from calibrant.score.possible import ScoredRows, few, scored_rows
 from calibrant.score.score import Score, check_score
 from calibrant.types import Bools, Floats
@@ -124,7 +123,11 @@ def _some(scored: ScoredRows, used: Bools | slice) -> ScoredRows:
 
 def _why_simple(name: str, best: str, sizes: dict[str, int], n_good: int) -> str:
     if name == best:
-        rest = "none is simpler" if sizes[name] == min(sizes.values()) else "every simpler map is worse by more than chance"
+        rest = (
+            "none is simpler"
+            if sizes[name] == min(sizes.values())
+            else "every simpler map is worse by more than chance"
+        )
         return f"{name}: the best score on held-out rows, and {rest}."
     if name == "identity":
         return f"identity: {best} scores best, but by no more than chance, which is no ground to change the model."

@@ -8,7 +8,9 @@ import numpy as np
 
 from calibrant.kernels.logits import inside, log_probabilities, two_columns
 from calibrant.kernels.rows.keep_order import ranked_as
+from calibrant.maps.binary import BentLineMap
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, map_record
+from calibrant.maps.steps import KnotMap, VennAbersMap
 from calibrant.maps.temperature import EnsembleMap, IdentityMap, TemperatureMap
 from calibrant.results.constraints import Above, Holds, Shape, SumsTo, Within
 from calibrant.types import Array, Floats
@@ -38,21 +40,28 @@ class MixtureMap(CalibrationMap):
 
     @property
     def injective(self) -> bool:  # type: ignore[override]
-        """For a single event, if every part rises. For several classes, if every part raises the probability of the
-        class whose probability has grown most from one row to another, and lowers that of the class which has lost
-        most: then so does the mixture. Matrices need not."""
-        if self.single:
-            return self.keeps_ranking and all(part.injective for part in self.parts)
-        return all(part.injective and isinstance(part, RAISES_THE_MOST_RAISED) for part in self.parts)
+        """Can different predictions not become equal?
+
+        For a single event, if no part falls and one rises. For several classes, if every
+        part raises the probability of the class whose probability has grown most from one
+        row to another, and lowers that of the class that has lost most: then so does the
+        mixture. Matrices need not.
+        """
+        if not self.single:
+            return all(part.injective and isinstance(part, RAISES_THE_MOST_RAISED) for part in self.parts)
+        return self.keeps_ranking
 
     @property
     def keeps_ranking(self) -> bool:  # type: ignore[override]
-        """If every part does."""
-        return all(part.keeps_ranking for part in self.parts)
+        """If every part does; for a single event, if no part falls and one rises."""
+        if not self.single:
+            return all(part.keeps_ranking for part in self.parts)
+        rises = [part.keeps_ranking and part.injective for part in self.parts]
+        return any(rises) and all(map(never_falls, self.parts))
 
     @property
     def keeps_accuracy(self) -> bool:  # type: ignore[override]
-        """If every part keeps the ranking, for several classes; what lies above ½ in every part does so in the mean."""
+        """If every part does: what is on top, or above ½, in every part is so in the mean."""
         return all(part.keeps_accuracy for part in self.parts)
 
     @property
@@ -84,6 +93,13 @@ class MixtureMap(CalibrationMap):
 
 RAISES_THE_MOST_RAISED = (IdentityMap, TemperatureMap, EnsembleMap)
 """Maps for which the class of the largest ratio p_k/p′_k of two rows becomes likelier, the one of the smallest less."""
+
+
+def never_falls(part: CalibrationMap) -> bool:
+    """Does the map of a single event give no larger prediction a smaller value? Equal ones may be."""
+    if part.keeps_ranking or isinstance(part, VennAbersMap | KnotMap):
+        return True
+    return isinstance(part, BentLineMap) and bool((np.diff(part.heights) >= 0).all())
 
 
 def lifted_logs(probs: Array, lift: float) -> Floats:

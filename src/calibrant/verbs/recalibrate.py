@@ -36,9 +36,9 @@ def recalibrate(
         for maps of one event.
     method
         A name or a recipe such as `Temperature(bounds=(0.1, 10))`. `"auto"` tries the
-        maps that suit the amount of data, leaving the predictions alone among them, and
-        chooses the simplest that does well on held-out rows; `fit.choice` of the map says
-        why. Forecasts have `"variance_platt"`, which is their `"auto"`, `"std_scaling"`
+        maps that suit the data, leaving the predictions alone among them, and averages
+        them by how well they do on held-out rows; `fit.choice` of the map says why. See
+        `Auto`. Forecasts have `"variance_platt"`, which is their `"auto"`, `"std_scaling"`
         and `"quantile_recalibration"`.
     counts
         How often each row occurred; by default once.
@@ -51,7 +51,7 @@ def recalibrate(
     >>> valid, test = cal.example()
     >>> fitted = cal.recalibrate(valid)
     >>> fitted.fit.choice.chosen
-    'structured_matrix'
+    'mixture'
     >>> recalibrated = fitted.apply(test)
     >>> cal.recalibrate(valid, "temperature").temperature > 1  # the example is over-confident
     True
