@@ -89,7 +89,9 @@ def _columns(values: list[str]) -> np.ndarray:
         return np.array(values, dtype=np.float64)[:, None]
     except ValueError:
         words = sorted(set(values))
-        return np.array([[float(value == word) for word in words[: len(words) - (len(words) == 2)]] for value in values])
+        return np.array(
+            [[float(value == word) for word in words[: len(words) - (len(words) == 2)]] for value in values]
+        )
 
 
 def of_scikit_learn() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:

@@ -369,7 +369,7 @@ def test_decompose_knows_its_maps_and_scores(digits):
 
 def test_the_demo_shows_everything_and_writes_the_report(tmp_path):
     result = run("demo", "--output", tmp_path / "report.html")
-    for text in ("Not calibrated", "Measured", "Bin by bin", "Fitted map", "The repair helped", "Afterwards: "):
+    for text in ("Not calibrated", "Measured", "Bin by bin", "Fitted map", "Better after than before", "Afterwards: "):
         assert text in result.stdout
     assert (tmp_path / "report.html").read_text(encoding="utf-8").lower().startswith("<!doctype html>")
 

@@ -300,9 +300,7 @@ on(
     SMALL,
     auto_default=lambda d: fitted_and_applied(name("Auto")("brier", n_folds=3), d),
     recalibrate=lambda d: name("recalibrate")(d).apply(d),
-    recalibrate_auto=lambda d: name("recalibrate")(
-        d, name("Auto")(n_folds=2, candidates=("temperature",))
-    ).apply(d),
+    recalibrate_auto=lambda d: name("recalibrate")(d, name("Auto")(n_folds=2, candidates=("temperature",))).apply(d),
     recalibrate_name=lambda d: name("recalibrate")(d, "temperature"),
     compare_map=lambda d: with_properties(
         name("compare")(d, name("recalibrate")(d, "temperature").apply(d)), "bound", "calibration"

@@ -51,7 +51,7 @@ WRONG_METHODS = {
 @pytest.mark.parametrize("method", WRONG_METHODS.values(), ids=WRONG_METHODS)
 def test_an_unknown_method_is_refused(method):
     with pytest.raises(
-        InputError, match=r"method must be one of 'auto', 'bayesian_binning', 'beta'.*, or a recipe with fit; it is"
+        InputError, match=r"method must be one of 'auto', 'bayesian_binning', 'bent'.*, or a recipe with fit; it is"
     ):
         recalibrate(VALID, method=method)
 

@@ -226,7 +226,8 @@ class _Trial:
             numbers = score.mean, score.interval(LEVEL)[0], change.mean, change.interval(LEVEL)[0]
             if name not in fitted:
                 return Candidate(name, None, *numbers)
-            return Candidate(name, fitted[name].n_parameters, *numbers, weights and weights.get(name, 0.0))
+            weight = None if weights is None else weights.get(name, 0.0)
+            return Candidate(name, fitted[name].n_parameters, *numbers, weight)
 
         tried = sorted((measured(name, logs) for name, logs in judged.held.items()), key=lambda each: each.score)
         note = f"{self.n_folds}-fold cross-validation of {judged.rows.n:,} rows, ± 95 % margin; lower is better."

@@ -58,9 +58,9 @@ class Bent(Recipe["BentMap"]):
         shares = class_shares(predictions).ravel()
         event = Predictions(shares if predictions.soft else shares.astype(int), q.ravel(), soft=predictions.soft)
         if predictions.mass is not None:
-            mass = predictions.mass
-            wide = (None if each is None else np.repeat(each, q.shape[1]) for each in (mass.weights, mass.squares))
-            event = event.with_mass(Mass(*wide))
+            k, mass = q.shape[1], predictions.mass
+            squares = None if mass.squares is None else np.repeat(mass.squares, k)
+            event = event.with_mass(Mass(np.repeat(mass.weights, k), squares))
         bend = GaussianProcessMap().fit_event(event)
         fit = Fit(predictions.n, None, base.fit.converged, base.fit.cautions + bend.fit.cautions)
         return BentMap(predictions.classes, predictions.is_binary, fit, base, bend)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -116,9 +116,9 @@ def _worst(change: ScoredRows) -> float:
 
 
 def _some(scored: ScoredRows, used: Bools | slice) -> ScoredRows:
-    chosen = {name: getattr(scored, name)[used] for name in ("values", "possible", "chances")}
-    mass = {n: None if (v := getattr(scored, n)) is None else v[used] for n in ("weights", "squares")}
-    return replace(scored, **chosen, **mass)
+    weights, squares = (None if each is None else each[used] for each in (scored.weights, scored.squares))
+    rows = scored.values[used], scored.possible[used], scored.chances[used]
+    return ScoredRows(*rows, weights, squares, scored.limited)
 
 
 def _why_simple(name: str, best: str, sizes: dict[str, int], n_good: int) -> str:

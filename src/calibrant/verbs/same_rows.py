@@ -6,6 +6,7 @@ import numpy as np
 
 from calibrant.arrays import common_index
 from calibrant.forecasts import Forecasts
+from calibrant.maps import MixtureMap
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.score import CRPS, Rule
@@ -77,6 +78,8 @@ def how_injective(
     """
     if after.source is not None and after.source[0] is before:
         used = after.source[1]
+        if isinstance(used, MixtureMap) and not used.injective and not used.single:
+            return None, "a mixture of such maps need not keep different predictions different, nor merge any"
         return used.injective, f"{used.method} does by construction" if used.injective else f"{used.method} does not"
     old, new = (each.probs if isinstance(each, Predictions) else each.outputs for each in (before, after))
     n_old, n_new, is_map = _distinct_numbers(old, new) if old.ndim == new.ndim == 1 else _distinct_rows(old, new)
