@@ -380,7 +380,7 @@ P, Z = torch.tensor([0.2, 0.7]), torch.zeros(2, 3)
             "probs must lie in [0, 1]; probs[1] is 3.0.",
         ),
         (lambda: skce_loss([0, 1], Z), "probs must have rows that sum to 1 (within 0.0001); row 0 sums to 0."),
-        (lambda: log_loss(["cat", "dog"], logits=Z), "labels must hold numbers; it is a list."),
+        (lambda: log_loss(["cat", "dog"], logits=Z), "labels holds names; labels[0] is cat."),
         (
             lambda: log_loss([0, 1, 2], logits=Z),
             "labels and logits must have as many rows; labels has 3, logits 2.",
@@ -407,7 +407,7 @@ P, Z = torch.tensor([0.2, 0.7]), torch.zeros(2, 3)
             "weights must not be negative; weights[1] is -1.0.",
         ),
         (lambda: log_loss([0, 1], logits=P, weights=[0, 0]), "weights must not all be zero."),
-        (lambda: log_loss([0, 1], logits=P, weights=["a", "b"]), "weights must hold numbers; it is a list."),
+        (lambda: log_loss([0, 1], logits=P, weights=["a", "b"]), "weights must hold numbers; it holds"),
         (lambda: brier_loss(torch.zeros(2, 4), logits=Z), "labels must have 3 columns if one-hot; it has 4."),
         (
             lambda: log_loss([0, 1], logits=P, reduction="max"),

@@ -194,7 +194,7 @@ def test_messages():
         to_module(fitted, output="odds")
     with pytest.raises(cal.InputError, match=r"dtype must be torch\.float32 or torch\.float64; it is torch\.float16"):
         to_module(fitted, dtype=torch.float16)
-    with pytest.raises(cal.InputError, match="logits must have 4 columns, as this map was fitted; it has 3"):
+    with pytest.raises(cal.InputError, match="logits must have 4 columns, as this map was fitted; its shape is"):
         to_module(fitted)(torch.zeros(2, 3))
     with pytest.raises(cal.InputError, match="it is a Temperature"):
         to_module(cal.Temperature())

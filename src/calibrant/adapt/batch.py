@@ -70,6 +70,11 @@ class Batch:
         top = rows.argmax(dim=1, keepdim=True)
         return rows.gather(1, top)[:, 0], self.shares.gather(1, top)[:, 0]
 
+    @property
+    def relative_weights(self) -> Any:
+        """The weights over the largest of them: their products neither overflow nor vanish."""
+        return self.weights / self.weights.max()
+
     def wide(self) -> Batch:
         """The same in float64, without rows of weight 0."""
         kept = self.weights > 0
@@ -81,14 +86,15 @@ def admit(labels: Any, probs: Any, logits: Any, weights: Any) -> Batch:
     """Outputs, labels and weights, checked as `Predictions`; the tensors keep their gradients."""
     name, given = one_of("probs", probs, "logits", logits)
     outputs = _floats(name, given)
-    y = _one_column(tensor("labels", labels, outputs))
-    soft = y.shape == outputs.shape
+    y = _one_column(labels if isinstance(labels, torch.Tensor) else to_numpy(labels, "labels"))
+    soft = tuple(y.shape) == tuple(outputs.shape) and (isinstance(y, torch.Tensor) or y.dtype.kind in "iufb")
     if name == "probs":
         checked = Predictions.borrowed(y, outputs, normalize=None, soft=soft)
     else:
         checked = Predictions.from_logits(y, outputs, soft=soft)
-    y = y if soft else torch.as_tensor(checked.labels.astype(np.int64), device=outputs.device)
-    y = y.to(outputs.dtype) if soft or outputs.ndim == 1 else y
+    if not (soft and isinstance(y, torch.Tensor)):  # a tensor of shares may have a gradient
+        y = torch.as_tensor(np.array(checked.labels, dtype=np.float64 if soft else np.int64))
+    y = y.to(outputs.device, outputs.dtype if soft or outputs.ndim == 1 else None)
     return Batch(outputs, name == "logits", y, row_weights(weights, outputs))
 
 
@@ -106,22 +112,20 @@ def column(name: str, given: Any, n: int | None = None) -> Any:
     return values
 
 
-def tensor(name: str, given: Any, like: Any) -> Any:
-    """Numbers as a tensor on the device of the outputs."""
-    try:
-        values = given if isinstance(given, torch.Tensor) else to_numpy(given, name).copy()
-        return torch.as_tensor(values).to(like.device)
-    except TypeError as error:
-        raise InputError(name, "must hold numbers", f"it is a {type(given).__name__}") from error
+def column_like(name: str, given: Any, like: Any) -> Any:
+    """One finite number per row in any container, as a tensor with the device and precision of the outputs."""
+    found = check_column(given, name, len(like))
+    return (_one_column(given) if isinstance(given, torch.Tensor) else torch.as_tensor(found)).to(like)
 
 
 def row_weights(weights: Any, like: Any) -> Any:
-    """One finite, non-negative number per row, not all zero; ones if none are given."""
+    """One finite, non-negative number per row, not all zero, in the precision of the outputs; ones if none are given."""
     if weights is None:
         return torch.ones(len(like), dtype=like.dtype, device=like.device)
-    found = tensor("weights", weights, like)
-    check_weights(found, len(like))
-    return _one_column(found).to(like.dtype)
+    check_weights(weights, len(like))
+    found = column_like("weights", weights, like)
+    check_weights(found, len(like))  # 1e-300 is 0 in float32, and 1e300 infinite
+    return found
 
 
 def _floats(name: str, given: Any) -> Any:

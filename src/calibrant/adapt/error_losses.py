@@ -6,11 +6,13 @@ from typing import Any, Literal
 
 from calibrant.adapt.batch import admit, torch
 from calibrant.inputs import check_choice, check_positive
+from calibrant.options import checked
 from calibrant.problems import InputError
 
 Estimator = Literal["unbiased", "biased"]
 
 
+@checked
 def mmce_loss(
     labels: Any,
     probs: Any = None,
@@ -48,14 +50,15 @@ def mmce_loss(
     tensor(0.1878)
     """
     batch = admit(labels, probs, logits, weights)
-    check_positive("bandwidth", bandwidth)
-    p, y = batch.top
-    r = batch.weights * (y - p)
+    bandwidth = float(check_positive("bandwidth", bandwidth))
+    (p, y), w = batch.top, batch.relative_weights
+    r = w * (y - p)
     near = torch.exp((p[:, None] - p[None, :]).abs() / -bandwidth)
-    square = (r[:, None] * r[None, :] * near).sum() / batch.weights.sum() ** 2
+    square = (r[:, None] * r[None, :] * near).sum() / w.sum() ** 2
     return _root(square) if root else square
 
 
+@checked
 def skce_loss(
     labels: Any,
     probs: Any = None,
@@ -92,13 +95,13 @@ def skce_loss(
     """
     batch = admit(labels, probs, logits, weights)
     check_choice("estimator", estimator, ("unbiased", "biased"))
-    rows, w = batch.rows, batch.weights
+    rows, w = batch.rows, batch.relative_weights
     if estimator == "unbiased" and (held := int((w > 0).sum())) < 2:
         raise InputError("labels", "must hold at least two rows for the unbiased estimator", f"it holds {held}")
     if bandwidth is None and weights is not None:
         reason = "The median distance counts each row once"
         raise InputError("bandwidth", "must be given with weights", "it is None", reason)
-    width = _median_distance(rows.detach()) if bandwidth is None else check_positive("bandwidth", bandwidth)
+    width = _median_distance(rows.detach()) if bandwidth is None else float(check_positive("bandwidth", bandwidth))
     near = torch.exp(torch.cdist(rows, rows, p=1) / (-2 * width))
     error = batch.shares - rows
     pairs = torch.outer(w, w) - (torch.diag(w * w) if estimator == "unbiased" else 0)
@@ -107,6 +110,7 @@ def skce_loss(
     return (pairs * near * products).sum() / pairs.sum()
 
 
+@checked
 def canonical_loss(
     labels: Any,
     probs: Any = None,
@@ -149,12 +153,12 @@ def canonical_loss(
     tensor(0.5472)
     """
     batch = admit(labels, probs, logits, weights)
-    check_positive("bandwidth", bandwidth)
+    bandwidth = float(check_positive("bandwidth", bandwidth))
     check_choice("norm", norm, (1, 2))
     if (held := int((batch.weights > 0).sum())) < 2:
         raise InputError("labels", "must hold at least two rows: each is judged by the others", f"it holds {held}")
     dtype, batch = batch.outputs.dtype, batch.wide()
-    rows, w = batch.rows, batch.weights
+    rows, w = batch.rows, batch.relative_weights
     scaled = rows / bandwidth
     log_norm = torch.lgamma(scaled + 1).sum(dim=1) - torch.lgamma(scaled.sum(dim=1) + rows.shape[1])
     itself = torch.zeros_like(torch.outer(w, w)).fill_diagonal_(-torch.inf)  # a row is judged by the others

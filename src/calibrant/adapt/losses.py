@@ -19,14 +19,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from calibrant.adapt.batch import admit, column, functional, one_of, row_weights, tensor, torch
+from calibrant.adapt.batch import admit, column, column_like, functional, one_of, row_weights, torch
 from calibrant.adapt.error_losses import Estimator, canonical_loss, mmce_loss, skce_loss
 from calibrant.inputs import check_all_positive, check_choice, check_column, check_positive
+from calibrant.options import checked
 
 Reduction = Literal["mean", "sum", "none"]
 Inputs = Literal["logits", "probs"]
 
 
+@checked
 def brier_loss(
     labels: Any, probs: Any = None, *, logits: Any = None, weights: Any = None, reduction: Reduction = "mean"
 ) -> Any:
@@ -61,6 +63,7 @@ def brier_loss(
     return _reduced(rows, batch.weights, reduction)
 
 
+@checked
 def log_loss(labels: Any, *, logits: Any, weights: Any = None, reduction: Reduction = "mean") -> Any:
     """Log score −ln p(label), in nats. Of logits only: a probability rounded to 0 has no gradient.
 
@@ -90,6 +93,7 @@ def log_loss(labels: Any, *, logits: Any, weights: Any = None, reduction: Reduct
     return _reduced(rows, batch.weights, reduction)
 
 
+@checked
 def dawid_sebastiani_loss(
     labels: Any,
     mean: Any,
@@ -126,7 +130,7 @@ def dawid_sebastiani_loss(
     name, spread = one_of("variance", variance, "log_variance", log_variance)
     mean = column("mean", mean)
     spread = column(name, spread, len(mean))
-    y = column("labels", tensor("labels", labels, mean).to(mean.dtype), len(mean))
+    y = column_like("labels", labels, mean)
     if name == "variance":
         check_all_positive(check_column(spread, name), name)
         rows = (mean - y) ** 2 / spread + spread.log()
@@ -152,6 +156,7 @@ class _Loss(torch.nn.Module):  # type: ignore[misc]
         return ", ".join(f"{name}={value!r}" for name, value in ({"inputs": self.inputs} | self.options).items())
 
 
+@checked
 class BrierLoss(_Loss):
     """`brier_loss` as a module: `loss(outputs, labels, weights=None)`.
 
@@ -174,6 +179,7 @@ class BrierLoss(_Loss):
         super().__init__(brier_loss, inputs, reduction=_check_reduction(reduction))
 
 
+@checked
 class LogLoss(_Loss):
     """`log_loss` as a module: `loss(logits, labels, weights=None)`.
 
@@ -187,6 +193,7 @@ class LogLoss(_Loss):
         super().__init__(log_loss, "logits", reduction=_check_reduction(reduction))
 
 
+@checked
 class DawidSebastianiLoss(torch.nn.Module):  # type: ignore[misc]
     """`dawid_sebastiani_loss` as a module, called as `torch.nn.GaussianNLLLoss`.
 
@@ -221,6 +228,7 @@ class DawidSebastianiLoss(torch.nn.Module):  # type: ignore[misc]
         return f"log={self.log}, reduction={self.reduction!r}"
 
 
+@checked
 class MMCELoss(_Loss):
     """`mmce_loss` as a module: `loss(outputs, labels, weights=None)`.
 
@@ -236,6 +244,7 @@ class MMCELoss(_Loss):
         super().__init__(mmce_loss, inputs, bandwidth=check_positive("bandwidth", bandwidth), root=root)
 
 
+@checked
 class SKCELoss(_Loss):
     """`skce_loss` as a module: `loss(outputs, labels, weights=None)`.
 
@@ -255,6 +264,7 @@ class SKCELoss(_Loss):
         super().__init__(skce_loss, inputs, estimator=estimator, bandwidth=width)
 
 
+@checked
 class CanonicalLoss(_Loss):
     """`canonical_loss` as a module: `loss(outputs, labels, weights=None)`.
 

@@ -14,6 +14,7 @@ from calibrant.adapt import combined_formulas  # noqa: F401  (it registers the f
 from calibrant.adapt.formulas import Outputs, finished, formula
 from calibrant.inputs import check_choice, check_count
 from calibrant.maps import CalibrationMap
+from calibrant.options import checked
 from calibrant.problems import MissingExtra
 from calibrant.writing import whole_or_nothing
 
@@ -28,6 +29,7 @@ AXES_AS_INPUT = 18
 """From this opset on ReduceMax takes its axes as an input, as ReduceSum does from 13 on."""
 
 
+@checked
 def to_onnx(
     map: CalibrationMap,  # noqa: A002
     path: str | Path | None = None,

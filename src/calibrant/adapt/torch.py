@@ -11,6 +11,7 @@ from calibrant.adapt import combined_formulas  # noqa: F401  (it registers the f
 from calibrant.adapt.formulas import Outputs, finished, formula
 from calibrant.inputs import check_choice
 from calibrant.maps import CalibrationMap
+from calibrant.options import checked
 from calibrant.problems import InputError, MissingExtra
 
 try:
@@ -23,6 +24,7 @@ OUTPUTS = ("probs", "log_probs", "logits")
 PRECISIONS: dict[Any, Any] = {torch.float32: np.float32, torch.float64: np.float64}
 
 
+@checked
 def to_module(
     map: CalibrationMap,  # noqa: A002
     *,
@@ -66,7 +68,7 @@ class CalibrationModule(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, fitted: CalibrationMap, output: str, trainable: bool, dtype: Any) -> None:
         super().__init__()
         self.map, self.output, self.trainable = fitted, check_choice("output", output, OUTPUTS), trainable
-        if dtype not in PRECISIONS:
+        if not isinstance(dtype, torch.dtype) or dtype not in PRECISIONS:
             raise InputError("dtype", "must be torch.float32 or torch.float64", f"it is {dtype}")
         self.precision = PRECISIONS[dtype]
         self._formula = formula(fitted, self.precision)
@@ -81,12 +83,15 @@ class CalibrationModule(torch.nn.Module):  # type: ignore[misc]
 
     def forward(self, logits: Any) -> Any:
         """Logits to what `output` names."""
+        if not isinstance(logits, torch.Tensor) or logits.is_complex():
+            what = logits.dtype if isinstance(logits, torch.Tensor) else f"a {type(logits).__name__}"
+            raise InputError("logits", "must be a tensor of real numbers", f"it is {what}")
         constants = {name: getattr(self, name) for name in self._formula.constants}
         wide = next((c.dtype for c in constants.values()), logits.dtype)
         outputs = Outputs(OPERATIONS, logits.to(wide), "logits", self.map.single)
-        if not self.map.single and logits.shape[-1] != len(self.map.classes):
+        if not self.map.single and logits.shape[-1:] != (len(self.map.classes),):
             wanted = f"must have {len(self.map.classes)} columns, as this map was fitted"
-            raise InputError("logits", wanted, f"it has {logits.shape[-1]}")
+            raise InputError("logits", wanted, f"its shape is {tuple(logits.shape)}")
         return finished(OPERATIONS, self._formula.of(constants, outputs), self.map.single, self.output, self.precision)
 
     def extra_repr(self) -> str:
