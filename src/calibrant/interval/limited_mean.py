@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.inputs import check_level
 from calibrant.interval.cells import Cells
-from calibrant.interval.mean import Moments, moments_of, normal_quantile
+from calibrant.interval.mean import Moments, OfMoments, moments_of, normal_quantile
 from calibrant.kernels.sums.weighted_means import tail_beyond, value_beyond
 from calibrant.results import Interval, Record, kind
 from calibrant.types import Array, Floats
@@ -35,7 +35,7 @@ class Limits(Record):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LimitedMean:
+class LimitedMean(OfMoments):
     """A mean of rows none of which can lie outside known limits.
 
     The weights of the rows are drawn from a flat Dirichlet distribution, as in the
@@ -87,18 +87,6 @@ class LimitedMean:
         if is_students(moments, limits) or not limits.lower <= moments.mean <= limits.upper:
             return moments
         return cls(moments, _two_values(moments, limits.lower), _two_values(moments, limits.upper), limits)
-
-    @property
-    def mean(self) -> float:
-        return self.moments.mean
-
-    @property
-    def error(self) -> float | None:
-        return self.moments.error
-
-    @property
-    def degrees(self) -> float:
-        return self.moments.degrees
 
     def interval(self, level: float) -> tuple[Interval, tuple[str, ...]]:
         """The interval and warnings."""

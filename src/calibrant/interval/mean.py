@@ -92,6 +92,26 @@ class Moments(Record):
         return None if self.error is None else two_sided(self.mean, self.error, self.degrees)
 
 
+class OfMoments:
+    """A mean whose interval is not Student's: its moments, and what the interval needs besides."""
+
+    __slots__ = ()
+    moments: Any
+    """`Moments`, or the mean of clusters"""
+
+    @property
+    def mean(self) -> float:
+        return self.moments.mean
+
+    @property
+    def error(self) -> float | None:
+        return self.moments.error
+
+    @property
+    def degrees(self) -> float:
+        return self.moments.degrees
+
+
 def moments(values: Array, weights: Array | None) -> Moments:
     """The moments of one block of rows."""
     if weights is not None:

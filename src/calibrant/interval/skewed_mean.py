@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.inputs import check_level
 from calibrant.interval.clusters import ClusterMean, cluster_mean, cluster_sums
-from calibrant.interval.mean import Moments, around, moments_of, two_sided
+from calibrant.interval.mean import Moments, OfMoments, around, moments_of, two_sided
 from calibrant.results import Interval
 from calibrant.types import Array, Floats
 
@@ -68,7 +68,7 @@ def _growth(bent: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class SkewedMean:
+class SkewedMean(OfMoments):
     """A mean of rows of any size, whose interval reaches further on the side of their long tail.
 
     With r = Σd³ / (Σd²)^1.5, the skewness of the rows over the root of their number, an
@@ -121,18 +121,6 @@ class SkewedMean:
             return cls(found, End(0.0, 0.0), End(0.0, 0.0))
         seen = _skewness(cluster_sums(values, weights, clusters)[-1])
         return cls(found, End(found.error, _bend(-seen)), End(found.error, _bend(seen)), abs(seen) > HEAVY)
-
-    @property
-    def mean(self) -> float:
-        return self.moments.mean
-
-    @property
-    def error(self) -> float | None:
-        return self.moments.error
-
-    @property
-    def degrees(self) -> float:
-        return self.moments.degrees
 
     def interval(self, level: float) -> tuple[Interval | None, tuple[str, ...]]:
         """The interval and warnings."""

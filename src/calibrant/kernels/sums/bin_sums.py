@@ -193,7 +193,11 @@ def class_grid_sums(probs: Array, labels: Array, weights: Array | None, threshol
 
         def part(rows: slice) -> Floats:
             block, (w, step) = np.zeros((n_classes, len(padded), 4)), weights_in(rows, weights)
-            fused_class_pass(probs[rows], w, step, padded, scale, block)
+            first = np.zeros((3, n_classes))
+            fused_class_pass(probs[rows], w, step, padded, scale, block, first)
+            if weights is None:  # equal weights: what is not in the other bins
+                first[0] = len(probs[rows]) - block[:, 1:, 0].sum(axis=1)
+            block[:, 0, :3] += first.T
             outcome_pass(probs[rows], labels[rows], w, step, padded, scale, block)
             return block[:, : sums.shape[1]]
 
@@ -229,16 +233,15 @@ def any_above(row: Any, start: Any, stop: Any, edge: Any) -> bool:
 
 
 @compiled
-def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any) -> None:
-    """n, P and Q of every class and bin.
+def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale: Any, sums: Any, first: Any) -> None:
+    """n, P and Q of every class and bin, those of the first bins apart; of these n only where rows have weights.
 
     A row that sums to 1 has fewer than B entries above 1/B. So the first bin is summed
     by a loop without branches, which vectorises; another such loop searches for entries
     above it, stretch by stretch, and only the entries of stretches that hold some are
-    visited one by one.
+    visited one by one. Sums of whole arrays are left to the caller: they take long to compile.
     """
     n_classes = np.uintp(sums.shape[0])
-    first = np.zeros((3, n_classes))
     edge = thresholds[1]
     for i in range(np.uintp(len(probs))):
         w = weights[np.uintp(i) * np.uintp(step)]
@@ -263,9 +266,6 @@ def fused_class_pass(probs: Any, weights: Any, step: int, thresholds: Any, scale
                     sums[k, b, 0] += w
                     sums[k, b, 1] += wp
                     sums[k, b, 2] += wp * np.float64(p)
-    if not step:  # equal weights: what is not in the other bins
-        first[0] = len(probs) * weights[0] - sums[:, 1:, 0].sum(axis=1)
-    sums[:, 0, :3] += first.T
 
 
 @compiled
