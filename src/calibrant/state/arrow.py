@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from calibrant.state.state import State
 
 KEY = b"calibrant.state"
-COLUMNS = ("a", "b", "c", "d")
-"""Of pooled rows: prediction, weight, hits. Of the grid: weight, Σp, Σp², Σy per class and cell."""
+COLUMNS = ("a", "b", "c", "d", "e")
+"""Of pooled rows: prediction, weight, hits, and the ends of buckets. Of the grid: weight, Σp, Σp², Σy per class and cell."""
 
 
 def write_arrow(path: Path, state: State) -> None:
@@ -27,11 +27,13 @@ def write_arrow(path: Path, state: State) -> None:
     blocks: list[tuple[str, np.ndarray[Any, Any]]] = []
     for view in state.views:
         pooled = state.pooled(view)
-        data["events"][view] = {"integral": pooled.integral, "single": pooled.single, "length": len(pooled)}
-        blocks.append((view, np.stack([pooled.values, pooled.weight, pooled.hits, np.zeros(len(pooled))])))
+        flags = {"integral": pooled.integral, "single": pooled.single, "coarse": pooled.coarse}
+        data["events"][view] = flags | {"length": len(pooled)}
+        ends = [np.zeros(len(pooled)) if end is None else end for end in (pooled.low, pooled.high)]
+        blocks.append((view, np.stack([pooled.values, pooled.weight, pooled.hits, *ends])))
     if state.grid is not None:
         data["grid"] = list(state.grid.sums.shape)
-        blocks.append(("grid", state.grid.sums.reshape(-1, 4).T))
+        blocks.append(("grid", np.pad(state.grid.sums.reshape(-1, 4).T, [(0, 1), (0, 0)])))
     names = np.repeat([name for name, _ in blocks], [numbers.shape[1] for _, numbers in blocks])
     numbers = np.concatenate([numbers for _, numbers in blocks], axis=1)
     columns = {"table": pa.array(names).dictionary_encode()} | {c: numbers[i] for i, c in enumerate(COLUMNS)}
@@ -63,12 +65,13 @@ def _unpacked(table: Any) -> dict[str, Any]:
     data: dict[str, Any] = parsed((table.schema.metadata or {})[KEY].decode())
     numbers, at = np.stack([table[c].to_numpy() for c in COLUMNS]), 0
     for view, facts in data["events"].items():
-        values, weight, hits, _ = numbers[:, at : at + facts["length"]]
+        values, weight, hits, low, high = numbers[:, at : at + facts["length"]]
         flags = {"integral": facts["integral"], "single": facts["single"], "squares": None}
+        flags |= {"low": low, "high": high} if facts["coarse"] else {"low": None, "high": None}
         data["events"][view] = {"kind": "Pooled", "values": values, "weight": weight, "hits": hits} | flags
         at += facts["length"]
     if data["grid"] is not None:
-        data["grid"], at = numbers[:, at:].T.reshape(data["grid"]), table.num_rows
+        data["grid"], at = numbers[:4, at:].T.reshape(data["grid"]), table.num_rows
     if at != table.num_rows:
         raise ValueError("it has rows that belong to no part of it")
     return data

@@ -1,6 +1,7 @@
 """Rows pooled by equal prediction: all that a method on one event needs to know, whatever the order of the rows.
 
 Group g has a prediction v_g, a weight w_g = Σw and hits h_g = Σwy. A row repeated and a row of weight two are the same.
+Where there are too many predictions to keep, those of a fine bucket are pooled too, and v_g is their mean.
 """
 
 from __future__ import annotations
@@ -14,6 +15,15 @@ from numpy.typing import NDArray
 from calibrant.results import Record, kind
 from calibrant.results.constraints import BIG, Above, AtMost, Holds, Rising, Shape, Within
 from calibrant.types import Floats, Indices
+
+
+def ends_in_order(
+    values: Floats, low: Floats | None = None, high: Floats | None = None, **_: object
+) -> bool:
+    """Do groups lie between their ends, one after the other? Both ends are kept, or neither."""
+    if low is None or high is None:
+        return low is None and high is None
+    return bool((high >= values).all() and (high[:-1] < low[1:]).all())
 
 
 @kind
@@ -34,6 +44,15 @@ class Pooled(Record):
     """is every group one row of weight 1?"""
     squares: Annotated[Floats | None, Shape("values"), Above(0, BIG)] = None
     """Σw² of each group, for variances, where weights are not numbers of rows; else None, and the weight is its own"""
+    low: Annotated[Floats | None, Shape("values"), Within(0, 1), AtMost("values")] = None
+    """lowest prediction of each group, where groups are buckets that may hold several; else None"""
+    high: Annotated[
+        Floats | None,
+        Shape("values"),
+        Within(0, 1),
+        Holds("must be the upper ends of the groups of `low`", ends_in_order),
+    ] = None
+    """highest prediction of each group; None as `low` is"""
 
     def __post_init__(self) -> None:
         """Nothing is copied: millions of rows are pooled at a time, and those who pool them own the arrays."""
@@ -84,8 +103,39 @@ class Pooled(Record):
         """How far a cumulative weight may be off by rounding."""
         return 0.0 if self.integral else 1e-12 * self.total
 
+    @property
+    def coarse(self) -> bool:
+        """Are groups buckets, whose predictions are known by their mean and ends?"""
+        return self.low is not None
+
+    @property
+    def mixed_share(self) -> float:
+        """Largest share of the weight in one bucket of different predictions; 0 where every prediction is kept."""
+        if self.low is None or self.high is None:
+            return 0.0
+        return float(self.weight[self.low < self.high].max(initial=0.0)) / self.total
+
+    def coarsened(self) -> Pooled:
+        """The predictions of each bucket of `kernels.rows.cells` pooled: bounded in size, sums unchanged."""
+        from calibrant.kernels.rows.cells import cell_index  # kernels stand above the tables they fill
+
+        low, high = (self.values if end is None else end for end in (self.low, self.high))
+        cells = cell_index(self.values)
+        starts = np.flatnonzero(np.append(True, cells[1:] != cells[:-1]))
+        last = np.append(starts[1:], len(cells)) - 1
+        weight, hits, sums = (
+            np.add.reduceat(each, starts) for each in (self.weight, self.hits, self.weight * self.values)
+        )
+        low, high = low[starts], high[last]
+        return Pooled(np.clip(sums / weight, low, high), weight, hits, self.integral, low=low, high=high)
+
     def merge(self, other: Pooled) -> Pooled:
-        """Both tables as one: as if all rows had been pooled at once."""
+        """Both tables as one: as if all rows had been pooled at once.
+
+        Buckets on either side make buckets of all.
+        """
+        if self.coarse or other.coarse:
+            return _in_buckets(self, other)
         values = np.concatenate([self.values, other.values])
         order = np.argsort(values, kind="stable")  # both halves are sorted: a single merge
         values = values[order]
@@ -105,3 +155,16 @@ class Pooled(Record):
         kept = weights > 0
         outcomes = np.tile(np.array([0, 1], np.uint8), len(self))
         return np.repeat(self.values, 2)[kept], outcomes[kept], weights[kept]
+
+
+def _in_buckets(one: Pooled, other: Pooled) -> Pooled:
+    """Two tables as buckets, each bucket's sums added."""
+    both = [table.coarsened() for table in (one, other)]
+    values, weight, hits, low, high = (
+        np.concatenate([getattr(table, name) for table in both]) for name in ("values", "weight", "hits", "low", "high")
+    )
+    order = np.argsort(values, kind="stable")
+    # a bucket's two rows stand side by side, as buckets do not overlap; the widest ends are those of the bucket
+    low, high = np.minimum.accumulate(low[order][::-1])[::-1], np.maximum.accumulate(high[order])
+    joined = Pooled(values[order], weight[order], hits[order], one.integral and other.integral, low=low, high=high)
+    return joined.coarsened()

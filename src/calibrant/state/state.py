@@ -75,6 +75,7 @@ class SavedState(Record):
         | None
     )
     scores: Mapping[str, Mergeable]
+    max_distinct: Annotated[int | None, Within(1)] = None
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -104,6 +105,10 @@ class State:
         Names of the parts that were merged; no part can be merged twice.
     precision
         `float32` if every prediction came in single precision, else `float64`: maps read 0 and 1 by their rounding unit.
+    max_distinct
+        How many distinct predictions a view may have; with more, its table is one of fine buckets (256 per halving of
+        min(p, 1 − p), cut at the edges of 300 equal-width cells), each with its weight, hits, mean, lowest and highest
+        prediction: at most 27 000 of them, whatever the number of rows. None: no limit.
 
     Examples
     --------
@@ -125,9 +130,10 @@ class State:
     scores: dict[str, Any] = field(default_factory=dict)
     parts: tuple[str, ...] = ()
     precision: str = "float64"
+    max_distinct: int | None = None
 
     def __post_init__(self) -> None:
-        self.tables = {view: list(tables) for view, tables in self.tables.items()}
+        self.tables = {view: [self._bounded(table) for table in tables] for view, tables in self.tables.items()}
 
     @property
     def views(self) -> tuple[str, ...]:
@@ -146,8 +152,16 @@ class State:
             )
         tables = self.tables[view]
         while len(tables) > 1:
-            tables.append(tables.pop().merge(tables.pop()))
+            self._join_last(tables)
         return tables[0]
+
+    def _join_last(self, tables: list[Pooled]) -> None:
+        tables.append(self._bounded(tables.pop().merge(tables.pop())))
+
+    def _bounded(self, table: Pooled) -> Pooled:
+        """The table, or its buckets if it has more predictions than may be kept."""
+        kept = self.max_distinct is None or table.coarse or len(table) <= self.max_distinct
+        return table if kept else table.coarsened()
 
     def update(
         self, labels: Any, probs: Any = None, *, counts: Any = None, weights: Any = None, part: str | None = None
@@ -196,11 +210,13 @@ class State:
             raise InputError("other", "must hold the same sums as this state", "grid or scores differ")
         self.grid = None if self.grid is None or other.grid is None else self.grid.merge(other.grid)
         self.scores = {name: found.merge(other.scores[name]) for name, found in self.scores.items()}
+        limits = [each.max_distinct for each in (self, other) if each.max_distinct is not None]
+        self.max_distinct = min(limits, default=None)
         for view, tables in self.tables.items():
-            tables.append(other.pooled(view))
+            tables[:] = [*map(self._bounded, tables), self._bounded(other.pooled(view))]
             # tables of falling size, each at least twice the next: adding many small parts then costs O(n log n) in all
             while len(tables) > 1 and len(tables[-2]) < 2 * len(tables[-1]):
-                tables.append(tables.pop().merge(tables.pop()))
+                self._join_last(tables)
         self.n, self.parts = self.n + other.n, self.parts + other.parts
         self.precision = max(self.precision, other.precision)
 
@@ -209,7 +225,7 @@ class State:
         events = {view: self.pooled(view) for view in self.tables}
         grid = None if self.grid is None else self.grid.sums
         facts = self.n, self.parts, self.classes, self.one_column, self.precision
-        return SavedState(VERSION, *facts, events, grid, self.scores).to_data() | {"kind": "State"}
+        return SavedState(VERSION, *facts, events, grid, self.scores, self.max_distinct).to_data() | {"kind": "State"}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
@@ -228,6 +244,7 @@ class State:
             dict(found.scores),
             found.parts,
             found.precision,
+            found.max_distinct,
         )
 
     def to_json(self, *, indent: int | None = None) -> str:
@@ -291,7 +308,7 @@ class State:
 
     def __repr__(self) -> str:
         what = "binary event" if self.one_column else f"{len(self.classes)} classes"
-        each = "; ".join(f"{view}: {len(self.pooled(view)):,} distinct predictions" for view in self.tables)
+        each = "; ".join(f"{view}: {_size(self.pooled(view))}" for view in self.tables)
         return f"State({self.n:,} rows in {len(self.parts):,} part{'s' * (len(self.parts) != 1)}, {what}; {each})"
 
     def __eq__(self, other: object) -> bool:
@@ -302,6 +319,10 @@ class State:
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
         return State.from_data, (self.to_data(),)
+
+
+def _size(table: Pooled) -> str:
+    return f"{len(table):,} {'buckets of' if table.coarse else 'distinct'} predictions"
 
 
 def grid_of(sums: Floats, n: int) -> BinSums:

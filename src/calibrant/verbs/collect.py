@@ -10,15 +10,15 @@ import numpy as np
 
 from calibrant.bins import EqualWidth
 from calibrant.inputs import check_count
+from calibrant.kernels.rows.buckets import worth_buckets
+from calibrant.kernels.rows.cells import N_CELLS, pooled_cells
 from calibrant.methods import methods
 from calibrant.options import checked
-from calibrant.predictions import Predictions, StatePredictions, admit
+from calibrant.predictions import Event, Predictions, StatePredictions, admit
 from calibrant.problems import InputError
 from calibrant.score.possible import score_sums
+from calibrant.state.pooled import Pooled
 from calibrant.state.state import State
-
-N_CELLS = 300
-"""Equal-width cells per class: 1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 25, 30, 50, 60, 75, 100, 150 and 300 bins can be made of them."""
 
 
 @checked
@@ -28,6 +28,7 @@ def collect(
     *,
     views: Sequence[Any] | None = None,
     n_cells: int = N_CELLS,
+    max_distinct: int | None = None,
     counts: Any = None,
     weights: Any = None,
     part: str | None = None,
@@ -48,6 +49,9 @@ def collect(
         `class k` adds one class.
     n_cells
         Equal-width cells per class for class-wise errors of several classes.
+    max_distinct
+        How many distinct predictions a view keeps; with more of them, those of a fine
+        bucket are pooled (see `State`). None keeps all.
     counts
         How often each row occurred; by default once.
     weights
@@ -79,14 +83,17 @@ def collect(
     if part is not None and not isinstance(part, str):
         raise InputError("part", "must be a string", f"it is a {type(part).__name__}")
     check_count(n_cells, "n_cells")
+    if max_distinct is not None:
+        check_count(max_distinct, "max_distinct")
     if like is not None:
-        views = like.views
+        views, max_distinct = like.views, like.max_distinct
         n_cells = n_cells if like.grid is None else like.grid.sums.shape[1]
     elif views is None:
         views = ("binary",) if predictions.is_binary else ("top", "binary")[: 2 if predictions.n_classes == 2 else 1]
     elif len(views) == 0:
         raise InputError("views", "must name at least one view", "it is empty")
-    tables = {predictions.view(view): [predictions.event(view).pooled] for view in views}
+    coarse = () if like is None else tuple(view for view in like.views if like.pooled(view).coarse)
+    tables = {predictions.view(view): [_pooled(predictions.event(view), view in coarse)] for view in views}
     grid, scores = None, {}
     if not predictions.is_binary:
         grid = EqualWidth(n_cells).collect_classes(predictions)
@@ -94,7 +101,15 @@ def collect(
         scores = {name: score_sums(rule, predictions) for name, rule in rules.items()}
     precision = "float32" if predictions.outputs.dtype == np.float32 else "float64"
     named = part if part is not None else uuid4().hex[:12]
-    return State(predictions.n, predictions.classes, predictions.is_binary, tables, grid, scores, (named,), precision)
+    facts = predictions.n, predictions.classes, predictions.is_binary
+    return State(*facts, tables, grid, scores, (named,), precision, max_distinct)
+
+
+def _pooled(event: Event, coarse: bool) -> Pooled:
+    """The rows of an event by prediction; by bucket at once where they will be merged with buckets."""
+    if coarse and worth_buckets(event.probs, event.outcomes, event.weights):
+        return pooled_cells(event.probs, event.outcomes)
+    return event.pooled
 
 
 def _check(predictions: Predictions) -> None:

@@ -67,6 +67,15 @@ def find_buckets(probs: Any, index: Any) -> None:
         index[i] = place if p < 0.5 else np.int64(2 * HALF) - place
 
 
+@find_buckets.in_numpy
+def _find_buckets(probs: Array, index: Array) -> None:
+    p = np.asarray(probs, np.float64)
+    near = np.ascontiguousarray(np.minimum(p, 1.0 - p))
+    place = (near.view(np.int64) >> SHIFT) - FIRST
+    place = np.minimum(np.maximum(place, near > 0.0), HALF)
+    index[:] = np.where(p < 0.5, place, 2 * HALF - place)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Buckets:
     """Per-bucket sums."""
@@ -106,7 +115,7 @@ def bucketed(probs: Array, outcomes: Array) -> Buckets:
     probs, outcomes = np.ascontiguousarray(probs), np.ascontiguousarray(outcomes)
     index = np.empty(len(probs), np.uint16)
     tables = over_blocks(len(probs), partial(_table, probs, outcomes, index))
-    return Buckets(probs, outcomes, index, reduce(_joined, tables))
+    return Buckets(probs, outcomes, index, reduce(joined, tables))
 
 
 def _table(probs: Array, outcomes: Array, index: Array, rows: slice) -> Floats:
@@ -117,7 +126,8 @@ def _table(probs: Array, outcomes: Array, index: Array, rows: slice) -> Floats:
     return table
 
 
-def _joined(a: Floats, b: Floats) -> Floats:
+def joined(a: Floats, b: Floats) -> Floats:
+    """The tables of two sets of rows as one, in the place of the first."""
     a[:, :SUMS] += b[:, :SUMS]
     np.minimum(a[:, LOW], b[:, LOW], out=a[:, LOW])
     np.maximum(a[:, HIGH], b[:, HIGH], out=a[:, HIGH])
