@@ -64,6 +64,7 @@ from calibrant.verbs.diagnose import diagnose as diagnose
 from calibrant.verbs.planning.plan import plan as plan
 from calibrant.verbs.planning.validation import plan_validation as plan_validation
 from calibrant.verbs.recalibrate import recalibrate as recalibrate
+from calibrant.verbs.scan import scan as scan
 from calibrant.verbs.trust import trust as trust
 from calibrant.verbs.where import where as where
 

@@ -22,11 +22,20 @@ def check_progress(progress: Any) -> None:
 
 
 @contextmanager
-def reported(progress: Any, title: str) -> Iterator[Report]:
+def reported(progress: Any, title: str, speed: Callable[[], str] | None = None) -> Iterator[Report]:
     """The user's `progress=` as a function of (done, of).
 
     True is a bar on the error stream if that is a terminal, removed when done; False is
     silence; a function is called as it is.
+
+    Parameters
+    ----------
+    progress
+        What the user passed.
+    title
+        Beside the bar.
+    speed
+        Gives a text that is shown behind the bar.
     """
     check_progress(progress)
     if progress is not True or not sys.stderr.isatty():
@@ -35,9 +44,11 @@ def reported(progress: Any, title: str) -> Iterator[Report]:
     from rich.console import Console
     from rich.progress import Progress as Bar
 
-    with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title)
-        yield lambda done, of: bar.update(task, completed=done, total=of)
+    columns = () if speed is None else (*Bar.get_default_columns(), "{task.fields[speed]}")
+    say = (lambda: "") if speed is None else speed
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, speed="")
+        yield lambda done, of: bar.update(task, completed=done, total=of, speed=say())
 
 
 def offset(report: Report, before: int, count: int, total: int, done: int, of: int) -> None:

@@ -299,12 +299,16 @@ def _key(name: str) -> str:
 
 
 @contextmanager
-def worded(file: str, columns: FileColumns) -> Iterator[None]:
-    """An InputError inside names the file and its columns instead of arguments."""
+def worded(file: str, columns: FileColumns, first: int = 0) -> Iterator[None]:
+    """An InputError inside names the file and its columns instead of arguments; `first` is its row that is read as 0."""
+
+    def place(found: re.Match[str]) -> str:
+        return f"row {first + int(found[1])}{found[2] or ''} (the first is 0)"
+
     try:
         yield
     except InputError as error:
-        text = re.sub(r"(?<=; )row \d+(, place \d+)?", r"\g<0> (the first is 0)", columns.reworded(str(error)))
+        text = re.sub(r"(?<=; )row (\d+)(, place \d+)?", place, columns.reworded(str(error)))
         body, _, advice = text.rpartition(". ")
         reworded = InputError(f"{file}:", body or advice.removesuffix("."), "", body and advice.removesuffix("."))
         reworded.argument = error.argument

@@ -44,7 +44,7 @@ def open_store(path: Path) -> Store:
     """The file at a path, with its format and the names of its columns."""
     form = format_of(path)
     with file_errors("read", path):
-        _check_first_bytes(path, form)
+        check_first_bytes(path, form)
         if form in _TEXT:
             check_text(path)
         names, load = _FORMATS[form][0](path)
@@ -63,7 +63,8 @@ def format_of(path: Path) -> str:
     raise FileError(f"{text} Use one of {known}; .gz may follow a text format.")
 
 
-def _check_first_bytes(path: Path, form: str) -> None:
+def check_first_bytes(path: Path, form: str) -> None:
+    """Refuse a file that does not begin as its format does."""
     with path.open("rb") as file:
         head = file.read(8)
     if not head:

@@ -88,30 +88,54 @@ def read_with_columns(
     path: str | Path, *, classes: Any = None, normalize: bool = False, soft: bool = False, **columns: Any
 ) -> tuple[Predictions, Columns]:
     """The predictions in a file and the columns they come from; options as for `read`."""
-    store, order = open_store(Path(path)), _split(classes)
+    store, order = open_store(Path(path)), class_names(classes)
     chosen = choose(store.names, str(path), classes=order, **columns)
     with worded(str(path), chosen):
-        found = load(store, chosen)
-        predicted = stacked(found, chosen)
-        order = None if chosen.pred else order or chosen.classes
-        _check_lone(predicted, chosen, order)
-        labels, declared = matched(truth_of(found, chosen), order, predicted, soft)
-        options: dict[str, Any] = {"classes": declared, "soft": soft}
-        options |= {role: found[name] for role, name in chosen.beside.items() if name}
-        if chosen.logits:
-            predictions = Predictions.from_logits(labels, predicted, **options)
-        else:
-            predictions = Predictions(labels, predicted, normalize=normalize, **options)
+        predictions = predictions_of(load(store, chosen), chosen, order, normalize=normalize, soft=soft)
+    return predictions, chosen
+
+
+def predictions_of(
+    found: dict[str, Array],
+    chosen: Columns,
+    order: tuple[Any, ...] | None = None,
+    *,
+    normalize: bool = False,
+    soft: bool = False,
+) -> Predictions:
+    """The predictions in the columns of a file, or of some of its rows.
+
+    Parameters
+    ----------
+    found
+        The columns by name.
+    chosen
+        Their roles.
+    order
+        The classes in the order of the columns, if the caller names them.
+    normalize, soft
+        As in `Predictions`.
+    """
+    predicted = stacked(found, chosen)
+    order = None if chosen.pred else order or chosen.classes
+    _check_lone(predicted, chosen, order)
+    labels, declared = matched(truth_of(found, chosen), order, predicted, soft)
+    options: dict[str, Any] = {"classes": declared, "soft": soft}
+    options |= {role: found[name] for role, name in chosen.beside.items() if name}
+    if chosen.logits:
+        predictions = Predictions.from_logits(labels, predicted, **options)
+    else:
+        predictions = Predictions(labels, predicted, normalize=normalize, **options)
     if order is not None and declared is None:
         predictions.classes = order  # labels are positions; these are the names
     named = chosen.pred is not None or is_confidence(chosen.predicted[0])
     predictions.is_confidence = predicted.ndim == 1 and named
-    return predictions, chosen
+    return predictions
 
 
 def read_predicted(path: str | Path, *, classes: Any = None, normalize: bool = False, **columns: Any) -> Predicted:
     """The predictions in a file that need not hold labels; options as for `read`."""
-    store, order = open_store(Path(path)), _split(classes)
+    store, order = open_store(Path(path)), class_names(classes)
     chosen = choose(store.names, str(path), label=NONE, classes=order, **columns)
     with worded(str(path), chosen):
         values = inputs.floats(stacked(load(store, chosen), chosen), "logits" if chosen.logits else "probs")
@@ -131,7 +155,8 @@ def _check_lone(predicted: Array, chosen: Columns, classes: tuple[Any, ...] | No
         check_names_event(chosen.predicted[0], pair, "logits" if chosen.logits else "probs")
 
 
-def _split(classes: Any) -> tuple[Any, ...] | None:
+def class_names(classes: Any) -> tuple[Any, ...] | None:
+    """The classes that a caller named: several, or one text of them joined by commas."""
     if classes is None:
         return None
     parts = [part.strip() for part in classes.split(",")] if isinstance(classes, str) else classes

@@ -177,7 +177,7 @@ class State:
         """
         from calibrant.verbs.collect import collect
 
-        self._add(collect(labels, probs, counts=counts, weights=weights, part=part, like=self))
+        self.add(collect(labels, probs, counts=counts, weights=weights, part=part, like=self))
         return self
 
     def merge(self, other: State) -> State:
@@ -191,10 +191,17 @@ class State:
         if not isinstance(other, State):
             raise InputError("other", "must be a State", f"it is a {type(other).__name__}")
         merged = replace(self)
-        merged._add(other)
+        merged.add(other)
         return merged
 
-    def _add(self, other: State) -> None:
+    def add(self, other: State) -> None:
+        """Take in another state, in place.
+
+        Parameters
+        ----------
+        other
+            As in `merge`.
+        """
         if (self.classes, self.one_column, self.views) != (other.classes, other.one_column, other.views):
             mine, theirs = ((s.classes if len(s.classes) <= 12 else len(s.classes), s.views) for s in (self, other))
             raise InputError("other", "must have the classes and views of this state", f"{theirs} are not {mine}")

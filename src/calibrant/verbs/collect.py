@@ -105,6 +105,13 @@ def collect(
     return State(*facts, tables, grid, scores, (named,), precision, max_distinct)
 
 
+def take_in(state: State, predictions: Predictions) -> None:
+    """More rows of the part that a state was collected from."""
+    more = collect(predictions, like=state)
+    more.parts = ()
+    state.add(more)
+
+
 def _pooled(event: Event, coarse: bool) -> Pooled:
     """The rows of an event by prediction; by bucket at once where they will be merged with buckets."""
     if coarse and worth_buckets(event.probs, event.outcomes, event.weights):

@@ -1,0 +1,300 @@
+"""Tables too large for memory, batch by batch: files, streams of Arrow data, frames and iterators of these."""
+
+from __future__ import annotations
+
+import glob
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibrant.files.formats import ENDINGS, check_first_bytes, delimiter_of, file_errors, format_of, open_store
+from calibrant.problems import FileError, InputError
+
+VALUES, FEWEST, MOST = 1 << 23, 1 << 12, 1 << 20
+"""Numbers that a batch holds, about, and its fewest and most rows."""
+PROBED = 1 << 16
+"""Bytes at either end of a file that its name as a part is made from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows of a part, as columns by name."""
+
+    columns: Mapping[str, Any]
+    """Arrow or NumPy columns"""
+    n: int
+    first: int
+    """rows of the part before these"""
+    done: float
+    """share of the part that was read with this batch"""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file, or a whole stream: its columns and its batches."""
+
+    title: str
+    """for messages"""
+    part: str | None
+    """its name within a state; None for a stream"""
+    names: list[str]
+    size: int
+    """bytes, for progress; 0 if unknown"""
+    batches: Callable[[tuple[str, ...]], Iterator[Batch]]
+    """the rows of some columns"""
+    path: Path | None = None
+
+
+def parts_of(source: Any) -> list[Callable[[], Part]]:
+    """What a source consists of, each opened when it is needed.
+
+    Parameters
+    ----------
+    source
+        A path, a pattern, a folder, several of these; anything with `__arrow_c_stream__`; a Polars LazyFrame; an
+        iterator of batches.
+    """
+    if isinstance(source, str | Path):
+        return [_opener(path) for path in paths_of(source)]
+    if isinstance(source, list | tuple) and source and all(isinstance(each, str | Path) for each in source):
+        return [_opener(path) for each in source for path in paths_of(each)]
+    if hasattr(source, "collect_batches"):
+        return [lambda: _stream(source.collect_batches(), "the LazyFrame")]
+    if hasattr(source, "__arrow_c_stream__"):
+        import pyarrow as pa
+
+        return [lambda: _stream(pa.RecordBatchReader.from_stream(source), f"the {type(source).__name__}")]
+    if isinstance(source, Iterable) and not isinstance(source, Mapping | np.ndarray | bytes):
+        return [lambda: _stream(source, "the batches")]
+    expected = "must be a path, a pattern, a folder, Arrow data or an iterator of batches"
+    raise InputError("source", expected, f"it is a {type(source).__name__}")
+
+
+def paths_of(source: str | Path) -> list[Path]:
+    """The files that a path, a pattern or a folder refers to, in the order of their names."""
+    path, text = Path(source), str(source)
+    if path.is_dir():
+        inside = (p for p in path.rglob("*") if p.is_file() and p.name.lower().endswith(ENDINGS))
+        found = [p for p in inside if not any(part.startswith((".", "_")) for part in p.relative_to(path).parts)]
+        what = f"the folder {text!r} holds no file that ends in {', '.join(ENDINGS)}"
+    elif not path.exists() and glob.has_magic(text):
+        found, what = [Path(p) for p in glob.glob(text, recursive=True) if Path(p).is_file()], f"no file fits {text!r}"
+    else:
+        found, what = [path], ""
+    if not found:
+        raise FileError(f"{what}.")
+    return sorted(found)
+
+
+def _opener(path: Path) -> Callable[[], Part]:
+    return lambda: _file(path)
+
+
+def _file(path: Path) -> Part:
+    """A file as a part, named by its path, its size and its ends: a changed file has another name."""
+    form = format_of(path)
+    with file_errors("read", path):
+        check_first_bytes(path, form)
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(0)
+            ends = zlib.crc32(file.read(PROBED))
+            file.seek(max(size - PROBED, 0))
+            ends = zlib.crc32(file.read(PROBED), ends)
+        names, batches = _FORMATS.get(form, _whole)(path)
+    return Part(str(path), f"{path}#{size:x}-{ends:08x}", names, size, batches, path)
+
+
+def _rows(names: tuple[str, ...]) -> int:
+    return int(np.clip(VALUES // len(names), FEWEST, MOST))
+
+
+def _parquet(path: Path) -> tuple[list[str], Any]:
+    from pyarrow import parquet
+
+    def batches(names: tuple[str, ...]) -> Iterator[Batch]:
+        with file_errors("read", path), parquet.ParquetFile(path) as file:
+            total, first = file.metadata.num_rows, 0
+            found = file.iter_batches(_rows(names), columns=list(names))
+            while True:
+                try:
+                    batch = next(found, None)
+                except Exception as error:
+                    raise FileError(_damaged(path, names, error)) from error
+                if batch is None:
+                    break
+                yield _batch(batch, first, (first + batch.num_rows) / total)
+                first += batch.num_rows
+            if first != total:
+                raise FileError(f"cannot read {str(path)!r}: it holds {first} of the {total} rows it should have.")
+
+    return parquet.read_schema(path).names, batches
+
+
+def _damaged(path: Path, names: tuple[str, ...], error: Exception) -> str:
+    """The first row group and column that cannot be read."""
+    from pyarrow import parquet
+
+    where = ""
+    with parquet.ParquetFile(path) as file:
+        for group, name in ((g, n) for g in range(file.metadata.num_row_groups) for n in names):
+            try:
+                file.read_row_group(group, columns=[name])
+            except Exception:  # noqa: BLE001  (a damaged file makes the library raise anything)
+                where = f"column {name!r} of row group {group}: "
+                break
+    return f"cannot read {str(path)!r}: {where}{str(error).strip().splitlines()[0][:300]}"
+
+
+def _arrow(path: Path) -> tuple[list[str], Any]:
+    import pyarrow as pa
+
+    def reader() -> Any:
+        source = pa.memory_map(str(path))
+        try:
+            return pa.ipc.open_file(source)
+        except pa.ArrowInvalid:
+            return pa.ipc.open_stream(source)
+
+    def batches(names: tuple[str, ...]) -> Iterator[Batch]:
+        with file_errors("read", path):
+            file, first = reader(), 0
+            count = getattr(file, "num_record_batches", None)
+            found = iter(file) if count is None else map(file.get_batch, range(count))
+            for k, whole in enumerate(found, 1):
+                whole.validate(full=True)
+                for batch in _cut(whole.select(list(names)), _rows(names)):
+                    yield _batch(batch, first, k / count if count else 0.0)
+                    first += batch.num_rows
+
+    return reader().schema.names, batches
+
+
+def _csv(path: Path) -> tuple[list[str], Any]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    parse = csv.ParseOptions(delimiter=delimiter_of(path), newlines_in_values=True)
+
+    def batches(names: tuple[str, ...]) -> Iterator[Batch]:
+        with file_errors("read", path):
+            convert, first = csv.ConvertOptions(include_columns=list(names)), 0
+            read = csv.ReadOptions(block_size=1 << 24)
+            with csv.open_csv(path, parse_options=parse, convert_options=convert, read_options=read) as reader:
+                for batch in reader:
+                    yield _batch(batch, first, 0.0)
+                    first += batch.num_rows
+
+    with pa.csv.open_csv(path, parse_options=parse) as reader:
+        return reader.schema.names, batches
+
+
+def _json_lines(path: Path) -> tuple[list[str], Any]:
+    from pyarrow import json
+
+    options = json.ReadOptions(block_size=1 << 24)
+
+    def batches(names: tuple[str, ...]) -> Iterator[Batch]:
+        with file_errors("read", path):
+            first = 0
+            for batch in json.open_json(path, read_options=options):
+                yield _batch(batch.select(list(names)), first, 0.0)
+                first += batch.num_rows
+
+    return json.open_json(path, read_options=options).schema.names, batches
+
+
+def _whole(path: Path) -> tuple[list[str], Any]:
+    """A format that is read at once."""
+    store = open_store(path)
+
+    def batches(names: tuple[str, ...]) -> Iterator[Batch]:
+        with file_errors("read", path):
+            found = store.load(names, [])
+            columns = {name: found[name] for name in names}
+            n = len(next(iter(columns.values())))
+            for start in range(0, n, _rows(names)):
+                stop = min(start + _rows(names), n)
+                yield Batch({name: column[start:stop] for name, column in columns.items()}, stop - start, start, stop / n)
+
+    return store.names, batches
+
+
+_FORMATS: dict[str, Callable[[Path], tuple[list[str], Any]]] = {
+    "Parquet": _parquet,
+    "Arrow": _arrow,
+    "CSV": _csv,
+    "JSON lines": _json_lines,
+}
+"""The formats that can be read in batches."""
+
+
+def _stream(source: Iterable[Any], title: str) -> Part:
+    """Batches as they come; the first is looked at for its columns."""
+    found = iter(source)
+    first = next(found, None)
+    if first is None:
+        raise FileError(f"cannot read {title}: there are no rows.")
+    opening = table_of(first)
+
+    def batches(names: tuple[str, ...]) -> Iterator[Batch]:
+        before = 0
+        for k, table in enumerate(_chained(opening, found)):
+            missing = [name for name in names if name not in table.column_names]
+            if missing:
+                raise InputError("source", f"must have column {missing[0]!r} in every batch", f"batch {k} has none")
+            for batch in _cut(table.select(list(names)), _rows(names)):
+                yield _batch(batch, before, 0.0)
+                before += batch.num_rows
+
+    return Part(title, None, list(opening.column_names), 0, batches)
+
+
+def _chained(first: Any, others: Iterator[Any]) -> Iterator[Any]:
+    yield first
+    yield from map(table_of, others)
+
+
+def table_of(given: Any) -> Any:
+    """A batch as an Arrow table: Arrow data, a frame, or a dict of columns."""
+    import pyarrow as pa
+
+    try:
+        if isinstance(given, pa.Table):
+            return given
+        if isinstance(given, pa.RecordBatch):
+            return pa.Table.from_batches([given])
+        if isinstance(given, Mapping):
+            return pa.table({str(name): pa.array(column) for name, column in given.items()})
+        if hasattr(given, "__arrow_c_stream__"):
+            return pa.table(given)
+        if hasattr(given, "__arrow_c_array__"):
+            return pa.Table.from_batches([pa.record_batch(given)])
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InputError("source", "must give tables", f"one cannot be read: {error!s:.200}") from error
+    raise InputError(
+        "source", "must give Arrow tables, frames or dicts of columns", f"it gave a {type(given).__name__}"
+    )
+
+
+def _batch(table: Any, first: int, done: float) -> Batch:
+    return Batch({name: table.column(name) for name in table.schema.names}, table.num_rows, first, done)
+
+
+def _cut(table: Any, rows: int) -> Iterator[Any]:
+    for start in range(0, table.num_rows, rows):
+        yield table.slice(start, rows)
+
+
+def ahead(found: Iterator[Batch]) -> Iterator[Batch]:
+    """The same, the next one read while this one is used."""
+    with ThreadPoolExecutor(1, thread_name_prefix="calibrant-read") as reader:
+        coming = reader.submit(next, found, None)
+        while (batch := coming.result()) is not None:
+            coming = reader.submit(next, found, None)
+            yield batch

@@ -1,0 +1,189 @@
+"""How are predictions judged that do not fit into memory?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from calibrant.files.batches import Batch, Part, ahead, parts_of
+from calibrant.files.columns import NONE, Columns, choose, worded
+from calibrant.files.reading import class_names, predictions_of, to_numpy
+from calibrant.inputs import check_count
+from calibrant.kernels.rows.cells import N_CELLS
+from calibrant.options import checked
+from calibrant.predictions import Predictions
+from calibrant.problems import FileError, InputError
+from calibrant.progress import reported
+from calibrant.state.state import State
+from calibrant.verbs.collect import collect, take_in
+
+MAX_DISTINCT = 100_000
+"""Distinct predictions that a scanned state keeps: some 3 MB."""
+
+
+@checked
+def scan(
+    source: Any,
+    *,
+    label: str | None = None,
+    probs: str | Sequence[str] | None = None,
+    logits: str | Sequence[str] | None = None,
+    pred: str | None = None,
+    counts: str | None = None,
+    classes: str | Sequence[Any] | None = None,
+    normalize: bool = False,
+    by: str | None = None,
+    views: Sequence[Any] | None = None,
+    n_cells: int = N_CELLS,
+    max_distinct: int | None = MAX_DISTINCT,
+    checkpoint: str | Path | None = None,
+    progress: Any = True,
+) -> Any:
+    """Collect a state from files or streams of any size, in memory that does not grow with them.
+
+    The state is taken wherever predictions are: `diagnose`, `compare`, `recalibrate`, tests, intervals, estimators.
+    Up to `max_distinct` distinct predictions are kept, and answers are those of the rows; beyond, predictions are
+    pooled in fine buckets. Sums of equal-width bins, mean gaps and the like are exact then too; what depends on the
+    order of predictions within a bucket, such as the edges of equal-mass bins, is off by at most the bucket's share
+    of the rows (`state.pooled(view).mixed_share`).
+
+    Parameters
+    ----------
+    source
+        A path, a pattern such as `"lake/*.parquet"`, a folder, or several of these: Parquet, CSV, Arrow, JSON lines,
+        NPZ. Or anything with `__arrow_c_stream__` (Polars, DuckDB, pyarrow, Daft), a Polars LazyFrame, or an
+        iterator of batches: Arrow data, frames or dicts of columns.
+    label, probs, logits, pred, counts, classes, normalize
+        Columns and classes, as in `calibrant.read`. Files must agree in them.
+    by
+        A column of segments: the answer is then a dict with a state for each of its values.
+    views, n_cells, max_distinct
+        As in `calibrant.collect`.
+    checkpoint
+        A `.json` or `.arrow` file that the state is saved to after every file of the source. If it exists, what it
+        holds is not read again.
+    progress
+        Show a bar on a terminal; or a function of (done, of) in bytes.
+
+    Returns
+    -------
+    State, or dict of State if `by` is given
+
+    Examples
+    --------
+    >>> import calibrant as cal, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for day in ("monday", "tuesday"):
+    ...     _ = (folder / f"{day}.csv").write_text("label,prob\\n1,0.8\\n0,0.3\\n")
+    >>> cal.scan(folder)
+    State(4 rows in 2 parts, binary event; binary: 2 distinct predictions)
+    """
+    if max_distinct is not None:
+        check_count(max_distinct, "max_distinct")
+    if by is not None and checkpoint is not None:
+        raise InputError("checkpoint", "must be left out where by= is given", "it holds one state")
+    named = {"label": label, "probs": probs, "logits": logits, "pred": pred, "counts": counts}
+    settings = {"views": views, "n_cells": n_cells, "max_distinct": max_distinct}
+    scanner = _Scanner(named, class_names(classes), normalize, by, settings)
+    opened = parts_of(source)
+    saved = None if checkpoint is None else Path(checkpoint)
+    if saved is not None and saved.exists():
+        scanner.states[None] = State.load(saved)
+    sizes = {}
+    with reported(progress, "scanning", scanner.speed) as report:
+        for k, open_part in enumerate(opened):
+            part = open_part()
+            sizes[k] = part.size
+            of = sum(sizes.values()) * len(opened) / len(sizes)
+            if not scanner.has(part):
+                before = sum(sizes.values()) - part.size
+                scanner.read(part, lambda done, b=before, p=part, of=of: report(int(b + done * p.size), int(of)))  # type: ignore[misc]
+                if saved is not None:
+                    scanner.states[None].save(saved)
+            report(sum(sizes.values()), int(of))
+    return scanner.found()
+
+
+class _Scanner:
+    """States of the parts read so far, and what is known of their columns."""
+
+    def __init__(
+        self,
+        named: dict[str, Any],
+        classes: tuple[Any, ...] | None,
+        normalize: bool,
+        by: str | None,
+        settings: dict[str, Any],
+    ) -> None:
+        self.named, self.classes, self.normalize, self.by, self.settings = named, classes, normalize, by, settings
+        self.states: dict[Any, State] = {}
+        self.rows, self.began = 0, perf_counter()
+
+    def speed(self) -> str:
+        """For the bar."""
+        return f"{self.rows / max(perf_counter() - self.began, 1e-9):,.0f} rows/s"
+
+    def has(self, part: Part) -> bool:
+        """Was this part counted before? Refused if it was, and has changed since."""
+        known = self.states[None].parts if None in self.states else ()
+        if part.part is None or part.part in known:
+            return part.part in known
+        if any(each.rpartition("#")[0] == part.title for each in known):
+            raise FileError(f"{part.title!r} has changed since it was counted. Start again without the checkpoint.")
+        return False
+
+    def read(self, part: Part, report: Any) -> None:
+        """All rows of a part; they count when the last is read."""
+        chosen = choose(part.names, part.title, classes=self.classes, groups=NONE, **self.named)
+        if self.by is not None and self.by not in part.names:
+            raise InputError("by", f"must name a column of {part.title}", f"{self.by!r} is none")
+        wanted = (*chosen.used, *({self.by} - set(chosen.used) if self.by else ()))
+        own: dict[Any, State] = {}
+        for batch in ahead(part.batches(wanted)):
+            with _placed(part, chosen, batch):
+                for segment, rows in self._segments(batch, chosen):
+                    self._take(own, segment, rows, part)
+            self.rows += batch.n
+            report(batch.done)
+        if not own:
+            raise FileError(f"cannot read {part.title!r}: it holds no rows.")
+        with _placed(part, chosen, None):
+            for segment, state in own.items():
+                if segment in self.states:
+                    self.states[segment].add(state)
+                else:
+                    self.states[segment] = state
+
+    def _segments(self, batch: Batch, chosen: Columns) -> Iterator[tuple[Any, Predictions]]:
+        found = {name: to_numpy(batch.columns[name], name) for name in chosen.used}
+        known = next(iter(self.states.values()), None)
+        order = self.classes if known is None or chosen.pred else known.classes
+        rows = predictions_of(found, chosen, order, normalize=self.normalize)
+        if self.by is None:
+            yield None, rows
+            return
+        values, index = np.unique(to_numpy(batch.columns[self.by], self.by), return_inverse=True)
+        for k, value in enumerate(values.tolist()):
+            yield value, rows[index == k]
+
+    def _take(self, own: dict[Any, State], segment: Any, rows: Predictions, part: Part) -> None:
+        if segment in own:
+            take_in(own[segment], rows)
+        else:
+            own[segment] = collect(rows, part=part.part, like=self.states.get(segment), **self.settings)
+
+    def found(self) -> Any:
+        """The state, or those of the segments."""
+        return self.states[None] if self.by is None else dict(sorted(self.states.items(), key=lambda item: str(item[0])))
+
+
+@contextmanager
+def _placed(part: Part, chosen: Columns, batch: Batch | None) -> Iterator[None]:
+    """An InputError inside names the part, its column and its row."""
+    with worded(part.title, chosen, 0 if batch is None else batch.first):
+        yield
