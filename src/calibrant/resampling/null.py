@@ -72,8 +72,11 @@ class LabelDraws:
         elif atoms.plain:
             kernels.draw_single(p, tables.thresholds[rows], shifted, errors)
         else:
-            starts, lowest = tables.starts[start : stop + 1], tables.lowest[rows]
-            kernels.draw_pooled(atoms.count[rows] * p, unit, starts, lowest, tables.thresholds, shifted, errors)
+            starts, lowest, expected = tables.starts[start : stop + 1], tables.lowest[rows], atoms.count[rows] * p
+            if tables.step is not None:
+                step = tables.step[rows]
+                unit, lowest, expected = unit * step, lowest / step, expected / step
+            kernels.draw_pooled(expected, unit, starts, lowest, tables.thresholds, shifted, errors)
         return errors
 
 

@@ -32,6 +32,8 @@ class Atoms:
     """how rows of a cluster may depend on each other; None for independent rows"""
     assumed_independent: bool = False
     """there are groups of several rows, and the user did not say whether these rows depend on each other"""
+    marks: Floats | None = None
+    """what stands for `p` in the seed of the draws, where p is a mean, whose rounding depends on the order of rows"""
 
     @classmethod
     def single(cls, p: Floats, hits: Floats, view: str, n: int, unit: Floats | None = None) -> Atoms:
@@ -86,7 +88,8 @@ class Atoms:
     def content(self) -> tuple[Array | None, ...]:
         """The data, from which the seed of the null draws is made."""
         # ones in place of the weights, whose rounding would change the seed with their scale
-        return self.p, np.ones(len(self.p)), self.count, self.hits, self.cluster
+        marks = self.p if self.marks is None else self.marks
+        return marks, np.ones(len(self.p)), self.count, self.hits, self.cluster
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -125,7 +128,8 @@ def atoms_of(predictions: Predictions, view: Any, cluster: Any = None) -> Atoms:
     if kind is None and event.squares is None:
         pooled = event.pooled
         counts = np.round(pooled.weight).astype(np.int64)
-        return Atoms(pooled.values, np.ones(len(counts)), counts, pooled.hits, None, event.name, event.n, None, assumed)
+        rows = pooled.values, np.ones(len(counts)), counts, pooled.hits
+        return Atoms(*rows, None, event.name, event.n, None, assumed, pooled.low)
     kept = slice(None) if event.weights is None else event.weights > 0
     codes = cluster_codes(predictions)[kept] if kind else None
     return single_rows(event, kept, kind, codes, assumed)[0]

@@ -341,7 +341,9 @@ def _tested(
     clustered = cluster_kind(predictions, cluster) is not None
     if predictions.soft:
         return None, None, ()
-    draws = int(np.clip(DRAWN_LABELS / predictions.n, FEWEST_DRAWS, MOST_DRAWS))
+    event = predictions.event(view)
+    drawn = len(event.pooled) if not clustered and event.squares is None else predictions.n
+    draws = int(np.clip(DRAWN_LABELS / drawn, FEWEST_DRAWS, MOST_DRAWS))
     found = is_calibrated(predictions, view=view, n_draws=draws, ties="count", cluster=cluster)
     if not whole:
         return found, None, ()

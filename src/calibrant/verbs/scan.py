@@ -169,7 +169,7 @@ class _Scanner:
             return
         values, index = np.unique(to_numpy(batch.columns[self.by], self.by), return_inverse=True)
         for k, value in enumerate(values.tolist()):
-            yield value, rows[index == k]
+            yield value, rows.rows(index == k)
 
     def _take(self, own: dict[Any, State], segment: Any, rows: Predictions, part: Part) -> None:
         if segment in own:

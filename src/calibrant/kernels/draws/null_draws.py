@@ -39,6 +39,10 @@ MOST_THRESHOLDS, AT_ONCE = 50_000_000, 1_000_000
 """Largest size of all tables (400 MB), and of those made at a time unless a single one
 is longer."""
 
+QUICK, FINE = 4_000_000, 400
+"""Size of all tables that takes seconds to fill; and thresholds of an atom, over 24 standard deviations, that it may
+have in any case."""
+
 
 @compiled
 def mixed(state: Any) -> Any:
@@ -71,13 +75,15 @@ def replicate_seeds(seed: int, n: int) -> Seeds:
 class Tables:
     """Thresholds of every atom's hits.
 
-    Atom a has `lowest[a]` hits and one more for each of its thresholds that is reached.
+    Atom a has `lowest[a]` hits and `step[a]` more for each of its thresholds that is reached.
     """
 
     starts: Indices
     """(A + 1,)"""
     lowest: Floats
     thresholds: NDArray[np.uint64]
+    step: Floats | None = None
+    """None where all are 1"""
 
 
 def binomial_tables(p: Floats, count: NDArray[np.int64]) -> Tables:
@@ -91,42 +97,47 @@ def binomial_tables(p: Floats, count: NDArray[np.int64]) -> Tables:
     width = FAR[0] * np.sqrt(mean * (1 - p)) + FAR[1]
     low = np.floor(np.maximum(mean - width, 0)).astype(np.int64)
     high = np.ceil(np.minimum(mean + width, count)).astype(np.int64)
-    sizes = high - low
-    _check_size(count, sizes)
+    sizes, step = high - low, np.ones(len(p), np.int64)
+    if sizes.sum() > QUICK:
+        step = np.maximum(-(-sizes // (_room(count, sizes))), 1)
+        sizes = -(-sizes // step)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
     thresholds = np.empty(starts[-1], np.uint64)
     first = np.unique(np.append(np.searchsorted(starts, np.arange(0, starts[-1], AT_ONCE)), len(p)))
     for block in map(slice, first[:-1], first[1:]):
         thresholds[starts[block.start] : starts[block.stop]] = _thresholds(
-            p[block], count[block], low[block], sizes[block]
+            p[block], count[block], low[block], sizes[block], step[block]
         )
-    return Tables(starts, low.astype(np.float64), thresholds)
+    # hits of a step are read as its middle
+    return Tables(starts, low - (step - 1) / 2, thresholds, None if (step == 1).all() else step.astype(np.float64))
 
 
 def _thresholds(
-    p: Floats, count: NDArray[np.int64], low: NDArray[np.int64], sizes: NDArray[np.int64]
+    p: Floats, count: NDArray[np.int64], low: NDArray[np.int64], sizes: NDArray[np.int64], step: NDArray[np.int64]
 ) -> NDArray[np.uint64]:
-    """P(hits ≤ k)·2⁶³ for `sizes` values of k from `low` on, atom after atom."""
+    """P(hits ≤ k)·2⁶³ for `sizes` values of k from `low` on in steps, atom after atom."""
     from scipy.special import bdtr
 
     atom = np.repeat(np.arange(len(p)), sizes)
-    k = np.arange(len(atom)) - (np.cumsum(sizes) - sizes)[atom] + low[atom]
+    k = (np.arange(len(atom)) - (np.cumsum(sizes) - sizes)[atom]) * step[atom] + low[atom]
     return _scaled(np.where(count[atom] == 1, 1.0 - p[atom], bdtr(k.astype(np.float64), count[atom], p[atom])))
 
 
-def _check_size(count: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
-    """A table grows with the root of its rows.
+def _room(count: NDArray[np.int64], sizes: NDArray[np.int64]) -> int:
+    """Thresholds that each atom may have, where all together would be too many.
 
-    Numbers that do not count rows could fill the memory.
+    Steps then take the place of single hits: with FINE of them the variance of the hits
+    is right to 3 parts in 10 000.
     """
-    needed = int(sizes.sum())
-    if needed > MOST_THRESHOLDS:
+    room = max(QUICK // len(sizes), FINE)
+    if np.minimum(sizes, room).sum() > MOST_THRESHOLDS:
         raise InputError(
             "counts",
             f"stand for too many rows to draw labels for: tables of hits may hold {MOST_THRESHOLDS:,} numbers",
-            f"{count.sum():.3g} rows need {needed:.3g}",
-            "Pass weights= if they say how much each row matters, rather than how often it occurred",
+            f"{count.sum():.3g} rows of {len(sizes):,} predictions need {int(sizes.sum()):.3g}",
+            "Collect a state with max_distinct=, or pass weights= if they say how much each row matters",
         )
+    return room
 
 
 def _scaled(share: Floats) -> NDArray[np.uint64]:

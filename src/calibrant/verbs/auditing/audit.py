@@ -72,8 +72,8 @@ def audit(
     Parameters
     ----------
     labels, probs
-        Outcomes first, then predicted probabilities; or one `Predictions`. Labels must be
-        hard.
+        Outcomes first, then predicted probabilities; or one `Predictions`; or a dict with
+        a state for each segment, as `scan(…, by=column)` returns. Labels must be hard.
     features
         Columns to cut segments from: a dict, a pandas, Polars or Arrow table, or a
         structured array. Categories give their values, quantities quantile bins,
@@ -132,6 +132,8 @@ def audit(
     >>> print(found.segments[0].name, found.segments[0].verdict)
     age > 72 & sex = f too high
     """
+    if isinstance(labels, Mapping):
+        labels, view = _of_states(labels, view), "auto"
     if isinstance(labels, Predictions) and features is None:
         probs, features = None, probs
     predictions, chosen = _rows(labels, probs, counts, weights), check_statistic(statistic, STATISTICS)
@@ -175,6 +177,21 @@ def _rows(labels: Any, probs: Any, counts: Any, weights: Any) -> Predictions:
     if isinstance(labels, State):
         raise InputError("labels", "must be rows", "it is a state, which has no features", "Pass (labels, probs)")
     return admit(labels, probs, counts=counts, weights=weights)
+
+
+def _of_states(states: Mapping[Any, Any], view: Any) -> Predictions:
+    """The pooled rows of the states of segments as predictions, with the segment of each row as its group."""
+    for name, state in states.items():
+        if not isinstance(state, State):
+            raise InputError("labels", "must be rows, or states by segment", f"{name!r} is a {type(state).__name__}")
+    if not states:
+        raise InputError("labels", "must hold at least one state", "it is empty")
+    first = next(iter(states.values()))
+    chosen = first.views[0] if view == "auto" else view
+    tables = [state.pooled(chosen).rows() for state in states.values()]
+    probs, outcomes, counts = (np.concatenate(column) for column in zip(*tables, strict=True))
+    groups = np.repeat(np.array([str(name) for name in states]), [len(table[0]) for table in tables])
+    return Predictions(outcomes, probs, counts=counts, groups=groups)
 
 
 def _check(predictions: Predictions, depth: Any, cluster: Any) -> bool:
