@@ -189,6 +189,21 @@ def test_tables_made_in_parts_are_those_made_at_once(monkeypatch):
 
 
 def test_tables_that_would_fill_the_memory_are_refused(monkeypatch):
+    monkeypatch.setattr(null_draws, "QUICK", 500)
     monkeypatch.setattr(null_draws, "MOST_THRESHOLDS", 1000)
     with pytest.raises(InputError, match=r"counts stand for too many rows to draw labels for: .* 1,000 numbers"):
-        binomial_tables(np.full(2, 0.5), np.full(2, 10**6))
+        binomial_tables(np.full(3, 0.5), np.full(3, 10**6))
+
+
+def test_hits_of_very_many_rows_are_drawn_in_steps(monkeypatch):
+    p, count = np.array([0.5, 0.1, 0.3]), np.array([10**8, 10**7, 1])
+    monkeypatch.setattr(null_draws, "QUICK", 3000)
+    tables = binomial_tables(p, count)
+    assert len(tables.thresholds) < 3000
+    assert tables.step.min() == 1.0 < tables.step.max()
+    seeds = null_draws.replicate_seeds(0, 20_000)
+    step, errors = tables.step, np.empty((20_000, 3))
+    draw_pooled(count * p / step, step, tables.starts, tables.lowest / step, tables.thresholds, seeds, errors)
+    spread = np.sqrt(count * p * (1 - p))
+    assert (np.abs(errors.mean(axis=0)) < 4 * spread / np.sqrt(20_000)).all()
+    assert np.allclose(errors.std(axis=0), spread, rtol=0.02)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,12 +47,53 @@ class Source:
 
 
 def read(file: Path, columns: dict[str, Any], fitted: CalibrationMap | None = None) -> tuple[cal.Predictions, Source]:
-    """The predictions in a file, in the order of a map's classes, and where they were found."""
+    """The predictions in a file, in the order of a map's classes, and where they were found.
+
+    A pattern, a folder or a saved state gives a state, which is taken as predictions are.
+    """
+    columns = dict(columns)
+    checkpoint = columns.pop("checkpoint", None)
+    if checkpoint is not None or is_lake(file):
+        return _scanned(file, columns, checkpoint)
     predictions, chosen = files.read_with_columns(file, **columns)
     order = None if fitted is None or predictions.is_binary else order_of(fitted, predictions.classes)
     if order is not None:
         predictions, chosen = files.read_with_columns(file, **columns | {"classes": order})
     return predictions, Source(str(file), chosen)
+
+
+def is_lake(file: Path) -> bool:
+    """Is this a folder, a pattern of names, or a saved state?"""
+    return file.is_dir() or _is_state(file) or (not file.exists() and has_magic(str(file)))
+
+
+def _is_state(file: Path) -> bool:
+    if file.suffix == ".arrow" and file.is_file():
+        from calibrant.state.arrow import holds_state
+
+        return holds_state(file)
+    return file.suffix == ".json"
+
+
+def _scanned(file: Path, columns: dict[str, Any], checkpoint: Path | None) -> tuple[cal.Predictions, Source]:
+    from calibrant.predictions import admit
+
+    if _is_state(file):
+        return admit(cal.State.load(file)), Source(str(file))
+    state, chosen = scan_lake(file, columns, checkpoint=checkpoint)
+    return admit(state), Source(str(file), chosen)
+
+
+def scan_lake(file: Path, columns: dict[str, Any], **options: Any) -> tuple[Any, FileColumns]:
+    """A state of files, or one for each segment; what a state cannot hold is refused."""
+    from calibrant.verbs.scan import scan_with_columns
+
+    named = dict(columns)
+    for name in ("weights", "groups", "soft"):
+        if named.pop(name, None) not in (None, False, "none"):
+            raise InputError(name, "cannot be used with a pattern, a folder or a checkpoint", "a state does not keep it")
+    normalize = named.pop("normalize", False)
+    return scan_with_columns(file, named, normalize=normalize, **options)
 
 
 def read_after(file: Path, columns: dict[str, Any]) -> tuple[cal.Predictions, Source]:

@@ -11,7 +11,7 @@ import numpy as np
 
 import calibrant as cal
 from calibrant import files
-from calibrant.cli.data import Source, say
+from calibrant.cli.data import Source, is_lake, say
 from calibrant.cli.options import FORECAST_OPTIONS, GAUSSIAN_OPTIONS
 from calibrant.files.columns import Columns
 from calibrant.forecasts import Forecasts, GaussianForecasts
@@ -28,7 +28,7 @@ def forecast_columns(columns: dict[str, Any], file: Path | None = None) -> dict[
     """The columns of forecasts, named or found in `file`, taken out of `columns`; or None."""
     named = {name: columns.pop(name, None) for name in FORECAST_OPTIONS}
     wrong = [name for name, given in columns.items() if given and name not in SHARED]
-    if not any(named.values()) and (wrong or file is None or not files.holds_quantiles(file)):
+    if not any(named.values()) and (wrong or file is None or is_lake(file) or not files.holds_quantiles(file)):
         return None
     if wrong:
         raise click.UsageError(f"--{wrong[0]} is for probabilities of classes, not for forecasts of a number.")

@@ -12,7 +12,7 @@ import click
 import calibrant as cal
 from calibrant import files
 from calibrant.cli import options as opt
-from calibrant.cli.data import Source, read, say, show, write_report
+from calibrant.cli.data import Source, is_lake, read, say, scan_lake, show, write_report
 from calibrant.cli.group import Refused, failed, main
 from calibrant.methods import methods
 from calibrant.problems import MapError
@@ -165,14 +165,26 @@ def audit(file: Path, by: str | None, cluster: str, as_json: bool, fail_if_wrong
       calibrant audit answers.csv --by topic --groups question --cluster any
       calibrant audit test.csv --by age,sex --json --fail-if-wrong > audit.json
     """
-    predictions, chosen = files.read_with_columns(file, **taken_columns(options))
-    depend = checked_cluster(cluster, predictions)
-    features = files.read_features(file, by, chosen)
-    found = cal.audit(predictions, features, cluster=depend, **options)
-    names = tuple(getattr(features, "column_names", features))
-    show(found, file.name, Source(str(file), chosen, names), as_json)
+    columns = taken_columns(options)
+    if is_lake(file):
+        found, source = _audit_lake(file, by, columns, options)
+    else:
+        predictions, chosen = files.read_with_columns(file, **columns)
+        depend = checked_cluster(cluster, predictions)
+        features = files.read_features(file, by, chosen)
+        found = cal.audit(predictions, features, cluster=depend, **options)
+        source = Source(str(file), chosen, tuple(getattr(features, "column_names", features)))
+    show(found, file.name, source, as_json)
     if fail_if_wrong and found.found:
         failed(f"{len(found.found)} segments are called wrong.")
+
+
+def _audit_lake(file: Path, by: str | None, columns: dict[str, Any], options: dict[str, Any]) -> tuple[Any, Source]:
+    """The segments of one column of many files, each summed up in a state."""
+    if by is None or "," in by:
+        raise click.UsageError("Of many files, name one column of segments: --by NAME.")
+    states, chosen = scan_lake(file, columns, by=by)
+    return cal.audit(states, **options), Source(str(file), chosen, (by,))
 
 
 @main.command(short_help="Is it still calibrated? Watch rows as they come.")
@@ -303,6 +315,8 @@ def plan(file: Path | None, error: float | None, rows: int | None, norm: str, as
 
 def taken_columns(options: dict[str, Any]) -> dict[str, Any]:
     """The options that name columns, taken out of the others."""
+    if options.pop("checkpoint", None) is not None:
+        raise click.UsageError("--checkpoint cannot be used here: there is more than one state.")
     return {name: options.pop(name) for name in (*opt.COLUMN_OPTIONS, *opt.FLAGS)}
 
 

@@ -65,6 +65,10 @@ MAP = Target("map", (".json",), replace=False)
 PREDICTIONS = Target("file of predictions", ENDINGS, replace=False)
 REPORT = Target("report", (".html", ".json"))
 STATE = Target("monitor state", (".json",))
+COLLECTED = Target("state", (".json", ".arrow"))
+checkpoint = option(
+    "--checkpoint", COLLECTED, "Of many files: saved after each; what it holds is not read again.", metavar="PATH"
+)
 _report = option("--report", REPORT, "Also write a report: .html for people, .json for machines.", metavar="PATH")
 
 
@@ -131,6 +135,8 @@ def column_options(*names: str, hidden: bool = False) -> Callable[[F], F]:
     """The options that name columns, all unless some are given; hidden ones are refused."""
 
     def add(command: F) -> F:
+        if not names:
+            command = checkpoint(command)
         for name in reversed(names or (*COLUMN_OPTIONS, *FLAGS)):
             if name in FLAGS:
                 command = click.option(f"--{name}", is_flag=True, help=FLAGS[name])(command)

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -244,20 +245,36 @@ def _stream(source: Iterable[Any], title: str) -> Part:
 
     def batches(names: tuple[str, ...]) -> Iterator[Batch]:
         before = 0
-        for k, table in enumerate(_chained(opening, found)):
-            missing = [name for name in names if name not in table.column_names]
-            if missing:
-                raise InputError("source", f"must have column {missing[0]!r} in every batch", f"batch {k} has none")
-            for batch in _cut(table.select(list(names)), _rows(names)):
+        for table in _gathered(chain([opening], map(table_of, found)), names):
+            for batch in _cut(table, _rows(names)):
                 yield _batch(batch, before, 0.0)
                 before += batch.num_rows
 
     return Part(title, None, list(opening.column_names), 0, batches)
 
 
-def _chained(first: Any, others: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    yield from map(table_of, others)
+def _gathered(tables: Iterable[Any], names: tuple[str, ...]) -> Iterator[Any]:
+    """Small tables joined until they are worth a pass; each must have the same columns of the same types."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    schema = None
+    for k, table in enumerate(tables):
+        missing = [name for name in names if name not in table.column_names]
+        if missing:
+            raise InputError("source", f"must have column {missing[0]!r} in every batch", f"batch {k} has none")
+        chosen = table.select(list(names)).replace_schema_metadata(None)
+        schema = schema or chosen.schema
+        for name in names:
+            if chosen.schema.field(name).type != schema.field(name).type:
+                found = f"it is {chosen.schema.field(name).type} in batch {k} and {schema.field(name).type} before"
+                raise InputError("source", f"must have column {name!r} of one type", found)
+        waiting.append(chosen)
+        if sum(each.num_rows for each in waiting) >= _rows(names):
+            yield pa.concat_tables(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 def table_of(given: Any) -> Any:

@@ -42,6 +42,17 @@ def write_arrow(path: Path, state: State) -> None:
         writer.write_table(table)
 
 
+def holds_state(path: Path) -> bool:
+    """Is this an Arrow file that `write_arrow` wrote?"""
+    import pyarrow as pa
+
+    try:
+        with pa.OSFile(str(path), "rb") as source:
+            return KEY in (pa.ipc.open_file(source).schema.metadata or {})
+    except (pa.ArrowException, OSError):
+        return False
+
+
 def read_arrow(path: str | Path) -> dict[str, Any]:
     """The plain data that `State.from_data` takes."""
     import pyarrow as pa

@@ -44,7 +44,13 @@ class Pooled(Record):
     """is every group one row of weight 1?"""
     squares: Annotated[Floats | None, Shape("values"), Above(0, BIG)] = None
     """Σw² of each group, for variances, where weights are not numbers of rows; else None, and the weight is its own"""
-    low: Annotated[Floats | None, Shape("values"), Within(0, 1), AtMost("values")] = None
+    low: Annotated[
+        Floats | None,
+        Shape("values"),
+        Within(0, 1),
+        AtMost("values"),
+        Holds("needs `high`", lambda high, **_: high is not None),
+    ] = None
     """lowest prediction of each group, where groups are buckets that may hold several; else None"""
     high: Annotated[
         Floats | None,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -18,7 +19,7 @@ from calibrant.kernels.rows.cells import N_CELLS
 from calibrant.options import checked
 from calibrant.predictions import Predictions
 from calibrant.problems import FileError, InputError
-from calibrant.progress import reported
+from calibrant.progress import Report, reported
 from calibrant.state.state import State
 from calibrant.verbs.collect import collect, take_in
 
@@ -83,30 +84,52 @@ def scan(
     >>> cal.scan(folder)
     State(4 rows in 2 parts, binary event; binary: 2 distinct predictions)
     """
-    if max_distinct is not None:
-        check_count(max_distinct, "max_distinct")
+    columns = {"label": label, "probs": probs, "logits": logits, "pred": pred, "counts": counts, "classes": classes}
+    settings = {"views": views, "n_cells": n_cells, "max_distinct": max_distinct}
+    return scan_with_columns(
+        source, columns, normalize=normalize, by=by, checkpoint=checkpoint, progress=progress, **settings
+    )[0]
+
+
+def scan_with_columns(
+    source: Any,
+    columns: dict[str, Any],
+    *,
+    normalize: bool = False,
+    by: str | None = None,
+    checkpoint: str | Path | None = None,
+    progress: Any = True,
+    **settings: Any,
+) -> tuple[Any, Columns]:
+    """What `scan` returns, and the columns that were read."""
+    if settings.setdefault("max_distinct", MAX_DISTINCT) is not None:
+        check_count(settings["max_distinct"], "max_distinct")
     if by is not None and checkpoint is not None:
         raise InputError("checkpoint", "must be left out where by= is given", "it holds one state")
-    named = {"label": label, "probs": probs, "logits": logits, "pred": pred, "counts": counts}
-    settings = {"views": views, "n_cells": n_cells, "max_distinct": max_distinct}
-    scanner = _Scanner(named, class_names(classes), normalize, by, settings)
+    named = {name: value for name, value in columns.items() if name != "classes"}
+    scanner = _Scanner(named, class_names(columns.get("classes")), normalize, by, settings)
     opened = parts_of(source)
     saved = None if checkpoint is None else Path(checkpoint)
     if saved is not None and saved.exists():
         scanner.states[None] = State.load(saved)
-    sizes = {}
+    sizes: list[int] = []
     with reported(progress, "scanning", scanner.speed) as report:
-        for k, open_part in enumerate(opened):
+        for open_part in opened:
             part = open_part()
-            sizes[k] = part.size
-            of = sum(sizes.values()) * len(opened) / len(sizes)
+            before = sum(sizes)
+            sizes.append(part.size)
+            of = int(sum(sizes) * len(opened) / len(sizes))  # parts still closed are taken to be as large
+            chosen = scanner.choose(part)
             if not scanner.has(part):
-                before = sum(sizes.values()) - part.size
-                scanner.read(part, lambda done, b=before, p=part, of=of: report(int(b + done * p.size), int(of)))  # type: ignore[misc]
+                scanner.read(part, chosen, partial(_report, report, before, part.size, of))
                 if saved is not None:
                     scanner.states[None].save(saved)
-            report(sum(sizes.values()), int(of))
-    return scanner.found()
+            report(sum(sizes), of)
+    return scanner.found(), chosen
+
+
+def _report(report: Report, before: int, size: int, of: int, done: float) -> None:
+    report(int(before + done * size), of)
 
 
 class _Scanner:
@@ -137,9 +160,12 @@ class _Scanner:
             raise FileError(f"{part.title!r} has changed since it was counted. Start again without the checkpoint.")
         return False
 
-    def read(self, part: Part, report: Any) -> None:
+    def choose(self, part: Part) -> Columns:
+        """The columns of a part by their role."""
+        return choose(part.names, part.title, classes=self.classes, groups=NONE, **self.named)
+
+    def read(self, part: Part, chosen: Columns, report: Callable[[float], None]) -> None:
         """All rows of a part; they count when the last is read."""
-        chosen = choose(part.names, part.title, classes=self.classes, groups=NONE, **self.named)
         if self.by is not None and self.by not in part.names:
             raise InputError("by", f"must name a column of {part.title}", f"{self.by!r} is none")
         wanted = (*chosen.used, *({self.by} - set(chosen.used) if self.by else ()))

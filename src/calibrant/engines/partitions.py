@@ -1,0 +1,83 @@
+"""What every engine does with a partition: its batches become one state, and maps are applied to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from calibrant.problems import FileError, InputError
+
+if TYPE_CHECKING:
+    from calibrant.maps import CalibrationMap
+    from calibrant.state.state import State
+
+
+def state_of(batches: Iterable[Any], part: str, options: dict[str, Any]) -> str | None:
+    """The state of the rows of a partition, as JSON; None if it has none.
+
+    Parameters
+    ----------
+    batches
+        Arrow data or frames.
+    part
+        The partition's name: a partition that is computed twice counts once.
+    options
+        Those of `calibrant.scan`.
+    """
+    from calibrant.verbs.scan import scan
+
+    found = (batch for batch in batches if len(batch))
+    try:
+        state = scan(found, progress=False, **options)
+    except FileError as error:
+        if "there are no rows" in str(error):
+            return None
+        raise
+    state.parts = (part,)
+    return str(state.to_json())
+
+
+def merged(states: Iterable[str | None]) -> State:
+    """The states of all partitions as one."""
+    from calibrant.state.state import State
+
+    found = [State.from_json(text) for text in states if text is not None]
+    if not found:
+        raise InputError("data", "must hold rows", "all partitions are empty")
+    return reduce(State.merge, found)
+
+
+def applied(fitted: CalibrationMap, table: Any, columns: list[str]) -> Any:
+    """An Arrow table whose columns of probabilities are recalibrated.
+
+    Parameters
+    ----------
+    fitted
+        The map.
+    table
+        Arrow data.
+    columns
+        The columns of probabilities, in the order of the map's classes.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    if not table.num_rows:
+        return table
+    probs = np.stack([table.column(name).to_numpy(zero_copy_only=False) for name in columns], axis=1)
+    better = fitted.apply(probs[:, 0] if len(columns) == 1 else probs).reshape(len(probs), -1)
+    for k, name in enumerate(columns):
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, pa.array(better[:, k], pa.float64()))
+    return table
+
+
+def check_columns(columns: Any, names: list[str]) -> list[str]:
+    """The columns of probabilities that `apply` replaces."""
+    chosen = [columns] if isinstance(columns, str) else list(columns)
+    unknown = [name for name in chosen if name not in names]
+    if unknown or not chosen:
+        found = f"{unknown[0]!r} is none" if unknown else "it names none"
+        raise InputError("probs", f"must name columns of {', '.join(map(repr, names))}", found)
+    return chosen
