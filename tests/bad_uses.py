@@ -47,6 +47,7 @@ def _of_states() -> Iterator[Call]:
     yield OfOptions("State.to_json", lambda **given: state().to_json(**given), cal.State.to_json)
     yield OfFiles("State.from_json", cal.State.from_json, text=state().to_json())
     yield OfFiles("State.from_data", cal.State.from_data, data=state().to_data())
+    yield OfOptions("scan", lambda **given: cal.scan([{"label": EVENT, "prob": P}], **given), cal.scan, progress=False)
     state().save(FOLDER / "state.json")
     yield OfFiles("State.load", cal.State.load, path=FOLDER / "state.json")
     yield OfFiles("State.save", lambda **given: state().save(**given), cal.State.save, path=FOLDER / "new.json")

@@ -37,6 +37,8 @@ COMMANDS = [
     "monitor",
     "answers",
     "plan",
+    "collect",
+    "merge",
     "study",
 ]
 

@@ -44,8 +44,8 @@ def reported(progress: Any, title: str, speed: Callable[[], str] | None = None) 
     from rich.console import Console
     from rich.progress import Progress as Bar
 
-    columns = () if speed is None else (*Bar.get_default_columns(), "{task.fields[speed]}")
-    say = (lambda: "") if speed is None else speed
+    columns: list[Any] = [*Bar.get_default_columns(), "{task.fields[speed]}"]
+    say: Callable[[], str] = str if speed is None else speed
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, speed="")
         yield lambda done, of: bar.update(task, completed=done, total=of, speed=say())

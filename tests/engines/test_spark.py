@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -145,10 +146,8 @@ def cluster(local, tmp_path):
 
 
 def with_children(process, number: int) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, number)
-    except ProcessLookupError:
-        pass
 
 
 def test_a_worker_killed_while_it_works_changes_nothing(cluster, lake, tmp_path):

@@ -123,7 +123,7 @@ def test_several_classes_from_files(tmp_path, rng):
 
 
 def test_states_of_segments_can_be_audited(lake):
-    found = scan(lake, by="site")
+    found = scan(lake, segments="site")
     assert list(found) == ["a", "b"]
     both = pa.concat_tables(ALL).to_pandas()
     for site, state in found.items():
@@ -226,8 +226,8 @@ def test_an_empty_folder_and_an_empty_file(tmp_path):
         scan(tmp_path)
 
 
-def test_by_must_be_a_column_and_has_no_checkpoint(lake, tmp_path):
-    with pytest.raises(InputError, match="by must name a column"):
-        scan(lake, by="town")
+def test_segments_must_be_a_column_and_has_no_checkpoint(lake, tmp_path):
+    with pytest.raises(InputError, match="segments must name a column"):
+        scan(lake, segments="town")
     with pytest.raises(InputError, match="checkpoint must be left out"):
-        scan(lake, by="site", checkpoint=tmp_path / "state.json")
+        scan(lake, segments="site", checkpoint=tmp_path / "state.json")

@@ -91,7 +91,9 @@ def scan_lake(file: Path, columns: dict[str, Any], **options: Any) -> tuple[Any,
     named = dict(columns)
     for name in ("weights", "groups", "soft"):
         if named.pop(name, None) not in (None, False, "none"):
-            raise InputError(name, "cannot be used with a pattern, a folder or a checkpoint", "a state does not keep it")
+            raise InputError(
+                name, "cannot be used with a pattern, a folder or a checkpoint", "a state does not keep it"
+            )
     normalize = named.pop("normalize", False)
     return scan_with_columns(file, named, normalize=normalize, **options)
 

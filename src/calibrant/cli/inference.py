@@ -183,7 +183,7 @@ def _audit_lake(file: Path, by: str | None, columns: dict[str, Any], options: di
     """The segments of one column of many files, each summed up in a state."""
     if by is None or "," in by:
         raise click.UsageError("Of many files, name one column of segments: --by NAME.")
-    states, chosen = scan_lake(file, columns, by=by)
+    states, chosen = scan_lake(file, columns, segments=by)
     return cal.audit(states, **options), Source(str(file), chosen, (by,))
 
 

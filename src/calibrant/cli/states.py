@@ -50,6 +50,7 @@ def merge(states: tuple[Path, ...], output: Path, force: bool) -> None:
     \b
     Examples:
       calibrant merge monday.json tuesday.json -o week.json
+      calibrant merge part-*.arrow -o all.arrow
     """
     if len(states) < 2:
         raise click.UsageError("Name at least two states.")

@@ -146,7 +146,7 @@ def _damaged(path: Path, names: tuple[str, ...], error: Exception) -> str:
         for group, name in ((g, n) for g in range(file.metadata.num_row_groups) for n in names):
             try:
                 file.read_row_group(group, columns=[name])
-            except Exception:  # noqa: BLE001  (a damaged file makes the library raise anything)
+            except Exception:
                 where = f"column {name!r} of row group {group}: "
                 break
     return f"cannot read {str(path)!r}: {where}{str(error).strip().splitlines()[0][:300]}"
@@ -221,7 +221,9 @@ def _whole(path: Path) -> tuple[list[str], Any]:
             n = len(next(iter(columns.values())))
             for start in range(0, n, _rows(names)):
                 stop = min(start + _rows(names), n)
-                yield Batch({name: column[start:stop] for name, column in columns.items()}, stop - start, start, stop / n)
+                yield Batch(
+                    {name: column[start:stop] for name, column in columns.items()}, stop - start, start, stop / n
+                )
 
     return store.names, batches
 

@@ -17,9 +17,7 @@ from calibrant.results.constraints import BIG, Above, AtMost, Holds, Rising, Sha
 from calibrant.types import Floats, Indices
 
 
-def ends_in_order(
-    values: Floats, low: Floats | None = None, high: Floats | None = None, **_: object
-) -> bool:
+def ends_in_order(values: Floats, low: Floats | None = None, high: Floats | None = None, **_: object) -> bool:
     """Do groups lie between their ends, one after the other? Both ends are kept, or neither."""
     if low is None or high is None:
         return low is None and high is None

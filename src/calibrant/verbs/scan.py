@@ -38,7 +38,7 @@ def scan(
     counts: str | None = None,
     classes: str | Sequence[Any] | None = None,
     normalize: bool = False,
-    by: str | None = None,
+    segments: str | None = None,
     views: Sequence[Any] | None = None,
     n_cells: int = N_CELLS,
     max_distinct: int | None = MAX_DISTINCT,
@@ -61,7 +61,7 @@ def scan(
         iterator of batches: Arrow data, frames or dicts of columns.
     label, probs, logits, pred, counts, classes, normalize
         Columns and classes, as in `calibrant.read`. Files must agree in them.
-    by
+    segments
         A column of segments: the answer is then a dict with a state for each of its values.
     views, n_cells, max_distinct
         As in `calibrant.collect`.
@@ -73,7 +73,7 @@ def scan(
 
     Returns
     -------
-    State, or dict of State if `by` is given
+    State, or dict of State if `segments` is given
 
     Examples
     --------
@@ -87,7 +87,7 @@ def scan(
     columns = {"label": label, "probs": probs, "logits": logits, "pred": pred, "counts": counts, "classes": classes}
     settings = {"views": views, "n_cells": n_cells, "max_distinct": max_distinct}
     return scan_with_columns(
-        source, columns, normalize=normalize, by=by, checkpoint=checkpoint, progress=progress, **settings
+        source, columns, normalize=normalize, segments=segments, checkpoint=checkpoint, progress=progress, **settings
     )[0]
 
 
@@ -96,7 +96,7 @@ def scan_with_columns(
     columns: dict[str, Any],
     *,
     normalize: bool = False,
-    by: str | None = None,
+    segments: str | None = None,
     checkpoint: str | Path | None = None,
     progress: Any = True,
     **settings: Any,
@@ -104,10 +104,10 @@ def scan_with_columns(
     """What `scan` returns, and the columns that were read."""
     if settings.setdefault("max_distinct", MAX_DISTINCT) is not None:
         check_count(settings["max_distinct"], "max_distinct")
-    if by is not None and checkpoint is not None:
-        raise InputError("checkpoint", "must be left out where by= is given", "it holds one state")
+    if segments is not None and checkpoint is not None:
+        raise InputError("checkpoint", "must be left out where segments= is given", "it holds one state")
     named = {name: value for name, value in columns.items() if name != "classes"}
-    scanner = _Scanner(named, class_names(columns.get("classes")), normalize, by, settings)
+    scanner = _Scanner(named, class_names(columns.get("classes")), normalize, segments, settings)
     opened = parts_of(source)
     saved = None if checkpoint is None else Path(checkpoint)
     if saved is not None and saved.exists():
@@ -140,10 +140,16 @@ class _Scanner:
         named: dict[str, Any],
         classes: tuple[Any, ...] | None,
         normalize: bool,
-        by: str | None,
+        segments: str | None,
         settings: dict[str, Any],
     ) -> None:
-        self.named, self.classes, self.normalize, self.by, self.settings = named, classes, normalize, by, settings
+        self.named, self.classes, self.normalize, self.segments, self.settings = (
+            named,
+            classes,
+            normalize,
+            segments,
+            settings,
+        )
         self.states: dict[Any, State] = {}
         self.rows, self.began = 0, perf_counter()
 
@@ -166,9 +172,9 @@ class _Scanner:
 
     def read(self, part: Part, chosen: Columns, report: Callable[[float], None]) -> None:
         """All rows of a part; they count when the last is read."""
-        if self.by is not None and self.by not in part.names:
-            raise InputError("by", f"must name a column of {part.title}", f"{self.by!r} is none")
-        wanted = (*chosen.used, *({self.by} - set(chosen.used) if self.by else ()))
+        if self.segments is not None and self.segments not in part.names:
+            raise InputError("segments", f"must name a column of {part.title}", f"{self.segments!r} is none")
+        wanted = (*chosen.used, *({self.segments} - set(chosen.used) if self.segments else ()))
         own: dict[Any, State] = {}
         for batch in ahead(part.batches(wanted)):
             with _placed(part, chosen, batch):
@@ -190,10 +196,10 @@ class _Scanner:
         known = next(iter(self.states.values()), None)
         order = self.classes if known is None or chosen.pred else known.classes
         rows = predictions_of(found, chosen, order, normalize=self.normalize)
-        if self.by is None:
+        if self.segments is None:
             yield None, rows
             return
-        values, index = np.unique(to_numpy(batch.columns[self.by], self.by), return_inverse=True)
+        values, index = np.unique(to_numpy(batch.columns[self.segments], self.segments), return_inverse=True)
         for k, value in enumerate(values.tolist()):
             yield value, rows.rows(index == k)
 
@@ -205,7 +211,11 @@ class _Scanner:
 
     def found(self) -> Any:
         """The state, or those of the segments."""
-        return self.states[None] if self.by is None else dict(sorted(self.states.items(), key=lambda item: str(item[0])))
+        return (
+            self.states[None]
+            if self.segments is None
+            else dict(sorted(self.states.items(), key=lambda item: str(item[0])))
+        )
 
 
 @contextmanager

@@ -73,7 +73,7 @@ def audit(
     ----------
     labels, probs
         Outcomes first, then predicted probabilities; or one `Predictions`; or a dict with
-        a state for each segment, as `scan(…, by=column)` returns. Labels must be hard.
+        a state for each segment, as `scan(…, segments=column)` returns. Labels must be hard.
     features
         Columns to cut segments from: a dict, a pandas, Polars or Arrow table, or a
         structured array. Categories give their values, quantities quantile bins,
