@@ -24,6 +24,13 @@ class Study:
 
 
 STUDIES = {
+    "arena": Study(
+        "which repair wins: data sets × models × calibration sizes × maps, ours and other packages'",
+        (),
+        60,
+        "(folders with sets or outputs of models, interpreters with other packages)",
+        extra="sklearn",
+    ),
     "roelofs": Study("bias of seven estimators on ten realistic worlds", ("P2 Fig. 4", "P2 Fig. 6"), 20, seed=2022),
     "niamey": Study(
         "the published decomposition of precipitation forecasts for Niamey", (), 0.1, "a CSV file, see the study"

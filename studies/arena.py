@@ -1,0 +1,173 @@
+"""Which repair wins? Data sets × models × calibration sizes × maps, ours and other packages', in the manner of CalArena.
+
+`--data` takes folders with sets (`*.npz` with `X` and `y`, KEEL's `*.dat`), folders with outputs of models (`*.npz` with
+`labels` and `probs` or `logits`), and Python interpreters of environments with other packages; `--quick` takes made-up
+outputs. Trained models are kept in a folder for temporary files. The settings of `auto` were chosen on the sets named in
+`CHOSEN_ON`, and these are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from studies import arena_data
+from studies.arena_entry import entries
+from studies.arena_rules import judged, rows
+from studies.frame import Page, table
+
+SIZES = (100, 200, 1000, 5000, 10_000)
+
+CHOSEN_ON = {"house8L", "pol", "banana", "german", "mammographic", "letter", "contraceptive", "marketing", "digits"}
+
+NEVER = "identity"
+BY_CHANCE = 1e-3
+"""Nats: a map that is worse than no repair by more than this harms; less is a matter of the test rows."""
+
+
+def kept_in() -> Path:
+    """The folder of trained models' outputs."""
+    found = Path(os.environ.get("CALIBRANT_ARENA", Path(tempfile.gettempdir()) / "calibrant_arena"))
+    found.mkdir(parents=True, exist_ok=True)
+    return found
+
+
+def outputs(job) -> list[Path]:
+    """Files of outputs: those trained on the sets of the folders, and those that are given."""
+    cache, found = kept_in(), []
+    if job.quick or not job.data:
+        return [made_up(cache, k) for k in (2, 3)]
+    folders = [each for each in job.data if each.is_dir()]
+    for name, x, y in chain(arena_data.of_scikit_learn(), *(arena_data.tables(folder) for folder in folders)):
+        if name not in CHOSEN_ON:
+            found += [
+                cache / f"{each.data}--{each.model.replace(' ', '_')}.npz"
+                for each in arena_data.trained(name, x, y, cache)
+            ]
+    for each in chain(*(arena_data.given(folder) for folder in folders)):
+        path = cache / f"{each.data}--given.npz"
+        if not path.exists():
+            np.savez_compressed(path, labels=each.labels, probs=each.probs)
+        found.append(path)
+    return sorted(set(found))
+
+
+def made_up(cache: Path, k: int) -> Path:
+    """Outputs of an over-confident model of k classes."""
+    rng, path = np.random.default_rng(k), cache / f"made-up-{k}--given.npz"
+    z = rng.normal(size=(500, k)) * 2
+    probs = np.exp(2 * z) / np.exp(2 * z).sum(axis=1, keepdims=True)
+    labels = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
+    np.savez_compressed(path, labels=labels, probs=probs[:, 1] if k == 2 else probs)
+    return path
+
+
+def ours(path: str, size: int, seed: int):
+    """Every entry of ours on one experiment; nothing where rows are too few."""
+    given = rows(Path(path), size, seed)
+    return {} if given is None else judged(entries(given[0].shape[1]), given)
+
+
+def peers(python: str, tasks: dict) -> dict:
+    """Every entry of an environment on some experiments, or why there is none."""
+    command = [python, "-m", "studies.arena_peers"]
+    done = subprocess.run(
+        command, input=json.dumps(tasks), capture_output=True, text=True, cwd=Path(__file__).parent.parent, check=False
+    )
+    if done.returncode:
+        return {"skipped": f"{python} failed: {done.stderr[-200:]}"}
+    return json.loads(done.stdout)
+
+
+def run(job):
+    sizes = (100,) if job.quick else SIZES
+    files = outputs(job)
+    cases = {f"{path.stem} {size}": (str(path), size, job.seed) for path in files for size in sizes}
+    found = job.parts(ours, cases, cores=1)
+    skipped = {}
+    for python in (each for each in job.data if each.is_file()):
+        wanted = {key: case for key, case in cases.items() if found[key]}
+        by_set: dict[str, dict] = {}
+        for key, case in wanted.items():
+            by_set.setdefault(key.split("--")[0], {})[key] = case
+        answers = job.parts(
+            peers, {f"{python.parent.parent.name} {name}": (str(python), t) for name, t in by_set.items()}
+        )
+        for answer in answers.values():
+            skipped |= {"environment": answer["skipped"]} if "skipped" in answer else {}
+            for key, scores in answer.items():
+                if key != "skipped":
+                    found[key] |= scores
+    if not any(each.is_file() for each in job.data):
+        skipped["other packages"] = "no interpreter with them was given"
+    return page(found, skipped)
+
+
+def page(found: dict, skipped: dict) -> Page:
+    """Tables per kind and size, then what the tables leave out."""
+    parts = []
+    for single, title in ((True, "One event"), (False, "Several classes")):
+        for size in sorted({int(key.split()[-1]) for key in found}):
+            some = {k: v for k, v in found.items() if v and k.endswith(f" {size}") and ("platt" in v) == single}
+            if some:
+                parts.append(f"## {title}, {size:,} calibration rows\n\n{standings(some)}")
+    for scores in found.values():
+        skipped |= {name: value for name, value in scores.items() if isinstance(value, str) and name not in skipped}
+    if skipped:
+        parts.append(
+            "## Left out\n\n" + table(("entry", "reason"), [(k, str(v).replace("|", "/")) for k, v in skipped.items()])
+        )
+    return Page("Arena: which repair wins?", f"{__doc__.split(chr(10))[0]}\n\n{HOW}\n\n" + "\n\n".join(parts))
+
+
+HOW = f"""Win rate: the share of the other entries beaten, ties counted as half, averaged over experiments; 95 % intervals by
+drawing whole data sets. "Behind the best": mean distance from the best entry of each experiment, nats × 10³. "Worse": share of
+experiments in which the log loss exceeds that of no repair, by anything and by more than {BY_CHANCE:g} nats. Time: median CPU seconds of a fit.
+Probabilities below 2.2e-16 are read as that. An entry that fails in an experiment takes no part in it."""
+
+
+def standings(some: dict) -> str:
+    """The table of one kind and size: an entry per line, the best first."""
+    names = sorted({name for scores in some.values() for name, value in scores.items() if not isinstance(value, str)})
+    sets = np.array([key.split("--")[0] for key in some])
+    values = np.full((3, len(names), len(some)), np.nan)
+    for j, scores in enumerate(some.values()):
+        for i, name in enumerate(names):
+            if isinstance(scores.get(name), list):
+                values[:, i, j] = scores[name]
+    rates = [np.array([win_rates(each, i) for i in range(len(names))]) for each in values[:2]]
+    behind = 1e3 * np.nanmean(values[0] - np.nanmin(values[0], axis=0), axis=1)
+    loss = values[0] - values[0][names.index(NEVER)]
+    lines = []
+    for i in np.argsort(-np.nanmean(rates[0], axis=1)):
+        there = ~np.isnan(loss[i])
+        worse = [f"{(loss[i][there] > limit).mean():.0%}" for limit in (1e-9, BY_CHANCE)]
+        cells = [with_interval(rate[i], sets) for rate in rates]
+        lines.append((names[i], *cells, f"{behind[i]:.2f}", *worse, f"{np.nanmedian(values[2, i]):.3f}"))
+    heads = ("entry", "wins, log loss", "wins, Brier", "behind the best", "worse", f"by {BY_CHANCE:g}", "s")
+    return f"{len(some)} experiments on {len(set(sets))} sets.\n\n" + table(heads, lines)
+
+
+def win_rates(values: np.ndarray, i: int) -> np.ndarray:
+    """Per experiment, the share of the other entries that entry i beats."""
+    others = np.delete(values, i, axis=0)
+    won = (values[i] < others) + 0.5 * (values[i] == others)
+    there = ~np.isnan(others) & ~np.isnan(values[i])
+    with np.errstate(invalid="ignore"):
+        return np.where(there, won, 0).sum(axis=0) / there.sum(axis=0)
+
+
+def with_interval(rate: np.ndarray, sets: np.ndarray, n_draws: int = 500) -> str:
+    """The mean, and its 95 % interval over data sets."""
+    known = ~np.isnan(rate)
+    names = np.unique(sets[known])
+    sums = np.array([[rate[known & (sets == name)].sum(), (known & (sets == name)).sum()] for name in names])
+    drawn = sums[np.random.default_rng(0).integers(0, len(names), (n_draws, len(names)))].sum(axis=1)
+    low, high = np.quantile(drawn[:, 0] / drawn[:, 1], (0.025, 0.975))
+    return f"{sums[:, 0].sum() / sums[:, 1].sum():.3f} ({low:.2f}–{high:.2f})"
