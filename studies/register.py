@@ -31,6 +31,7 @@ STUDIES = {
         "(folders with sets or outputs of models, interpreters with other packages)",
         extra="sklearn",
     ),
+    "harm": Study("does `auto` harm a model that needs no repair: calibrated worlds of any confidence", (), 60),
     "roelofs": Study("bias of seven estimators on ten realistic worlds", ("P2 Fig. 4", "P2 Fig. 6"), 20, seed=2022),
     "niamey": Study(
         "the published decomposition of precipitation forecasts for Niamey", (), 0.1, "a CSV file, see the study"
