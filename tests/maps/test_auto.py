@@ -68,7 +68,25 @@ def test_weights_follow_the_held_out_loss_and_the_worst_credible_change(rng):
     guard = worst + 2 * (chance[beyond] * (change[beyond] - worst)).sum()
     odds = np.exp(-TRUST * (loss["platt"] + guard - loss["identity"]))  # one other map: no price
     assert fitted.weights[1] / fitted.weights[0] == pytest.approx(odds, rel=0.05)  # limits lie on a grid
-    assert DOUBTED_UP_TO > 0
+
+
+def test_the_fewer_the_rows_the_more_the_identity_weighs(rng):
+    """The loss and the guard of a map that is the identity are those of the identity: the price alone is left."""
+    said = calibrated(rng, 80)
+
+    class Same:
+        def __init__(self, name):
+            self.name = name
+
+        def fit(self, predictions):
+            return cal.maps.Identity().fit(predictions)
+
+        def __repr__(self):
+            return self.name
+
+    weights = Auto(candidates=("identity", *(Same(f"same {i}") for i in range(4)))).fit(said).weights
+    expected = 4 ** (DOUBTED_UP_TO / (DOUBTED_UP_TO + 80))
+    assert weights[0] / weights[1] == pytest.approx(expected)
 
 
 @pytest.mark.slow
@@ -276,3 +294,33 @@ def test_a_candidate_that_refuses_rows_is_named(rng):
 def test_candidates_that_all_refuse_are_an_error(rng):
     with pytest.raises(cal.InputError, match=r"candidates must hold a map .*; Touchy\(\): labels must be many"):
         Auto(candidates=(Touchy(),)).fit(calibrated(rng, 100))
+
+
+WORLDS = {
+    "one event, mean 0.9": (lambda rng, n: rng.beta(1.8, 0.2, n), 100),
+    "one event, mean 0.999": (lambda rng, n: rng.beta(4.995, 0.005, n), 30),
+    "one event, rate 0.001": (lambda rng, n: rng.beta(0.002, 1.998, n), 60),
+    "three classes": (lambda rng, n: softmax(8 * rng.normal(size=(n, 3))), 30),
+    "ten classes": (lambda rng, n: softmax(10 * rng.normal(size=(n, 10))), 100),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_calibrated_model_is_not_harmed(rng, name):
+    """The excess of the expected log loss over that of the true probabilities, on fresh rows."""
+    drawn, n = WORLDS[name]
+    found, least = [], []
+    for _ in range(6):
+        p, fresh = drawn(rng, n), drawn(rng, 2000)
+        columns, truth = (np.stack([1 - q, q], axis=1) if q.ndim == 1 else q for q in (p, fresh))
+        labels = (rng.random(n)[:, None] > np.cumsum(columns, axis=1)).sum(axis=1).clip(0, columns.shape[1] - 1)
+        fitted = cal.recalibrate(Predictions(labels, p, classes=range(columns.shape[1])))
+        said = fitted.apply(fresh)
+        said = np.stack([1 - said, said], axis=1) if fresh.ndim == 1 else said
+        possible = truth > 0
+        least.append(-(truth[possible] * np.log(truth[possible])).sum() / 2000)
+        found.append(-(truth[possible] * np.log(said[possible])).sum() / 2000 - least[-1])
+    error = np.std(found, ddof=1) / 6**0.5
+    assert np.mean(found) - 2 * error < max(0.003, 0.01 * np.mean(least))
+    assert max(found) < 0.05

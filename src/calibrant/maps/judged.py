@@ -17,9 +17,9 @@ TRUST = 0.5
 """τ: how much a held-out nat counts in the weights of an average; below 1, as the folds share most of their rows. It
 and the prices were chosen on other data sets than those that studies/arena.py reports."""
 
-DOUBTED_UP_TO = 80.0
-"""With so many rows, the prior of the identity weighs as much as the square root of the number of the other maps; with
-none as much as all of them; with many as one of them."""
+DOUBT, DOUBTED_UP_TO = {"one event": 1.0, "several classes": 2.0}, 80.0
+"""With no rows, the prior of the identity would weigh as much as this power of the number of the other maps; with so
+many rows as its square root; with many as one of them. Several classes have more numbers to overfit with."""
 
 ONE_ERROR = 0.6827
 """Level of the intervals that decide which maps are as good as the best: one standard error to either side."""
@@ -51,7 +51,8 @@ class Judged:
         """Shares ∝ exp(−τ·(summed loss and the guard) − price) of the candidates, by some of the rows."""
         mass = self._mass()[used]
         score = {name: -TRUST * (float(mass @ self.losses[name][used]) + self.guards[name]) for name in self.held}
-        price = np.log(max(len(score) - 1, 1)) * DOUBTED_UP_TO / (DOUBTED_UP_TO + float(mass.sum()))
+        doubt = DOUBT["one event" if self.rows.is_binary else "several classes"]
+        price = doubt * np.log(max(len(score) - 1, 1)) * DOUBTED_UP_TO / (DOUBTED_UP_TO + float(mass.sum()))
         score = {name: value - price * (name != "identity") for name, value in score.items()}
         best = max(score.values())
         shares = {name: float(np.exp(value - best)) for name, value in score.items()}
