@@ -91,9 +91,8 @@ def test_the_fewer_the_rows_the_more_the_identity_weighs(rng):
 
 @pytest.mark.slow
 def test_what_needs_no_repair_is_left_nearly_alone(rng):
-    moved = [
-        np.abs(cal.recalibrate(each).apply(each.probs) - each.probs).mean() for each in (calibrated(rng, 300),) * 4
-    ]
+    worlds = [calibrated(rng, 300) for _ in range(4)]
+    moved = [np.abs(cal.recalibrate(each).apply(each.probs) - each.probs).mean() for each in worlds]
     assert max(moved) < 0.03
 
 
