@@ -1,8 +1,8 @@
 """How often does each single test accuse a calibrated model?
 
-Run: python -m studies.false_alarms [--quick]    (some forty minutes on two cores; writes studies/results/false_alarms.md)
+Run: python -m studies.false_alarms [--quick]    (some ten minutes on one core; writes studies/results/false_alarms.md)
 
-False alarms: 10 000 calibrated data sets a cell, labels drawn from the predictions; 19 draws from the null for each, tests at 5 %.
+False alarms: 1000 calibrated data sets per cell, labels drawn from the predictions; 19 draws from the null for each, tests at 5 %.
 Scores are uniform; confident, Beta(2.7752, 0.0478), which Roelofs et al. fitted to a network on CIFAR-10; or tied on a grid of 0.05.
 All tests of a data set share its draws; the tests of levels are those of `assess_answers`, which need none. `is_calibrated`, and power: studies/power.py.
 """
@@ -135,7 +135,7 @@ def called(n: int, rng: np.random.Generator) -> dict[str, float]:
 
 
 def clustered(dependence: str, world: str, n_clusters: int, rng: np.random.Generator) -> dict[str, float]:
-    """Five rows a cluster: labels independent, tied by a normal copula of correlation 0.5, or by one uniform number."""
+    """Five rows per cluster: labels independent, tied by a normal copula of correlation 0.5, or by one uniform number."""
     p = WORLDS[world](rng, 5 * n_clusters)
     common, own = (np.repeat(rng.normal(size=n_clusters), 5), rng.normal(size=5 * n_clusters))
     share = {"none": 0.0, "half": 0.5, "full": 1.0}[dependence]
@@ -181,9 +181,9 @@ def named(columns: dict[str, Shares], suffix: str = "") -> list[str]:
 
 def main() -> None:
     quick = "--quick" in sys.argv
-    sets, fewer = (300, 100) if quick else (10_000, 1000)
+    sets, fewer = (100, 50) if quick else (1000, 300)
     start = time.perf_counter()
-    with ProcessPoolExecutor(2) as pool:
+    with ProcessPoolExecutor(1) as pool:
         run = partial(rejected, pool)
         events = {
             f"{world}, {n}": run(partial(event, world, n), 10 + 3 * i + j, sets)
@@ -232,7 +232,7 @@ def write(
         "# False alarms",
         "",
         f"Made by `python -m studies.false_alarms`, seed {SEED}, in {seconds / 60:.0f} minutes. Per cent of data sets in which a test at "
-        f"5 % rejects. {sets:,} calibrated data sets a cell: a share of 5 % has a standard error of {error:.2f}.",
+        f"5 % rejects. {sets:,} calibrated data sets per cell: a share of 5 % has a standard error of {error:.2f}.",
         "",
         "## Exact tests on calibrated models, ties broken by the coin (the default)",
         "",
@@ -257,11 +257,11 @@ def write(
         *table(events, named(events, " | formula"), " | formula"),
         *table(signs, named(signs))[2:],
         "",
-        f"The last two rows from {fewer:,} data sets a cell.",
+        f"The last two rows from {fewer:,} data sets per cell.",
         "",
         "## Clusters of five rows",
         "",
-        f"{fewer:,} data sets a cell. Columns: scores, number of clusters, how far labels of a cluster are tied. Rows: statistic and null.",
+        f"{fewer:,} data sets per cell. Columns: scores, number of clusters, how far labels of a cluster are tied. Rows: statistic and null.",
         "",
         *table(clusters, list(next(iter(clusters.values())))),
         "",

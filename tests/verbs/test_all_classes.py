@@ -7,10 +7,11 @@ import pytest
 
 import calibrant as cal
 from calibrant import Predictions
+from calibrant.predictions import admit
 from calibrant.resampling.classes import class_rows
 from calibrant.resampling.exact import Exact
 from calibrant.verbs import all_classes
-from calibrant.verbs.all_classes import class_test, judged_classes
+from calibrant.verbs.all_classes import class_test, judged_apart, judged_classes
 
 
 def drawn(rng, n, factors=(1.0, 1.0, 1.0, 1.0), power=1.0):
@@ -69,10 +70,54 @@ def test_groups_are_warned_of(rng):
     grouped = Predictions(found.labels, found.probs, groups=np.repeat(np.arange(50), 4))
     assert cal.diagnose(grouped).cautions[0].startswith("rows of a group are taken as independent")
     clustered = cal.diagnose(grouped, cluster="any")
-    assert clustered.classes is None
-    assert (
-        "the verdict is about the top class only: tests of all classes take rows as independent" in clustered.cautions
+    assert set(clustered.test.parts) == {"top", "classwise"}
+    assert "the whole distribution was not tested: its test takes rows as independent" in clustered.cautions
+
+
+def apart(predictions, cluster=None):
+    top = cal.is_calibrated(predictions, view="top", n_draws=199, ties="count", cluster=cluster)
+    return judged_apart(predictions, top, cluster)
+
+
+def test_a_state_names_the_class_that_rows_name(rng):
+    found = drawn(rng, 800, (1.0, 1.0, 2.5, 1.0))
+    test, classes, cautions = apart(admit(cal.collect(found)))
+    assert test.rejects()
+    assert classes.classes[0] == 2
+    assert classes.findings[0].startswith("too low")
+    assert classes.label_rate[0] == pytest.approx(np.mean(found.labels == 2))
+    assert cautions[0] == "the whole distribution was not tested: a state holds no rows"
+    assert cautions[1].startswith("classes are tested from sums in cells")
+    views = ["top", *(f"class {c}" for c in range(4))]
+    kept, exactly, cautions = apart(admit(cal.collect(found, views=views)))
+    assert len(cautions) == 1
+    assert exactly.classes[0] == 2
+    assert kept.parts["classwise"].p_value == min(
+        1.0, 4 * min(cal.is_calibrated(found, view=v, n_draws=800, ties="count").p_value for v in views[1:])
     )
+
+
+def test_copies_of_rows_are_no_evidence_where_they_are_clusters(rng):
+    """A class that is wrong by chance on 60 rows stays so when each is given 20 times."""
+    found = drawn(rng, 60)
+    copies = Predictions(np.repeat(found.labels, 20), np.repeat(found.probs, 20, axis=0), groups=np.arange(1200) // 20)
+    test, classes, _ = apart(copies, "same")
+    assert not test.rejects()
+    assert classes.n_wrong == 0
+    assert cal.is_calibrated(copies, view="canonical", cluster=False, n_draws=199).rejects()
+
+
+def test_too_many_classes_for_tests_one_by_one_are_told(rng, monkeypatch):
+    monkeypatch.setattr(all_classes, "MOST_APART", 3)
+    test, classes, cautions = apart(admit(cal.collect(drawn(rng, 100))))
+    assert classes is None
+    assert "canonical" not in test.parts
+    assert cautions[0].startswith("the verdict is about the top class only: 4 classes are too many")
+
+
+def test_classes_that_err_alike_need_one_temperature(rng):
+    assert judged(drawn(rng, 1500, power=0.6))[1].alike
+    assert not judged(drawn(rng, 1500, (1.0, 1.0, 2.5, 1.0)))[1].alike
 
 
 def test_findings_survive_as_json(rng):
@@ -88,6 +133,17 @@ def test_calibrated_distributions_are_rarely_called_wrong(monkeypatch):
     alarms, runs = 0, 150
     for _ in range(runs):
         alarms += judged(drawn(rng, 80, (1.0, 1.0, 1.0)))[0].rejects()
+    assert alarms <= runs * 0.05 + 3 * (runs * 0.05 * 0.95) ** 0.5
+
+
+@pytest.mark.slow
+def test_calibrated_states_are_rarely_called_wrong(monkeypatch):
+    """From sums in cells, and two tests that share 5 %."""
+    monkeypatch.setattr(all_classes, "DRAWS_PER_CLASS", 70)
+    rng = np.random.default_rng(8)
+    alarms, runs = 0, 150
+    for _ in range(runs):
+        alarms += apart(admit(cal.collect(drawn(rng, 100, (1.0, 1.0, 1.0)), n_cells=30)))[0].rejects()
     assert alarms <= runs * 0.05 + 3 * (runs * 0.05 * 0.95) ** 0.5
 
 

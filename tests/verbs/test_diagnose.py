@@ -24,7 +24,7 @@ def test_an_overconfident_model(rng):
     found = diagnose(sampled(rng, 3000, 2.5))
     assert found.calibrated is False
     assert found.verdict.startswith("Not calibrated: over-confident; wrong for classes ")
-    assert "where a calibrated model would show about" in found.verdict
+    assert "in brackets what a calibrated model would show" in found.verdict
     assert "temperature" in found.advice[0]
 
 
@@ -65,7 +65,11 @@ def test_the_numbers_in_the_verdict_are_the_estimates(rng):
         f"Mean confidence {event.probs.mean():.1%}, accuracy {event.outcomes.mean():.1%}".replace("%", " %")
         in found.verdict
     )
-    assert f"ECE {cal.ece(predictions).value:.4f}" in found.verdict
+    canonical = cal.canonical_error(predictions)
+    for key, value in {"ECE of the top class": cal.ece(predictions), "canonical error": canonical}.items():
+        assert f"{key} {value.value:.4f} (about " in found.verdict
+    assert found["canonical_ce"].value == canonical.value
+    assert 0 < found["canonical_ce"].noise_floor < canonical.value
 
 
 def test_certain_and_right_is_not_called_miscalibrated():

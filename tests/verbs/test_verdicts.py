@@ -13,7 +13,7 @@ import strategies as some
 from calibrant import Predictions, diagnose
 from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.results import p_words
-from calibrant.verbs.verdicts import GENERAL, NEVER_ZERO, NO_ERROR_SEEN
+from calibrant.verbs.verdicts import GENERAL, MORE_ROWS, NEVER_ZERO, NO_ERROR_SEEN
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -103,7 +103,7 @@ ADVICE = {
     "tail": "gaussian_process",
     "waves": "gaussian_process",
     "one class": "vector",
-    "classes over-confident": "temperature",
+    "classes over-confident": "one temperature",
     "calibrated": "no miscalibration to repair",
 }
 """A word of the advice."""
@@ -113,7 +113,10 @@ def consistent(found):
     """No word contradicts a number of the same diagnosis."""
     text, error, gap = found.verdict, found["calibration_error"], found["mean_gap"].value
     infinite = bool(np.isinf(found["log_score"].value))
-    assert text.startswith("Not calibrated") == (found.calibrated is False)
+    p, least = (0.0, 0.0) if found.test is None else (found.test.p_value, found.test.least_p)
+    start = "Weak evidence of miscalibration" if p > max(0.01, least) else "Not calibrated"
+    assert text.startswith(start) == (found.calibrated is False)
+    assert (" perhaps " in text) <= (found.calibrated is False)
     assert ("log loss is infinite" in text.split(". ")[0]) == infinite
     assert (NEVER_ZERO in found.advice) == infinite
     assert (
@@ -207,5 +210,35 @@ def test_the_top_class_alone_is_said_to_be_all_that_was_tested(rng):
     assert found.classes is None
     if found.calibrated is None:
         assert "for the top class, which is all that was tested" in found.verdict
-    state = diagnose(cal.collect(predictions))
-    assert "the verdict is about the top class only: a state holds no rows" in state.cautions
+
+
+def test_a_state_is_judged_class_by_class():
+    found = diagnose(cal.collect(WORLDS["one class"][0](np.random.default_rng(3), 800)))
+    assert re.search("wrong for (class|classes) 1 .too low", found.verdict)
+    assert "two tests (top class, each class) p " in found.verdict
+    assert "the whole distribution was not tested: a state holds no rows" in found.cautions
+    none = diagnose(cal.collect(WORLDS["classes calibrated"][0](np.random.default_rng(3), 300)))
+    assert "not of any class; the whole distribution was not tested. " in none.verdict
+    consistent(none)
+
+
+def test_weak_evidence_is_called_weak():
+    """Of calibrated models, those that the test rejects with a p-value between 1 and 5 %."""
+    rng, seen = np.random.default_rng(1), 0
+    for _ in range(200):
+        p = rng.random(60)
+        predictions = Predictions(rng.random(60) < p, p)
+        if 0.01 < cal.is_calibrated(predictions, n_draws=199, ties="count").p_value <= 0.05:
+            found = diagnose(predictions)
+            assert found.verdict.startswith("Weak evidence of miscalibration (")
+            assert " % of calibrated models would look as bad): perhaps " in found.verdict or "no single" in found.verdict
+            assert found.advice == (MORE_ROWS, GENERAL)
+            seen += 1
+            if seen == 3:
+                return
+    raise AssertionError
+
+
+def test_confidences_of_one_column_get_the_advice_of_one_event():
+    found = diagnose(answers(np.random.default_rng(4), 2000))
+    assert "order_preserving" not in " ".join(found.advice)

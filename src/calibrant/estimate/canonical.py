@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from calibrant.inputs import check_positive
 from calibrant.kernels.pairs.row_pairs import loo_log_density, loo_rates
 from calibrant.methods import estimator
 from calibrant.norms import Norm, check_norm, mean_power, norm_of_name, rooted
-from calibrant.predictions import Mass, admit
+from calibrant.predictions import Mass, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.u_score import share_rows
@@ -21,6 +22,9 @@ GRID = np.logspace(-5, 0, 26)
 
 JUDGES = 500
 """Rows whose likelihood chooses the bandwidth, spread evenly over the sorted rows."""
+
+MOST_ROWS, NULL_DRAWS = 1000, 10
+"""For the estimate with its noise floor: rows that are used, and data sets drawn from the predictions."""
 
 
 @estimator("canonical", "canonical CE", "KDE-CE", "canonical", views=("canonical",), state="", of_the_error=False)
@@ -85,15 +89,48 @@ def canonical_error(
         raise InputError("labels", "must hold at least two rows: each is judged by the others", held)
     width = best_bandwidth(rows, weight, unit) if bandwidth is None else check_positive("bandwidth", bandwidth)
     rates, _ = loo_rates(rows, truth, weight, width, unit)
-    distance = np.abs(rates - rows)
-    if norm == "max":
-        power = mean_power(distance.max(axis=1), norm, weight)
-    else:
-        power = mean_power((distance**norm).sum(axis=1), 1, weight)
-    value = rooted(power, norm, root)
+    value = rooted(_mean_power(np.abs(rates - rows), norm, weight), norm, root)
     described = {"view": "canonical", "norm": norm, "bandwidth": width, "root": root}
     title = norm_of_name(norm, root) + "canonical CE"
     return Estimate("canonical_error", title, value, predictions.n, None, None, described, {}, _cautions(rows))
+
+
+def _mean_power(distance: Floats, norm: Norm, weight: Floats) -> float:
+    if norm == "max":
+        return mean_power(distance.max(axis=1), norm, weight)
+    return mean_power((distance**norm).sum(axis=1), 1, weight)
+
+
+def canonical_with_noise(predictions: Predictions) -> Estimate:
+    """The canonical error of at most a thousand rows, with what a calibrated model would show on them.
+
+    Parameters
+    ----------
+    predictions
+        Rows of several classes. Without weights the floor is known; None for soft labels.
+    """
+    step = -(-len(predictions.labels) // MOST_ROWS)
+    used = predictions if step == 1 else predictions.rows(slice(None, None, step))
+    found = canonical_error(used)
+    cautions = found.cautions
+    if step > 1:
+        cautions += (f"of {used.n:,} of the {predictions.n:,} rows, one in {step}",)
+    floor = None if used.soft or used.squares is not None else _noise(used, found.settings["bandwidth"])
+    return replace(found, n=predictions.n, noise_floor=floor, cautions=cautions)
+
+
+def _noise(predictions: Predictions, width: float) -> float:
+    """The mean error of labels that are drawn from the predictions, in an order that does not depend on that of rows."""
+    rows = predictions.probs.astype(np.float64)
+    times = np.ones(len(rows)) if predictions.weights is None else predictions.weights
+    order = np.lexsort((times, *rows.T[::-1]))
+    order = order[times[order] > 0]
+    rows, times = rows[order], times[order]
+    rng, shares = np.random.default_rng(0), rows / rows.sum(axis=1, keepdims=True)
+    drawn = rng.multinomial(times.astype(np.int64), shares, (NULL_DRAWS, len(rows))) / times[:, None]
+    rates, _ = loo_rates(rows, np.concatenate(drawn, axis=1), times, width)
+    each = np.split(rates, NULL_DRAWS, axis=1)
+    return float(np.mean([_mean_power(np.abs(one - rows), 1, times) for one in each]))
 
 
 def best_bandwidth(rows: Floats, weight: Floats, unit: Floats | None = None) -> float:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from dataclasses import replace
+from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
 from calibrant.bins import EqualMass
 from calibrant.detect.omnibus import is_calibrated
-from calibrant.infer import calibration_error_interval
 from calibrant.interval import holm
 from calibrant.kernels.draws.null_sums import class_hits
-from calibrant.predictions import Event, Predictions
+from calibrant.maps.temperature import Temperature
+from calibrant.predictions import Event, Predictions, StatePredictions, as_predictions
 from calibrant.resampling.classes import ClassRows, class_lines, class_rows
 from calibrant.resampling.draw import LARGEST, Statistic
 from calibrant.resampling.exact import LEVEL, Exact, as_result, drawn_values
 from calibrant.resampling.rank import step_down
-from calibrant.results import Framed, Record, Table, TestResult, kind, p_cell
-from calibrant.results.constraints import Shape, Within
+from calibrant.results import TestResult
+from calibrant.state.pooled import Pooled
 from calibrant.types import Floats
-from calibrant.verbs.faults import fault_of
+from calibrant.verbs.class_findings import NAMED, ClassFindings, findings_of
 
 N_BINS = 5
 """Bins of each class's predictions in the class-wise test."""
@@ -31,64 +32,18 @@ MOST_PROBABILITIES = 4_000_000
 DRAWN_LABELS, FEWEST_DRAWS, MOST_DRAWS = 2e7, 199, 2999
 """Labels drawn by each test of all classes."""
 
-SHOWN, NAMED = 10, 3
-"""Classes in the table, and in the verdict."""
-
 SHARES = {"top": 0.2, "classwise": 0.4, "canonical": 0.4}
-"""How the tests share the rate of false alarms; the last sees errors of the top class too."""
+"""How the tests share the rate of false alarms; the last sees errors of the top class too. Where it cannot be run, the
+others have the same ratio."""
+
+MOST_APART = 60
+"""Classes that are tested one by one where they cannot be drawn together."""
+
+DRAWS_PER_CLASS, FEWER_PER_CLASS, DRAWN_APART = 200, 50, 3e8
+"""Draws of each such test for every class, as its p-value is multiplied by their number; fewer where rows are so many
+that more labels would be drawn in all."""
 
 TITLES = {"top": "top class", "classwise": "class by class", "canonical": "all classes together"}
-
-
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
-class ClassFindings(Framed, Record):
-    """The classes that are most clearly wrong, first those, with p-values and intervals that hold for all classes."""
-
-    classes: tuple[Any, ...]
-    mean_prob: Annotated[Floats, Shape("classes"), Within(0, 1)]
-    label_rate: Annotated[Floats, Shape("classes"), Within(0, 1)]
-    low: Annotated[Floats, Shape("classes"), Within(0, 1)]
-    """ends of the interval of each class's calibration error"""
-    high: Annotated[Floats, Shape("classes"), Within(0, 1)]
-    adjusted: Annotated[Floats, Shape("classes"), Within(0, 1)]
-    """p-value of each class, adjusted for all classes"""
-    findings: Annotated[tuple[str, ...], Shape("classes")]
-    """how a class at fault is predicted; empty for the others"""
-    n_classes: int
-    """of all classes; those not listed here are no worse"""
-    n_wrong: int
-    """classes at fault"""
-    least: float = 0.0
-    """the smallest p-value that so many draws can give"""
-
-    def named(self, how: bool) -> str:
-        """The classes at fault.
-
-        Parameters
-        ----------
-        how
-            Say of each what is wrong with it.
-        """
-        wrong = [
-            f"{c} ({text})" if how else f"{c}" for c, text in zip(self.classes, self.findings, strict=True) if text
-        ]
-        named, left = ", ".join(wrong[:NAMED]), self.n_wrong - len(wrong[:NAMED])
-        if left and self.n_wrong == self.n_classes:
-            return f"all {self.n_classes:,} classes, most clearly {named}"
-        more = f" and {left:,} more of {self.n_classes:,}" if left else ""
-        return f"class{'es' * (self.n_wrong > 1)} {named}{more}" if named else ""
-
-    def table(self) -> Table:
-        """A row per class."""
-        columns = ("class", "mean", "observed", "95% interval of the error", "p, adjusted", "finding")
-        ends = [f"{low:.4f} … {high:.4f}" for low, high in zip(self.low, self.high, strict=True)]
-        p = [p_cell(each, self.least) for each in self.adjusted.tolist()]
-        means = (self.mean_prob.tolist(), self.label_rate.tolist())
-        rows = tuple(zip(map(str, self.classes), *means, ends, p, self.findings, strict=True))
-        left = self.n_classes - len(self.classes)
-        more = f" {left:,} more classes are no worse." if left else ""
-        return Table("Class by class", columns, rows, f"Intervals and p-values hold for all classes at once.{more}")
 
 
 def judged_classes(predictions: Predictions, top: TestResult) -> tuple[TestResult, ClassFindings, tuple[str, ...]]:
@@ -110,15 +65,95 @@ def judged_classes(predictions: Predictions, top: TestResult) -> tuple[TestResul
     canonical = is_calibrated(used, view="canonical", n_draws=draws, ties="count", cluster=False)
     classwise, scores, adjusted = class_test(class_rows(used, False), used.classes, Exact(draws, "count"))
     test = _joined({"top": top, "classwise": classwise, "canonical": canonical}, predictions.n)
-    # as much larger as the p-value of all classes is for the two other tests
-    final = test.parts["classwise"].parts["adjusted"]
-    adjusted = np.clip(adjusted * (2 if classwise.p_value <= top.p_value else 1), final, 1.0)
-    return test, _findings(predictions, scores, adjusted, classwise.least_p), cautions
+    adjusted = _adjusted_again(test, adjusted)
+    found = findings_of(lambda c: class_event(predictions, c), predictions.classes, scores, adjusted, classwise.least_p)
+    return test, replace(found, alike=_alike(used) if found.n_wrong else False), cautions
+
+
+def class_event(predictions: Predictions, c: int) -> Event:
+    """The yes/no question of a class; of a state, its pooled rows, or the means of its cells."""
+    view = f"class {predictions.classes[c]}"
+    if not isinstance(predictions, StatePredictions) or view in predictions.state.views:
+        return predictions.event(view)
+    state = predictions.state
+    assert state.grid is not None
+    sums = state.grid.sums[c]
+    weight, probs, _, hits = sums[sums[:, 0] > 0].T
+    pooled = Pooled(np.clip(probs / weight, 0.0, 1.0), weight, np.minimum(hits, weight))
+    values, outcomes, weights = pooled.rows()
+    return Event(values, outcomes, weights, view, {"pooled": pooled}, state.n)
+
+
+def judged_apart(
+    predictions: Predictions, top: TestResult, cluster: Any
+) -> tuple[TestResult, ClassFindings | None, tuple[str, ...]]:
+    """The same where no whole distributions can be drawn, from a state or with clusters: each class is tested by itself.
+
+    The p-values are multiplied by the number of classes (Holm).
+
+    Parameters
+    ----------
+    predictions
+        Several classes: rows with groups, or a state.
+    top
+        The test of the top class.
+    cluster
+        As in `is_calibrated`.
+    """
+    k, n = predictions.n_classes, predictions.n
+    of_state = isinstance(predictions, StatePredictions)
+    why = "a state holds no rows" if of_state else "its test takes rows as independent"
+    if k > MOST_APART:
+        said = f"the verdict is about the top class only: {k:,} classes are too many to be tested one by one, and of"
+        return top, None, (f"{said} the whole distribution {why}",)
+    events = [class_event(predictions, c) for c in range(k)]
+    most = DRAWN_APART / sum(len(event.probs) for event in events)
+    draws = int(np.clip(most, max(FEWEST_DRAWS, FEWER_PER_CLASS * k), DRAWS_PER_CLASS * k))
+    each = [
+        is_calibrated(as_predictions(event, predictions.groups), n_draws=draws, ties="count", cluster=cluster)
+        for event in events
+    ]
+    own, adjusted = np.array([one.p_value for one in each]), np.array(holm([one.p_value for one in each]))
+    scores = -own + 1e-6 * np.array([_distance(event) for event in events])  # many share the smallest p-value
+    settings = {"view": "classwise", "n_draws": max(1, (draws + 1) // k - 1)}
+    null = f"each class tested by itself; p-values multiplied by {k}"
+    outcome = ("classwise", "class by class", float(own.min()), float(adjusted.min()))
+    classwise = TestResult(*outcome, n, null, settings, {}, each[0].cautions, wrong_classes(predictions.classes, adjusted, scores))
+    test = _joined({"top": top, "classwise": classwise}, n)
+    found = findings_of(
+        events.__getitem__, predictions.classes, scores, _adjusted_again(test, adjusted), classwise.least_p
+    )
+    cautions = [f"the whole distribution was not tested: {why}"]
+    if of_state and any(f"class {name}" not in predictions.state.views for name in predictions.classes):
+        cautions.append("classes are tested from sums in cells, as if predictions in a cell were equal")
+    return test, found, tuple(cautions)
+
+
+def _distance(event: Event) -> float:
+    """How far the mean prediction is from the rate, in standard errors, from 0 to 1."""
+    pooled = event.pooled
+    variance = float((pooled.spread * pooled.values * (1 - pooled.values)).sum())
+    z = abs(float(pooled.residual.sum())) / max(variance, 1e-300) ** 0.5
+    return z / (1 + z)
+
+
+def _alike(rows: Predictions) -> bool:
+    """Does one temperature leave no class with a clearly wrong level or slope?"""
+    left = class_rows(Temperature().fit(rows).apply(rows), False)
+    states = class_lines(left, rows.classes)[0].collect(left.labels[None])
+    return bool(np.abs(states).max() <= NormalDist().inv_cdf(1 - LEVEL / (4 * rows.n_classes)))
+
+
+def _adjusted_again(test: TestResult, adjusted: Floats) -> Floats:
+    """The p-values of classes, as much larger as that of all classes is for the other tests."""
+    classwise, top = test.parts["classwise"], test.parts["top"]
+    return np.clip(adjusted * (2 if classwise.p_value <= top.p_value else 1), classwise.parts["adjusted"], 1.0)
 
 
 def _joined(found: dict[str, TestResult], n: int) -> TestResult:
-    """The three tests as one; a calibrated distribution implies calibrated classes and a calibrated top class."""
-    p = min(1.0, *(each.p_value / SHARES[name] for name, each in found.items()))
+    """The tests as one; a calibrated distribution implies calibrated classes and a calibrated top class."""
+    shares = {name: SHARES[name] / sum(SHARES[each] for each in found) for name in found}
+    p = min(1.0, *(each.p_value / shares[name] for name, each in found.items()))
     narrower = ("top", "classwise")
     adjusted = dict(zip(narrower, holm([found[name].p_value for name in narrower]), strict=True)) | {"canonical": p}
     parts: dict[str, Any] = {
@@ -134,10 +169,11 @@ def _joined(found: dict[str, TestResult], n: int) -> TestResult:
     finding = "; ".join(dict.fromkeys(fired)) or "no sign of miscalibration"
     smallest = min(each.p_value for each in found.values())
     # draws of one test that would give a p-value as small as the smallest that is possible here
-    draws = int(min(each.settings["n_draws"] for each in found.values()) * max(SHARES.values()))
-    settings, null = {"view": "all", "n_draws": draws}, "three exact tests, which share the rate of false alarms"
+    draws = int(max(each.settings["n_draws"] * shares[name] for name, each in found.items()))
+    many = {2: "two", 3: "three"}[len(found)]
+    settings, null = {"view": "all", "n_draws": draws}, f"{many} tests, which share the rate of false alarms"
     cautions = tuple(dict.fromkeys(caution for each in found.values() for caution in each.cautions))
-    return TestResult("is_calibrated", "all three", smallest, p, n, null, settings, parts, cautions, finding)
+    return TestResult("is_calibrated", f"all {many}", smallest, p, n, null, settings, parts, cautions, finding)
 
 
 def class_test(rows: ClassRows, classes: tuple[Any, ...], exact: Exact) -> tuple[TestResult, Floats, Floats]:
@@ -161,10 +197,15 @@ def class_test(rows: ClassRows, classes: tuple[Any, ...], exact: Exact) -> tuple
     scores = np.maximum.reduce(np.split(_spreads(found.values), 2, axis=1))
     adjusted, observed = step_down(scores, 0.95).adjusted, scores[0]
     least = float(adjusted.min())
-    wrong = [str(classes[c]) for c in np.argsort(-observed, kind="stable") if adjusted[c] <= LEVEL]
-    finding = f"class {', '.join(wrong[:NAMED])}{' and others' * (len(wrong) > NAMED)}" if wrong else ""
     outcome = ("classwise", "class by class", float(observed.max()), least)
+    finding = wrong_classes(classes, adjusted, observed)
     return as_result(hypothesis, exact, outcome, {}, finding), observed, adjusted
+
+
+def wrong_classes(classes: tuple[Any, ...], adjusted: Floats, scores: Floats) -> str:
+    """The classes whose p-value is small, the largest scores first."""
+    wrong = [str(classes[c]) for c in np.argsort(-scores, kind="stable") if adjusted[c] <= LEVEL]
+    return f"class {', '.join(wrong[:NAMED])}{' and others' * (len(wrong) > NAMED)}" if wrong else ""
 
 
 def _spreads(values: Floats) -> Floats:
@@ -232,24 +273,3 @@ def _normal(square: Floats, degrees: int) -> Floats:
     """A χ² as a standard normal number (Wilson and Hilferty), so that one and several degrees compare."""
     part = 2 / (9 * degrees)
     return np.asarray(((square / degrees) ** (1 / 3) - (1 - part)) / part**0.5)
-
-
-def _findings(predictions: Predictions, scores: Floats, adjusted: Floats, least: float) -> ClassFindings:
-    """The classes with the largest scores, with interval and words."""
-    order = np.argsort(-scores, kind="stable")[:SHOWN].tolist()
-    wrong, k = int((adjusted <= LEVEL).sum()), predictions.n_classes
-    means, rates, ends, words = [], [], [], []
-    for c in order:
-        view = f"class {predictions.classes[c]}"
-        event = predictions.event(view)
-        means.append(float(np.average(event.probs.astype(np.float64), weights=event.weights)))
-        rates.append(float(np.average(event.outcomes, weights=event.weights)))
-        interval = calibration_error_interval(predictions, view=view, level=1 - 0.05 / k)
-        ends.append((interval.low, interval.high))
-        words.append(
-            (fault_of(event).words.removeprefix("predicts ") or "wrong in places") if adjusted[c] <= LEVEL else ""
-        )
-    low, high = np.array(ends).T
-    names = tuple(predictions.classes[c] for c in order)
-    found = (names, np.array(means), np.array(rates), low, high, adjusted[order], tuple(words), k, wrong)
-    return ClassFindings(*found, least)

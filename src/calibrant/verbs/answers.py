@@ -25,6 +25,7 @@ from calibrant.results.tables import row_count
 from calibrant.state.state import State
 from calibrant.types import Array, Bools, Floats, Indices, Seed
 from calibrant.verbs.confidence_levels import MAX_LEVELS, RANGES, ConfidenceLevels, level_of_each, levels_tested
+from calibrant.verbs.verdicts import CLEAR, accused
 
 COVERAGES = (0.5, 0.8, 1.0)
 ALPHA = 0.05
@@ -293,4 +294,5 @@ def _verdict(levels: ConfidenceLevels, overall: float, event: Event) -> tuple[bo
     places = {ways[sign]: np.array(levels.names())[signs == sign] for sign in ways}
     words = [f"{way} at {', '.join(names)}" for way, names in places.items() if len(names)]
     words = words or [f"{ways[1 if p > rate else -1]} in total, no single level"]
-    return False, f"Not calibrated: {'; '.join(words)}. {facts}"
+    start = accused(min(overall, float(levels.adjusted.min())))
+    return False, f"{start}: {'perhaps ' * (start != CLEAR)}{'; '.join(words)}. {facts}"

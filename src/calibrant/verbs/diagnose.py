@@ -14,6 +14,7 @@ from calibrant import methods
 from calibrant.bins import EqualMass, EqualWidth
 from calibrant.detect.omnibus import is_calibrated
 from calibrant.estimate.binned import binned_error
+from calibrant.estimate.canonical import canonical_with_noise
 from calibrant.estimate.cumulative import ks_error
 from calibrant.estimate.mean_gap import mean_gap
 from calibrant.estimate.posterior import posterior_error
@@ -41,7 +42,8 @@ from calibrant.results.tables import BinTable, Curve, Table, row_count
 from calibrant.score import brier_score, log_score
 from calibrant.state.state import State
 from calibrant.types import Cluster
-from calibrant.verbs.all_classes import ClassFindings, judged_classes
+from calibrant.verbs.all_classes import judged_apart, judged_classes
+from calibrant.verbs.class_findings import ClassFindings
 from calibrant.verbs.faults import Fault, fault_of
 from calibrant.verbs.verdicts import Found, impossible_words
 
@@ -64,6 +66,9 @@ FEW_ROWS = 200
 DRAWN_LABELS, FEWEST_DRAWS, MOST_DRAWS = 4e7, 99, 2999
 """Labels drawn in all; the p-value is exact with any number of draws, and finer with more."""
 
+WIDER = ("classwise/ece", "canonical_ce")
+"""Keys of the estimates of all classes that the verdict gives beside the ECE of the top class."""
+
 Measure = Callable[..., Estimate]
 
 OF_THE_VIEW: tuple[Measure, ...] = (
@@ -85,6 +90,9 @@ OF_ALL_CLASSES: tuple[Measure, ...] = (brier_score, log_score, root_brier)
 
 PER_CLASS: tuple[Measure, ...] = (partial(binned_error, bins=EqualWidth(15), view="classwise", average="mean"),)
 """What a diagnosis adds when there are several columns."""
+
+OF_ROWS: tuple[Measure, ...] = (canonical_with_noise,)
+"""What it adds to that where there are rows."""
 
 
 @kind
@@ -265,6 +273,7 @@ def _found(
         error=error,
         ece=ece,
         gap=gap,
+        wider=tuple(by_key[key] for key in WIDER if key in by_key),
         test=test,
         calibrated=calibrated,
         fault=Fault("unclear", "") if calibrated is None else fault_of(event, confidence),
@@ -279,6 +288,8 @@ def _estimates(predictions: Predictions, view: str, measures: Iterable[Any]) -> 
     estimates += [measure(predictions) for measure in OF_ALL_CLASSES]
     if not predictions.is_binary:
         estimates += [measure(predictions) for measure in PER_CLASS]
+        has_rows = not isinstance(predictions, StatePredictions) and len(predictions.labels) > 1
+        estimates += [measure(predictions) for measure in OF_ROWS if has_rows]
     return estimates + measured(measures, predictions, "estimator", view=view)
 
 
@@ -348,8 +359,7 @@ def _tested(
     if not whole:
         return found, None, ()
     if clustered or isinstance(predictions, StatePredictions):
-        why = "a state holds no rows" if not clustered else "tests of all classes take rows as independent"
-        return found, None, (f"the verdict is about the top class only: {why}",)
+        return judged_apart(predictions, found, cluster)
     return judged_classes(predictions, found)
 
 

@@ -36,7 +36,7 @@ from calibrant.score.crps import crps
 from calibrant.score.dawid_sebastiani import dawid_sebastiani_score
 from calibrant.score.pinball import interval_score, pinball_score
 from calibrant.verbs.diagnose import measured
-from calibrant.verbs.verdicts import NO_ERROR_SEEN
+from calibrant.verbs.verdicts import NO_ERROR_SEEN, accused
 
 FALSE_ALARM = 0.05
 """How often a calibrated model with independent rows may be called miscalibrated, by any of the tests."""
@@ -181,7 +181,7 @@ def diagnose_forecasts(forecasts: Forecasts, *, name: str = "model", measures: I
         curves.get("ence"),
         curves["marginal_error"],
         calibrated,
-        _verdict(calibrated, by_name),
+        _verdict(min(adjusted), by_name),
         _advice(calibrated, forecasts),
         _cautions(forecasts, estimates),
     )
@@ -223,15 +223,15 @@ def _with_parts(estimates: list[Estimate]) -> list[Estimate]:
     return shown
 
 
-def _verdict(calibrated: bool | None, found: dict[str, Estimate]) -> str:
+def _verdict(p: float, found: dict[str, Estimate]) -> str:
     pit = found["pit_error"]
     facts = f"PIT error {number(pit.value)}, where a calibrated model would show about {number(pit.noise_floor)}."
     if "variance_ratio" in found:
         ratio = found["variance_ratio"].value
         facts = f"Squared errors are {ratio:.3g} times the predicted variances on average; {facts}"
-    if calibrated is None:
+    if p > FALSE_ALARM:
         return f"No miscalibration to be seen in {pit.n:,} rows. {facts}"
-    return f"Not calibrated{_direction(found)}. {facts}"
+    return f"{accused(p)}{_direction(found)}. {facts}"
 
 
 def _direction(found: dict[str, Estimate]) -> str:

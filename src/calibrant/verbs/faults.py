@@ -32,7 +32,11 @@ STEPS, LONGEST, FARTHEST = 30, 2.0, 12.0
 ONLY = 3.0
 """Nats by which stretches must be ahead of a line before the rest of the predictions is said to be right."""
 
-QUIET, WIDE = 2.0, 4
+SIMPLER = 1.5
+"""Nats by which a shift of all log-odds may be behind the others and is still preferred, or a line behind several
+stretches: the simplest that will do."""
+
+QUIET, WIDE = 2.6, 4
 """Standard deviations by which the χ² of the other cells may exceed its mean, one by one and several joined."""
 
 MOST_PLACES = 3
@@ -113,14 +117,21 @@ def fault_of(event: Event, confidence: bool = False) -> Fault:
         return Fault("unclear", "")
     stretches, of_stretches = _stretches(cells)
     line, of_line = _line(cells)
-    if max(of_stretches, of_line) <= 0:
+    best = max(of_stretches, of_line)
+    if best <= 0:
         return Fault("unclear", "")
-    runs = line if of_line > of_stretches else stretches
-    kept = _joined(cells, [run for run in runs if cells.shows(run)])
-    kind: Kind = "slope" if runs is line else "shift" if _whole(cells, runs) else "shape"
+    shift, of_shift = _shift(cells)
+    if of_shift > max(0.0, best - SIMPLER):
+        stretches, of_line = shift, -np.inf
+    sloped = of_line > max(0.0, of_stretches - SIMPLER * (len(stretches) > 1))
+    kept = _joined(cells, [run for run in (line if sloped else stretches) if cells.shows(run)])
     if not kept:
         return Fault("unclear", "")
-    return Fault(kind, _words(cells, kept, confidence, of_stretches - of_line > ONLY))
+    local = of_stretches - of_line > ONLY
+    kind: Kind = "slope" if sloped else "shift" if _whole(cells, kept) else "shape" if local else "unclear"
+    if sloped and len(kept) == 1 and not _whole(cells, kept):
+        return Fault(kind, _tilted(cells, kept[0], stretches, confidence))
+    return Fault(kind, _words(cells, kept, confidence, local))
 
 
 def _whole(cells: Cells, runs: list[Run]) -> bool:
@@ -170,6 +181,12 @@ def _stretches(cells: Cells) -> tuple[list[Run], float]:
         runs.append(Run(int(starts[at]), stop, int(-np.sign(shift[at]))))
         stop = int(starts[at])
     return runs[::-1], float(best[m])
+
+
+def _shift(cells: Cells) -> tuple[list[Run], float]:
+    """One shift of all log-odds, and its gain after the price."""
+    gain, shift = _shifted(cells, np.array([0]), np.array([len(cells)]))
+    return [Run(0, len(cells), int(-np.sign(shift[0])))], float(gain[0]) - SHIFT
 
 
 def _shifted(cells: Cells, starts: Indices, stops: Indices) -> tuple[Floats, Floats]:
@@ -226,19 +243,39 @@ def _near(cells: Cells, first: Run, then: Run) -> bool:
     return between <= own / 2 and -first.sign * cells.off(first.stop, then.start) < SEEN
 
 
+def _ways(confidence: bool) -> tuple[str, str]:
+    """What is said of predictions above and below the observed rate."""
+    return ("over-confident", "under-confident") if confidence else ("too high", "too low")
+
+
+def _on_average(run: Run, confidence: bool) -> str:
+    words = _ways(confidence)[run.sign < 0]
+    return f"{words if confidence else f'predicts {words}'} on average"
+
+
+def _tilted(cells: Cells, run: Run, stretches: list[Run], confidence: bool) -> str:
+    """A line of which one side shows: where it crosses is not known well, so the clearest stretch is named."""
+    same = [each for each in stretches if each.sign == run.sign and cells.shows(each)]
+    clear = max(same, key=lambda each: abs(cells.off(each.start, each.stop)), default=run)
+    where = "" if _whole(cells, [clear]) else f", most clearly {_place(cells, clear)}"
+    return _on_average(run, confidence) + where
+
+
 def _words(cells: Cells, runs: list[Run], confidence: bool, local: bool) -> str:
     """The runs in words; `local` says that no line describes them as well."""
-    high, low = ("over-confident", "under-confident") if confidence else ("too high", "too low")
+    high, low = _ways(confidence)
     first, signs = runs[0], {run.sign for run in runs}
     if _whole(cells, runs):
         throughout = all(first.sign * cells.off(*third) >= SEEN for third in _thirds(cells))
-        words = high if first.sign > 0 else low
-        return f"{words if confidence else f'predicts {words}'}{'' if throughout else ' on average'}"
+        words = _on_average(first, confidence)
+        return words.removesuffix(" on average") if throughout else words
     places = _places(cells, runs if len(runs) <= MOST_PLACES else _clearest(cells, runs), high, low)
     if len(signs) > 1 and len(runs) > 2:
         return f"{high} in some places and {low} in others, most clearly {places}"
     if not _quiet(cells, runs):
-        return f"in places, most clearly {places}"
+        also = len(signs) == 1 and first.sign * _rest_off(cells, runs) >= SEEN
+        clear = " and ".join(_place(cells, run) for run in runs)
+        return f"{_on_average(first, confidence)}, most clearly {clear}" if also else f"in places, most clearly {places}"
     extreme = "" if confidence else _extreme(cells, runs)
     if len(signs) > 1:
         return f"{extreme}, {places}" if extreme else places
@@ -246,15 +283,31 @@ def _words(cells: Cells, runs: list[Run], confidence: bool, local: bool) -> str:
 
 
 def _quiet(cells: Cells, runs: list[Run]) -> bool:
-    """Do the cells outside the runs scatter as those of a calibrated model do?"""
-    ends = [0, *(end for run in runs for end in (run.start, run.stop)), len(cells)]
-    gaps = list(zip(ends[::2], ends[1::2], strict=True))
+    """Do the cells outside the runs scatter as those of a calibrated model do?
+
+    The cells next to a run are left out: its ends are known to a cell.
+    """
+    m = len(cells)
+    starts, stops = [0], []
+    for run in runs:
+        stops.append(max(run.start - 1, starts[-1]))
+        starts.append(min(run.stop + 1, m))
+    gaps = list(zip(starts, [*stops, m], strict=True))
     for width in (1, WIDE):
-        starts = [(start, min(start + width, stop)) for first, stop in gaps for start in range(first, stop, width)]
-        squares = [cells.off(*part) ** 2 for part in starts]
+        parts = [(start, min(start + width, stop)) for first, stop in gaps for start in range(first, stop, width)]
+        squares = [cells.off(*part) ** 2 for part in parts]
         if sum(squares) > len(squares) + QUIET * (2 * len(squares)) ** 0.5:
             return False
     return True
+
+
+def _rest_off(cells: Cells, runs: list[Run]) -> float:
+    """How far the predictions outside the runs are too high together, in standard errors."""
+    outside = np.ones(len(cells), bool)
+    for run in runs:
+        outside[run.start : run.stop] = False
+    variance = float(cells.variance[outside].sum())
+    return float((cells.expected - cells.hits)[outside].sum()) / variance**0.5 if variance > 0 else 0.0
 
 
 def _extreme(cells: Cells, runs: list[Run]) -> str:
