@@ -61,7 +61,7 @@ def test_questions_asked_often_widen_the_interval(rng):
 def test_without_errors_there_is_no_interval():
     found = selective_risk([1, 1, 1], [0.5, 0.8, 0.9])
     assert (found.value, found.interval) == (0.0, None)
-    assert any("0 wrong answers are few" in caution for caution in found.cautions)
+    assert any("wrong answers are few (0)" in caution for caution in found.cautions)
     assert Estimate.from_json(found.to_json()) == found
 
 

@@ -120,7 +120,10 @@ def test_the_estimates_are_those_of_their_functions():
 def test_calibrated_answers_pass():
     report = assess_answers([1] * 8 + [0] * 2 + [1] * 5 + [0] * 5, [0.8] * 10 + [0.5] * 10)
     assert report.calibrated is None
-    assert report.verdict == "These 20 answers show no miscalibration. Mean confidence 65.0 %, right 65.0 %."
+    assert (
+        report.verdict
+        == "These 20 answers show no miscalibration, at any level or in total. Mean confidence 65.0 %, right 65.0 %."
+    )
     assert report["level_error"].value == 0
 
 

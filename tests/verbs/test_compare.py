@@ -166,7 +166,7 @@ def test_rows_alone_do_not_tell_a_map_from_another_model(rng):
 def test_the_user_may_know_that_a_map_is_injective():
     found = compare([0, 1, 1], [0.2, 0.2, 0.7], [0.3, 0.3, 0.6], injective=True)
     assert (found.injective, found.grounds) == (True, "as stated")
-    assert "so all of it is calibration" in found.sentence()
+    assert "so any change is one of calibration" in found.sentence()
     assert compare([0, 1, 1], [0.2, 0.2, 0.7], [0.3, 0.3, 0.6], injective=False).injective is False
     assert compare([0, 1, 1], [0.2, 0.2, 0.7], [0.2, 0.2, 0.7]).grounds == "none has changed"
     with pytest.raises(InputError, match="injective cannot be True; equal predictions before differ after"):

@@ -231,7 +231,9 @@ def test_weak_evidence_is_called_weak():
         if 0.01 < cal.is_calibrated(predictions, n_draws=199, ties="count").p_value <= 0.05:
             found = diagnose(predictions)
             assert found.verdict.startswith("Weak evidence of miscalibration (")
-            assert " % of calibrated models would look as bad): perhaps " in found.verdict or "no single" in found.verdict
+            assert (
+                " % of calibrated models would look as bad): perhaps " in found.verdict or "no single" in found.verdict
+            )
             assert found.advice == (MORE_ROWS, GENERAL)
             seen += 1
             if seen == 3:

@@ -179,3 +179,11 @@ def test_groups_said_to_be_independent_need_no_caution(rng):
     p = rng.random(200)
     said = Predictions(rng.random(200) < p, p, groups=np.repeat(np.arange(20), 10))
     assert where(said, n_draws=19, cluster=False).cautions == ()
+
+
+def test_one_prediction_is_a_place_and_not_a_stretch():
+    found = where([1] * 120 + [0] * 80, [0.3] * 200)
+    assert found.sentence().startswith(
+        "At 0.3000 the model predicts too low: predicted 30.0 %, observed 60.0 % (200 rows, "
+    )
+    assert "Most clearly" not in found.sentence()

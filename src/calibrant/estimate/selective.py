@@ -76,7 +76,7 @@ def selective_risk(
     if interval is not None:
         interval = _on_log_scale(found.area, interval)
     if n_wrong < FEW_ERRORS:
-        cautions = (*cautions, f"{n_wrong} wrong answers are few: the interval is unreliable")
+        cautions = (*cautions, f"wrong answers are few ({n_wrong}): the interval is unreliable")
     risk = float(np.average(wrong, weights=event.weights))
     parts = {
         "curve": Line.thinned(found.coverage, found.risk),

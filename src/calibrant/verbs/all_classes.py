@@ -118,7 +118,9 @@ def judged_apart(
     settings = {"view": "classwise", "n_draws": max(1, (draws + 1) // k - 1)}
     null = f"each class tested by itself; p-values multiplied by {k}"
     outcome = ("classwise", "class by class", float(own.min()), float(adjusted.min()))
-    classwise = TestResult(*outcome, n, null, settings, {}, each[0].cautions, wrong_classes(predictions.classes, adjusted, scores))
+    classwise = TestResult(
+        *outcome, n, null, settings, {}, each[0].cautions, wrong_classes(predictions.classes, adjusted, scores)
+    )
     test = _joined({"top": top, "classwise": classwise}, n)
     found = findings_of(
         events.__getitem__, predictions.classes, scores, _adjusted_again(test, adjusted), classwise.least_p

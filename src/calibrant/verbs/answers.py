@@ -289,7 +289,7 @@ def _verdict(levels: ConfidenceLevels, overall: float, event: Event) -> tuple[bo
     facts = f"Mean confidence {p:.1%}, right {rate:.1%}.".replace("%", " %")
     wrong = levels.adjusted <= ALPHA
     if not wrong.any() and overall > ALPHA:
-        return None, f"These {event.n:,} answers show no miscalibration. {facts}"
+        return None, f"These {event.n:,} answers show no miscalibration, at any level or in total. {facts}"
     signs, ways = np.sign(levels.mean_prob - levels.label_rate) * wrong, {1: "over-confident", -1: "under-confident"}
     places = {ways[sign]: np.array(levels.names())[signs == sign] for sign in ways}
     words = [f"{way} at {', '.join(names)}" for way, names in places.items() if len(names)]

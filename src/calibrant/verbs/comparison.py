@@ -105,7 +105,8 @@ class Comparison(Answer):
     def meaning(self) -> str:
         """What the difference says about calibration."""
         if self.injective:
-            return f"The map keeps different predictions different ({self.grounds}), so all of it is calibration."
+            so = "any change is one of" if self.verdict == "no detectable change" else "all of it is"
+            return f"The map keeps different predictions different ({self.grounds}), so {so} calibration."
         if self.injective is None:
             return f"The change may be calibration, sharpness or both: {self.grounds}."
         merged = f"some different predictions get the same value ({self.grounds})"

@@ -275,7 +275,9 @@ def _words(cells: Cells, runs: list[Run], confidence: bool, local: bool) -> str:
     if not _quiet(cells, runs):
         also = len(signs) == 1 and first.sign * _rest_off(cells, runs) >= SEEN
         clear = " and ".join(_place(cells, run) for run in runs)
-        return f"{_on_average(first, confidence)}, most clearly {clear}" if also else f"in places, most clearly {places}"
+        return (
+            f"{_on_average(first, confidence)}, most clearly {clear}" if also else f"in places, most clearly {places}"
+        )
     extreme = "" if confidence else _extreme(cells, runs)
     if len(signs) > 1:
         return f"{extreme}, {places}" if extreme else places

@@ -18,6 +18,7 @@ from calibrant.predictions import Event, Predictions, admit, as_predictions
 from calibrant.resampling.exact import LEVEL, Exact
 from calibrant.resampling.statistics import stretch
 from calibrant.results import Answer, Estimate, Line, Table, TestResult, ends, kind, number, p_cell, p_words
+from calibrant.results.tables import row_count
 from calibrant.state.pooled import Pooled
 from calibrant.types import Cluster, Seed
 
@@ -96,14 +97,20 @@ class Where(Answer):
         if not self.value:
             return "Nowhere: errors do not add up over any stretch of predictions."
         chance = "" if self.test is None else f", {p_words(self.test.p_value, self.test.least_p)}"
-        low, high = number(self.low), number(self.high)
+        place, rows = _place_text(self.low, self.high), row_count(self.rows)
         rates = _rates_text(self.mean_prob, self.label_rate)
         if self.p_value is not None and self.p_value > LEVEL:
-            worst = f"The worst stretch lies between {low} and {high}: {rates} ({self.rows:,.6g} rows)."
+            worst = f"The worst stretch lies {place}: {rates} ({rows} rows)."
             return f"Nowhere more than chance explains{chance}.\n{worst}"
-        first = f"Between {low} and {high} the model {self.direction}: {rates} ({self.rows:,.6g} rows{chance})."
+        first = f"{place.capitalize()} the model {self.direction}: {rates} ({rows} rows{chance})."
         core = _rates_text(self.core_mean_prob, self.core_label_rate)
-        return f"{first}\nMost clearly between {number(self.core[0])} and {number(self.core[1])}: {core}."
+        clearest = _place_text(*self.core)
+        return first if clearest == place else f"{first}\nMost clearly {clearest}: {core}."
+
+
+def _place_text(low: float, high: float) -> str:
+    ends = number(low), number(high)
+    return f"at {ends[0]}" if low == high else f"between {ends[0]} and {ends[1]}"
 
 
 def _rates_text(predicted: float, observed: float) -> str:
