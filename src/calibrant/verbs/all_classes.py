@@ -126,9 +126,14 @@ def judged_apart(
         events.__getitem__, predictions.classes, scores, _adjusted_again(test, adjusted), classwise.least_p
     )
     cautions = [f"the whole distribution was not tested: {why}"]
-    if of_state and any(f"class {name}" not in predictions.state.views for name in predictions.classes):
+    if isinstance(predictions, StatePredictions) and not views_of(predictions) <= set(predictions.state.views):
         cautions.append("classes are tested from sums in cells, as if predictions in a cell were equal")
     return test, found, tuple(cautions)
+
+
+def views_of(predictions: Predictions) -> set[str]:
+    """The questions of all classes."""
+    return {f"class {name}" for name in predictions.classes}
 
 
 def _distance(event: Event) -> float:
