@@ -247,6 +247,24 @@ def test_progress_is_told(rng):
     assert seen == [(done, 8) for done in range(1, 9)]
 
 
+def test_of_many_rows_one_fold_is_judged(rng, monkeypatch):
+    monkeypatch.setattr("calibrant.maps.auto.MANY", {"one event": 100, "several classes": 100})
+    said, seen = calibrated(rng, 500), []
+    recipe = Auto(candidates=("identity", "platt"), progress=lambda done, of: seen.append((done, of)))
+    choice = recipe.fit(said).fit.choice
+    assert choice.note.startswith("one fold of 100 rows")
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    from calibrant.maps.folds import in_folds
+
+    rows, masks = in_folds(said, 5)
+    fitted, held = cal.Platt().fit(rows.rows(~masks[0])), rows.rows(masks[0])
+    assert scores(choice)["platt"] == pytest.approx(cal.log_score(fitted.apply(held)).value, abs=LIFT / 500)
+    times = rng.integers(1, 3, 200)
+    one = recipe.fit(Predictions(said.labels[:200], said.probs[:200], counts=times))
+    other = recipe.fit(Predictions(np.repeat(said.labels[:200], times), np.repeat(said.probs[:200], times)))
+    np.testing.assert_allclose(one.apply(said.probs), other.apply(said.probs), rtol=1e-8)
+
+
 @pytest.mark.parametrize(
     ("options", "argument"),
     [({"score": "ece"}, "score"), ({"n_folds": 1}, "n_folds"), ({"candidates": ()}, "candidates"), ({"candidates": "platt"}, "candidates"), ({"prefer": "best"}, "prefer")],

@@ -42,8 +42,8 @@ MANY_CLASSES, MOST_ORDERED = 100, 500_000
 LEVEL = 0.95
 """Of the intervals that are shown."""
 
-LARGE = 5_000_000
-"""Probabilities from which on single precision must do for the held-out predictions."""
+MANY = {"one event": 10_000, "several classes": 5000}
+"""Rows from which on one fold is judged instead of all: it has rows enough, and time is short."""
 
 
 def candidates_for(predictions: Predictions) -> tuple[Any, ...]:
@@ -77,7 +77,8 @@ class Auto(Recipe[CalibrationMap]):
         The proper score that is shown, and that decides with `prefer="simple"`: a name or a
         `Score`. The weights of an average follow the log score.
     n_folds
-        Number of folds of the cross-validation.
+        Number of folds of the cross-validation. From 10 000 rows on, 5000 with several
+        classes, one of them is enough to judge by.
     candidates
         Names or recipes of maps; by default they follow from the number of rows and classes.
     prefer
@@ -135,6 +136,7 @@ class _Trial:
     n_folds: int
     prefer: str
     report: Report
+    one_fold: bool = False
     done: int = 0
     refused: dict[str, str] = field(default_factory=dict)
 
@@ -142,10 +144,10 @@ class _Trial:
         """The average or the chosen map."""
         if n_units(predictions) < FEWEST:
             return self._untouched(predictions)
+        rows, masks, splits = self._splits(predictions)
         fitted = {name: each for name in self.recipes if (each := self._fit(name, predictions)) is not None}
-        rows, masks = in_folds(predictions, self.n_folds)
-        lift = LIFT / (_total(rows) + 1)
-        held = {name: logs for name in fitted if (logs := self._held_out(name, rows, masks, lift)) is not None}
+        lift = LIFT / (_total(predictions) + 1)
+        held = {name: logs for name in fitted if (logs := self._held_out(name, rows, splits, lift)) is not None}
         if not held:
             why = "; ".join(f"{name}: {text}" for name, text in self.refused.items())
             raise InputError("candidates", "must hold a map that can be fitted to these rows", why)
@@ -162,15 +164,27 @@ class _Trial:
         except CalibrantError as error:
             self.refused[name] = str(error)
         self.done += 1
-        self.report(self.done, len(self.recipes) * (1 + self.n_folds))
+        self.report(self.done, len(self.recipes) * (1 + (1 if self.one_fold else self.n_folds)))
         return fitted
 
-    def _held_out(self, name: str, rows: Predictions, masks: list[Bools], lift: float) -> Floats | None:
+    def _splits(self, predictions: Predictions) -> tuple[Predictions, list[Bools], list[tuple[Predictions, Bools]]]:
+        """Rows to judge by, folds of them, and pairs of rows to fit on and of those to judge; of many rows one fold will do."""
+        rows, masks = in_folds(predictions, self.n_folds)
+        many = MANY["one event" if predictions.is_binary else "several classes"]
+        self.one_fold = rows.groups is None and predictions.n >= many
+        if not self.one_fold:
+            return rows, masks, [(rows.rows(~test), test) for test in masks]
+        train = rows.rows(~masks[0])
+        rows, masks = in_folds(rows.rows(masks[0]), self.n_folds, seed=1)
+        return rows, masks, [(train, np.ones(len(rows.labels), dtype=bool))]
+
+    def _held_out(
+        self, name: str, rows: Predictions, splits: list[tuple[Predictions, Bools]], lift: float
+    ) -> Floats | None:
         """Log-probabilities of every row by a map fitted without it, `(n, K)`."""
-        n, k = len(rows.labels), rows.n_classes
-        found = np.empty((n, k), dtype=np.float64 if n * k <= LARGE else np.float32)
-        for test in masks:
-            fitted = self._fit(name, rows.rows(~test))
+        found = np.empty((len(rows.labels), rows.n_classes))
+        for train, test in splits:
+            fitted = self._fit(name, train)
             if fitted is None:
                 return None
             try:
@@ -230,7 +244,8 @@ class _Trial:
             return Candidate(name, fitted[name].n_parameters, *numbers, weight)
 
         tried = sorted((measured(name, logs) for name, logs in judged.held.items()), key=lambda each: each.score)
-        note = f"{self.n_folds}-fold cross-validation of {judged.rows.n:,} rows, ± 95 % margin; lower is better."
+        how = "one fold" if self.one_fold else f"{self.n_folds}-fold cross-validation"
+        note = f"{how} of {judged.rows.n:,} rows, ± 95 % margin; lower is better."
         note += " The last row is the procedure: each fold by what the other folds decide."
         note += "".join(f" {each} refused some rows: {why}" for each, why in self.refused.items())
         return Choice(chosen, reason, self.rule.title, tuple(tried), measured("auto", procedure), note)
