@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 from _pytest.doctest import DoctestModule
@@ -16,6 +18,9 @@ for profile, examples in {"default": 10, "slow": 60}.items():
         suppress_health_check=[HealthCheck.too_slow],
     )
 
+LONG_PAGES = ("answers.md", "audit.md", "planning.md", "regression.md", "where.md")
+"""Pages whose examples take seconds: they are run with the slow tests."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the slow tests, and properties on 60 examples")
@@ -25,6 +30,17 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(f"calibrant, {'slow' if config.getoption('--slow') else 'default'}")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Thousands of tests and modules are made and all kept: looking for garbage among them takes time and finds none."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of the cases of a test marked `some(k)` one in k is run by default; the others are slow, and left out without --slow.
@@ -32,7 +48,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Those are run whose places in their lists add up to a multiple of k: with several lists, every value of each.
     """
     for item in items:
-        if (marked := item.get_closest_marker("some")) and sum(item.callspec.indices.values()) % marked.args[0]:
+        marked = item.get_closest_marker("some")
+        if item.path.name in LONG_PAGES or (marked and sum(item.callspec.indices.values()) % marked.args[0]):
             item.add_marker(pytest.mark.slow)
     if not config.getoption("--slow"):
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])

@@ -93,9 +93,14 @@ def animals(tmp_path: Path) -> Path:
 # Diagnose
 
 
-def test_diagnose_prints_verdict_tables_cautions_and_advice(digits):
-    output = run("diagnose", digits / "test.csv").stdout
-    found = cal.diagnose(cal.Predictions.read(digits / "test.csv"), name="test.csv")
+@pytest.fixture(scope="session")
+def diagnosed(digits: Path) -> cal.results.Diagnosis:
+    """What Python says of test.csv."""
+    return cal.diagnose(cal.Predictions.read(digits / "test.csv"), name="test.csv")
+
+
+def test_diagnose_prints_verdict_tables_cautions_and_advice(digits, diagnosed):
+    output, found = run("diagnose", digits / "test.csv").stdout, diagnosed
     flat = " ".join(output.split())
     for text in (found.verdict, *found.cautions, *found.advice):
         assert " ".join(text.split()) in flat
@@ -107,11 +112,10 @@ def test_diagnose_prints_verdict_tables_cautions_and_advice(digits):
     assert "Labels from 'label', logits from 'logit_0' … 'logit_9'" in output
 
 
-def test_diagnose_as_json_equals_the_result_in_python(digits):
+def test_diagnose_as_json_equals_the_result_in_python(digits, diagnosed):
     result = run("diagnose", digits / "test.csv", "--json")
-    expected = cal.diagnose(cal.Predictions.read(digits / "test.csv"), name="test.csv")
-    assert without_input(result) == json.loads(expected.to_json())
-    assert cal.results.Diagnosis.from_json(result.stdout) == expected
+    assert without_input(result) == json.loads(diagnosed.to_json())
+    assert cal.results.Diagnosis.from_json(result.stdout) == diagnosed
     assert result.stderr == ""
 
 
@@ -330,6 +334,7 @@ def test_a_worse_model_fails_when_asked(digits, tmp_path):
     run("compare", digits / "test.csv", digits / "map.json", "--fail-if-worse")
 
 
+@pytest.mark.slow
 def test_compare_writes_a_report(digits, tmp_path):
     run("compare", digits / "test.csv", digits / "map.json", "--report", tmp_path / "report.json")
     data = json.loads((tmp_path / "report.json").read_text())
@@ -376,6 +381,7 @@ def test_the_demo_shows_everything_and_writes_the_report(tmp_path):
     assert (tmp_path / "report.html").read_text(encoding="utf-8").lower().startswith("<!doctype html>")
 
 
+@pytest.mark.slow
 def test_the_demo_writes_nothing_unasked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "calibrant demo --output report.html" in run("demo").stdout
@@ -507,6 +513,7 @@ def test_json_and_help_do_not_load_the_terminal_library(animals):
     assert found.stdout.splitlines()[-1] == "False"
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_ends_quietly(animals):
     command = f"{sys.executable} -m calibrant diagnose {animals} --json | head -c 10"
     found = subprocess.run(["bash", "-c", command], capture_output=True, env=environment(), check=True)
@@ -588,6 +595,7 @@ def test_a_small_p_value_fails_on_request(event_file):
     assert result.stderr == "Failed: p ≤ 0.01 is at most 0.05.\n"
 
 
+@pytest.mark.slow
 def test_trust_goes_into_the_report(event_file, tmp_path):
     run("trust", event_file, "--data-sets", 3, "--report", tmp_path / "r.html")
     assert "Which estimator can be trusted?" in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -120,7 +120,7 @@ def test_a_bad_value_is_told_in_words_of_the_file(tmp_path):
 
 
 def test_maps_of_the_other_kind_are_refused(files, tmp_path):
-    cal.recalibrate(cal.example()[0]).save(tmp_path / "classes.json")
+    cal.recalibrate(cal.example()[0], "temperature").save(tmp_path / "classes.json")
     found = run("compare", files / "test.csv", tmp_path / "classes.json", *COLUMNS)
     assert found.exit_code == 2
     assert "is a map of probabilities, not of forecasts" in found.output

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,16 +32,23 @@ def run(*arguments: object, code: int = 0) -> Result:
     return result
 
 
-@pytest.fixture
-def folder(tmp_path: Path, rng: np.random.Generator) -> Path:
-    """A folder with t.csv, map.json and r.html, in which the tests run."""
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with t.csv, map.json and r.html."""
+    made, rng = tmp_path_factory.mktemp("model"), np.random.default_rng(20261115)
     p = rng.random(200)
     y = (rng.random(200) < 0.3 + 0.4 * p).astype(int)
     lines = [f"{a},{b},{80 + 10 * a}" for a, b in zip(y, p, strict=True)]
-    (tmp_path / "t.csv").write_text("\n".join(["label,prob,weight", *lines]) + "\n", encoding="utf-8")
-    cal.recalibrate(cal.Predictions.read(tmp_path / "t.csv")).save(tmp_path / "map.json")
-    cal.diagnose(y, p).save(tmp_path / "r.html")
-    return tmp_path
+    (made / "t.csv").write_text("\n".join(["label,prob,weight", *lines]) + "\n", encoding="utf-8")
+    cal.recalibrate(y, p, "platt").save(made / "map.json")
+    cal.diagnose(y, p).save(made / "r.html")
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path: Path, model: Path) -> Path:
+    """A copy, in which a test runs."""
+    return Path(shutil.copytree(model, tmp_path, dirs_exist_ok=True))
 
 
 # What may be overwritten
@@ -218,7 +226,7 @@ def called(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
 
 @pytest.mark.some(3)
 @pytest.mark.parametrize(
-    ("arguments", "code"), [(["--report", "r.html"], 141), (["--json", "--fail-above", "0.001"], 1), (["--help"], 141)]
+    ("arguments", "code"), [(["--help"], 141), (["--report", "r.html"], 141), (["--json", "--fail-above", "0.001"], 1)]
 )
 def test_a_reader_who_leaves_loses_no_file_and_no_verdict(folder, arguments, code):
     (folder / "r.html").unlink()

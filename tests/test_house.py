@@ -69,9 +69,11 @@ CALLABLES = {
 }
 
 
-@pytest.mark.parametrize("name", CALLABLES)
-def test_every_public_parameter_is_documented(name):
-    thing = CALLABLES[name]
-    if inspect.isclass(thing) and thing.__init__ is object.__init__:
-        pytest.skip("takes nothing")
-    assert undocumented(thing) == [], name
+def test_every_public_parameter_is_documented():
+    taking = {name: each for name, each in CALLABLES.items() if takes_something(each)}
+    assert len(taking) > 150
+    assert {name: found for name, each in taking.items() if (found := undocumented(each))} == {}
+
+
+def takes_something(thing):
+    return not (inspect.isclass(thing) and thing.__init__ is object.__init__)

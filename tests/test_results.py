@@ -24,7 +24,7 @@ RECORDS = {
     "interval": Interval(-math.inf, 1.0, 0.9, "by hand"),
     "diagnosis": cal.diagnose([0, 1, 1], [0.2, 0.7, 0.9]),
     "comparison": cal.compare(cal.Predictions([0, 1], [0.2, 0.7]), cal.Predictions([0, 1], [0.1, 0.8])),
-    "map": cal.recalibrate(cal.example()[0]),
+    "map": cal.recalibrate(cal.example()[0], "temperature"),
     "table": Table("t", ("a", "b"), ((1, 2.5), ("x", math.nan)), "note"),
 }
 each = pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)

@@ -152,10 +152,10 @@ ALARMS = {
 
 
 @pytest.mark.parametrize("function", ALARMS.values(), ids=ALARMS)
-@pytest.mark.parametrize("alpha", [0, -0.1, 0.95, 1, "5%", True, None, float("nan")])
-def test_a_confidence_is_not_taken_for_a_rate_of_false_alarms(function, alpha):
-    with pytest.raises(cal.InputError, match=r"alpha must be positive and at most 0\.5; it is .*1 − level"):
-        function(alpha=alpha)
+def test_a_confidence_is_not_taken_for_a_rate_of_false_alarms(function):
+    for alpha in (0, -0.1, 0.95, 1, "5%", True, None, float("nan")):
+        with pytest.raises(cal.InputError, match=r"alpha must be positive and at most 0\.5; it is .*1 − level"):
+            function(alpha=alpha)
 
 
 CLUSTERED = {name: each for name, each in with_parameter("cluster").items() if "labels" in parameters(each)}

@@ -55,11 +55,11 @@ MODELS = {
     "one against the rest": CalibratedModel(method="isotonic"),
     "matrix": CalibratedModel(method=cal.Dirichlet(strength=0.01, intercept=0.01), cv=3),
 }
-CHECKED = [pytest.param(m, id=k, marks=() if k == "plain" else pytest.mark.slow) for k, m in MODELS.items()]
 
 
+@pytest.mark.slow
 @can_expect
-@pytest.mark.parametrize("model", CHECKED)
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_all_checks_of_scikit_learn_pass(model):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # folds larger than a class, solvers stopped early: theirs

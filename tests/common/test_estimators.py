@@ -50,7 +50,7 @@ def quick_and_slow(found):
         name, again = "-".join([about.name, *where]), not any((about, *where) in some for some in quick)
         slow = again or about.function is cal.decision_regret
         if slow and not again:
-            with_one = replace(about, function=partial(about.function, method="isotonic"))
+            with_one = replace(about, function=partial(about.function, method="isotonic", thresholds=(0.2, 0.5, 0.8)))
             params.append(pytest.param(with_one, *where, id=f"{name}-isotonic"))
         params.append(pytest.param(about, *where, id=name, marks=pytest.mark.slow if slow else ()))
     return params

@@ -110,7 +110,7 @@ def test_paths_that_cannot_be_read_are_refused(tmp_path):
 
 def test_paths_that_cannot_be_written_are_refused(tmp_path):
     with pytest.raises(FileError, match="cannot write"):
-        cal.recalibrate(cal.example()[0]).save(tmp_path / "no" / "such" / "map.json")
+        cal.recalibrate(cal.example()[0], "temperature").save(tmp_path / "no" / "such" / "map.json")
 
 
 ONE = TemperatureMap((0, 1), True, temperature=2.0)

@@ -135,7 +135,7 @@ def test_its_own_parameters_are_recovered(rng, recipe, weight):
 
 @pytest.mark.slow
 def test_cross_validation_chooses_little_penalty_where_it_is_not_needed_and_much_where_it_is(rng):
-    p = softmax(rng.normal(size=(30_000, 3)) * 1.5)
+    p = softmax(rng.normal(size=(10_000, 3)) * 1.5)
     labels = drawn(rng, softmax(np.log(p) @ TRUE_WEIGHT.T + TRUE_BIAS))
     many = Dirichlet().fit(labels, p)
     assert many.penalty["strength"] <= 1e-2

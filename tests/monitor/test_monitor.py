@@ -164,10 +164,10 @@ def test_nothing_merged_with_something_is_that(rng):
 
 
 def test_the_state_stays_small_and_survives_as_json(rng):
-    p = rng.random(20_000)
-    monitor = watched(rng.random(20_000) < p, p)
+    p = rng.random(8_000)
+    monitor = watched(rng.random(8_000) < p, p)
     assert len(monitor.state.block_rows) <= state.MOST_BLOCKS
-    assert monitor.state.block_rows.sum() == 20_000
+    assert monitor.state.block_rows.sum() == 8_000
     again = Monitor.from_json(monitor.to_json())
     assert again.state == monitor.state
     assert again.update([1], [0.5]).e_value == monitor.update([1], [0.5]).e_value

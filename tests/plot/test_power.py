@@ -35,7 +35,7 @@ def test_what_was_simulated_is_drawn_beside(options, ax):
 
 
 def test_miss_rates_are_drawn_over_rows_and_over_errors(ax):
-    rows = detection(["ece", "sweep"], [power_world(0.05), power_world(0.1)], [50, 100], n_data_sets=20)
+    rows = detection(["ece", "sweep"], [power_world(0.05), power_world(0.1)], [50, 100], n_data_sets=20, workers=1)
     miss_rates(rows, ax=ax)
     assert len(ax.containers) == 4
     drawn = ax.containers[0].lines[0]

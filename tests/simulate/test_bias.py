@@ -169,7 +169,7 @@ def test_errors_of_the_figures_are_honest(rng):
     def noise(predictions):  # an estimator that only adds noise to 0.05
         return 0.05 + 0.01 * rng.normal()
 
-    runs = [bias(noise, power_world(0.05), 1, 200, truth=0.05) for _ in range(200)]
+    runs = [bias(noise, power_world(0.05), 1, 100, truth=0.05) for _ in range(200)]
     for name in ("mean", "sd", "rmse", "mae"):
         values = np.array([getattr(run, name) for run in runs])
         stated = np.mean([getattr(run, f"{name}_error") for run in runs])

@@ -86,7 +86,7 @@ def test_one_fate_a_cluster_keeps_the_size_and_any_dependence_does_not_exceed_it
         said = Predictions(labels, p, groups=np.repeat(np.arange(100), 5))
         return [is_calibrated(said, cluster=cluster, n_draws=39).p_value for cluster in (False, "same", "any")]
 
-    sets = 800
+    sets = 500
     independent, same, either = (np.array([one() for _ in range(sets)]) <= 0.05).T
     assert independent.mean() > 0.1
     assert_size(same)

@@ -6,7 +6,7 @@ import pytest
 import calibrant as cal
 
 pytestmark = pytest.mark.slow
-RUNS, FEWER = 200, 60
+RUNS, FEWER = 200, 30
 """Fewer for the Gaussian process, which is fitted anew for every fold."""
 
 

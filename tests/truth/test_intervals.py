@@ -56,7 +56,7 @@ def assert_held(held, least=LEAST):
 def test_the_calibration_error_lies_in_its_interval(rng, record_testsuite_property, name, n):
     world = WORLDS[name]
     held = {1: [], 2: []}
-    for data, _ in data_sets(world, n, 200, rng):
+    for data, _ in data_sets(world, n, 120, rng):
         for norm, each in held.items():
             low, high = event_ends(data.event(), norm, 0.95)
             each.append(low <= world.true_error(norm) <= high)
@@ -83,7 +83,7 @@ def test_errors_in_one_place_in_waves_and_of_few_predictions_are_held(rng, name,
 
 def test_noise_of_a_calibrated_model_is_no_error(rng):
     """Each fold is signed by the noise of the others: with the variance of independent rows 10 % or more would be above 0."""
-    sets = data_sets(WORLDS["calibrated"], 1000, 300, rng)
+    sets = data_sets(WORLDS["calibrated"], 1000, 200, rng)
     assert_held([event_ends(data.event(), 1, 0.95)[0] == 0 for data, _ in sets], 0.97)
 
 
@@ -142,7 +142,7 @@ def test_gaps_scores_and_their_changes_lie_in_their_intervals(rng, name, n):
     was, now = brier(p, rate), brier(0.9 * p, rate)
     truths = (p - rate).mean(), was, now - was, now**0.5 - was**0.5
     held = []
-    for data, _ in data_sets(WORLDS[name], n, 600, rng):
+    for data, _ in data_sets(WORLDS[name], n, 400, rng):
         changed = cal.compare(data, Predictions(data.labels, 0.9 * data.probs), method=None)
         found = cal.mean_gap(data), changed.before, changed.difference, changed.root
         held.append([truth in each.interval for truth, each in zip(truths, found, strict=True)])
@@ -171,8 +171,9 @@ def test_an_estimators_own_value_lies_in_the_interval_by_inversion(rng):
     assert_held([truth in interval_of(cal.smooth_error, data, n_draws=50).interval for data, _ in sets])
 
 
-@pytest.mark.parametrize("estimator", [cal.sweep_error, cal.ece], ids=["sweep", "ECE"])
-@pytest.mark.parametrize("name", ["stairs", "calibrated"])
+@pytest.mark.parametrize(
+    ("estimator", "name"), [(cal.sweep_error, "stairs"), (cal.ece, "stairs"), (cal.ece, "calibrated")]
+)
 def test_bins_that_hide_an_error_do_not_hide_it_from_the_interval(rng, name, estimator):
     truth = WORLDS[name].true_error(1)
     sets = data_sets(WORLDS[name], 100, 25, rng)
@@ -193,7 +194,7 @@ def test_the_simultaneous_band_holds_the_whole_curve(rng, name, options):
 @pytest.mark.parametrize("name", ["calibrated", "calibrated, tied"])
 def test_a_calibrated_curve_stays_in_the_consistency_band(rng, name):
     points, whole, bins = [], [], []
-    for k, (data, _) in enumerate(data_sets(WORLDS[name], 200, 150, rng)):
+    for k, (data, _) in enumerate(data_sets(WORLDS[name], 200, 100, rng)):
         band = consistency_band(data, n_draws=200, seed=k)
         points.append(((band.low <= band.y) & (band.y <= band.high)).mean())
         band = consistency_band(data, seed=k, everywhere=True)
@@ -208,7 +209,7 @@ def test_a_calibrated_curve_stays_in_the_consistency_band(rng, name):
 @pytest.mark.parametrize(("world", "n"), [("p^d", 150), ("p^d", 600), ("calibrated, tied", 200), ("stairs", 400)])
 def test_the_true_rate_lies_in_the_confidence_band(rng, world, n):
     held = []
-    for data, _ in data_sets(WORLDS[world], n, 60, rng):
+    for data, _ in data_sets(WORLDS[world], n, 40, rng):
         band = confidence_band(data)
         c = WORLDS[world].curve(band.x)
         held.append(((band.low <= c) & (c <= band.high)).mean())

@@ -82,10 +82,10 @@ def test_the_noise_floor_is_the_mean_ece_of_a_calibrated_model(rng, world, n, ru
 @pytest.mark.parametrize("world", WORLDS)
 def test_false_alarms_of_a_diagnosis(rng, record_testsuite_property, world, n):
     """The verdict is that of the exact test (tests/verbs/test_diagnose.py), whose size does not depend on the number of draws."""
-    found = [cal.is_calibrated(*calibrated(rng, world, n), n_draws=199, ties="count") for _ in range(600)]
+    found = [cal.is_calibrated(*calibrated(rng, world, n), n_draws=199, ties="count") for _ in range(400)]
     rate = np.mean([test.rejects(ALARMS) for test in found])
     record_testsuite_property("false alarms", f"{world}, n = {n}: {rate:.3f}")
-    assert rate <= ALARMS + STANDARD_ERRORS * np.sqrt(ALARMS * (1 - ALARMS) / 600)
+    assert rate <= ALARMS + STANDARD_ERRORS * np.sqrt(ALARMS * (1 - ALARMS) / 400)
 
 
 @pytest.mark.parametrize("n", [100, 1000])
@@ -146,7 +146,7 @@ def test_the_paired_difference_is_the_change_in_calibration_error(rng):
     """For an injective map the expected difference is minus the squared calibration error that it removes."""
     fitted = TemperatureMap((0, 1), True, temperature=TEMPERATURE)
     found = []
-    for _ in range(2000):
+    for _ in range(1000):
         z = rng.normal(0, SPREAD, 300)
         said = Predictions.from_logits(rng.random(300) < 1 / (1 + np.exp(-z)), TEMPERATURE * z)
         found.append(cal.compare(said, fitted).difference.value)
@@ -156,7 +156,7 @@ def test_the_paired_difference_is_the_change_in_calibration_error(rng):
 
 def test_the_mean_gap_interval_covers(rng, record_testsuite_property):
     covered = []
-    for _ in range(4000):
+    for _ in range(2000):
         p = rng.beta(2, 1, 300)
         y = rng.random(300) < p**1.5
         covered.append(cal.mean_gap(y, p))

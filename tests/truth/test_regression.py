@@ -118,11 +118,11 @@ def test_false_alarms_and_power(rng):
     tests = {"pit": pit_test, "spread": spread_test, "skce": lambda said: gaussian_skce_test(said, n_draws=99)}
     rejected = {name: {width: [] for width in (1.0, 1.3)} for name in tests}
     for width in (1.0, 1.3):
-        for _ in range(250):
+        for _ in range(150):
             mean, sd = rng.normal(size=200), rng.uniform(0.5, 2, 200)
             said = GaussianForecasts(rng.normal(mean, width * sd), mean, sd**2)
             for name, test in tests.items():
                 rejected[name][width].append(test(said).p_value <= 0.05)
     for name, found in rejected.items():
-        assert np.mean(found[1.0]) <= 0.05 + STANDARD_ERRORS * (0.05 * 0.95 / 250) ** 0.5, name
+        assert np.mean(found[1.0]) <= 0.05 + STANDARD_ERRORS * (0.05 * 0.95 / 150) ** 0.5, name
         assert np.mean(found[1.3]) > 0.5, name

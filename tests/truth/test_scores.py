@@ -22,7 +22,7 @@ TRUTH = (1 - MISLABELLED) * CLEAN + MISLABELLED / CLASSES
 SAID = TOO_SURE * np.log(CLEAN)
 STEPS = TRUTH.cumsum(axis=1)
 
-REPEATS = {100: 6000, 1000: 4000, 10_000: 2500}
+REPEATS = {100: 2500, 1000: 2500, 10_000: 1200}
 AT_LEAST = 0.935
 AT_MOST = {100: 1.0, 1000: 0.965, 10_000: 0.965}
 
@@ -74,7 +74,7 @@ def test_a_difference_of_plain_errors_is_biased_and_less_so_with_more_rows(rng, 
     fitted = MAPS[name].fit(sample(rng, 1000)[1])
     truth = top_error(fitted.apply(logits=SAID)) - top_error(probabilities(SAID))
     bias = {}
-    for n, repeats in {100: 2000, 1000: 500}.items():
+    for n, repeats in {100: 1000, 1000: 300}.items():
         values = []
         for _ in range(repeats):
             before = sample(rng, n)[1]
@@ -90,7 +90,7 @@ def test_the_interval_of_clusters_covers_where_the_plain_one_does_not(rng):
     fitted = cal.Temperature().fit(sample(rng, 1000)[1])
     truth = squared_error(fitted.apply(logits=SAID)) - squared_error(probabilities(SAID))
     clusters, size, covered = 40, 5, {True: [], False: []}
-    for _ in range(2000):
+    for _ in range(1000):
         _, one = sample(rng, clusters)
         groups = np.repeat(np.arange(clusters), size)  # the same row five times
         said = cal.Predictions.from_logits(
@@ -105,7 +105,7 @@ def test_the_interval_of_clusters_covers_where_the_plain_one_does_not(rng):
 def test_no_candidate_is_called_better_by_luck(rng):
     """All say the truth ± 0.1, each with signs of its own: none is better than another."""
     found, wrong = [], []
-    for _ in range(1000):
+    for _ in range(600):
         q = 0.1 + 0.8 * rng.random(200)
         y = rng.random(200) < q
         before, *after = (cal.Predictions(y, q + 0.1 * rng.choice([-1, 1], 200)) for _ in range(6))
@@ -114,7 +114,7 @@ def test_no_candidate_is_called_better_by_luck(rng):
         sure = [several[str(k)].verdict != "no detectable change" for k in range(5)]
         assert all(by_holm >= outside for by_holm, outside in zip(sure, found[-1], strict=True))
         wrong.append(any(sure))
-    limit = 0.05 + STANDARD_ERRORS * (0.05 * 0.95 / 1000) ** 0.5
+    limit = 0.05 + STANDARD_ERRORS * (0.05 * 0.95 / len(wrong)) ** 0.5
     assert np.mean(wrong) <= limit
     assert np.mean(found) > 0.005  # and not because nothing is ever found
 

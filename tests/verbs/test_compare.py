@@ -464,7 +464,7 @@ def test_other_weights_are_refused():
 
 def test_other_arguments_are_refused():
     with pytest.raises(InputError, match="probs is a Predictions, which carries its own labels"):
-        compare(cal.recalibrate(cal.example()[0]), BASE)
+        compare(cal.recalibrate(cal.example()[0], "temperature"), BASE)
     with pytest.raises(InputError, match=r"score must be one of 'brier', 'log'"):
         compare(BASE, BASE, score="ece")
     with pytest.raises(InputError, match=r"score must be one of 'brier', 'log'"):

@@ -144,11 +144,11 @@ def test_the_difference_is_that_of_the_divergences(rng):
     for score in FORECAST_SCORES.values():
         expected = float((score.divergence(after, truth) - score.divergence(before, truth)).mean())
         changes = []
-        for _ in range(200):
+        for _ in range(100):
             labels = truth.draw(rng)
             pair = [GaussianForecasts(labels, mean, each.variance) for each in (before, after)]
             changes.append(cal.compare(*pair, score=score).difference.value)
-        assert abs(np.mean(changes) - expected) < STANDARD_ERRORS * np.std(changes) / np.sqrt(200)
+        assert abs(np.mean(changes) - expected) < STANDARD_ERRORS * np.std(changes) / np.sqrt(100)
 
 
 def test_bounds(test):

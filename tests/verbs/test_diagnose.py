@@ -166,7 +166,7 @@ def test_wrong_views_are_refused(rng):
 @pytest.mark.some(2)
 @pytest.mark.parametrize("bend", [1.0, 1.1, 1.2, 1.4])
 def test_the_verdict_is_that_of_the_test(rng, bend):
-    for _ in range(5):
+    for _ in range(3):
         p = rng.random(200)
         found = diagnose((rng.random(200) < p**bend).astype(int), p)
         assert (found.calibrated is False) == found.test.rejects(0.05)

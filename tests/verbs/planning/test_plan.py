@@ -434,5 +434,5 @@ def test_an_interval_with_no_error_is_even():
 @pytest.mark.parametrize("scores", [(1.0, 1.0), (3.0, 1.0), (0.5, 0.5)])
 @pytest.mark.parametrize(("n", "error"), [(200, 0.08), (1000, 0.045), (5000, 0.025)])
 def test_the_power_of_the_rms_error_over_worlds(scores, n, error):
-    found = by_formula(n=n, error=error, world=calibrated_world(scores), check=True, n_data_sets=4000)
+    found = by_formula(n=n, error=error, world=calibrated_world(scores), check=True, n_data_sets=2000)
     assert abs(found.reached - found.check.simulated[0]) < ROUGH + STANDARD_ERRORS * found.check.errors[0]

@@ -126,9 +126,9 @@ WORLDS = {
 @pytest.mark.parametrize(("world", "options"), WORLDS.values(), ids=WORLDS)
 def test_is_calibrated_has_the_power_that_was_asked_for(world, options):
     """On data sets that took no part, each with null draws of its own."""
-    found = plan(world=world, n_data_sets=1000, **options)
+    found = plan(world=world, n_data_sets=600, **options)
     truth = bent_world(0.1, world, norm=2) if options else world
-    data = [truth.sample(found.n, 5000 + seed) for seed in range(250)]
+    data = [truth.sample(found.n, 5000 + seed) for seed in range(150)]
     power = np.mean([cal.is_calibrated(each, n_draws=199).p_value <= 0.05 for each in data])
-    error = math.hypot((0.16 / 250) ** 0.5, found.errors["reached"])
+    error = math.hypot((0.16 / 150) ** 0.5, found.errors["reached"])
     assert abs(power - 0.8) < STANDARD_ERRORS * error
