@@ -5,8 +5,6 @@ import inspect
 import re
 from pathlib import Path
 
-import pytest
-
 import calibrant as cal
 
 SOURCE = Path(cal.__file__).parent
