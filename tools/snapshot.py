@@ -66,7 +66,7 @@ def flattened(value: Any, path: str = "") -> Iterator[tuple[str, float | str]]:
 
 def _other(value: Any, path: str) -> Iterator[tuple[str, float | str]]:
     """Predictions and forecasts by what they say; a monitor by its state; anything else by its text."""
-    for attribute in ("said", "state"):
+    for attribute in ("outputs", "state"):
         if hasattr(value, attribute) and not callable(getattr(value, attribute)):
             yield from flattened(getattr(value, attribute), f"{path}.{attribute}")
             return

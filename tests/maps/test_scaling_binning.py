@@ -28,6 +28,7 @@ def test_a_bin_says_the_mean_of_the_fit(data, recipe, bins):
     np.testing.assert_allclose(fitted.heights, means, atol=ROUNDING)
 
 
+@pytest.mark.slow
 def test_its_heights_vary_less_than_those_of_a_histogram(rng):
     scaled, plain = [], []
     for _ in range(200):

@@ -85,6 +85,7 @@ def test_the_ks_test_is_scipys(rng):
     assert found.p_value == pytest.approx(expected.pvalue, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [5, 20, 200])
 def test_kuipers_tail_is_that_of_simulated_numbers(n, rng):
     u = np.sort(rng.random((40_000, n)), axis=1)

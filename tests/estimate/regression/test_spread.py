@@ -114,6 +114,7 @@ def test_the_noise_floor_is_the_mean_of_a_calibrated_model(measure, rng):
     assert abs(values.mean() - found[0].noise_floor) < STANDARD_ERRORS * values.std() / math.sqrt(1500)
 
 
+@pytest.mark.slow
 def test_the_debiased_ence_is_near_the_truth_where_the_plain_one_is_not(rng):
     equal, width = [0.5, 1.0, 3.0], 1.1  # the truth is 0.1
     plain, better = (
@@ -124,6 +125,7 @@ def test_the_debiased_ence_is_near_the_truth_where_the_plain_one_is_not(rng):
     assert abs(better.mean() - 0.1) < abs(plain.mean() - 0.1) / 2
 
 
+@pytest.mark.slow
 def test_what_debiasing_leaves_of_noise(rng):
     found = [ence(drawn(rng, 600, equal=[0.5, 1.0, 3.0]), debiased=True) for _ in range(1000)]
     values = np.array([each.value for each in found])
