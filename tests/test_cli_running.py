@@ -83,7 +83,7 @@ def test_targets_are_checked_before_any_work(folder, monkeypatch, arguments, mes
     (folder / "mine.json").write_text('{"a": 1}')
     (folder / "folder.html").mkdir()
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    monkeypatch.setattr("calibrant.files.formats._check_first_bytes", lambda *_: pytest.fail("a file was read"))
+    monkeypatch.setattr("calibrant.files.formats.check_first_bytes", lambda *_: pytest.fail("a file was read"))
     monkeypatch.setattr(cal, "load_map", lambda *_: pytest.fail("a map was read"))
     monkeypatch.setattr(cal, "example", lambda *_: pytest.fail("the example was read"))
     assert message in run(*arguments, code=3).stderr
