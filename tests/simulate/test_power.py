@@ -93,7 +93,7 @@ def test_a_table_has_a_column_for_each_estimator():
 def test_what_figure_5_says():
     """Roelofs et al., Figure 5: uniform scores, p^d, errors in the ℓ2 norm."""
     worlds = {error: power_world(error, norm=2) for error in (0.02, 0.05, 0.1)}
-    rows = detection(PAPER, list(worlds.values()), [200, 500, 1000, 10_000], n_data_sets=500)
+    rows = detection(PAPER, list(worlds.values()), [200, 500, 1000, 10_000], n_data_sets=1000)
     rate = {(r.estimator, round(r.true_rms, 3), r.n): r.miss_rate for r in rows}
     slack = STANDARD_ERRORS * max(r.miss_error for r in rows)
     assert all(rate["sweep", e, n] <= rate["equal width", e, n] + slack for _, e, n in rate)
