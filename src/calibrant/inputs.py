@@ -225,6 +225,11 @@ def check_positive(argument: str, value: Any) -> float:
     return _number(argument, value, lambda x: 0 < x < np.inf, "must be positive and finite")
 
 
+def check_tolerance(tolerance: Any) -> float:
+    """A relative difference between losses: from 0 up to, but not, 1."""
+    return _number("tolerance", tolerance, lambda x: 0 <= x < 1, "must lie in [0, 1)")
+
+
 def check_level(level: Any) -> float:
     """The confidence of an interval: strictly between 0 and 1."""
     return _number("level", level, lambda x: 0 < x < 1, "must lie between 0 and 1")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
-from calibrant.estimate import crossvalidated
+from calibrant.bins import number
 from calibrant.kernels.rows.pooling import in_order
 from calibrant.kernels.rows.sorted_folds import rows_in_folds
 from naive import binned, data, sweep
@@ -32,7 +32,7 @@ def test_two_folds_by_hand():
     event = Predictions(labels, probs).event()
     first = (0.3 + 0.2 - 1) ** 2 + (0.7 + 0.2 - 1) ** 2
     second = (0.1 + 0.5 - 0) ** 2 + (0.5 + 0.5 - 1) ** 2
-    found = crossvalidated.held_out_losses(event, "mass", 2, 1, 0)
+    found = number.held_out_losses(event, "mass", 2, 1, 0)
     assert found[0] == pytest.approx((first + second) / 4, abs=ROUNDING)
 
 
@@ -41,9 +41,9 @@ def test_held_out_losses_are_those_of_plain_loops(said, folds, seed, rule):
     event = Predictions(said.labels, said.probs, counts=said.weights).event()
     p, y, fold = folds_of(event, folds, seed)
     expected = naive.losses(p, y, fold, rule, 12)
-    found = crossvalidated.held_out_losses(event, rule, folds, 12, seed)
+    found = number.held_out_losses(event, rule, folds, 12, seed)
     np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING)
-    made = crossvalidated.best_bins(event, rule, n_folds=folds, most=12, seed=seed)
+    made = number.best_bins(event, rule, n_folds=folds, most=12, seed=seed)
     if min(expected) > 1e-9:  # below, 0.1 % of the loss is less than rounding
         assert made == naive.n_bins(expected)
 
@@ -70,8 +70,8 @@ def test_fewer_bins_win_within_a_thousandth():
 
 @pytest.mark.parametrize(("losses", "chosen"), [([1.0009, 1.0, 1.2], 1), ([1.0011, 1.0, 1.2], 2), ([0, 0, 0], 1)])
 def test_the_choice_among_losses(monkeypatch, losses, chosen):
-    monkeypatch.setattr(crossvalidated, "held_out_losses", lambda *a: np.array(losses, dtype=float))
-    assert crossvalidated.best_bins(None, "mass", n_folds=10, most=3, seed=0) == chosen
+    monkeypatch.setattr(number, "held_out_losses", lambda *a: np.array(losses, dtype=float))
+    assert number.best_bins(None, "mass", n_folds=10, most=3, seed=0) == chosen
 
 
 @given(data.events().map(counted), st.sampled_from([2, 10]))
@@ -108,9 +108,7 @@ def test_a_step_needs_two_bins(rng):
 
 
 def test_up_to_forty_bins_are_tried(monkeypatch):
-    monkeypatch.setattr(
-        crossvalidated, "held_out_losses", lambda event, bins, folds, most, seed: np.linspace(2, 1, most)
-    )
+    monkeypatch.setattr(number, "held_out_losses", lambda event, bins, folds, most, seed: np.linspace(2, 1, most))
     found = cal.crossvalidated_error([0, 1], [0.2, 0.7])
     assert found.settings["n_bins"] == 40
     assert "10-fold" in found.settings["bins"]

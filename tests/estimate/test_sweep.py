@@ -10,7 +10,7 @@ from scipy.special import expit
 
 import calibrant as cal
 from calibrant import EqualMass, EqualWidth, InputError, Predictions
-from calibrant.estimate import sweep
+from calibrant.bins import number
 from naive import binned, data
 from naive import sweep as naive
 from naive.rows import counted, written_out
@@ -89,7 +89,7 @@ def test_class_by_class_each_class_has_its_own_number_of_bins(said, rule):
 def test_the_long_sweep_is_that_of_plain_loops(said, rule, switch):
     y, p = written_out(said.labels, said.probs, said.weights)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sweep, "SHORT_SWEEP", switch)
+        patched.setattr(number, "SHORT_SWEEP", switch)
         found = cal.sweep_error(said.labels, said.probs, bins=RULES[rule], counts=said.weights)
     assert found.settings["n_bins"] == naive.n_bins(p, y, rule)
 
@@ -104,7 +104,7 @@ def test_where_the_long_sweep_takes_over_does_not_matter(monkeypatch, rng, rule)
     assert min(counts) < 10
     assert max(counts) > 50
     for switch in (1, 3, 20):
-        monkeypatch.setattr(sweep, "SHORT_SWEEP", switch)
+        monkeypatch.setattr(number, "SHORT_SWEEP", switch)
         assert [cal.sweep_error(*rows, bins=RULES[rule]) for rows in zip(y, p, strict=True)] == whole
 
 
@@ -122,7 +122,7 @@ def test_a_fall_between_zero_and_its_neighbour_ends_a_long_sweep():
 
 
 def test_a_sweep_that_never_falls_ends(monkeypatch):
-    monkeypatch.setattr(sweep, "MOST_BINS", 1000)
+    monkeypatch.setattr(number, "MOST_BINS", 1000)
     found = cal.sweep_error([0, 1, 0, 1], [0.2, 0.2, 0.7, 0.7], counts=[8e9, 2e9, 3e9, 7e9])
     assert found.settings["n_bins"] == 1000
     assert found.value == pytest.approx(0, abs=ROUNDING)

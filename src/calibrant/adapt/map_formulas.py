@@ -214,6 +214,25 @@ def _(fitted: BentLineMap, dtype: Any) -> Formula:
 
 
 @formula.register
+def _(fitted: maps.EvolvedMap, dtype: Any) -> Formula:
+    t, h = fitted.knots, fitted.heights
+    start = t[:-1].astype(dtype)
+    inner = t[1:-1] if len(t) > 2 else np.full(1, np.inf)  # a table must hold something
+    tables = {"inner": rounded(inner, dtype, up=True), "start": start, "rest": (t[:-1] - start.astype(np.float64)).astype(dtype)}
+    tables |= {"length": np.diff(t).astype(dtype), "left": h[:-1].astype(dtype), "rise": np.diff(h).astype(dtype)}
+    tables |= {"bends": fitted.bends.astype(dtype)}
+
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        o, p = outputs.o, outputs.probs()
+        j = o.n_up_to(p, c["inner"])
+        u = ((p - o.pick(c["start"], j)) - o.pick(c["rest"], j)) / o.pick(c["length"], j)
+        found = o.pick(c["left"], j) + o.pick(c["rise"], j) * u + o.pick(c["bends"], j) * u * (1.0 - u)
+        return Answer(o.clip(found, fitted.margin, 1 - fitted.margin), "probs")
+
+    return Formula(tables, of)
+
+
+@formula.register
 def _(fitted: maps.ScalingBinningMap, dtype: Any) -> Formula:
     scaling = inside("scaling", formula(fitted.scaling, dtype))
     tables, at = steps(fitted.cuts, fitted.heights, dtype)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from calibrant.bins import EqualMass, EqualWidth
+from calibrant.bins.number import MOST_BINS
 from calibrant.estimate.binned import Options, finish
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
@@ -14,9 +15,6 @@ from calibrant.results import Estimate
 from calibrant.state.bin_sums import stacked
 
 RULES: dict[str, Any] = {"mass": EqualMass, "width": EqualWidth}
-
-MOST_BINS = 1 << 24
-"""Bins at which a search ends in any case; nearly separable data of more rows than that may get there."""
 
 Rule = type[EqualMass] | type[EqualWidth]
 

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
-
 from calibrant.bins import EqualMass
+from calibrant.bins.number import rising_bins
 from calibrant.estimate.binned import Options
-from calibrant.estimate.chosen import MOST_BINS, Rule, chosen_error
-from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
-from calibrant.kernels.sums.rising_bins import always_rising, falling_blocks, long_sweep, rates_rise
-from calibrant.kernels.sums.stable_sums import running
+from calibrant.estimate.chosen import Rule, chosen_error
 from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.norms import Norm
-from calibrant.predictions import Event, admit
+from calibrant.predictions import admit
 from calibrant.results import Estimate
-
-SHORT_SWEEP = 256
-"""Bins up to which each number is tried on NumPy; few data sets get further."""
 
 
 @estimator("sweep", "sweep ECE", "ECE_sweep", "ESweep", views=EVERY_VIEW)
@@ -92,23 +85,3 @@ def sweep_error(
     options = Options(norm, debiased, root, clip, average)
     named = {"name": "sweep_error", "kind": "sweep ", "how": "the most with rising rates"}
     return chosen_error(predictions, view, bins, rising_bins, options, **named)
-
-
-def rising_bins(event: Event, bins: str) -> int:
-    """The last number of bins, counting up, whose rates rise."""
-    pooled = event.pooled
-    most = min(max(int(pooled.total), len(pooled.values)), MOST_BINS)
-    if always_rising(pooled.weight, pooled.hits):
-        return most
-    exact = pooled.integral and (event.hard or bool((pooled.hits == np.floor(pooled.hits)).all()))
-    slack = 0.0 if exact else 1e-13 * pooled.total
-    below, hits = running(pooled.weight, pooled.hits)
-    for b in range(2, min(most, SHORT_SWEEP) + 1):
-        cuts = mass_cuts(below[1:], b, pooled.allowance) if bins == "mass" else width_cuts(pooled.values, b)
-        if not rates_rise(below, hits, cuts, slack):
-            return b - 1
-    if most <= SHORT_SWEEP:
-        return most
-    places, total, allowance = (below[1:], below[-1], pooled.allowance) if bins == "mass" else (pooled.values, 1.0, 0.0)
-    blocks = falling_blocks(pooled.weight, pooled.hits)
-    return int(long_sweep(places, total, allowance, below, hits, blocks, SHORT_SWEEP + 1, most, slack))

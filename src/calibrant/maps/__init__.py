@@ -10,6 +10,7 @@ from calibrant.maps.bayesian_binning import BayesianBinning, BayesianBinningMap
 from calibrant.maps.bent import Bent, BentMap
 from calibrant.maps.binary import BinaryMap, BinaryRecipe
 from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, Fit, SavedMap, load_map
+from calibrant.maps.evolved_pieces import EvolvedMap, EvolvedPieces
 from calibrant.maps.gaussian_process import GaussianProcessMap, GaussianProcessTable
 from calibrant.maps.kernel_density import KernelDensity, KernelDensityMap
 from calibrant.maps.linear import Dirichlet, LinearMap, MatrixScaling, VectorScaling
@@ -24,19 +25,20 @@ from calibrant.maps.regression import (
 from calibrant.maps.several import OneVsRest, OneVsRestMap, TopLabel, TopLabelMap
 from calibrant.maps.spline import Spline, SplineMap
 from calibrant.maps.steps import (
-    Histogram, HistogramMap, Isotonic, KnotMap, ScalingBinning, ScalingBinningMap, StepMap, UnitSlopeBins, UnitSlopeMap,
-    VennAbers, VennAbersMap,
+    Histogram, HistogramMap, Isotonic, KnotMap, ScalingBinning, ScalingBinningMap, StepMap, VennAbers, VennAbersMap,
 )
 from calibrant.maps.structured import StructuredMap, StructuredMatrix, StructuredVector
 from calibrant.maps.temperature import (
     EnsembleMap, EnsembleTemperature, Identity, IdentityMap, OneVsRestTemperature, OneVsRestTemperatureMap, Temperature,
     TemperatureMap,
 )
+from calibrant.maps.unit_slope_bins import UnitSlopeBins, UnitSlopeMap
 from calibrant.problems import InputError
 
 __all__ = [
-    "Auto", "BayesianBinning", "BayesianBinningMap", "Bent", "BentMap", "Beta", "BetaMap", "BinaryMap", "BinaryRecipe", "CalibrationMap",
-    "Candidate", "Choice", "Dirichlet", "EnsembleMap", "EnsembleTemperature", "Fit", "GaussianProcessMap",
+    "Auto", "BayesianBinning", "BayesianBinningMap", "Bent", "BentMap", "Beta", "BetaMap", "BinaryMap", "BinaryRecipe",
+    "CalibrationMap", "Candidate", "Choice", "Dirichlet", "EnsembleMap", "EnsembleTemperature", "EvolvedMap",
+    "EvolvedPieces", "Fit", "GaussianProcessMap",
     "GaussianProcessTable", "Histogram", "HistogramMap", "Identity", "IdentityMap", "Isotonic", "KernelDensity",
     "KernelDensityMap", "KnotMap", "LinearMap", "LogOddsMap", "MatrixScaling", "MixtureMap", "OneVsRest", "OneVsRestMap",
     "OneVsRestTemperature", "OneVsRestTemperatureMap", "OrderPreserving", "OrderPreservingMap", "PiecewiseLinear",

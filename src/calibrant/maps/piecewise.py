@@ -6,12 +6,13 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_count, check_seed
+from calibrant.inputs import check_choice, check_count, check_seed, check_tolerance
 from calibrant.kernels.fit.knot_heights import Family
-from calibrant.kernels.fit.knot_paths import Bent, Cells, cells_of, crossed, path
+from calibrant.kernels.fit.knot_paths import Bent, Cells, cells_of, crossed
+from calibrant.kernels.fit.knot_search import best_line
 from calibrant.kernels.logits import inside, log_odds, sigmoid
 from calibrant.kernels.rows.pooling import in_order
-from calibrant.kernels.rows.sorted_folds import fewest_within, n_counted, rows_in_folds
+from calibrant.kernels.rows.sorted_folds import FEWER_WITHIN, fewest_within, n_counted, rows_in_folds
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import BentLineMap, BinaryRecipe, last_log_odds, line_doubts, margin
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
@@ -22,6 +23,10 @@ from calibrant.types import Array, Floats
 
 ROWS_PER_PIECE = 200
 """One more piece is tried for so many rows."""
+
+LEAST_HEIGHT = 1e-6
+"""How far heights in probabilities stay from 0 and 1 where the smallest loss is asked for; with
+folds they stay ½/(n+1) away."""
 
 
 @map_recipe("piecewise_linear", state="pooled")
@@ -35,15 +40,21 @@ class PiecewiseLinear(BinaryRecipe):
     loss
         What the fit minimises: `"log"` or `"brier"`.
     n_pieces
-        Number of pieces, `"cv"` or `"average"`. The last two fit up to `max_pieces` pieces
-        without each fold in turn, take their losses on the held-out rows, and return the
-        mean of the folds' lines. `"cv"` takes the fewest pieces within 0.1 % of the smallest
-        loss; `"average"` weights all numbers of pieces by their loss.
+        A number fits that many pieces with the smallest loss on all rows, the arg min of
+        Kängsepp et al. (2023): knots anywhere, searched from many starts, never worse than
+        knots every 5 % for up to four pieces. `"cv"` and `"average"` fit up to `max_pieces`
+        pieces without each fold in turn, take their losses on the held-out rows, and return
+        the mean of the folds' lines; there knots are added one by one, with 4 % of the rows
+        between two, which is faster and overfits less. `"cv"` takes the fewest pieces within
+        `tolerance` of the smallest loss; `"average"` weights all numbers of pieces by it.
     n_folds
         Number of folds. Rows are assigned to them in order of their prediction, so that the
         order in which they come does not matter.
     max_pieces
         Largest number of pieces tried; there are at least 200 rows for each but the first.
+    tolerance
+        For `"cv"`: fewer pieces are taken if their loss is, relatively, this near the
+        smallest; 0 takes the smallest.
     monotone
         Make the map increase.
     seed
@@ -65,6 +76,7 @@ class PiecewiseLinear(BinaryRecipe):
     n_pieces: Literal["average", "cv"] | int = "average"
     n_folds: int = 10
     max_pieces: int = 16
+    tolerance: float = FEWER_WITHIN
     monotone: bool = False
     seed: int = 0
     identity: bool = True
@@ -74,6 +86,7 @@ class PiecewiseLinear(BinaryRecipe):
         check_choice("loss", self.loss, ("log", "brier"))
         check_count(self.n_folds, "n_folds", 2)
         check_count(self.max_pieces, "max_pieces")
+        check_tolerance(self.tolerance)
         object.__setattr__(self, "seed", check_seed(self.seed))
         if isinstance(self.n_pieces, str):
             check_choice("n_pieces", self.n_pieces, ("average", "cv"))
@@ -85,21 +98,21 @@ class PiecewiseLinear(BinaryRecipe):
         logit = self.space == "logit"
         limit = last_log_odds(predictions) if logit else np.inf
         z, y, w = _rows(rows_that_count(predictions), logit)
-        n_folds = 1 if isinstance(self.n_pieces, int) else min(self.n_folds, n_counted(len(z), w))
+        n_folds = 1 if (fixed := isinstance(self.n_pieces, int)) else min(self.n_folds, n_counted(len(z), w))
         x, y, w, fold = rows_in_folds(np.clip(z, -limit, limit), y, w, n_folds, self.seed)
         total = float(w.sum())
-        cells = cells_of(x, y, w, fold, n_folds)
-        least = margin(max(total, 1.0), True)
+        least = LEAST_HEIGHT if fixed else margin(max(total, 1.0), True)
         ends = (-np.inf, np.inf) if logit else (least, 1 - least)
         family = Family(logit, self.loss == "brier", ends, self.monotone)
         if isinstance(self.n_pieces, int):
-            line = path(cells, cells.weight[:, 0], cells.hits[:, 0], family, self.n_pieces)[-1]
+            line = best_line(x, y, w, family, self.n_pieces)
             shares, losses = np.append(np.zeros(self.n_pieces), 1.0), None
         else:
             most = int(min(self.max_pieces, total // ROWS_PER_PIECE + 1))
+            cells = cells_of(x, y, w, fold, n_folds)
             paths, found, none = crossed(cells, family, most)
             losses = np.append(none, found) / total
-            shares = _chosen(losses) if self.n_pieces == "cv" else self._averaged(losses, total)
+            shares = _chosen(losses, self.tolerance) if self.n_pieces == "cv" else self._averaged(losses, total)
             line = _mean(cells, paths, shares)
         if not logit:
             line = _to_the_ends(line, *ends)
@@ -173,10 +186,10 @@ def _rows(predictions: Predictions, logit: bool) -> tuple[Floats, Array, Array |
     return log_odds(x) if logit else x, y, w
 
 
-def _chosen(losses: Floats) -> Floats:
-    """All weight on the fewest pieces within 0.1 % of the smallest loss; the identity does not compete."""
+def _chosen(losses: Floats, tolerance: float) -> Floats:
+    """All weight on the fewest pieces within the tolerance; the identity does not compete."""
     shares = np.zeros(len(losses))
-    shares[1 + fewest_within(losses[1:])] = 1.0
+    shares[1 + fewest_within(losses[1:], tolerance)] = 1.0
     return shares
 
 

@@ -6,10 +6,10 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_count, check_seed
+from calibrant.inputs import check_choice, check_count, check_seed, check_tolerance
 from calibrant.kernels.fit.cubic_basis import RUN_OUT, fit_spline, slopes_at
 from calibrant.kernels.rows.pooling import in_order, mass_cuts
-from calibrant.kernels.rows.sorted_folds import fewest_within, rows_in_folds
+from calibrant.kernels.rows.sorted_folds import FEWER_WITHIN, fewest_within, rows_in_folds
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import BinaryRecipe, ShiftMap, doubts, margin
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
@@ -42,10 +42,12 @@ class Spline(BinaryRecipe):
         What holds at the ends of the spline.
     n_knots
         Number of knots. `"cv"` takes the fewest, up to 16, whose squared loss on held-out
-        folds is within 0.1 % of the smallest.
+        folds is within `tolerance` of the smallest.
     n_folds
         Number of folds. Rows are assigned to them in order of their prediction, so that the
         order in which they come does not matter.
+    tolerance
+        For `"cv"`: a relative difference between losses; 0 takes the smallest.
     seed
         Seed of the shuffle of folds among equal predictions.
     bounded
@@ -63,12 +65,14 @@ class Spline(BinaryRecipe):
     kind: Literal["natural", "cubic", "parabolic"] = "natural"
     n_knots: Literal["cv"] | int = "cv"
     n_folds: int = 10
+    tolerance: float = FEWER_WITHIN
     seed: Seed = 0
     bounded: bool = True
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, tuple(RUN_OUT))
         check_count(self.n_folds, "n_folds", 2)
+        check_tolerance(self.tolerance)
         object.__setattr__(self, "seed", check_seed(self.seed))
         if isinstance(self.n_knots, str):
             check_choice("n_knots", self.n_knots, ("cv",))
@@ -97,7 +101,7 @@ class Spline(BinaryRecipe):
             y, bends, t = fitted_to(train, missing, fewest + i, self.kind)  # all folds at once
             shift = slopes_at(t - train / train.sum(axis=1, keepdims=True) / 2, y, bends)
             losses[i] += float((2 * shift * r + shift**2 * n).sum())
-        return fewest + fewest_within(losses / total)
+        return fewest + fewest_within(losses / total, self.tolerance)
 
 
 def fewest_knots(ends: str) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.bins import Binning, EqualMass, bins_of
 from calibrant.kernels.fit.isotonic import rates_if_hit, rates_if_missed
-from calibrant.maps.binary import BinaryMap, BinaryRecipe, PointwiseMap, ShiftMap, doubts, margin, narrowed
+from calibrant.maps.binary import BinaryMap, BinaryRecipe, PointwiseMap, doubts, narrowed
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.maps.logistic import Platt
 from calibrant.maps.several import event_recipe
@@ -166,63 +166,6 @@ def bounded(heights: Floats, total: float) -> Floats:
     """Shrunk towards ½ by 1/(n+1): no probability is 0 or 1."""
     share = max(1 / (total + 1), float(np.finfo(np.float64).eps))
     return (1 - share) * heights + share / 2
-
-
-@map_recipe("unit_slope_bins", state="pooled")
-class UnitSlopeBins(BinaryRecipe):
-    """p + ȳ_k − p̄_k in the k-th bin: all of a bin is shifted until its mean prediction is its rate.
-
-    On the data of the fit the mean of |shift|^α is the binned error of order α (Kängsepp et
-    al. 2023, Theorem 2): `fitted.shift(probs)` is that shift. A bin without rows is left as
-    it is.
-
-    Parameters
-    ----------
-    bins
-        A rule for bins that are closed on the right, hold every row and keep ties together.
-    bounded
-        Keep the map ½/(n+1) away from 0 and 1, so that the log score stays finite; else it
-        is cut off at 0 and 1.
-
-    Examples
-    --------
-    >>> import calibrant as cal
-    >>> fitted = cal.maps.UnitSlopeBins(cal.EqualWidth(2)).fit([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.8])
-    >>> fitted.apply([0.1, 0.6]).round(3)
-    array([0.35, 0.9 ])
-    """
-
-    bins: int | Binning = EqualMass(15)
-    bounded: bool = True
-
-    def __post_init__(self) -> None:
-        step_bins(self.bins)
-
-    def fit_event(self, predictions: Predictions) -> UnitSlopeMap:
-        """Per-bin sums."""
-        event = predictions.event("binary")
-        state = step_bins(self.bins).collect(event)
-        kept = (state.weight[0] > 0) | (state.high[0] > state.low[0])  # an empty bin of no width holds nothing
-        shifts = (state.label_rate[0] - state.mean_prob[0])[kept]
-        fit = Fit(predictions.n, cautions=doubts(event.pooled))
-        edge = margin(float(state.total[0]), self.bounded)
-        return UnitSlopeMap(predictions.classes, True, fit, state.high[0][kept][:-1], shifts, edge)
-
-
-@map_record
-class UnitSlopeMap(ShiftMap):
-    """p ↦ p + δ of its bin, kept `margin` away from 0 and 1; bins are closed on the right."""
-
-    cuts: Annotated[Floats, Shape(), Within(0, 1), Rising(strictly=False)] = ARRAY
-    shifts: Annotated[Floats, Shape("cuts+1"), Within(-1, 1)] = ARRAY
-    margin: Annotated[float, Within(0, 0.5)] = 0.0
-
-    method: ClassVar[str] = "unit_slope_bins"
-    parameter_names: ClassVar[tuple[str, ...]] = ("cuts", "shifts")
-
-    def shift_at(self, p: Floats) -> Floats:
-        """δ of the bin."""
-        return self.shifts[np.searchsorted(self.cuts, p, side="left")]
 
 
 @map_recipe("scaling_binning", state="pooled")

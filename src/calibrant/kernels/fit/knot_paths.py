@@ -206,12 +206,12 @@ class Cells:
     """weight before each place"""
 
 
-def cells_of(x: Floats, y: Floats, w: Floats, fold: Indices, n_folds: int) -> Cells:
-    """Sorted rows as at most `CELLS` cells.
+def cells_of(x: Floats, y: Floats, w: Floats, fold: Indices, n_folds: int, most: int = CELLS) -> Cells:
+    """Sorted rows as at most so many cells.
 
     The first and the last place are the ends of the data.
     """
-    starts = _starts(x, w)
+    starts = _starts(x, w, most)
     n_cells = len(starts)
     cell = np.repeat(np.arange(n_cells), np.diff(np.append(starts, len(x)))) * n_folds + fold
     weight, hits = (
@@ -230,14 +230,14 @@ def cells_of(x: Floats, y: Floats, w: Floats, fold: Indices, n_folds: int) -> Ce
     return Cells(np.clip(middle, first, last), weight, hits, t, cut, below[cut])
 
 
-def _starts(x: Floats, w: Floats) -> Indices:
+def _starts(x: Floats, w: Floats, most: int) -> Indices:
     """Where each cell begins: near-ties share a cell, then masses are made equal."""
     new = np.flatnonzero(np.concatenate([[True], np.diff(x) > NEAR]))
-    if len(new) <= CELLS:
+    if len(new) <= most:
         return new
     below = np.cumsum(np.add.reduceat(w, new))
     before = np.concatenate([[0.0], below[:-1]])
-    cell = (before * (CELLS / below[-1]) * (1 + 1e-12)).astype(np.intp)
+    cell = (before * (most / below[-1]) * (1 + 1e-12)).astype(np.intp)
     return new[np.concatenate([[True], np.diff(cell) > 0])]
 
 

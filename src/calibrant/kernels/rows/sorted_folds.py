@@ -27,9 +27,9 @@ FEWER_WITHIN = 1e-3
 """Fewer bins, knots or pieces are preferred if their loss is, relatively, this near the smallest."""
 
 
-def fewest_within(losses: Floats) -> int:
-    """The first of the losses that is within 0.1 % of the smallest."""
-    return int(np.argmax(losses <= losses.min() * (1 + FEWER_WITHIN) + 1e-15))
+def fewest_within(losses: Floats, tolerance: float = FEWER_WITHIN) -> int:
+    """The first of the losses that is, relatively, within the tolerance of the smallest."""
+    return int(np.argmax(losses <= losses.min() * (1 + tolerance) + 1e-15))
 
 
 def whole_counts(weights: Array | None) -> Ints | None:

@@ -1,0 +1,84 @@
+"""The number of bins of an event by the data: the most with rising rates, or the best on held-out rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrant.kernels.rows.pooling import group_starts, in_order, mass_cuts, width_cuts
+from calibrant.kernels.rows.sorted_folds import FEWER_WITHIN, fewest_within, rows_in_folds
+from calibrant.kernels.sums.rising_bins import always_rising, falling_blocks, long_sweep, rates_rise
+from calibrant.kernels.sums.stable_sums import inner, running
+from calibrant.predictions import Event
+from calibrant.types import Floats, Indices
+
+MOST_BINS = 1 << 24
+"""Bins at which a search ends in any case; nearly separable data of more rows than that may get there."""
+
+SHORT_SWEEP = 256
+"""Bins up to which each number is tried on NumPy; few data sets get further."""
+
+MOST_CROSSVALIDATED = 40
+"""As in the code of Kängsepp et al. (2023)."""
+
+
+def rising_bins(event: Event, bins: str) -> int:
+    """The last number of bins, counting up, whose rates rise."""
+    pooled = event.pooled
+    most = min(max(int(pooled.total), len(pooled.values)), MOST_BINS)
+    if always_rising(pooled.weight, pooled.hits):
+        return most
+    exact = pooled.integral and (event.hard or bool((pooled.hits == np.floor(pooled.hits)).all()))
+    slack = 0.0 if exact else 1e-13 * pooled.total
+    below, hits = running(pooled.weight, pooled.hits)
+    for b in range(2, min(most, SHORT_SWEEP) + 1):
+        cuts = mass_cuts(below[1:], b, pooled.allowance) if bins == "mass" else width_cuts(pooled.values, b)
+        if not rates_rise(below, hits, cuts, slack):
+            return b - 1
+    if most <= SHORT_SWEEP:
+        return most
+    places, total, allowance = (below[1:], below[-1], pooled.allowance) if bins == "mass" else (pooled.values, 1.0, 0.0)
+    blocks = falling_blocks(pooled.weight, pooled.hits)
+    return int(long_sweep(places, total, allowance, below, hits, blocks, SHORT_SWEEP + 1, most, slack))
+
+
+def best_bins(event: Event, bins: str, *, n_folds: int, most: int, seed: int, tolerance: float = FEWER_WITHIN) -> int:
+    """The fewest bins whose held-out loss is, relatively, within the tolerance of the best."""
+    return fewest_within(held_out_losses(event, bins, n_folds, most, seed), tolerance) + 1
+
+
+def held_out_losses(event: Event, bins: str, n_folds: int, most: int, seed: int) -> Floats:
+    """Mean squared held-out loss of the unit-slope map for 1, 2, …, most bins.
+
+    On the held-out rows of a bin, with offset δ = ȳ − p̄ of its training rows and r = p − y, the loss is
+    Σr² + 2δΣr + δ²n: two prefix sums per fold give every bin of every binning.
+    """
+    columns, w = (event.probs, event.outcomes), event.weights
+    if event.mass is not None and event.squares is not None:  # copies of a row may lie in different folds
+        at, mass = event.mass.single()
+        columns, w = (event.probs[at], event.outcomes[at]), mass.weights
+    p, y, w, fold = rows_in_folds(*in_order(*columns, w), n_folds, seed)
+    starts, r = group_starts(p), p - y
+    values, all_n, all_r = p[starts], _prefix(w, starts), _prefix(w * r, starts)
+    losses = np.full(most, inner(w, r**2))
+    for f in range(int(fold.max()) + 1):
+        held = fold == f
+        test_n, test_r = _prefix(w * held, starts), _prefix(w * r * held, starts)
+        train_n, train_r = all_n - test_n, all_r - test_r
+        for b in range(1, most + 1):
+            losses[b - 1] += _fold_loss(values, train_n, train_r, test_n, test_r, b, bins)
+    return losses / all_n[-1]
+
+
+def _prefix(terms: Floats, starts: Indices) -> Floats:
+    """Sums over the first 0, 1, …, G groups."""
+    return np.concatenate([[0.0], np.cumsum(np.add.reduceat(terms, starts))])
+
+
+def _fold_loss(
+    values: Floats, train_n: Floats, train_r: Floats, test_n: Floats, test_r: Floats, n_bins: int, bins: str
+) -> float:
+    """Σ 2δΣr + δ²n over the bins; a bin without training rows keeps the identity, δ = 0."""
+    cuts = mass_cuts(train_n[1:], n_bins, 1e-12 * train_n[-1]) if bins == "mass" else width_cuts(values, n_bins)
+    n, r = np.diff(train_n[cuts]), np.diff(train_r[cuts])
+    offset = np.divide(-r, n, out=np.zeros_like(r), where=n > 1e-12 * train_n[-1])
+    return float((2 * offset * np.diff(test_r[cuts]) + offset**2 * np.diff(test_n[cuts])).sum())
