@@ -301,6 +301,7 @@ SIMULATED: dict[str, dict[str, Any]] = {
     "bias": {"estimator": cal.ece, "world": WORLD, "n": 20},
     "bias_grid": {"world": WORLD, "sizes": [20], "n_bins": [2]},
     "detection": {"estimator": cal.ece, "world": WORLD, "n": 20, "n_data_sets": 20},
+    "map_divergence": {"map": np.sqrt, "world": WORLD, "n": 20},
     "map_quality": {"maps": ["platt"], "world": WORLD, "n": 20},
     "rank_correlation": {
         "estimators": [cal.ece],

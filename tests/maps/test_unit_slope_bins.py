@@ -72,3 +72,24 @@ def test_a_number_means_bins_of_equal_mass(recipe):
     assert (recipe(3).fit(*rows).apply(rows[1]) == recipe(EqualMass(3)).fit(*rows).apply(rows[1])).all()
     with pytest.raises(InputError, match="bins must be a number of bins, EqualWidth"):
         recipe("mass").fit(*rows)
+
+
+@pytest.mark.parametrize(("bins", "estimator"), [("sweep", cal.sweep_error), ("cv", cal.crossvalidated_error)])
+def test_the_data_choose_as_many_bins_as_for_the_error(rng, bins, estimator):
+    probs = rng.random(700).round(2)
+    labels = (rng.random(700) < probs**1.5).astype(int)
+    expected = estimator(labels, probs)
+    fitted = cal.maps.UnitSlopeBins(bins).fit(labels, probs)
+    by_number = cal.maps.UnitSlopeBins(expected.settings["n_bins"]).fit(labels, probs)
+    assert fitted == by_number
+    assert cal.fitted_error(labels, probs, method=cal.maps.UnitSlopeBins(bins)).value == pytest.approx(expected.value)
+
+
+def test_without_a_tolerance_more_bins_may_be_chosen(rng):
+    probs = rng.random(2000)
+    labels = (rng.random(2000) < probs**1.1).astype(int)
+    few, many = (len(cal.maps.UnitSlopeBins("cv", tolerance=t).fit(labels, probs).shifts) for t in (0.9, 0))
+    assert few == 1
+    assert many == cal.crossvalidated_error(labels, probs, tolerance=0).settings["n_bins"] > 1
+    with pytest.raises(InputError, match="tolerance must lie in"):
+        cal.crossvalidated_error(labels, probs, tolerance=-0.1)

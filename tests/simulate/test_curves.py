@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant.simulate import Calibrated, LinearCurve, MapCurve, PowerCurve, ScaledCurve, TrueCurve
+from calibrant.simulate import Calibrated, LinearCurve, MapCurve, PowerCurve, ScaledCurve, TrueCurve, UniformWorld
 from calibrant.simulate.curves import as_curve
 from tolerances import ROUNDING
 
@@ -103,3 +103,28 @@ def test_bad_parameters_are_refused():
         ScaledCurve(1.5)
     with pytest.raises(InputError, match="a fitted map of a single event"):
         as_curve("isotonic")
+
+
+def test_a_plain_function_is_a_true_curve():
+    """A sigmoid of 10p − 5."""
+    world = UniformWorld(calibration=lambda p: 1 / (1 + np.exp(5 - 10 * p)))
+    grid = (np.arange(100_000) + 0.5) / 100_000
+    assert world.true_error() == pytest.approx(np.abs(1 / (1 + np.exp(5 - 10 * grid)) - grid).mean(), abs=1e-8)
+    assert world.curve([0.5]) == pytest.approx([0.5])
+    assert "c = <lambda>(p)" in repr(world)
+    assert world.sample(10, 0).n == 10
+    with pytest.raises(InputError, match="calibration must be a TrueCurve or a fitted map to be saved"):
+        world.to_json()
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda p: 2 * p, r"must give rates in \[0, 1\]; it gives"),
+        (lambda p: p[:-1], "must give a rate for each prediction"),
+        ("square", "must be a TrueCurve, a fitted map of a single event, or a function"),
+    ],
+)
+def test_functions_that_give_no_rates_are_refused(function, message):
+    with pytest.raises(InputError, match=message):
+        UniformWorld(calibration=function).draw(10, 1, 0)

@@ -12,6 +12,7 @@ from calibrant.simulate import (
     BiasGrid,
     MapQuality,
     ShapeWorld,
+    UniformWorld,
     bias,
     bias_grid,
     calibrated_world,
@@ -60,6 +61,67 @@ def test_ranks_of_the_truth_itself_are_perfect():
     found = rank_correlation({"ece": cal.ece, "minus": lambda p: -cal.ece(p).value}, worlds, 5000, 4)
     assert found["ece"] == (1.0, 0.0)
     assert found["minus"] == (-1.0, 0.0)
+
+
+def test_maps_fitted_elsewhere_are_measured_like_ours():
+    """A fitted map, a function, a function that fits, and objects with either order of arguments."""
+    world = ShapeWorld("sqrt", 0.06)
+
+    class LabelsFirst:
+        def fit(self, labels, probs):
+            self.map = cal.Isotonic(bounded=False).fit(labels, probs)
+
+        def predict(self, probs):
+            return self.map.apply(probs)
+
+    class PredictionsFirst(LabelsFirst):
+        def fit(self, x, target):
+            super().fit(target, x)
+            return self
+
+    ours = cal.Isotonic(bounded=False)
+    given = {
+        "recipe": ours,
+        "labels first": LabelsFirst(),
+        "predictions first": PredictionsFirst(),
+        "fits": lambda labels, probs: ours.fit(labels, probs).apply,
+        "truth": world.curve,
+        "fixed": ours.fit([0, 1], [0.0, 1.0]),
+    }
+    found = {each.map: each for each in map_quality(given, world, 300, 5)}
+    same = [found[name].map_error for name in ("recipe", "labels first", "predictions first", "fits")]
+    assert same == pytest.approx([same[0]] * 4, abs=1e-12)
+    assert found["truth"].map_error == pytest.approx(0, abs=1e-12)
+    assert found["fixed"].map_error == pytest.approx(0.06, abs=5 * found["fixed"].map_error_error)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (3, "must be maps"),
+        (cal.Platt, "must be maps"),
+        (lambda p: p[:1], "must give a finite number for each prediction"),
+        (lambda p: p * np.nan, "must give a finite number for each prediction; 'bad' gives nan"),
+    ],
+)
+def test_what_is_no_map_is_refused(given, message):
+    with pytest.raises(cal.InputError, match=message):
+        map_quality({"bad": given}, ShapeWorld("sqrt", 0.06), 300, 5)
+
+
+def test_calibrators_of_one_model_are_ranked_by_what_they_leave():
+    world = UniformWorld(calibration=np.square)
+    share = {f"{a}": lambda p, a=a: (1 - a) * p**2 + a * p for a in (0.0, 0.4, 0.7, 1.0)}
+    both = {"ece": cal.ece, "minus": lambda made: -cal.ece(made).value}
+    found = rank_correlation(both, world, 5000, 3, maps=share)
+    assert found["ece"] == (1.0, 0.0)
+    assert found["minus"] == (-1.0, 0.0)
+    with pytest.raises(cal.InputError, match="maps must be at least three"):
+        rank_correlation(both, world, 100, maps=[np.sqrt])
+    with pytest.raises(cal.InputError, match="worlds must be one world"):
+        rank_correlation(both, [world], 100, maps=share)
+    with pytest.raises(cal.InputError, match="worlds must be at least three"):
+        rank_correlation(both, world, 100)
 
 
 def test_what_cannot_be_ranked_is_refused():

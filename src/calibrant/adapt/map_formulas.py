@@ -218,7 +218,11 @@ def _(fitted: maps.EvolvedMap, dtype: Any) -> Formula:
     t, h = fitted.knots, fitted.heights
     start = t[:-1].astype(dtype)
     inner = t[1:-1] if len(t) > 2 else np.full(1, np.inf)  # a table must hold something
-    tables = {"inner": rounded(inner, dtype, up=True), "start": start, "rest": (t[:-1] - start.astype(np.float64)).astype(dtype)}
+    tables = {
+        "inner": rounded(inner, dtype, up=True),
+        "start": start,
+        "rest": (t[:-1] - start.astype(np.float64)).astype(dtype),
+    }
     tables |= {"length": np.diff(t).astype(dtype), "left": h[:-1].astype(dtype), "rise": np.diff(h).astype(dtype)}
     tables |= {"bends": fitted.bends.astype(dtype)}
 

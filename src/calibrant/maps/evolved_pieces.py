@@ -30,8 +30,8 @@ class EvolvedPieces(BinaryRecipe):
     """Piecewise lines (PL_DE) or parabolas by least squares, knots by differential evolution.
 
     The function of the probability is continuous. SciPy's differential evolution searches
-    the knots with the settings of the package that Kängsepp et al. (2023, C.4) used; heights
-    are those of least squares, and the map is cut off near 0 and 1. `PiecewiseLinear` finds
+    the knots, as in Kängsepp et al. (2023, C.4); heights are those of least squares, and the
+    map is cut off near 0 and 1. `PiecewiseLinear` finds
     knots faster, can minimise the log loss, and is more accurate.
 
     Parameters
@@ -39,8 +39,9 @@ class EvolvedPieces(BinaryRecipe):
     degree
         1 for lines, 2 for parabolas.
     n_pieces
-        Number of pieces. `"cv"` takes the fewest whose squared loss on held-out folds is
-        within `tolerance` of the smallest, then fits them on all rows.
+        Number of pieces. `"cv"`, as in the paper, takes the fewest whose squared loss on
+        held-out folds is within `tolerance` of the smallest, then fits them on all rows; that
+        is one evolution per fold and number, some seconds.
     n_folds
         Number of folds. Rows are assigned to them in order of their prediction, so that the
         order in which they come does not matter.
@@ -64,7 +65,7 @@ class EvolvedPieces(BinaryRecipe):
     """
 
     degree: Literal[1, 2] = 1
-    n_pieces: Literal["cv"] | int = "cv"
+    n_pieces: Literal["cv"] | int = 3
     n_folds: int = 10
     max_pieces: int | None = None
     tolerance: float = FEWER_WITHIN

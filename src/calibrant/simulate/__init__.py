@@ -5,6 +5,7 @@ from calibrant.simulate.checking import WorldCheck, check_world, world_test
 from calibrant.simulate.curves import Calibrated, LinearCurve, MapCurve, PowerCurve, ScaledCurve, TrueCurve
 from calibrant.simulate.families import NAMED_WORLDS, REAL_SIZES, bent_world, calibrated_world, named_world, power_world
 from calibrant.simulate.fitting import fit_world
+from calibrant.simulate.map_divergence import MapDivergence, map_divergence
 from calibrant.simulate.map_quality import MapQuality, map_quality, map_quality_table, rank_correlation
 from calibrant.simulate.numbers import FriedmanWorld, GaussianWorld, NumberWorld
 from calibrant.simulate.power import Detection, detection, detection_table
@@ -32,6 +33,7 @@ __all__ = [
     "LinearCurve",
     "LogisticNormalWorld",
     "MapCurve",
+    "MapDivergence",
     "MapQuality",
     "NumberWorld",
     "PowerCurve",
@@ -53,6 +55,7 @@ __all__ = [
     "detection",
     "detection_table",
     "fit_world",
+    "map_divergence",
     "map_quality",
     "map_quality_table",
     "named_world",

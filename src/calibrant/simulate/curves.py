@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -201,13 +202,44 @@ class MapCurve(TrueCurve):
         return f"c = a fitted map ({self.map.method})"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class FunctionCurve(TrueCurve):
+    """A plain function of the predicted probabilities, taken as the truth; it cannot be saved."""
+
+    function: Callable[[Floats], Any]
+
+    def rates(self, p: Floats, q: Floats) -> Floats:  # noqa: ARG002
+        """What the function gives, which must be probabilities."""
+        given = np.asarray(p, dtype=np.float64)
+        found = np.asarray(self.function(given), dtype=np.float64)
+        if found.shape != given.shape:
+            shapes = f"it gives {found.shape} for {given.shape} predictions"
+            raise InputError("calibration", "must give a rate for each prediction", shapes)
+        wrong = ~((found >= 0) & (found <= 1))
+        if wrong.any():
+            shown = f"it gives {found[wrong][0]:.6g} at {given[wrong][0]:.6g}"
+            raise InputError("calibration", "must give rates in [0, 1]", shown)
+        return found
+
+    def to_data(self) -> dict[str, Any]:
+        """Refused: code is not saved."""
+        raise InputError("calibration", "must be a TrueCurve or a fitted map to be saved", f"it is {self.describe()}")
+
+    def describe(self) -> str:
+        """The function's name."""
+        return f"c = {getattr(self.function, '__name__', type(self.function).__name__)}(p)"
+
+
 def as_curve(curve: Any) -> TrueCurve:
-    """A curve as it is, or a fitted map of a single event."""
+    """A curve as it is, a fitted map of a single event, or a function of the predicted probabilities."""
     if isinstance(curve, TrueCurve):
         return curve
-    if not isinstance(curve, CalibrationMap):
-        raise InputError("calibration", "must be a TrueCurve or a fitted map of a single event", f"it is {curve!r}")
-    return MapCurve(curve)
+    if isinstance(curve, CalibrationMap):
+        return MapCurve(curve)
+    if isinstance(curve, type) or not callable(curve):
+        needed = "must be a TrueCurve, a fitted map of a single event, or a function of the predictions"
+        raise InputError("calibration", needed, f"it is {curve!r}")
+    return FunctionCurve(curve)
 
 
 PAIRS = (("logit", "logit"), ("logit", "logflip"), ("logflip", "logflip"), ("log", "log"))

@@ -186,7 +186,8 @@ class ScoreWorld(EventWorld, ABC):
         Parameters
         ----------
         calibration
-            A `TrueCurve` or a fitted map of a single event.
+            A `TrueCurve`, a fitted map of a single event, or a function of the predicted
+            probabilities.
         name
             Of the new world.
         """
@@ -209,8 +210,8 @@ class BetaWorld(ScoreWorld):
     alpha, beta
         Of the Beta distribution of the scores.
     calibration
-        A `TrueCurve` or a fitted map of a single event; perfectly calibrated if not
-        given.
+        A `TrueCurve`, a fitted map of a single event, or a function of the predicted
+        probabilities; perfectly calibrated if not given.
     name
         Printed before the description.
     fit
