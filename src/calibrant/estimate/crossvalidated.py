@@ -101,8 +101,8 @@ def crossvalidated_error(
     predictions = admit(labels, probs, counts=counts, weights=weights)
     check_count(n_folds, "n_folds", 2)
     check_count(max_bins, "max_bins")
-    asked = {"n_folds": n_folds, "most": max_bins, "seed": check_seed(seed), "tolerance": check_tolerance(tolerance)}
-    choose = partial(best_bins, **asked)
+    check_tolerance(tolerance)
+    choose = partial(best_bins, n_folds=n_folds, most=max_bins, seed=check_seed(seed), tolerance=tolerance)
     options = Options(norm, debiased, root, clip, average)
     named = {"name": "crossvalidated_error", "kind": "cross-validated ", "how": f"by {n_folds}-fold cross-validation"}
     return chosen_error(predictions, view, bins, choose, options, **named)

@@ -8,7 +8,7 @@ eliminated first, which leaves a tridiagonal system of the heights h.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,14 @@ RIDGE = 1e-9
 SHORTEST = 1e-9
 """Length of a piece, so that two knots may meet."""
 
-SETTINGS = {"popsize": 15, "tol": 1e-3, "atol": 1e-4, "maxiter": 1000, "mutation": (0.5, 1.0), "recombination": 0.7}
+SETTINGS: dict[str, Any] = {
+    "popsize": 15,
+    "tol": 1e-3,
+    "atol": 1e-4,
+    "maxiter": 1000,
+    "mutation": (0.5, 1.0),
+    "recombination": 0.7,
+}
 """Those of the package that Kängsepp et al. (2023) used, but for its population of 50 per knot."""
 
 
