@@ -31,6 +31,7 @@ from calibrant.simulate import NAMED_WORLDS as WORLDS
 from calibrant.simulate import ShapeWorld
 from calibrant.simulate.shapes import SHAPES
 from calibrant.simulate.shapes import published_draw as drawn
+from studies.frame import published
 
 RESULTS = Path(__file__).parent / "results" / "piecewise.md"
 SIZES = (1000, 3000, 10_000)
@@ -175,59 +176,9 @@ METHODS = REMADE | BRIER | OURS | {"PL_DE": evolved}
 EVERY = tuple(REMADE | BRIER | OURS)
 EVOLVED = ("PL_DE", "PL, Brier, their rule", *OURS)
 PUBLISHED = {
-    "F20": {
-        "ES15": (24.76, 24.78, 25.30, 25.54, 26.79),
-        "ES sweep": (20.46, 20.43, 20.98, 21.52, 23.24),
-        "ES CV": (17.33, 16.87, 18.96, 21.58, 23.55),
-        "Platt": (9.48, 11.82, 11.32, 12.87, 50.44),
-        "beta": (11.04, 11.18, 12.49, 14.33, 36.14),
-        "isotonic": (25.45, 25.45, 25.45, 25.45, 25.45),
-        "PL, their rule": (13.07, 13.43, 16.87, 15.26, 17.89),
-        "PL3, their rule": (9.98, 13.29, 14.76, 14.51, 18.72),
-        "PL, Brier, their rule": (12.78, 14.06, 17.55, 15.31, 17.95),
-        "PL3, Brier, their rule": (10.98, 14.44, 15.27, 14.41, 19.32),
-        "PL_DE": (14.88, 13.04, 13.69, 18.49, 20.09),
-    },
-    "F21": {
-        "ES15": (7.40, 6.94, 7.78, 7.18, 7.12),
-        "ES sweep": (7.07, 6.56, 7.19, 8.04, 7.46),
-        "ES CV": (6.59, 5.92, 7.11, 8.10, 7.29),
-        "Platt": (5.79, 6.34, 6.76, 7.83, 29.27),
-        "beta": (5.81, 6.49, 6.95, 7.97, 24.98),
-        "isotonic": (8.66, 9.60, 10.38, 9.13, 10.30),
-        "PL, their rule": (7.01, 7.12, 7.46, 7.75, 8.11),
-        "PL3, their rule": (5.91, 6.37, 7.72, 8.34, 7.59),
-        "PL, Brier, their rule": (6.98, 6.49, 6.96, 7.23, 7.32),
-        "PL3, Brier, their rule": (6.31, 6.39, 6.83, 7.52, 7.58),
-        "PL_DE": (5.84, 6.21, 5.79, 6.88, 7.47),
-    },
-    "F22": {
-        "ES15": (0.91, 0.81, 0.90, 1.03, 0.90),
-        "ES sweep": (0.97, 0.77, 0.92, 1.07, 0.91),
-        "ES CV": (0.81, 0.76, 0.80, 0.96, 0.88),
-        "Platt": (0.70, 0.89, 0.85, 1.06, 3.31),
-        "beta": (0.74, 0.85, 0.88, 1.06, 3.11),
-        "isotonic": (1.17, 1.39, 1.41, 1.23, 1.41),
-        "PL, their rule": (0.81, 0.91, 0.94, 1.00, 1.06),
-        "PL3, their rule": (0.69, 0.85, 0.97, 1.15, 1.02),
-        "PL, Brier, their rule": (0.81, 0.79, 0.82, 1.02, 1.00),
-        "PL3, Brier, their rule": (0.77, 0.74, 0.81, 1.06, 0.93),
-        "PL_DE": (0.83, 0.78, 0.74, 0.90, 0.99),
-        "KCE": (1.62, 1.56, 4.00, 3.93, 4.11),
-    },
-    "F23": {
-        "ES15": (0.9965, 0.9877, 0.9956, 0.9971, 0.9965),
-        "ES sweep": (0.9898, 0.9937, 0.9950, 0.9942, 0.9956),
-        "ES CV": (0.9811, 0.9840, 0.9919, 0.9979, 0.9895),
-        "Platt": (0.9954, 0.9919, 0.9945, 0.9971, 0.9549),
-        "beta": (0.9952, 0.9913, 0.9974, 0.9958, 0.9777),
-        "isotonic": (0.9965, 0.9894, 0.9961, 0.9942, 0.9939),
-        "PL, their rule": (0.9919, 0.9878, 0.9601, 0.9987, 0.9887),
-        "PL3, their rule": (0.9952, 0.9931, 0.9842, 0.9984, 0.9888),
-        "PL, Brier, their rule": (0.9954, 0.9893, 0.9640, 0.9996, 0.9926),
-        "PL3, Brier, their rule": (0.9965, 0.9921, 0.9702, 0.9999, 0.9890),
-        "PL_DE": (0.9948, 0.9916, 0.9945, 0.9956, 0.9946),
-    },
+    key.removeprefix("Table "): {name: tuple(row) for name, row in table["rows"].items()}
+    for key, table in published("P3").items()
+    if "shapes" in table
 }
 
 SKEWED = {n: METHODS[n] for n in ("Platt", "beta", *OURS) if n not in ("PL3 averaged", "posterior median")}

@@ -17,13 +17,10 @@ RECIPES = {name: recipe() for name, recipe in METHODS.items() if name not in WIT
     "plain histogram": cal.Histogram(cal.EqualWidth(1), bounded=False),
     "piecewise in probabilities": cal.maps.PiecewiseLinear("probability"),
     "beta without c": cal.Beta("ab"),
-<<<<<<< HEAD
     "mixture": cal.Auto(candidates=("identity", "ensemble_temperature", "bent")),
     "diagonal": cal.maps.OrderPreserving("diagonal"),
     "invariant": cal.maps.OrderPreserving("invariant"),
-=======
     "evolved parabolas": cal.maps.EvolvedPieces(2, n_pieces=2),
->>>>>>> 953fd32 (wip)
 }
 RECIPES |= {"matrix": cal.maps.MatrixScaling(strength=0.01, intercept=0.01)}
 RECIPES |= {"dirichlet": cal.Dirichlet(strength=0.01, intercept=0.01)}
