@@ -124,24 +124,21 @@ def squares_left(sums: Sums, g: Floats, r: Floats, h: Floats, bends: Floats) -> 
 
 def evolved(sums: Sums, ends: tuple[float, float], n_pieces: int, degree: int, seed: int) -> Pieces:
     """The pieces whose knots SciPy's differential evolution finds."""
-    from scipy.optimize import differential_evolution
+    from scipy.optimize import Bounds, differential_evolution
 
     def knots(population: Floats) -> Floats:
         inner = np.sort(np.atleast_2d(population.T), axis=1)
         low, high = (np.full((len(inner), 1), end) for end in ends)
         return np.concatenate([low, inner, high], axis=1)
 
+    def squares(population: Any, /) -> Any:
+        return solved(sums, knots(population), degree)[2]
+
     t = knots(np.empty((0, 1)))
     if n_pieces > 1:
-        found = differential_evolution(
-            lambda population: solved(sums, knots(population), degree)[2],
-            [ends] * (n_pieces - 1),
-            vectorized=True,
-            updating="deferred",
-            polish=False,
-            seed=np.random.default_rng(seed),
-            **SETTINGS,
-        )
+        bounds = Bounds(*(np.full(n_pieces - 1, end) for end in ends))
+        settings = {**SETTINGS, "vectorized": True, "updating": "deferred", "polish": False}
+        found = differential_evolution(squares, bounds, seed=np.random.default_rng(seed), **settings)
         t = knots(found.x[:, None])
     t = np.maximum.accumulate(t + SHORTEST * np.arange(t.shape[1]), axis=1)
     h, bends, _ = solved(sums, t, degree)
