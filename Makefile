@@ -55,7 +55,7 @@ names: $(VENV)/.test ## the lists of public names, from the register
 	$(BIN)/python tools/make_names.py
 
 scoreboard: $(VENV)/.test ## every estimator on every world with a known truth; writes studies/results/scoreboard.*
-	$(BIN)/python -m studies.scoreboard $(ARGS)
+	$(BIN)/calibrant study scoreboard $(ARGS)
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -1,17 +1,13 @@
 """Does `audit` keep its promises? False alarms among 180 overlapping segments, power, intervals, detectable errors, clusters.
 
-Run: python -m studies.audit [PART ...]    (parts: uniform, confident, tied, power, intervals, detectable, clusters; some minutes each on one core)
-
 Three features with 5, 5 and 4 values make 180 segments of up to three conditions, all rows among them: from 4000 rows down to about 40.
 Each part keeps its table in studies/results/audit.json, of which studies/results/audit.md is made.
 """
 
 from __future__ import annotations
 
-import json
-import sys
+import os
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit, logit, ndtr
@@ -23,10 +19,9 @@ from calibrant.verbs.auditing.audit import audit
 from calibrant.verbs.auditing.family import family_of, segment_draws
 from calibrant.verbs.auditing.laws import laws_of
 from calibrant.verbs.auditing.segments import feature_columns, segments_of
+from studies.frame import Page
 
-RESULTS = Path(__file__).parent / "results"
 ROWS, VALUES, DRAWS, LEVEL = 4000, (5, 5, 4), 399, 0.95
-SEED = 20261115
 STATISTICS = ("gap", "range", "both")
 WORLDS = {
     "uniform": lambda rng, n: rng.random(n),
@@ -62,8 +57,8 @@ def share(hits):
     return f"{100 * hits.mean():.1f} ± {100 * hits.std() / len(hits) ** 0.5:.1f}"
 
 
-def alarms(world, runs=2000):
-    rng = np.random.default_rng(SEED)
+def alarms(world, runs, seed):
+    rng = np.random.default_rng(seed)
     found = {name: [] for name in (*STATISTICS, "Bonferroni", "none")}
     for run in range(runs):
         p = WORLDS[world](rng, ROWS)
@@ -88,10 +83,10 @@ FAULTS = {
 """What really happens in the bad cell, by what is said."""
 
 
-def power(runs=600):
+def power(runs, seed):
     rows = []
     for fault, truth in FAULTS.items():
-        rng = np.random.default_rng(SEED)
+        rng = np.random.default_rng(seed)
         methods = (*STATISTICS, "gap, one step", "Bonferroni", "Holm")
         named, false = {m: [] for m in methods}, {m: [] for m in STATISTICS}
         for run in range(runs):
@@ -125,7 +120,7 @@ def touches(conditions):
     return values.get("a", "0") == "0" and values.get("b", "0") == "0"
 
 
-def intervals(runs=500):
+def intervals(runs, seed):
     rows = []
     truths = {
         "calibrated": lambda p, _: p,
@@ -133,7 +128,7 @@ def intervals(runs=500):
         "shifted by the value of a": lambda p, columns: expit(logit(p) + 0.3 * (columns["a"].astype(int) - 2)),
     }
     for name, truth in truths.items():
-        rng = np.random.default_rng(SEED)
+        rng = np.random.default_rng(seed)
         covered, widths = [], []
         for run in range(runs):
             p, columns = np.clip(rng.beta(0.7, 1.2, ROWS), 1e-6, 1 - 1e-6), features(rng, ROWS)
@@ -159,11 +154,11 @@ def intervals(runs=500):
     }
 
 
-def detectable(runs=150):
+def detectable(runs, seed):
     """A cell is made wrong by just as much as the audit says it can detect there."""
     rows = []
     for statistic in STATISTICS:
-        rng = np.random.default_rng(SEED)
+        rng = np.random.default_rng(seed)
         found = {"told too high": [], "told too low": []}
         sizes = []
         for direction, named in found.items():
@@ -185,10 +180,10 @@ def detectable(runs=150):
     }
 
 
-def clusters(runs=500):
+def clusters(runs, seed):
     rows = []
     for size in (1, 4):
-        rng = np.random.default_rng(SEED)
+        rng = np.random.default_rng(seed)
         found = {True: [], False: []}
         for run in range(runs):
             units = ROWS // size
@@ -209,19 +204,24 @@ def clusters(runs=500):
     }
 
 
-PARTS = {world: partial(alarms, world) for world in WORLDS} | {
-    "power": power,
-    "intervals": intervals,
-    "detectable": detectable,
-    "clusters": clusters,
+PARTS = {world: (partial(alarms, world), 2000) for world in WORLDS} | {
+    "power": (power, 600),
+    "intervals": (intervals, 500),
+    "detectable": (detectable, 150),
+    "clusters": (clusters, 500),
 }
+"""and the number of runs"""
 
 
-def page(kept):
+def part_of(name, runs, seed):
+    return PARTS[name][0](runs, seed)
+
+
+def page(kept, seed):
     lines = [
         "# Audits",
         "",
-        f"Made by `python -m studies.audit` (seed {SEED}, {DRAWS} draws an audit, Monte-Carlo standard errors after ±).",
+        f"Made by `calibrant study audit` (seed {seed}, {DRAWS} draws an audit, Monte-Carlo standard errors after ±).",
         "",
     ]
     tables = {}
@@ -237,15 +237,11 @@ def page(kept):
     return "\n".join(lines)
 
 
-def main(parts):
-    store = RESULTS / "audit.json"
-    kept = json.loads(store.read_text(encoding="utf-8")) if store.exists() else {}
-    for part in parts or PARTS:
-        kept[part] = PARTS[part]()
-        store.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        (RESULTS / "audit.md").write_text(page(kept), encoding="utf-8")
-        print(part, *kept[part]["rows"], sep="\n")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def run(job):
+    cases = {
+        name: (name, 2 if job.quick else runs, job.seed)
+        for name, (_, runs) in PARTS.items()
+        if not job.quick or name == "uniform"
+    }
+    kept = job.parts(part_of, cases, cores=os.cpu_count())
+    return Page.of(page(kept, job.seed), data=kept)

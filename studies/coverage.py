@@ -1,7 +1,5 @@
 """How often do intervals of bins and of cumulative errors, and bands, hold the truth? Worlds with a known error, from calibrated to 0.2, 100 to 10 000 rows.
 
-Run: python -m studies.coverage [--quick]    (about half an hour on two cores; writes studies/results/coverage.md)
-
 Every data set is drawn anew, predictions and labels. The interval of the calibration error
 itself has a study of its own, `studies/coverage_error.py`. Beside each interval stands what is commonly printed: the percentile bootstrap of the ECE with 15 equal-width bins.
 """
@@ -9,12 +7,7 @@ itself has a study of its own, `studies/coverage_error.py`. Beside each interval
 from __future__ import annotations
 
 import os
-import sys
-import time
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache
-from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 
@@ -22,8 +15,8 @@ from calibrant import EqualMass, Predictions
 from calibrant.infer import cumulative_interval, simultaneous_band
 from calibrant.infer.squared import cube_root, squared_ends
 from calibrant.simulate import NAMED_WORLDS, ShapeWorld, calibrated_world, named_world, power_world
+from studies.frame import Page, cpu_seconds
 
-RESULTS = Path(__file__).parent / "results" / "coverage.md"
 SEED = 20_261_117
 LEVEL = 0.95
 LEAST = 0.935
@@ -96,15 +89,14 @@ def bin_truth(state, index, c, p):
     return float(state.weight[0] @ gap**2) / len(p)
 
 
-def measured(case):
+def measured(name, n, count, first, seed):
     """(data sets, methods, 3): low, high, truth; NaN where a method was not run."""
-    name, n, count, first = case
     world = worlds()[name]
     one = world.true_error(1)
     course = course_of(name)
     found = np.full((count, len(METHODS), 3), np.nan)
     for r in range(count):
-        rng = np.random.default_rng((SEED, list(worlds()).index(name), n, first + r))
+        rng = np.random.default_rng((seed, list(worlds()).index(name), n, first + r))
         p, y, c = (part[0] for part in world.draw(n, 1, rng))
         rows = Predictions(y, p)
         event = rows.event()
@@ -149,9 +141,9 @@ def coverage(found, method):
     return held.mean(), np.median(width)
 
 
-def page(found, sizes, took):
+def page(found, sizes, seed, took):
     """The tables, and the least coverage of each."""
-    kinds, least = worlds(), {}
+    kinds, least = {name: worlds()[name] for name, _ in found}, {}
     blocks = []
     for n in sizes:
         rows = []
@@ -180,12 +172,12 @@ def page(found, sizes, took):
         share, name, n = min(cells)
         rows.append((method, f"{100 * share:.1f}", f"{name}, n = {n:,}", f"{100 * np.mean([c[0] for c in cells]):.1f}"))
     summary = table("The least of all cells", ("interval", "percent held", "where", "mean over cells"), rows)
-    return "\n".join([HEAD.format(seed=SEED, took=took / 60), summary, *blocks])
+    return "\n".join([HEAD.format(seed=seed, took=took / 60), summary, *blocks])
 
 
 HEAD = """# Do intervals hold the truth?
 
-Written by `python -m studies.coverage`; seed {seed}, {took:.0f} minutes on two cores. 95 % intervals; percent of data sets whose
+Written by `calibrant study coverage`; seed {seed}, {took:.0f} minutes of CPU time. 95 % intervals; percent of data sets whose
 interval holds the truth, and the median width. At least 93.5 % is asked for.
 
 - The interval of the calibration error itself is in `coverage_error.md`.
@@ -205,29 +197,21 @@ Tried, and why not. These figures are from trials whose scripts were not kept: r
 """
 
 
-def main():
-    quick = "--quick" in sys.argv
-    sizes = QUICK if quick else REPLICATIONS
-    start = time.perf_counter()
-    part = 50
-    cases = [
-        (name, n, min(part, count - first), first)
+def gathered(job, sizes, names, part, function):
+    """What a function found, world by world and size by size, in parts of so many data sets."""
+    cases = {
+        f"{name} {n} {first}": (name, n, min(part, count - first), first, job.seed)
         for n, count in sorted(sizes.items(), reverse=True)
-        for name in worlds()
+        for name in names
         for first in range(0, count, part)
-    ]
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        parts = list(pool.map(measured, cases))
+    }
     found = {}
-    for (name, n, *_), values in zip(cases, parts, strict=True):
-        found.setdefault((name, n), []).append(values)
-    found = {key: np.concatenate(values) for key, values in found.items()}
-    text = page(found, sorted(sizes), time.perf_counter() - start)
-    if quick:
-        print(text)
-    else:
-        RESULTS.write_text(text)
+    for case, values in zip(cases.values(), job.parts(function, cases, cores=os.cpu_count()).values(), strict=True):
+        found.setdefault(case[:2], []).append(np.array(values))
+    return {key: np.concatenate(values) for key, values in found.items()}
 
 
-if __name__ == "__main__":
-    main()
+def run(job):
+    start = cpu_seconds()
+    sizes, names = ({100: 5}, ("resnet110_c10", "calibrated tied")) if job.quick else (REPLICATIONS, tuple(worlds()))
+    return Page.of(page(gathered(job, sizes, names, 50, measured), sorted(sizes), job.seed, cpu_seconds() - start))

@@ -1,7 +1,5 @@
 """How often does the interval of the calibration error hold the truth? Errors everywhere, in one place, in waves, on few predictions.
 
-Run: python -m studies.coverage_error [--quick]    (about an hour on two cores; writes studies/results/coverage_error.md)
-
 The families are those of `studies/error_worlds.py` with the parameters for reporting, which took no part in choosing settings, beside
 some of the worlds of `studies/coverage.py`. Every data set is drawn anew, predictions and labels. Constant predictions are enumerated:
 every number of events with its probability. Worlds of several classes: the top label, and all classes at once.
@@ -10,12 +8,7 @@ every number of events with its probability. Worlds of several classes: the top 
 from __future__ import annotations
 
 import os
-import sys
-import time
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache
-from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 
@@ -25,9 +18,8 @@ from calibrant.simulate import calibrated_world
 from studies.coverage import EXACT, LEVEL, table
 from studies.coverage import worlds as other_worlds
 from studies.error_worlds import CLASS_WORLDS, WORLDS
+from studies.frame import Page, cpu_seconds
 
-RESULTS = Path(__file__).parent / "results" / "coverage_error.md"
-SEED = 20_261_116
 REPLICATIONS = {50: 400, 200: 400, 1000: 400, 4000: 200, 20_000: 200}
 CLASS_REPLICATIONS = {3: 200, 10: 100, 100: 20}
 CLASS_SIZES = (200, 1000, 5000)
@@ -53,11 +45,11 @@ def worlds():
     return found | {name: other_worlds()[name] for name in OTHERS} | {"calibrated": calibrated_world((1.0, 1.0))}
 
 
-def measured(name, n, count, first=0):
+def measured(name, n, count, first, seed):
     """`(data sets, 2, 2)`: both ends for both norms."""
     world, at, found = worlds()[name], list(worlds()).index(name), np.empty((count, 2, 2))
     for r in range(count):
-        p, y, _ = (part[0] for part in world.draw(n, 1, np.random.default_rng((SEED, at, n, first + r))))
+        p, y, _ = (part[0] for part in world.draw(n, 1, np.random.default_rng((seed, at, n, first + r))))
         rows = Predictions(y, p)
         for norm in (1, 2):
             ends = calibration_error_interval(rows, norm=norm, level=LEVEL)
@@ -79,12 +71,12 @@ def enumerated(name, n):
     return held, width
 
 
-def of_classes(classes, n, count, first=0):
+def of_classes(classes, n, count, seed):
     """`(data sets, 4)`: is the top label's error held, are those of all classes, and the two mean widths."""
     world, found = CLASS_WORLDS["reporting"][classes], []
     top, each = world.true_error(1, "top"), world.true_error(1, "class 0")  # classes are alike
     for r in range(count):
-        rows = world.sample(n, np.random.default_rng((SEED, classes, n, first + r)))
+        rows = world.sample(n, np.random.default_rng((seed, classes, n, r)))
         ends, all_ = calibration_error_interval(rows, level=LEVEL), classwise_intervals(rows, level=LEVEL)
         together = ((all_.low <= each) & (each <= all_.high)).all()
         found.append((ends.low <= top <= ends.high, together, ends.high - ends.low, (all_.high - all_.low).mean()))
@@ -98,7 +90,7 @@ def cell(ends, truth):
     return f"{held:.1f} ({100 * below.mean():.1f} + {100 * above.mean():.1f}; {width:.3f})"
 
 
-def page(found, constants, several, took):
+def page(found, constants, several, seed, took):
     """The tables."""
     blocks, everywhere = [], []
     for n in sorted({n for _, n in found}):
@@ -132,14 +124,14 @@ def page(found, constants, several, took):
             low = "; ".join(f"{name} {held:.1f}" for held, _, name, *_ in sorted(cells) if held < LEAST) or "none"
             rows.append((f"L{norm}", f"{n:,}", f"{mean:.1f} ± {(mean * (100 - mean) / sets) ** 0.5:.1f}", low))
     heads = ("", "n", "mean percent held", f"worlds below {LEAST} %")
-    return "\n".join([HEAD.format(seed=SEED, took=took / 60), table("All cells", heads, rows), *blocks])
+    return "\n".join([HEAD.format(seed=seed, took=took / 60), table("All cells", heads, rows), *blocks])
 
 
 LEAST = 93.5
 
 HEAD = """# Does the interval of the calibration error hold it?
 
-Written by `python -m studies.coverage_error`; seed {seed}, {took:.0f} minutes. 95 % intervals of `calibration_error_interval` for the
+Written by `calibrant study coverage_error`; seed {seed}, {took:.0f} minutes of CPU time. 95 % intervals of `calibration_error_interval` for the
 world's own error (E|P(Y=1|p) − p|^α)^(1/α): percent of the data sets whose interval holds it (percent whose lower end lies above it +
 percent whose upper end lies below it; median width). At least 93.5 % is asked for. The lower end needs no assumption; the upper end
 misses errors that change within a few rows. Below each table stands the number of data sets; a full run has 200 to 400 per world.
@@ -155,41 +147,34 @@ Tried on the worlds for choosing, and why not:
 """
 
 
-def call(job):
-    """One task of the pool."""
-    function, *arguments = job
+def call(function, *arguments):
+    """One part, by the name of its function."""
     return globals()[function](*arguments)
 
 
-def main():
-    quick, part, start = "--quick" in sys.argv, 50, time.perf_counter()
-    sizes = {50: 20, 1000: 20} if quick else REPLICATIONS
-    jobs = [
-        ("measured", name, n, min(part, count - first), first)
+def run(job):
+    part, start = 50, cpu_seconds()
+    sizes, names, constants = (
+        ({50: 3}, ("calibrated", "stairs 0.1"), (50,)) if job.quick else (REPLICATIONS, tuple(worlds()), CONSTANT_SIZES)
+    )
+    cases = [
+        ("measured", name, n, min(part, count - first), first, job.seed)
         for n, count in sorted(sizes.items(), reverse=True)
-        for name in worlds()
+        for name in names
         for first in range(0, count, part)
     ]
-    jobs += [
-        ("enumerated", name, n) for name in WORLDS["reporting"] if name.startswith("constant") for n in CONSTANT_SIZES
-    ]
-    jobs += (
-        [] if quick else [("of_classes", k, n, count) for k, count in CLASS_REPLICATIONS.items() for n in CLASS_SIZES]
-    )
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        answers = list(pool.map(call, jobs))
-    text = page(*gathered(jobs, answers), time.perf_counter() - start)
-    print(text) if quick else RESULTS.write_text(text)
+    alike = [name for name in WORLDS["reporting"] if name.startswith("constant")]
+    cases += [("enumerated", name, n) for name in alike[: 1 if job.quick else None] for n in constants]
+    if not job.quick:
+        cases += [("of_classes", k, n, count, job.seed) for k, count in CLASS_REPLICATIONS.items() for n in CLASS_SIZES]
+    answers = job.parts(call, {" ".join(map(str, case)): case for case in cases}, cores=os.cpu_count())
+    return Page.of(page(*gathered(cases, answers.values()), job.seed, cpu_seconds() - start))
 
 
-def gathered(jobs, answers):
+def gathered(cases, answers):
     """The ends, the constants and the worlds of several classes, by name and size."""
     kept = {"measured": {}, "enumerated": {}, "of_classes": {}}
-    for (function, name, n, *_), answer in zip(jobs, answers, strict=True):
-        kept[function].setdefault((name, n), []).append(answer)
+    for (function, name, n, *_), answer in zip(cases, answers, strict=True):
+        kept[function].setdefault((name, n), []).append(np.array(answer))
     joined = [{key: np.concatenate(parts) for key, parts in kept[each].items()} for each in ("measured", "of_classes")]
     return joined[0], {key: parts[0] for key, parts in kept["enumerated"].items()}, joined[1]
-
-
-if __name__ == "__main__":
-    main()

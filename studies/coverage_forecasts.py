@@ -1,8 +1,5 @@
 """How often do intervals of scores and gaps of forecasts of a real number hold the truth?
 
-Run: python -m studies.coverage_forecasts [SIZE ...]    (each size takes one to five minutes on one core; its cells are kept in
-studies/results/coverage_forecasts.json, and the page studies/results/coverage_forecasts.md is written from all that are there)
-
 A world is a law of σ and a law of the standardised error (y − μ)/σ, independent of each other; forecasts are Gaussian. True values are
 products of two integrals. The settings of `calibrant.interval.skewed_mean` were chosen on the worlds CHOOSING with another seed; the page
 is about the worlds REPORTED, which took no part in that. Beside each interval stands Student's on the same rows.
@@ -10,11 +7,7 @@ is about the worlds REPORTED, which took no part in that. Beside each interval s
 
 from __future__ import annotations
 
-import json
-import sys
-import time
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from scipy import integrate, stats
@@ -23,10 +16,8 @@ import calibrant as cal
 from calibrant.estimate.regression.means import mean_error, variance_gap, variance_ratio
 from calibrant.score import crps, dawid_sebastiani_score, interval_score
 from studies.coverage import LEAST, LEVEL, table
+from studies.frame import Page
 
-RESULTS = Path(__file__).parent / "results" / "coverage_forecasts.md"
-CELLS = RESULTS.with_suffix(".json")
-SEED = 20_261_117
 DATA_SETS = {50: 300, 200: 250, 1000: 150, 5000: 100, 20_000: 50}
 MANY = 5000
 """Rows from which on only the worlds HARD are tried."""
@@ -156,16 +147,16 @@ def truth(sigma, error, power, of_error):
     return of_errors * (1.0, law.mean(), law.moment(2))[power]
 
 
-def measured(n, count):
+def measured(n, count, worlds, seed):
     """One record per world and measure: percent held, width, and the same of Student's interval."""
     found, quantile = [], stats.t.ppf((1 + LEVEL) / 2, n - 1)
     for place, (sigma, error) in enumerate(REPORTED):
-        if n >= MANY and (sigma, error) not in HARD:
+        if (n >= MANY and (sigma, error) not in HARD) or place >= worlds:
             continue
         truths = {name: truth(sigma, error, *how[1:]) for name, how in MEASURES.items()}
         held = {name: [] for name in MEASURES}
         for r in range(count):
-            rng = np.random.default_rng((SEED, place, n, r))
+            rng = np.random.default_rng((seed, place, n, r))
             law = SIGMAS[sigma]
             s = np.ones(n) if law is None else law.rvs(size=n, random_state=rng)
             z = ERRORS[error][0](rng, n)
@@ -181,17 +172,10 @@ def measured(n, count):
             inside, width, usual, usual_width = np.array(part, dtype=float).T
             numbers = inside.mean(), np.median(width), usual.mean(), np.median(usual_width)
             found.append([sigma, error, name, n, count, *(float(f"{x:.5g}") for x in numbers)])
-        print(
-            n,
-            sigma,
-            error,
-            [f"{100 * each[5]:.1f}/{100 * each[7]:.1f}" for each in found[-len(MEASURES) :]],
-            flush=True,
-        )
     return found
 
 
-def page(cells):
+def page(cells, seed):
     """The page from all cells."""
     blocks = []
     for n in sorted({each[3] for each in cells}):
@@ -211,7 +195,7 @@ def page(cells):
         foot = f"{count} data sets a world: the Monte-Carlo error of 95 % is {error:.2f} points."
         heads = ("σ, errors", *MEASURES)
         blocks.append(table(f"n = {n:,}: percent held (width ÷ Student's), Student's percent", heads, lines, foot))
-    return "\n".join([HEAD.format(seed=SEED, least=100 * LEAST), table(*summary(cells)), *blocks])
+    return "\n".join([HEAD.format(seed=seed, least=100 * LEAST), table(*summary(cells)), *blocks])
 
 
 def summary(cells):
@@ -245,25 +229,15 @@ def summary(cells):
 
 HEAD = """# Do intervals of scores and gaps of forecasts hold the truth?
 
-Written by `python -m studies.coverage_forecasts`; seed {seed}. 95 % intervals of Gaussian forecasts; percent of data sets whose interval
+Written by `calibrant study coverage_forecasts`; seed {seed}. 95 % intervals of Gaussian forecasts; percent of data sets whose interval
 holds the truth, the ratio of its median width to that of Student's interval, and the percent that Student's interval holds. At least {least} %
 is asked for where a row has a finite variance; * marks cells where it has none, and no interval of a mean can be trusted. The worlds and the
 seed are others than those by which the interval was chosen.
 """
 
 
-def main():
-    cells = json.loads(CELLS.read_text(encoding="utf-8")) if CELLS.exists() else []
-    for size in map(int, sys.argv[1:] or DATA_SETS):
-        start = time.perf_counter()
-        cells = [each for each in cells if each[3] != size] + measured(size, DATA_SETS[size])
-        cells.sort(key=lambda each: each[3])
-        CELLS.write_text(
-            "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in cells) + "\n]\n", encoding="utf-8"
-        )
-        RESULTS.write_text(page(cells), encoding="utf-8")
-        print(f"n = {size}: {time.perf_counter() - start:.0f} s")
-
-
-if __name__ == "__main__":
-    main()
+def run(job):
+    sets, worlds = ({50: 3}, 2) if job.quick else (DATA_SETS, len(REPORTED))
+    cases = {f"n = {n}": (n, count, worlds, job.seed) for n, count in sets.items()}
+    cells = [cell for part in job.parts(measured, cases).values() for cell in part]
+    return Page.of(page(cells, job.seed), data=cells)

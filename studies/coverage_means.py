@@ -1,7 +1,5 @@
 """How often do intervals of means hold the truth: of gaps, proper scores and their changes, on few rows and confident models?
 
-Run: python -m studies.coverage_means [--quick]    (about half an hour on two cores; writes studies/results/coverage_means.md)
-
 The worlds are those of studies/coverage.py. The change is that by a temperature of 1.5, fixed. True values are means over four million
 predictions drawn from a world, with the true rates in place of labels. Beside each interval stands Student's, which is what a mean
 is usually given. Scores and gaps of forecasts of a real number are in studies/coverage_forecasts.py.
@@ -9,22 +7,16 @@ is usually given. Scores and gaps of forecasts of a real number are in studies/c
 
 from __future__ import annotations
 
-import os
-import sys
-import time
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache
-from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 from scipy.special import stdtrit, xlogy
 
 import calibrant as cal
 from calibrant import Predictions
-from studies.coverage import EXACT, LEAST, LEVEL, table, worlds
+from studies.coverage import EXACT, LEAST, LEVEL, gathered, table, worlds
+from studies.frame import Page, cpu_seconds
 
-RESULTS = Path(__file__).parent / "results" / "coverage_means.md"
 SEED = 20_261_116
 REPLICATIONS = {100: 3000, 1000: 3000, 10_000: 3000}
 QUICK = {100: 40, 1000: 40}
@@ -94,13 +86,12 @@ def intervals(before, after, finite):
     return found
 
 
-def measured(case):
+def measured(name, n, count, first, seed):
     """(data sets, measured, ours and Student's, 2): held or not, and the width; NaN where there is none."""
-    name, n, count, first = case
     truth = truths(name)
     found = np.full((count, len(MEASURED), 2, 2), np.nan)
     for r in range(count):
-        rng = np.random.default_rng((SEED, list(worlds()).index(name), n, first + r))
+        rng = np.random.default_rng((seed, list(worlds()).index(name), n, first + r))
         p, y, _ = (part[0] for part in worlds()[name].draw(n, 1, rng))
         for k, pair in enumerate(intervals(Predictions(y, p), Predictions(y, softened(p)), np.isfinite(truth[3]))):
             for j, ends in enumerate(pair or ()):
@@ -118,12 +109,12 @@ def cell(part):
     return ours if np.isnan(part[:, 1, 0]).all() else f"{ours}, {100 * np.nanmean(part[:, 1, 0]):.1f}"
 
 
-def page(found, sizes, took):
+def page(found, sizes, seed, took):
     least = {name: [] for name in MEASURED}
     blocks = []
     for n in sizes:
         rows = []
-        for name in worlds():
+        for name in dict.fromkeys(name for name, _ in found):
             part = found[name, n]
             rows.append([name, *(cell(part[:, k]) for k in range(len(MEASURED)))])
             for k, what in enumerate(MEASURED):
@@ -151,12 +142,12 @@ def page(found, sizes, took):
     ]
     heads = ("interval of", "percent held", "where", "mean over cells", "Student's least")
     summary = table("The least of all cells", heads, rows)
-    return "\n".join([HEAD.format(seed=SEED, took=took / 60, least=100 * LEAST), summary, *blocks])
+    return "\n".join([HEAD.format(seed=seed, took=took / 60, least=100 * LEAST), summary, *blocks])
 
 
 HEAD = """# Do intervals of means hold the truth?
 
-Written by `python -m studies.coverage_means`; seed {seed}, {took:.0f} minutes on two cores. 95 % intervals of `mean_gap`,
+Written by `calibrant study coverage_means`; seed {seed}, {took:.0f} minutes of CPU time. 95 % intervals of `mean_gap`,
 `brier_score`, `root_brier`, `log_score` and `compare` (a temperature of 1.5); percent of data sets whose interval holds the truth, and
 the median width. At least {least} % is asked for. After the comma: Student's interval on the same rows.
 
@@ -164,29 +155,8 @@ A log score is infinite where a model says 1 and errs, which the ten network wor
 """
 
 
-def main():
-    quick = "--quick" in sys.argv
-    sizes = QUICK if quick else REPLICATIONS
-    start, part = time.perf_counter(), 100
-    cases = [
-        (name, n, min(part, count - first), first)
-        for name in worlds()
-        for n, count in sizes.items()
-        for first in range(0, count, part)
-    ]
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        parts = list(pool.map(measured, cases, chunksize=10))
-    found = {}
-    for (name, n, *_), values in zip(cases, parts, strict=True):
-        found.setdefault((name, n), []).append(values)
-    text = page(
-        {key: np.concatenate(values) for key, values in found.items()}, sorted(sizes), time.perf_counter() - start
-    )
-    if quick:
-        print(text)
-    else:
-        RESULTS.write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+def run(job):
+    start = cpu_seconds()
+    sizes, names = ({100: 5}, ("resnet110_c10", "calibrated tied")) if job.quick else (REPLICATIONS, tuple(worlds()))
+    found = gathered(job, sizes, names, 100, measured)
+    return Page.of(page(found, sorted(sizes), job.seed, cpu_seconds() - start))

@@ -1,7 +1,5 @@
 """Which estimate of the calibration error is closest to the truth, also where a model is wrong in one place only?
 
-Run: python -m studies.error_estimates [--data-sets 20] [--worlds reporting]
-
 Writes studies/results/error_estimates.md: for each world and size the RMSE of `posterior_error` and of the binned
 estimators, and its ratio to the best of them. Prior weights of the families of curves were chosen on the worlds "choosing"
 with seeds 11 and 12 and sizes 300, 1000 and 8000; the page reports other worlds and another seed.
@@ -9,8 +7,7 @@ with seeds 11 and 12 and sizes 300, 1000 and 8000; the page reports other worlds
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+import os
 
 import numpy as np
 
@@ -18,10 +15,9 @@ import calibrant as cal
 from calibrant.infer.possible_curves import possible_curves
 from calibrant.simulate import ShapeWorld, calibrated_world, named_world
 from studies.error_worlds import WORLDS
+from studies.frame import Page
 
-RESULTS = Path(__file__).parent / "results"
 SIZES = (300, 1000, 8000, 20_000)
-SEED = 41
 SMOOTH = {
     "choosing": {
         **{f"{shape} {error}": ShapeWorld(shape, error) for shape, error in (("square", 0.05), ("stairs", 0.05))},
@@ -95,39 +91,28 @@ def page(found, norm):
     return "\n".join(head), "\n".join(rows)
 
 
-def measured(which, sizes, n_data_sets, seed):
-    """Truths, RMSE and bias of every world and size."""
+def measured(which, name, n, n_data_sets, seed):
+    """Truth, RMSE and bias of one world and size."""
     worlds = WORLDS[which] | SMOOTH[which]
-    found = {}
-    for n in sizes:
-        for k, (name, world) in enumerate(worlds.items()):
-            truth = [world.true_error(norm) for norm in (1, 2)]
-            found[name, n] = truth, cell(world, n, n_data_sets, np.random.default_rng([seed, n, k]))
-    return found
+    truth = [worlds[name].true_error(norm) for norm in (1, 2)]
+    return [truth, cell(worlds[name], n, n_data_sets, np.random.default_rng([seed, n, list(worlds).index(name)]))]
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--data-sets", type=int, default=20)
-    parser.add_argument("--worlds", choices=list(WORLDS), default="reporting")
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--seed", type=int, default=SEED)
-    options = parser.parse_args()
-    found = measured(options.worlds, options.sizes, options.data_sets, options.seed)
+def run(job):
+    which = "reporting"
+    names = list(WORLDS[which] | SMOOTH[which])
+    names, sizes, count = (names[:2], SIZES[:1], 2) if job.quick else (names, SIZES, 20)
+    cases = {f"{name} {n}": (which, name, n, count, job.seed) for n in sizes for name in names}
+    parts = job.parts(measured, cases, cores=os.cpu_count())
+    found = {case[1:3]: (part[0], np.array(part[1])) for case, part in zip(cases.values(), parts.values(), strict=True)}
     text = f"""# Estimates of the calibration error, also of errors in one place
 
-Written by `python -m studies.error_estimates` (seed {options.seed}, {options.data_sets} data sets for each world and size, the same for all
-estimators). Worlds of `studies/error_worlds.py` ("{options.worlds}") and a few with smooth curves; settings were chosen on other worlds and
+Written by `calibrant study error_estimates` (seed {job.seed}, {count} data sets for each world and size, the same for all
+estimators). Worlds of `studies/error_worlds.py` ("{which}") and a few with smooth curves; settings were chosen on other worlds and
 seeds. RMSE and bias × 10³; *÷ best* is the ratio to the best estimator of that world and size, where an RMSE below 10⁻⁴ counts as
 10⁻⁴. The summary holds the mean of these ratios over the worlds.
 """
     for norm in (1, 2):
         head, rows = page(found, norm)
         text += f"\n## Norm {norm}\n\n{head}\n\n{rows}\n"
-    print(text)
-    if options.worlds == "reporting" and options.seed == SEED:
-        (RESULTS / "error_estimates.md").write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    return Page.of(text)

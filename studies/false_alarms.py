@@ -1,7 +1,5 @@
 """How often does each single test accuse a calibrated model?
 
-Run: python -m studies.false_alarms [--quick]    (some ten minutes on one core; writes studies/results/false_alarms.md)
-
 False alarms: 1000 calibrated data sets per cell, labels drawn from the predictions; 19 draws from the null for each, tests at 5 %.
 Scores are uniform; confident, Beta(2.7752, 0.0478), which Roelofs et al. fitted to a network on CIFAR-10; or tied on a grid of 0.05.
 All tests of a data set share its draws; the tests of levels are those of `assess_answers`, which need none. `is_calibrated`, and power: studies/power.py.
@@ -9,12 +7,9 @@ All tests of a data set share its draws; the tests of levels are those of `asses
 
 from __future__ import annotations
 
-import sys
-import time
+import os
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from scipy.special import ndtr
@@ -38,9 +33,9 @@ from calibrant.resampling.null import hypothesis_of
 from calibrant.resampling.rank import joint_rank, rank_p_value
 from calibrant.resampling.rows import atoms_of
 from calibrant.verbs.confidence_levels import levels_tested
+from studies.frame import Job, Page, cpu_seconds
 
-OUTPUT = Path(__file__).parent / "results" / "false_alarms.md"
-SEED, LEVEL, CHUNK = 20261115, 0.05, 250
+LEVEL, CHUNK = 0.05, 250
 DRAWS = 19
 """From each null: exactness does not depend on it, and 5 % are one place of twenty."""
 
@@ -155,15 +150,10 @@ def _chunk(make: Callable[[np.random.Generator], dict[str, float]], seed: tuple[
     return [make(rng) for _ in range(size)]
 
 
-def rejected(pool: ProcessPoolExecutor, make: Callable[..., dict[str, float]], cell: int, sets: int) -> Shares:
+def rejected(make: Callable[..., dict[str, float]], cell: int, sets: int, seed: int) -> Shares:
     """Share of the data sets that each test rejects at 5 %."""
-    start = time.perf_counter()
-    jobs = [pool.submit(_chunk, make, (SEED, cell, at), min(CHUNK, sets - at)) for at in range(0, sets, CHUNK)]
-    rows = [row for job in jobs for row in job.result()]
-    found = {name: float(np.mean([row[name] <= LEVEL for row in rows])) for name in rows[0]}
-    took = f"{make.func.__name__} {make.args}, {sets:,} data sets, {time.perf_counter() - start:.0f} s"
-    print(took, {name: round(share, 4) for name, share in found.items()}, flush=True)
-    return found
+    rows = [row for at in range(0, sets, CHUNK) for row in _chunk(make, (seed, cell, at), min(CHUNK, sets - at))]
+    return {name: float(np.mean([row[name] <= LEVEL for row in rows])) for name in rows[0]}
 
 
 def table(columns: dict[str, Shares], names: list[str], suffix: str = "") -> list[str]:
@@ -179,44 +169,41 @@ def named(columns: dict[str, Shares], suffix: str = "") -> list[str]:
     return [name.removesuffix(suffix) for name in seen if (suffix and name.endswith(suffix)) or (not suffix and " | " not in name)]  # fmt: skip
 
 
-def main() -> None:
-    quick = "--quick" in sys.argv
-    sets, fewer = (100, 50) if quick else (1000, 300)
-    start = time.perf_counter()
-    with ProcessPoolExecutor(1) as pool:
-        run = partial(rejected, pool)
-        events = {
-            f"{world}, {n}": run(partial(event, world, n), 10 + 3 * i + j, sets)
-            for i, world in enumerate(WORLDS)
-            for j, n in enumerate(SIZES)
-        }
-        classes = {
-            f"Dirichlet({shape:g}), {n}": run(partial(whole, shape, n), 30 + 3 * i + j, sets)
-            for i, shape in enumerate((1.0, 0.1))
-            for j, n in enumerate(SIZES)
-        }
-        answers = {
-            f"{world}, {n}": run(partial(leveled, world, n), 50 + 3 * i + j, sets)
-            for i, world in enumerate(WORLDS)
-            for j, n in enumerate(SIZES)
-        }
-        events = {cell: shares | answers[cell] for cell, shares in events.items()}
-        others = {"uniform, 200": run(partial(called, 200), 45, sets)}
-        signs = {
-            f"{world}, {n}": run(partial(turned, world, n), 70 + 3 * i + j, fewer)
-            for i, world in enumerate(WORLDS)
-            for j, n in enumerate(SIZES)
-        }
-        clusters = {
-            f"{world}, {n}, tied: {how}": run(partial(clustered, how, world, n), 80 + 10 * k + 3 * i + j, fewer)
-            for k, world in enumerate(("uniform", "confident"))
-            for i, n in enumerate((40, 200))
-            for j, how in enumerate(("none", "half", "full"))
-        }
-    write(events, classes, others, signs, clusters, sets, fewer, time.perf_counter() - start)
+def cells(
+    job: Job, kind: str, makes: dict[str, tuple[Callable[..., dict[str, float]], int]], sets: int
+) -> dict[str, Shares]:
+    """Shares by the name of a cell; each has a number of its own for the seed."""
+    cases = {f"{kind}: {name}": (make, number, sets, job.seed) for name, (make, number) in makes.items()}
+    return dict(zip(makes, job.parts(rejected, cases, cores=os.cpu_count() or 1).values(), strict=True))
 
 
-def write(
+def run(job: Job) -> Page:
+    start = cpu_seconds()
+    sets, fewer = (3, 2) if job.quick else (1000, 300)
+    worlds, sizes = (list(WORLDS)[:1], SIZES[:1]) if job.quick else (list(WORLDS), SIZES)
+    grid = [(f"{world}, {n}", world, n, 3 * i + j) for i, world in enumerate(worlds) for j, n in enumerate(sizes)]
+    events = cells(job, "events", {name: (partial(event, world, n), 10 + at) for name, world, n, at in grid}, sets)
+    shapes = {
+        f"Dirichlet({shape:g}), {n}": (partial(whole, shape, n), 30 + 3 * i + j)
+        for i, shape in enumerate((1.0, 0.1))
+        for j, n in enumerate(sizes)
+    }
+    classes = cells(job, "classes", shapes, sets)
+    answers = cells(job, "answers", {name: (partial(leveled, world, n), 50 + at) for name, world, n, at in grid}, sets)
+    events = {cell: shares | answers[cell] for cell, shares in events.items()}
+    others = cells(job, "others", {"uniform, 200": (partial(called, 200), 45)}, sets)
+    signs = cells(job, "signs", {name: (partial(turned, world, n), 70 + at) for name, world, n, at in grid}, fewer)
+    tied = {
+        f"{world}, {n}, tied: {how}": (partial(clustered, how, world, n), 80 + 10 * k + 3 * i + j)
+        for k, world in enumerate(("uniform", "confident")[: len(worlds)])
+        for i, n in enumerate((40, 200)[: len(sizes)])
+        for j, how in enumerate(("none", "half", "full"))
+    }
+    clusters = cells(job, "clusters", tied, fewer)
+    return Page.of(page(events, classes, others, signs, clusters, sets, fewer, job.seed, cpu_seconds() - start))
+
+
+def page(
     events: dict[str, Shares],
     classes: dict[str, Shares],
     others: dict[str, Shares],
@@ -224,14 +211,15 @@ def write(
     clusters: dict[str, Shares],
     sets: int,
     fewer: int,
+    seed: int,
     seconds: float,
-) -> None:
+) -> str:
     error = 100 * np.sqrt(LEVEL * (1 - LEVEL) / sets)
     exact = [100 * share for part in (events, classes, others) for column in part.values() for name, share in column.items() if " | " not in name]  # fmt: skip
     lines = [
         "# False alarms",
         "",
-        f"Made by `python -m studies.false_alarms`, seed {SEED}, in {seconds / 60:.0f} minutes. Per cent of data sets in which a test at "
+        f"Made by `calibrant study false_alarms`, seed {seed}, in {seconds / 60:.0f} minutes of CPU time. Per cent of data sets in which a test at "
         f"5 % rejects. {sets:,} calibrated data sets per cell: a share of 5 % has a standard error of {error:.2f}.",
         "",
         "## Exact tests on calibrated models, ties broken by the coin (the default)",
@@ -266,10 +254,4 @@ def write(
         *table(clusters, list(next(iter(clusters.values())))),
         "",
     ]
-    OUTPUT.parent.mkdir(exist_ok=True)
-    OUTPUT.write_text("\n".join(lines), encoding="utf-8")
-    print("\n".join(lines))
-
-
-if __name__ == "__main__":
-    main()
+    return "\n".join(lines)

@@ -57,6 +57,14 @@ class Page:
     """of the numbers in the rows"""
     figures: dict[str, Any] = field(default_factory=dict)
     """matplotlib figures by their caption, saved as SVG"""
+    data: Any = None
+    """what is also saved as JSON, for those who read it"""
+
+    @classmethod
+    def of(cls, text: str, **more: Any) -> Page:
+        """A page that is written in full, its title in the first line."""
+        title, _, rest = text.partition("\n")
+        return cls(title.removeprefix("# "), rest, **more)
 
 
 @dataclass
@@ -69,6 +77,8 @@ class Job:
     data: tuple[Path, ...] = ()
     kept: Path | None = None
     """finished parts, one per line"""
+    folder: Path | None = None
+    """where pages are written"""
     progress: Any = False
     done: dict[str, Any] = field(default_factory=dict)
 
@@ -141,7 +151,7 @@ def run(
     kept = None if folder is None or quick else folder / f".{name}_{seed}.jsonl"
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-    job = Job(name, quick, seed, data, kept, progress, _resumed(kept, resume))
+    job = Job(name, quick, seed, data, kept, folder, progress, _resumed(kept, resume))
     start = cpu_seconds()
     page = importlib.import_module(f"studies.{name}").run(job)
     text = write(page, job, folder, cpu_seconds() - start)
@@ -179,11 +189,12 @@ def write(page: Page, job: Job, folder: Path | None, seconds: float) -> str:
     names = {title: f"{job.name}{'' if k == 0 else f'_{k + 1}'}.svg" for k, title in enumerate(page.figures)}
     took = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} minutes"
     took += " of CPU time"
-    parts = [
-        f"# {page.title}",
-        f"Written by `calibrant study {job.name}`, seed {job.seed}, in {took}.",
-        page.text.strip(),
-    ]
+    head = (
+        ""
+        if f"`calibrant study {job.name}`" in page.text
+        else f"Written by `calibrant study {job.name}`, seed {job.seed}, in {took}."
+    )
+    parts = [f"# {page.title}", head, page.text.strip()]
     if page.rows:
         parts.append(beside(page))
     parts += [f"![{title}]({name})" for title, name in names.items()]
@@ -195,6 +206,10 @@ def write(page: Page, job: Job, folder: Path | None, seconds: float) -> str:
             record = {"seed": job.seed, "seconds": round(seconds, 1), "rows": [asdict(row) for row in page.rows]}
             (folder / f"{job.name}.rows.json").write_text(
                 json.dumps(record, indent=0, ensure_ascii=False) + "\n", encoding="utf-8"
+            )
+        if page.data is not None:
+            (folder / f"{job.name}.json").write_text(
+                json.dumps(page.data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
             )
     _closed(page)
     return text

@@ -1,8 +1,5 @@
 """Does recalibration undo an overfitted variance? Friedman's first problem with uneven noise, watched while a network learns.
 
-Run: python -m studies.friedman [--every N] [--plot FILE] [--quick]    (two minutes on one core; writes studies/results/friedman.md.
-Needs the extra `torch`, and `plot` for a picture. --quick takes few seeds and seconds and writes no page.)
-
 The problem is that of Gruber & Buettner, G.5.2: Y = 10 sin(πX₁X₂) + 20(X₃−½)² + 10X₄ + 5X₅ + ε with ten uniform features and
 ε ~ N(0, ½ + X₆), 100 rows each to train, to recalibrate and to test. A network of 200 and 50 hidden units (ReLU, Glorot's
 start) gives a mean and the logarithm of a variance, and is trained by Adam, all rows at once, on the Dawid–Sebastiani score.
@@ -10,9 +7,6 @@ While it learns, `VariancePlatt` is fitted on the validation rows and judged on 
 """
 
 from __future__ import annotations
-
-import argparse
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -23,8 +17,8 @@ from calibrant.adapt.losses import DawidSebastianiLoss
 from calibrant.estimate.regression.skce import gaussian_skce
 from calibrant.forecasts import GaussianForecasts
 from calibrant.score.dawid_sebastiani import dawid_sebastiani_score
+from studies.frame import Page, figure, table
 
-RESULTS = Path(__file__).parent / "results" / "friedman.md"
 N_ROWS, N_ITERATIONS, N_SEEDS, EVERY = 100, 1000, 20, 5
 SHOWN = (0, 20, 50, 100, 150, 200, 250, 300, 350, 400, 500, 600, 700, 800, 900, 1000)
 
@@ -72,14 +66,14 @@ def measured(valid, test):
     return [*scores, *errors, *(said.variance.mean() for said in both), ((test.mean - test.labels) ** 2).mean()]
 
 
-def run(seed, every):
+def learned(seed, every, n_iterations):
     """The measures at each time looked at."""
     rng = np.random.default_rng(seed)
     (x, y), valid, test = (drawn(rng) for _ in range(3))
     net, loss = network(seed), DawidSebastianiLoss(log=True)
     optimiser = torch.optim.Adam(net.parameters())
     rows = []
-    for iteration in range(N_ITERATIONS + 1):
+    for iteration in range(n_iterations + 1):
         if iteration % every == 0:
             rows.append(measured(forecasts(net, *valid), forecasts(net, *test)))
         optimiser.zero_grad()
@@ -92,12 +86,8 @@ def run(seed, every):
 class Runs:
     """The measures of all seeds, `(seeds, times)` each; `turn` is the time of the lowest mean score without recalibration."""
 
-    def __init__(self, n_seeds, every):
-        runs = []
-        for seed in range(n_seeds):
-            runs.append(run(seed, every))
-            print(f"seed {seed + 1} of {n_seeds}", flush=True)
-        self.n_seeds, self.times = n_seeds, np.arange(0, N_ITERATIONS + 1, every)
+    def __init__(self, runs, every):
+        self.n_seeds, self.times = len(runs), every * np.arange(len(runs[0]))
         self.of = dict(zip(MEASURES, np.moveaxis(np.array(runs), 2, 0), strict=True))
         self.turn = int(self.times[self.of["dss"].mean(axis=0).argmin()])
 
@@ -116,10 +106,6 @@ class Runs:
 def shown(values):
     """Mean ± standard error."""
     return f"{values.mean():.2f} ± {values.std(ddof=1) / np.sqrt(len(values)):.2f}"
-
-
-def table(heads, rows):
-    return "\n".join("| " + " | ".join(row) + " |" for row in (heads, ["---"] * len(heads), *rows))
 
 
 def over_training(runs):
@@ -150,7 +136,7 @@ def page(runs):
     ]
     return f"""# An overfitted variance, recalibrated while a network learns
 
-Written by `python -m studies.friedman`: Friedman's first problem with noise of variance ½ + X₆ (Gruber & Buettner, G.5.2 and
+Written by `calibrant study friedman`: Friedman's first problem with noise of variance ½ + X₆ (Gruber & Buettner, G.5.2 and
 Figure 9). Means over {runs.n_seeds} seeds with standard errors; each seed draws its own data (100 rows each to train, to recalibrate and to
 test) and its own network. All is measured on the test rows. DSS is the Dawid–Sebastiani score, which would be {TRUTH:.3f} for the true
 mean and variance; SKCE is unbiased. The mean of DSS is carried by a few seeds once the variance has collapsed; its median stands in
@@ -201,14 +187,10 @@ def reading(runs):
 """
 
 
-def plot(runs, path):
+def pictured(runs):
     """The four panels of the paper's figure: mean and standard error."""
-    import matplotlib.pyplot as plt
-
-    figure, panels = plt.subplots(2, 2, figsize=(9, 6), constrained_layout=True)
-    for panel, (name, start) in zip(
-        panels.flat, (("dss", 100), ("variance", 400), ("skce", 20), ("mse", 20)), strict=True
-    ):
+    picture, panels = figure(4, columns=2)
+    for panel, (name, start) in zip(panels, (("dss", 100), ("variance", 400), ("skce", 20), ("mse", 20)), strict=True):
         kept = runs.times >= start
         for which, label in ((name, "as trained"), (f"{name} recalibrated", "recalibrated")):
             if which in runs.of:
@@ -217,30 +199,17 @@ def plot(runs, path):
                 panel.plot(runs.times[kept], mean, label=label)
                 panel.fill_between(runs.times[kept], mean - error, mean + error, alpha=0.3)
         panel.set(xlabel="iteration", ylabel=MEASURES[name], yscale="symlog" if name == "skce" else "log")
-        panel.legend()
-    figure.savefig(path)
+        panel.legend(frameon=False)
+    return picture
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="four seeds, measured every 50 iterations; writes no page")
-    parser.add_argument(
-        "--every",
-        type=int,
-        default=EVERY,
-        choices=(1, 2, 5, 10, 20, 50),
-        help="iterations between measurements (default 5)",
-    )
-    parser.add_argument("--plot", type=Path, help="save a picture here")
-    given = parser.parse_args()
+def run(job):
     torch.set_num_threads(1)
-    runs = Runs(4, 50) if given.quick else Runs(N_SEEDS, given.every)
-    if given.plot:
-        plot(runs, given.plot)
-    if not given.quick:
-        RESULTS.write_text(page(runs), encoding="utf-8")
-    print(over_training(runs), changes(runs), sep="\n\n")
-
-
-if __name__ == "__main__":
-    main()
+    seeds, every, last = (2, 25, 100) if job.quick else (N_SEEDS, EVERY, N_ITERATIONS)
+    runs = Runs(
+        list(job.parts(learned, {f"seed {seed}": (job.seed + seed, every, last) for seed in range(seeds)}).values()),
+        every,
+    )
+    if job.quick:
+        return Page("Friedman's first problem", over_training(runs), figures={"Over training": pictured(runs)})
+    return Page.of(page(runs), figures={"Over training": pictured(runs)})

@@ -1,7 +1,5 @@
 """Does the interval of `compare` hold the true improvement, and does a difference of plain ECEs tell it?
 
-Run: python -m studies.improvement [--quick]    (some minutes on two cores; writes studies/results/improvement.md)
-
 A world has a few thousand kinds of rows, all equally likely, each with a true distribution q of the classes and one prediction; no
 two kinds are told the same. So every expectation is a mean over the kinds, and the truth is known to the last digit:
 
@@ -14,20 +12,15 @@ is estimated by `compare` and by the difference of two plain 15-bin ECEs.
 from __future__ import annotations
 
 import os
-import sys
-import time
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 
 import calibrant as cal
 from calibrant.kernels.logits import probabilities
+from studies.frame import Page, cpu_seconds
 
-RESULTS = Path(__file__).parent / "results" / "improvement.md"
 SIZES = (100, 1000, 10_000)
 REPLICATIONS, AT_A_TIME = 10_000, 250
 FITTED_ON = 2000
@@ -98,13 +91,12 @@ def fitted(name):
     return {method: recipe.fit(valid) for method, recipe in MAPS.items()}
 
 
-def replicated(case):
+def replicated(name, n, first, count, seed):
     """Of each replication and map: is the truth inside, the estimated improvement, and the difference of plain ECEs."""
-    name, n, first, count = case
     here, rows = world(name), []
     truths = [improvement(here, fit) for fit in fitted(name).values()]
     for number in range(first, first + count):
-        _, before = here.draw(np.random.default_rng((here.seed, 2, n, number)), n)
+        _, before = here.draw(np.random.default_rng((here.seed + seed, 2, n, number)), n)
         plain = cal.ece(before, bins=BINS).value
         for fit, truth in zip(fitted(name).values(), truths, strict=True):
             after = fit.apply(before)
@@ -119,18 +111,12 @@ def improvement(here, fit):
     return here.squared_error(fit.apply(logits=here.said)) - here.squared_error(probabilities(here.said))
 
 
-def simulated(pool, name, n, n_data_sets):
-    cases = [(name, n, first, min(AT_A_TIME, n_data_sets - first)) for first in range(0, n_data_sets, AT_A_TIME)]
-    start, found = time.perf_counter(), []
-    for done, part in enumerate(pool.map(replicated, cases), 1):
-        found.append(part)
-        if done % 10 == 0 or done == len(cases):
-            print(
-                f"  {name}, n = {n:,}: {done}/{len(cases)}, {time.perf_counter() - start:.0f} s",
-                file=sys.stderr,
-                flush=True,
-            )
-    return np.concatenate(found)
+def simulated(job, name, n, n_data_sets):
+    cases = [
+        (name, n, first, min(AT_A_TIME, n_data_sets - first), job.seed) for first in range(0, n_data_sets, AT_A_TIME)
+    ]
+    parts = job.parts(replicated, {" ".join(map(str, case)): case for case in cases}, cores=os.cpu_count())
+    return np.concatenate([np.array(part) for part in parts.values()])
 
 
 def with_error(values):
@@ -172,7 +158,7 @@ def table(title, heads, rows):
 
 INTRO = """# The improvement by recalibration, where the truth is known
 
-Written by `python -m studies.improvement`: {n_data_sets:,} replications of each size, seeds (world, 2, n, replication). The worlds have
+Written by `calibrant study improvement`: {n_data_sets:,} replications of each size, seeds (world, 2, n, replication). The worlds have
 finitely many kinds of rows, so the true values are exact. The maps are fitted once on {fitted:,} rows of their own (seed (world, 1)) and
 then fixed. All changes are after − before: negative is better. ± is one standard error of the simulation.
 
@@ -184,20 +170,16 @@ hide part of the error however many rows there are: on many rows the difference 
 """
 
 
-def main(arguments):
-    os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # two processes, two cores
-    quick = "--quick" in arguments
-    n_data_sets = 500 if quick else REPLICATIONS
+def run(job):
+    n_data_sets, start = 10 if job.quick else REPLICATIONS, cpu_seconds()
     covered, plain = [], []
-    start = time.perf_counter()
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        for name in WORLDS:
-            here = world(name)
-            for n in SIZES:
-                found = simulated(pool, name, n, n_data_sets)
-                for k, (method, fit) in enumerate(fitted(name).items()):
-                    covered.append(coverage_row(name, n, method, improvement(here, fit), found[:, k]))
-                    plain.append(plain_row(name, n, method, here, fit, found[:, k]))
+    for name in list(WORLDS)[: 1 if job.quick else None]:
+        here = world(name)
+        for n in SIZES[: 1 if job.quick else None]:
+            found = simulated(job, name, n, n_data_sets)
+            for k, (method, fit) in enumerate(fitted(name).items()):
+                covered.append(coverage_row(name, n, method, improvement(here, fit), found[:, k]))
+                plain.append(plain_row(name, n, method, here, fit, found[:, k]))
     heads = (
         "world",
         "n",
@@ -221,14 +203,6 @@ def main(arguments):
         INTRO.format(n_data_sets=n_data_sets, fitted=FITTED_ON, mislabelled=MISLABELLED, maps=described()),
         table("`compare`: the paired difference of Brier scores is the change of CE²", heads, covered),
         table("The difference of two plain 15-bin ECEs", (*second, "of the truth"), plain),
-        f"Two processes took {time.perf_counter() - start:.0f} s.",
+        f"It took {cpu_seconds() - start:.0f} s of CPU time.",
     ]
-    text = "\n".join(parts)
-    print(text)
-    if not quick:
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(text.rstrip() + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    return Page.of("\n".join(parts))

@@ -1,18 +1,17 @@
 """Which repair helps on a real model? Every map fitted on one file and judged on another.
 
-Run: python -m studies.maps VALID TEST [OUTPUT.md]    (any format that `calibrant recalibrate` reads)
+`--data VALID --data TEST` are two files in any format that `calibrant recalibrate` reads; without them the embedded example is used.
 
 A map counts as worse than identity when the 95 % interval of its paired difference in log score lies above 0.
 """
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
 
 import calibrant as cal
 from calibrant.methods import methods
+from studies.frame import Job, Page, table
 
 
 def recipes() -> dict[str, object]:
@@ -71,40 +70,22 @@ COLUMNS = (
 )
 
 
-def main(arguments: list[str]) -> None:
-    valid, test = (cal.read(path) for path in arguments[:2])
+def run(job: Job) -> Page:
+    valid, test = (cal.read(path) for path in job.data[:2]) if len(job.data) >= 2 else cal.example()
     cal.recalibrate(
         valid.rows(slice(0, 100)), "piecewise_linear" if valid.is_binary else "temperature"
     )  # compile first
-    rows = []
-    for name, recipe in recipes().items():
-        if valid.is_binary and name.startswith("top label"):
-            continue
-        rows.append(measured(name, recipe, valid, test))
-        print("  ".join(map(str, rows[-1])), flush=True)
+    tried = {name: each for name, each in recipes().items() if not (valid.is_binary and name.startswith("top label"))}
+    if job.quick:
+        tried = {name: tried[name] for name in ("identity", "temperature")}
+    rows = list(job.parts(measured, {name: (name, recipe, valid, test) for name, recipe in tried.items()}).values())
     rows.sort(key=lambda row: float(str(row[1])))
-    stems = [Path(a).stem for a in arguments[:2]]
-    lines = [
-        "# Every map on a real model",
-        "",
-        f"Fitted on `{stems[0]}` ({valid.n:,} rows, {valid.n_classes} classes), judged on `{stems[1]}` ({test.n:,} rows); made by",
-        "`python -m studies.maps`. Changes are paired differences in log loss from the model as it is: negative is better.",
-        "",
-        "| " + " | ".join(COLUMNS) + " |",
-        "|" + "---|" * len(COLUMNS),
-        *("| " + " | ".join(map(str, row)) + " |" for row in rows),
-        "",
-        "Worse than identity beyond the interval: "
-        + (", ".join(str(row[0]) for row in rows if row[3] == "worse") or "none")
-        + ".",
-        "",
-    ]
-    text = "\n".join(lines)
-    if len(arguments) > 2:
-        Path(arguments[2]).parent.mkdir(exist_ok=True)
-        Path(arguments[2]).write_text(text, encoding="utf-8")
-    print(text)
+    stems = [path.stem for path in job.data[:2]] or ["the embedded example, first half", "its second half"]
+    worse = ", ".join(str(row[0]) for row in rows if row[3] == "worse") or "none"
+    text = f"""Fitted on `{stems[0]}` ({valid.n:,} rows, {valid.n_classes} classes), judged on `{stems[1]}` ({test.n:,} rows). Changes are paired
+differences in log loss from the model as it is: negative is better.
 
+{table(COLUMNS, rows)}
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+Worse than identity beyond the interval: {worse}."""
+    return Page("Every map on a real model", text)

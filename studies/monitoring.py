@@ -1,23 +1,18 @@
-"""How often does a monitor cry wolf, how soon does it see a change, and does it know since when?
-
-Run: python -m studies.monitoring [OUTPUT.md]    (about two minutes on one core)
-"""
+"""How often does a monitor cry wolf, how soon does it see a change, and does it know since when?"""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
 from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.monitor import Change, Monitor, state
 from calibrant.predictions import Event
+from studies.frame import Job, Page
 
 state.COMPILE_FROM = 1
-SEED = 20261115
-STREAMS, ROWS = 10_000, 1000
+ROWS = 1000
 DETECTOR = 100_000
 
 WORLDS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
@@ -51,29 +46,29 @@ def repeated_test(rows: Event, every: int = 100) -> bool:
     return bool((np.abs(sums) > 1.96 * spread).any())
 
 
-def false_alarms() -> list[str]:
+def false_alarms(streams: int, seed: int) -> list[str]:
     lines = [
         "## False alarms",
         "",
-        f"Share of {STREAMS:,} calibrated streams of {ROWS:,} rows on which the e-value ever reached 1/alpha, looked at after every row.",
+        f"Share of {streams:,} calibrated streams of {ROWS:,} rows on which the e-value ever reached 1/alpha, looked at after every row.",
         "Ville's bound is alpha itself, for streams of any length. Beside it, a 5 % test repeated every hundred rows.",
         "",
         "| world | alpha 5 % | alpha 1 % | repeated test |",
         "|---|---|---|---|",
     ]
     for name, draw in WORLDS.items():
-        rng = np.random.default_rng(SEED)
+        rng = np.random.default_rng(seed)
         alarms = np.zeros(3)
-        for _ in range(STREAMS):
+        for _ in range(streams):
             p = draw(rng, ROWS)
             rows = event(rng, p, p)
             peak = watched(Monitor(view="binary"), rows).state.peak
             alarms += peak >= 20, peak >= 100, repeated_test(rows)
-        lines.append(f"| {name} | " + " | ".join(f"{100 * a / STREAMS:.2f} %" for a in alarms) + " |")
+        lines.append(f"| {name} | " + " | ".join(f"{100 * a / streams:.2f} %" for a in alarms) + " |")
     return lines
 
 
-def run_lengths(streams: int = 400, step: int = 100) -> list[str]:
+def run_lengths(streams: int, seed: int, step: int = 100) -> list[str]:
     lines = [
         "",
         "## Rows to a false alarm of the e-detector",
@@ -84,7 +79,7 @@ def run_lengths(streams: int = 400, step: int = 100) -> list[str]:
         "|---|---|---|",
     ]
     for name, draw in WORLDS.items():
-        rng = np.random.default_rng(SEED + 1)
+        rng = np.random.default_rng(seed + 1)
         means = []
         for c in (200, 500):
             lengths = []
@@ -122,7 +117,7 @@ def one_change(
     return by_e, by_detector, told
 
 
-def delays(streams: int = 100) -> list[str]:
+def delays(streams: int, seed: int) -> list[str]:
     lines = [
         "",
         "## Delay after a change, and since when",
@@ -134,9 +129,9 @@ def delays(streams: int = 100) -> list[str]:
         "| change | after rows | delay, alarm | delay, run length | since, off by | since, held |",
         "|---|---|---|---|---|---|",
     ]
-    for before in (0, 1000, 10_000):
+    for before in (0, 1000, 10_000) if streams > 2 else (1000,):
         for name, change in CHANGES.items():
-            rng = np.random.default_rng(SEED + 2)
+            rng = np.random.default_rng(seed + 2)
             found = [one_change(rng, before, change) for _ in range(streams)]
             told = [f[2] for f in found if f[2] is not None]
             off = np.median([abs(c.row - before) for c in told])
@@ -148,12 +143,17 @@ def delays(streams: int = 100) -> list[str]:
     return lines
 
 
-def main(output: Path) -> None:
-    head = ["# Monitoring", "", f"Made by `python -m studies.monitoring`, seed {SEED}.", ""]
-    lines = head + false_alarms() + run_lengths() + delays()
-    output.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print("\n".join(lines))
+PARTS = {"false alarms": (false_alarms, 10_000, 5), "run lengths": (run_lengths, 400, 1), "delays": (delays, 100, 2)}
+"""Table, number of streams, and that of a reduced version."""
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "results" / "monitoring.md")
+def run(job: Job) -> Page:
+    parts = job.parts(
+        part_of, {name: (name, few if job.quick else streams, job.seed) for name, (_, streams, few) in PARTS.items()}
+    )
+    return Page.of("\n".join(["# Monitoring", "", *(line for lines in parts.values() for line in lines)]))
+
+
+def part_of(name: str, streams: int, seed: int) -> list[str]:
+    """One table."""
+    return PARTS[name][0](streams, seed)

@@ -1,18 +1,12 @@
 """Do the formulas of `plan` hold what they promise? Power and width by formula beside simulated ones, and miss rates of estimators.
 
-Run: python -m studies.planning [--quick]    (about two minutes on two cores; writes studies/results/planning.md)
-
 Worlds have Beta scores and true rate p^d where p is predicted, with d such that the true error is as stated. Tests by formula take their
 threshold from the world's calibrated twin. Plans by simulation are in `studies/plans_simulated.py`.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-import time
 from functools import partial
-from pathlib import Path
 
 import calibrant as cal
 from calibrant.simulate import calibrated_world, power_world
@@ -21,9 +15,9 @@ from calibrant.verbs.planning.check import shown
 from calibrant.verbs.planning.plan import plan
 from calibrant.verbs.planning.power_laws import NORMAL, SquaredLaw, Variance, cube_root
 from calibrant.verbs.planning.quantities import RMS
+from studies.frame import Page, cpu_seconds
 
-RESULTS = Path(__file__).parent / "results" / "planning.md"
-REPLICATIONS, QUICK = 2000, 100
+REPLICATIONS, QUICK = 2000, 40
 SCORES = {
     "uniform": (1.0, 1.0),
     "Beta(0.46, 0.46)": (6 / 13, 6 / 13),
@@ -51,14 +45,16 @@ PAPER = {
 }
 
 
-def power_rows(n_data_sets):
+def power_rows(n_data_sets, seed):
     """RMS errors: power by the χ² law, by the normal law, and simulated."""
     rows = []
     for name, scores in SCORES.items():
         law = SquaredLaw.of(Variance(calibrated_world(scores).scores))
         for n, errors in CASES.items():
             worlds = [power_world(error, scores, norm=2) for error in errors]
-            for error, found in zip(errors, detection(RMS.statistic(n), worlds, n, 0.05, n_data_sets), strict=True):
+            for error, found in zip(
+                errors, detection(RMS.statistic(n), worlds, n, 0.05, n_data_sets, seed), strict=True
+            ):
                 normal = NORMAL.cdf(n * error**2 / (2 * cube_root(n)) ** 0.5 / law.mean - NORMAL.inv_cdf(0.95))
                 cells = (law.power(n, error, 0.05), normal)
                 simulated = shown("power", found.power, found.miss_error)
@@ -66,13 +62,18 @@ def power_rows(n_data_sets):
     return rows
 
 
-def other_rows(n_data_sets):
+def other_rows(n_data_sets, seed):
     """Other statistics at the rows that their plan asks for."""
     rows = []
     for scores in ("uniform", "Beta(3, 1)"):
         for name, options in OTHERS.items():
             found = plan(
-                error=0.04, world=calibrated_world(SCORES[scores]), check=True, n_data_sets=n_data_sets, **options
+                error=0.04,
+                world=calibrated_world(SCORES[scores]),
+                check=True,
+                n_data_sets=n_data_sets,
+                seed=seed,
+                **options,
             )
             rows.append(
                 (scores, name, f"{found.n:,}", f"{found.reached:.1%}", found.check.at(found.n), found.check.rows_text())
@@ -80,10 +81,10 @@ def other_rows(n_data_sets):
     return rows
 
 
-def width_rows(n_data_sets):
+def width_rows(n_data_sets, seed):
     rows = []
     for name, options in WIDTHS.items():
-        found = plan(world=calibrated_world((3.0, 1.0)), check=True, n_data_sets=n_data_sets, **options)
+        found = plan(world=calibrated_world((3.0, 1.0)), check=True, n_data_sets=n_data_sets, seed=seed, **options)
         rows.append((name, f"{found.n:,}", f"{found.reached:.4f}", found.check.at(found.n), found.check.rows_text()))
     return rows
 
@@ -117,24 +118,25 @@ def table(title, heads, rows, note=""):
 
 INTRO = """# Plans, by formula and simulated
 
-Written by `python -m studies.planning`: {n_data_sets:,} data sets of each world and of its calibrated twin, seed 0. 5 % false alarms.
+Written by `calibrant study planning`: {n_data_sets:,} data sets of each world and of its calibrated twin, seed {seed}. 5 % false alarms.
 ± is one Monte-Carlo standard error, that of the threshold included.
 """
 
 
-def main(arguments):
-    os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
-    quick = "--quick" in arguments
-    n_data_sets = QUICK if quick else REPLICATIONS
-    start = time.perf_counter()
+def run(job):
+    n_data_sets, start = QUICK if job.quick else REPLICATIONS, cpu_seconds()
     worlds = [power_world(error, norm=2) for error in (0.02, 0.05, 0.1)]
-    figure = detection_table(detection(PAPER, worlds, [200, 500, 1000, 5000], n_data_sets=n_data_sets // 2))
+    figure = detection_table(
+        detection(
+            PAPER, worlds, [200] if job.quick else [200, 500, 1000, 5000], n_data_sets=n_data_sets // 2, seed=job.seed
+        )
+    )
     parts = [
-        INTRO.format(n_data_sets=n_data_sets),
+        INTRO.format(n_data_sets=n_data_sets, seed=job.seed),
         table(
             "The debiased RMS error over ⌈n^(1/3)⌉ bins",
             ("scores", "mean p(1 − p)", "n", "true RMS", "power, χ² law", "power, normal law", "simulated"),
-            power_rows(n_data_sets),
+            power_rows(n_data_sets, job.seed),
             "The normal law is n = (z_α + z_β)·√(2B)·v̄/θ². It has the threshold too low and leaves out how much an error adds to the spread.",
         ),
         table(
@@ -145,24 +147,16 @@ def main(arguments):
         table(
             "Rows for an error of 0.04 at power 80 %",
             ("scores", "statistic", "rows by formula", "power by formula", "simulated", "rows by the simulation"),
-            other_rows(n_data_sets // 2),
+            other_rows(n_data_sets // 2, job.seed),
         ),
         table(
             "Rows for an interval 0.05 wide, Beta(3, 1) scores",
             ("interval of", "rows by formula", "width by formula", "mean width simulated", "rows by the simulation"),
-            width_rows(n_data_sets // 4),
+            width_rows(n_data_sets // 4, job.seed),
         ),
         table(
             "Miss rates, uniform scores (Roelofs et al. 2022, Figure 5)", figure.columns, figure.texts(), figure.note
         ),
-        f"It took {time.perf_counter() - start:.0f} s.",
+        f"It took {cpu_seconds() - start:.0f} s of CPU time.",
     ]
-    text = "\n".join(parts)
-    print(text)
-    if not quick:
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(text.rstrip() + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    return Page.of("\n".join(parts))

@@ -1,15 +1,9 @@
 """Do simulated plans hold what they promise? Those of the test that `diagnose` runs, and of intervals of the calibration error.
 
-Run: python -m studies.plans_simulated    (about two minutes on a core; writes studies/results/plans_simulated.md)
-
 Plans are checked by calls of `is_calibrated`, and of the intervals, on data sets that took no part in them.
 """
 
 from __future__ import annotations
-
-import os
-import time
-from pathlib import Path
 
 import numpy as np
 
@@ -18,9 +12,9 @@ from calibrant.simulate.curves import CellCurve
 from calibrant.verbs.planning.check import p_value_of
 from calibrant.verbs.planning.plan import plan
 from calibrant.verbs.planning.quantities import RMS, planned_data
+from studies.frame import Page, cpu_seconds
 from studies.planning import SCORES, table
 
-RESULTS = Path(__file__).parent / "results" / "plans_simulated.md"
 TESTED = {
     "uniform": (0.05,),
     "Beta(0.46, 0.46)": (0.03,),
@@ -37,20 +31,18 @@ SHAPES = {
     "only in 0.70 to 0.75": -1.0 * ((PLACES > 0.7) & (PLACES < 0.75)),
 }
 """Errors of the same RMS, 0.05, over uniform scores."""
-CHECKED, CHECK_SEED = 150, 31
-"""Data sets on which a simulated plan is checked, and their seed."""
+CHECKED = 150
+"""Data sets on which a simulated plan is checked."""
 
 
-def power_of_test(world, n, n_data_sets):
+def power_of_test(world, n, n_data_sets, seed):
     """How often `is_calibrated` itself rejects."""
-    found = [
-        p_value_of(world.sample(n, np.random.default_rng((CHECK_SEED, n, k))), 199) <= 0.05 for k in range(n_data_sets)
-    ]
+    found = [p_value_of(world.sample(n, np.random.default_rng((seed, n, k))), 199) <= 0.05 for k in range(n_data_sets)]
     power = float(np.mean(found))
     return f"{power:.1%} ± {max(power * (1 - power) / n_data_sets, 0.25 / n_data_sets**2) ** 0.5:.1%}"
 
 
-def test_rows(n_data_sets):
+def test_rows(n_data_sets, seed):
     """Plans for `is_calibrated` beside those by the law of the error over bins."""
     rows = []
     for name, errors in TESTED.items():
@@ -58,12 +50,12 @@ def test_rows(n_data_sets):
         for error in errors:
             old, new = plan(error=error, world=scores, statistic="binned").n, plan(error=error, world=scores)
             world = power_world(error, scores, norm=2)
-            powers = [power_of_test(world, n, n_data_sets) for n in (old, new.n)]
+            powers = [power_of_test(world, n, n_data_sets, seed) for n in (old, new.n)]
             rows.append((name, f"{error:g}", f"{old:,}", powers[0], f"{new.n:,} ± {new.errors['n']:,.0f}", powers[1]))
     return rows
 
 
-def shape_rows(n_data_sets):
+def shape_rows(n_data_sets, seed):
     """Errors of one size and several shapes."""
     rows, grid = [], (np.arange(2000) + 0.5) / 2000
     for name, away in SHAPES.items():
@@ -73,7 +65,7 @@ def shape_rows(n_data_sets):
             size = 0.05 / np.sqrt((np.interp(grid, PLACES, away) ** 2).mean())
             world = EmpiricalWorld(grid, CellCurve(PLACES, size * away))
         found = plan(world=world)
-        power = power_of_test(world, found.n, n_data_sets)
+        power = power_of_test(world, found.n, n_data_sets, seed)
         rows.append((name, f"{found.error:.4f}", f"{found.n:,} ± {found.errors['n']:,.0f}", power))
     return rows
 
@@ -96,16 +88,22 @@ def interval_rows():
 
 INTRO = """# Plans by simulation, checked
 
-Written by `python -m studies.plans_simulated`. 5 % false alarms, power 80 %. Checks are {checked} data sets that took no part in the plan, seed
+Written by `calibrant study plans_simulated`. 5 % false alarms, power 80 %. Checks are {checked} data sets that took no part in the plan, seed
 {seed}, 199 null draws for each; ± is one Monte-Carlo standard error.
 """
 
 
-def main():
-    os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
-    start, checked = time.perf_counter(), CHECKED
+def run(job):
+    start = cpu_seconds()
+    if job.quick:
+        world = calibrated_world(SCORES["uniform"])
+        found = plan(width=0.2, world=world, n_data_sets=5, check=True)
+        return Page.of(
+            f"# Plans by simulation, checked\n\nRows for an interval 0.2 wide: {found.n}, mean width there {found.check.at(found.n)}."
+        )
+    checked = CHECKED
     parts = [
-        INTRO.format(checked=CHECKED, seed=CHECK_SEED),
+        INTRO.format(checked=CHECKED, seed=job.seed),
         table(
             "Rows for `is_calibrated`, the test of `diagnose`, at power 80 %",
             (
@@ -116,13 +114,13 @@ def main():
                 "rows planned",
                 "power of `is_calibrated` there",
             ),
-            test_rows(checked),
+            test_rows(checked, job.seed),
             "Powers are those of `is_calibrated` with 199 null draws on other data sets.",
         ),
         table(
             "Rows for errors of the same RMS and other shapes, uniform scores, power 80 %",
             ("shape of the error", "true RMS", "rows planned", "power of `is_calibrated` there"),
-            shape_rows(checked),
+            shape_rows(checked, job.seed),
         ),
         table(
             "Rows for an interval of the calibration error of a calibrated model",
@@ -130,12 +128,6 @@ def main():
             interval_rows(),
             "The formula takes the squares of bins as normal: with few misses per bin it asks for too many rows.",
         ),
-        f"It took {time.perf_counter() - start:.0f} s.",
+        f"It took {cpu_seconds() - start:.0f} s of CPU time.",
     ]
-    text = "\n".join(parts)
-    print(text)
-    RESULTS.write_text(text.rstrip() + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    return Page.of("\n".join(parts))

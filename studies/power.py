@@ -1,7 +1,5 @@
 """How often does `is_calibrated` find a wrong model, how often do twelve other tests, and how often is a calibrated one accused?
 
-Run: python -m studies.power [PART ...] [--sets N]    (parts: events, classes, sizes, formulas; a minute or more each)
-
 Every run adds N data sets per cell, with seeds of their own, to studies/results/power.json, of which studies/results/power.md is made. The
 statistics of `is_calibrated` were chosen on other parameters, other predictions and other seeds. Fifty data sets at a time share their
 predictions and the null draws, and all tests share both.
@@ -9,11 +7,8 @@ predictions and the null draws, and all tests share both.
 
 from __future__ import annotations
 
-import json
-import sys
-import time
+import os
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -33,9 +28,9 @@ from calibrant.resampling.draw import Statistic
 from calibrant.resampling.null import hypothesis_of
 from calibrant.resampling.rank import joint_rank, rank_p_value
 from calibrant.resampling.rows import atoms_of
+from studies.frame import Page
 
-RESULTS = Path(__file__).parent / "results"
-SEED, DRAWS, SETS, SHARED, LEVELS = 811_2026, 499, 100, 50, (0.05, 0.01)
+DRAWS, SETS, SHARED, LEVELS = 499, 100, 50, (0.05, 0.01)
 OURS, FORMER = "is_calibrated", "eight other statistics, as jointly ranked"
 """Ours, and for comparison mean gap, Cox, Spiegelhalter, Kuiper, averaged two-bin error, 10 bins, 30 bins and scan."""
 
@@ -315,16 +310,16 @@ PARTS = {
 }
 
 
-def added(kept, part, place, make, sets):
-    """The counts of a cell with `sets` more data sets."""
-    before = kept or {"sets": 0, "hits": {}}
-    rng = np.random.default_rng((SEED, list(PARTS).index(part), place, before["sets"]))
+def counted(part, place, name, sets, seed):
+    """How many data sets of a cell each test rejects, at both levels."""
+    blocks.n_cores = lambda: 1
+    rng = np.random.default_rng((seed, list(PARTS).index(part), place, 0))
+    make = PARTS[part][name]
     found = [row for first in range(0, sets, SHARED) for row in make(rng=rng, sets=min(SHARED, sets - first))]
-    hits = {
-        name: [old + sum(row[name] <= level for row in found) for old, level in zip(before["hits"].get(name, (0, 0)), LEVELS, strict=True)]
-        for name in found[0]
-    }  # fmt: skip
-    return {"sets": before["sets"] + sets, "hits": hits}
+    return {
+        "sets": sets,
+        "hits": {test: [sum(row[test] <= level for row in found) for level in LEVELS] for test in found[0]},
+    }
 
 
 def share(cell, name, level=0):
@@ -382,12 +377,12 @@ def formula_table(part):
     return lines
 
 
-def page(kept):
+def page(kept, seed):
     sets = {part: ", ".join(sorted({f"{cell['sets']:,}" for cell in cells.values()})) for part, cells in kept.items()}
     return "\n".join([
         "# Power of `is_calibrated` and of other tests",
         "",
-        f"Made by `python -m studies.power`, seed {SEED}. Per cent of data sets in which an exact test at 5 % rejects, from {DRAWS} null draws; ± is a "
+        f"Made by `calibrant study power`, seed {seed}. Per cent of data sets in which an exact test at 5 % rejects, from {DRAWS} null draws; ± is a "
         "Monte-Carlo standard error.",
         "",
         f"## One event ({sets['events']} data sets per row)",
@@ -413,22 +408,17 @@ def page(kept):
     ])  # fmt: skip
 
 
-def main():
-    blocks.n_cores = lambda: 1
-    words = sys.argv[1:]
-    sets = int(words.pop(words.index("--sets") + 1)) if "--sets" in words else SETS
-    parts, path = [word for word in words if word in PARTS] or list(PARTS), RESULTS / "power.json"
-    kept = json.loads(path.read_text()) if path.exists() else {}
-    for part in parts:
-        for place, (name, make) in enumerate(PARTS[part].items()):
-            start = time.perf_counter()
-            cells = kept.setdefault(part, {})
-            cells[name] = added(cells.get(name), part, place, make, sets)
-            print(part, name, f"{time.perf_counter() - start:.1f} s", flush=True)
-            path.write_text(json.dumps(kept, indent=1) + "\n")
-    if len(kept) == len(PARTS):
-        (RESULTS / "power.md").write_text(page(kept), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+def run(job):
+    sets = 2 if job.quick else SETS
+    cases = {
+        f"{part}: {name}": (part, place, name, sets, job.seed)
+        for part, cells in PARTS.items()
+        for place, name in enumerate(cells)
+        if not job.quick or place == 0
+    }
+    kept = {}
+    for (part, _, name, *_), found in zip(
+        cases.values(), job.parts(counted, cases, cores=os.cpu_count()).values(), strict=True
+    ):
+        kept.setdefault(part, {})[name] = found
+    return Page.of(page(kept, job.seed), data=kept)

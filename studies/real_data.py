@@ -1,16 +1,16 @@
 """What do the estimators say about real models? One row a file.
 
-Run: python -m studies.real_data FILE_OR_FOLDER ...    (any format that `calibrant diagnose` reads)
+`--data` is a file or a folder of files (`.npz`), in any format that `calibrant diagnose` reads; it may be repeated.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from functools import partial
 from pathlib import Path
 
 import calibrant as cal
+from studies.frame import Job, Page, table
 
 COLUMNS = {
     "ECE-15": cal.ece,
@@ -26,23 +26,26 @@ COLUMNS = {
 }
 
 
-def measured(path: Path) -> tuple[object, ...]:
+def measured(path: Path | None) -> tuple[object, ...]:
     """One row: name, size and every column's value."""
-    predictions = cal.read(path)
+    predictions = cal.example()[1] if path is None else cal.read(path)
     start = time.perf_counter()
     values = [float(measure(predictions)) for measure in COLUMNS.values()]
     floor = cal.ece(predictions).noise_floor or 0.0
     took = f"{time.perf_counter() - start:.2f} s"
-    return (path.stem, predictions.n, predictions.n_classes, *(f"{v:.6f}" for v in values), f"{floor:.6f}", took)
+    return (
+        "the embedded example" if path is None else path.stem,
+        predictions.n,
+        predictions.n_classes,
+        *(f"{v:.6f}" for v in values),
+        f"{floor:.6f}",
+        took,
+    )
 
 
-def main(arguments: list[str]) -> None:
-    found = [Path(a) for a in arguments]
-    files = [f for a in found for f in (sorted(a.glob("*.npz")) if a.is_dir() else [a])]
-    rows = tuple(measured(file) for file in files)
+def run(job: Job) -> Page:
+    files = [f for a in job.data for f in (sorted(a.glob("*.npz")) if a.is_dir() else [a])]
+    cases = {str(file): (file,) for file in files} or {"the embedded example": (None,)}
+    rows = job.parts(measured, cases).values()
     columns = ("file", "n", "K", *COLUMNS, "ECE-15 if calibrated", "time")
-    print(cal.results.Table("Calibration errors of real models", columns, rows))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    return Page("Calibration errors of real models", table(columns, rows))

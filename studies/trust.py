@@ -1,18 +1,12 @@
 """Are estimators off by what `trust` predicts? Real biases beside predicted ones, in worlds with errors in one place and waves.
 
-Run: python -m studies.trust [--quick]    (about four minutes on a core; writes studies/results/trust.md)
-
 Worlds of `studies/error_worlds.py` ("reporting"); settings were chosen on "choosing", with other seeds. "One curve" is what `trust` did
 before: the simplest of three worlds whose ECE is like that of the data.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-import time
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -23,9 +17,9 @@ from calibrant.simulate.measuring import named_all
 from calibrant.simulate.possible import bias_over
 from calibrant.verbs.trust import DOUBTFUL, fitted_to
 from studies.error_worlds import WORLDS
+from studies.frame import Page, cpu_seconds
 
-RESULTS = Path(__file__).parent / "results" / "trust.md"
-SEED, REAL, TRIED, DRAWN, N_CURVES = 2027, 200, 4, 80, 20
+REAL, TRIED, DRAWN, N_CURVES = 200, 4, 80, 20
 SIZES = (1000, 4000)
 NAMES = (
     *(f"wave, {k} periods" for k in (1, 2, 3, 6)),
@@ -58,13 +52,14 @@ def biases(found):
     return np.array([row.bias for row in found[0]])
 
 
-def row(name, world, n, seed, tried):
+def row(name, n, seed, tried, real=REAL):
     """Real bias, and the mean and RMS distance of both predictions, × 10³."""
+    world, n_real = worlds()[name], real
     rng = np.random.default_rng((seed, n))
-    probs, outcomes = world.draw(n, REAL, rng)[:2]
+    probs, outcomes = world.draw(n, n_real, rng)[:2]
     data = [Predictions.borrowed(y, p) for y, p in zip(outcomes, probs, strict=True)]
     off = np.array([[float(one(each)) for each in data] for one in ESTIMATORS]) - world.true_error()
-    real, error = off.mean(axis=1), off.std(axis=1, ddof=1) / REAL**0.5
+    real, error = off.mean(axis=1), off.std(axis=1, ddof=1) / n_real**0.5
     before, after, doubted = [], [], 0
     for k, each in enumerate(data[:tried]):
         before.append(biases(bias_over(ESTIMATORS, [one_curve(each, k)], n, DRAWN, k, "")))
@@ -82,7 +77,7 @@ def row(name, world, n, seed, tried):
 
 INTRO = """# How far estimators are off, really and as `trust` predicts
 
-Written by `python -m studies.trust` (seed {seed}). Real biases are those of {real} data sets; predictions are the mean over {tried} data sets, ±
+Written by `calibrant study trust` (seed {seed}). Real biases are those of {real} data sets; predictions are the mean over {tried} data sets, ±
 one standard error, all × 10³. "One curve" is a world with one fitted curve, the simplest whose ECE is like that of the data; "possible curves"
 is what `trust` does: {curves} curves that the data leave possible. "Doubted" counts data sets of which `trust` says that no curve describes
 them.
@@ -95,17 +90,16 @@ def line(cells):
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
-def main(arguments):
-    os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"
-    quick, start = "--quick" in arguments, time.perf_counter()
-    tried = 2 if quick else TRIED
-    body, distances = [], {n: [] for n in SIZES}
-    for n in SIZES:
-        for k, (name, world) in enumerate(worlds().items()):
-            cells, distance = row(name, world, n, SEED + k, tried)
-            body.append(cells)
-            distances[n].append(distance)
-            print(line(cells), f"{time.perf_counter() - start:.0f} s", flush=True)
+def run(job):
+    start = cpu_seconds()
+    names, sizes, tried, real = (
+        (list(worlds())[:1], SIZES[:1], 2, 4) if job.quick else (list(worlds()), SIZES, TRIED, REAL)
+    )
+    cases = {f"{name} {n}": (name, n, job.seed + k, tried, real) for n in sizes for k, name in enumerate(names)}
+    body, distances = [], {n: [] for n in sizes}
+    for (cells, distance), (_, n, *_) in zip(job.parts(row, cases).values(), cases.values(), strict=True):
+        body.append(cells)
+        distances[n].append(distance)
     summary = [
         (f"{n:,}", *(f"{1e3 * v:.1f}" for v in np.sqrt((np.array(each) ** 2).mean(axis=0)).T.ravel()))
         for n, each in distances.items()
@@ -113,7 +107,7 @@ def main(arguments):
     heads = ["n", *(f"{e.name}, {what}" for e in ESTIMATORS for what in ("one curve", "possible curves"))]
     text = "\n".join(
         [
-            INTRO.format(seed=SEED, real=REAL, tried=tried, curves=N_CURVES),
+            INTRO.format(seed=job.seed, real=REAL, tried=tried, curves=N_CURVES),
             "## Distance between predicted and real bias, RMS over worlds and data sets × 10³\n",
             line(heads),
             "|" + "---|" * len(heads),
@@ -122,13 +116,7 @@ def main(arguments):
             line(HEADS),
             "|" + "---|" * len(HEADS),
             *map(line, body),
-            f"\nIt took {time.perf_counter() - start:.0f} s.",
+            f"\nIt took {cpu_seconds() - start:.0f} s of CPU time.",
         ]
     )
-    print(text)
-    if not quick:
-        RESULTS.write_text(text.rstrip() + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    return Page.of(text)

@@ -1,24 +1,18 @@
-"""Do intervals hold the truth, and tests their level, where rows have weights? Worlds in which the truth is known.
-
-python -m studies.weights [data sets per cell] [seed] [seconds]
-"""
+"""Do intervals hold the truth, and tests their level, where rows have weights? Worlds in which the truth is known."""
 
 from __future__ import annotations
 
-import json
-import sys
-import time
+import os
 from collections.abc import Callable
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import calibrant as cal
+from studies.frame import Job, Page
 
-RESULTS = Path(__file__).parent / "results" / "weights.md"
 SIZES = (100, 1000)
 NAMES = ("mean_gap", "brier", "log", "L1", "L2", "KS", "false alarms")
 TRUTH_ROWS = 2_000_000
@@ -99,23 +93,11 @@ def cell(scores: str, rate: str, weights: str, n: int, n_data_sets: int, seed: i
     return held
 
 
-def measured(path: Path, n_data_sets: int, seed: int, seconds: float) -> list[Any]:
-    """All cells; those that are not in the file yet are measured and added to it, for at most so many seconds."""
-    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    start = time.monotonic()
-    for key in product(SCORES, RATES, WEIGHTS, SIZES):
-        name = "|".join(map(str, (*key, n_data_sets, seed)))
-        if name not in kept and time.monotonic() - start < seconds:
-            kept[name] = cell(*key, n_data_sets, seed)
-            path.write_text(json.dumps(kept), encoding="utf-8")
-    return [(name.split("|"), found) for name, found in kept.items()]
-
-
 def page(found: list[Any], n_data_sets: int, seed: int) -> str:
     """The tables, in Markdown."""
     text = f"""# Do intervals and tests hold where rows have weights?
 
-Written by `python -m studies.weights {n_data_sets} {seed}`: {n_data_sets} data sets per cell, seed {seed}. Percent of data sets whose 95 %
+Written by `calibrant study weights`: {n_data_sets} data sets per cell, seed {seed}. Percent of data sets whose 95 %
 interval holds the truth of the weighted population, and in which `is_calibrated` rejects a calibrated model at 5 %. A percentage of k
 data sets has a standard error of about 22/√k.
 """
@@ -141,13 +123,9 @@ def _table(title: str, found: list[Any], by: tuple[str, ...], n_data_sets: int) 
     return text
 
 
-def main(n_data_sets: int = 100, seed: int = 20261116, seconds: int = 10**6) -> None:
-    """Measure what is missing, in slices of so many seconds if asked; the last one writes the page."""
-    found = measured(Path(f"weights_{n_data_sets}_{seed}.json"), n_data_sets, seed, seconds)
-    if len(found) == len(SCORES) * len(RATES) * len(WEIGHTS) * len(SIZES):
-        RESULTS.write_text(page(found, n_data_sets, seed), encoding="utf-8")
-    print(len(found), "cells")
-
-
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+def run(job: Job) -> Page:
+    keys = list(product(SCORES, RATES, WEIGHTS, SIZES))
+    n_data_sets = 2 if job.quick else 100
+    cases = {"|".join(map(str, key)): (*key, n_data_sets, job.seed) for key in (keys[:1] if job.quick else keys)}
+    found = [(name.split("|"), held) for name, held in job.parts(cell, cases, cores=os.cpu_count() or 1).items()]
+    return Page.of(page(found, n_data_sets, job.seed))
