@@ -209,7 +209,9 @@ def drawn(found, curves, bins, grid, sizes):
             if (which := f"chosen {key.split()[1]}") in bins:
                 ax.axvline(bins[which][sizes.index(n)], color=mark.lines[0].get_color(), linewidth=0.8, linestyle=":")
         ax.axhline(cells[0, 0, 2], **IDEAL)
-        ax.set(xscale="log", title=key.removeprefix("bins "))
+        ax.set_xscale("log", base=2)
+        ax.set_xticks(BINS, [str(b) for b in BINS])
+        ax.set_title(key.removeprefix("bins ").replace(" ", ", equal "), fontsize=9)
         labelled(ax, "bins", "mean ECE, %", fontsize=7)
     third, axes = figure(2)
     for ax, which, title in zip(axes, (0, 1), ("ECE, equal width", "sweep, equal mass"), strict=True):

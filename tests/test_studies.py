@@ -35,6 +35,13 @@ def test_a_reduced_version_runs(name, tmp_path):
         assert list(tmp_path.glob("*.svg")) or "|" in text
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["p2_selection", "p4_ece_size"])
+def test_the_same_seed_gives_the_same_table(name):
+    first, again, other = (frame.run(name, quick=True, seed=seed).split("CPU time.")[1] for seed in (1, 1, 2))
+    assert first == again != other
+
+
 def test_what_agrees_is_counted():
     near, far, bare = (
         frame.Row("P1 Table 1", "x", ours, 1.0, error) for ours, error in ((1.1, 0.1), (1.5, 0.1), (9, None))
