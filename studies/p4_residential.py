@@ -1,12 +1,12 @@
 """Variance regression on the Residential Building data (Gruber & Buettner 2022, Figures 4 and 8, Tables 1 and 2).
 
 `--data` is a folder with `residential_building.csv` (UCI, CC BY 4.0): 372 projects, 107 features; 100 rows train, 100 recalibrate, the others test. A network of 200
-hidden units (ReLU, Glorot's start) gives a mean and the logarithm of a variance and is trained by Adam with its defaults, all rows at once, on the
+hidden units (ReLU, Glorot's start) gives a mean and a variance and is trained by Adam with its defaults, all rows at once, on the
 Dawid–Sebastiani score; at each look `VariancePlatt` is fitted on the recalibration rows and judged on the test rows. Every seed has its own split.
 
-What the text leaves open: features and target (the sales price) are standardised by the training rows here. The authors' released notebook does not
-standardise, takes the construction cost as target and the absolute value of an output as variance; its numbers are on a scale that the paper does not
-state, so that ratios are compared.
+What the text leaves open: the variance is the absolute value of an output, as in the authors' released notebook; features and target (the sales
+price, as in the text) are standardised by the training rows, which the notebook does not do, and its target is the construction cost. The paper does not
+state the scale of its numbers, so that ratios are compared.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from studies.frame import Page, Row, figure, published, table
 FILE, TARGET, LEFT_OUT = "residential_building.csv", "V_9", ("V_9", "V_10")
 HIDDEN, RATE, DECAYS = 200, 1e-3, (0.9, 0.999)
 MEASURES = ("DSS", "SKCE", "mean variance", "SE / variance", "spread")
-LOG_VARIANCE = 30.0
-"""Largest absolute value of the logarithm of a variance."""
+LEAST = 1e-12
+"""Smallest variance."""
 
 
 def rows_of(path):
@@ -44,7 +44,7 @@ def rows_of(path):
 
 
 class Network:
-    """One hidden layer, two outputs (mean, log variance), trained by Adam on the Dawid–Sebastiani score."""
+    """One hidden layer, two outputs (mean, variance up to its sign), trained by Adam on the Dawid–Sebastiani score."""
 
     def __init__(self, inputs, rng):
         shapes = ((inputs, HIDDEN), (HIDDEN, 2))
@@ -59,14 +59,15 @@ class Network:
         return hidden, hidden @ second + b2
 
     def forecasts(self, x, y):
-        mean, log = self.outputs(x)[1].T
-        return GaussianForecasts(y, mean, np.exp(np.clip(log, -LOG_VARIANCE, LOG_VARIANCE)))
+        mean, signed = self.outputs(x)[1].T
+        return GaussianForecasts(y, mean, np.maximum(np.abs(signed), LEAST))
 
     def step(self, x, y):
         hidden, out = self.outputs(x)
-        mean, log = out.T
-        scaled = (mean - y) * np.exp(-np.clip(log, -LOG_VARIANCE, LOG_VARIANCE))
-        slopes = np.column_stack([2 * scaled, 1 - scaled * (mean - y)]) / len(y)
+        mean, signed = out.T
+        variance = np.maximum(np.abs(signed), LEAST)
+        scaled = (mean - y) / variance
+        slopes = np.column_stack([2 * scaled, np.sign(signed) * (1 / variance - scaled**2)]) / len(y)
         back = (slopes @ self.weights[1].T) * (hidden > 0)
         gradients = (x.T @ back, hidden.T @ slopes, back.sum(axis=0), slopes.sum(axis=0))
         self.steps += 1
