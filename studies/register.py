@@ -78,7 +78,7 @@ STUDIES = {
         ("P4 Fig. 4", "P4 Fig. 8", "P4 Table 1", "P4 Table 2"),
         1,
         "a folder with residential_building.csv",
-        2022,
+        2023,
     ),
     "friedman": Study("an overfitted variance, recalibrated over training", ("P4 Fig. 9",), 3, extra="torch"),
     "scoreboard": Study("RMSE, bias, coverage and time of all estimators", (), 200, seed=2026),
