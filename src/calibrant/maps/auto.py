@@ -42,8 +42,9 @@ MANY_CLASSES, MOST_ORDERED = 100, 500_000
 LEVEL = 0.95
 """Of the intervals that are shown."""
 
-MANY = {"one event": 10_000, "several classes": 5000}
-"""Rows from which on one fold is judged instead of all: it has rows enough, and time is short."""
+MANY, MANY_NUMBERS = 20_000, 1_000_000
+"""Rows, or probabilities, from which on one fold is judged instead of all: time is short, and rows are enough. With
+fewer, one fold tells the maps apart much worse than five."""
 
 
 def candidates_for(predictions: Predictions) -> tuple[Any, ...]:
@@ -77,8 +78,8 @@ class Auto(Recipe[CalibrationMap]):
         The proper score that is shown, and that decides with `prefer="simple"`: a name or a
         `Score`. The weights of an average follow the log score.
     n_folds
-        Number of folds of the cross-validation. From 10 000 rows on, 5000 with several
-        classes, one of them is enough to judge by.
+        Number of folds of the cross-validation. From 20 000 rows or a million probabilities
+        on, one of them is judged.
     candidates
         Names or recipes of maps; by default they follow from the number of rows and classes.
     prefer
@@ -170,8 +171,8 @@ class _Trial:
     def _splits(self, predictions: Predictions) -> tuple[Predictions, list[Bools], list[tuple[Predictions, Bools]]]:
         """Rows to judge by, folds of them, and pairs of rows to fit on and of those to judge; of many rows one fold will do."""
         rows, masks = in_folds(predictions, self.n_folds)
-        many = MANY["one event" if predictions.is_binary else "several classes"]
-        self.one_fold = rows.groups is None and predictions.n >= many
+        n, columns = predictions.n, 1 if predictions.is_binary else predictions.n_classes
+        self.one_fold = rows.groups is None and n >= 2 * FEWEST and (n >= MANY or n * columns >= MANY_NUMBERS)
         if not self.one_fold:
             return rows, masks, [(rows.rows(~test), test) for test in masks]
         train = rows.rows(~masks[0])
