@@ -302,9 +302,19 @@ class Touchy:
         return "Touchy()"
 
 
+@pytest.mark.parametrize("prefer", ["average", "simple"])
+def test_a_map_at_its_bound_is_no_candidate(rng, prefer):
+    p = np.where(rng.random(200) < 0.5, 0.02, 0.98)
+    y = (p < 0.5).astype(int)  # always wrong: any temperature helps less than a uniform guess
+    assert "stopped at the bound" in cal.Temperature().fit(y, p).fit.cautions[-1]
+    choice = Auto(candidates=("identity", "temperature", "platt"), prefer=prefer).fit(y, p).fit.choice
+    assert "temperature is no candidate: " in choice.note
+    assert {each.name for each in choice.candidates} == {"identity", "platt"}
+
+
 def test_a_candidate_that_refuses_rows_is_named(rng):
     choice = Auto(candidates=("identity", Touchy())).fit(calibrated(rng, 100)).fit.choice
-    assert "Touchy() refused some rows: labels must be many" in choice.note
+    assert "Touchy() is no candidate: labels must be many" in choice.note
     assert choice.chosen == "identity"
 
 

@@ -39,6 +39,9 @@ FEW = 50
 MANY_CLASSES, MOST_ORDERED = 100, 500_000
 """Classes up to which matrices are tried, and probabilities up to which order-preserving maps are: both take time."""
 
+AT_BOUND = "stopped at the bound"
+"""The caution of a map that is where its bounds put it, not the data: it is no candidate."""
+
 LEVEL = 0.95
 """Of the intervals that are shown."""
 
@@ -158,12 +161,15 @@ class _Trial:
         return self._simple(judged, fitted, masks, lift, predictions)
 
     def _fit(self, name: str, predictions: Predictions) -> CalibrationMap | None:
-        """A fitted map; None if it refuses these rows, which is then no candidate."""
+        """A fitted map; None if it refuses these rows or ends at a bound: then it is no candidate."""
         fitted: CalibrationMap | None = None
         try:
             fitted = self.recipes[name].fit(predictions)
         except CalibrantError as error:
             self.refused[name] = str(error)
+        bound = [text for text in ([] if fitted is None else fitted.fit.cautions) if AT_BOUND in text]
+        if bound and len(self.recipes) > 1:
+            self.refused[name], fitted = bound[0], None
         self.done += 1
         self.report(self.done, len(self.recipes) * (1 + (1 if self.one_fold else self.n_folds)))
         return fitted
@@ -248,7 +254,7 @@ class _Trial:
         how = "one fold" if self.one_fold else f"{self.n_folds}-fold cross-validation"
         note = f"{how} of {judged.rows.n:,} rows, ± 95 % margin; lower is better."
         note += " The last row is the procedure: each fold by what the other folds decide."
-        note += "".join(f" {each} refused some rows: {why}" for each, why in self.refused.items())
+        note += "".join(f" {each} is no candidate: {why}" for each, why in self.refused.items())
         return Choice(chosen, reason, self.rule.title, tuple(tried), measured("auto", procedure), note)
 
 
