@@ -52,6 +52,11 @@ def _read(values: Any, argument: str) -> tuple[Array, bool]:
     return array, not isinstance(raw, list | tuple)
 
 
+def device_of(values: Any) -> str | None:
+    """The accelerator that a torch tensor lies on; None for anything else."""
+    return str(values.device) if hasattr(values, "detach") and getattr(values, "is_cuda", False) else None
+
+
 def own(array: Array) -> Array:
     """A read-only array whose memory nobody else writes to: the array itself, or a copy of what `to_numpy` lent."""
     ours, base = array.flags.writeable, array.base

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant.adapt import combined_formulas  # noqa: F401  (it registers the formulas)
 from calibrant.adapt.formulas import Outputs, finished, formula
+from calibrant.adapt.meter import Meter
 from calibrant.inputs import check_choice
 from calibrant.maps import CalibrationMap
 from calibrant.options import checked
@@ -19,6 +20,8 @@ try:
     from torch.nn import functional
 except ImportError as error:
     raise MissingExtra("torch", "torch", "calibrant.adapt.torch") from error
+
+__all__ = ["CalibrationModule", "Meter", "to_module"]
 
 OUTPUTS = ("probs", "log_probs", "logits")
 PRECISIONS: dict[Any, Any] = {torch.float32: np.float32, torch.float64: np.float64}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.arrays import device_of
 from calibrant.inputs import check_positive
 from calibrant.kernels.pairs.row_pairs import loo_log_density, loo_rates
 from calibrant.methods import estimator
@@ -50,7 +51,8 @@ def canonical_error(
     Parameters
     ----------
     labels, probs
-        Outcomes first, then predicted probabilities; or one `Predictions`.
+        Outcomes first, then predicted probabilities; or one `Predictions`. Where `probs` is a
+        torch tensor on a GPU, pairs are weighed there.
     norm
         Exponent α of the error: 1 is the mean absolute error, 2 the root mean square, any
         number from 1 to 100; `"max"` the largest.
@@ -80,15 +82,15 @@ def canonical_error(
     >>> 0 < cal.canonical_error(test, norm=2).value < cal.root_brier(test).value
     True
     """
-    predictions = admit(labels, probs, counts=counts, weights=weights)
+    predictions, device = admit(labels, probs, counts=counts, weights=weights), device_of(probs)
     norm = check_norm(norm)
     mass = predictions.mass or Mass(np.ones(len(predictions.labels)))
     rows, truth, weight, unit = (x[mass.weights > 0] for x in (*share_rows(predictions), mass.weights, mass.unit))
     if weight.sum() < 2:
         held = f"it holds {weight.sum():g}"
         raise InputError("labels", "must hold at least two rows: each is judged by the others", held)
-    width = best_bandwidth(rows, weight, unit) if bandwidth is None else check_positive("bandwidth", bandwidth)
-    rates, _ = loo_rates(rows, truth, weight, width, unit)
+    width = best_bandwidth(rows, weight, unit, device) if bandwidth is None else check_positive("bandwidth", bandwidth)
+    rates, _ = loo_rates(rows, truth, weight, width, unit, device)
     value = rooted(_mean_power(np.abs(rates - rows), norm, weight), norm, root)
     described = {"view": "canonical", "norm": norm, "bandwidth": width, "root": root}
     title = norm_of_name(norm, root) + "canonical CE"
@@ -133,10 +135,10 @@ def _noise(predictions: Predictions, width: float) -> float:
     return float(np.mean([_mean_power(np.abs(one - rows), 1, times) for one in each]))
 
 
-def best_bandwidth(rows: Floats, weight: Floats, unit: Floats | None = None) -> float:
+def best_bandwidth(rows: Floats, weight: Floats, unit: Floats | None = None, device: str | None = None) -> float:
     """The bandwidth of the grid with the largest leave-one-out likelihood; always one of the grid."""
     at, share = judges(rows, weight)
-    densities = (loo_log_density(rows, weight, float(width), at, unit) for width in GRID)
+    densities = (loo_log_density(rows, weight, float(width), at, unit, device) for width in GRID)
     likelihood = [np.average(np.maximum(density, -1e6), weights=share) for density in densities]
     return float(GRID[int(np.argmax(likelihood))])
 

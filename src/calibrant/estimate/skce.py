@@ -7,8 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calibrant.arrays import device_of
 from calibrant.inputs import check_choice, check_count, check_positive, check_seed
 from calibrant.interval import mean_with_interval
+from calibrant.kernels.pairs.device_pairs import distinct_on, pair_sum_on
 from calibrant.kernels.pairs.line_pairs import laplace_pair_sum, median_distance, middle_counts, pair_sum
 from calibrant.kernels.pairs.row_pairs import matrix_pair_sum
 from calibrant.kernels.sums.stable_sums import inner
@@ -52,7 +54,7 @@ def skce(
     ----------
     labels, probs
         Outcomes first, then predicted probabilities; or one `Predictions`, or a state
-        from `collect`.
+        from `collect`. Where `probs` is a torch tensor on a GPU, pairs are summed there.
     estimator
         `unbiased` averages over pairs of different rows and may be negative, as it should if
         the truth is near 0. `biased` takes all pairs. `block` averages the unbiased value
@@ -90,7 +92,7 @@ def skce(
     >>> round(found.value, 6)  # −2/e
     -0.735759
     """
-    predictions = admit(labels, probs, counts=counts, weights=weights)
+    predictions, device = admit(labels, probs, counts=counts, weights=weights), device_of(probs)
     check_choice("estimator", estimator, ("unbiased", "biased", "block"))
     check_choice("kernel", kernel, tuple(KERNELS))
     if estimator != "block":  # then it is compared with the number of rows
@@ -101,7 +103,7 @@ def skce(
     single = predictions.is_binary or name != "canonical"
     event = predictions.event("auto" if name == "canonical" else name) if single else None
     width, cautions = (
-        (bandwidth, ()) if bandwidth is not None else _median(predictions, event, kernel, check_seed(seed))
+        (bandwidth, ()) if bandwidth is not None else _median(predictions, event, kernel, check_seed(seed), device)
     )
     described = {"view": name, "estimator": estimator, "kernel": kernel, "bandwidth": width}
     title = f"SKCE ({estimator})"
@@ -112,7 +114,7 @@ def skce(
         few += (f"{left} rows do not fill a block and are not used",) if left else ()
         described |= {"block_size": block_size, "n_blocks": len(values)}
         return Estimate("skce", title, value, predictions.n, interval, 0.0, described, {}, cautions + few)
-    sums = _row_sums(predictions, kernel, width) if event is None else _line_sums(event, kernel, width)
+    sums = _row_sums(predictions, kernel, width, device) if event is None else _line_sums(event, kernel, width)
     total, diagonal, n, floor = sums
     if estimator == "unbiased" and n < 2:
         raise InputError("labels", "must hold at least two rows for the unbiased estimator", f"it holds {n:g}")
@@ -135,12 +137,17 @@ def _line_sums(event: Event, kernel: str, width: float) -> tuple[float, float, f
     return 2 * total, 2 * diagonal, pooled.total, 2 * floor
 
 
-def _row_sums(predictions: Predictions, kernel: str, width: float) -> tuple[float, float, float, float]:
+def _row_sums(
+    predictions: Predictions, kernel: str, width: float, device: str | None = None
+) -> tuple[float, float, float, float]:
     p, truth = share_rows(predictions)
     error = truth - p
     w = np.ones(len(p)) if predictions.weights is None else predictions.weights
-    chosen = KERNELS[kernel]
-    total = matrix_pair_sum(p, error * w[:, None], partial(chosen.of, width), chosen.squared)
+    chosen, weighted = KERNELS[kernel], error * w[:, None]
+    if device is None:
+        total = matrix_pair_sum(p, weighted, partial(chosen.of, width), chosen.squared)
+    else:
+        total = pair_sum_on(device, p, weighted, kernel, width)
     own = w if predictions.spread is None else predictions.spread
     diagonal = inner(own, np.einsum("ij,ij->i", error, error))
     floor = inner(own, 1 - np.einsum("ij,ij->i", p, p))
@@ -165,19 +172,22 @@ def _block_values(predictions: Predictions, event: Event | None, kernel: Kernel,
     return values * (2 / (size * (size - 1)))
 
 
-def _median(predictions: Predictions, event: Event | None, kernel: str, seed: int) -> tuple[float, tuple[str, ...]]:
+def _median(
+    predictions: Predictions, event: Event | None, kernel: str, seed: int, device: str | None
+) -> tuple[float, tuple[str, ...]]:
     """The median distance of two rows, or 1 if it is 0."""
     if event is not None:
         pooled = event.pooled
         found = median_distance(pooled.values, pooled.weight, pooled.spread) * KERNELS[kernel].line
     else:
-        found = _median_of_rows(predictions, KERNELS[kernel], seed)
+        found = _median_of_rows(predictions, KERNELS[kernel], seed, device)
     equal = "at least half of all pairs of rows are equal: the median distance is 0, and the bandwidth was set to 1"
     return (found, ()) if found > 0 else (1.0, (equal,))
 
 
-def _median_of_rows(predictions: Predictions, kernel: Kernel, seed: int) -> float:
-    rows, inverse = np.unique(predictions.probs.astype(np.float64), axis=0, return_inverse=True)
+def _median_of_rows(predictions: Predictions, kernel: Kernel, seed: int, device: str | None) -> float:
+    given = predictions.probs.astype(np.float64)
+    rows, inverse = np.unique(given, axis=0, return_inverse=True) if device is None else distinct_on(device, given)
     weight, spread = (
         np.bincount(inverse.ravel(), each, minlength=len(rows)).astype(np.float64)
         for each in (predictions.weights, predictions.spread)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.kernels.compiled import compiled
+from calibrant.kernels.pairs.device_pairs import loo_tiles_on
 from calibrant.kernels.rows.blocks import added_over_blocks, over_blocks
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.types import Floats, Indices
@@ -131,22 +132,41 @@ TILE_ENTRIES, BLOCK = 1 << 22, 1 << 18
 
 
 def loo_rates(
-    rows: Floats, labels: Floats, weight: Floats, bandwidth: float, unit: Floats | None = None
+    rows: Floats,
+    labels: Floats,
+    weight: Floats,
+    bandwidth: float,
+    unit: Floats | None = None,
+    device: str | None = None,
 ) -> tuple[Floats, Floats]:
     """Ê[y | f_i] without row i, `(n, K)`, and ln of the kernel density at f_i without row i.
 
-    `weight` is that of all copies of a row, `unit` that of one, by default 1.
+    `weight` is that of all copies of a row, `unit` that of one, by default 1. `device`
+    is the accelerator to use.
     """
-    return _tiles(rows, labels, weight, unit, bandwidth, np.arange(len(rows)))
+    return _tiles(rows, labels, weight, unit, bandwidth, np.arange(len(rows)), device)
 
 
-def loo_log_density(rows: Floats, weight: Floats, bandwidth: float, at: Indices, unit: Floats | None = None) -> Floats:
+def loo_log_density(
+    rows: Floats,
+    weight: Floats,
+    bandwidth: float,
+    at: Indices,
+    unit: Floats | None = None,
+    device: str | None = None,
+) -> Floats:
     """ln of the leave-one-out density at some rows."""
-    return _tiles(rows, None, weight, unit, bandwidth, at)[1]
+    return _tiles(rows, None, weight, unit, bandwidth, at, device)[1]
 
 
 def _tiles(
-    rows: Floats, labels: Floats | None, weight: Floats, unit: Floats | None, bandwidth: float, at: Indices
+    rows: Floats,
+    labels: Floats | None,
+    weight: Floats,
+    unit: Floats | None,
+    bandwidth: float,
+    at: Indices,
+    device: str | None = None,
 ) -> tuple[Floats, Floats]:
     from scipy.special import gammaln
 
@@ -158,15 +178,19 @@ def _tiles(
         offset = np.log(weight) - log_norm
     logs = np.log(np.maximum(rows, np.finfo(np.float64).tiny))
     others = weight.sum() - unit
+    with np.errstate(divide="ignore"):  # a row leaves its other copies
+        left = weight - unit
+        own = np.log(np.where(left > ROUNDING * weight, left, 0.0)) - np.log(weight)
+    if device is not None:
+        masses, tops, found = loo_tiles_on(device, logs, scaled, offset, own, labels, at)
+        return found, np.log(masses) + tops - np.log(others[at])
 
     rates, densities = [], []
     step = max(1, TILE_ENTRIES // len(rows))
     for start in range(0, len(at), step):
         i = at[start : start + step]
         log_kernel = logs[i] @ scaled.T + offset
-        with np.errstate(divide="ignore"):  # a row leaves its other copies
-            left = weight[i] - unit[i]
-            itself = np.log(np.where(left > ROUNDING * weight[i], left, 0.0)) - np.log(weight[i])
+        itself = own[i]
         log_kernel[np.arange(len(i)), i] += itself
         top = log_kernel.max(axis=1, keepdims=True)
         list(over_blocks(len(i), partial(_exp_rows, log_kernel, top), max(1, BLOCK // len(rows))))

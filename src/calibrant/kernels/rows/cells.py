@@ -27,7 +27,7 @@ N_INDICES = N_BUCKETS + N_CELLS - 1
 def cell_index(probs: Array) -> Array:
     """The bucket of each prediction, cells' edges considered."""
     index = bucket_index(probs)
-    split_at_edges(probs, index, *_edges())
+    split_at_edges(probs, index, *cell_edges())
     return index
 
 
@@ -44,13 +44,13 @@ def _table(probs: Array, outcomes: Array, rows: slice) -> Floats:
     table, index = np.zeros((N_INDICES, 7)), np.empty(rows.stop - rows.start, np.uint16)
     table[:, LOW] = 2.0
     find_buckets(probs[rows], index)
-    split_at_edges(probs[rows], index, *_edges())
+    split_at_edges(probs[rows], index, *cell_edges())
     add_to_buckets(probs[rows], outcomes[rows], index, table)
     return table
 
 
 @cache
-def _edges() -> tuple[Floats, Indices]:
+def cell_edges() -> tuple[Floats, Indices]:
     """For each bucket the edge inside it, 2 if there is none, and how many edges lie in buckets before it."""
     edges = np.arange(1, N_CELLS) / N_CELLS
     inside = np.full(N_BUCKETS, 2.0)

@@ -1,0 +1,158 @@
+"""Sums of equal-width bins on an accelerator, one pass over the predictions.
+
+With Triton, each lane keeps its own sums of all that lies above each edge: no index, no
+scatter, no atomics; bins are differences of these sums, which are added up in float64.
+Without Triton, a scatter of torch operations.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from calibrant.types import Floats
+
+COLUMNS, UNROLL = 128, 2
+"""Lanes of a program, and rows that it reads at once; measured on an H200."""
+
+PROGRAMS = 528
+"""Four for each multiprocessor of an H200; more make the sums at the end longer."""
+
+MOST_BINS = 32
+"""Edges whose sums fit into the registers of a lane."""
+
+
+def edges_below(n_bins: int, dtype: Any) -> Floats:
+    """For each inner edge the largest number of the dtype that is not above it: p > edge is the same of both."""
+    edges = np.arange(1, n_bins) / n_bins
+    rounded = edges.astype(dtype)
+    return np.where(rounded > edges, np.nextafter(rounded, dtype(0)), rounded)
+
+
+def bin_sums(probs: Any, hits: Any, n_bins: int) -> Floats:
+    """(C, bins, 4): Σ1, Σp, Σp², Σy of predictions `(n, C)` in equal-width bins, closed on the right.
+
+    Parameters
+    ----------
+    probs
+        A tensor `(n,)` or `(n, C)`.
+    hits
+        Outcomes, shaped as `probs`; or `(n,)` class indices.
+    n_bins
+        Number of bins.
+    """
+    import torch
+
+    p = probs if probs.dtype in (torch.float32, torch.float64) else probs.float()
+    sums = _fused(p, hits, n_bins) if p.is_cuda and p.dtype == torch.float32 else None
+    if sums is None:
+        sums = _scattered(p, hits, n_bins)
+    return sums.cpu().numpy()
+
+
+def _index(p: Any, n_bins: int) -> Any:
+    import torch
+
+    edges = torch.as_tensor(edges_below(n_bins, np.dtype(str(p.dtype).removeprefix("torch.")).type), device=p.device)
+    return torch.bucketize(p.contiguous(), edges)  # p > edge goes to the bin above
+
+
+def _scattered(p: Any, hits: Any, n_bins: int) -> Any:
+    import torch
+
+    columns = p.reshape(len(p), -1)
+    classes = columns.shape[1]
+    places = _index(columns, n_bins) + n_bins * torch.arange(classes, device=p.device)
+    wide = columns.double().ravel()
+    found = [torch.bincount(places.ravel(), weights, classes * n_bins) for weights in (None, wide, wide**2)]
+    if hits.shape == p.shape:
+        found.append(torch.bincount(places.ravel(), hits.reshape(columns.shape).double().ravel(), classes * n_bins))
+    else:
+        own = places.gather(1, hits.long()[:, None])[:, 0]
+        found.append(torch.bincount(own, minlength=classes * n_bins))
+    return torch.stack([each.double().reshape(classes, n_bins) for each in found], dim=-1)
+
+
+def _fused(p: Any, hits: Any, n_bins: int) -> Any:
+    """The same by the Triton kernel; None where it does not apply."""
+    kernel = fused_kernel()
+    several = p.ndim == 2 and p.shape[1] > 1
+    if kernel is None or n_bins > MOST_BINS or (several and hits.ndim == 2):
+        return None
+    import torch
+
+    flat, y = p.contiguous(), (hits.long() if several else hits.reshape(-1).contiguous())
+    if y.dtype == torch.bool:
+        y = y.view(torch.uint8)
+    width = flat.shape[1] if several else COLUMNS
+    lines, blocks, padded = -(-flat.numel() // width), -(-width // COLUMNS), max(16, 1 << (n_bins - 1).bit_length())
+    splits = max(1, min(PROGRAMS // blocks, lines // UNROLL))
+    out = torch.zeros(splits, 4, padded, blocks * COLUMNS, dtype=torch.float32, device=p.device)
+    edges = np.concatenate([[-1.0], edges_below(n_bins, np.float32), np.full(padded - n_bins, 2.0)]).astype(np.float32)
+    sizes = flat.numel(), width, lines, blocks * COLUMNS, padded
+    kernel[(blocks, splits)](
+        flat, y, torch.as_tensor(edges, device=p.device), out, *sizes, not several, True, COLUMNS, UNROLL
+    )
+    above = out.sum(dim=0, dtype=torch.float64)[:, :n_bins, :width]
+    above = above if several else above.sum(dim=-1, keepdim=True)
+    sums = above.clone()
+    sums[:, :-1] -= above[:, 1:]
+    sums = sums.permute(2, 1, 0).contiguous()
+    if several:
+        chosen = flat.gather(1, y[:, None])[:, 0]
+        sums[..., 3] = torch.bincount(y * n_bins + _index(chosen, n_bins), minlength=width * n_bins).reshape(width, -1)
+    return sums
+
+
+@cache
+def fused_kernel() -> Any:
+    """The Triton kernel, or None where there is no Triton."""
+    try:
+        import triton
+        import triton.language as tl
+    except ImportError:
+        return None
+
+    @triton.jit
+    def above_edges(
+        p, y, edges, out, n, width, lines, out_width,
+        padded: tl.constexpr, own: tl.constexpr, squares: tl.constexpr, columns: tl.constexpr, unroll: tl.constexpr,
+    ):  # fmt: skip
+        """out[split, :, b, column] = Σ1, Σp, Σp², Σy of the lines of a split above edge b, the first below all."""
+        at = tl.program_id(0) * columns + tl.arange(0, columns)
+        split, splits = tl.program_id(1), tl.num_programs(1)
+        bins = tl.arange(0, padded)
+        edge = tl.load(edges + bins)[:, None]
+        per = (lines + splits - 1) // splits
+        first = split * per
+        last = tl.minimum(first + per, lines)
+        count = tl.zeros((padded, columns), dtype=tl.float32)
+        total = tl.zeros((padded, columns), dtype=tl.float32)
+        square = tl.zeros((padded, columns), dtype=tl.float32)
+        hit = tl.zeros((padded, columns), dtype=tl.float32)
+        for start in range(first, last, unroll):
+            for step in tl.static_range(unroll):
+                line = start + step
+                place = line.to(tl.int64) * width + at
+                inside = (at < width) & (place < n) & (line < last)
+                x = tl.load(p + place, mask=inside, other=-2.0)[None, :]
+                above = x > edge
+                count += tl.where(above, 1.0, 0.0)
+                total += tl.where(above, x, 0.0)
+                if squares:
+                    square += tl.where(above, x * x, 0.0)
+                if own:
+                    happened = tl.load(y + place, mask=inside, other=0).to(tl.float32)[None, :]
+                    hit += tl.where(above, happened, 0.0)
+        size = padded * out_width
+        base = out + split * 4 * size + bins[:, None] * out_width + at[None, :]
+        tl.store(base, count)
+        tl.store(base + size, total)
+        if squares:
+            tl.store(base + 2 * size, square)
+        if own:
+            tl.store(base + 3 * size, hit)
+
+    return above_edges

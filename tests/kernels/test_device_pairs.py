@@ -1,0 +1,78 @@
+"""Sums over pairs as torch operations: those of NumPy, whatever the device."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from calibrant.kernels.pairs import device_pairs, row_pairs
+from calibrant.kernels.pairs.row_pairs import loo_log_density, loo_rates, matrix_pair_sum
+from calibrant.kernels.sums import device_bins
+from calibrant.score.u_score import KERNELS
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU"))]
+
+
+@pytest.fixture
+def rows(rng):
+    p = rng.dirichlet(np.full(5, 0.3), 700)
+    p[300:350] = p[:50]  # equal rows
+    p[350:360] = p[:10] + 1e-9
+    return p, rng.normal(size=p.shape)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("kind", KERNELS)
+def test_pairs_are_those_of_numpy(monkeypatch, rows, kind, device):
+    monkeypatch.setattr(device_pairs, "BLOCK_PAIRS", 5000)
+    expected = matrix_pair_sum(*rows, partial(KERNELS[kind].of, 0.4), KERNELS[kind].squared)
+    assert device_pairs.pair_sum_on(device, *rows, kind, 0.4) == pytest.approx(
+        expected, rel=1e-12 if device == "cpu" else 1e-5
+    )
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_leave_one_out_rates_are_those_of_numpy(monkeypatch, rng, rows, device):
+    monkeypatch.setattr(device_pairs, "BLOCK_PAIRS", 5000)
+    p, labels = rows[0], np.eye(5)[rng.integers(0, 5, 700)]
+    weight = rng.integers(1, 4, 700).astype(float)
+    for one, other in zip(
+        loo_rates(p, labels, weight, 0.05), loo_rates(p, labels, weight, 0.05, None, device), strict=True
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+    at = np.array([3, 50, 699])
+    found = loo_log_density(p, weight, 0.05, at, None, device)
+    np.testing.assert_allclose(found, row_pairs.loo_log_density(p, weight, 0.05, at), rtol=1e-10)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_distinct_rows_are_those_of_numpy(rows, device):
+    for one, other in zip(
+        device_pairs.distinct_on(device, rows[0]), np.unique(rows[0], axis=0, return_inverse=True), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n_bins", [1, 15, 32, 100])
+def test_bins_are_those_of_numpy(rng, dtype, n_bins, device):
+    p = np.concatenate([rng.random(500), np.arange(n_bins + 1) / n_bins]).astype(dtype)
+    y = rng.random(len(p)) < p
+    sums = device_bins.bin_sums(torch.as_tensor(p, device=device), torch.as_tensor(y, device=device), n_bins)[0]
+    index = np.maximum(np.searchsorted(np.arange(n_bins + 1) / n_bins, p.astype(float), side="left") - 1, 0)
+    wide = p.astype(float)
+    for column, terms in enumerate((np.ones(len(p)), wide, wide**2, y)):
+        np.testing.assert_allclose(sums[:, column], np.bincount(index, terms, n_bins), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_bins_of_classes(rng, device):
+    p, y = rng.dirichlet(np.ones(7), 400).astype(np.float32), rng.integers(0, 7, 400)
+    sums = device_bins.bin_sums(torch.as_tensor(p, device=device), torch.as_tensor(y, device=device), 15)
+    for k in range(7):
+        own = device_bins.bin_sums(torch.as_tensor(p[:, k]), torch.as_tensor(y == k), 15)[0]
+        np.testing.assert_allclose(sums[k], own, rtol=1e-5, atol=1e-5)
