@@ -62,7 +62,11 @@ def test_distinct_rows_are_those_of_numpy(rows, device):
 def test_bins_are_those_of_numpy(rng, dtype, n_bins, device):
     p = np.concatenate([rng.random(500), np.arange(n_bins + 1) / n_bins]).astype(dtype)
     y = rng.random(len(p)) < p
-    sums = device_bins.bin_sums(torch.as_tensor(p, device=device), torch.as_tensor(y, device=device), n_bins)[0]
+    sums = (
+        device_bins.bin_sums(torch.as_tensor(p, device=device), torch.as_tensor(y, device=device), n_bins)[0]
+        .cpu()
+        .numpy()
+    )
     index = np.maximum(np.searchsorted(np.arange(n_bins + 1) / n_bins, p.astype(float), side="left") - 1, 0)
     wide = p.astype(float)
     for column, terms in enumerate((np.ones(len(p)), wide, wide**2, y)):
@@ -72,7 +76,7 @@ def test_bins_are_those_of_numpy(rng, dtype, n_bins, device):
 @pytest.mark.parametrize("device", DEVICES)
 def test_bins_of_classes(rng, device):
     p, y = rng.dirichlet(np.ones(7), 400).astype(np.float32), rng.integers(0, 7, 400)
-    sums = device_bins.bin_sums(torch.as_tensor(p, device=device), torch.as_tensor(y, device=device), 15)
+    sums = device_bins.bin_sums(torch.as_tensor(p, device=device), torch.as_tensor(y, device=device), 15).cpu()
     for k in range(7):
         own = device_bins.bin_sums(torch.as_tensor(p[:, k]), torch.as_tensor(y == k), 15)[0]
         np.testing.assert_allclose(sums[k], own, rtol=1e-5, atol=1e-5)

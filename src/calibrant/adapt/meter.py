@@ -7,13 +7,13 @@ from uuid import uuid4
 
 import numpy as np
 
-from calibrant.adapt.batch import functional, one_of, torch
+from calibrant.adapt.batch import one_of, torch
 from calibrant.bins import EqualWidth
 from calibrant.estimate.binned import Options, finish
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.rows.buckets import FIRST, HALF, SHIFT
 from calibrant.kernels.rows.cells import N_INDICES, cell_edges
-from calibrant.kernels.sums.device_bins import edges_below
+from calibrant.kernels.sums.device_bins import bin_sums
 from calibrant.norms import Norm
 from calibrant.options import checked
 from calibrant.problems import InputError
@@ -121,14 +121,12 @@ class Meter(torch.nn.Module):  # type: ignore[misc]
         self.refused += (~((p >= 0) & (p <= 1))).sum()  # NaN is neither
         if p.ndim == 1 or self.view == "top" or (self.view == "auto" and p.ndim == 2):
             p, hit = _event(p, y)
-            self._add(p[:, None], hit[:, None])
+            self.sums += bin_sums(p, hit, self.n_bins)
             if self.buckets:
                 self._add_to_buckets(p.double(), hit)
         else:
-            hit = functional.one_hot(y.long(), p.shape[1])
-            if len(self.sums) != p.shape[1]:
-                self.sums = self.sums.new_zeros(p.shape[1], self.n_bins, 4)
-            self._add(p, hit)
+            found = bin_sums(p, y, self.n_bins)
+            self.sums = found if len(self.sums) != len(found) else self.sums + found
 
     def _rows(self, labels: Any, given: Any, name: str) -> tuple[Any, Any]:
         """Predictions as `(n,)` or `(n, K)` and labels as `(n,)`, on the device of the sums."""
@@ -162,15 +160,6 @@ class Meter(torch.nn.Module):  # type: ignore[misc]
         if from_logits:
             rows = torch.sigmoid(rows) if rows.ndim == 1 else torch.softmax(rows, dim=1)
         return rows[:, 1] if self.view == "binary" and rows.ndim == 2 else rows
-
-    def _add(self, p: Any, hit: Any) -> None:
-        kind = np.float32 if p.dtype == torch.float32 else np.float64
-        edges = torch.as_tensor(edges_below(self.n_bins, kind), device=p.device)
-        classes = p.shape[1]
-        places = torch.bucketize(p.contiguous(), edges) + self.n_bins * torch.arange(classes, device=p.device)
-        wide = p.double()
-        terms = torch.stack([torch.ones_like(wide), wide, wide * wide, hit.double()], dim=-1)
-        self.sums.view(-1, 4).index_add_(0, places.reshape(-1), terms.reshape(-1, 4))
 
     def _add_to_buckets(self, p: Any, hit: Any) -> None:
         inside, before = (torch.as_tensor(each, device=p.device) for each in cell_edges())

@@ -31,8 +31,8 @@ MOST_CLASSES = 64
 SHOW_FROM = 3_000_000
 """Rows from which sums take long enough to show their progress."""
 
-LAUNCH_TILES = 1 << 24
-"""Pairs of tiles per launch: progress is shown in between."""
+CHUNK = 1 << 17
+"""Columns per launch: what all programs read at a time stays in the cache, and progress is shown in between."""
 
 
 def pair_sum(rows: Any, a: Any, kind: str, bandwidth: float, report: Report | None = None) -> float:
@@ -64,16 +64,15 @@ def pair_sum(rows: Any, a: Any, kind: str, bandwidth: float, report: Report | No
     half = (n_rows + 1) // 2
     found = torch.zeros(half, dtype=torch.float64, device=rows.device)
     scale = {"tv": 0.5 / bandwidth, "laplace": 1 / bandwidth, "gaussian": 0.5 / bandwidth**2}[kind]
-    step = max(1, LAUNCH_TILES // n_columns)
-    for first in range(0, half, step):
-        count = min(step, half - first)
-        fused[(count,)](
-            p, turned, errors, found, first, n_rows, n_columns, padded, scale * 1.4426950408889634, k, p.shape[1],
-            KINDS[kind], *TILE, num_warps=WARPS, num_stages=2,
-        )  # fmt: skip
+    chunks = range(0, n_columns, max(1, CHUNK // TILE[1]))
+    for done, first in enumerate(chunks, 1):
+        sizes = n_rows, first, min(first + chunks.step, n_columns), padded, scale * 1.4426950408889634
+        fused[(half,)](
+            p, turned, errors, found, *sizes, k, p.shape[1], KINDS[kind], *TILE, num_warps=WARPS, num_stages=2
+        )
         if report is not None:
             torch.cuda.synchronize(rows.device)
-            report(first + count, half)
+            report(done, len(chunks))
     return float(found.sum())
 
 
@@ -166,21 +165,21 @@ def fused_kernel() -> Any:
 
     @triton.jit
     def pairs(
-        p, turned, a, found, first, n_rows, n_columns, n, scale,
+        p, turned, a, found, n_rows, first, last, n, scale,
         k: tl.constexpr, width: tl.constexpr, kind: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr,
     ):  # fmt: skip
         """A tile of rows, and its mirror image from the end: together they have as many pairs as any other two."""
-        i = tl.program_id(0) + first
+        i = tl.program_id(0)
         inside = tl.arange(0, width)
-        total = tl.zeros((), dtype=tl.float64)
+        total = tl.load(found + i)
         for side in range(2):
             row = tl.where(side == 0, i, n_rows - 1 - i)
             begin = row * rows // columns  # the tile of columns that holds the rows themselves
-            stop = tl.where((side == 1) & (row == i), begin, n_columns)
+            stop = tl.where((side == 1) & (row == i), begin, last)
             at = row * rows + tl.arange(0, rows)
             own = tl.load(a + at[:, None] * width + inside[None, :])
             sums = tl.zeros((rows, columns), dtype=tl.float32)
-            for j in range(begin, stop):
+            for j in range(tl.maximum(begin, first), stop):
                 other = j * columns + tl.arange(0, columns)
                 distance = tl.zeros((rows, columns), dtype=tl.float32)
                 for c in tl.static_range(k):

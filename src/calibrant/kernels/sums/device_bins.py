@@ -31,8 +31,8 @@ def edges_below(n_bins: int, dtype: Any) -> Floats:
     return np.where(rounded > edges, np.nextafter(rounded, dtype(0)), rounded)
 
 
-def bin_sums(probs: Any, hits: Any, n_bins: int) -> Floats:
-    """(C, bins, 4): Σ1, Σp, Σp², Σy of predictions `(n, C)` in equal-width bins, closed on the right.
+def bin_sums(probs: Any, hits: Any, n_bins: int) -> Any:
+    """(C, bins, 4), a tensor on the device of the predictions: Σ1, Σp, Σp², Σy of predictions `(n, C)` in equal-width bins, closed on the right.
 
     Parameters
     ----------
@@ -47,9 +47,7 @@ def bin_sums(probs: Any, hits: Any, n_bins: int) -> Floats:
 
     p = probs if probs.dtype in (torch.float32, torch.float64) else probs.float()
     sums = _fused(p, hits, n_bins) if p.is_cuda and p.dtype == torch.float32 else None
-    if sums is None:
-        sums = _scattered(p, hits, n_bins)
-    return sums.cpu().numpy()
+    return _scattered(p, hits, n_bins) if sums is None else sums
 
 
 def _index(p: Any, n_bins: int) -> Any:
