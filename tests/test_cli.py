@@ -99,6 +99,12 @@ def diagnosed(digits: Path) -> cal.results.Diagnosis:
     return cal.diagnose(cal.Predictions.read(digits / "test.csv"), name="test.csv")
 
 
+@pytest.fixture(scope="session")
+def in_json(digits: Path) -> Result:
+    """What the command line says of it."""
+    return run("diagnose", digits / "test.csv", "--json")
+
+
 def test_diagnose_prints_verdict_tables_cautions_and_advice(digits, diagnosed):
     output, found = run("diagnose", digits / "test.csv").stdout, diagnosed
     flat = " ".join(output.split())
@@ -112,11 +118,10 @@ def test_diagnose_prints_verdict_tables_cautions_and_advice(digits, diagnosed):
     assert "Labels from 'label', logits from 'logit_0' … 'logit_9'" in output
 
 
-def test_diagnose_as_json_equals_the_result_in_python(digits, diagnosed):
-    result = run("diagnose", digits / "test.csv", "--json")
-    assert without_input(result) == json.loads(diagnosed.to_json())
-    assert cal.results.Diagnosis.from_json(result.stdout) == diagnosed
-    assert result.stderr == ""
+def test_diagnose_as_json_equals_the_result_in_python(in_json, diagnosed):
+    assert without_input(in_json) == json.loads(diagnosed.to_json())
+    assert cal.results.Diagnosis.from_json(in_json.stdout) == diagnosed
+    assert in_json.stderr == ""
 
 
 def test_a_view_and_columns_can_be_chosen(animals):
@@ -140,6 +145,7 @@ def test_an_error_above_the_limit_fails(digits):
     run("diagnose", digits / "test.csv", "--json", "--fail-above", 0.2)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("ending", ["html", "json"])
 def test_diagnose_writes_a_report(digits, tmp_path, ending):
     result = run("diagnose", digits / "test.csv", "--json", "--report", tmp_path / f"report.{ending}")
@@ -682,10 +688,10 @@ def test_a_monitor_tells_of_groups(asked_often):
     assert found["cautions"][0].startswith("rows of a group are taken as independent")
 
 
-def test_json_starts_with_a_summary(digits):
+def test_json_starts_with_a_summary(digits, in_json):
     from calibrant.results import json_schema
 
-    data = json.loads(run("diagnose", digits / "test.csv", "--json").stdout)
+    data = json.loads(in_json.stdout)
     assert list(data)[:3] == ["schema", "kind", "summary"]
     assert data["summary"]["calibrated"] is False
     assert data["summary"]["answer"] == data["verdict"]
