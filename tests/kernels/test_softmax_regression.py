@@ -36,7 +36,7 @@ def test_the_slope_is_that_of_the_loss(rng, diagonal, soft):
         assert slope[place] == pytest.approx((up - down) / (2 * step), abs=1e-8)
 
 
-@pytest.mark.parametrize("most", [1 << 24, 0], ids=["whole curvature", "its diagonal"])
+@pytest.mark.parametrize("most", [1 << 24, 0], ids=["a block per class", "one block"])
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_the_slope_vanishes_at_the_optimum(rng, diagonal, most, monkeypatch):
     monkeypatch.setattr(kernel, "MOST_CURVATURE", most)

@@ -33,7 +33,7 @@ def least(objective, size):
 
 def test_vector_scaling_reaches_the_lowest_loss(rng):
     labels, z = world(rng)
-    fitted = VectorScaling().fit(labels, logits=z)
+    fitted = VectorScaling(penalty=None).fit(labels, logits=z)
     best = least(lambda t: mean_loss(labels, z * t[:3] + t[3:]), 6)
     assert fitted.fit.loss == pytest.approx(best, abs=1e-8)
     assert mean_loss(labels, z * fitted.weight + fitted.bias) == pytest.approx(best, abs=1e-8)
@@ -44,7 +44,7 @@ def test_the_penalised_objective_is_lowest(rng, recipe):
     labels, z = world(rng)
     p = softmax(z)
     x = np.log(p)
-    fitted = recipe(strength=0.01, intercept=0.003).fit(labels, p)
+    fitted = recipe(strength=0.01, intercept=0.003, prior=None).fit(labels, p)
 
     def odir(t):
         w, b = t[:9].reshape(3, 3), t[9:]
@@ -58,7 +58,7 @@ def test_the_penalised_objective_is_lowest(rng, recipe):
 
 def test_l2_penalises_everything(rng):
     labels, z = world(rng)
-    fitted = Dirichlet(penalty="l2", strength=0.02).fit(labels, softmax(z))
+    fitted = Dirichlet(penalty="l2", strength=0.02, prior=None).fit(labels, softmax(z))
     x = np.log(softmax(z))
 
     def l2(t):
@@ -265,7 +265,7 @@ def test_many_more_classes_than_rows(rng, recipe):
 
 
 def test_a_matrix_too_large_for_the_memory_is_refused_before_the_work(monkeypatch):
-    monkeypatch.setattr("calibrant.maps.linear.MOST_CLASSES", 3)
+    monkeypatch.setattr("calibrant.maps.matrix_penalty.MOST_CLASSES", 3)
     said = cal.Predictions([0, 1] * 5, np.full((10, 4), 0.25))
     for recipe in (MatrixScaling(), StructuredMatrix()):
         with pytest.raises(cal.InputError, match="must have at most 3 columns for a full matrix"):
@@ -274,9 +274,49 @@ def test_a_matrix_too_large_for_the_memory_is_refused_before_the_work(monkeypatc
 
 
 def test_a_fit_of_minutes_is_announced(monkeypatch, rng):
-    monkeypatch.setattr("calibrant.maps.linear.LONG", 0.0)
+    monkeypatch.setattr("calibrant.maps.matrix_penalty.LONG", 0.0)
     labels, z = world(rng, 30)
-    with pytest.warns(RuntimeWarning, match="3 classes from 30 rows takes 71 fits of 12 parameters, about 0 min"):
+    with pytest.warns(
+        RuntimeWarning, match="3 classes from 30 rows takes 70 rough fits and one of 12 parameters, about 0 min"
+    ):
         MatrixScaling().fit(labels, logits=z)
-    with pytest.warns(RuntimeWarning, match="takes 1 fits of 12 parameters"):
+    with pytest.warns(RuntimeWarning, match="takes one fit of 12 parameters"):
         StructuredMatrix().fit(labels, logits=z)
+
+
+def test_separable_rows_give_a_finite_map(rng):
+    labels = rng.integers(0, 3, 60)
+    z = 2 * np.eye(3)[labels] + 0.1 * rng.random((60, 3))
+    for recipe in (VectorScaling(), MatrixScaling(), Dirichlet(), Dirichlet(penalty="l2")):
+        fitted = recipe.fit(labels, softmax(z))
+        assert fitted.fit.converged
+        assert np.abs(fitted.weight).max() < 10
+        assert fitted.fit.loss > 1e-4
+
+
+def test_the_prior_counts_rows_with_outcomes_as_predicted(rng):
+    labels, z = world(rng, 50)
+    p = softmax(z)
+    shares = (np.eye(3)[labels] * 50 + 4 * p) / 54
+    soft = cal.Predictions(shares, p, soft=True)
+    for penalised, plain in (
+        (VectorScaling(penalty=4), VectorScaling(penalty=None)),
+        (MatrixScaling("l2", 0.01, prior=4), MatrixScaling("l2", 0.01, prior=None)),
+    ):
+        np.testing.assert_allclose(penalised.fit(labels, p).apply(p), plain.fit(soft).apply(p), atol=1e-6)
+
+
+def test_a_class_that_never_occurs_keeps_a_chance(rng):
+    z = rng.normal(size=(100, 3))
+    labels = (z[:, :2] + rng.gumbel(size=(100, 2))).argmax(axis=1)
+    fitted = VectorScaling().fit(cal.Predictions(labels, softmax(z), classes=(0, 1, 2)))
+    assert 1e-4 < fitted.apply(softmax(z))[:, 2].mean() < 0.02
+
+
+def test_without_a_finite_optimum_it_is_said(rng):
+    labels = rng.integers(0, 3, 60)
+    z = 2 * np.eye(3)[labels] + 0.1 * rng.random((60, 3))
+    for recipe in (VectorScaling(penalty=None), MatrixScaling(penalty=None)):
+        assert "no finite optimum was found: 3 of 3 classes" in recipe.fit(labels, logits=z).fit.cautions[0]
+    labels, z = world(rng)
+    assert MatrixScaling(penalty=None).fit(labels, logits=z).fit.cautions == ()

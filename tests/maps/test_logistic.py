@@ -57,7 +57,7 @@ def test_platt_recovers_its_own_parameters(rng):
 @pytest.mark.parametrize("variant", ["abm", "am", "ab"])
 def test_beta_minimises_the_log_score(data, variant):
     labels, probs = data
-    fitted = cal.Beta(variant).fit(labels, probs)
+    fitted = cal.Beta(variant, penalty=None).fit(labels, probs)
     best = cal.log_score(labels, fitted.apply(probs)).value
     for a, b, c in np.array([fitted.a, fitted.b, fitted.c]) + 0.02 * np.array(
         [[1, 1, 0], [-1, -1, 0], [0, 0, 1], [0, 0, -1]]
@@ -81,13 +81,34 @@ def test_beta_equals_betacal(data):
     for variant in ("abm", "am", "ab"):
         peer = betacal.BetaCalibration(variant)
         peer.fit(probs.reshape(-1, 1), labels)
-        assert cal.Beta(variant).fit(labels, probs).apply(probs) == pytest.approx(peer.predict(probs), abs=1e-3)
+        assert cal.Beta(variant, penalty=None).fit(labels, probs).apply(probs) == pytest.approx(
+            peer.predict(probs), abs=1e-3
+        )
 
 
 def test_separable_rows_give_a_finite_map_and_a_word():
-    fitted = cal.Beta().fit([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9])
-    assert np.isfinite(list(fitted.parameters.values())).all()
-    assert np.isfinite(cal.log_score([1, 0], fitted.apply([0.1, 0.9])).value)
+    for recipe in (cal.Beta(), cal.Platt(), cal.Platt(1.0), cal.maps.Quadratic(), cal.maps.Quadratic(1.0)):
+        fitted = recipe.fit([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9])
+        assert fitted.fit.converged
+        assert np.abs(list(fitted.parameters.values())).max() < 10
+        assert cal.log_score([1, 0], fitted.apply([0.1, 0.9])).value < 10
+    assert max(abs(v) for v in cal.Beta(penalty=None).fit([0, 1], [0.1, 0.9]).parameters.values()) > 3
+    assert cal.Platt(penalty=None).fit([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]).slope > 10
+
+
+@pytest.mark.parametrize("recipe", [cal.Platt, cal.maps.Quadratic, lambda penalty: cal.Beta("abm", penalty)])
+def test_a_penalty_counts_rows_with_outcomes_as_predicted(data, recipe):
+    labels, probs = data
+    soft = cal.Predictions((labels * len(labels) + 3 * probs) / (len(labels) + 3), probs, soft=True)
+    expected = recipe(penalty=None).fit(soft).apply(probs)
+    np.testing.assert_allclose(recipe(penalty=3).fit(labels, probs).apply(probs), expected, atol=1e-9)
+
+
+def test_wrong_penalties_are_refused():
+    with pytest.raises(cal.InputError, match="penalty must be one of 'targets'"):
+        cal.Platt("weak")
+    with pytest.raises(cal.InputError, match="penalty must be a number of rows"):
+        cal.maps.Quadratic(0)
 
 
 def test_one_outcome_alone_is_told():

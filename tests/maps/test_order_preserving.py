@@ -268,7 +268,7 @@ def test_a_few_rows_are_fitted_with_a_caution(kind, n, k, rng):
 DEGENERATE = {
     "all equal": ([0, 1, 2, 1], np.tile([[0.5, 0.3, 0.2]], (4, 1)), "every row makes the same prediction"),
     "uniform": ([0, 1, 2, 1], np.full((4, 3), 1 / 3), "same"),
-    "separable": ([0, 1, 2], np.eye(3) * 0.7 + 0.1, "bound"),
+    "separable": ([0, 1, 2], np.eye(3) * 0.7 + 0.1, "rows for"),
     "a class missing": ([0, 1, 1, 0], [[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.4, 0.35, 0.25], [0.3, 0.3, 0.4]], "never seen"),
     "zero for what happened": ([2, 1, 0, 0], [[0.5, 0.5, 0.0], [0.2, 0.8, 0.0], [0.6, 0.2, 0.2], [1, 0, 0]], "probability 0"),
 }  # fmt: skip

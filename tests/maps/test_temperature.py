@@ -43,7 +43,7 @@ def best(labels, logits, counts=None):
 @pytest.mark.parametrize("truth", [0.3, 1.0, 4.0])
 def test_it_is_the_minimum_of_the_naive_loss(rng, n_classes, truth):
     labels, logits = drawn(rng, 150, n_classes, truth)
-    fitted = Temperature().fit(labels, logits=logits)
+    fitted = Temperature(penalty=None).fit(labels, logits=logits)
     assert math.log(fitted.temperature) == pytest.approx(best(labels, logits), abs=OPTIMISER)
     assert fitted.fit.loss == pytest.approx(temperature_loss(labels, logits, fitted.temperature), abs=1e-9)
     assert fitted.fit.converged
@@ -53,16 +53,16 @@ def test_it_is_the_minimum_of_the_naive_loss(rng, n_classes, truth):
 
 def test_by_hand():
     # three right and one wrong at ±z: σ(z/T) = 3/4, so T = z / ln 3
-    fitted = Temperature().fit([1, 0, 1, 0], logits=[2.0, -2.0, 2.0, 2.0])
+    fitted = Temperature(penalty=None).fit([1, 0, 1, 0], logits=[2.0, -2.0, 2.0, 2.0])
     assert fitted.temperature == pytest.approx(2 / math.log(3), abs=OPTIMISER)
-    probs = Temperature().fit([1, 0, 1, 0], [0.9, 0.1, 0.9, 0.9])
+    probs = Temperature(penalty=None).fit([1, 0, 1, 0], [0.9, 0.1, 0.9, 0.9])
     assert probs.temperature == pytest.approx(math.log(9) / math.log(3), abs=OPTIMISER)
 
 
 @pytest.mark.parametrize("n_classes", [2, 50, 1000])
 def test_many_classes(rng, n_classes):
     labels, logits = drawn(rng, 300, n_classes, 1.7)
-    fitted = Temperature().fit(labels, logits=logits)
+    fitted = Temperature(penalty=None).fit(labels, logits=logits)
     slope = 1e-3
     losses = [temperature_loss(labels, logits, fitted.temperature * math.exp(v)) for v in (-slope, 0, slope)]
     assert losses[1] < min(losses[0], losses[2])
@@ -70,7 +70,7 @@ def test_many_classes(rng, n_classes):
 
 def test_large_data_start_from_a_sample_and_end_at_the_minimum(rng):
     labels, logits = drawn(rng, 40_000, 3)
-    fitted = Temperature().fit(labels, logits=logits)
+    fitted = Temperature(penalty=None).fit(labels, logits=logits)
     odds = logits - logits.max(axis=1, keepdims=True)
 
     def loss(v):
@@ -86,25 +86,25 @@ def test_a_sample_of_weightless_rows_is_no_obstacle(rng):
     weights = np.ones(20_000)
     weights[:: 20_000 // 2048] = 0
     kept = weights > 0
-    fitted = Temperature().fit(labels, logits=logits, counts=weights)
+    fitted = Temperature(penalty=None).fit(labels, logits=logits, counts=weights)
     assert fitted.temperature == pytest.approx(
-        Temperature().fit(labels[kept], logits=logits[kept]).temperature, rel=OPTIMISER
+        Temperature(penalty=None).fit(labels[kept], logits=logits[kept]).temperature, rel=OPTIMISER
     )
 
 
 @pytest.mark.parametrize("n_classes", [1, 4])
 def test_float32_is_close_to_float64(rng, n_classes):
     labels, logits = drawn(rng, 400, n_classes)
-    wide = Temperature().fit(labels, logits=logits.astype(np.float32).astype(float)).temperature
-    narrow = Temperature().fit(labels, logits=logits.astype(np.float32)).temperature
+    wide = Temperature(penalty=None).fit(labels, logits=logits.astype(np.float32).astype(float)).temperature
+    narrow = Temperature(penalty=None).fit(labels, logits=logits.astype(np.float32)).temperature
     assert narrow == pytest.approx(wide, rel=1e-5)  # entries are rounded to 24 bits
 
 
 def test_weights_are_repeated_rows(rng):
     labels, logits = drawn(rng, 80, 3)
     times = rng.integers(0, 4, 80)
-    weighted = Temperature().fit(labels, logits=logits, counts=times)
-    repeated = Temperature().fit(np.repeat(labels, times), logits=np.repeat(logits, times, axis=0))
+    weighted = Temperature(penalty=None).fit(labels, logits=logits, counts=times)
+    repeated = Temperature(penalty=None).fit(np.repeat(labels, times), logits=np.repeat(logits, times, axis=0))
     assert weighted.temperature == pytest.approx(repeated.temperature, rel=OPTIMISER)
 
 
@@ -112,9 +112,9 @@ def test_weights_are_repeated_rows(rng):
 def test_fitting_probabilities_takes_memory_for_their_logits_and_little_more(rng, dtype):
     probs = rng.dirichlet(np.ones(400), 2000).astype(dtype)
     said = Predictions(rng.integers(0, 400, 2000), probs)
-    Temperature().fit(said)  # imports and caches
+    Temperature(penalty=None).fit(said)  # imports and caches
     tracemalloc.start()
-    Temperature().fit(said)
+    Temperature(penalty=None).fit(said)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2.5 * probs.nbytes
@@ -123,14 +123,14 @@ def test_fitting_probabilities_takes_memory_for_their_logits_and_little_more(rng
 def test_probabilities_and_their_logits_fit_alike(rng):
     labels, logits = drawn(rng, 200, 4)
     said = Predictions.from_logits(labels, logits)
-    assert Temperature().fit(labels, said.probs).temperature == pytest.approx(
-        Temperature().fit(said).temperature, rel=OPTIMISER
+    assert Temperature(penalty=None).fit(labels, said.probs).temperature == pytest.approx(
+        Temperature(penalty=None).fit(said).temperature, rel=OPTIMISER
     )
 
 
 @given(some.logit_rows())
 def test_it_is_positive_and_finite_and_no_worse_than_one(said):
-    fitted = Temperature().fit(said.labels, logits=said.probs, counts=said.weights)
+    fitted = Temperature(penalty=None).fit(said.labels, logits=said.probs, counts=said.weights)
     assert 1e-3 * 0.999 <= fitted.temperature <= 1e3 * 1.001
     before = temperature_loss(said.labels, said.probs, 1.0, said.weights)
     after = temperature_loss(said.labels, said.probs, fitted.temperature, said.weights)
@@ -139,7 +139,7 @@ def test_it_is_positive_and_finite_and_no_worse_than_one(said):
 
 @given(some.logit_rows())
 def test_no_other_temperature_within_the_bounds_is_better(said):
-    fitted = Temperature().fit(said.labels, logits=said.probs, counts=said.weights)
+    fitted = Temperature(penalty=None).fit(said.labels, logits=said.probs, counts=said.weights)
     least = temperature_loss(said.labels, said.probs, fitted.temperature, said.weights)
     for t in (1e-3, 0.03, 0.3, 0.8, 1.3, 3.0, 30.0, 1e3):
         assert least <= temperature_loss(said.labels, said.probs, t, said.weights) + 1e-9 * (1 + least)
@@ -147,7 +147,7 @@ def test_no_other_temperature_within_the_bounds_is_better(said):
 
 @given(some.predictions())
 def test_any_probabilities_can_be_fitted_and_mended(said):
-    fitted = Temperature().fit(said.labels, said.probs, counts=said.weights)
+    fitted = Temperature(penalty=None).fit(said.labels, said.probs, counts=said.weights)
     mended = fitted.apply(said.probs)
     assert np.isfinite(fitted.temperature)
     assert ((mended >= 0) & (mended <= 1)).all()
@@ -157,7 +157,7 @@ def test_any_probabilities_can_be_fitted_and_mended(said):
 
 
 def test_separable_data_end_at_the_lower_bound():
-    fitted = Temperature(bounds=(0.01, 100)).fit([0, 1, 1], logits=[-1.0, 2.0, 0.5])
+    fitted = Temperature((0.01, 100), penalty=None).fit([0, 1, 1], logits=[-1.0, 2.0, 0.5])
     assert fitted.temperature == pytest.approx(0.01)
     assert fitted.fit.cautions == (
         "every row is fitted better the smaller T is; stopped at the bound 0.01. Use more validation data",
@@ -166,14 +166,14 @@ def test_separable_data_end_at_the_lower_bound():
 
 
 def test_hopeless_data_end_at_the_upper_bound():
-    fitted = Temperature(bounds=(0.01, 100)).fit([1, 0, 0], logits=[-1.0, 2.0, 0.5])
+    fitted = Temperature((0.01, 100), penalty=None).fit([1, 0, 0], logits=[-1.0, 2.0, 0.5])
     assert fitted.temperature == pytest.approx(100)
     assert fitted.fit.cautions == ("the predictions help less than a uniform guess; T stopped at the bound 100",)
 
 
 def test_predictions_that_say_nothing_leave_t_at_one():
     for logits in ([[0.0, 0.0], [3.0, 3.0]], [0.0, 0.0]):
-        fitted = Temperature().fit([0, 1], logits=logits)
+        fitted = Temperature(penalty=None).fit([0, 1], logits=logits)
         assert fitted.temperature == 1
         assert fitted.fit.cautions == (
             "every row gives all classes the same probability; T does not matter and was set to 1",
@@ -181,17 +181,69 @@ def test_predictions_that_say_nothing_leave_t_at_one():
 
 
 def test_one_row_that_says_something_is_not_called_silent():
-    fitted = Temperature().fit([0, 0], logits=[[0.0, 0.0], [1000.0, 0.0]])
+    fitted = Temperature(penalty=None).fit([0, 0], logits=[[0.0, 0.0], [1000.0, 0.0]])
     assert "every row gives all classes the same" not in repr(fitted)
 
 
+# The penalty: outcomes of which a share of λ/(n + λ) is as predicted.
+
+
+def softened(labels, probs, penalty):
+    """The labels of the penalised fit, written out."""
+    return (np.eye(probs.shape[1])[labels] * len(labels) + penalty * probs) / (len(labels) + penalty)
+
+
+@pytest.mark.parametrize("penalty", [0.5, 2, 30.0])
+def test_the_penalty_counts_rows_with_outcomes_as_predicted(rng, penalty):
+    labels, logits = drawn(rng, 60, 3)
+    said = Predictions.from_logits(labels, logits)
+    fitted = Temperature(penalty=penalty).fit(said)
+    shares = Predictions.from_logits(softened(labels, said.probs, penalty), logits, soft=True)
+    assert fitted.temperature == pytest.approx(Temperature(penalty=None).fit(shares).temperature, rel=OPTIMISER)
+    assert fitted.fit.loss == pytest.approx(temperature_loss(labels, logits, fitted.temperature), abs=1e-9)
+
+
+@pytest.mark.parametrize("dtype", some.DTYPES)
+@pytest.mark.parametrize("size", [0.01, 1.0, 30.0, 80.0, 1e4])
+def test_rows_without_an_error_give_a_finite_temperature_inside_the_bounds(rng, size, dtype):
+    labels = rng.integers(0, 5, 100)
+    logits = (size * (np.eye(5)[labels] + 0.1 * rng.random((100, 5)))).astype(dtype)
+    fitted = Temperature().fit(labels, logits=logits)
+    gap = float(size * fitted.temperature**-1)
+    assert 0.0011 < fitted.temperature <= 1
+    assert gap < max(20, 1.2 * size)  # a chance of e^-20 after a hundred rows
+    assert not any("bound" in text for text in fitted.fit.cautions)
+
+
+def test_the_penalty_moves_the_optimum_by_a_share_that_falls_with_the_rows(rng):
+    labels, logits = drawn(rng, 4000, 3)
+    moved = [
+        math.log(Temperature().fit(labels[:n], logits=logits[:n]).temperature)
+        - math.log(Temperature(penalty=None).fit(labels[:n], logits=logits[:n]).temperature)
+        for n in (250, 1000, 4000)
+    ]
+    assert 0 > moved[0] > -0.02
+    assert [moved[0] / move for move in moved[1:]] == pytest.approx([4, 16], rel=0.3)
+
+
+def test_a_wrong_penalty_is_refused():
+    for wrong in (0, -1, math.inf, math.nan, True, "weak"):
+        with pytest.raises(InputError, match="penalty must be a number of rows above 0 and up to"):
+            Temperature(penalty=wrong)
+
+
 def test_one_row_of_one_class():
-    assert Temperature().fit([1], [0.7]).fit.cautions[0].startswith("every row is fitted better the smaller T is")
-    assert Temperature().fit([0], [0.7]).fit.cautions[0].startswith("the predictions help less")
+    assert (
+        Temperature(penalty=None)
+        .fit([1], [0.7])
+        .fit.cautions[0]
+        .startswith("every row is fitted better the smaller T is")
+    )
+    assert Temperature(penalty=None).fit([0], [0.7]).fit.cautions[0].startswith("the predictions help less")
 
 
 def test_probability_zero_of_what_happened_is_reported():
-    fitted = Temperature().fit([1, 0, 1, 0], [0.0, 0.2, 0.9, 0.4])
+    fitted = Temperature(penalty=None).fit([1, 0, 1, 0], [0.0, 0.2, 0.9, 0.4])
     assert fitted.fit.cautions[0].startswith(
         "1 rows (first: row 0) give probability 0 to their label; 0 is read as 2.2e-16"
     )
@@ -206,8 +258,8 @@ def test_classes_of_probability_zero_take_no_part_in_the_fit(rng, dtype):
     probs = np.zeros((n, 100), dtype=dtype)
     probs[np.arange(n), top], probs[np.arange(n), other] = 0.999, 0.001
     right = rng.random(n) < 0.55
-    fitted = Temperature().fit(np.where(right, top, other), probs)
-    binary = Temperature().fit(right, np.full(n, 0.999, dtype=dtype))
+    fitted = Temperature(penalty=None).fit(np.where(right, top, other), probs)
+    binary = Temperature(penalty=None).fit(right, np.full(n, 0.999, dtype=dtype))
     assert fitted.temperature == pytest.approx(binary.temperature, rel=1e-4)
     mended = fitted.apply(probs)[np.arange(n), np.where(right, top, other)].astype(float)
     assert fitted.fit.loss == pytest.approx(-np.log(mended).mean(), rel=1e-4)
@@ -275,7 +327,7 @@ def test_zero_and_one_stay_as_close_as_the_precision_allows():
 def test_the_loss_is_finite_even_where_the_impossible_happened(rng):
     probs = np.array([[0.0, 0.3, 0.7], [0.5, 0.5, 0.0], [0.2, 0.2, 0.6], [0.0, 0.0, 1.0]])
     labels = np.array([0, 0, 2, 2])
-    fitted = Temperature().fit(labels, probs)
+    fitted = Temperature(penalty=None).fit(labels, probs)
     assert fitted.zero == np.finfo(float).eps
     mended = fitted.apply(probs)
     assert cal.log_score(labels, mended).value == pytest.approx(fitted.fit.loss, abs=1e-9)
@@ -308,21 +360,21 @@ def test_masked_out_classes_stay_as_small_as_the_precision_allows():
     for temperature in (0.5, 2.0):
         mended = TemperatureMap((0, 1, 2), False, temperature=temperature).apply(logits=z)
         assert (mended[:, 2] == np.finfo(np.float32).tiny).all()
-    assert np.isfinite(Temperature().fit([0, 1], logits=z).temperature)
+    assert np.isfinite(Temperature(penalty=None).fit([0, 1], logits=z).temperature)
 
 
 def test_huge_logits_do_not_overflow():
-    fitted = Temperature().fit([0, 1, 1], logits=[[1e200, -1e200], [1e200, -1e200], [-3.0, 2.0]])
+    fitted = Temperature(penalty=None).fit([0, 1, 1], logits=[[1e200, -1e200], [1e200, -1e200], [-3.0, 2.0]])
     assert fitted.temperature == pytest.approx(1000)
 
 
 def test_soft_labels_fit_the_expected_loss(rng):
     labels, logits = drawn(rng, 100, 3)
-    hard = Temperature().fit(Predictions.from_logits(labels, logits))
-    soft = Temperature().fit(Predictions.from_logits(np.eye(3)[labels], logits, soft=True))
+    hard = Temperature(penalty=None).fit(Predictions.from_logits(labels, logits))
+    soft = Temperature(penalty=None).fit(Predictions.from_logits(np.eye(3)[labels], logits, soft=True))
     assert soft.temperature == pytest.approx(hard.temperature, rel=OPTIMISER)
     shares = np.full(100, 0.75)
-    event = Temperature().fit(Predictions.from_logits(shares, np.full(100, 2.0), soft=True))
+    event = Temperature(penalty=None).fit(Predictions.from_logits(shares, np.full(100, 2.0), soft=True))
     assert event.temperature == pytest.approx(2 / math.log(3), rel=OPTIMISER)
 
 
@@ -344,7 +396,7 @@ FIT_WRONG = {
 @pytest.mark.parametrize("case", FIT_WRONG.values(), ids=FIT_WRONG)
 def test_wrong_data_are_refused(case):
     with pytest.raises(InputError, match=case[2]):
-        Temperature().fit(*case[0], **case[1])
+        Temperature(penalty=None).fit(*case[0], **case[1])
 
 
 def test_the_map_says_what_it_is(rng):

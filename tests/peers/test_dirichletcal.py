@@ -32,7 +32,7 @@ def test_the_objective_is_as_low_or_lower(rng, strength, intercept):
         warnings.simplefilter("ignore")
         theirs = full.FullDirichletCalibrator(reg_lambda=strength, reg_mu=intercept).fit(probs, labels)
     penalty = "l2" if intercept is None else "odir"
-    ours = cal.Dirichlet(penalty=penalty, strength=strength, intercept=intercept or 0.0).fit(labels, probs)
+    ours = cal.Dirichlet(penalty=penalty, strength=strength, intercept=intercept or 0.0, prior=None).fit(labels, probs)
     lowest = objective(labels, probs, ours.weight, ours.bias, strength, intercept)
     found = objective(labels, probs, np.asarray(theirs.coef_), np.asarray(theirs.intercept_), strength, intercept)
     assert lowest <= found + 1e-9

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -10,11 +9,18 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice, check_count
-from calibrant.kernels.fit.softmax_regression import Data, Found, Linear, few_rows, fit, loss, minutes
+from calibrant.kernels.fit.softmax_regression import Data, Found, Linear, fit
 from calibrant.kernels.logits import inside, probabilities, tamed
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
-from calibrant.maps.folds import in_folds, n_units
-from calibrant.maps.log_space import normalised_columns, raw_or_log_columns, reading_of_zero, soft_shares
+from calibrant.maps.log_space import (
+    check_penalty,
+    normalised_columns,
+    prior_share,
+    raw_or_log_columns,
+    reading_of_zero,
+    soft_shares,
+)
+from calibrant.maps.matrix_penalty import STEADY, STRENGTHS, centre_of, check_size, factors_of, strengths_of
 from calibrant.maps.temperature import Temperature
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
@@ -22,12 +28,6 @@ from calibrant.results.constraints import Shape, Within
 from calibrant.types import Array, Floats
 
 Space = Literal["logits", "log_probs"]
-
-STEADY = 1e-9
-"""Penalty that keeps separable data finite; it moves other fits by less than their rounding."""
-
-STRENGTHS = tuple(10.0**power for power in range(0, -7, -1))
-"""Penalties that cross-validation tries, strongest first."""
 
 
 @map_recipe("vector")
@@ -37,6 +37,14 @@ class VectorScaling(Recipe["LinearMap"]):
     Given logits, it works on them as they are; given probabilities, on their logarithms. The
     map remembers which.
 
+    Parameters
+    ----------
+    penalty
+        λ, a number of rows: the fit counts λ more rows, predicted like the others and with
+        outcomes as predicted, so that rows that can be separated, or a class that never
+        occurs, give a finite map. It moves the optimum by a share of λ/(n + λ) towards the
+        predictions as they are. `None` gives the plain optimum.
+
     Examples
     --------
     >>> import calibrant as cal
@@ -45,13 +53,21 @@ class VectorScaling(Recipe["LinearMap"]):
     20
     """
 
+    penalty: float | None = 2.0
+
+    def __post_init__(self) -> None:
+        check_penalty(self.penalty)
+
     def fit_predictions(self, predictions: Predictions) -> LinearMap:
         """The lowest log loss over 2K parameters."""
         zero, cautions = reading_of_zero(predictions, always=True)
         space, k = _space(predictions), predictions.n_classes
         start = tempered(predictions, diagonal=True)
         factors = Linear(np.full(k, STEADY), np.full(k, STEADY))
-        found = fit(regression_data(predictions, space, zero), start, start, factors)
+        share = prior_share(predictions, self.penalty)
+        data = regression_data(predictions, space, zero)
+        found = fit(data, start, start, factors, share)
+        cautions += () if share else without_optimum(data, found, predictions.classes)
         return _made(predictions, found, cautions, space, zero, None, "vector")
 
 
@@ -63,10 +79,12 @@ class _FullMatrix(Recipe["LinearMap"]):
     strength: float | Literal["cv"] = "cv"
     intercept: float | Literal["cv"] = "cv"
     n_folds: int = 5
+    prior: float | None = 2.0
 
     recipe: ClassVar[str]
 
     def __post_init__(self) -> None:
+        check_penalty(self.prior, "prior")
         if self.penalty is not None:
             check_choice("penalty", self.penalty, ("odir", "l2"))
         check_count(self.n_folds, "n_folds", 2)
@@ -79,15 +97,24 @@ class _FullMatrix(Recipe["LinearMap"]):
         """The lowest penalised log loss."""
         space: Space = "log_probs" if self.recipe == "dirichlet" else _space(predictions)
         chosen = [self.strength == "cv", self.penalty == "odir" and self.intercept == "cv"]
-        check_size(predictions, 1 + self.n_folds * len(STRENGTHS) * sum(chosen) * (self.penalty is not None))
+        check_size(predictions, self.n_folds * len(STRENGTHS) * sum(chosen) * (self.penalty is not None))
         zero, cautions = reading_of_zero(predictions, always=True)
-        strength, intercept, doubt = _strengths(predictions, space, zero, self)
-        start = tempered(predictions, diagonal=False)
-        factors = _factors(predictions.n_classes, self.penalty, strength, intercept)
-        found = fit(regression_data(predictions, space, zero), start, _centre(start, self.penalty), factors)
+
+        def problem(rows: Predictions) -> tuple[Data, Linear]:
+            return regression_data(rows, space, zero), tempered(rows, diagonal=False)
+
+        strength, intercept, doubt = strengths_of(predictions, self, self.share, problem)
+        data, start = problem(predictions)
+        factors, share = factors_of(predictions.n_classes, self.penalty, strength, intercept), self.share(predictions)
+        found = fit(data, start, centre_of(start, self.penalty), factors, share)
+        doubt += () if share else without_optimum(data, found, predictions.classes)
         used = {"odir": {"strength": strength, "intercept": intercept}, "l2": {"strength": strength}}
         penalty = None if self.penalty is None else used[self.penalty]
         return _made(predictions, found, cautions + doubt, space, zero, penalty, self.recipe)
+
+    def share(self, predictions: Predictions) -> float:
+        """The part of the outcomes that is read as predicted."""
+        return prior_share(predictions, None if self.penalty is None else self.prior)
 
 
 @map_recipe("matrix")
@@ -100,7 +127,8 @@ class MatrixScaling(_FullMatrix):
     ----------
     penalty
         `"odir"` shrinks the off-diagonal entries of W (by `strength`) and b (by `intercept`)
-        towards 0; `"l2"` shrinks all of them by `strength`; `None` shrinks nothing.
+        towards 0; `"l2"` shrinks all of them by `strength`; `None` shrinks nothing, and a
+        warning says where there is no finite optimum.
     strength
         Factor of the sum of squares beside the mean log loss, or `"cv"`: chosen by
         cross-validation, on a part of the rows if there are many.
@@ -108,6 +136,10 @@ class MatrixScaling(_FullMatrix):
         The same for b.
     n_folds
         Number of folds of the cross-validation.
+    prior
+        λ, a number of rows: beside a penalty, the fit counts λ more rows, predicted like the
+        others and with outcomes as predicted, as `"odir"` leaves the diagonal free and rows
+        that can be separated would have no finite optimum. `None` counts none.
 
     Examples
     --------
@@ -130,7 +162,8 @@ class Dirichlet(_FullMatrix):
     ----------
     penalty
         `"odir"` shrinks the off-diagonal entries of W (by `strength`) and b (by `intercept`)
-        towards 0; `"l2"` shrinks all of them by `strength`; `None` shrinks nothing.
+        towards 0; `"l2"` shrinks all of them by `strength`; `None` shrinks nothing, and a
+        warning says where there is no finite optimum.
     strength
         Factor of the sum of squares beside the mean log loss, or `"cv"`: chosen by
         cross-validation, on a part of the rows if there are many.
@@ -138,6 +171,10 @@ class Dirichlet(_FullMatrix):
         The same for b.
     n_folds
         Number of folds of the cross-validation.
+    prior
+        λ, a number of rows: beside a penalty, the fit counts λ more rows, predicted like the
+        others and with outcomes as predicted, as `"odir"` leaves the diagonal free and rows
+        that can be separated would have no finite optimum. `None` counts none.
 
     Examples
     --------
@@ -228,27 +265,6 @@ def one_to_one(weight: Floats, raw: bool = False) -> bool:
     return bool((apart == apart[0]).all()) if raw else bool((apart >= 0).all() or (apart <= 0).all())
 
 
-MOST_CLASSES = 4000
-"""Classes up to which the search for a matrix, which keeps 64 of its size, needs less than 9 GB."""
-
-LONG = 2.0
-"""Minutes from which a fit is announced."""
-
-
-def check_size(predictions: Predictions, n_fits: int = 1) -> None:
-    """Refuse a matrix that is too large for the memory; warn where its fit takes minutes."""
-    n, k = predictions.n, predictions.n_classes
-    if k > MOST_CLASSES and not few_rows(n, k, diagonal=False):
-        needed = f"it has {k}, and the search would need {64 * 8 * k * k / 1e9:.0f} GB"
-        advice = "Use StructuredVector() or Temperature()"
-        raise InputError("probs", f"must have at most {MOST_CLASSES} columns for a full matrix", needed, advice)
-    time = n_fits * minutes(min(n, max(MOST_ROWS, ROWS_PER_CLASS * k)), k)
-    if time > LONG:
-        text = f"a matrix of {k} classes from {n} rows takes {n_fits} fits of {k * (k + 1)} parameters, about {time:.0f} min"
-        shorter = "a given strength= and intercept= takes one fit, StructuredVector() seconds"
-        warnings.warn(f"{text}; {shorter}", RuntimeWarning, stacklevel=4)
-
-
 def _space(predictions: Predictions) -> Space:
     return "log_probs" if predictions.logits is None or predictions.is_binary else "logits"
 
@@ -276,94 +292,24 @@ def tempered(predictions: Predictions, diagonal: bool) -> Linear:
     return Linear(scale if diagonal else np.diag(scale), np.zeros(k))
 
 
-def _factors(k: int, penalty: str | None, strength: float, intercept: float) -> Linear:
-    """The penalty of each parameter."""
-    diagonal, rest, bias = {
-        None: (0.0, 0.0, 0.0),
-        "l2": (strength, strength, strength),
-        "odir": (0.0, strength, intercept),
-    }[penalty]
-    weight = np.where(np.eye(k) > 0, max(diagonal, STEADY), max(rest, STEADY))
-    return Linear(weight, np.full(k, max(bias, STEADY)))
-
-
-def _centre(start: Linear, penalty: str | None) -> Linear:
-    """Penalties shrink towards 0; parameters without penalty are held at the start of the search."""
-    if penalty == "l2":
-        return Linear(np.zeros_like(start.weight), np.zeros_like(start.bias))
-    return start
-
-
 def _made(predictions: Predictions, found: Found, cautions: tuple[str, ...], *options: Any) -> LinearMap:
     how = Fit(predictions.n, found.loss, found.converged, cautions + doubts(predictions, found))
     return LinearMap(predictions.classes, predictions.is_binary, how, found.at.weight, found.at.bias, *options)
 
 
-def _strengths(
-    predictions: Predictions, space: Space, zero: float, how: _FullMatrix
-) -> tuple[float, float, tuple[str, ...]]:
-    """Penalties as given, or chosen: first both equal, then that of the intercept alone."""
-    wanted = [how.strength] * (how.penalty is not None) + [how.intercept] * (how.penalty == "odir")
-    if "cv" not in wanted:
-        strength, intercept = (0.0 if v == "cv" else float(v) for v in (how.strength, how.intercept))
-        return strength, intercept, ()
-    rows = _some(predictions)
-    if n_units(rows) < 2 * how.n_folds:
-        return STRENGTHS[0], STRENGTHS[0], (f"too few rows to choose a penalty; it is {STRENGTHS[0]:g}",)
-    trials = _Folds(rows, space, zero, how)
-    if how.penalty == "l2":
-        return (trials.best([(s, s) for s in STRENGTHS])[0], 0.0, ())
-    strengths = STRENGTHS if how.strength == "cv" else (float(how.strength),)
-    first = trials.best([(s, s if how.intercept == "cv" else float(how.intercept)) for s in strengths])
-    if how.intercept != "cv":
-        return (*first, ())
-    return (*trials.best([(first[0], i) for i in STRENGTHS]), ())
+SEPARATED = 1e-3
+"""A class whose probability is nowhere further than this from its outcome, or, where the search did not converge,
+than ½: the search would go on without end."""
 
 
-MOST_SHARES = 1000
-"""Parts into which counted rows are split at most: counts may stand for any number of rows."""
-
-MOST_ROWS, ROWS_PER_CLASS = 20_000, 200
-"""Rows, or rows per class if that is more, that a penalty is chosen on; on few rows it is rather
-too strong than too weak."""
-
-
-def _some(rows: Predictions) -> Predictions:
-    """Rows to choose a penalty on: all, or one fold of many."""
-    shares = min(rows.n // max(MOST_ROWS, ROWS_PER_CLASS * rows.n_classes), n_units(rows), MOST_SHARES)
-    if shares < 2:
-        return rows
-    rows, masks = in_folds(rows, shares)
-    return rows.rows(masks[0])
-
-
-class _Folds:
-    """Held-out losses of penalties, each fold's search starting where its last one ended."""
-
-    def __init__(self, rows: Predictions, space: Space, zero: float, how: _FullMatrix) -> None:
-        self.penalty, self.k = how.penalty, rows.n_classes
-        rows, masks = in_folds(rows, how.n_folds)
-        data = regression_data(rows, space, zero)
-        start = tempered(rows, diagonal=False)
-        self.parts = [(data.rows(~held_out), data.rows(held_out), data.weights[held_out].sum()) for held_out in masks]
-        self.starts = [start] * len(self.parts)
-        self.centre = _centre(start, how.penalty)
-        self.seen: dict[tuple[float, float], float] = {}
-
-    def best(self, candidates: list[tuple[float, float]]) -> tuple[float, float]:
-        """The candidate of lowest held-out loss; the stronger of two equal ones."""
-        for candidate in candidates:
-            if candidate not in self.seen:
-                self.seen[candidate] = self._loss(*candidate)
-        return min(candidates, key=self.seen.__getitem__)
-
-    def _loss(self, strength: float, intercept: float) -> float:
-        total = 0.0
-        for f, (train, test, share) in enumerate(self.parts):
-            found = fit(train, self.starts[f], self.centre, _factors(self.k, self.penalty, strength, intercept))
-            self.starts[f] = found.at
-            total += share * loss(test, found.at)
-        return total
+def without_optimum(data: Data, found: Found, classes: tuple[Any, ...]) -> tuple[str, ...]:
+    """The warning that some classes are predicted without error, so that no parameters are the best."""
+    errors = np.abs(probabilities(found.at.scores(data.x)) - data.outcomes() / data.weights[:, None])
+    apart = np.flatnonzero(errors.max(axis=0) < (SEPARATED if found.converged else 0.5))
+    if not len(apart):
+        return ()
+    some = f"{len(apart)} of {len(classes)} classes (first: {classes[apart[0]]!r}) are predicted without error"
+    return (f"no finite optimum was found: {some}, and larger parameters fit them better and better; use a penalty",)
 
 
 def doubts(predictions: Predictions, found: Found) -> tuple[str, ...]:

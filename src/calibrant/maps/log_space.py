@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from calibrant.kernels.logits import log_probabilities, tamed, two_columns
+from calibrant.kernels.logits import log_probabilities, row_blocks, tamed, two_columns
 from calibrant.predictions import Predictions
 from calibrant.predictions.content import one_by_one
+from calibrant.problems import InputError
+from calibrant.results.constraints import BIG
 from calibrant.types import Array, Floats, Indices
 
 NEVER = -1e30
@@ -90,12 +94,36 @@ def label_entries(predictions: Predictions) -> tuple[Indices, Array, Array]:
     return row, column, shares[row, column] * weights[row]
 
 
-def label_logits(z: Array, predictions: Predictions) -> Floats:
-    """The logit of the label of each row; for soft labels its mean."""
-    labels = predictions.labels
+def label_gaps(z: Array, predictions: Predictions) -> Floats:
+    """The logit of the label of each row less the largest of the row; for soft labels its mean."""
+    labels, top = predictions.labels, z.max(axis=1).astype(np.float64)
     if not predictions.soft:
-        return z[np.arange(len(z)), labels].astype(np.float64)
-    return np.einsum("ij,ij->i", z, soft_shares(predictions), dtype=np.float64)
+        return z[np.arange(len(z)), labels].astype(np.float64) - top
+    return np.einsum("ij,ij->i", z, soft_shares(predictions), dtype=np.float64) - top
+
+
+def predicted_gaps(z: Array) -> Floats:
+    """What `label_gaps` is in the mean if the predictions softmax(z) are right."""
+    found = np.empty(len(z))
+    for rows in row_blocks(*z.shape):
+        below = z[rows].astype(np.float64)
+        below -= below.max(axis=1, keepdims=True)
+        share = np.exp(below)
+        found[rows] = np.einsum("ij,ij->i", share, below) / share.sum(axis=1)
+    return found
+
+
+def prior_share(predictions: Predictions, penalty: float | None) -> float:
+    """λ/(n + λ): the part of the outcomes that is read as predicted, with a penalty of λ rows."""
+    total = float(len(predictions.labels) if predictions.weights is None else predictions.weights.sum())
+    return 0.0 if penalty is None else penalty / (total + penalty)
+
+
+def check_penalty(penalty: Any, name: str = "penalty") -> None:
+    """Refuse what is neither a number of rows nor None."""
+    number = isinstance(penalty, float | int) and not isinstance(penalty, bool) and 0 < penalty <= BIG
+    if penalty is not None and not number:
+        raise InputError(name, f"must be a number of rows above 0 and up to {BIG:g}, or None", f"it is {penalty!r}")
 
 
 def rows_that_count(predictions: Predictions) -> Predictions:

@@ -12,6 +12,7 @@ from calibrant.kernels.logits import sigmoid
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import FAR, BinaryMap, BinaryRecipe, one_outcome, pooled_log_odds
 from calibrant.maps.calibration_map import Fit, map_recipe, map_record
+from calibrant.maps.log_space import check_penalty
 from calibrant.predictions import Predictions
 from calibrant.results.constraints import BIG, Above, Within
 from calibrant.state.pooled import Pooled
@@ -24,6 +25,14 @@ LN_2 = float(np.log(2))
 class Platt(BinaryRecipe):
     """σ(a·z + b) on the log-odds z, with Platt's smoothed targets.
 
+    Parameters
+    ----------
+    penalty
+        `"targets"`: outcomes are read as (N₊+1)/(N₊+2) and 1/(N₋+2), Platt's. A number λ of
+        rows: the fit counts λ more rows, predicted like the others and with outcomes as
+        predicted. Either gives a finite map where rows can be separated. `None` gives the
+        plain optimum.
+
     Examples
     --------
     >>> import calibrant as cal
@@ -32,14 +41,27 @@ class Platt(BinaryRecipe):
     (2, True)
     """
 
+    penalty: float | Literal["targets"] | None = "targets"
+
+    def __post_init__(self) -> None:
+        _check_targets(self.penalty)
+
     def fit_event(self, predictions: Predictions) -> LogOddsMap:
         """Newton's method on two coefficients."""
-        return _fit(predictions, degree=1)
+        return _fit(predictions, 1, self.penalty)
 
 
 @map_recipe("quadratic", state="pooled")
 class Quadratic(BinaryRecipe):
     """σ(a·z + b + c·z²): a parabola where Platt has a line; need not be monotone.
+
+    Parameters
+    ----------
+    penalty
+        `"targets"`: outcomes are read as (N₊+1)/(N₊+2) and 1/(N₋+2), Platt's. A number λ of
+        rows: the fit counts λ more rows, predicted like the others and with outcomes as
+        predicted. Either gives a finite map where rows can be separated. `None` gives the
+        plain optimum.
 
     Examples
     --------
@@ -48,9 +70,14 @@ class Quadratic(BinaryRecipe):
     3
     """
 
+    penalty: float | Literal["targets"] | None = "targets"
+
+    def __post_init__(self) -> None:
+        _check_targets(self.penalty)
+
     def fit_event(self, predictions: Predictions) -> LogOddsMap:
         """Newton's method on three coefficients."""
-        return _fit(predictions, degree=2)
+        return _fit(predictions, 2, self.penalty)
 
 
 @map_record
@@ -90,15 +117,32 @@ class LogOddsMap(BinaryMap):
         return sigmoid(self.intercept + finite * (self.slope + finite * self.square))
 
 
-def _fit(predictions: Predictions, degree: int) -> LogOddsMap:
+def _mean_loss(pooled: Pooled, log_odds: Floats) -> float:
+    return (inner(pooled.weight, np.logaddexp(0.0, log_odds)) - inner(pooled.hits, log_odds)) / pooled.total
+
+
+def _check_targets(penalty: Any) -> None:
+    if isinstance(penalty, str):
+        check_choice("penalty", penalty, ("targets",))
+    else:
+        check_penalty(penalty)
+
+
+def _fit(predictions: Predictions, degree: int, penalty: Any) -> LogOddsMap:
     pooled, z, limit, cautions = pooled_log_odds(predictions)
     features = np.stack([z**power for power in range(degree + 1)], axis=1)
-    found = fit_logistic(features, pooled.weight, smoothed_hits(pooled))
+    hits = smoothed_hits(pooled) if penalty == "targets" else hits_and_prior(pooled, z, penalty)
+    found = fit_logistic(features, pooled.weight, hits)
     intercept, slope, *square = found.coefficients.tolist()
-    log_odds = features @ found.coefficients
-    loss = (inner(pooled.weight, np.logaddexp(0.0, log_odds)) - inner(pooled.hits, log_odds)) / pooled.total
+    loss = _mean_loss(pooled, features @ found.coefficients)
     fit = Fit(predictions.n, loss, found.converged, cautions + _doubts(found, pooled))
     return LogOddsMap(predictions.classes, True, fit, intercept, slope, square[0] if square else 0.0, limit)
+
+
+def hits_and_prior(pooled: Pooled, z: Floats, penalty: float | None) -> Floats:
+    """Hits of which a share of λ/(n + λ) is as predicted; as they are without a penalty."""
+    share = 0.0 if penalty is None else penalty / (pooled.total + penalty)
+    return pooled.hits * (1 - share) + share * pooled.weight * sigmoid(z)
 
 
 def smoothed_hits(pooled: Pooled) -> Floats:
@@ -121,6 +165,11 @@ class Beta(BinaryRecipe):
     ----------
     variant
         `"abm"` (three parameters), `"am"` (a = b) or `"ab"` (½ stays ½: c = (a − b)·ln 2).
+    penalty
+        λ, a number of rows: the fit counts λ more rows, predicted like the others and with
+        outcomes as predicted, so that rows without an error give a finite map. It moves
+        the optimum by a share of λ/(n + λ) towards the predictions as they are. `None`
+        gives the plain optimum.
 
     Examples
     --------
@@ -131,9 +180,11 @@ class Beta(BinaryRecipe):
     """
 
     variant: Literal["abm", "am", "ab"] = "abm"
+    penalty: float | None = 2.0
 
     def __post_init__(self) -> None:
         check_choice("variant", self.variant, ("abm", "am", "ab"))
+        check_penalty(self.penalty)
 
     def fit_event(self, predictions: Predictions) -> BetaMap:
         """Newton's method; a negative coefficient is set to 0 and the others are fitted again."""
@@ -144,8 +195,9 @@ class Beta(BinaryRecipe):
             columns = {"ab": left + right, "c": columns["c"]}
         elif self.variant == "ab":
             columns = {"a": left + LN_2, "b": right - LN_2}
+        hits = hits_and_prior(pooled, z, self.penalty)
         while True:
-            found = fit_logistic(np.stack(list(columns.values()), axis=1), pooled.weight, pooled.hits)
+            found = fit_logistic(np.stack(list(columns.values()), axis=1), pooled.weight, hits)
             values = dict(zip(columns, found.coefficients.tolist(), strict=True))
             negative = [name for name in values if name != "c" and values[name] < 0]
             if not negative or len(columns) == 1:
@@ -153,7 +205,8 @@ class Beta(BinaryRecipe):
             del columns[min(negative, key=values.__getitem__)]
         a, b = (max(values.get(name, values.get("ab", 0.0)), 0.0) for name in ("a", "b"))
         c = (a - b) * LN_2 if self.variant == "ab" else values.get("c", 0.0)
-        fit = Fit(predictions.n, found.loss, found.converged, cautions + _doubts(found, pooled))
+        eta = np.stack(list(columns.values()), axis=1) @ found.coefficients
+        fit = Fit(predictions.n, _mean_loss(pooled, eta), found.converged, cautions + _doubts(found, pooled))
         return BetaMap(predictions.classes, True, fit, a, b, c, limit)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from calibrant.kernels.fit.softmax_regression import Data, Linear, fit
 from calibrant.kernels.logits import two_columns
 from calibrant.maps.calibration_map import ARRAY, Fit, Recipe, map_recipe, map_record
-from calibrant.maps.linear import SoftmaxMap, check_size, doubts, one_to_one, regression_weights
+from calibrant.maps.linear import SoftmaxMap, doubts, one_to_one, regression_weights
+from calibrant.maps.matrix_penalty import check_size
 from calibrant.maps.temperature import Temperature, TemperatureMap
 from calibrant.predictions import Predictions
 from calibrant.results.constraints import Like, Shape, Within

@@ -15,7 +15,16 @@ from calibrant.kernels.fit.newton import fit_mixture
 from calibrant.kernels.logits import class_log_odds, inside, probabilities, sigmoid, tamed, two_columns
 from calibrant.kernels.rows.keep_order import ranked_as
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
-from calibrant.maps.log_space import label_entries, label_logits, log_columns, raw_or_log_columns, reading_of_zero
+from calibrant.maps.log_space import (
+    check_penalty,
+    label_entries,
+    label_gaps,
+    log_columns,
+    predicted_gaps,
+    prior_share,
+    raw_or_log_columns,
+    reading_of_zero,
+)
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results.constraints import Above, Holds, Like, Shape, SumsTo, Within
@@ -38,45 +47,57 @@ class Temperature(Recipe["TemperatureMap"]):
     Parameters
     ----------
     bounds
-        Smallest and largest T. Data that are fitted better the smaller T is (all rows
-        classified right) end at the bound, with a warning.
+        Smallest and largest T. Predictions that help less than a uniform guess end at the
+        upper bound, with a warning; so do, at the lower one and without a penalty, data
+        that are fitted better the smaller T is (all rows classified right).
+    penalty
+        λ, a number of rows: the fit counts λ more rows, predicted like the others and with
+        outcomes as predicted, so that rows without an error give a finite map. It moves
+        the optimum by a share of λ/(n + λ) towards the predictions as they are. `None`
+        gives the plain optimum.
 
     Examples
     --------
     >>> import calibrant as cal
     >>> fitted = cal.Temperature().fit([0, 1, 1, 0], logits=[-3.0, 4.0, -2.0, 1.0])
     >>> round(fitted.temperature, 3)
-    3.476
+    2.322
     >>> fitted.apply([0.01, 0.99]).round(3)
-    array([0.21, 0.79])
+    array([0.121, 0.879])
     """
 
     bounds: tuple[float, float] = (1e-3, 1e3)
+    penalty: float | None = 2.0
 
     def __post_init__(self) -> None:
         pair = self.bounds if isinstance(self.bounds, tuple | list) and len(self.bounds) == 2 else (0, 0)
         if not all(isinstance(b, float | int) for b in pair) or not 0 < pair[0] < 1 < pair[1] < math.inf:
             raise InputError("bounds", "must be (low, high) with 0 < low < 1 < high", f"it is {self.bounds!r}")
+        check_penalty(self.penalty)
 
     def fit_predictions(self, predictions: Predictions) -> TemperatureMap:
         """The temperature that minimises the log score of these predictions."""
         zero, cautions = reading_of_zero(predictions)
         z = raw_or_log_columns(predictions, zero)
-        found = self._search(z, label_logits(z, predictions), predictions.weights)
-        if found.at_bound == 2 and (z.max(axis=1) != z.min(axis=1)).any():
-            found = replace(found, log_beta=-math.log(self.bounds[0]), at_bound=1)  # saturated from the start
+        gaps, share = label_gaps(z, predictions), prior_share(predictions, self.penalty)
+        more = share * (predicted_gaps(z) - gaps) if share else np.zeros_like(gaps)
+        found = self._search(z, gaps + more, predictions.weights)
+        if found.at_bound == 2 and (z.max(axis=1) != z.min(axis=1)).any():  # saturated from the start
+            found = replace(found, at_bound=3 if share else 1, log_beta=0.0 if share else -math.log(self.bounds[0]))
         cautions += _cautions(found, self.bounds)
-        fit = Fit(predictions.n, found.loss, found.converged, cautions)
+        loss = found.loss + math.exp(found.log_beta) * float(np.average(more, weights=predictions.weights))
+        fit = Fit(predictions.n, max(loss, 0.0), found.converged, cautions)
         return TemperatureMap(predictions.classes, predictions.is_binary, fit, math.exp(-found.log_beta), zero)
 
-    def _search(self, z: Array, of_label: Floats, weights: Array | None) -> kernel.Found:
+    def _search(self, z: Array, gaps: Floats, weights: Array | None) -> kernel.Found:
+        search = partial(kernel.search, coercive=self.penalty is not None)
         low, high = -math.log(self.bounds[1]), -math.log(self.bounds[0])
         start, every = 0.0, len(z) // SAMPLE_ROWS
         if every >= 8:
             few = slice(None, None, every)
-            rough = partial(kernel.slopes, z[few], of_label[few], None if weights is None else weights[few])
-            start = kernel.search(rough, 0.0, low, high, 1e-2).log_beta
-        return kernel.search(partial(kernel.slopes, z, of_label, weights), start, low, high, STEP[str(z.dtype)])
+            rough = partial(kernel.slopes, z[few], gaps[few], None if weights is None else weights[few])
+            start = search(rough, 0.0, low, high, 1e-2).log_beta
+        return search(partial(kernel.slopes, z, gaps, weights), start, low, high, STEP[str(z.dtype)])
 
 
 @map_record
@@ -113,6 +134,7 @@ def _cautions(found: kernel.Found, bounds: tuple[float, float]) -> tuple[str, ..
         1: f"{smaller} {bounds[0]:g}. Use more validation data",
         -1: f"the predictions help less than a uniform guess; T stopped at the bound {bounds[1]:g}",
         2: "every row gives all classes the same probability; T does not matter and was set to 1",
+        3: "every row is right beyond the precision of the numbers; T was set to 1",
     }
     if found.at_bound:
         return (at_bound[found.at_bound],)
@@ -158,6 +180,14 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
     The temperature is fitted first, then the weights, both by the log score. A safe choice
     for few rows.
 
+    Parameters
+    ----------
+    penalty
+        λ, a number of rows: the temperature is fitted with λ more rows, predicted like the others and with
+        outcomes as predicted, so that rows without an error give a finite map. It moves
+        the optimum by a share of λ/(n + λ) towards the predictions as they are. `None`
+        gives the plain optimum.
+
     Examples
     --------
     >>> import calibrant as cal
@@ -166,9 +196,14 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
     1.0
     """
 
+    penalty: float | None = 2.0
+
+    def __post_init__(self) -> None:
+        check_penalty(self.penalty)
+
     def fit_predictions(self, predictions: Predictions) -> EnsembleMap:
         """A temperature, then three weights."""
-        base = Temperature().fit(predictions)
+        base = Temperature(penalty=self.penalty).fit(predictions)
         parts = [base.apply(predictions).probs, predictions.probs]
         parts = [two_columns(part) if predictions.is_binary else part for part in parts]
         parts.append(np.full_like(parts[1], 1 / predictions.n_classes))
@@ -213,6 +248,14 @@ class EnsembleMap(CalibrationMap):
 class OneVsRestTemperature(Recipe["OneVsRestTemperatureMap"]):
     """A temperature for each class's log-odds against the rest; rows are then normalised (1-Temp).
 
+    Parameters
+    ----------
+    penalty
+        λ, a number of rows: each class is fitted with λ more rows, predicted like the others and with
+        outcomes as predicted, so that rows without an error give a finite map. It moves
+        the optimum by a share of λ/(n + λ) towards the predictions as they are. `None`
+        gives the plain optimum.
+
     Examples
     --------
     >>> import calibrant as cal
@@ -221,10 +264,15 @@ class OneVsRestTemperature(Recipe["OneVsRestTemperatureMap"]):
     10
     """
 
+    penalty: float | None = 2.0
+
+    def __post_init__(self) -> None:
+        check_penalty(self.penalty)
+
     def fit_predictions(self, predictions: Predictions) -> OneVsRestTemperatureMap:
         """One temperature per class."""
         zero, cautions = reading_of_zero(predictions, always=True)
-        fits = [Temperature().fit(event) for event in _class_events(predictions, zero)]
+        fits = [Temperature(penalty=self.penalty).fit(event) for event in _class_events(predictions, zero)]
         names = [f"class {name}: " for name in predictions.classes] if len(fits) > 1 else [""]
         cautions += tuple(n + text for n, m in zip(names, fits, strict=True) for text in m.fit.cautions)
         fit = Fit(predictions.n, None, all(m.fit.converged for m in fits), cautions)

@@ -23,20 +23,20 @@ from calibrant.types import Array, Floats
 Slopes = Callable[[float], tuple[float, float, float]]
 
 
-def slopes(logits: Array, label_logits: Floats, weights: Array | None, beta: float) -> tuple[float, float, float]:
-    """L, L' and L'' at β; `label_logits` is z_y.
+def slopes(logits: Array, gaps: Floats, weights: Array | None, beta: float) -> tuple[float, float, float]:
+    """L, L' and L'' at β; `gaps` are z_y less the largest z of each row.
 
     Entries are in the logits' precision, sums in float64.
     """
     n, k = logits.shape
-    part = partial(_block_slopes, logits, label_logits, weights, logits.dtype.type(beta))
+    part = partial(_block_slopes, logits, gaps, weights, logits.dtype.type(beta))
     sums = added_over_blocks(n, part, max(1, (1 << 20) // k))
     count = float(n) if weights is None else float(weights.sum())
     loss, first, second = sums / count
     return float(loss), float(first), float(second)
 
 
-def _block_slopes(logits: Array, label_logits: Floats, weights: Array | None, beta: Any, rows: slice) -> Floats:
+def _block_slopes(logits: Array, gaps: Floats, weights: Array | None, beta: Any, rows: slice) -> Floats:
     total = np.zeros(3)
     for inner in row_blocks(rows.stop - rows.start, logits.shape[1]):
         at = slice(rows.start + inner.start, rows.start + inner.stop)
@@ -48,7 +48,7 @@ def _block_slopes(logits: Array, label_logits: Floats, weights: Array | None, be
         mean = np.einsum("ij,ij->i", share, below).astype(np.float64) / size
         share *= below
         square = np.einsum("ij,ij->i", share, below).astype(np.float64) / size
-        gap = label_logits[at] - top[:, 0]
+        gap = gaps[at]
         each = np.stack([np.log(size) - float(beta) * gap, mean - gap, square - mean**2])
         total += each.sum(axis=1) if weights is None else (each * weights[at]).sum(axis=1)
     return total
@@ -76,11 +76,12 @@ PATIENCE = 8
 itself: on separable data Newton creeps towards an optimum at infinity."""
 
 
-def search(at: Slopes, start: float, low: float, high: float, tolerance: float) -> Found:
+def search(at: Slopes, start: float, low: float, high: float, tolerance: float, coercive: bool = False) -> Found:
     """The zero of L' between two bounds of ln β.
 
     Newton steps in ln β, bisection where Newton leaves the bracket.
 
+    A loss that is `coercive` rises in the end as β grows: where it is level to rounding, the search has arrived.
     A step of size `tolerance` leaves an error of about its square, so the search ends
     after it without another evaluation.
     """
@@ -90,8 +91,11 @@ def search(at: Slopes, start: float, low: float, high: float, tolerance: float) 
         beta = math.exp(v)
         loss, first, second = at(beta)
         if first == 0 and second == 0:  # β does not matter, or every row that can be right is so beyond rounding
-            settled = loss == 0 or left > -math.inf
-            return Found(high, loss, True, 1, passes) if settled else Found(0.0, loss, True, 2, passes)
+            moved = left > -math.inf
+            if coercive and moved:
+                return Found(v, loss, True, 0, passes)
+            beyond = not coercive and (moved or loss == 0)
+            return Found(high, loss, True, 1, passes) if beyond else Found(0.0, loss, True, 2, passes)
         left, right = (left, v) if first > 0 else (v, right)
         if left == high or right == low:
             return Found(v, loss, True, 1 if left == high else -1, passes)
@@ -99,7 +103,7 @@ def search(at: Slopes, start: float, low: float, high: float, tolerance: float) 
         if abs(step) < tolerance or right - left < 1e-12:
             return Found(min(max(v + step, low), high), loss, True, 0, passes)
         v += min(max(step, -LONGEST_STEP), LONGEST_STEP)
-        if passes == PATIENCE and right == math.inf:
+        if passes == PATIENCE and right == math.inf and not coercive:
             v = high
         elif not left < v < right:
             v = (max(left, low) + min(right, high)) / 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -30,14 +31,20 @@ class Least:
 
 
 def least(
-    function: Smooth, start: Floats, lower: Floats | None = None, *, slope: float = 1e-11, gain: float = 0.0
+    function: Smooth,
+    start: Floats,
+    lower: Floats | None = None,
+    *,
+    slope: float = 1e-11,
+    gain: float = 0.0,
+    creep: float = 0.0,
 ) -> Least:
     """The search from one start, above lower bounds where given.
 
     It never ends above where it began.
 
     It ends when every slope is below `slope`, or when a step gains less than the share
-    `gain` of the value.
+    `gain` of the value, or the last `STEPS` together less than the share `creep`.
     """
     from scipy.optimize import Bounds, minimize
 
@@ -45,10 +52,28 @@ def least(
     floor = np.full(start.size, -np.inf) if lower is None else lower
     options = OPTIONS | {"gtol": slope, "ftol": gain}
     with one_blas_thread(start.size):
-        found = search(function, start, jac=True, method="L-BFGS-B", bounds=Bounds(floor), options=options)
+        rest = {"bounds": Bounds(floor), "options": options, "callback": _Creeping(creep) if creep else None}
+        found = search(function, start, jac=True, method="L-BFGS-B", **rest)
     free = np.where((found.x <= floor) & (found.jac > 0), 0.0, found.jac)
     level = np.abs(free).max() < LEVEL * max(1.0, abs(float(found.fun)))
     return Least(found.x, float(found.fun), bool(level))
+
+
+STEPS = 20
+"""Steps over which a search that creeps, as towards an optimum at infinity, is recognised."""
+
+
+class _Creeping:
+    """Ends a search whose last steps gained next to nothing."""
+
+    def __init__(self, creep: float) -> None:
+        self.creep, self.values = creep, deque[float](maxlen=STEPS + 1)
+
+    def __call__(self, intermediate_result: Any) -> None:
+        self.values.append(float(intermediate_result.fun))
+        gained = self.values[0] - self.values[-1]
+        if len(self.values) > STEPS and gained < self.creep * abs(self.values[-1]):
+            raise StopIteration
 
 
 @cache

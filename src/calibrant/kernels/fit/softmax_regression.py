@@ -4,7 +4,8 @@ Vector, matrix, Dirichlet and structured scaling share it.
 
 Mean loss of softmax(W x + b) plus Σ penalty·(parameter − centre)², convex. W is a full
 matrix, or its diagonal alone. The search is L-BFGS in coordinates in which the
-curvature at the start, class by class, is the identity: a few dozen passes. A matrix for
+curvature at the start, class by class, is the identity, and among parameters that give
+the same predictions it takes those of the least penalty: a dozen or two passes. A matrix for
 many more classes than rows is found in the space of the rows (`few_rows`).
 """
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from calibrant.kernels.fit.few_rows import FewRows
 from calibrant.kernels.fit.lbfgs import least, one_blas_thread
+from calibrant.kernels.logits import probabilities
 from calibrant.types import Array, Floats
 
 SMALL_SLOPE = 1e-9
@@ -26,11 +28,17 @@ SMALL_GAIN, MANY = 1e-15, 1000
 with smaller and smaller gains. A thousand times as much ends the search for more than
 this many parameters.
 """
+CREEP = 1e-5
+"""Of the loss in twenty steps, ten times as much where classes share one block: the search creeps towards an optimum
+at infinity."""
 CURVATURE_ROWS = 4096
 """Rows that the initial curvature is computed from; it only guides the search."""
 
 MOST_CURVATURE = 1 << 24
-"""Numbers of curvature kept; beyond that its diagonal must do."""
+"""Numbers of curvature kept; beyond that one block for all classes must do."""
+
+LITTLE, TINY = 0.01, 1e-300
+"""Rows with less than this share of the mean curvature of a class are left out; a class without any."""
 
 MANY_CLASSES, CLASSES_PER_ROW = 64, 4
 """From so many classes, and so many per row, a matrix is found in the space of the rows."""
@@ -52,6 +60,11 @@ class Data:
         out = np.zeros_like(self.x)
         out[np.arange(len(out)), self.labels] = self.weights
         return out
+
+    def narrowed(self) -> Data:
+        """The same in float32, for a rough search."""
+        labels = self.labels.astype(np.float32) if self.labels.ndim == 2 else self.labels
+        return Data(self.x.astype(np.float32), labels, self.weights.astype(np.float32))
 
     def rows(self, which: Any) -> Data:
         """Some of the rows, their weights adding up to 1 again."""
@@ -85,7 +98,8 @@ class Linear:
 
     def scores(self, x: Floats) -> Floats:
         """W x + b for every row."""
-        return (x * self.weight if self.diagonal else x @ self.weight.T) + self.bias
+        weight, bias = (each.astype(x.dtype, copy=False) for each in (self.weight, self.bias))
+        return (x * weight if self.diagonal else x @ weight.T) + bias
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,27 +113,54 @@ class Found:
     converged: bool
 
 
-def fit(data: Data, start: Linear, centre: Linear, penalty: Linear) -> Found:
-    """The minimum of the penalised mean loss."""
+def fit(
+    data: Data,
+    start: Linear,
+    centre: Linear,
+    penalty: Linear,
+    prior: float = 0.0,
+    *,
+    scale: Scales | None = None,
+    gain: float | None = None,
+) -> Found:
+    """The minimum of the penalised mean loss.
+
+    The search ends where a step gains less than the share `gain` of it.
+
+    A share `prior` of the outcomes is read as predicted by softmax(x), the features as they are: a term linear in
+    the parameters.
+    """
     import scipy.optimize  # noqa: F401  (its threads are limited too)
 
     if few_rows(len(data.x), len(start.bias), start.diagonal):
-        return _fit_few(data, start, centre, penalty)
+        return _fit_few(data, start, centre, penalty, prior)
     with one_blas_thread(start.packed().size):
         moments = moments_of(data, start)
-        scale = _scales(data, start, penalty)
-        origin = start.packed()
+        less = prior * (moments - _features_times(data.x, _predicted(data), start.diagonal)) if prior else 0.0
+        scale = scale or curvature_of(data, start).scales(penalty)
+        origin, one_block = start.packed(), scale.inverse.ndim == 2
+        factors, middle = penalty.packed(), centre.packed()
+        shared = slice(-1, None) if start.diagonal else slice(None)
+        pulls = factors[:, shared].sum(axis=0) + TINY
+
+        def placed(flat: Floats) -> Linear:
+            """A vector added to the parameters of every class changes no prediction: the one of least penalty is."""
+            packed = origin + scale.parameters(flat.reshape(origin.shape))
+            packed[:, shared] -= (factors * (packed - middle))[:, shared].sum(axis=0) / pulls
+            return start.like(packed)
 
         def objective(flat: Floats) -> tuple[float, Floats]:
-            here = start.like(origin + _scaled(scale, flat.reshape(origin.shape)))
+            here = placed(flat)
             value, slope = value_and_slope(data, here, moments)
-            extra, slope_of_extra = _penalised(here, centre, penalty)
-            return value + extra, _scaled(scale, slope + slope_of_extra, transposed=True).ravel()
+            extra, slope_of_extra = _penalised(here, centre, penalty, less)
+            return value + extra, scale.slopes(slope + slope_of_extra).ravel()
 
-        gain = SMALL_GAIN * (1000 if origin.size > MANY else 1)
-        result = least(objective, np.zeros(origin.size), slope=SMALL_SLOPE, gain=gain)
-        at = start.like(origin + _scaled(scale, result.at.reshape(origin.shape)))
-        extra, _ = _penalised(at, centre, penalty)
+        many = origin.size > MANY
+        enough = gain or SMALL_GAIN * (1000 if many else 1)
+        creep = CREEP * (10 if one_block else 1)
+        result = least(objective, np.zeros(origin.size), slope=SMALL_SLOPE, gain=enough, creep=creep)
+        at = placed(result.at)
+        extra, _ = _penalised(at, centre, penalty, less)
         return Found(at, result.value - extra, result.value, result.converged)
 
 
@@ -128,18 +169,24 @@ def few_rows(n: int, k: int, diagonal: bool) -> bool:
     return not diagonal and k >= max(MANY_CLASSES, CLASSES_PER_ROW * n) and k * (n + 2) ** 2 <= MOST_CURVATURE
 
 
-def minutes(n: int, k: int) -> float:
-    """About how long the fit of a matrix takes one core: 10 Newton steps, or 200 passes at 4 billion sums a second."""
-    return (10 * k * (n**3 + 50_000) / 1e9 if few_rows(n, k, False) else 200 * 4 * n * k * k / 4e9) / 60
+def minutes(n: int, k: int, passes: int = 60) -> float:
+    """About how long the fit of a matrix takes one core: 10 Newton steps, or passes at 4 billion sums a second."""
+    return (10 * k * (n**3 + 50_000) / 1e9 if few_rows(n, k, False) else passes * 4 * n * k * k / 4e9) / 60
 
 
-def _fit_few(data: Data, start: Linear, centre: Linear, penalty: Linear) -> Found:
+def _fit_few(data: Data, start: Linear, centre: Linear, penalty: Linear, prior: float) -> Found:
     some = data.rows(data.weights > 0)
-    problem = FewRows(some.x, some.outcomes(), some.weights, centre, penalty)
+    outcomes = (1 - prior) * some.outcomes() + prior * _predicted(some)
+    problem = FewRows(some.x, outcomes, some.weights, centre, penalty)
     with one_blas_thread(problem.f[:, 0].size):
         result = problem.least(start)
     at = Linear(result.weight, result.bias)
-    return Found(at, result.objective - _penalised(at, centre, penalty)[0], result.objective, result.converged)
+    return Found(at, loss(some, at), result.objective, result.converged)
+
+
+def _predicted(data: Data) -> Floats:
+    """What w·y is in the mean if the features are right, `(n, K)`."""
+    return probabilities(data.x) * data.weights[:, None]
 
 
 def loss(data: Data, at: Linear) -> float:
@@ -162,7 +209,7 @@ def _loss_and_shares(data: Data, at: Linear) -> tuple[float, Floats]:
     share = np.exp(scores, out=scores)
     size = share.sum(axis=1)
     share /= size[:, None]
-    return float(np.dot(data.weights, np.log(size) - chosen)), share
+    return float(np.dot(data.weights.astype(np.float64, copy=False), np.log(size) - chosen)), share
 
 
 def moments_of(data: Data, like: Linear) -> Floats:
@@ -176,41 +223,68 @@ def _features_times(x: Floats, share: Floats, diagonal: bool) -> Floats:
     return np.concatenate([weight, share.sum(axis=0)[:, None]], axis=1)
 
 
-def _penalised(at: Linear, centre: Linear, penalty: Linear) -> tuple[float, Floats]:
-    away = at.packed() - centre.packed()
+def _penalised(at: Linear, centre: Linear, penalty: Linear, less: Floats | float) -> tuple[float, Floats]:
+    """The penalty and the prior's linear term `less`·parameters, with their slopes."""
+    packed = at.packed()
+    away = packed - centre.packed()
     pull = penalty.packed() * away
-    return float((pull * away).sum()), 2 * pull
+    return float((pull * away + less * packed).sum()), 2 * pull + less
 
 
-def _scales(data: Data, start: Linear, penalty: Linear) -> Floats:
-    """For each class C⁻¹, with C Cᵀ its curvature at the start, `(K, d, d)`.
+@dataclass(frozen=True, slots=True)
+class Curvature:
+    """That of the loss at the start of a search; it only guides the search, so folds and penalties may share it."""
 
-    Only 1/√diagonal, `(K, d)`, where that is too big.
-    """
+    blocks: Floats
+    """each class's, `(K, d, d)`, or one for all where that is too big"""
+    sizes: Floats
+    """that of each class relative to the one block, or 1"""
+
+    def scales(self, penalty: Linear) -> Scales:
+        """The coordinates in which the curvature, class by class and with the penalty, is the identity."""
+        ridge = 2 * penalty.packed() + 1e-12
+        ridge = ridge if self.blocks.ndim == 3 else ridge.mean(axis=0) / self.sizes.mean()
+        curvature, d = self.blocks.copy(), ridge.shape[-1]
+        typical = np.trace(curvature, axis1=-2, axis2=-1) / d
+        curvature[..., np.arange(d), np.arange(d)] += ridge + 1e-6 * typical[..., None]
+        return Scales(np.linalg.inv(np.linalg.cholesky(curvature)), 1 / np.sqrt(self.sizes)[:, None])
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """For each class C⁻¹, with C Cᵀ its curvature."""
+
+    inverse: Floats
+    sizes: Floats
+
+    def parameters(self, rows: Floats) -> Floats:
+        """Scaled coordinates to parameters."""
+        return self._times(np.swapaxes(self.inverse, -1, -2), rows)
+
+    def slopes(self, rows: Floats) -> Floats:
+        """Slopes in parameters to slopes in scaled coordinates."""
+        return self._times(self.inverse, rows)
+
+    def _times(self, matrix: Floats, rows: Floats) -> Floats:
+        if matrix.ndim == 2:
+            return rows @ matrix.T * self.sizes
+        return np.matmul(matrix, rows[:, :, None])[:, :, 0]
+
+
+def curvature_of(data: Data, start: Linear) -> Curvature:
+    """Class by class, or one block for all classes, from some of the rows."""
     some = data.rows(slice(None, None, -(-len(data.x) // CURVATURE_ROWS)))
     share = _loss_and_shares(some, start)[1]
     spread = share * (1 - share) * some.weights[:, None]
-    ridge = 2 * penalty.packed() + 1e-12
-    k, d = ridge.shape
-    if k * d * d > MOST_CURVATURE:
-        squares = _features_times(some.x**2, spread, start.diagonal)
-        return 1 / np.sqrt(squares + 1e-6 * squares.mean(axis=1, keepdims=True) + ridge)
-    curvature = np.empty((k, d, d))
+    k, d = len(start.bias), 2 if start.diagonal else len(start.bias) + 1
+    ones = np.ones((len(some.x), 1))
+    if k * d * d > MOST_CURVATURE and not start.diagonal:
+        features, sizes = np.concatenate([some.x, ones], axis=1), spread.sum(axis=0) + TINY
+        return Curvature((features.T * spread.sum(axis=1)) @ features / sizes.sum(), sizes)
+    blocks = np.empty((k, d, d))
     for j in range(k):
-        x = some.x[:, j : j + 1] if start.diagonal else some.x
-        features = np.concatenate([x, np.ones((len(x), 1))], axis=1)
-        curvature[j] = (features.T * spread[:, j]) @ features
-    typical = np.trace(curvature, axis1=1, axis2=2)[:, None] / d
-    curvature[:, np.arange(d), np.arange(d)] += ridge + 1e-6 * typical
-    inverse: Floats = np.linalg.inv(np.linalg.cholesky(curvature))
-    return inverse
-
-
-def _scaled(scale: Floats, rows: Floats, transposed: bool = False) -> Floats:
-    """Scaled coordinates to parameters.
-
-    `transposed`: slopes in parameters to slopes in scaled coordinates.
-    """
-    if scale.ndim == 2:
-        return scale * rows
-    return np.matmul(scale if transposed else scale.transpose(0, 2, 1), rows[:, :, None])[:, :, 0]
+        rows = spread[:, j] > LITTLE * spread[:, j].mean()  # the others, most of many classes, hardly add to it
+        x = some.x[rows, j : j + 1] if start.diagonal else some.x[rows]
+        features = np.concatenate([x, ones[rows]], axis=1)
+        blocks[j] = (features.T * spread[rows, j]) @ features
+    return Curvature(blocks, np.ones(k))
