@@ -22,7 +22,7 @@ def recipes() -> dict[str, object]:
         "dirichlet, L2": cal.Dirichlet(penalty="l2"),
         "beta, am": cal.Beta("am"),
         "beta, ab": cal.Beta("ab"),
-        "isotonic, centred": cal.Isotonic(centred=True),
+        "isotonic, centred": cal.maps.CenteredIsotonic(),
         "spline, cubic": cal.maps.Spline("cubic"),
         "spline, parabolic": cal.maps.Spline("parabolic"),
         "order_preserving, diagonal": cal.maps.OrderPreserving("diagonal"),

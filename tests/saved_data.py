@@ -57,7 +57,7 @@ def saved_maps() -> dict[str, Any]:
     found |= {
         "vector of logits": cal.maps.VectorScaling().fit(classes[0], logits=logits),
         "piecewise in probabilities": cal.maps.PiecewiseLinear("probability", n_pieces=2).fit(*event),
-        "centred isotonic": cal.Isotonic(centred=True, bounded=False).fit(*event),
+        "centred isotonic": cal.maps.CenteredIsotonic(bounded=False).fit(*event),
         "scaled by bins of bins": cal.maps.ScalingBinning(method=cal.maps.ScalingBinning()).fit(*event),
         "two classes": cal.Temperature().fit(event[0], np.stack([1 - event[1], event[1]], axis=1)),
         "chosen": cal.Auto(candidates=("identity", "platt"), prefer="simple").fit(*event),

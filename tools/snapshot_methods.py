@@ -285,7 +285,7 @@ for recipe in (
     )
 on(
     ("plain", "weighted"),
-    isotonic_centred=lambda d: fitted_and_applied(name("Isotonic")(centred=True, bounded=False), d),
+    isotonic_centred=lambda d: fitted_and_applied(name("CenteredIsotonic")(bounded=False), d),
     beta_ab=lambda d: fitted_and_applied(name("Beta")("ab"), d),
     beta_am=lambda d: fitted_and_applied(name("Beta")("am"), d),
     histogram_width=lambda d: fitted_and_applied(name("Histogram")(bins=width(7), bounded=False), d),

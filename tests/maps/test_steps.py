@@ -1,39 +1,11 @@
-"""Isotonic regression and histogram binning."""
+"""Histogram binning."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from sklearn.isotonic import IsotonicRegression
 
 import calibrant as cal
-import strategies as some
 from calibrant import InputError
 from tolerances import ROUNDING
-
-
-@given(said=some.events())
-def test_isotonic_is_scikit_learns(said):
-    probs = said.probs.astype(np.float64).round(3)  # scikit-learn takes predictions closer than rounding for one
-    weights = np.ones(said.n) if said.weights is None else said.weights
-    peer = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
-    peer.fit(probs[weights > 0], said.labels[weights > 0], sample_weight=weights[weights > 0])
-    fitted = cal.Isotonic(bounded=False).fit(said.labels, probs, counts=said.weights)
-    at = np.concatenate([probs, np.linspace(0, 1, 50)])
-    assert fitted.apply(at) == pytest.approx(peer.predict(at), abs=1e-9)
-
-
-def test_bounded_heights_keep_the_log_score_finite():
-    labels, probs = [0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]
-    fitted = cal.Isotonic().fit(labels, probs)
-    assert fitted.apply([0.0, 1.0]) == pytest.approx([0.1, 0.9])  # 1/(n+1) of the way to one half
-    assert np.isfinite(cal.log_score([1, 0], fitted.apply([0.0, 1.0])).value)
-
-
-def test_centred_steps_rise_strictly(rng):
-    probs = rng.random(500)
-    fitted = cal.Isotonic(centred=True).fit((rng.random(500) < probs).astype(int), probs)
-    assert (np.diff(fitted.y) > 0).all()
-    assert (np.diff(fitted.x) > 0).all()
 
 
 def test_a_histogram_says_the_rate_of_the_bin(rng):

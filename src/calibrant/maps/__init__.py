@@ -12,6 +12,7 @@ from calibrant.maps.binary import BinaryMap, BinaryRecipe
 from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, Fit, SavedMap, load_map
 from calibrant.maps.evolved_pieces import EvolvedMap, EvolvedPieces
 from calibrant.maps.gaussian_process import GaussianProcessMap, GaussianProcessTable
+from calibrant.maps.isotonic import CenteredIsotonic, Isotonic, KnotMap
 from calibrant.maps.kernel_density import KernelDensity, KernelDensityMap
 from calibrant.maps.linear import Dirichlet, LinearMap, MatrixScaling, VectorScaling
 from calibrant.maps.logistic import Beta, BetaMap, LogOddsMap, Platt, Quadratic
@@ -25,7 +26,7 @@ from calibrant.maps.regression import (
 from calibrant.maps.several import OneVsRest, OneVsRestMap, TopLabel, TopLabelMap
 from calibrant.maps.spline import Spline, SplineMap
 from calibrant.maps.steps import (
-    Histogram, HistogramMap, Isotonic, KnotMap, ScalingBinning, ScalingBinningMap, StepMap, VennAbers, VennAbersMap,
+    Histogram, HistogramMap, ScalingBinning, ScalingBinningMap, StepMap, VennAbers, VennAbersMap,
 )
 from calibrant.maps.structured import StructuredMap, StructuredMatrix, StructuredVector
 from calibrant.maps.temperature import (
@@ -37,7 +38,7 @@ from calibrant.problems import InputError
 
 __all__ = [
     "Auto", "BayesianBinning", "BayesianBinningMap", "Bent", "BentMap", "Beta", "BetaMap", "BinaryMap", "BinaryRecipe",
-    "CalibrationMap", "Candidate", "Choice", "Dirichlet", "EnsembleMap", "EnsembleTemperature", "EvolvedMap",
+    "CalibrationMap", "Candidate", "CenteredIsotonic", "Choice", "Dirichlet", "EnsembleMap", "EnsembleTemperature", "EvolvedMap",
     "EvolvedPieces", "Fit", "GaussianProcessMap",
     "GaussianProcessTable", "Histogram", "HistogramMap", "Identity", "IdentityMap", "Isotonic", "KernelDensity",
     "KernelDensityMap", "KnotMap", "LinearMap", "LogOddsMap", "MatrixScaling", "MixtureMap", "OneVsRest", "OneVsRestMap",

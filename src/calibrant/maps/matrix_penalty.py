@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Literal, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -66,23 +66,14 @@ def centre_of(start: Linear, penalty: str | None) -> Linear:
     return start
 
 
-class Wanted(Protocol):
-    """The options of a matrix."""
-
-    penalty: Literal["odir", "l2"] | None
-    strength: float | Literal["cv"]
-    intercept: float | Literal["cv"]
-    n_folds: int
-
-
 Share = Callable[[Predictions], float]
 """The part of the outcomes of some rows that is read as predicted."""
 
 
 def strengths_of(
-    predictions: Predictions, how: Wanted, share: Share, problem: Callable[[Predictions], tuple[Data, Linear]]
+    predictions: Predictions, how: Any, share: Share, problem: Callable[[Predictions], tuple[Data, Linear]]
 ) -> tuple[float, float, tuple[str, ...]]:
-    """Penalties as given, or chosen: first both equal, then that of the intercept alone."""
+    """Penalties as the recipe `how` gives them, or chosen: first both equal, then that of the intercept alone."""
     wanted = [how.strength] * (how.penalty is not None) + [how.intercept] * (how.penalty == "odir")
     if "cv" not in wanted:
         strength, intercept = (0.0 if v == "cv" else float(v) for v in (how.strength, how.intercept))
@@ -121,7 +112,7 @@ class _Folds:
     """Held-out losses of penalties, each fold's search starting where its last one ended."""
 
     def __init__(
-        self, rows: Predictions, how: Wanted, share: Share, problem: Callable[[Predictions], tuple[Data, Linear]]
+        self, rows: Predictions, how: Any, share: Share, problem: Callable[[Predictions], tuple[Data, Linear]]
     ) -> None:
         self.penalty, self.k = how.penalty, rows.n_classes
         rows, masks = in_folds(rows, how.n_folds)

@@ -1,4 +1,4 @@
-"""Maps made of observed rates: isotonic regression, Venn–Abers prediction and bins."""
+"""Maps made of observed rates: Venn–Abers prediction and bins."""
 
 from __future__ import annotations
 
@@ -18,70 +18,6 @@ from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
 from calibrant.results.constraints import Above, Holds, Rising, Shape, Within
 from calibrant.types import Array, Floats
-
-
-@map_recipe("isotonic", state="pooled")
-class Isotonic(BinaryRecipe):
-    """The increasing step function closest to the data, joined by straight lines.
-
-    Equal predictions are pooled first.
-
-    Parameters
-    ----------
-    centred
-        Put one knot at the middle of each step, so that the map rises strictly between its
-        ends.
-    bounded
-        Shrink the heights towards ½ by 1/(n+1), so that no probability is 0 and the log
-        score stays finite; `False` gives the plain least-squares fit, as in scikit-learn.
-
-    Examples
-    --------
-    >>> import calibrant as cal
-    >>> fitted = cal.Isotonic(bounded=False).fit([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9])
-    >>> fitted.apply([0.1, 0.5, 0.9])
-    array([0. , 0.5, 1. ])
-    """
-
-    centred: bool = False
-    bounded: bool = True
-
-    def fit_event(self, predictions: Predictions) -> KnotMap:
-        """Pool adjacent violators on the pooled rows."""
-        from scipy.optimize import isotonic_regression
-
-        pooled = predictions.event("binary").pooled
-        fitted = isotonic_regression(pooled.hits / pooled.weight, weights=pooled.weight)
-        starts = fitted.blocks[:-1]
-        if self.centred:
-            mass = np.add.reduceat(pooled.weight, starts)
-            x, y = np.add.reduceat(pooled.weight * pooled.values, starts) / mass, fitted.x[starts]
-        else:
-            ends = np.unique(np.concatenate([starts, fitted.blocks[1:] - 1]))
-            x, y = pooled.values[ends], fitted.x[ends]
-        y = np.clip(y, 0, 1)
-        y = bounded(y, pooled.total) if self.bounded else y
-        return KnotMap(predictions.classes, True, Fit(predictions.n), x, y)
-
-
-@map_record
-class KnotMap(PointwiseMap):
-    """Straight lines between knots, level beyond the first and the last."""
-
-    x: Annotated[Floats, Shape(least=1), Within(0, 1), Rising()] = ARRAY
-    y: Annotated[Floats, Shape("x"), Within(0, 1), Rising(strictly=False)] = ARRAY
-
-    method: ClassVar[str] = "isotonic"
-    parameter_names: ClassVar[tuple[str, ...]] = ("x", "y")
-
-    @property
-    def injective(self) -> bool:  # type: ignore[override]
-        """Only if it rises all the way from 0 to 1."""
-        return bool(self.x[0] == 0 and self.x[-1] == 1 and (np.diff(self.y) > 0).all())
-
-    def at(self, p: Floats) -> Floats:
-        """Linear interpolation in the probability."""
-        return np.interp(p, self.x, self.y)
 
 
 @map_recipe("histogram", state="pooled")
