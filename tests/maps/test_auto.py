@@ -98,7 +98,7 @@ def test_what_needs_no_repair_is_left_nearly_alone(rng):
 
 def test_the_table_holds_every_candidate_and_the_procedure(rng):
     choice = Auto(candidates=("identity", "temperature", cal.maps.VectorScaling())).fit(tempered(rng, 200)).fit.choice
-    assert {each.name for each in choice.candidates} == {"identity", "temperature", "VectorScaling()"}
+    assert {each.name for each in choice.candidates} == {"identity", "temperature", repr(cal.maps.VectorScaling())}
     ordered = [each.score for each in choice.candidates]
     assert ordered == sorted(ordered)
     assert next(each for each in choice.candidates if each.name == "identity").change == 0

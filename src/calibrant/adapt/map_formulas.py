@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 
 from calibrant import maps
-from calibrant.adapt.formulas import Answer, Constants, Formula, Operations, Outputs, Value, as_probs, formula, inside
+from calibrant.adapt.formulas import (
+    Answer,
+    Constants,
+    Formula,
+    Operations,
+    Outputs,
+    Value,
+    as_probs,
+    finished,
+    formula,
+    inside,
+)
 from calibrant.maps.binary import BentLineMap, narrowed
 from calibrant.problems import InputError
 from calibrant.types import Array
@@ -102,6 +113,18 @@ def _(fitted: maps.StructuredMap, dtype: Any) -> Formula:
 
     constants = {"temperature": np.array(base.temperature, dtype)} | linear_constants(weight, bias, dtype)
     return Formula(constants, of, tuple(constants))
+
+
+@formula.register
+def _(fitted: maps.PriorShiftMap, dtype: Any) -> Formula:
+    inner, shifts = inside("base", formula(fitted.base, dtype)), fitted.shifts
+
+    def of(c: Constants, outputs: Outputs) -> Answer:
+        z = finished(outputs.o, inner.of(c, outputs), outputs.single, "logits", dtype)
+        return Answer(z + c["shift"], "logits")
+
+    shift = np.array(shifts[1] - shifts[0] if fitted.single else shifts, dtype)
+    return Formula({**inner.constants, "shift": shift}, of, (*inner.learned, "shift"))
 
 
 def linear(c: Constants, x: Value, outputs: Outputs, diagonal: bool) -> Answer:

@@ -9,16 +9,18 @@ from calibrant.maps.auto import Auto
 from calibrant.maps.bayesian_binning import BayesianBinning, BayesianBinningMap
 from calibrant.maps.bent import Bent, BentMap
 from calibrant.maps.binary import BinaryMap, BinaryRecipe
-from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, Fit, SavedMap, load_map
+from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, Fit, SavedMap
 from calibrant.maps.evolved_pieces import EvolvedMap, EvolvedPieces
 from calibrant.maps.gaussian_process import GaussianProcessMap, GaussianProcessTable
 from calibrant.maps.isotonic import CenteredIsotonic, Isotonic, KnotMap
 from calibrant.maps.kernel_density import KernelDensity, KernelDensityMap
 from calibrant.maps.linear import Dirichlet, LinearMap, MatrixScaling, VectorScaling
+from calibrant.maps.loading import load_map
 from calibrant.maps.logistic import Beta, BetaMap, LogOddsMap, Platt, Quadratic
 from calibrant.maps.mixture import MixtureMap
 from calibrant.maps.order_preserving import OrderPreserving, OrderPreservingMap
 from calibrant.maps.piecewise import PiecewiseLinear, PiecewiseMap
+from calibrant.maps.prior_shift import PriorShift, PriorShiftMap
 from calibrant.maps.quantile import QuantileMap, QuantileRecalibration
 from calibrant.maps.regression import (
     RegressionMap, StdScaling, StdScalingMap, VarianceMap, VariancePlatt, VariancePlattMap,
@@ -43,7 +45,7 @@ __all__ = [
     "GaussianProcessTable", "Histogram", "HistogramMap", "Identity", "IdentityMap", "Isotonic", "KernelDensity",
     "KernelDensityMap", "KnotMap", "LinearMap", "LogOddsMap", "MatrixScaling", "MixtureMap", "OneVsRest", "OneVsRestMap",
     "OneVsRestTemperature", "OneVsRestTemperatureMap", "OrderPreserving", "OrderPreservingMap", "PiecewiseLinear",
-    "PiecewiseMap", "Platt", "Quadratic", "QuantileMap", "QuantileRecalibration", "RegressionMap", "SavedMap",
+    "PiecewiseMap", "Platt", "PriorShift", "PriorShiftMap", "Quadratic", "QuantileMap", "QuantileRecalibration", "RegressionMap", "SavedMap",
     "ScalingBinning", "ScalingBinningMap", "Spline", "SplineMap", "StdScaling", "StdScalingMap", "StepMap",
     "StructuredMap", "StructuredMatrix", "StructuredVector", "Temperature", "TemperatureMap", "TopLabel", "TopLabelMap",
     "UnitSlopeBins", "UnitSlopeMap", "VarianceMap", "VariancePlatt", "VariancePlattMap", "VectorScaling", "VennAbers",

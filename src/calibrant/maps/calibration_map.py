@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from html import escape
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar, dataclass_transform, overload
@@ -12,11 +12,11 @@ from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar, datacla
 import numpy as np
 
 from calibrant import inputs, options
-from calibrant.maps.log_space import rows_that_count
+from calibrant.maps.log_space import prevalence_of, rows_that_count
 from calibrant.methods import Kind, State, method
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError, MapError
-from calibrant.results import Interval, Line, Record, Table, checked, checked_schema, kind, number, saved_text
+from calibrant.results import Interval, Line, Record, Table, checked, kind, number
 from calibrant.results.constraints import BIG, Distinct, Holds, Shape, Within
 from calibrant.types import Array, Floats
 from calibrant.writing import write_text
@@ -107,6 +107,8 @@ class Fit(Record):
     cautions: tuple[str, ...] = ()
     choice: Choice | None = None
     """how the map was chosen among others, if it was"""
+    prevalence: Annotated[Floats, Within(0, 1)] | None = None
+    """the share of each class among the labels"""
 
     def __repr__(self) -> str:
         return f"fitted on {self.n:,} rows" + ("" if self.converged else ", did not converge")
@@ -277,6 +279,44 @@ class CalibrationMap(SavedMap):
         x = np.linspace(0, 1, n_points)
         return Line(x, self.from_probs(x))
 
+    @options.checked
+    def at_prevalence(self, new: Any = None, *, unlabelled: Any = None, old: Any = None, level: float = 0.95) -> Any:
+        """This map for a population in which the classes have other prevalences.
+
+        The classes must look the same there: only their proportions may differ.
+
+        Parameters
+        ----------
+        new
+            The prevalence of the event there, or one per class.
+        unlabelled
+            Instead of `new`: probabilities that the model gave to unlabelled rows there,
+            from which the prevalences are estimated (maximum likelihood, the limit of EM).
+            `intervals` of the map are their intervals, which take this map's answers to be
+            calibrated at the old prevalences. `Predictions` are read without their labels.
+        old
+            The prevalences for which this map is calibrated. None: those of its fit.
+        level
+            Confidence of the intervals.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> fitted = cal.Platt().fit([0, 1, 1, 0, 1, 0], [0.1, 0.9, 0.6, 0.7, 0.8, 0.2])
+        >>> rare = fitted.at_prevalence(0.05)
+        >>> bool((rare.apply([0.3, 0.8]) < fitted.apply([0.3, 0.8])).all())
+        True
+        """
+        from calibrant.maps.prior_shift import shifted  # which is made of maps
+
+        inputs.check_level(level)
+        rows, weights = unlabelled, None
+        if isinstance(unlabelled, Predictions):
+            rows, weights = self.apply(unlabelled).probs, unlabelled.weights
+        elif unlabelled is not None:
+            rows = self.apply(unlabelled)
+        return shifted(self, new, rows, old, level, weights)
+
     def _check_order(self, classes: tuple[Any, ...]) -> None:
         """The same classes in another order would be recalibrated as one another."""
         ours, theirs = [str(c) for c in self.classes], [str(c) for c in classes]
@@ -297,34 +337,6 @@ class CalibrationMap(SavedMap):
 
 MANY_PARAMETERS = 4
 """Parameters and cautions shown one by one."""
-
-
-@options.checked
-def load_map(path: str | Path) -> Any:
-    """Read a map that `save` wrote, of class probabilities or of a regression.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Examples
-    --------
-    >>> import calibrant as cal, tempfile, os
-    >>> fitted = cal.Temperature().fit([0, 1, 1, 0], logits=[-1.0, 2.0, -0.5, 0.3])
-    >>> path = os.path.join(tempfile.mkdtemp(), "map.json")
-    >>> fitted.save(path)
-    >>> cal.load_map(path) == fitted
-    True
-    """
-    text = saved_text(path, "map")
-    try:
-        found = Record.from_data(checked_schema(text))
-    except MapError as error:
-        raise MapError(f"{str(path)!r} is not a saved map: {error}") from error
-    if not isinstance(found, SavedMap):
-        raise MapError(f"{str(path)!r} holds a saved {type(found).__name__}, not a map")
-    return found
 
 
 def admit_fit(labels: Any, probs: Any, logits: Any, counts: Any, weights: Any) -> Predictions:
@@ -369,7 +381,9 @@ class Recipe(ABC, Generic[Map_co]):
         weights
             How much each row matters, relative to the others; by default all the same.
         """
-        return self.fit_predictions(rows_that_count(admit_fit(labels, probs, logits, counts, weights)))
+        rows = rows_that_count(admit_fit(labels, probs, logits, counts, weights))
+        found = self.fit_predictions(rows)
+        return replace(found, fit=replace(found.fit, prevalence=prevalence_of(rows)))
 
     @abstractmethod
     def fit_predictions(self, predictions: Predictions) -> Map_co:

@@ -84,6 +84,15 @@ def soft_shares(predictions: Predictions) -> Floats:
     return labels if labels.ndim == 2 else two_columns(labels)
 
 
+def prevalence_of(predictions: Predictions) -> Floats:
+    """The share of each class among the labels."""
+    labels, weights = predictions.labels, predictions.weights
+    if predictions.soft:
+        return np.asarray(np.average(soft_shares(predictions), axis=0, weights=weights))
+    found = np.bincount(labels, weights=weights, minlength=predictions.n_classes)
+    return np.asarray(found / found.sum())
+
+
 def label_entries(predictions: Predictions) -> tuple[Indices, Array, Array]:
     """Row, class and weight of each label; a soft label has an entry per class with a share."""
     weights = np.ones(len(predictions.labels)) if predictions.weights is None else predictions.weights

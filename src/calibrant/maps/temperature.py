@@ -285,7 +285,8 @@ def _class_events(predictions: Predictions, zero: float) -> Iterator[Predictions
     labels, columns = predictions.labels, _log_odds(predictions.outputs, zero, predictions.logits is not None).T
     for k, z in enumerate(columns):
         y = labels if predictions.is_binary else labels[:, k] if predictions.soft else labels == k
-        yield Predictions.from_logits(y, np.ascontiguousarray(z), weights=predictions.weights, soft=predictions.soft)
+        event = Predictions.from_logits(y, np.ascontiguousarray(z), soft=predictions.soft)
+        yield event.with_mass(predictions.mass)
 
 
 def _log_odds(predictions: Array, zero: float, are_logits: bool) -> Floats:
