@@ -255,7 +255,7 @@ def beside(page: Page) -> str:
 def table(heads: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
     """A table in Markdown."""
     lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def figure(panels: int = 1, size: tuple[float, float] = (4.2, 3.4), columns: int = 4) -> tuple[Any, list[Any]]:
