@@ -291,7 +291,7 @@ def columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def papers() -> dict[str, dict[str, str]]:
-    """All tables and figures of the four papers: what they show, and the fact why one is not, or only partly, made."""
+    """All tables and figures of the four papers: what they show, a note, and the fact why one is not, or only partly, made."""
     return json.loads((HERE / "papers.json").read_text(encoding="utf-8"))
 
 
@@ -325,7 +325,7 @@ def overview(folder: Path = RESULTS) -> str:
                     status,
                     links,
                     _agreement(item, by, records),
-                    about.get("fact", ""),
+                    about.get("fact") or about.get("note", ""),
                 )
             )
         heads = ("item", "shows", "status", "study", "ours beside published", "note")
