@@ -151,7 +151,14 @@ def _which_map() -> str:
 - **The ranking must stay, and one temperature is not enough:** `order_preserving`.
 - **A guarantee for every bin:** `histogram`; `map.certificate()` bounds the error of any bin.
 - **Any map of one event for several classes:** `OneVsRest(recipe)`, or `TopLabel(recipe)`, which keeps the top class.
+- **The classes are rarer or more frequent where the model is used:** `map.at_prevalence(new)`, or `at_prevalence(unlabelled=probs)`, which
+  estimates the prevalences from predictions without labels and gives their intervals.
 - **Forecasts of a number:** `VariancePlatt`, `StdScaling`, `QuantileRecalibration`.
+
+Rows without an error say that a map cannot be too sure: the plain optimum is then at infinity. So `temperature`,
+`ensemble_temperature`, `one_vs_rest_temperature`, `vector` and `beta` count two more rows (`penalty=2.0`), predicted like the others and with outcomes as
+predicted; `platt` and `quadratic` read outcomes as Platt did; `matrix` and `dirichlet` have a `prior=` beside their penalty. This moves an
+optimum by a share of 2/(n + 2) towards the predictions as they are; `penalty=None` gives the plain one, as other packages do.
 
 A label that was given probability 0 costs an infinite log score. So no map returns 0; `identity` and `bounded=False` are the
 exceptions. Maps that need the logarithm of a 0 in the data of their fit read it as the rounding unit of its precision, in the fit and
