@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --dist worksteal
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test coverage slow peers check format names scoreboard bench bench-estimators bench-maps bench-tests bench-scores clean
+.PHONY: help demo test coverage slow peers engines check format names scoreboard bench bench-estimators bench-maps bench-tests bench-scores clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -24,7 +24,10 @@ slow: $(VENV)/.test ## simulations with a known truth, properties on 60 examples
 	$(PYTEST) --slow -m "slow or hypothesis" tests docs $(ARGS)
 
 peers: $(VENV)/.peers ## agreement with other packages; torch tensors, torch modules and ONNX models
-	$(PYTEST) tests/peers tests/adapt src/calibrant/adapt tests/estimate/test_compat.py tests/test_inputs.py $(ARGS)
+	$(PYTEST) tests/peers tests/adapt src/calibrant/adapt tests/estimate/test_compat.py tests/kernels/test_device_pairs.py tests/test_inputs.py $(ARGS)
+
+engines: $(VENV)/.engines ## Spark (needs Java) and Dask: real clusters, of which a worker is killed
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/engines $(ARGS)
 
 check: $(VENV)/.dev ## format, lint, types, import direction
 	$(BIN)/ruff format --check .
@@ -74,6 +77,10 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.run $(VENV)/.test
+
+$(VENV)/.engines: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[test,spark,dask]'
 	@touch $@ $(VENV)/.run $(VENV)/.test
 
 # torch comes first and by version: a plain requirement would pull a build with GPU libraries of several gigabytes
