@@ -231,3 +231,29 @@ def test_segments_must_be_a_column_and_has_no_checkpoint(lake, tmp_path):
         scan(lake, segments="town")
     with pytest.raises(InputError, match="checkpoint must be left out"):
         scan(lake, segments="site", checkpoint=tmp_path / "state.json")
+
+
+def test_edges_of_equal_mass_bins_are_exact_on_request(lake, monkeypatch):
+    monkeypatch.setattr(batches, "_rows", lambda _: 70)
+    rows = whole(*ALL)
+    coarse, found = scan(lake, max_distinct=20), scan(lake, max_distinct=20, exact_bins=[7, 15])
+    for n_bins in (7, 15):
+        bins = cal.EqualMass(n_bins)
+        exact = cal.ece(rows, bins=bins)
+        assert cal.ece(found, bins=bins).value == pytest.approx(exact.value, rel=1e-12)
+        np.testing.assert_array_equal(
+            cal.ece(found, bins=bins).parts["bins"].weight, cal.ece(rows, bins=bins).parts["bins"].weight
+        )
+    assert len(found.pooled("binary")) < len(rows.pooled("binary"))
+    assert found.pooled("binary").coarsened().to_data() == coarse.pooled("binary").to_data()
+    merged = found.merge(cal.collect([1], [0.5]))
+    assert merged.n == 901
+
+
+def test_exact_edges_need_files_and_one_state(lake):
+    with pytest.raises(InputError, match="exact_bins needs files"):
+        scan(iter([ALL[0]]), max_distinct=5, exact_bins=15)
+    with pytest.raises(InputError, match="exact_bins must be left out"):
+        scan(lake, segments="site", exact_bins=15)
+    with pytest.raises(InputError, match="exact_bins"):
+        scan(lake, exact_bins=0)

@@ -12,6 +12,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.problems import InputError
 from calibrant.results import Record, kind
 from calibrant.results.constraints import BIG, Above, AtMost, Holds, Rising, Shape, Within
 from calibrant.types import Floats, Indices
@@ -133,6 +134,20 @@ class Pooled(Record):
         low, high = low[starts], high[last]
         return Pooled(np.clip(sums / weight, low, high), weight, hits, self.integral, low=low, high=high)
 
+    def opened(self, exact: Pooled) -> Pooled:
+        """The table with all predictions of some buckets, which must be all of their rows, in the place of the buckets."""
+        assert self.low is not None
+        assert self.high is not None
+        gone = np.isin(np.arange(len(self)), np.searchsorted(self.high, exact.values))
+        if self.weight[gone].sum() != exact.total or self.hits[gone].sum() != exact.hits.sum():
+            raise InputError("source", "must not change while it is read", "rows of the second pass are others")
+        kept = [each[~gone] for each in (self.values, self.weight, self.hits, self.low, self.high)]
+        fine = exact.values, exact.weight, exact.hits, exact.values, exact.values
+        columns = [np.concatenate(pair) for pair in zip(kept, fine, strict=True)]
+        order = np.argsort(columns[0], kind="stable")
+        values, weight, hits, low, high = (each[order] for each in columns)
+        return Pooled(values, weight, hits, self.integral, low=low, high=high)
+
     def merge(self, other: Pooled) -> Pooled:
         """Both tables as one: as if all rows had been pooled at once.
 
@@ -163,12 +178,15 @@ class Pooled(Record):
 
 def _in_buckets(one: Pooled, other: Pooled) -> Pooled:
     """Two tables as buckets, each bucket's sums added."""
-    both = [table.coarsened() for table in (one, other)]
-    values, weight, hits, low, high = (
-        np.concatenate([getattr(table, name) for table in both]) for name in ("values", "weight", "hits", "low", "high")
+    values, weight, hits = (
+        np.concatenate([getattr(table, name) for table in (one, other)]) for name in ("values", "weight", "hits")
+    )
+    low, high = (
+        np.concatenate([table.values if end is None else end for table, end in ends])
+        for ends in (((one, one.low), (other, other.low)), ((one, one.high), (other, other.high)))
     )
     order = np.argsort(values, kind="stable")
-    # a bucket's two rows stand side by side, as buckets do not overlap; the widest ends are those of the bucket
+    # the groups of a bucket stand side by side, as buckets do not overlap; the widest ends are those of the bucket
     low, high = np.minimum.accumulate(low[order][::-1])[::-1], np.maximum.accumulate(high[order])
     joined = Pooled(values[order], weight[order], hits[order], one.integral and other.integral, low=low, high=high)
     return joined.coarsened()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,12 +15,15 @@ from calibrant.files.batches import Batch, Part, ahead, parts_of
 from calibrant.files.columns import NONE, Columns, choose, worded
 from calibrant.files.reading import class_names, predictions_of, to_numpy
 from calibrant.inputs import check_count
-from calibrant.kernels.rows.cells import N_CELLS
+from calibrant.kernels.rows.cells import N_CELLS, N_INDICES, cell_index
+from calibrant.kernels.rows.pooling import grouped, mass_targets
 from calibrant.options import checked
 from calibrant.predictions import Predictions
 from calibrant.problems import FileError, InputError
 from calibrant.progress import Report, reported
+from calibrant.state.pooled import Pooled
 from calibrant.state.state import State
+from calibrant.types import Bools
 from calibrant.verbs.collect import collect, take_in
 
 MAX_DISTINCT = 100_000
@@ -42,6 +45,7 @@ def scan(
     views: Sequence[Any] | None = None,
     n_cells: int = N_CELLS,
     max_distinct: int | None = MAX_DISTINCT,
+    exact_bins: int | Sequence[int] | None = None,
     checkpoint: str | Path | None = None,
     progress: Any = True,
 ) -> Any:
@@ -65,6 +69,9 @@ def scan(
         A column of segments: the answer is then a dict with a state for each of its values.
     views, n_cells, max_distinct
         As in `calibrant.collect`.
+    exact_bins
+        Numbers of equal-mass bins whose edges are to be exact where predictions are kept in buckets: files are read a
+        second time, and the predictions of the buckets that hold an edge are kept.
     checkpoint
         A `.json` or `.arrow` file that the state is saved to after every file of the source. If it exists, what it
         holds is not read again.
@@ -87,7 +94,14 @@ def scan(
     columns = {"label": label, "probs": probs, "logits": logits, "pred": pred, "counts": counts, "classes": classes}
     settings = {"views": views, "n_cells": n_cells, "max_distinct": max_distinct}
     return scan_with_columns(
-        source, columns, normalize=normalize, segments=segments, checkpoint=checkpoint, progress=progress, **settings
+        source,
+        columns,
+        normalize=normalize,
+        segments=segments,
+        exact_bins=exact_bins,
+        checkpoint=checkpoint,
+        progress=progress,
+        **settings,
     )[0]
 
 
@@ -97,6 +111,7 @@ def scan_with_columns(
     *,
     normalize: bool = False,
     segments: str | None = None,
+    exact_bins: int | Sequence[int] | None = None,
     checkpoint: str | Path | None = None,
     progress: Any = True,
     **settings: Any,
@@ -106,6 +121,7 @@ def scan_with_columns(
         check_count(settings["max_distinct"], "max_distinct")
     if segments is not None and checkpoint is not None:
         raise InputError("checkpoint", "must be left out where segments= is given", "it holds one state")
+    numbers = _numbers(exact_bins, segments)
     named = {name: value for name, value in columns.items() if name != "classes"}
     scanner = _Scanner(named, class_names(columns.get("classes")), normalize, segments, settings)
     opened = parts_of(source)
@@ -125,7 +141,19 @@ def scan_with_columns(
                 if saved is not None:
                     scanner.states[None].save(saved)
             report(sum(sizes), of)
+        if numbers:
+            scanner.open_edges(part.part is not None, opened, numbers)
     return scanner.found(), chosen
+
+
+def _numbers(exact_bins: Any, segments: Any) -> list[int]:
+    """The numbers of equal-mass bins whose edges are to be exact."""
+    if exact_bins is None:
+        return []
+    if segments is not None:
+        raise InputError("exact_bins", "must be left out where segments= is given", "every segment has other edges")
+    given = [exact_bins] if isinstance(exact_bins, int) else list(exact_bins)
+    return [check_count(number, "exact_bins") for number in given]
 
 
 def _report(report: Report, before: int, size: int, of: int, done: float) -> None:
@@ -209,6 +237,28 @@ class _Scanner:
         else:
             own[segment] = collect(rows, part=part.part, like=self.states.get(segment), **self.settings)
 
+    def open_edges(self, files: bool, opened: list[Callable[[], Part]], numbers: list[int]) -> None:
+        """Read again, and keep all predictions of the buckets that hold an edge of that many equal-mass bins."""
+        if not files:
+            raise InputError("exact_bins", "needs files, which can be read twice", "the source is a stream")
+        state = self.states[None]
+        wanted = {view: _edge_cells(state.pooled(view), numbers) for view in state.views if state.pooled(view).coarse}
+        exact: dict[str, list[Pooled]] = {view: [] for view in wanted}
+        for open_part in opened:
+            part = open_part()
+            chosen = self.choose(part)
+            for batch in ahead(part.batches(chosen.used)):
+                ((_, rows),) = self._segments(batch, chosen)
+                for view, cells in wanted.items():
+                    event = rows.event(view)
+                    inside = cells[cell_index(event.probs)]
+                    if inside.any():
+                        weights = None if event.weights is None else event.weights[inside]
+                        exact[view].append(grouped(event.probs[inside], event.outcomes[inside], weights))
+        for view, tables in exact.items():
+            if tables:
+                state.tables[view] = [state.pooled(view).opened(reduce(Pooled.merge, tables))]
+
     def found(self) -> Any:
         """The state, or those of the segments."""
         return (
@@ -216,6 +266,19 @@ class _Scanner:
             if self.segments is None
             else dict(sorted(self.states.items(), key=lambda item: str(item[0])))
         )
+
+
+def _edge_cells(table: Pooled, numbers: list[int]) -> Bools:
+    """Which buckets hold an edge of some numbers of equal-mass bins, and different predictions?"""
+    low, high = table.low, table.high
+    assert low is not None
+    assert high is not None
+    below, wanted = table.below(), np.zeros(N_INDICES, np.bool_)
+    for number in numbers:
+        at = np.minimum(np.searchsorted(below, mass_targets(table.total, number), side="right"), len(table) - 1)
+        at = at[low[at] < high[at]]
+        wanted[cell_index(table.values[at])] = True
+    return wanted
 
 
 @contextmanager

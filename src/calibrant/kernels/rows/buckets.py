@@ -115,7 +115,7 @@ def bucketed(probs: Array, outcomes: Array) -> Buckets:
     probs, outcomes = np.ascontiguousarray(probs), np.ascontiguousarray(outcomes)
     index = np.empty(len(probs), np.uint16)
     tables = over_blocks(len(probs), partial(_table, probs, outcomes, index))
-    return Buckets(probs, outcomes, index, reduce(joined, tables))
+    return Buckets(probs, outcomes, index, reduce(_joined, tables))
 
 
 def _table(probs: Array, outcomes: Array, index: Array, rows: slice) -> Floats:
@@ -126,8 +126,7 @@ def _table(probs: Array, outcomes: Array, index: Array, rows: slice) -> Floats:
     return table
 
 
-def joined(a: Floats, b: Floats) -> Floats:
-    """The tables of two sets of rows as one, in the place of the first."""
+def _joined(a: Floats, b: Floats) -> Floats:
     a[:, :SUMS] += b[:, :SUMS]
     np.minimum(a[:, LOW], b[:, LOW], out=a[:, LOW])
     np.maximum(a[:, HIGH], b[:, HIGH], out=a[:, HIGH])

@@ -14,7 +14,7 @@ import numpy as np
 
 from calibrant.kernels.compiled import compiled
 from calibrant.kernels.rows.blocks import over_blocks
-from calibrant.kernels.rows.buckets import HIGH, LOW, N_BUCKETS, add_to_buckets, bucket_index, find_buckets, joined
+from calibrant.kernels.rows.buckets import N_BUCKETS, bucket_index, find_buckets
 from calibrant.state.pooled import Pooled
 from calibrant.types import Array, Floats, Indices
 
@@ -34,19 +34,35 @@ def cell_index(probs: Array) -> Array:
 def pooled_cells(probs: Array, outcomes: Array) -> Pooled:
     """Rows of plain outcomes as one table of buckets, in one pass."""
     probs, outcomes = np.ascontiguousarray(probs), np.ascontiguousarray(outcomes)
-    table = reduce(joined, over_blocks(len(probs), partial(_table, probs, outcomes)))
-    table = table[table[:, 0] > 0]
-    weight, sums, hits, low, high = table[:, 0], table[:, 1], table[:, 3], table[:, LOW], table[:, HIGH]
+    table = reduce(_joined, over_blocks(len(probs), partial(_table, probs, outcomes)))
+    weight, sums, hits, low, high = table[table[:, 0] > 0].T.copy()
     return Pooled(np.clip(sums / weight, low, high), weight, hits, low=low, high=high)
 
 
 def _table(probs: Array, outcomes: Array, rows: slice) -> Floats:
-    table, index = np.zeros((N_INDICES, 7)), np.empty(rows.stop - rows.start, np.uint16)
-    table[:, LOW] = 2.0
+    table = np.zeros((N_INDICES, 5))
+    table[:, 3] = 2.0
+    index = np.empty(rows.stop - rows.start, np.uint16)
     find_buckets(probs[rows], index)
-    split_at_edges(probs[rows], index, *cell_edges())
-    add_to_buckets(probs[rows], outcomes[rows], index, table)
+    add_to_cells(probs[rows], outcomes[rows], index, *cell_edges(), table)
     return table
+
+
+def _joined(a: Floats, b: Floats) -> Floats:
+    a[:, :3] += b[:, :3]
+    np.minimum(a[:, 3], b[:, 3], out=a[:, 3])
+    np.maximum(a[:, 4], b[:, 4], out=a[:, 4])
+    return a
+
+
+@compiled
+def add_to_cells(probs: Any, outcomes: Any, index: Any, inside: Any, before: Any, table: Any) -> None:
+    """Σ1, Σp, Σy, the lowest and the highest prediction of each bucket, cells' edges considered."""
+    for i in range(np.uintp(len(probs))):
+        p, y, b = np.float64(probs[i]), np.float64(outcomes[i]), np.uintp(index[i])
+        row = table[np.uintp(np.int64(b) + before[b] + np.int64(p > inside[b]))]
+        n_b, p_b, y_b, low, high = row[0] + 1.0, row[1] + p, row[2] + y, min(row[3], p), max(row[4], p)
+        row[0], row[1], row[2], row[3], row[4] = n_b, p_b, y_b, low, high
 
 
 @cache
