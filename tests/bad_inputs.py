@@ -219,7 +219,7 @@ LARGE: dict[str, Any] = {"a huge number": 1e300, "a huge integer": 10**30, "a ti
 """numbers that are refused or used"""
 
 CALLABLES = {"statistic", "estimator", "estimators", "kernel", "measure", "measures"}
-NUMBERS = ("intercept", "slope", "truth")
+NUMBERS = ("intercept", "slope", "truth", "ignore")
 ALLOWED = {(name, "a function") for name in CALLABLES} | {(name, "minus one") for name in NUMBERS}
 ALLOWED |= {("label", "a word"), ("label", "an empty word"), ("path", "a word")}
 

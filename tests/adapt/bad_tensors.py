@@ -17,7 +17,7 @@ from bad_inputs import CODES, DATA, EVENT, NO_ARRAYS, ROWS, Call, P, bad_numbers
 from bad_uses import OfFiles
 from calibrant.adapt import losses
 from calibrant.adapt.onnx import to_onnx
-from calibrant.adapt.torch import to_module
+from calibrant.adapt.torch import Meter, to_module
 
 ALLOWED = ("another index", "other rows", "far apart")
 """a tensor has no index; and losses take no squares of weights"""
@@ -111,6 +111,7 @@ def network_calls(folder: Path) -> Iterator[Call]:
     """Every public callable of the adapters for torch and ONNX."""
     yield from _of_functions()
     yield from _of_modules()
+    yield from _of_meters()
     event, classes = cal.Platt().fit(EVENT, P), cal.Temperature().fit(CODES, ROWS)
     yield OfOptions("to_module", to_module, map=event)
     yield OfFiles("to_onnx", to_onnx, map=event, path=folder / "model.onnx")
@@ -118,6 +119,16 @@ def network_calls(folder: Path) -> Iterator[Call]:
         module = OfOptions(f"a module of {name}", to_module(fitted), lambda: ..., logits=torch.tensor(LOGITS[name]))
         module.options = ["logits"]
         yield module
+
+
+def _of_meters() -> Iterator[Call]:
+    """Options of a meter and of what it is asked for; which rows it refuses is counted on the device and told later."""
+    rows = torch.tensor(EVENT), torch.tensor(P)
+    yield OfOptions("Meter", lambda **options: Meter(**options)(*rows), Meter)
+    meter = Meter(buckets=True)
+    meter.update(*rows)
+    yield OfOptions("Meter.compute", meter.compute)
+    yield OfOptions("Meter.to_state", meter.to_state)
 
 
 def _of_functions() -> Iterator[Call]:

@@ -71,6 +71,8 @@ class Meter(torch.nn.Module):  # type: ignore[misc]
         super().__init__()
         self.view = check_choice("view", view, VIEWS)
         self.n_bins, self.buckets, self.ignore = check_count(n_bins, "n_bins"), buckets, ignore
+        if ignore is not None and not -(2**63) <= ignore < 2**63:
+            raise InputError("ignore", "must be a label, a whole number of 64 bits", f"it is {ignore:.3g}")
         if buckets and view == "classwise":
             raise InputError("buckets", "must be False with view='classwise'", "they are of one event")
         self.register_buffer("sums", torch.zeros(1, n_bins, 4, dtype=torch.float64))
@@ -204,6 +206,7 @@ class Meter(torch.nn.Module):  # type: ignore[misc]
         """Rows taken in by this rank."""
         return int(self.sums[0, :, 0].sum().item())
 
+    @checked
     def compute(self, *, norm: Norm = 1, debiased: bool = False, reduce: bool = True) -> Estimate:
         """The binned calibration error of all rows so far, an `Estimate`, which is a number.
 
@@ -222,6 +225,7 @@ class Meter(torch.nn.Module):  # type: ignore[misc]
         classes = tuple(range(len(sums))) if classwise else ()
         return finish(state, view, classes, Options(norm, debiased))
 
+    @checked
     def to_state(self, *, part: str | None = None, reduce: bool = True) -> State:
         """A state that `diagnose`, every estimator, test and map of one event take. Needs `buckets=True`.
 
