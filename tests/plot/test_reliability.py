@@ -153,3 +153,77 @@ def test_a_fitted_curve_is_drawn_with_its_band(ax):
 def test_unknown_styles_and_scales_are_refused(ax, options):
     with pytest.raises(cal.InputError, match=next(iter(options))):
         reliability(cal.ece(*bent_rows()), ax=ax, **options)
+
+
+def saturated(n=4000):
+    """Confidences like a network's: most of them beyond 1 − 10⁻⁴, some of them exactly 1."""
+    rng = np.random.default_rng(5)
+    p = (1 / (1 + np.exp(-rng.normal(9, 6, n)))).astype(np.float32)
+    return (rng.random(n) < np.clip(p, 0, 1) ** 0.3 * 0.98).astype(int), p
+
+
+@pytest.mark.parametrize("style", ["points", "curve"])
+def test_logit_axes_reach_as_far_as_the_predictions_and_nothing_is_moved(ax, style):
+    labels, p = saturated()
+    found = cal.binned_error(labels, p, bins=12) if style == "points" else cal.fitted_error(labels, p, method="platt")
+    reliability(found, scale="logit", ax=ax)
+    x, y = (np.asarray(each, dtype=float) for each in curve_lines(ax)[0].get_data())
+    drawn = np.isfinite(x)
+    table = found.parts["bins"] if style == "points" else found.parts["curve"]
+    known = (table.mean_prob, table.label_rate) if style == "points" else (table.x, table.y)
+    inside = (known[0] < 1) & (known[1] < 1)
+    np.testing.assert_array_equal(drawn, inside)
+    np.testing.assert_array_equal(x[drawn], known[0][inside])
+    np.testing.assert_array_equal(y[drawn], known[1][inside])
+    assert x[drawn].max() > 1 - 1e-5
+    for limits, values in ((ax.get_xlim(), x[drawn]), (ax.get_ylim(), y[drawn])):
+        assert limits[0] < values.min() <= values.max() < limits[1]
+    assert ax.get_xlim() == ax.get_ylim()
+    assert "$1-10^{-6}$" in [text.get_text() for text in ax.get_xticklabels()]
+
+
+def test_points_without_log_odds_are_counted_in_a_note(ax):
+    labels, p = saturated()
+    found = cal.binned_error(labels, p, bins=12)
+    bins = found.parts["bins"]
+    gone = (bins.mean_prob == 1) | (bins.label_rate == 1)
+    share = bins.weight[gone].sum() / bins.weight.sum()
+    assert gone.any()
+    reliability(found, scale="logit", ax=ax)
+    reliability(found, scale="logit", ax=ax)
+    (note,) = [text.get_text() for text in ax.texts]
+    count = f"{gone.sum()} point{'s' * (gone.sum() > 1)}"
+    assert note == f"{count} with {share:.1%} of the rows at 0 or 1: not on this scale".replace("%", " %")
+
+
+def test_a_second_result_widens_logit_axes_and_their_diagonal(ax):
+    narrow = cal.binned_error([0, 1] * 40, [0.4, 0.6] * 40, bins=2)
+    reliability(cal.binned_error(*bent_rows(), bins=3), scale="logit", ax=ax)
+    first = ax.get_xlim()
+    reliability(cal.fitted_error(*saturated(), method="platt"), scale="logit", ax=ax)
+    second = ax.get_xlim()
+    reliability(narrow, scale="logit", ax=ax)
+    assert first[1] < second[1] == pytest.approx(ax.get_xlim()[1], abs=1e-12)
+    (diagonal,) = [line for line in ax.lines if line.get_gid() == DIAGONAL]
+    assert tuple(diagonal.get_xdata()) == pytest.approx(ax.get_xlim())
+
+
+def test_intervals_that_reach_0_or_1_leave_the_view(ax):
+    labels, p = [0] * 6 + [0, 1, 1, 0, 1, 1], [0.01] * 6 + [0.6, 0.7] * 3
+    result = cal.diagnose(labels, p)
+    reliability(result, scale="logit", ax=ax)
+    ax.figure.canvas.draw()
+    (drawn,) = [c for c in ax.collections if hasattr(c, "get_segments")]
+    ends = np.array([segment[:, 1] for segment in drawn.get_segments() if len(segment)])
+    assert len(ends) and (ends > 0).all() and (ends < 1).all()
+
+
+def test_ticks_follow_the_span():
+    from calibrant.plot.logit_axes import tick_text, ticks_of
+
+    assert ticks_of(0.0005, 0.9995) == [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999]
+    assert ticks_of(0.15, 0.85) == [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+    assert len(ticks_of(1e-12, 1 - 1e-12)) <= 9
+    assert [tick_text(p) for p in (1e-6, 0.001, 0.5, 0.999, 1 - 1e-6)] == [
+        "$10^{-6}$", "0.001", "0.5", "0.999", "$1-10^{-6}$",
+    ]  # fmt: skip

@@ -317,6 +317,20 @@ class CalibrationMap(SavedMap):
             rows = self.apply(unlabelled)
         return shifted(self, new, rows, old, level, weights)
 
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the map of a single event, or of the top class, and return the Axes.
+
+        Parameters
+        ----------
+        ax
+            The Axes to draw on, such as those of a reliability diagram; new ones if None.
+        **options
+            Options of `calibrant.plot.curves`, which also draws several maps in one diagram.
+        """
+        from calibrant.plot.curves import curves  # drawing lies above the maps
+
+        return curves(self, ax=ax, **options)
+
     def _check_order(self, classes: tuple[Any, ...]) -> None:
         """The same classes in another order would be recalibrated as one another."""
         ours, theirs = [str(c) for c in self.classes], [str(c) for c in classes]

@@ -7,6 +7,7 @@ from typing import Any
 
 from calibrant import options
 from calibrant.plot import content
+from calibrant.plot.curves import curves
 from calibrant.plot.decision import decision, risk_coverage
 from calibrant.plot.evidence import evidence
 from calibrant.plot.forecasts import forecast_plot
@@ -19,6 +20,7 @@ from calibrant.results import Answer, Estimate
 __all__ = [
     "bias_curves",
     "bias_grid",
+    "curves",
     "decision",
     "draw",
     "evidence",

@@ -9,10 +9,13 @@ import numpy as np
 
 from calibrant.infer import Band, band_of_bins
 from calibrant.inputs import check_choice
+from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.options import checked
 from calibrant.plot.axes import IDEAL, axes_or_new, check_color, labelled
 from calibrant.plot.content import bar_heights, bins_of, curve_of, fitted_curve, has_bins, histogram_of
+from calibrant.plot.logit_axes import beyond, draw_axes, drawable, note_missing, span_of
 from calibrant.results import BinTable, Curve, Estimate
+from calibrant.types import Floats
 from calibrant.verbs.diagnose import Diagnosis
 
 DIAGONAL = "calibrant-diagonal"
@@ -20,10 +23,6 @@ DIAGONAL = "calibrant-diagonal"
 
 STRIP_HEIGHT, STRIP_FLOOR = 0.13, -0.16
 """The histogram lies below 0 on the same axes: no second axes to lay out, and overlays share it."""
-
-FAR = 1e-4
-"""How close to 0 and 1 a logit axis goes."""
-TICKS = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
 
 POINT_AREA, LEAST_AREA = 36.0, 8.0
 """Area in square points of a point that holds the average share of the rows, and of the smallest that can be seen."""
@@ -62,7 +61,9 @@ def reliability(
         which shows each prediction moved as binned ECE measures it: the gap between roof
         and diagonal is the error per bin. `"auto"` draws what the result holds.
     scale
-        `"logit"` stretches both axes near 0 and 1, and has no strip.
+        `"logit"` stretches both axes near 0 and 1 as far as the predictions and rates
+        reach, and has no strip. Points at exactly 0 or 1 have no log-odds: a note says how
+        many are left out, with what share of the rows.
     band
         `"confidence"` shows the result's own intervals, around its points.
         `"consistency"` is drawn around the diagonal: where a calibrated model's points
@@ -97,15 +98,18 @@ def reliability(
         style = "points" if fitted is None else "curve"
     strip = histogram and scale == "probability" and has_bins(result)
     check_color(color)
-    ax, limits = axes_or_new(ax), (0.0, 1.0) if scale == "probability" else (FAR, 1 - FAR)
-    _draw_frame(ax, strip, limits, scale)
+    shown = fitted if style == "curve" and fitted is not None else curve_of(result)
+    ax = axes_or_new(ax)
+    limits = draw_frame(ax, strip, None if scale == "probability" else span_of(shown.x, shown.y))
     name = label or (result.name if isinstance(result, Diagnosis) else result.title)
+    if scale == "logit":
+        shown = _on_logits(ax, shown, limits)
     if style == "points":
-        used = _draw_points(ax, _shown(curve_of(result), limits), name, color, intervals=band == "confidence")
+        used = _draw_points(ax, shown, name, color, intervals=band == "confidence")
     elif style == "curve":
-        used = _draw_curve(ax, _shown(fitted or curve_of(result), limits), name, color)
+        used = _draw_curve(ax, shown, name, color)
     else:
-        used = _draw_roofs(ax, bins_of(result), name, color, limits, slope=style == "tilted")
+        used = _draw_roofs(ax, shown, bins_of(result), name, color, limits, slope=style == "tilted")
     if isinstance(band, Band) or band in ("consistency", "simultaneous"):
         _draw_band(ax, band if isinstance(band, Band) else band_of_bins(bins_of(result), band), used, limits)
     if strip:
@@ -117,31 +121,37 @@ def reliability(
     return labelled(ax, "predicted probability", "observed frequency", loc="upper left")
 
 
-def _draw_frame(ax: Any, histogram: bool, limits: tuple[float, float], scale: str) -> None:
-    """The unit square with its diagonal, ticks, and space for the histogram."""
-    if not any(line.get_gid() == DIAGONAL for line in ax.lines):
-        ax.plot(limits, limits, **IDEAL, gid=DIAGONAL)
-    if scale == "logit":
-        ax.set(xscale="logit", yscale="logit")
-        ax.minorticks_off()
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_ticks(TICKS, [f"{tick:g}" for tick in TICKS])
+def draw_frame(ax: Any, histogram: bool, span: tuple[float, float] | None) -> tuple[float, float]:
+    """Axes with their diagonal and ticks: the unit square with space for the histogram, or logits from end to end."""
+    if span is not None:
+        limits = draw_axes(ax, span)
     else:
-        floor, ticks = min(STRIP_FLOOR if histogram else -0.02, ax.get_ylim()[0]), np.linspace(0, 1, 6)
+        limits, ticks = (0.0, 1.0), np.linspace(0, 1, 6)
+        floor = min(STRIP_FLOOR if histogram else -0.02, ax.get_ylim()[0])
         ax.set(xlim=(-0.02, 1.02), ylim=(floor, 1.02), xticks=ticks, yticks=ticks)
+    known = next((line for line in ax.lines if line.get_gid() == DIAGONAL), None)
+    if known is None:
+        ax.plot(limits, limits, **IDEAL, gid=DIAGONAL)
+    else:
+        known.set_data(limits, limits)
     ax.set_aspect("equal")
+    return limits
 
 
-def _shown(curve: Curve, limits: tuple[float, float]) -> Curve:
-    """The curve within the limits of the axes."""
-    return replace(curve, **{name: np.clip(getattr(curve, name), *limits) for name in ("x", "y", "low", "high")})
+def _on_logits(ax: Any, curve: Curve, limits: tuple[float, float]) -> Curve:
+    """The same with gaps where a point has no log-odds, which a note states; intervals may leave the view."""
+    kept = drawable(curve.x, curve.y)
+    note_missing(ax, curve.support, kept)
+    points = {each: np.where(kept, getattr(curve, each), np.nan) for each in ("x", "y")}
+    return replace(curve, **points, **{each: beyond(getattr(curve, each), limits) for each in ("low", "high")})
 
 
 def _draw_band(ax: Any, band: Band, color: Any, limits: tuple[float, float]) -> None:
     """Around the diagonal in grey, around the curve in its colour."""
-    curve, around = _shown(band.curve(), limits), "0.5" if band.method == "consistency" else color
+    curve, around = band.curve(), "0.5" if band.method == "consistency" else color
+    ends = [beyond(each, limits) if limits != (0.0, 1.0) else each for each in (curve.x, curve.low, curve.high)]
     label = f"{band.method} band, {band.level:.0%}".replace("%", " %")
-    ax.fill_between(curve.x, curve.low, curve.high, color=around, alpha=0.18, linewidth=0, zorder=1, label=label)
+    ax.fill_between(*ends, color=around, alpha=0.18, linewidth=0, zorder=1, label=label)
 
 
 def _draw_points(ax: Any, curve: Curve, label: str, color: Any, intervals: bool) -> Any:
@@ -166,18 +176,28 @@ def _draw_curve(ax: Any, curve: Curve, label: str, color: Any) -> Any:
     return used
 
 
-def _draw_roofs(ax: Any, bins: BinTable, label: str, color: Any, limits: tuple[float, float], slope: bool) -> Any:
+def _draw_roofs(
+    ax: Any, points: Curve, bins: BinTable, label: str, color: Any, limits: tuple[float, float], slope: bool
+) -> Any:
     """A bar per bin, its roof flat or of slope one through (p̄, ȳ); returns the colour."""
-    means, rates = np.clip(bins.mean_prob, *limits), np.clip(bins.label_rate, *limits)
-    (marker,) = ax.plot(means, rates, "o", color=color, markersize=4, label=label, zorder=4)
+    (marker,) = ax.plot(points.x, points.y, "o", color=color, markersize=4, label=label, zorder=4)
     used = marker.get_color()
     for low, high, p, y in zip(bins.low, bins.high, bins.mean_prob, bins.label_rate, strict=True):
-        x = np.clip(np.linspace(low, high, 60), *limits)
-        roof = np.clip(y + slope * (x - p), *limits)
+        x = _between(low, high, limits)
+        roof = y + slope * (x - p)
+        roof = np.clip(roof, 0, 1) if limits == (0.0, 1.0) else beyond(roof, limits)
         ax.fill_between(x, roof, limits[0], color=used, alpha=0.16, linewidth=0, zorder=1)
         ax.fill_between(x, roof, x, color="tab:red", alpha=0.22, linewidth=0, zorder=2)
         ax.plot(x, roof, color=used, linewidth=1.6, zorder=3)
     return used
+
+
+def _between(low: float, high: float, limits: tuple[float, float]) -> Floats:
+    """Places along the part of a bin that the axes show, evenly spaced on them."""
+    if limits == (0.0, 1.0):
+        return np.linspace(low, high, 60)
+    ends = log_odds(np.clip([low, high], *limits))
+    return sigmoid(np.linspace(*ends, 60))
 
 
 def _draw_strip(ax: Any, left: Any, widths: Any, heights: Any, color: Any) -> None:

@@ -119,6 +119,20 @@ class EventWorld(World, ABC):
         probs, outcomes, _ = self.draw(n, 1, seed)
         return Predictions.borrowed(outcomes[0], probs[0])
 
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the true calibration curve and return the Axes.
+
+        Parameters
+        ----------
+        ax
+            The Axes to draw on, such as those of a reliability diagram; new ones if None.
+        **options
+            Options of `calibrant.plot.curves`, which also draws maps beside it.
+        """
+        from calibrant.plot.curves import curves  # drawing lies above the worlds
+
+        return curves(self, ax=ax, **options)
+
     def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
         """By quadrature to 1e-10."""
         norm = check_norm(norm)
