@@ -300,6 +300,11 @@ SIMULATED: dict[str, dict[str, Any]] = {
     "named_world": {"name": "resnet110_c10"},
     "bias": {"estimator": cal.ece, "world": WORLD, "n": 20},
     "bias_grid": {"world": WORLD, "sizes": [20], "n_bins": [2]},
+    "bias_test": {
+        "rows": [row for n in (20, 30) for row in cal.simulate.bias(["ece", "sweep"], WORLD, [n], 4)],
+        "first": "ece",
+        "second": "sweep",
+    },
     "detection": {"estimator": cal.ece, "world": WORLD, "n": 20, "n_data_sets": 20},
     "map_divergence": {"map": np.sqrt, "world": WORLD, "n": 20},
     "map_quality": {"maps": ["platt"], "world": WORLD, "n": 20},

@@ -96,6 +96,7 @@ def _of_plots() -> Iterator[Call]:
         "power_curve": {"result": cal.plan(error=0.1, world=WORLD, n_data_sets=20)},
         "miss_rates": {"rows": [cal.simulate.detection(cal.ece, WORLD, 20, n_data_sets=20)]},
         "bias_grid": {"grid": cal.simulate.bias_grid(world, [20], [2], n_data_sets=4)},
+        "curves": {"what": cal.Platt().fit(EVENT, P)},
         "bias_curves": {"rows": [cal.simulate.bias(cal.ece, world, 20, n_data_sets=4)]},
         "segments": {"audit": cal.audit(EVENT, P, {"f": P > 0.5}, min_size=2, n_draws=19)},
     }

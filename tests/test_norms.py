@@ -5,10 +5,13 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.stats import beta
 
 import calibrant as cal
 from calibrant import simulate
 from calibrant.norms import check_norm, noise_power, norm_of_name
+from naive import binned, binning, canonical, sweep
 from tolerances import ROUNDING
 
 RNG = np.random.default_rng(7)
@@ -102,3 +105,38 @@ def test_the_bias_of_any_norm_is_simulated():
     found = simulate.bias(partial(cal.binned_error, norm=3), simulate.power_world(0.05), 200, 20)
     assert found.truth == pytest.approx(simulate.power_world(0.05).true_error(3))
     assert found.bias > 0
+
+
+FEW, FEW_Y = P[:40].round(2), Y[:40]
+
+
+@pytest.mark.parametrize("norm", [1.5, 3])
+def test_every_error_of_one_event_is_that_of_plain_loops(norm):
+    bins = binning.equal_mass(FEW, 7)
+    expected = {"binned": binned.power(bins, FEW, FEW_Y, None, norm)}
+    expected["label-binned"] = binned.label_power(bins, FEW, FEW_Y, None, norm)
+    swept = sweep.mass_bins(FEW.tolist(), sweep.n_bins(FEW, FEW_Y, "mass"))
+    expected["sweep"] = binned.power(swept, FEW, FEW_Y, None, norm)
+    fitted = cal.Platt().fit(FEW_Y, FEW).apply(FEW)
+    expected["fitted"] = math.fsum(abs(c - p) ** norm for c, p in zip(fitted, FEW, strict=True)) / len(FEW)
+    for name, power in expected.items():
+        assert ERRORS[name](FEW_Y, FEW, norm=norm).value == pytest.approx(power ** (1 / norm), abs=ROUNDING), name
+
+
+@pytest.mark.parametrize("norm", [1.5, 3])
+def test_the_canonical_error_is_that_of_plain_loops(norm):
+    rng = np.random.default_rng(3)
+    probs, labels = rng.dirichlet([1, 2, 1], 12), rng.integers(0, 3, 12)
+    found = cal.canonical_error(labels, probs, norm=norm, bandwidth=0.1)
+    power = canonical.power(probs.tolist(), np.eye(3)[labels].tolist(), 0.1, norm)
+    assert found.value == pytest.approx(power ** (1 / norm), rel=1e-9)
+
+
+@pytest.mark.parametrize("norm", [1.5, 3])
+def test_true_errors_are_integrals(norm):
+    world = simulate.BetaWorld(2.0, 1.5, simulate.PowerCurve(1.7))
+    power = quad(lambda p: abs(p - p**1.7) ** norm * beta.pdf(p, 2.0, 1.5), 0, 1, epsabs=1e-12)[0]
+    assert world.true_error(norm) == pytest.approx(power ** (1 / norm), rel=1e-8)
+    shape = simulate.ShapeWorld("square", 0.1)
+    power = quad(lambda c: abs(shape.predicted(np.array([c]))[0] - c) ** norm, 0, 1)[0]
+    assert shape.true_error(norm) == pytest.approx(power ** (1 / norm), rel=1e-8)

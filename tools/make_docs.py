@@ -103,14 +103,42 @@ def differences() -> str:
         "Other causes of different numbers:",
         "",
         "- **View.** `top` asks whether the top class is right, `binary` whether the event occurs, `classwise` all classes, one against the rest.",
-        "- **Bins.** `EqualMass` cuts where the rows are, `EqualWidth` at i/15. Equal predictions are never split here.",
+        "- **Bins.** `EqualMass` cuts where the rows are, `EqualWidth` at i/15. Equal predictions are never split here, and",
+        "  the order of rows does not matter. `EqualMass(ties=…)` and `sweep_error(ties=…)` split them as other code does:",
+        '  `"split"` at floor(i·n/m) (Nixon et al.), `"caltrain"` as the code of Roelofs et al., `"array_split"` as that of',
+        f"  Kängsepp et al. The sweep of the rounded probabilities: {_sweeps(rounded)}.",
         "- **Norm and root.** Norm 2 is a root mean square; `root=False` gives the square.",
         "- **Debiasing** subtracts what noise adds; plain ECE of a perfect model is not 0.",
         "- **Class average.** `mean` over classes or `sum`; they differ by the number of classes.",
         "- **Precision.** 0.2 stored as float32 is 0.200000003 and lies above the edge 1/5.",
         "",
+        *_kernel_densities(test),
     ]
     return "\n".join(lines)
+
+
+def _sweeps(rounded: cal.Predictions) -> str:
+    """The sweep under every convention for ties."""
+    found = {ties: cal.sweep_error(rounded, ties=ties).value for ties in ("keep", "split", "caltrain", "array_split")}
+    return ", ".join(f"`{ties}` {value:.5f}" for ties, value in found.items())
+
+
+def _kernel_densities(test: cal.Predictions) -> list[str]:
+    """How the two forms of the KDE error differ, with figures."""
+    ours = cal.density_error(test, norm=2, method="integrated").value
+    theirs = cal.density_error(test, norm=2, compat="zhang").value
+    return [
+        "## The kernel density error, ours and that of the released code",
+        "",
+        "`density_error` follows the definition: with norm α the mean of |p − π̂(p)|^α has its α-th root taken, and the bandwidth",
+        '1.06·σ·n^(−1/5) is half the width of the triweight kernel. `density_error(compat="zhang")` is what the code of Zhang et al.',
+        "(2020) prints. It takes no root; its bandwidth σ₁·(2n)^(−1/5), with σ₁ of the rows where the event occurred, is the standard",
+        "deviation of the kernel, which is then three times as wide; rows are reflected at the nearer end only; and densities are binned",
+        "on 16 384 places. For norm 2 it therefore prints about the square of the error. The KDE columns of Roelofs et al. (2022) follow",
+        "that code and compare it with the rooted error: so KDE seems far too low on miscalibrated models and best on calibrated ones.",
+        f"On the example, norm 2: {ours:.4f} (integrated, rooted) and {theirs:.4f}, whose root is {theirs**0.5:.4f}.",
+        "",
+    ]
 
 
 def maps() -> str:
@@ -154,6 +182,10 @@ def _which_map() -> str:
 - **The classes are rarer or more frequent where the model is used:** `map.at_prevalence(new)`, or `at_prevalence(unlabelled=probs)`, which
   estimates the prevalences from predictions without labels and gives their intervals.
 - **Forecasts of a number:** `VariancePlatt`, `StdScaling`, `QuantileRecalibration`.
+- **As published:** Platt scaling without smoothed targets is `logistic`; matrix scaling as Guo et al. and Nixon et al. fit it, without a penalty,
+  `unpenalised_matrix`; variance scaling with any real w and b `VariancePlatt("any")`.
+- **To look at:** `map.plot()` draws a map of one event or of the top class, `plot.curves({"beta": …, "Platt": …})` several in one diagram, with
+  `scale="logit"` on axes that reach as far as the predictions; `map.plot(ax=diagnosis.plot(scale="logit"), scale="logit")` beside the points.
 
 Rows without an error say that a map cannot be too sure: the plain optimum is then at infinity. So `temperature`,
 `ensemble_temperature`, `one_vs_rest_temperature`, `vector` and `beta` count two more rows (`penalty=2.0`), predicted like the others and with outcomes as
@@ -197,7 +229,8 @@ def _asking() -> str:
 - `decompose(predictions, score=…, method="isotonic")`: score = miscalibration − discrimination + uncertainty, through isotonic regression
   (CORP, never negative for one event), bins or any map, in-sample or cross-fitted. The parts add up exactly.
 - `upper_bound(predictions, score=…)`: no calibration error tied to the score exceeds this. Its root for Brier is `root_brier`.
-- A score of your own is one small class with `expected(probs, truth)`; see `Score`.
+- A score of your own is one small class with `expected(probs, truth)`; see `Score`. Scores of several rows at a time, which see calibration
+  alone (proper U-scores, Gruber & Buettner 2022, App. F): `KernelScore`, and `UScore` for pairs (`of_pairs`) or sets of `order` rows (`of_tuples`).
 
 How often the interval of `compare` holds the truth, and how far differences of plain ECEs are off: `studies/results/improvement.md`. Scores of
 forecasts of a number are in `regression.md`.

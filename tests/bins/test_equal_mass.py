@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 import strategies as some
 from calibrant import EqualMass, InputError, Predictions
 from naive import binning
+from naive.binning import SPLITS
+from tolerances import ROUNDING
 
 
 def bins_of(rule, said, counts=None):
@@ -104,7 +106,9 @@ def test_class_by_class_is_each_class_alone(said, n_bins):
 def test_wrong_options_are_refused():
     with pytest.raises(InputError, match="n_bins must be a whole number"):
         EqualMass(0)
-    with pytest.raises(InputError, match="ties must be one of 'keep', 'split'; it is 'drop'"):
+    with pytest.raises(
+        InputError, match="ties must be one of 'keep', 'split', 'caltrain', 'array_split'; it is 'drop'"
+    ):
         EqualMass(5, ties="drop")
     with pytest.raises(InputError, match="bins must keep ties with counts or weights; it has ties='split'"):
         EqualMass(2, ties="split").collect(Predictions([0, 1], [0.2, 0.3], counts=[1, 2]).event())
@@ -120,3 +124,26 @@ def test_rules_describe_themselves():
     assert EqualMass(10).describe() == "10 equal-mass bins"
     assert EqualMass(10, "split").describe() == "10 equal-mass bins, ties split"
     assert not EqualMass(10).mergeable
+
+
+@pytest.mark.parametrize("ties", SPLITS)
+@given(st.lists(st.tuples(st.integers(0, 8), st.booleans()), min_size=1, max_size=40), st.integers(1, 45))
+def test_sorted_rows_are_cut_as_in_plain_loops(ties, rows, n_bins):
+    p, y = np.array([v / 8 for v, _ in rows]), np.array([int(hit) for _, hit in rows])
+    rule, event = EqualMass(n_bins, ties), Predictions(y, p).event()
+    bins = SPLITS[ties](p, n_bins)
+    state = rule.collect(event)
+    assert state.weight[0].tolist() == [len(each) for each in bins]
+    np.testing.assert_allclose(state.sums[0, :, 1], [p[each].sum() for each in bins], atol=ROUNDING)
+    assert state.sums[0, :, 3].tolist() == [y[each].sum() for each in bins]
+    index = rule.index(event)
+    assert all((index[each] == k).all() for k, each in enumerate(bins))
+    low, high = rule.ranges(event)
+    ends = [(p[each].min(), p[each].max()) if each else (0.0, 0.0) for each in bins]
+    assert list(zip(low, high, strict=True)) == ends
+
+
+def test_ranges_of_kept_ties_hold_their_rows():
+    p = np.array([0.1, 0.2, 0.2, 0.2, 0.9, 1.0])
+    low, high = EqualMass(3).ranges(Predictions([0, 1] * 3, p).event())
+    assert (low.tolist(), high.tolist()) == ([0.1, 0.2, 0.9], [0.1, 0.2, 1.0])

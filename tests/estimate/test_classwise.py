@@ -128,3 +128,56 @@ def test_wrong_options_are_refused():
             InputError, match=r"probs must have one column per class; it has a single column\. Use binned"
         ):
             error([0, 1], [0.2, 0.7])
+
+
+@given(
+    data.matrices(most=15, weighted=False),
+    st.integers(1, 20),
+    st.sampled_from([None, 0.25]),
+    st.sampled_from(["keep", "split", "caltrain", "array_split"]),
+    st.booleans(),
+)
+def test_ties_and_the_divisor_are_those_of_plain_loops(said, n_bins, threshold, ties, by_all):
+    options = {"bins": n_bins, "ties": ties, "divide_by": "all" if by_all else "filled"}
+    if threshold is None:
+        found = cal.adaptive_error(said.labels, said.probs, **options)
+    else:
+        found = cal.thresholded_error(said.labels, said.probs, threshold=threshold, **options)
+    limit = -1.0 if threshold is None else threshold
+    expected = naive.adaptive(said.labels, said.probs, n_bins, None, limit, ties, by_all)
+    assert found.value == pytest.approx(expected, abs=ROUNDING)
+
+
+def test_the_ranges_that_were_chosen_are_in_the_result():
+    p = np.array([0.05, 0.2, 0.3, 0.6, 0.7, 0.9])
+    found = cal.thresholded_error([0, 0, 1, 0, 1, 1], np.stack([1 - p, p], axis=1), bins=2, threshold=0.1)
+    ranges = found.parts["ranges"]
+    np.testing.assert_allclose(ranges.low, [[0.3, 0.7], [0.2, 0.6]])  # class 0: 0.3 0.4 | 0.7 0.8 0.95
+    assert ranges.weight.sum(axis=1).tolist() == [5, 5]
+    assert ranges.high[1].tolist() == [0.3, 0.9]
+    assert cal.results.Estimate.from_json(found.to_json()).parts["ranges"] == ranges
+    assert len(ranges.to_frame()) == 4
+    assert repr(ranges) == "ClassRanges(2 ranges of 2 classes)"
+
+
+def test_the_share_that_ece_leaves_out():
+    probs = [[0.7, 0.2, 0.1], [0.4, 0.35, 0.25], [1.0, 0.0, 0.0]]
+    assert cal.adaptive_error([0, 1, 0], probs).parts["left_out_by_ece"] == pytest.approx(2 / 3)
+    above = {0.15: 3 / 6, 0.3: 1 / 4, 0.5: 0.0}  # above 0.15: 0.7 0.2 | 0.4 0.35 0.25 | 1
+    for threshold, share in above.items():
+        found = cal.thresholded_error([0, 1, 0], probs, threshold=threshold)
+        assert found.parts["left_out_by_ece"] == pytest.approx(share)
+    twice = cal.thresholded_error([0, 1, 0], probs, threshold=0.15, counts=[2, 1, 1])
+    assert twice.parts["left_out_by_ece"] == pytest.approx(4 / 8)
+
+
+@pytest.mark.parametrize("norm", [1.5, 3])
+def test_any_norm_is_that_of_plain_loops(rng, norm):
+    probs = rng.dirichlet([1, 1, 2], 40).round(2)
+    probs /= probs.sum(axis=1, keepdims=True)
+    labels = rng.integers(0, 3, 40)
+    power = naive.total_power(labels, probs, "width", 5, norm)
+    found = cal.classwise_error(labels, probs, bins=5, norm=norm)
+    assert found.value == pytest.approx(power ** (1 / norm), abs=ROUNDING)
+    mean = cal.classwise_error(labels, probs, bins=5, norm=norm, average="mean", root=False)
+    assert mean.value == pytest.approx(power / 3, abs=ROUNDING)

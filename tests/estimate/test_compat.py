@@ -172,7 +172,7 @@ def test_each_preset_says_how_it_differs(name):
     assert cal.results.Estimate.from_json(found.to_json()) == found
 
 
-@pytest.mark.parametrize("name", [name for name in PRESETS if name != "hle"])
+@pytest.mark.parametrize("name", [name for name, preset in PRESETS.items() if preset.norm == 1])
 def test_away_from_edges_all_packages_agree(rng, name):
     probs = (rng.integers(0, 15, 300) + rng.uniform(0.1, 0.9, 300)) / 15
     labels = rng.random(300) < probs
@@ -189,7 +189,8 @@ def test_the_number_of_bins_is_checked_for_every_package(name, n_bins):
 @pytest.mark.parametrize("compat", ["Guo", "", 3])
 def test_an_unknown_package_is_refused(compat):
     with pytest.raises(
-        InputError, match="compat must be one of 'guo', 'torchmetrics', 'netcal', 'sklearn', 'hle'; it is"
+        InputError,
+        match="compat must be one of 'guo', 'torchmetrics', 'torchmetrics_l2', 'torchmetrics_max', 'netcal', 'sklearn', 'hle'; it is",
     ):
         cal.ece([0, 1], [0.2, 0.7], compat=compat)
 
@@ -261,3 +262,27 @@ def test_runs_know_the_run_of_each_row(rng):
     with pytest.raises(InputError, match="runs of rows cannot be used class by class"):
         RunsOf().collect_classes(event)
     assert not RunsOf().mergeable
+
+
+@pytest.mark.parametrize(("compat", "norm"), [("torchmetrics_l2", 2), ("torchmetrics_max", "max")])
+def test_other_norms_of_torchmetrics_have_its_bins(rng, compat, norm):
+    p = np.append((rng.integers(0, 10, 300) + 0.5) / 10, [1.0] * 20)  # exactly 1 has a bin of its own
+    y = (rng.random(320) < p**1.5).astype(int)
+    index = (p * 10).astype(int)
+    gaps = [(np.mean(index == k), abs(p[index == k].mean() - y[index == k].mean())) for k in set(index)]
+    expected = max(gap for _, gap in gaps) if norm == "max" else sum(share * gap**2 for share, gap in gaps) ** 0.5
+    found = cal.ece(y, p, bins=10, compat=compat)
+    assert found.value == pytest.approx(expected, abs=1e-12)
+    assert "torchmetrics with norm" in found.title
+
+
+@pytest.mark.parametrize("norm", ["l2", "max"])
+def test_other_norms_are_those_of_torchmetrics(rng, norm):
+    peer("torchmetrics")
+    torch = peer("torch")
+    from torchmetrics.functional.classification import binary_calibration_error
+
+    labels, probs = awkward(rng, np.float64)
+    theirs = float(binary_calibration_error(torch.tensor(probs), torch.tensor(labels), n_bins=15, norm=norm))
+    found = cal.ece(labels, probs, bins=15, compat=f"torchmetrics_{norm}").value
+    assert found == pytest.approx(theirs, abs=TORCH_ROUNDING)

@@ -96,3 +96,24 @@ def test_a_long_curve_is_thinned_but_keeps_its_extremes(rng):
 def test_an_unknown_statistic_is_refused():
     with pytest.raises(InputError, match="statistic must be one of 'max', 'range'; it is 'mean'"):
         cal.ks_error([0, 1], [0.2, 0.7], statistic="mean")
+
+
+@given(data.matrices(most=10, weighted=False))
+def test_class_by_class_is_definition_c2_of_gruber_and_buettner(said):
+    found = cal.ks_error(said.labels, said.probs, view="classwise")
+    assert found.value == pytest.approx(naive.ks_of_classes(said.labels, said.probs), abs=ROUNDING)
+    alone = [cal.ks_error(said.labels, said.probs, view=f"class {k}").value for k in range(said.probs.shape[1])]
+    assert found.parts["classes"].values.tolist() == pytest.approx(alone, abs=ROUNDING)
+    mean = cal.ks_error(said.labels, said.probs, view="classwise", average="mean")
+    assert mean.value == pytest.approx(np.mean(alone), abs=ROUNDING)
+    total = cal.ks_error(said.labels, said.probs, view="classwise", average="sum", statistic="range")
+    ranges = [
+        cal.ks_error(said.labels, said.probs, view=f"class {k}", statistic="range").value
+        for k in range(said.probs.shape[1])
+    ]
+    assert total.value == pytest.approx(sum(ranges), abs=ROUNDING)
+
+
+def test_other_averages_are_refused():
+    with pytest.raises(InputError, match="average must be one of 'top', 'mean', 'sum'"):
+        cal.ks_error([0, 1], [[0.5, 0.5], [0.2, 0.8]], view="classwise", average="median")

@@ -172,3 +172,44 @@ def test_wrong_options_are_refused():
         cal.density_error([0, 1], [0.2, 0.7], norm="most")
     with pytest.raises(InputError, match="method must be one of 'pointwise', 'integrated'; it is 'fft'"):
         cal.density_error([0, 1], [0.2, 0.7], method="fft")
+
+
+@pytest.mark.parametrize("norm", [1, 1.5, 2])
+def test_the_published_code_is_followed_step_by_step(norm):
+    rng = np.random.default_rng(4)
+    p = np.append(rng.beta(4, 0.7, 10), [0.0, 1.0, 0.5])
+    y = np.append((rng.random(10) < p[:10] ** 2).astype(int), [0, 1, 1])
+    found = cal.density_error(y, p, norm=norm, compat="zhang")
+    assert found.value == pytest.approx(naive.as_zhang(p, y, norm), rel=1e-8)
+    assert found.settings["root"] is False
+    assert found.settings["bandwidth"] == pytest.approx(3 * p[y == 1].std() * (2 * 13) ** -0.2)
+
+
+def test_no_root_makes_the_square_of_the_other_kind(rng):
+    p = rng.beta(3, 0.5, 3000)
+    y = (rng.random(3000) < p**3).astype(int)
+    theirs = cal.density_error(y, p, norm=2, compat="zhang").value
+    ours = cal.density_error(y, p, norm=2, method="integrated").value
+    assert theirs == pytest.approx(ours**2, rel=0.3)
+
+
+def test_what_the_published_code_has_of_its_own_is_refused():
+    with pytest.raises(InputError, match="compat has a method and a bandwidth of its own"):
+        cal.density_error([0, 1, 1], [0.2, 0.4, 0.7], compat="zhang", bandwidth=0.1)
+    with pytest.raises(InputError, match="norm must be a number with compat='zhang'"):
+        cal.density_error([0, 1, 1], [0.2, 0.4, 0.7], compat="zhang", norm="max")
+    for labels in ([0, 0, 0], [0, 1, 0]):
+        with pytest.raises(InputError, match="labels must hold events with different predictions"):
+            cal.density_error(labels, [0.2, 0.4, 0.7], compat="zhang")
+    with pytest.raises(InputError, match="compat must be"):
+        cal.density_error([0, 1, 1], [0.2, 0.4, 0.7], compat="kumar")
+
+
+@pytest.mark.parametrize("norm", [1.5, 3])
+def test_any_norm_is_that_of_plain_loops(norm):
+    rng = np.random.default_rng(8)
+    p = rng.random(25).round(2)
+    y = rng.integers(0, 2, 25)
+    h = naive.bandwidth(p)
+    found = cal.density_error(y, p, norm=norm)
+    assert found.value == pytest.approx(naive.pointwise(p, y, h, norm) ** (1 / norm), rel=1e-9)

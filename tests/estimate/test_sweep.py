@@ -13,6 +13,7 @@ from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from calibrant.bins import number
 from naive import binned, data
 from naive import sweep as naive
+from naive.binning import SPLITS
 from naive.rows import counted, written_out
 from tolerances import ROUNDING
 
@@ -139,3 +140,31 @@ def test_a_rule_is_given_without_a_number(bins):
         InputError, match=r"bins must be EqualMass or EqualWidth, without a number; it is .*chosen by the data"
     ):
         cal.sweep_error([0, 1], [0.2, 0.7], bins=bins)
+
+
+@pytest.mark.parametrize("ties", SPLITS)
+@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_size=30))
+def test_the_sweep_over_ranks_is_that_of_plain_loops(ties, rows):
+    p, y = [v / 9 for v, _ in rows], [int(hit) for _, hit in rows]
+    found = cal.sweep_error(y, p, ties=ties, norm=2)
+    count = naive.n_bins(p, y, ties)
+    assert found.settings["n_bins"] == count
+    assert found.value == pytest.approx(binned.power(SPLITS[ties](p, count), p, y, None, 2) ** 0.5, abs=ROUNDING)
+    assert found.settings["ties"] == ties
+
+
+def test_conventions_for_ties_differ_where_forecasts_are_coarse(rng):
+    # 92 forecasts in steps of a tenth: three ways to share out equal ones, three numbers
+    p = rng.integers(0, 11, 92) / 10
+    y = (rng.random(92) < p**1.5).astype(int)
+    values = {ties: cal.sweep_error(y, p, ties=ties).value for ties in ("keep", "split", "caltrain", "array_split")}
+    assert len(set(values.values())) > 1
+
+
+def test_ties_can_be_split_in_equal_mass_bins_without_weights_only():
+    with pytest.raises(InputError, match="ties can be split in equal-mass bins only; bins is EqualWidth"):
+        cal.sweep_error([0, 1], [0.2, 0.6], bins=EqualWidth, ties="split")
+    with pytest.raises(InputError, match="ties must be kept with counts or weights; it is 'caltrain'"):
+        cal.sweep_error([0, 1], [0.2, 0.6], ties="caltrain", weights=[1.0, 2.0])
+    with pytest.raises(InputError, match="ties must be one of"):
+        cal.sweep_error([0, 1], [0.2, 0.6], ties="drop")

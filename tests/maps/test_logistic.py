@@ -171,3 +171,22 @@ def test_wrong_variants_are_refused():
 def test_a_curve_has_at_least_two_points(data):
     with pytest.raises(InputError, match="n_points must be a whole number, at least 2; it is 1"):
         cal.Platt().fit(*data).curve(1)
+
+
+def test_logistic_is_the_maximum_likelihood_fit(rng):
+    p = rng.random(400)
+    y = (rng.random(400) < expit(0.6 * logit(p) - 0.4)).astype(int)
+    fitted = cal.maps.Logistic().fit(y, p)
+    known = LogisticRegression(C=np.inf, tol=1e-10).fit(logit(p)[:, None], y)
+    assert fitted.slope == pytest.approx(known.coef_[0, 0], rel=1e-5)
+    assert fitted.intercept == pytest.approx(known.intercept_[0], rel=1e-5)
+    assert fitted.fit.loss < cal.Platt().fit(y, p).fit.loss
+    assert (fitted.method, fitted.smoothed) == ("logistic", False)
+    assert cal.results.Record.from_json(fitted.to_json()) == fitted
+    assert cal.recalibrate(y, p, "logistic") == fitted
+
+
+def test_logistic_says_where_rows_can_be_separated():
+    fitted = cal.maps.Logistic().fit([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9])
+    assert np.isfinite([fitted.slope, fitted.intercept]).all()
+    assert fitted.fit.cautions

@@ -258,3 +258,58 @@ def test_damaged_maps_are_refused(case):
 
 def test_public_names():
     assert (cal.regression.StdScaling, cal.regression.VariancePlatt) == (StdScaling, VariancePlatt)
+
+
+def falling(rng, n=400):
+    """Predicted variances whose true ones lie on 2σ² − 0.15, a line below 0 at the origin."""
+    variance = rng.uniform(0.1, 2, n)
+    return rng.normal(0, np.sqrt(2 * variance - 0.15)), np.zeros(n), variance
+
+
+def test_signs_of_any_kind_find_the_best_line(rng):
+    labels, mean, variance = falling(rng)
+    usual, free = VariancePlatt().fit(labels, mean, variance), VariancePlatt("any").fit(labels, mean, variance)
+    assert usual.offset == 0
+    assert free.offset < 0
+    assert free.fit.loss < usual.fit.loss
+
+    def score(ends):  # heights at both ends
+        line = np.interp(variance, [variance.min(), variance.max()], np.exp(ends))
+        return np.mean(labels**2 / line + np.log(line))
+
+    best = min(
+        (
+            minimize(score, start, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13, "maxiter": 4000})
+            for start in ([-2.0, 1.0], [0.0, 0.0])
+        ),
+        key=lambda one: one.fun,
+    )
+    assert free.fit.loss == pytest.approx(best.fun, abs=1e-9)
+    assert (free.of_variance(variance) > 0).all()
+    assert load_back(free) == free
+
+
+def load_back(fitted):
+    return cal.results.Record.from_json(fitted.to_json())
+
+
+def test_a_falling_line_is_found_and_is_injective(rng):
+    variance = rng.uniform(0.5, 2, 500)
+    labels = rng.normal(0, np.sqrt(3 - variance))
+    fitted = VariancePlatt("any").fit(labels, np.zeros(500), variance)
+    assert fitted.slope < 0
+    assert fitted.injective
+
+
+def test_variances_that_would_turn_negative_are_refused(rng):
+    fitted = VariancePlatt("any").fit(*falling(rng))
+    below = -fitted.offset / fitted.slope / 2
+    with pytest.raises(InputError, match=r"variance must stay positive; variance\[1\] is .* and would be -"):
+        fitted.apply([0.0, 0.0], [1.0, below])
+    with pytest.raises(InputError, match="signs must be one of 'positive', 'any'"):
+        VariancePlatt("negative")
+
+
+def test_equal_variances_are_scaled_whatever_the_signs():
+    rows = [1.0, -2.0, 0.5], [0.0] * 3, [1.0] * 3
+    assert VariancePlatt("any").fit(*rows).of_variance(np.ones(1)) == pytest.approx(1.75)

@@ -47,3 +47,25 @@ def equal_mass_split(probs: Sequence[Any], n_bins: int) -> list[list[int]]:
     order = sorted(range(len(probs)), key=lambda j: float(probs[j]))
     n = len(order)
     return [order[k * n // n_bins : (k + 1) * n // n_bins] for k in range(n_bins)]
+
+
+def equal_mass_caltrain(probs: Sequence[Any], n_bins: int) -> list[list[int]]:
+    """The row of rank r, stably sorted, is in bin ⌊(r/n)·m⌋ in floating point, the last bin at most."""
+    bins: list[list[int]] = [[] for _ in range(n_bins)]
+    for rank, row in enumerate(sorted(range(len(probs)), key=lambda j: float(probs[j]))):
+        bins[min(int(rank / len(probs) * n_bins), n_bins - 1)].append(row)
+    return bins
+
+
+def equal_mass_array_split(probs: Sequence[Any], n_bins: int) -> list[list[int]]:
+    """Rows stably sorted; the first n mod m bins hold one row more than the others."""
+    left = sorted(range(len(probs)), key=lambda j: float(probs[j]))
+    bins = []
+    for k in range(n_bins):
+        size = len(probs) // n_bins + (k < len(probs) % n_bins)
+        bins.append(left[:size])
+        left = left[size:]
+    return bins
+
+
+SPLITS = {"split": equal_mass_split, "caltrain": equal_mass_caltrain, "array_split": equal_mass_array_split}

@@ -6,7 +6,7 @@ from math import fsum
 from typing import Any
 
 from naive.binned import debiased_power, means, one_class, power
-from naive.binning import equal_mass, equal_width
+from naive.binning import SPLITS, equal_mass, equal_width
 
 
 def static(labels: Any, probs: Any, n_bins: int, weights: Any = None) -> float:
@@ -26,14 +26,26 @@ def total_power(
     return fsum(found)
 
 
-def adaptive(labels: Any, probs: Any, n_bins: int, weights: Any = None, threshold: float = -1.0) -> float:
-    """Plain mean of |p̄ − ȳ| over the filled ranges of a class, then over classes; only probabilities above the threshold."""
+def adaptive(
+    labels: Any,
+    probs: Any,
+    n_bins: int,
+    weights: Any = None,
+    threshold: float = -1.0,
+    ties: str = "keep",
+    by_all: bool = False,
+) -> float:
+    """Mean of |p̄ − ȳ| over the ranges of a class, then over classes; only probabilities above the threshold.
+
+    Over the filled ranges, or `by_all` R.
+    """
     each = []
     for k in range(len(probs[0])):
         p, y = one_class(labels, probs, k)
         kept = [j for j in range(len(p)) if p[j] > threshold and (weights is None or weights[j] > 0)]
         w = None if weights is None else [weights[j] for j in kept]
         p, y = [p[j] for j in kept], [y[j] for j in kept]
-        gaps = [abs(said - rate) for _, said, rate in means(equal_mass(p, n_bins, w), p, y, w)] if kept else [0.0]
-        each.append(fsum(gaps) / len(gaps))
+        bins = equal_mass(p, n_bins, w) if ties == "keep" else SPLITS[ties](p, n_bins)
+        gaps = [abs(said - rate) for _, said, rate in means(bins, p, y, w)] if kept else [0.0]
+        each.append(fsum(gaps) / (n_bins if by_all else len(gaps)))
     return fsum(each) / len(each)

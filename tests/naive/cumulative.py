@@ -21,3 +21,13 @@ def ks(found: list[float]) -> float:
 def kuiper(found: list[float]) -> float:
     """max C − min C, with C = 0 before the first prediction."""
     return max(0.0, *found) - min(0.0, *found)
+
+
+def ks_of_classes(labels: Any, probs: Any) -> float:
+    """E[KS(f, C)]: for each row the KS error of its top class's own column over all rows, averaged over rows."""
+    each = []
+    for row in probs:
+        top = max(range(len(row)), key=lambda k: (float(row[k]), -k))
+        column, hits = [float(r[top]) for r in probs], [int(label == top) for label in labels]
+        each.append(ks(steps(column, hits)))
+    return sum(each) / len(each)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from math import fsum, pi
+from math import log as ln
+from typing import Any
 
 import numpy as np
 
@@ -69,3 +72,46 @@ def ence(labels, mean, variance, n_bins):
         error = math.sqrt(sum((labels[i] - mean[i]) ** 2 for i in part) / len(part))
         gaps.append(abs(spread - error) / spread)
     return sum(gaps) / len(gaps)
+
+
+def rising(x: Any, y: Any) -> list[float]:
+    """The rising fit by the max–min formula: the largest over starts of the smallest mean over ends."""
+    values = sorted({float(v) for v in x})
+    groups = [[float(b) for a, b in zip(x, y, strict=True) if a == v] for v in values]
+
+    def mean(first: int, last: int) -> float:
+        inside = [v for group in groups[first : last + 1] for v in group]
+        return fsum(inside) / len(inside)
+
+    n = len(values)
+    at = {v: max(min(mean(i, j) for j in range(k, n)) for i in range(k + 1)) for k, v in enumerate(values)}
+    return [at[float(v)] for v in x]
+
+
+def lemma(labels: Any, mean: Any, variance: Any, log: bool = False) -> tuple[float, float, float, float]:
+    """Score, calibration, sharpness and entropy of Dawid–Sebastiani (or the Gaussian log) score, as lemma 4.1 writes them.
+
+    The label given the forecast has the rising means and variances; divergences and entropy are those of moments.
+    """
+    y = [float(v) for v in labels]
+    m = rising(mean, y)
+    v = rising(variance, [(a - b) ** 2 for a, b in zip(y, m, strict=True)])
+    centre = fsum(y) / len(y)
+    spread = fsum((a - centre) ** 2 for a in y) / len(y)
+
+    def score(mu: float, s: float, a: float) -> float:
+        found = (a - mu) ** 2 / s + ln(s)
+        return (found + ln(2 * pi)) / 2 if log else found
+
+    def over_rows(mus: Any, spreads: Any) -> float:
+        return fsum(score(float(mu), float(s), a) for mu, s, a in zip(mus, spreads, y, strict=True)) / len(y)
+
+    total, left = over_rows(mean, variance), over_rows(m, v)
+    entropy = over_rows([centre] * len(y), [spread] * len(y))
+    return total, total - left, entropy - left, entropy
+
+
+def crps_entropy(labels: Any) -> float:
+    """½ E|Y − Y'| over all pairs, each label with itself included."""
+    y = [float(v) for v in labels]
+    return fsum(abs(a - b) for a in y for b in y) / len(y) ** 2 / 2

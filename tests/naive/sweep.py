@@ -6,6 +6,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from naive.binning import SPLITS
+
 
 def mass_bins(probs: list[float], n_bins: int, times: list[int] | None = None) -> list[list[int]]:
     """The i-th cut comes after the largest prediction whose cumulative share of the rows is at most i/m."""
@@ -23,7 +25,7 @@ def width_bins(probs: list[float], n_bins: int) -> list[list[int]]:
     ]
 
 
-RULES = {"mass": mass_bins, "width": width_bins}
+RULES = {"mass": mass_bins, "width": width_bins, **SPLITS}
 
 
 def rates(bins: list[list[int]], outcomes: Any) -> list[Fraction]:
@@ -32,10 +34,11 @@ def rates(bins: list[list[int]], outcomes: Any) -> list[Fraction]:
 
 
 def n_bins(probs: Any, outcomes: Any, rule: str) -> int:
-    """The last number before ȳ_1 ≤ … ≤ ȳ_b first fails, at most the number of rows."""
+    """The last number before ȳ_1 ≤ … ≤ ȳ_b first fails, at most the number of rows; caltrain stops one before that."""
     said = [float(p) for p in probs]
-    for b in range(2, len(said) + 1):
+    most = max(len(said) - (rule == "caltrain"), 1)
+    for b in range(2, most + 1):
         found = rates(RULES[rule](said, b), outcomes)
         if any(later < earlier for earlier, later in pairwise(found)):
             return b - 1
-    return len(said)
+    return most

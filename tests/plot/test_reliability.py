@@ -192,7 +192,7 @@ def test_points_without_log_odds_are_counted_in_a_note(ax):
     reliability(found, scale="logit", ax=ax)
     reliability(found, scale="logit", ax=ax)
     (note,) = [text.get_text() for text in ax.texts]
-    count = f"{gone.sum()} point{'s' * (gone.sum() > 1)}"
+    count = f"{gone.sum()} point{'s' * int(gone.sum() > 1)}"
     assert note == f"{count} with {share:.1%} of the rows at 0 or 1: not on this scale".replace("%", " %")
 
 
@@ -215,7 +215,8 @@ def test_intervals_that_reach_0_or_1_leave_the_view(ax):
     ax.figure.canvas.draw()
     (drawn,) = [c for c in ax.collections if hasattr(c, "get_segments")]
     ends = np.array([segment[:, 1] for segment in drawn.get_segments() if len(segment)])
-    assert len(ends) and (ends > 0).all() and (ends < 1).all()
+    assert len(ends)
+    assert ((ends > 0) & (ends < 1)).all()
 
 
 def test_ticks_follow_the_span():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
 from math import exp, sqrt
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import t
 
 import calibrant as cal
 import strategies as some
@@ -130,3 +132,95 @@ def test_wrong_arguments_are_refused():
         KernelScore().score([1], [0.5])
     with pytest.raises(InputError, match="level must lie between 0 and 1"):
         KernelScore().score([1, 0], [0.5, 0.4], level=2)
+
+
+class Product(cal.score.UScore):
+    """The mean over sets of rows of the inner product of all their residuals, weighted by how near the rows are."""
+
+    title = "product of residuals"
+
+    def __init__(self, order):
+        self.order = order
+
+    def of_tuples(self, probs, truth):
+        near = np.exp(-np.abs(probs - probs.mean(axis=1, keepdims=True)).sum(axis=(1, 2)))
+        return near * np.prod(probs - truth, axis=1).sum(axis=1)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_scores_of_any_number_of_rows_are_those_of_plain_loops(order, rng):
+    p, y = rng.dirichlet(np.ones(3), 9), rng.integers(0, 3, 9)
+    score = Product(order)
+    found = score.score(y, p)
+    every = [list(rows) for rows in combinations(range(9), order)]
+    values = {tuple(rows): score.of_tuples(p[None, rows], np.eye(3)[y[rows]][None])[0] for rows in every}
+    assert found.value == pytest.approx(np.mean([*values.values()]), abs=ROUNDING)
+    without = [np.mean([v for rows, v in values.items() if i not in rows]) for i in range(9)]
+    error = np.sqrt(8 / 9 * np.sum((np.array(without) - np.mean(without)) ** 2))
+    half = (found.interval.high - found.interval.low) / 2
+    assert half == pytest.approx(float(t.ppf(0.975, 8)) * error, rel=1e-9)
+    assert found.interval.method == "jackknife, Student t"
+
+
+def test_order_one_is_a_proper_score_with_its_standard_error(rng):
+    class Brier(cal.score.UScore):
+        title, order = "Brier", 1
+
+        def of_tuples(self, probs, truth):  # linear in the truth: |p|² − 2⟨p, q⟩ + Σ q
+            return (probs**2).sum(axis=(1, 2)) - 2 * (probs * truth).sum(axis=(1, 2)) + truth.sum(axis=(1, 2))
+
+    p, y = rng.dirichlet(np.ones(3), 40), rng.integers(0, 3, 40)
+    found = Brier().score(y, p)
+    rows = ((p - np.eye(3)[y]) ** 2).sum(axis=1)
+    assert found.value == pytest.approx(cal.brier_score(y, p).value, abs=ROUNDING)
+    half = float(t.ppf(0.975, 39)) * rows.std(ddof=1) / np.sqrt(40)
+    assert found.interval.high - found.value == pytest.approx(half, rel=1e-9)
+
+
+def test_counts_are_repeated_rows_and_weights_have_no_scale(rng):
+    p, y, times = rng.dirichlet(np.ones(3), 8), rng.integers(0, 3, 8), rng.integers(0, 3, 8)
+    score = Product(3)
+    found, expected = score.score(y, p, counts=times), score.score(np.repeat(y, times), np.repeat(p, times, axis=0))
+    assert found.value == pytest.approx(expected.value, abs=ROUNDING)
+    assert found.interval.high == pytest.approx(expected.interval.high, abs=ROUNDING)
+    w = rng.random(8)
+    assert score.score(y, p, weights=w).value == pytest.approx(score.score(y, p, weights=9 * w).value, abs=ROUNDING)
+
+
+def test_entropy_sharpness_and_calibration_of_three_rows_add_up(rng):
+    """Equation 56, exactly, where the truth given a prediction is known."""
+    forecasts, truths = rng.dirichlet(np.ones(2), 3), rng.dirichlet(np.ones(2), 3)
+    share = np.array([0.5, 0.3, 0.2])
+    score, sets = Product(3), [list(rows) for rows in product(range(3), repeat=3)]
+    weight = np.array([share[rows].prod() for rows in sets])
+    p, q = forecasts[sets], truths[sets]
+    overall = np.broadcast_to(share @ truths, p.shape)
+    mean = weight @ score.of_tuples(p, q)
+    calibration = weight @ score.divergence(p, q)
+    sharpness = weight @ score.divergence(overall, q)
+    entropy = score.entropy(overall[:1])[0]
+    assert mean == pytest.approx(entropy + calibration - sharpness, abs=ROUNDING)
+
+
+def test_of_very_many_sets_some_are_drawn(rng, monkeypatch):
+    from calibrant.score import u_score
+
+    p, y = rng.dirichlet(np.ones(3), 30), rng.integers(0, 3, 30)
+    exact = Product(3).score(y, p)
+    monkeypatch.setattr(u_score, "MOST_TUPLES", 2000)
+    found = Product(3).score(y, p)
+    assert found.cautions == ("2,000 of the sets of 3 rows were drawn",)
+    assert exact.cautions == ()
+    assert abs(found.value - exact.value) < exact.interval.high - exact.value
+
+
+def test_what_a_score_of_several_rows_needs():
+    with pytest.raises(InputError, match="labels must hold at least 3 rows for a score of 3 rows; it holds 2"):
+        Product(3).score([0, 1], [0.2, 0.7])
+    alone = Product(3).score([0, 1, 1], [0.2, 0.7, 0.6])
+    assert alone.interval is None
+    assert alone.cautions == ("three rows have no interval",)
+    with pytest.raises(NotImplementedError, match="define of_pairs"):
+        cal.score.UScore().of_pairs(*[np.ones((1, 2))] * 4)
+    with pytest.raises(NotImplementedError, match="define of_tuples for scores of 2 rows"):
+        cal.score.UScore().score([0, 1, 1], [0.2, 0.7, 0.6])

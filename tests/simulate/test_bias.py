@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_rel
 
 import calibrant as cal
+from calibrant import simulate
 from calibrant.methods import methods
 from calibrant.simulate import Bias, bias, bias_table, calibrated_world, named_world, power_world
 from calibrant.simulate.batch import Batch, batched
@@ -252,3 +254,44 @@ def test_options_that_give_no_answer_are_refused(options, text):
     given = {"estimator": cal.ece, "world": power_world(0.1), "n": 10, "n_data_sets": 2} | options
     with pytest.raises(cal.InputError, match=text):
         bias(**given)
+
+
+ANY = bias(cal.ece, calibrated_world((1, 1)), 10, 2)
+
+
+def fake(estimator, world, n, off):
+    return replace(ANY, estimator=estimator, world=world, n=n, truth=0.0, mean=off)
+
+
+def test_the_paired_t_test_is_that_of_scipy(rng):
+    values = rng.normal(size=(2, 12))
+    rows = [
+        fake(name, f"world {k % 4}", 100 + k // 4, value)
+        for name, side in zip(("a", "b"), values, strict=True)
+        for k, value in enumerate(side)
+    ]
+    rng.shuffle(rows)
+    found = simulate.bias_test(rows, "a", "b")
+    expected = ttest_rel(np.abs(values[0]), np.abs(values[1]))
+    assert (found.n_pairs, found.degrees) == (12, 11)
+    assert found.t == pytest.approx(expected.statistic)
+    assert found.p_value == pytest.approx(expected.pvalue)
+    ends = expected.confidence_interval(0.95)
+    assert (found.interval.low, found.interval.high) == pytest.approx((ends.low, ends.high))
+    assert found.mean_first == pytest.approx(np.abs(values[0]).mean())
+    assert found.difference == pytest.approx(found.mean_first - found.mean_second)
+    assert "Mean absolute bias over 12 worlds and sizes" in found.sentence()
+
+
+def test_pairs_that_do_not_match_are_refused():
+    rows = [fake("a", "w", 10, 0.1), fake("b", "w", 10, 0.2), fake("a", "w", 20, 0.3), fake("b", "w", 20, 0.1)]
+    for bad, second, text in (
+        (rows, "c", "second must be one of 'a', 'b'; it is 'c'"),
+        (rows[:3], "b", "rows must hold both estimators in every world and size; one lacks n = 20, w"),
+        (rows[:2], "b", "rows must hold at least two worlds or sizes"),
+    ):
+        with pytest.raises(cal.InputError, match=text):
+            simulate.bias_test(bad, "a", second)
+    same = simulate.bias_test([*rows[:2], fake("a", "w", 20, 0.3), fake("b", "w", 20, 0.4)], "a", "b")
+    assert same.t < -1e6  # equal differences, but for rounding
+    assert simulate.bias_test(rows, "a", "a").p_value == 1

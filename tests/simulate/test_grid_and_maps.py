@@ -21,6 +21,8 @@ from calibrant.simulate import (
     power_world,
     rank_correlation,
 )
+from calibrant.simulate.bias import true_value
+from calibrant.simulate.measuring import named
 
 
 def test_a_cell_of_the_grid_is_a_bias():
@@ -129,3 +131,36 @@ def test_what_cannot_be_ranked_is_refused():
         rank_correlation([cal.ece], [power_world(0.1)] * 2, 100)
     with pytest.raises(cal.InputError, match="maps"):
         map_quality([], power_world(0.1), 100)
+
+
+def test_other_estimators_and_spreads_stand_beside_the_bins():
+    world = power_world(0.1, norm=2)
+    found = bias_grid(
+        world, [50, 200], [4], 30, beside={"sweep": cal.sweep_error, "labels": partial(cal.label_binned_error, norm=1)}
+    )
+    assert found.columns == ("4", "sweep", "labels")
+    assert found.bias.shape == found.sd.shape == found.sd_error.shape == (2, 3)
+    tried = {"sweep": partial(cal.sweep_error, norm=2), "labels": partial(cal.label_binned_error, norm=1)}
+    for column, (_, estimator) in enumerate(
+        tried.items(), 1
+    ):  # sweep takes the norm of the grid, the other keeps its own
+        one = bias(estimator, world, 200, 30)
+        assert found.bias[1, column] == pytest.approx(one.bias, abs=1e-12)
+        assert found.sd[1, column] == pytest.approx(one.sd, abs=1e-12)
+        assert found.sd_error[1, column] == pytest.approx(one.sd_error, abs=1e-12)
+    np.testing.assert_allclose(found.variance, found.sd**2)
+    assert [n for n, _ in found.best()] == [50, 200]
+    assert {bins for _, bins in found.best()} == {4}
+    frame = found.rows_of_frame()
+    assert [row["n_bins"] for row in frame[:3]] == [4, None, None]
+    assert BiasGrid.from_json(found.to_json()) == found
+    assert "Standard deviation" in repr(found)
+    with pytest.raises(cal.InputError, match="beside must have names of their own; '4' is another column"):
+        bias_grid(world, [50], [4], 4, beside={"4": cal.ece})
+
+
+def test_kde_by_the_published_code_is_compared_with_the_rooted_error():
+    world = power_world(0.1, norm=2)
+    zhang = named(partial(cal.density_error, compat="zhang", norm=2))
+    assert true_value(zhang, world) == pytest.approx(0.1, abs=1e-8)
+    assert zhang(world.sample(2000, 0)).value < 0.02  # near 0.01 where the error is 0.1: the paper's pattern

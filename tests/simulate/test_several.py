@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import InputError
-from calibrant.simulate import DirichletWorld, LogisticNormalWorld, World, several
+from calibrant.simulate import DirichletWorld, HiddenErrorWorld, LogisticNormalWorld, World, several
 from tolerances import ROUNDING, STANDARD_ERRORS
 
 
@@ -167,3 +167,35 @@ def test_words():
 def test_bad_arguments_are_refused(argument, make):
     with pytest.raises(InputError, match=f"^{argument} must"):
         make()
+
+
+@pytest.mark.parametrize("norm", [1, 1.5, 2, 3, "max"])
+@pytest.mark.parametrize(("k", "a"), [(3, 0.6), (10, 0.51)])
+def test_the_hidden_error_is_seen_in_whole_vectors_only(k, a, norm):
+    world = HiddenErrorWorld(k, a)
+    probs, rates = np.full((k, k), (1 - a) / (k - 1)), np.zeros((k, k))
+    for c in range(k):
+        probs[c, c] = rates[c, c] = a
+        rates[c, (c - 1) % k] = 1 - a
+    drawn, truth = world.rows(500, 0)
+    at = drawn.argmax(axis=1)
+    np.testing.assert_allclose(drawn, probs[at])
+    np.testing.assert_allclose(truth, rates[at])
+    gaps = np.abs(probs - rates)
+    canonical = gaps.max() if norm == "max" else (gaps**norm).sum(axis=1).mean() ** (1 / norm)
+    assert world.true_error(norm, "canonical") == pytest.approx(canonical, abs=ROUNDING)
+    for c in range(k):  # of each class, given its own probability
+        for value in set(probs[:, c]):
+            assert rates[probs[:, c] == value, c].mean() == pytest.approx(value)
+    assert {world.true_error(norm, view) for view in ("top", "classwise", "class 1")} == {0.0}
+
+
+def test_the_hidden_error_is_that_of_proposition_3_2():
+    world = HiddenErrorWorld(10, 0.51)
+    assert world.true_error(2, "canonical") == pytest.approx((1 - 1 / 9) ** 0.5 * 0.49, abs=ROUNDING)
+    assert World.from_json(world.to_json()) == world
+    for bad in ({"classes": 2}, {"confidence": 0.5}, {"confidence": 1.0}):
+        with pytest.raises(InputError, match=next(iter(bad))):
+            HiddenErrorWorld(**bad)
+    with pytest.raises(InputError, match="view must be"):
+        world.true_error(1, "class 10")

@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 import calibrant as cal
 from calibrant import InputError
 from calibrant.forecasts import GaussianForecasts, QuantileForecasts
-from calibrant.score import PinballScore
+from calibrant.methods import methods
+from calibrant.score import PinballScore, crps
+from calibrant.simulate import GaussianWorld
+from naive import forecasts as naive
 from tolerances import ROUNDING
 
 
@@ -94,11 +97,88 @@ def test_a_wrong_width_is_miscalibration_of_the_outer_quantiles(rng):
 
 def test_what_belongs_to_classes_is_refused(rng):
     rows = forecasts([1.0, 2.0], [1.0, 2.0])
-    with pytest.raises(
-        InputError, match="score must be 'squared', 'pinball' or a PinballScore for forecasts; it is 'brier'"
-    ):
+    with pytest.raises(InputError, match=r"score must be one of 'squared', 'crps', .* for forecasts; it is 'brier'"):
         cal.decompose(rows, score="brier")
-    with pytest.raises(InputError, match="method must be 'isotonic' for forecasts of a number; it is 'platt'"):
+    with pytest.raises(
+        InputError, match=r"method must be one of 'isotonic', .* for forecasts, or a recipe with fit; it is 'platt'"
+    ):
         cal.decompose(rows, method="platt")
     with pytest.raises(InputError, match="labels are forecasts, which have no views"):
         cal.decompose(rows, cross_fitted=True)
+
+
+def moments(rng, n=12):
+    mean, variance = rng.normal(size=n).round(1), rng.uniform(0.3, 2, n).round(1)
+    return GaussianForecasts(rng.normal(mean, 1.3), mean, variance)
+
+
+@pytest.mark.parametrize("score", ["dawid_sebastiani", "gaussian_log"])
+def test_scores_of_moments_have_the_parts_of_lemma_4_1(rng, score):
+    said = moments(rng)
+    found = cal.decompose(said, score=score)
+    expected = naive.lemma(said.labels, said.mean, said.variance, log=score == "gaussian_log")
+    parts = (found.score.value, found.miscalibration, found.discrimination, found.uncertainty)
+    assert parts == pytest.approx(expected, abs=ROUNDING * 100)
+    assert found.score.value == pytest.approx(found.miscalibration - found.discrimination + found.uncertainty)
+
+
+def test_uncertainty_of_crps_is_half_the_mean_distance_of_labels(rng):
+    said = moments(rng, 25)
+    found = cal.decompose(said, score="crps")
+    assert found.score.value == pytest.approx(crps(said).value, abs=ROUNDING)
+    assert found.uncertainty == pytest.approx(naive.crps_entropy(said.labels), abs=ROUNDING)
+    assert found.score.value == pytest.approx(found.miscalibration - found.discrimination + found.uncertainty)
+    assert found.miscalibration > 0
+
+
+def test_a_forecast_that_never_changes_discriminates_nothing(rng):
+    labels = rng.normal(size=30)
+    said = GaussianForecasts(labels, np.full(30, 0.5), np.full(30, 2.0))
+    for score in ("crps", "dawid_sebastiani", "gaussian_log"):
+        found = cal.decompose(said, score=score)
+        assert found.discrimination == pytest.approx(0, abs=1e-9), score
+        assert found.miscalibration > 0
+
+
+def test_a_map_of_forecasts_may_recalibrate_them(rng):
+    said = moments(rng, 200)
+    found = cal.decompose(said, score="dawid_sebastiani", method="std_scaling")
+    fitted = cal.regression.StdScaling().fit(said)
+    assert found.refinement == pytest.approx(fitted.fit.loss)
+    assert found.settings["how"] == "by std_scaling on the same rows"
+    with pytest.raises(InputError, match="method must be one of 'isotonic', 'quantile_recalibration'"):
+        cal.decompose(said, score="crps", method="platt")
+
+
+def test_counts_are_rows_repeated_whatever_the_score(rng):
+    said, times = moments(rng, 20), rng.integers(0, 3, 20)
+    counted = GaussianForecasts(said.labels, said.mean, said.variance, counts=times)
+    for score in ("crps", "dawid_sebastiani"):
+        found, expected = (
+            cal.decompose(counted, score=score),
+            cal.decompose(said.rows(np.repeat(np.arange(20), times)), score=score),
+        )
+        assert found.miscalibration == pytest.approx(expected.miscalibration, abs=1e-9)
+
+
+def test_a_variance_of_zero_is_pooled_with_the_next():
+    said = GaussianForecasts([0.0, 5.0, 5.5, 4.0, 9.0], [0.0, 5.0, 5.0, 6.0, 7.0], [0.1, 1.0, 2.0, 3.0, 4.0])
+    assert np.isfinite(cal.decompose(said, score="dawid_sebastiani").refinement)
+    with pytest.raises(InputError, match="forecasts must leave residuals for this score"):
+        cal.decompose(GaussianForecasts([0.0, 1.0], [0.0, 1.0], [1.0, 1.0]), score="dawid_sebastiani")
+    with pytest.raises(InputError, match="labels must differ for this score"):
+        cal.decompose(GaussianForecasts([1.0, 1.0, 1.0], [0.0, 1.0, 0.0], [1.0, 1.0, 2.0]), score="gaussian_log")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("score", ["dawid_sebastiani", "crps", "gaussian_log"])
+def test_the_parts_approach_those_of_a_world_with_a_known_truth(score):
+    """Predicted variances are three times too small: calibration, sharpness and entropy are integrals over the world."""
+    world = GaussianWorld(factor=1 / 3)
+    said = world.sample(4000, seed=1)
+    true = said.with_gaussian(said.mean, 3 * said.variance)
+    rule = methods("forecast score")[score].function()
+    calibration = float(rule.divergence(said, true).mean())
+    found = cal.decompose(said, score=score)
+    assert found.miscalibration == pytest.approx(calibration, rel=0.1)
+    assert found.refinement == pytest.approx(float(rule.entropy(true).mean()), rel=0.05)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from calibrant.bins.equal_mass import Ties, row_cuts
 from calibrant.kernels.rows.pooling import group_starts, in_order, mass_cuts, width_cuts
 from calibrant.kernels.rows.sorted_folds import FEWER_WITHIN, fewest_within, rows_in_folds
 from calibrant.kernels.sums.rising_bins import always_rising, falling_blocks, long_sweep, rates_rise
 from calibrant.kernels.sums.stable_sums import inner, running
 from calibrant.predictions import Event
+from calibrant.problems import InputError
 from calibrant.types import Floats, Indices
 
 MOST_BINS = 1 << 24
@@ -39,6 +41,24 @@ def rising_bins(event: Event, bins: str) -> int:
     places, total, allowance = (below[1:], below[-1], pooled.allowance) if bins == "mass" else (pooled.values, 1.0, 0.0)
     blocks = falling_blocks(pooled.weight, pooled.hits)
     return int(long_sweep(places, total, allowance, below, hits, blocks, SHORT_SWEEP + 1, most, slack))
+
+
+def rising_ranks(event: Event, ties: Ties) -> int:
+    """The last number of bins, counting up, whose rates rise, where sorted rows are cut by their ranks."""
+    if event.weights is not None:
+        raise InputError("ties", "must be kept with counts or weights", f"it is {ties!r}", "Use ties='keep'")
+    hits = event.outcomes[np.argsort(event.probs, kind="stable")].astype(np.float64)
+    most = min(event.n - (ties == "caltrain"), MOST_BINS)
+    if not (np.diff(hits) < 0).any():
+        return max(most, 1)
+    below = np.concatenate([[0.0], np.cumsum(hits)])
+    for b in range(2, most + 1):
+        cuts = row_cuts(event.n, b, ties)
+        rows, sums = np.diff(cuts), np.diff(below[cuts])
+        filled = rows > 0
+        if (np.diff(sums[filled] / rows[filled]) < 0).any():
+            return b - 1
+    return max(most, 1)
 
 
 def best_bins(event: Event, bins: str, *, n_folds: int, most: int, seed: int, tolerance: float = FEWER_WITHIN) -> int:

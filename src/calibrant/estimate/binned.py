@@ -120,8 +120,9 @@ def ece(
         Number of equal-width bins; or a rule for bins, where `compat` is None.
     compat
         Reproduce, edge for edge, what another package prints, so that a difference can be
-        explained: `"guo"`, `"torchmetrics"`, `"netcal"`, `"sklearn"` or `"hle"`. `hle` leaves
-        out the most confident rows; `parts` has the value with them and the debiased one.
+        explained: `"guo"`, `"torchmetrics"` (its other norms are `"torchmetrics_l2"` and
+        `"torchmetrics_max"`), `"netcal"`, `"sklearn"` or `"hle"`. `hle` leaves out the most
+        confident rows; `parts` has the value with them and the debiased one.
     view
         `binary`, `top`, `class k` or `classwise`; `auto` is `binary` for one column and
         `top` for several.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from calibrant.bins import EqualMass, EqualWidth
+from calibrant.bins.equal_mass import Ties
 from calibrant.bins.number import MOST_BINS
 from calibrant.estimate.binned import Options, finish
 from calibrant.predictions import Event, Predictions
@@ -23,18 +25,29 @@ Choice = Callable[[Event, str], int]
 
 
 def chosen_error(
-    predictions: Predictions, view: Any, bins: Any, choose: Choice, options: Options, *, name: str, kind: str, how: str
+    predictions: Predictions,
+    view: Any,
+    bins: Any,
+    choose: Choice,
+    options: Options,
+    *,
+    name: str,
+    kind: str,
+    how: str,
+    ties: Ties = "keep",
 ) -> Estimate:
     """The binned error with the number of bins that `choose` finds for the view's event, or for each class."""
     bins, chosen = rule_name(bins), predictions.view(view)
+    rule = RULES[bins] if ties == "keep" else partial(EqualMass, ties=ties)
     events = predictions.class_events() if chosen == "classwise" else iter([predictions.event(chosen)])
-    states = [RULES[bins](choose(event, bins)).collect_sorted(event) for event in events]
+    states = [rule(choose(event, bins)).collect_sorted(event) for event in events]
     counts = [state.bins.n_bins for state in states]
     joined = states[0] if len(states) == 1 else stacked(states, states[0].bins)
     estimate = finish(joined, chosen, predictions.classes, options, kind)
     number = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(counts[0])
     described = dict(estimate.settings) | {"bins": f"{number} equal-{bins} bins, {how}"}
     described["n_bins"] = counts if chosen == "classwise" else counts[0]
+    described |= {} if ties == "keep" else {"ties": ties}
     described.pop("rule", None)
     capped = (f"the sweep was ended at {MOST_BINS:,} bins",) if max(counts) >= MOST_BINS else ()
     return replace(estimate, name=name, settings=described, cautions=estimate.cautions + capped)

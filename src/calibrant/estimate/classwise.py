@@ -8,14 +8,14 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.bins import Binning, EqualMass, EqualWidth, bins_of
+from calibrant.bins.equal_mass import Ties
 from calibrant.estimate.binned import Options, binned_error, collect, finish
-from calibrant.inputs import check_count
+from calibrant.inputs import check_choice, check_count
 from calibrant.methods import estimator
 from calibrant.norms import Norm
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError
-from calibrant.results import ClassTable, Estimate
-from calibrant.state.bin_sums import BinSums
+from calibrant.results import ClassRanges, ClassTable, Estimate
 from calibrant.types import Floats
 
 CLASSWISE: dict[str, Any] = {"views": ("classwise",), "of_the_error": False}
@@ -39,10 +39,6 @@ def static_error(
     bins
         Number of equal-width bins per class, or a rule for bins; with a state, a number
         that divides its cells.
-    counts
-        How often each row occurred; by default once.
-    weights
-        How much each row matters, relative to the others; by default all the same.
     counts
         How often each row occurred; by default once.
     weights
@@ -136,12 +132,21 @@ def classwise_error(
 
 @estimator("adaptive", "ACE", "ACE", state="", **CLASSWISE)
 def adaptive_error(
-    labels: Any, probs: Any = None, *, bins: int = 15, counts: Any = None, weights: Any = None
+    labels: Any,
+    probs: Any = None,
+    *,
+    bins: int = 15,
+    ties: Ties = "keep",
+    divide_by: Literal["filled", "all"] = "filled",
+    counts: Any = None,
+    weights: Any = None,
 ) -> Estimate:
     """How far off is each class's probability, over equal-mass ranges? ACE.
 
     1/(K·R) Σ_k Σ_r |p̄ − ȳ| over R equal-mass ranges of each class's probabilities: every
-    non-empty range counts the same.
+    non-empty range counts the same. `parts["ranges"]` holds the smallest and the largest
+    probability of each range, and `parts["left_out_by_ece"]` the share of the probabilities
+    that ECE, which looks at the top class alone, leaves out.
 
     Parameters
     ----------
@@ -149,10 +154,12 @@ def adaptive_error(
         Outcomes first, then predicted probabilities; or one `Predictions`.
     bins
         R, number of ranges per class.
-    counts
-        How often each row occurred; by default once.
-    weights
-        How much each row matters, relative to the others; by default all the same.
+    ties
+        `"keep"` never splits equal probabilities; `"split"` cuts the sorted rows at
+        floor(i·n/R), as Nixon et al. do. The other ways of `EqualMass` are known too.
+    divide_by
+        What the sum of a class is divided by: the `"filled"` ranges, or `"all"` R, of
+        which those without rows, which ties or a threshold leave, add 0.
     counts
         How often each row occurred; by default once.
     weights
@@ -173,14 +180,25 @@ def adaptive_error(
     True
     """
     predictions = several_columns(labels, probs, counts, weights)
-    return _ranges(predictions, bins, None, "adaptive_error", "ACE")
+    return _over_ranges(predictions, EqualMass(check_count(bins, "bins"), ties), None, divide_by)
 
 
 @estimator("thresholded", "TACE", "TACE", state="", **CLASSWISE)
 def thresholded_error(
-    labels: Any, probs: Any = None, *, threshold: float = 0.01, bins: int = 15, counts: Any = None, weights: Any = None
+    labels: Any,
+    probs: Any = None,
+    *,
+    threshold: float = 0.01,
+    bins: int = 15,
+    ties: Ties = "keep",
+    divide_by: Literal["filled", "all"] = "filled",
+    counts: Any = None,
+    weights: Any = None,
 ) -> Estimate:
     """ACE over the probabilities above a threshold only: TACE. Leaves out the many near 0.
+
+    `parts` as in `adaptive_error`: of the probabilities above the threshold,
+    `left_out_by_ece` is the share that is not of the top class.
 
     Parameters
     ----------
@@ -190,10 +208,8 @@ def thresholded_error(
         Probabilities at or below it are left out.
     bins
         Number of equal-mass ranges per class.
-    counts
-        How often each row occurred; by default once.
-    weights
-        How much each row matters, relative to the others; by default all the same.
+    ties, divide_by
+        As in `adaptive_error`.
     counts
         How often each row occurred; by default once.
     weights
@@ -216,7 +232,7 @@ def thresholded_error(
     predictions = several_columns(labels, probs, counts, weights)
     if not 0 <= threshold < 1:
         raise InputError("threshold", "must lie in [0, 1)", f"it is {threshold!r}")
-    return _ranges(predictions, bins, threshold, "thresholded_error", "TACE")
+    return _over_ranges(predictions, EqualMass(check_count(bins, "bins"), ties), threshold, divide_by)
 
 
 def several_columns(labels: Any, probs: Any, counts: Any, weights: Any) -> Predictions:
@@ -227,17 +243,42 @@ def several_columns(labels: Any, probs: Any, counts: Any, weights: Any) -> Predi
     return predictions
 
 
-def _ranges(predictions: Predictions, n_bins: int, threshold: float | None, name: str, title: str) -> Estimate:
-    check_count(n_bins, "bins")
-    events = (above(event, threshold) for event in predictions.class_events())
-    found = [None if event is None else EqualMass(n_bins).collect(event) for event in events]
-    values = np.array([0.0 if state is None else _mean_gap(state) for state in found])
-    empty = [str(c) for c, state in zip(predictions.classes, found, strict=True) if state is None]
+def _over_ranges(predictions: Predictions, rule: EqualMass, threshold: float | None, divide_by: str) -> Estimate:
+    check_choice("divide_by", divide_by, ("filled", "all"))
+    k, r = predictions.n_classes, rule.n_bins
+    values, empty = np.zeros(k), []
+    low, high, weight = np.zeros((k, r)), np.zeros((k, r)), np.zeros((k, r))
+    for c, whole in enumerate(predictions.class_events()):
+        event = above(whole, threshold)
+        if event is None:
+            empty.append(str(predictions.classes[c]))
+            continue
+        state = rule.collect(event)
+        gaps = np.abs(state.mean_prob - state.label_rate)[0][state.weight[0] > 0]
+        values[c] = gaps.sum() / (r if divide_by == "all" else len(gaps))
+        (low[c], high[c]), weight[c] = rule.ranges(event), state.weight[0]
     cautions = (f"no probability above the threshold for {len(empty)} classes, first {empty[0]}",) if empty else ()
-    described = {"view": "classwise", "bins": f"{n_bins} equal-mass ranges", "average": "mean", "n_bins": n_bins}
+    described = {"view": "classwise", "bins": f"{r} equal-mass ranges", "average": "mean", "n_bins": r}
+    described |= {} if rule.ties == "keep" else {"ties": rule.ties}
+    described |= {} if divide_by == "filled" else {"divide_by": divide_by}
     described |= {} if threshold is None else {"threshold": threshold}
-    parts = {"classes": ClassTable(predictions.classes, values, class_weights(predictions))}
+    parts = {
+        "classes": ClassTable(predictions.classes, values, class_weights(predictions)),
+        "ranges": ClassRanges(predictions.classes, low, high, weight),
+        "left_out_by_ece": left_out_by_ece(predictions, threshold),
+    }
+    name, title = ("adaptive_error", "ACE") if threshold is None else ("thresholded_error", "TACE")
     return Estimate(name, title, values.mean(), predictions.n, settings=described, parts=parts, cautions=cautions)
+
+
+def left_out_by_ece(predictions: Predictions, threshold: float | None) -> float:
+    """Of the probabilities above a threshold, the share that is not of its row's top class; 0 if none is above."""
+    probs, w = predictions.probs, predictions.weights
+    at_least = probs.astype(np.float64) > (-1.0 if threshold is None else threshold)
+    counted = at_least.sum(axis=1)
+    tops = at_least[np.arange(len(probs)), probs.argmax(axis=1)]
+    total = float(counted.sum() if w is None else w @ counted)
+    return 0.0 if total == 0 else 1 - float(tops.sum() if w is None else w @ tops) / total
 
 
 def above(event: Event, threshold: float | None) -> Event | None:
@@ -252,12 +293,6 @@ def above(event: Event, threshold: float | None) -> Event | None:
     if mass is None:
         return Event(*columns, None, event.name)
     return Event(*columns, mass.weights, event.name, counted=mass.n, squares=mass.squares)
-
-
-def _mean_gap(state: BinSums) -> float:
-    """The plain mean of the gaps over the filled ranges."""
-    filled = state.weight[0] > 0
-    return float(np.abs(state.mean_prob - state.label_rate)[0][filled].mean())
 
 
 def class_weights(predictions: Predictions) -> Floats:

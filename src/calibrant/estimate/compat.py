@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from calibrant.bins import Binning, BinSums, Edges
 from calibrant.kernels.rows.pooling import cut_sums
+from calibrant.norms import Norm
 from calibrant.predictions import Event, Predictions
 from calibrant.problems import InputError
 from calibrant.state.pooled import Pooled
@@ -34,7 +35,7 @@ class Preset:
     """the view it takes of a matrix with two columns"""
     counts: Callable[[int, Any], Edges] | None = None
     """the bins it counts rows with, where they are not those it takes means with"""
-    norm: Literal[1, 2] = 1
+    norm: Norm = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,12 @@ PRESETS = {
     "guo": Preset("Guo et al.'s code", _guo, "edges in float32; predictions of exactly 0 are in no bin but count in n"),
     "torchmetrics": Preset(
         "torchmetrics", _torchmetrics, "bins closed on the left; predictions of exactly 1 get a bin of their own"
+    ),
+    "torchmetrics_l2": Preset(
+        "torchmetrics with norm='l2'", _torchmetrics, "as torchmetrics; root mean square over bins", norm=2
+    ),
+    "torchmetrics_max": Preset(
+        "torchmetrics with norm='max'", _torchmetrics, "as torchmetrics; the largest gap of a bin", norm="max"
     ),
     "netcal": Preset(
         "netcal",

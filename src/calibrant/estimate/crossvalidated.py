@@ -104,5 +104,5 @@ def crossvalidated_error(
     check_tolerance(tolerance)
     choose = partial(best_bins, n_folds=n_folds, most=max_bins, seed=check_seed(seed), tolerance=tolerance)
     options = Options(norm, debiased, root, clip, average)
-    named = {"name": "crossvalidated_error", "kind": "cross-validated ", "how": f"by {n_folds}-fold cross-validation"}
-    return chosen_error(predictions, view, bins, choose, options, **named)
+    name, kind, how = "crossvalidated_error", "cross-validated ", f"by {n_folds}-fold cross-validation"
+    return chosen_error(predictions, view, bins, choose, options, name=name, kind=kind, how=how)

@@ -6,25 +6,32 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_statistic
+from calibrant.estimate.classwise import class_weights
+from calibrant.inputs import check_choice, check_statistic
 from calibrant.kernels.rows.buckets import bucketed, worth_buckets
 from calibrant.kernels.sums.running_error import Course, bucket_course, group_course
-from calibrant.methods import estimator
-from calibrant.predictions import Event, admit
-from calibrant.results import Estimate, Line
+from calibrant.methods import EVERY_VIEW, estimator
+from calibrant.predictions import Event, Predictions, admit
+from calibrant.results import ClassTable, Estimate, Line
 
 EXPECTED = {"max": float(np.sqrt(np.pi / 2)), "range": float(2 * np.sqrt(2 / np.pi))}
 """Mean of the largest distance from 0, and of the range, of a Brownian motion on [0, 1] of variance 1; that of C(1), if the
 forecasts are right, is Σ p(1−p) / n²."""
 
+TITLES = {"max": "KS calibration error", "range": "Kuiper calibration error"}
 
-@estimator("ks", "KS calibration error", "KS", "ECCE", "ECCE-MAD", "ECCE-R", "Kuiper", of_the_error=False)
+
+KS_NAMES = ("KS", "ECCE", "ECCE-MAD", "ECCE-R", "Kuiper")
+
+
+@estimator("ks", "KS calibration error", *KS_NAMES, views=EVERY_VIEW, of_the_error=False)
 def ks_error(
     labels: Any,
     probs: Any = None,
     *,
     statistic: Literal["max", "ks", "range", "kuiper"] = "max",
     view: Any = "auto",
+    average: Literal["top", "mean", "sum"] = "top",
     counts: Any = None,
     weights: Any = None,
 ) -> Estimate:
@@ -43,8 +50,11 @@ def ks_error(
         `max` or `ks` is max|C| (ECCE-MAD); `range` or `kuiper` is max C − min C (ECCE-R,
         cutoff calibration error).
     view
-        The yes/no question: `binary`, `top` (is the most probable class right?) or
-        `class k`; `auto` is `binary` for one column and `top` for several.
+        `binary`, `top` (is the most probable class right?), `class k` or `classwise`;
+        `auto` is `binary` for one column and `top` for several.
+    average
+        For `classwise`: the mean over classes weighted by how often each is the `top` class,
+        E[KS(f, C)] of Gruber & Buettner, definition C.2; or the plain `mean` or `sum`.
     counts
         How often each row occurred; by default once.
     weights
@@ -56,7 +66,8 @@ def ks_error(
       on the calibration error.
     Bias: up near calibration.
     Cost: one sort; many rows take one pass and a sort of a part.
-    Source: Gupta et al. 2021; Arrieta-Ibarra et al. 2022.
+    Source: Gupta et al. 2021; Arrieta-Ibarra et al. 2022; class-wise: Gruber & Buettner
+      2022, C.2.
 
     Examples
     --------
@@ -66,19 +77,41 @@ def ks_error(
     """
     predictions = admit(labels, probs, counts=counts, weights=weights)
     chosen = check_statistic(statistic, tuple(EXPECTED))
+    check_choice("average", average, ("top", "mean", "sum"))
+    if predictions.view(view) == "classwise":
+        return _classwise(predictions, chosen, average)
     event = predictions.event(view)
     found = course(event, chosen)
     sums, places = found.sums / found.total, found.places
     high, low = int(np.argmax(sums)), int(np.argmin(sums))
-    top, bottom = max(float(sums[high]), 0.0), min(float(sums[low]), 0.0)
+    top, bottom = _extremes(found)
     value = max(top, -bottom) if chosen == "max" else top - bottom
     ends = [float(places[high]) if top else 0.0, float(places[low]) if bottom else 0.0]
     where = [0.0, ends[0] if top >= -bottom else ends[1]] if chosen == "max" else sorted(ends)
-    title = "KS calibration error" if chosen == "max" else "Kuiper calibration error"
+    title = TITLES[chosen]
     floor = EXPECTED[chosen] * float(np.sqrt(found.variance)) / found.total
     described = {"view": predictions.view(view), "statistic": chosen}
     parts = {"curve": Line(places, sums), "where": where}
     return Estimate("ks_error", title, value, event.n, None, floor, described, parts)
+
+
+def _extremes(found: Course) -> tuple[float, float]:
+    """The largest and the smallest C, 0 at the start included."""
+    sums = found.sums / found.total
+    return max(float(sums.max()), 0.0), min(float(sums.min()), 0.0)
+
+
+def _classwise(predictions: Predictions, statistic: str, average: str) -> Estimate:
+    """The statistic of each class's own probabilities over all rows, and their mean or sum."""
+    extremes = np.array([_extremes(course(event, statistic)) for event in predictions.class_events()])
+    values = np.abs(extremes).max(axis=1) if statistic == "max" else extremes[:, 0] - extremes[:, 1]
+    counts = np.bincount(predictions.probs.argmax(axis=1), predictions.weights, predictions.n_classes)
+    weights = {"top": counts / counts.sum(), "mean": np.full(len(values), 1 / len(values)), "sum": np.ones(len(values))}
+    described = {"view": "classwise", "statistic": statistic, "average": average}
+    parts = {"classes": ClassTable(predictions.classes, values, class_weights(predictions))}
+    title = f"{TITLES[statistic]}, class by class ({average})"
+    value = float(weights[average] @ values)
+    return Estimate("ks_error", title, value, predictions.n, settings=described, parts=parts)
 
 
 def course(event: Event, statistic: str) -> Course:

@@ -6,11 +6,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calibrant.estimate.zhang_density import as_zhang
 from calibrant.inputs import check_bandwidth, check_choice
 from calibrant.kernels.fit.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
 from calibrant.methods import estimator
 from calibrant.norms import Norm, check_norm, mean_power, norm_of_name, rooted
 from calibrant.predictions import admit
+from calibrant.problems import InputError
 from calibrant.results import Estimate, Line
 from calibrant.state.pooled import Pooled
 from calibrant.types import Floats
@@ -28,6 +30,7 @@ def density_error(
     method: Literal["pointwise", "integrated"] = "pointwise",
     bandwidth: float | None = None,
     root: bool = True,
+    compat: Literal["zhang"] | None = None,
     view: Any = "auto",
     counts: Any = None,
     weights: Any = None,
@@ -55,6 +58,11 @@ def density_error(
         h; by default 1.06·σ·n^(−1/5).
     root
         Take the α-th root; `False` gives the mean power, the squared error for norm 2.
+    compat
+        `"zhang"`: what the code of Zhang et al. prints, and with it the KDE columns of
+        Roelofs et al. It takes no root whatever `root` is, its bandwidth is the standard
+        deviation of the kernel (a third of our h) and 1·σ₁·(2n)^(−1/5) with σ₁ of the rows
+        where the event occurred, and it integrates over 16 384 fixed places.
     view
         The yes/no question: `binary`, `top` (is the most probable class right?) or
         `class k`; `auto` is `binary` for one column and `top` for several.
@@ -83,6 +91,11 @@ def density_error(
     check_choice("method", method, ("pointwise", "integrated"))
     event = predictions.event(view)
     pooled = event.pooled
+    if compat is not None:
+        check_choice("compat", compat, ("zhang",))
+        if method != "pointwise" or bandwidth is not None:
+            raise InputError("compat", "has a method and a bandwidth of its own", advice="Pass norm and view alone")
+        return as_zhang(pooled, norm, predictions.view(view), event.n)
     width = rule_of_thumb(pooled) if bandwidth is None else check_bandwidth(bandwidth)
     cautions: tuple[str, ...] = ()
     parts = {}

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from calibrant.bins import EqualMass
-from calibrant.bins.number import rising_bins
+from calibrant.bins.equal_mass import Ties, check_ties
+from calibrant.bins.number import rising_bins, rising_ranks
 from calibrant.estimate.binned import Options
-from calibrant.estimate.chosen import Rule, chosen_error
+from calibrant.estimate.chosen import Rule, chosen_error, rule_name
 from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.norms import Norm
 from calibrant.predictions import admit
+from calibrant.problems import InputError
 from calibrant.results import Estimate
 
 
@@ -20,6 +22,7 @@ def sweep_error(
     probs: Any = None,
     *,
     bins: Rule = EqualMass,
+    ties: Ties = "keep",
     norm: Norm = 1,
     debiased: bool = False,
     root: bool = True,
@@ -45,6 +48,10 @@ def sweep_error(
         from `collect`.
     bins
         The rule without a number, which is found: `EqualMass` or `EqualWidth`.
+    ties
+        Of equal-mass bins: `"keep"`, or split as in `EqualMass`. `"caltrain"` is the sweep of
+        the code that Roelofs et al. released, with at most n − 1 bins, `"array_split"` that of
+        Kängsepp et al.
     norm
         Exponent α of the error: 1 is the mean absolute error, 2 the root mean square, any
         number from 1 to 100; `"max"` the largest.
@@ -83,5 +90,9 @@ def sweep_error(
     """
     predictions = admit(labels, probs, counts=counts, weights=weights)
     options = Options(norm, debiased, root, clip, average)
-    named = {"name": "sweep_error", "kind": "sweep ", "how": "the most with rising rates"}
-    return chosen_error(predictions, view, bins, rising_bins, options, **named)
+    named: dict[str, Any] = {"name": "sweep_error", "kind": "sweep ", "how": "the most with rising rates", "ties": ties}
+    if check_ties(ties) == "keep":
+        return chosen_error(predictions, view, bins, rising_bins, options, **named)
+    if rule_name(bins) != "mass":
+        raise InputError("ties", "can be split in equal-mass bins only", f"bins is {bins.__name__}", "Use EqualMass")
+    return chosen_error(predictions, view, bins, lambda event, _: rising_ranks(event, ties), options, **named)

@@ -16,7 +16,7 @@ from calibrant.maps.isotonic import CenteredIsotonic, Isotonic, KnotMap
 from calibrant.maps.kernel_density import KernelDensity, KernelDensityMap
 from calibrant.maps.linear import Dirichlet, LinearMap, MatrixScaling, VectorScaling
 from calibrant.maps.loading import load_map
-from calibrant.maps.logistic import Beta, BetaMap, LogOddsMap, Platt, Quadratic
+from calibrant.maps.logistic import Beta, BetaMap, Logistic, LogOddsMap, Platt, Quadratic
 from calibrant.maps.mixture import MixtureMap
 from calibrant.maps.order_preserving import OrderPreserving, OrderPreservingMap
 from calibrant.maps.piecewise import PiecewiseLinear, PiecewiseMap
@@ -36,6 +36,7 @@ from calibrant.maps.temperature import (
     TemperatureMap,
 )
 from calibrant.maps.unit_slope_bins import UnitSlopeBins, UnitSlopeMap
+from calibrant.maps.unpenalised import UnpenalisedMatrix
 from calibrant.problems import InputError
 
 __all__ = [
@@ -43,12 +44,13 @@ __all__ = [
     "CalibrationMap", "Candidate", "CenteredIsotonic", "Choice", "Dirichlet", "EnsembleMap", "EnsembleTemperature", "EvolvedMap",
     "EvolvedPieces", "Fit", "GaussianProcessMap",
     "GaussianProcessTable", "Histogram", "HistogramMap", "Identity", "IdentityMap", "Isotonic", "KernelDensity",
-    "KernelDensityMap", "KnotMap", "LinearMap", "LogOddsMap", "MatrixScaling", "MixtureMap", "OneVsRest", "OneVsRestMap",
+    "KernelDensityMap", "KnotMap", "LinearMap", "LogOddsMap", "Logistic", "MatrixScaling", "MixtureMap", "OneVsRest", "OneVsRestMap",
     "OneVsRestTemperature", "OneVsRestTemperatureMap", "OrderPreserving", "OrderPreservingMap", "PiecewiseLinear",
     "PiecewiseMap", "Platt", "PriorShift", "PriorShiftMap", "Quadratic", "QuantileMap", "QuantileRecalibration", "RegressionMap", "SavedMap",
     "ScalingBinning", "ScalingBinningMap", "Spline", "SplineMap", "StdScaling", "StdScalingMap", "StepMap",
     "StructuredMap", "StructuredMatrix", "StructuredVector", "Temperature", "TemperatureMap", "TopLabel", "TopLabelMap",
-    "UnitSlopeBins", "UnitSlopeMap", "VarianceMap", "VariancePlatt", "VariancePlattMap", "VectorScaling", "VennAbers",
+    "UnitSlopeBins", "UnitSlopeMap", "UnpenalisedMatrix", "VarianceMap", "VariancePlatt", "VariancePlattMap",
+    "VectorScaling", "VennAbers",
     "VennAbersMap", "load_map", "recipe_of",
 ]
 # fmt: on

@@ -322,10 +322,8 @@ class CalibrationMap(SavedMap):
 
         Parameters
         ----------
-        ax
-            The Axes to draw on, such as those of a reliability diagram; new ones if None.
-        **options
-            Options of `calibrant.plot.curves`, which also draws several maps in one diagram.
+        ax, **options
+            As in `calibrant.plot.curves`, which also draws several maps in one diagram.
         """
         from calibrant.plot.curves import curves  # drawing lies above the maps
 

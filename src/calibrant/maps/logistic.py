@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -51,6 +52,26 @@ class Platt(BinaryRecipe):
         return _fit(predictions, 1, self.penalty)
 
 
+@map_recipe("logistic", state="pooled")
+class Logistic(BinaryRecipe):
+    """σ(a·z + b) by maximum likelihood: Platt scaling without smoothed targets.
+
+    The same as `Platt(penalty=None)`, under a name of its own. Rows that can be separated have no such fit: the coefficients are then those of the
+    last step, with a caution; those of `Platt` are always finite.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> fitted = cal.maps.Logistic().fit([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8])
+    >>> abs(fitted.apply([0.1, 0.9, 0.6, 0.7, 0.8]).mean() - 3 / 5) < 1e-9  # as often as the event occurred
+    True
+    """
+
+    def fit_event(self, predictions: Predictions) -> LogOddsMap:
+        """Newton's method on two coefficients."""
+        return replace(_fit(predictions, 1, None), smoothed=False)
+
+
 @map_recipe("quadratic", state="pooled")
 class Quadratic(BinaryRecipe):
     """σ(a·z + b + c·z²): a parabola where Platt has a line; need not be monotone.
@@ -89,10 +110,12 @@ class LogOddsMap(BinaryMap):
     square: float = 0.0
     limit: Annotated[float, Above(0, FAR)] = FAR
     """log-odds beyond this are read as this"""
+    smoothed: bool = True
+    """False: by `Logistic`"""
 
     @property
     def method(self) -> str:  # type: ignore[override]
-        return "quadratic" if self.square else "platt"
+        return "quadratic" if self.square else "platt" if self.smoothed else "logistic"
 
     @property
     def injective(self) -> bool:  # type: ignore[override]

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, overload
+from typing import Annotated, Any, ClassVar, Literal, overload
 
 import numpy as np
 
 from calibrant.forecasts import Forecasts, GaussianForecasts, checked_moments
 from calibrant.forecasts.base import LARGEST
+from calibrant.inputs import check_choice
 from calibrant.kernels.fit.lbfgs import least
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.calibration_map import Fit, SavedMap, map_recipe, map_record
 from calibrant.problems import InputError
-from calibrant.results.constraints import BIG, Above, Within
+from calibrant.results.constraints import BIG, Above, Holds
 from calibrant.types import Floats
 
 EPS = float(np.finfo(np.float64).eps)
@@ -172,6 +173,13 @@ class StdScalingMap(VarianceMap):
 class VariancePlatt:
     """σ² ↦ wσ² + b with w > 0 and b ≥ 0, fitted by the Dawid–Sebastiani score (μ−y)²/σ² + ln σ².
 
+    Parameters
+    ----------
+    signs
+        `"positive"`: w > 0 and b ≥ 0, so that every variance stays positive. `"any"`: w and
+        b are any real numbers with which the variances of the fit stay positive, as in
+        Gruber & Buettner 2022, G.5; the map refuses variances that it would make negative.
+
     Examples
     --------
     >>> import calibrant as cal, numpy as np
@@ -182,6 +190,11 @@ class VariancePlatt:
     >>> bool(abs(fitted.slope - 2) < 0.2 and abs(fitted.offset - 1) < 0.2)
     True
     """
+
+    signs: Literal["positive", "any"] = "positive"
+
+    def __post_init__(self) -> None:
+        check_choice("signs", self.signs, ("positive", "any"))
 
     def fit(
         self, labels: Any, mean: Any = None, variance: Any = None, counts: Any = None, weights: Any = None
@@ -210,10 +223,37 @@ class VariancePlatt:
 
         found = [least(value, np.array(start), np.array([LEAST, 0.0])) for start in STARTS]
         best = min(found, key=lambda one: one.value)
-        cautions += () if best.converged else ("the search did not converge; the last step is returned",)
         w, b = (best.at * unit).tolist()
-        return VariancePlattMap(Fit(data.n, best.value, best.converged, cautions), w, b)
+        if self.signs == "any" and np.ptp(data.variance) > 0:
+            free, ends = _from_end_to_end(data, w, b)
+            best, (w, b) = (free, ends) if free.value < best.value else (best, (w, b))
+        cautions += () if best.converged else ("the search did not converge; the last step is returned",)
+        return VariancePlattMap(Fit(data.n, best.value, best.converged, cautions), w, b, self.signs)
 
+
+def _from_end_to_end(data: Residuals, slope: float, offset: float) -> tuple[Any, tuple[float, float]]:
+    """The best line of any slope and offset that is positive between the smallest and the largest variance.
+
+    Its heights there are the parameters: they are positive exactly if the line is.
+    """
+    low, high = float(data.variance.min()), float(data.variance.max())
+    start = np.array([slope * low + offset, slope * high + offset])
+    middle = np.full(2, data.mean(data.squares * data.variance))
+    to_line = np.array([[-1.0, 1.0], [high, -low]]) / (high - low)
+
+    def value(theta: Floats) -> tuple[float, Floats]:
+        found, slopes = platt_score(data, *(to_line @ (theta * start)))
+        return found, (slopes @ to_line) * start
+
+    floor = np.full(2, LEAST_END)
+    found = [least(value, each, floor) for each in (np.ones(2), np.maximum(middle / start, floor))]
+    best = min(found, key=lambda one: one.value)
+    w, b = (to_line @ (best.at * start)).tolist()
+    return best, (w, b)
+
+
+LEAST_END = 1e-6
+"""A line of any slope never falls below this part of the best rising one: rounding leaves it positive."""
 
 STARTS = ((1.0, 0.0), (LEAST, 1.0), (0.5, 0.5))
 """Slope and offset in units of the best pure scaling and of the best constant."""
@@ -241,14 +281,26 @@ FEW = 10
 
 @map_record
 class VariancePlattMap(VarianceMap):
-    """σ² ↦ wσ² + b."""
+    """σ² ↦ wσ² + b, for variances that this leaves positive."""
 
-    slope: Annotated[float, Above(0)] = 1.0
-    offset: Annotated[float, Within(0)] = 0.0
+    slope: Annotated[float, Holds("must be above 0", lambda slope, signs, **_: signs == "any" or slope > 0)] = 1.0
+    offset: Annotated[float, Holds("must be at least 0", lambda offset, signs, **_: signs == "any" or offset >= 0)] = (
+        0.0
+    )
+    signs: Literal["positive", "any"] = "positive"
 
     method: ClassVar[str] = "variance_platt"
     parameter_names: ClassVar[tuple[str, ...]] = ("slope", "offset")
 
+    @property
+    def injective(self) -> bool:  # type: ignore[override]
+        return self.slope != 0
+
     def of_variance(self, variance: Floats) -> Floats:
-        """wσ² + b."""
-        return self.slope * variance + self.offset
+        """wσ² + b; refused where that is not positive."""
+        found = self.slope * variance + self.offset
+        if not (found > 0).all():
+            row = int(np.argmin(found > 0))
+            seen = f"variance[{row}] is {variance[row]:.6g} and would be {found[row]:.6g}"
+            raise InputError("variance", "must stay positive", seen, "Fit VariancePlatt() with its usual signs")
+        return found

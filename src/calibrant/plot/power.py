@@ -12,7 +12,8 @@ from calibrant.inputs import check_choice
 from calibrant.options import checked
 from calibrant.plot.axes import IDEAL, axes_or_new, labelled, line_with_errors
 from calibrant.problems import InputError
-from calibrant.simulate.bias import Bias, BiasGrid
+from calibrant.simulate.bias import Bias
+from calibrant.simulate.bias_grid import BiasGrid
 from calibrant.simulate.power import Detection
 from calibrant.verbs.planning.plan import Plan
 
@@ -103,13 +104,17 @@ def miss_rates(rows: Sequence[Detection], *, over: Literal["n", "true_error", "t
 
 
 @checked
-def bias_grid(grid: BiasGrid, *, ax: Any = None) -> Any:
-    """A heat map of the bias over sample sizes and numbers of bins; red is too high, blue too low.
+def bias_grid(grid: BiasGrid, *, figure: Literal["bias", "sd", "variance"] = "bias", ax: Any = None) -> Any:
+    """A heat map of bias or spread over sample sizes, numbers of bins and other estimators.
+
+    Red is too high, blue too low; of a spread, dark is large.
 
     Parameters
     ----------
     grid
         The result of `simulate.bias_grid`.
+    figure
+        Which figure to draw: the bias, the standard deviation or the variance.
     ax
         The Axes to draw on; new ones if None.
 
@@ -121,16 +126,19 @@ def bias_grid(grid: BiasGrid, *, ax: Any = None) -> Any:
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('bins', 'rows')
     """
-    ax = axes_or_new(ax)
-    far = float(np.abs(grid.bias).max()) or 1.0
-    ax.imshow(grid.bias, cmap="RdBu_r", vmin=-far, vmax=far, aspect="auto", origin="lower")
-    for (row, column), value in np.ndenumerate(grid.bias):
+    check_choice("figure", figure, ("bias", "sd", "variance"))
+    ax, values = axes_or_new(ax), getattr(grid, figure)
+    far = float(np.abs(values).max()) or 1.0
+    colors = {"cmap": "RdBu_r", "vmin": -far} if figure == "bias" else {"cmap": "Greys", "vmin": 0.0}
+    ax.imshow(values, vmax=far, aspect="auto", origin="lower", **colors)
+    form = {"bias": "+.3f", "sd": ".3f", "variance": ".1e"}[figure]
+    for (row, column), value in np.ndenumerate(values):
         color = "white" if abs(value) > 0.6 * far else "black"
-        ax.text(column, row, f"{value:+.3f}", ha="center", va="center", fontsize=7, color=color)
-    ax.set_xticks(range(len(grid.n_bins)), [str(b) for b in grid.n_bins])
+        ax.text(column, row, f"{value:{form}}", ha="center", va="center", fontsize=7, color=color)
+    ax.set_xticks(range(len(grid.columns)), grid.columns)
     ax.set_yticks(range(len(grid.sizes)), [f"{n:,}" for n in grid.sizes])
     ax.set(xlabel="bins", ylabel="rows")
-    ax.set_title(f"bias, bins of equal {grid.rule}; truth {grid.truth:.3f}", fontsize=9)
+    ax.set_title(f"{figure}, bins of equal {grid.rule}; truth {grid.truth:.3f}", fontsize=9)
     return ax
 
 

@@ -142,8 +142,8 @@ def _on_logits(ax: Any, curve: Curve, limits: tuple[float, float]) -> Curve:
     """The same with gaps where a point has no log-odds, which a note states; intervals may leave the view."""
     kept = drawable(curve.x, curve.y)
     note_missing(ax, curve.support, kept)
-    points = {each: np.where(kept, getattr(curve, each), np.nan) for each in ("x", "y")}
-    return replace(curve, **points, **{each: beyond(getattr(curve, each), limits) for each in ("low", "high")})
+    x, y = (np.where(kept, each, np.nan) for each in (curve.x, curve.y))
+    return replace(curve, x=x, y=y, low=beyond(curve.low, limits), high=beyond(curve.high, limits))
 
 
 def _draw_band(ax: Any, band: Band, color: Any, limits: tuple[float, float]) -> None:
@@ -196,8 +196,8 @@ def _between(low: float, high: float, limits: tuple[float, float]) -> Floats:
     """Places along the part of a bin that the axes show, evenly spaced on them."""
     if limits == (0.0, 1.0):
         return np.linspace(low, high, 60)
-    ends = log_odds(np.clip([low, high], *limits))
-    return sigmoid(np.linspace(*ends, 60))
+    first, last = log_odds(np.clip([low, high], *limits)).tolist()
+    return sigmoid(np.linspace(first, last, 60))
 
 
 def _draw_strip(ax: Any, left: Any, widths: Any, heights: Any, color: Any) -> None:

@@ -12,10 +12,21 @@ from calibrant.results.flat import Keyed, by_slug, keyed, looked_up, slug
 from calibrant.results.frames import Framed, to_frame
 from calibrant.results.reading import SCHEMA, checked_schema, saved_text
 from calibrant.results.record import Record, checked, document, kind, record_class, summarized
-from calibrant.results.tables import BinTable, ClassTable, Curve, Line, Table, ends, number, p_cell, p_words
+from calibrant.results.tables import (
+    BinTable,
+    ClassRanges,
+    ClassTable,
+    Curve,
+    Line,
+    Table,
+    ends,
+    number,
+    p_cell,
+    p_words,
+)
 
 __all__ = [
-    "SCHEMA", "Answer", "BinTable", "ClassTable", "Curve", "Estimate", "Framed", "Interval", "Keyed", "Line", "Record",
+    "SCHEMA", "Answer", "BinTable", "ClassRanges", "ClassTable", "Curve", "Estimate", "Framed", "Interval", "Keyed", "Line", "Record",
     "Table", "TestResult", "by_slug", "checked", "checked_schema", "document", "ends", "estimate_table", "keyed", "kind", "looked_up", "number",
     "p_cell", "p_words", "record_class", "rows_by_key", "saved_text", "slug", "summarized", "to_frame",
 ]  # fmt: skip

@@ -251,3 +251,29 @@ class ClassTable(Framed, Record):
 
     def _repr_html_(self) -> str:
         return self.table().to_html()
+
+
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassRanges(Framed, Record):
+    """The ranges that a method chose for each class, a row per class; one without rows has weight 0."""
+
+    classes: tuple[Any, ...]
+    low: Annotated[Floats, Shape("classes", "ranges")]
+    """the smallest probability of each range"""
+    high: Annotated[Floats, Shape("classes", "ranges")]
+    """the largest"""
+    weight: Annotated[Floats, Shape("classes", "ranges")]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", plain(list(self.classes)))
+        super().__post_init__()
+
+    def columns_of_rows(self) -> dict[str, Any]:
+        """A row per class and range."""
+        k, r = self.low.shape
+        found: dict[str, Any] = {"class": [name for name in self.classes for _ in range(r)], "range": [*range(r)] * k}
+        return found | {name: getattr(self, name).ravel() for name in ("low", "high", "weight")}
+
+    def __repr__(self) -> str:
+        return f"ClassRanges({self.low.shape[1]} ranges of {len(self.classes)} classes)"

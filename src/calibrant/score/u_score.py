@@ -1,11 +1,12 @@
-"""Proper U-scores: scores of two rows at a time, which can see calibration alone (Gruber & Buettner 2022, appendix F)."""
+"""Proper U-scores: scores of several rows at a time, which can see calibration alone (Gruber & Buettner 2022, appendix F)."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import combinations, islice
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -23,12 +24,18 @@ TILE = 128
 """Rows and columns of a tile of pairs: 128 kB stay in a core's cache, and a product so small wakes no other threads."""
 
 
-class UScore(Named):
-    """A score of pairs of rows: define `of_pairs`, and everything else follows.
+MOST_TUPLES, TUPLES_AT_ONCE = 1 << 20, 1 << 14
+"""Sets of rows that are all scored; of more, so many are drawn. And how many are scored in one call."""
 
-    S(P, P', Q, Q') must be the same when the two rows change places, and linear in Q
-    and in Q', which stand for the labels: rows of one-hot labels, of shares, or of true
-    distributions. So `of_pairs` is also the expected score.
+
+class UScore(Named):
+    """A score of `order` rows at a time, two unless said otherwise: everything else follows.
+
+    Of two rows, define `of_pairs`: S(P, P', Q, Q') must be the same when the two rows
+    change places, and linear in Q and in Q', which stand for the labels: rows of one-hot
+    labels, of shares, or of true distributions. So it is also the expected score. Of any
+    other number of rows, set `order` and define `of_tuples`, with the same properties;
+    order 1 is an ordinary proper score.
 
     Examples
     --------
@@ -39,18 +46,44 @@ class UScore(Named):
     ...         return (probs - truth) @ (others - other_truth).T
     >>> round(Apart().score([1, 0, 1], [0.9, 0.2, 0.7]).value, 6)  # of −0.1, 0.2 and −0.3: (−0.02 + 0.03 − 0.06)·2/3
     -0.033333
+    >>> class Cubic(cal.score.UScore):  # the mean over three rows of the product of their gaps
+    ...     title, order = "cubed mean gap", 3
+    ...     def of_tuples(self, probs, truth):
+    ...         return np.prod(probs - truth, axis=1)[:, 1]
+    >>> round(Cubic().score([1, 0, 1], [0.9, 0.2, 0.7]).value, 6)
+    0.006
     """
 
-    @abstractmethod
+    order: ClassVar[int] = 2
+    """rows at a time"""
+
+    @property
+    def _has_pairs(self) -> bool:
+        return self.order == 2 and type(self).of_pairs is not UScore.of_pairs
+
     def of_pairs(self, probs: Floats, truth: Floats, others: Floats, other_truth: Floats) -> Floats:
         """S of every row `(a, K)` with every other row `(b, K)`, as `(a, b)`."""
+        raise NotImplementedError("define of_pairs; or set order and define of_tuples")
 
-    def entropy(self, truth: Floats, other_truth: Floats) -> Floats:
-        """g(Q, Q'): the score of the truth itself."""
+    def of_tuples(self, probs: Floats, truth: Floats) -> Floats:
+        """S of each set of rows: `(m, order, K)` predictions and labels, as `(m,)`."""
+        if not self._has_pairs:
+            raise NotImplementedError(f"define of_tuples for scores of {self.order} rows")
+        pairs = (self.of_pairs(p[:1], t[:1], p[1:], t[1:]) for p, t in zip(probs, truth, strict=True))
+        return np.array([float(each[0, 0]) for each in pairs])
+
+    def entropy(self, truth: Floats, other_truth: Floats | None = None) -> Floats:
+        """g: the score of the truth itself, of all pairs of `(a, K)` and `(b, K)`, or of sets of rows `(m, order, K)`."""
+        if other_truth is None:
+            return self.of_tuples(truth, truth)
         return self.of_pairs(truth, truth, other_truth, other_truth)
 
-    def divergence(self, probs: Floats, truth: Floats, others: Floats, other_truth: Floats) -> Floats:
-        """d = S(P, P', Q, Q') − g(Q, Q'). Its mean over independent pairs, not every single one, is at least 0."""
+    def divergence(
+        self, probs: Floats, truth: Floats, others: Floats | None = None, other_truth: Floats | None = None
+    ) -> Floats:
+        """d = S − g, of pairs or of sets of rows. Its mean over independent rows, not every single one, is at least 0."""
+        if others is None or other_truth is None:
+            return self.of_tuples(probs, truth) - self.entropy(truth)
         return self.of_pairs(probs, truth, others, other_truth) - self.entropy(truth, other_truth)
 
     def score(
@@ -63,11 +96,12 @@ class UScore(Named):
         counts: Any = None,
         weights: Any = None,
     ) -> Estimate:
-        """The mean over pairs of different rows: unbiased, and possibly negative.
+        """The mean over sets of `order` different rows: unbiased, and possibly negative.
 
-        The interval is Student's with the jackknife's error, 4/n of the variance of the
-        rows' own means. For a calibrated model, where the errors of pairs cancel, it is
-        too wide rather than too short.
+        The interval is Student's with the jackknife's error, order²/n of the variance of
+        the rows' own means. For a calibrated model, where the errors of pairs cancel, it is
+        too wide rather than too short. Where there are more than a million sets of three
+        or more rows, a million of them are drawn, with a caution.
 
         Parameters
         ----------
@@ -91,8 +125,13 @@ class UScore(Named):
         w = np.ones(len(p)) if predictions.weights is None else predictions.weights
         kept = w > 0
         spread = w if predictions.spread is None else predictions.spread
-        value, error, n = self._jackknife(p[kept], truth[kept], w[kept], spread[kept])
-        few = () if error is not None else ("two rows have no interval",)
+        rows = p[kept], truth[kept], w[kept], spread[kept]
+        few: tuple[str, ...] = ()
+        if self._has_pairs:
+            value, error, n = self._jackknife(*rows)
+        else:
+            value, error, n, few = self._over_sets(*rows)
+        few += () if error is not None else (f"{NUMBERS.get(self.order, self.order)} rows have no interval",)
         interval = None if error is None else around(value, error, n - 1, level, "jackknife, Student t")
         named, described = f"{self.name}_score", {"view": name, "score": self.name, **self.describe()}
         return Estimate(named, self.title, value, predictions.n, interval, None, described, {}, few)
@@ -111,6 +150,32 @@ class UScore(Named):
         squares = inner(spread, (means - value) ** 2)
         return value, 2 * (squares * (n - 1) / n) ** 0.5 / (n - 2), n
 
+    def _over_sets(
+        self, p: Floats, truth: Floats, w: Floats, spread: Floats
+    ) -> tuple[float, float | None, float, tuple[str, ...]]:
+        """Mean over sets of `order` rows, its error by the jackknife, the number of rows, and a caution if sets were drawn."""
+        unit, r = spread / w, self.order  # the weight of one copy
+        copies = np.repeat(np.arange(len(p)), np.round(w / unit).astype(np.intp))
+        u = unit[copies]
+        n, rows = float(u.sum()), len(copies)
+        if rows < r:
+            raise InputError("labels", f"must hold at least {r} rows for a score of {r} rows", f"it holds {rows}")
+        total, mass, of_row, mass_of_row = 0.0, 0.0, np.zeros(rows), np.zeros(rows)
+        drawn = math.comb(rows, r) > MOST_TUPLES
+        for sets in _drawn_sets(rows, r) if drawn else _all_sets(rows, r):
+            at = copies[sets]
+            weight = np.prod(u[sets], axis=1)
+            values = weight * self.of_tuples(p[at], truth[at])
+            total, mass = total + float(values.sum()), mass + float(weight.sum())
+            of_row += np.bincount(sets.ravel(), np.repeat(values, r), rows)
+            mass_of_row += np.bincount(sets.ravel(), np.repeat(weight, r), rows)
+        value = total / mass
+        caution = (f"{MOST_TUPLES:,} of the sets of {r} rows were drawn",) if drawn else ()
+        if rows == r:
+            return value, None, n, caution
+        own = np.divide(of_row, mass_of_row, out=np.full(rows, value), where=mass_of_row > 0) - value
+        return value, r * (inner(u * u, own**2) * (n - 1) / n) ** 0.5 / (n - r), n, caution
+
     def _sums(self, p: Floats, truth: Floats, w: Floats) -> tuple[Floats, Floats]:
         """For each row, Σ_j w_j S_ij over all rows, and S_ii; tile by tile, each pair once, in O(n) memory."""
         n = len(p)
@@ -125,6 +190,28 @@ class UScore(Named):
                 else:
                     total[others] += (tile * w[rows, None]).sum(axis=0)
         return total, own
+
+
+NUMBERS = {1: "one", 2: "two", 3: "three"}
+
+
+def _all_sets(n: int, order: int) -> Iterator[Any]:
+    """Every set of so many of n rows, some at a time: `(m, order)`."""
+    every = combinations(range(n), order)
+    while part := list(islice(every, TUPLES_AT_ONCE)):
+        yield np.array(part, dtype=np.intp)
+
+
+def _drawn_sets(n: int, order: int) -> Iterator[Any]:
+    """`MOST_TUPLES` sets of so many different rows, drawn with one seed."""
+    generator = np.random.default_rng(0)
+    left = MOST_TUPLES
+    while left:
+        found = generator.integers(n, size=(TUPLES_AT_ONCE, order))
+        ranked = np.sort(found, axis=1)
+        found = found[(np.diff(ranked, axis=1) > 0).all(axis=1)][:left]
+        left -= len(found)
+        yield found
 
 
 def share_rows(predictions: Predictions, event: Event | None = None) -> tuple[Floats, Floats]:

@@ -1,6 +1,8 @@
 """Simulated predictions whose true calibration error is known, and what estimators and maps make of them."""
 
-from calibrant.simulate.bias import Bias, BiasGrid, bias, bias_grid, bias_table
+from calibrant.simulate.bias import Bias, bias, bias_table
+from calibrant.simulate.bias_grid import BiasGrid, bias_grid
+from calibrant.simulate.bias_test import BiasTest, bias_test
 from calibrant.simulate.checking import WorldCheck, check_world, world_test
 from calibrant.simulate.curves import Calibrated, LinearCurve, MapCurve, PowerCurve, ScaledCurve, TrueCurve
 from calibrant.simulate.families import NAMED_WORLDS, REAL_SIZES, bent_world, calibrated_world, named_world, power_world
@@ -10,7 +12,7 @@ from calibrant.simulate.map_quality import MapQuality, map_quality, map_quality_
 from calibrant.simulate.numbers import FriedmanWorld, GaussianWorld, NumberWorld
 from calibrant.simulate.power import Detection, detection, detection_table
 from calibrant.simulate.scores import BetaScores, EmpiricalScores, Scores, UniformScores
-from calibrant.simulate.several import ClassWorld, DirichletWorld, LogisticNormalWorld
+from calibrant.simulate.several import ClassWorld, DirichletWorld, HiddenErrorWorld, LogisticNormalWorld
 from calibrant.simulate.shapes import ShapeWorld
 from calibrant.simulate.world import BetaWorld, EmpiricalWorld, EventWorld, UniformWorld, World, WorldFit
 
@@ -21,6 +23,7 @@ __all__ = [
     "BetaWorld",
     "Bias",
     "BiasGrid",
+    "BiasTest",
     "Calibrated",
     "ClassWorld",
     "Detection",
@@ -30,6 +33,7 @@ __all__ = [
     "EventWorld",
     "FriedmanWorld",
     "GaussianWorld",
+    "HiddenErrorWorld",
     "LinearCurve",
     "LogisticNormalWorld",
     "MapCurve",
@@ -50,6 +54,7 @@ __all__ = [
     "bias",
     "bias_grid",
     "bias_table",
+    "bias_test",
     "calibrated_world",
     "check_world",
     "detection",

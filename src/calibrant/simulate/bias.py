@@ -5,15 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import product
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
-from calibrant.bins import EqualMass
-from calibrant.estimate.binned import binned_error
-from calibrant.estimate.chosen import RULES, Rule, rule_name
 from calibrant.forecasts.base import LARGEST
 from calibrant.inputs import check_seed
 from calibrant.options import checked
@@ -21,7 +16,7 @@ from calibrant.problems import InputError
 from calibrant.progress import Progress
 from calibrant.results import Answer, Table, kind, number
 from calibrant.simulate.measuring import Measured, Named, measured, named_all, sizes_of
-from calibrant.simulate.world import EventWorld, World
+from calibrant.simulate.world import World
 from calibrant.types import Floats, Seed
 
 QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
@@ -227,101 +222,3 @@ def bias_table(rows: Sequence[Bias], title: str = "Estimators on a world with a 
     )
     columns = ("estimator", "n", "truth", "mean", "bias", "sd", "RMSE", "mean |error|", "95 % interval covers")
     return Table(title, columns, body, "± is one Monte-Carlo standard error.")
-
-
-@kind
-@dataclass(frozen=True, eq=False, repr=False)
-class BiasGrid(Answer):
-    """Bias of a binned error: one row per sample size, one column per number of bins."""
-
-    world: str
-    rule: str
-    norm: int
-    debiased: bool
-    truth: float
-    sizes: tuple[int, ...]
-    n_bins: tuple[int, ...]
-    bias: Floats
-    error: Floats
-    """Monte-Carlo standard errors of the biases"""
-
-    question: ClassVar[str] = "How biased is the binned error?"
-
-    def rows_of_frame(self) -> list[dict[str, Any]]:
-        """One row per sample size and number of bins."""
-        places = product(range(len(self.sizes)), range(len(self.n_bins)))
-        columns = ("n", "n_bins", "bias", "error")
-        cells = ((self.sizes[i], self.n_bins[j], float(self.bias[i, j]), float(self.error[i, j])) for i, j in places)
-        return [dict(zip(columns, row, strict=True)) for row in cells]
-
-    def best(self) -> tuple[tuple[int, int], ...]:
-        """For each size the number of bins whose bias is closest to 0."""
-        least = np.abs(self.bias).argmin(axis=1)
-        return tuple((n, self.n_bins[k]) for n, k in zip(self.sizes, least, strict=True))
-
-    def sentence(self) -> str:
-        """How many bins are best."""
-        best = (f"{bins} bins at n = {n:,}" for n, bins in self.best())
-        return f"The bias is closest to 0 with {', '.join(best)}."
-
-    def tables(self) -> tuple[Table, ...]:
-        """Biases with their errors."""
-        rows = tuple(
-            (n, *(f"{number(b)} ± {number(e)}" for b, e in zip(*pair, strict=True)))
-            for n, *pair in zip(self.sizes, self.bias, self.error, strict=True)
-        )
-        how = f"{'debiased ' * self.debiased}norm {self.norm}, bins of equal {self.rule}"
-        note = f"{self.world}; the true error is {number(self.truth)}."
-        return (Table(f"Bias by sample size and number of bins: {how}", ("n", *map(str, self.n_bins)), rows, note),)
-
-
-@checked
-def bias_grid(
-    world: EventWorld,
-    sizes: Sequence[int],
-    n_bins: Sequence[int],
-    n_data_sets: int = 1000,
-    seed: Seed = 0,
-    *,
-    bins: Rule = EqualMass,
-    norm: Literal[1, 2] = 2,
-    debiased: bool = False,
-    **options: Any,
-) -> BiasGrid:
-    """How biased is a binned error, for each sample size and number of bins?
-
-    `plot.bias_grid` draws it.
-
-    Parameters
-    ----------
-    world
-        A world of one event.
-    sizes
-        Rows per data set.
-    n_bins
-        Numbers of bins to try.
-    n_data_sets
-        Number of data sets per size.
-    seed
-        Seed.
-    bins
-        Their rule: `EqualMass` or `EqualWidth`.
-    norm
-        1: expected absolute error; 2: root mean square.
-    debiased
-        Subtract the part that sampling noise contributes.
-    **options
-        `workers`, `progress` and `checkpoint` as in `bias`.
-
-    Examples
-    --------
-    >>> from calibrant.simulate import bias_grid, power_world
-    >>> found = bias_grid(power_world(0.05), sizes=[100, 1000], n_bins=[5, 50], n_data_sets=50)
-    >>> bool(found.bias[0, 1] > found.bias[1, 1] > 0)  # many bins need many rows
-    True
-    """
-    name, rows_of, bins_of = rule_name(bins), sizes_of(sizes, "sizes"), sizes_of(n_bins, "n_bins")
-    tried = {str(b): partial(binned_error, bins=RULES[name](b), norm=norm, debiased=debiased) for b in bins_of}
-    rows = bias(tried, world, rows_of, n_data_sets, seed, **options)
-    found = np.array([(row.bias, row.mean_error) for row in rows]).T.reshape(2, len(rows_of), len(tried))
-    return BiasGrid(world.describe(), name, norm, debiased, rows[0].truth, tuple(rows_of), tuple(bins_of), *found)

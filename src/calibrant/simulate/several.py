@@ -33,7 +33,7 @@ class ClassWorld(World, ABC):
 
     Predictions are `(n, K)`; the distribution is that given all K probabilities. Views:
     `top`, `class k`, `classwise` (the mean over classes, root after the mean) and
-    `canonical`. Norms: 1 and 2.
+    `canonical`. Norms: any number from 1 to 100.
     """
 
     @property
@@ -67,15 +67,20 @@ class ClassWorld(World, ABC):
         norm = check_norm(norm)
         if norm == "max":
             raise InputError("norm", "must be a number for worlds of several classes", "it is 'max'")
-        name = "top" if view == "auto" else view
-        if name not in ("top", "classwise", "canonical", *(f"class {k}" for k in range(self.n_classes))):
-            needed = "must be 'auto', 'top', 'classwise', 'canonical' or 'class k' with k a class"
-            raise InputError("view", needed, f"it is {view!r}")
+        name = self._view(view)
         value, error, n = _true_power(self.to_json(indent=None), float(norm), name)
         if norm > 1:
             value = float(rooted(max(value, 0.0), norm))
             error = error / (norm * value ** (norm - 1)) if value else float(rooted(error, norm))
         return true_estimate(value, norm, name, n, error)
+
+    def _view(self, view: str) -> str:
+        """A view that worlds of several classes have."""
+        name = "top" if view == "auto" else view
+        if name not in ("top", "classwise", "canonical", *(f"class {k}" for k in range(self.n_classes))):
+            needed = "must be 'auto', 'top', 'classwise', 'canonical' or 'class k' with k a class"
+            raise InputError("view", needed, f"it is {view!r}")
+        return name
 
 
 @lru_cache(maxsize=256)
@@ -287,3 +292,70 @@ class LogisticNormalWorld(ClassWorld):
         distorted = f"predicted at temperature {number(self.temperature)}"
         how = "perfectly calibrated" if self.temperature == 1 else distorted
         return f"{self.classes} classes, logistic-normal, {how}"
+
+
+@checked
+@kind
+@dataclass(frozen=True, eq=False, repr=False)
+class HiddenErrorWorld(ClassWorld):
+    """Every top-label and class-wise error is 0, and yet the predictions are not calibrated.
+
+    This is the model of Gruber & Buettner 2022, proposition 3.2: class k is predicted
+    with probability α and every other with (1−α)/(K−1); in truth it is k with
+    probability α, and otherwise always the class before it. The true errors are exact.
+
+    Parameters
+    ----------
+    classes
+        Number of classes K, at least three.
+    confidence
+        α, between ½ and 1.
+
+    Examples
+    --------
+    >>> from calibrant.simulate import HiddenErrorWorld
+    >>> world = HiddenErrorWorld(classes=10, confidence=0.51)
+    >>> world.true_error(2, "top"), world.true_error(2, "classwise")
+    (0.0, 0.0)
+    >>> round(world.true_error(2, "canonical"), 10) == round((1 - 1 / 9) ** 0.5 * 0.49, 10)
+    True
+    """
+
+    classes: int = 10
+    confidence: float = 0.51
+
+    def __post_init__(self) -> None:
+        check_count(self.classes, "classes", 3)
+        if isinstance(self.confidence, bool) or not 0.5 < self.confidence < 1:
+            raise InputError("confidence", "must lie between 0.5 and 1", f"it is {self.confidence!r}")
+
+    @property
+    def n_classes(self) -> int:
+        return self.classes
+
+    def rows(self, n: int, seed: Seed) -> tuple[Floats, Floats]:
+        """The class predicted is drawn uniformly."""
+        top, rest = generator_of(seed).integers(self.classes, size=n), 1 - self.confidence
+        at, rates = np.arange(n), np.zeros((n, self.classes))
+        probs = np.full((n, self.classes), rest / (self.classes - 1))
+        probs[at, top] = rates[at, top] = self.confidence
+        rates[at, top - 1] = rest
+        return probs, rates
+
+    @checked
+    def truth(self, norm: Norm = 1, view: str = "auto") -> Estimate:
+        """0, but for the canonical error, in closed form."""
+        norm, name = check_norm(norm), self._view(view)
+        rest = 1 - self.confidence
+        far, near = rest * (self.classes - 2) / (self.classes - 1), rest / (self.classes - 1)
+        if name != "canonical":
+            value = 0.0
+        elif norm == "max":
+            value = far
+        else:
+            value = float(rooted(far**norm + (self.classes - 2) * near**norm, norm))
+        return true_estimate(value, norm, name)
+
+    def describe(self) -> str:
+        """Classes and confidence."""
+        return f"{self.classes} classes predicted with {number(self.confidence)}, the rest always one other class"

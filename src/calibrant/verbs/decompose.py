@@ -10,12 +10,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from calibrant.bins import Binning
-from calibrant.estimate.regression.means import squared_error
 from calibrant.forecasts import Forecasts
 from calibrant.inputs import check_count
-from calibrant.interval import SkewedMean, moments_of
-from calibrant.kernels.fit.isotonic import isotonic_quantile
-from calibrant.kernels.sums.stable_sums import inner
+from calibrant.interval import moments_of
 from calibrant.maps import Histogram, Isotonic, recipe_of
 from calibrant.maps.folds import in_folds
 from calibrant.methods import methods
@@ -24,11 +21,10 @@ from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.problems import InputError
 from calibrant.results import Answer, Estimate, Table, kind, number
 from calibrant.results.constraints import Holds
-from calibrant.score.forecast_score import possible_values
-from calibrant.score.pinball import PinballScore, own_levels, pinball
 from calibrant.score.rule import Rule
 from calibrant.score.score import check_score, first_infinite
 from calibrant.types import Floats
+from calibrant.verbs.decompose_forecasts import forecast_parts
 
 
 @kind
@@ -102,20 +98,24 @@ def decompose(
     Parameters
     ----------
     labels
-        The outcomes; or a `Predictions`; or forecasts of a real number. Forecasts have
-        the squared error of their means, recalibrated by isotonic regression, or
-        `"pinball"` (a `PinballScore` with levels): their quantiles, recalibrated by
-        isotonic quantile regression, averaged over the levels.
+        The outcomes; or a `Predictions`; or forecasts of a real number, for which the
+        lemma holds as well: see `score` and `method`.
     probs
         Predicted probabilities: one column for an event, or one column per class.
     score
-        A proper score or its name; `"auto"` is Brier.
+        A proper score or its name; `"auto"` is Brier. Of forecasts: `"squared"`, the squared
+        error of their means, which is their `"auto"`; `"pinball"`, `"crps"`,
+        `"dawid_sebastiani"`, `"gaussian_log"`, or any `ForecastScore`.
     method
         How to recalibrate. `"isotonic"`: CORP (Dimitriadis, Gneiting & Jordan 2021). For
         a yes/no question miscalibration and discrimination are at least 0, whatever the
         score, and nothing has to be tuned. Bins, such as `EqualMass(15)`: the rate of
         each bin; variation within a bin is lost, so miscalibration may be negative. Or
-        the name or recipe of any map.
+        the name or recipe of any map. Of forecasts: `"isotonic"` fits the means rising
+        with the predicted means; for scores of mean and variance also the squared
+        residuals, rising with the predicted variances; for all other scores quantiles,
+        each rising with the predicted quantile. Or a map of forecasts, such as
+        `"variance_platt"`.
     cross_fitted
         Judge each row by a map that was fitted on other rows.
     n_folds
@@ -141,7 +141,8 @@ def decompose(
         if any(each is not None for each in (probs, counts, weights)) or view != "canonical" or cross_fitted:
             alone = "are forecasts, which have no views, folds or weights of others"
             raise InputError("labels", alone, advice="Pass them alone")
-        return _of_forecasts(labels, score, method, level)
+        found, left, none, settings = forecast_parts(labels, score, method, level)
+        return Decomposition(found, found.value - left, none - left, none, settings)
     rule = check_score("brier" if isinstance(score, str) and score == "auto" else score)
     predictions = admit(labels, probs, counts=counts, weights=weights)
     found = rule.score(predictions, view=view, level=level)
@@ -212,61 +213,3 @@ def _overall(rows: Predictions) -> Predictions:
         rates = np.bincount(rows.labels, rows.weights, rows.n_classes).astype(np.float64)
     rates = np.atleast_1d(rates) if rows.is_binary else (rates / rates.sum())[None]
     return Predictions.borrowed(rates, rates, soft=True)
-
-
-def _of_forecasts(forecasts: Forecasts, score: Any, method: Any, level: float) -> Decomposition:
-    """The decomposition of forecasts, by isotonic regression on their means or quantiles."""
-    if not isinstance(method, str) or method != "isotonic":
-        raise InputError("method", "must be 'isotonic' for forecasts of a number", f"it is {method!r}")
-    w = np.ones(len(forecasts.labels)) if forecasts.weights is None else forecasts.weights
-    if isinstance(score, str) and score in ("auto", "squared"):
-        described: dict[str, Any] = {"score": "squared", "forecasts": forecasts.kind}
-        rows, fitted, overall = _squared(forecasts, w)
-        of_labels: Callable[[Forecasts, Floats], Floats] = squared_error
-        name, title = "mse", "mean squared error"
-    else:
-        levels = _levels(score, forecasts)
-        described = {"score": "pinball", "forecasts": forecasts.kind, "levels": levels}
-        parts = [_pinball(forecasts, w, tau) for tau in levels]
-        rows, fitted, overall = (np.mean(each, axis=0) for each in zip(*parts, strict=True))
-        of_labels = PinballScore(levels).of_labels
-        name, title = "pinball_score", PinballScore.title
-    possible = possible_values(forecasts, of_labels)
-    mean = SkewedMean.of(rows, forecasts.weights, forecasts.squares, possible)
-    value, (interval, cautions) = mean.mean, mean.interval(level)
-    left, none = (inner(w, each) / float(w.sum()) for each in (fitted, overall))
-    found = Estimate(name, title, value, forecasts.n, interval, None, described, {}, cautions)
-    settings = {**described, "method": "isotonic", "how": "by isotonic on the same rows"}
-    return Decomposition(found, value - left, none - left, none, settings)
-
-
-def _levels(score: Any, forecasts: Forecasts) -> tuple[float, ...]:
-    if isinstance(score, PinballScore):
-        return score.levels or own_levels(forecasts)
-    if isinstance(score, str) and score == "pinball":
-        return own_levels(forecasts)
-    raise InputError("score", "must be 'squared', 'pinball' or a PinballScore for forecasts", f"it is {score!r}")
-
-
-def _squared(forecasts: Forecasts, w: Floats) -> tuple[Floats, Floats, Floats]:
-    """Squared errors of the means, of the recalibrated means, and of the overall mean."""
-    from scipy.optimize import isotonic_regression
-
-    labels, counted = forecasts.labels, w > 0
-    _, at = np.unique(forecasts.mean[counted], return_inverse=True)
-    mass = np.bincount(at, w[counted])
-    rates = np.bincount(at, (w * labels)[counted]) / mass
-    fitted = labels.copy()
-    fitted[counted] = isotonic_regression(rates, weights=mass).x[at]
-    overall = inner(w, labels) / float(w.sum())
-    return (labels - forecasts.mean) ** 2, (labels - fitted) ** 2, (labels - overall) ** 2
-
-
-def _pinball(forecasts: Forecasts, w: Floats, tau: float) -> tuple[Floats, Floats, Floats]:
-    """Pinball scores of a quantile, of the recalibrated one, and of the overall quantile."""
-    labels, predicted, counted = forecasts.labels, forecasts.quantile(tau), w > 0
-    fitted = labels.copy()
-    fitted[counted] = isotonic_quantile(predicted[counted], labels[counted], w[counted], tau)
-    overall = np.zeros(len(forecasts.labels))
-    overall[counted] = isotonic_quantile(np.zeros(int(counted.sum())), labels[counted], w[counted], tau)
-    return pinball(labels, predicted, tau), pinball(labels, fitted, tau), pinball(labels, overall, tau)

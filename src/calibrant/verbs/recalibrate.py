@@ -64,7 +64,7 @@ def recalibrate(
     predictions = admitted(labels, probs, counts, weights)
     if of_forecasts and is_default(method, "auto"):
         method = "variance_platt"
-    recipe: Any = _forecast_recipe(method) if of_forecasts else recipe_of(method)
+    recipe: Any = forecast_recipe(method) if of_forecasts else recipe_of(method)
     fitted: CalibrationMap | RegressionMap = recipe.fit(predictions)
     return fitted
 
@@ -83,11 +83,12 @@ def admitted(labels: Any, probs: Any = None, counts: Any = None, weights: Any = 
     return labels
 
 
-def _forecast_recipe(method: Any) -> Any:
+def forecast_recipe(method: Any, *also: str) -> Any:
+    """A recipe of maps of forecasts by its name, or as itself; `also` are other words that would have been known."""
     known = methods("forecast map")
     if isinstance(method, str) and method in known:
         return known[method].function()
     if isinstance(method, str | type) or not callable(getattr(method, "fit", None)):
-        names = ", ".join(map(repr, known))
+        names = ", ".join(map(repr, (*also, *known)))
         raise InputError("method", f"must be one of {names} for forecasts, or a recipe with fit", f"it is {method!r}")
     return method

@@ -170,3 +170,11 @@ def test_wrong_calls_are_refused(rng):
         spread_test(SampleForecasts([1.0], [[0.0, 1.0]]))
     with pytest.raises(InputError, match="must have positive variances for this score; row 0 has none"):
         ence(SampleForecasts([1.0], [[1.0, 1.0]]))
+
+
+def test_the_spread_of_the_ratio_over_rows_is_what_is_printed_behind_plus_minus(rng):
+    labels, variance, w = rng.normal(size=50), rng.uniform(0.5, 2, 50), rng.integers(1, 4, 50)
+    found = variance_ratio(GaussianForecasts(labels, np.zeros(50), variance))
+    assert found.parts["sd"] == pytest.approx((labels**2 / variance).std())
+    weighted = variance_ratio(GaussianForecasts(labels, np.zeros(50), variance, weights=w))
+    assert weighted.parts["sd"] == pytest.approx(np.repeat(labels**2 / variance, w).std())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from calibrant.forecasts import Forecasts, SampleForecasts, admit_forecasts
 from calibrant.interval import SkewedMean
 from calibrant.methods import FORECASTS, method
@@ -99,8 +101,10 @@ def variance_ratio(forecasts: Any, *, level: float = 0.95) -> Estimate:
 
     A value of 10 means that squared errors are ten times as large as predicted:
     over-confident. A few rows with a very small variance can dominate the mean, and then
-    its interval is wide. Where forecasts are m samples, a calibrated model shows
-    (m+1)/(m−3) rather than 1 (normal errors): that is the `noise_floor`.
+    its interval is wide. `parts["sd"]` is the standard deviation over rows, what
+    Gruber & Buettner print behind ±; for normal errors that are as predicted it is √2.
+    Where forecasts are m samples, a calibrated model shows (m+1)/(m−3) rather than 1
+    (normal errors): that is the `noise_floor`.
 
     Parameters
     ----------
@@ -130,7 +134,8 @@ def variance_ratio(forecasts: Any, *, level: float = 0.95) -> Estimate:
     def ratio(rows: Forecasts, labels: Floats) -> Floats:
         return squared_error(rows, labels) / variance
 
-    return mean_of("variance_ratio", "SE/variance ratio", ratio, data, level, expected_ratio(data))
+    parts = {"sd": float(np.sqrt(np.cov(ratio(data, data.labels), aweights=data.weights, ddof=0)))}
+    return mean_of("variance_ratio", "SE/variance ratio", ratio, data, level, expected_ratio(data), parts)
 
 
 def expected_ratio(data: Forecasts) -> float | None:
