@@ -189,4 +189,4 @@ def test_logistic_is_the_maximum_likelihood_fit(rng):
 def test_logistic_says_where_rows_can_be_separated():
     fitted = cal.maps.Logistic().fit([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.9])
     assert np.isfinite([fitted.slope, fitted.intercept]).all()
-    assert fitted.fit.cautions
+    assert fitted.fit.cautions == ("the rows can be separated: the coefficients are large and uncertain",)

@@ -23,7 +23,6 @@ from calibrant.writing import write_text
 
 ARRAY: Any = ()
 """Default of a field that holds an array of numbers."""
-
 TWO = "must be two for a map of one column"
 
 R = TypeVar("R", bound=Record)
@@ -325,7 +324,7 @@ class CalibrationMap(SavedMap):
         ax, **options
             As in `calibrant.plot.curves`, which also draws several maps in one diagram.
         """
-        from calibrant.plot.curves import curves  # drawing lies above the maps
+        from calibrant.plot.curves import curves
 
         return curves(self, ax=ax, **options)
 

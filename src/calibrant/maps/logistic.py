@@ -21,6 +21,9 @@ from calibrant.types import Floats
 
 LN_2 = float(np.log(2))
 
+SEPARATED = 1e-4
+"""Mean log loss below which the rows of a fit without smoothed targets are separated, or nearly so."""
+
 
 @map_recipe("platt", state="pooled")
 class Platt(BinaryRecipe):
@@ -158,6 +161,8 @@ def _fit(predictions: Predictions, degree: int, penalty: Any) -> LogOddsMap:
     found = fit_logistic(features, pooled.weight, hits)
     intercept, slope, *square = found.coefficients.tolist()
     loss = _mean_loss(pooled, features @ found.coefficients)
+    if penalty is None and loss < SEPARATED:
+        cautions += ("the rows can be separated: the coefficients are large and uncertain",)
     fit = Fit(predictions.n, loss, found.converged, cautions + _doubts(found, pooled))
     return LogOddsMap(predictions.classes, True, fit, intercept, slope, square[0] if square else 0.0, limit)
 

@@ -253,17 +253,22 @@ class ClassTable(Framed, Record):
         return self.table().to_html()
 
 
+ONE_SHAPE = "must have the shape of low"
+
+
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassRanges(Framed, Record):
     """The ranges that a method chose for each class, a row per class; one without rows has weight 0."""
 
     classes: tuple[Any, ...]
-    low: Annotated[Floats, Shape("classes", "ranges")]
+    low: Annotated[Floats, Shape("classes", None)]
     """the smallest probability of each range"""
-    high: Annotated[Floats, Shape("classes", "ranges")]
+    high: Annotated[Floats, Shape("classes", None), Holds(ONE_SHAPE, lambda low, high, **_: low.shape == high.shape)]
     """the largest"""
-    weight: Annotated[Floats, Shape("classes", "ranges")]
+    weight: Annotated[
+        Floats, Shape("classes", None), Holds(ONE_SHAPE, lambda low, weight, **_: low.shape == weight.shape)
+    ]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", plain(list(self.classes)))
