@@ -24,6 +24,8 @@ from calibrant.writing import write_text
 ARRAY: Any = ()
 """Default of a field that holds an array of numbers."""
 TWO = "must be two for a map of one column"
+MANY_PARAMETERS = 4
+"""Parameters and cautions shown one by one."""
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -324,7 +326,7 @@ class CalibrationMap(SavedMap):
         ax, **options
             As in `calibrant.plot.curves`, which also draws several maps in one diagram.
         """
-        from calibrant.plot.curves import curves
+        from calibrant.plot.curves import curves  # drawing lies above the maps
 
         return curves(self, ax=ax, **options)
 
@@ -344,10 +346,6 @@ class CalibrationMap(SavedMap):
         if columns != expected:
             wanted = f"must have {expected} column{'s' * (expected > 1)}, as this map was fitted"
             raise InputError(argument, wanted, f"it has {columns}")
-
-
-MANY_PARAMETERS = 4
-"""Parameters and cautions shown one by one."""
 
 
 def admit_fit(labels: Any, probs: Any, logits: Any, counts: Any, weights: Any) -> Predictions:
