@@ -6,7 +6,7 @@ Dawid–Sebastiani score; at each look `VariancePlatt` is fitted on the recalibr
 
 What the text leaves open: the variance is the softplus of an output, and features and target (the sales price, as in the text) are standardised by the
 training rows. The authors' released notebook takes the absolute value of an output, does not standardise, and its target is the construction cost. With
-standardised rows and absolute values the variance as trained is too large instead of too small; with the exponential a few test rows get
+standardised rows and absolute values squared errors as trained are below the variance on average, not above; with the exponential a few test rows get
 enormous variances. That was seen on other seeds than those reported. The paper does not state the scale of its numbers, so that ratios are compared.
 """
 
@@ -193,7 +193,7 @@ def drawn(found, looks):
                 if len(values) > 1:
                     error = values[:, :, column].std(axis=0, ddof=1) / np.sqrt(len(values))
                     ax.fill_between(looks, mean - error, mean + error, alpha=0.3, color=line.get_color())
-            ax.set(yscale="log" if j == 0 else "symlog")
+            ax.set(yscale=("log", "symlog", "linear")[j])
             ax.set_title("first seed" if len(values) == 1 else f"{len(values)} seeds", fontsize=9)
             labelled(ax, "iteration", title)
     return picture
