@@ -8,7 +8,7 @@ import pytest
 import calibrant as cal
 from calibrant import Auto, Predictions
 from calibrant.maps.auto import FEWEST, LIFT, candidates_for
-from calibrant.maps.judged import DOUBTED_UP_TO, TRUST
+from calibrant.maps.judged import DOUBTED_UP_TO, SEVERAL_OTHERS, TRUST
 
 
 def softmax(z):
@@ -66,7 +66,8 @@ def test_weights_follow_the_held_out_loss_and_the_worst_credible_change(rng):
     worst = change[order][np.searchsorted(np.cumsum(chance[order]), 0.05)]
     beyond = change > worst
     guard = worst + 2 * (chance[beyond] * (change[beyond] - worst)).sum()
-    odds = np.exp(-TRUST * (loss["platt"] + guard - loss["identity"]))  # one other map: no price
+    price = np.log(SEVERAL_OTHERS) * DOUBTED_UP_TO / (DOUBTED_UP_TO + 120)
+    odds = np.exp(-TRUST * (loss["platt"] + guard - loss["identity"]) - price)
     assert fitted.weights[1] / fitted.weights[0] == pytest.approx(odds, rel=0.05)  # limits lie on a grid
 
 
@@ -84,8 +85,8 @@ def test_the_fewer_the_rows_the_more_the_identity_weighs(rng):
         def __repr__(self):
             return self.name
 
-    weights = Auto(candidates=("identity", *(Same(f"same {i}") for i in range(4)))).fit(said).weights
-    expected = 4 ** (DOUBTED_UP_TO / (DOUBTED_UP_TO + 80))
+    weights = Auto(candidates=("identity", *(Same(f"same {i}") for i in range(7)))).fit(said).weights
+    expected = 7 ** (DOUBTED_UP_TO / (DOUBTED_UP_TO + 80))
     assert weights[0] / weights[1] == pytest.approx(expected)
 
 
@@ -168,7 +169,7 @@ def test_the_choice_survives_as_json(rng, prefer):
 def test_candidates_grow_with_the_data(rng):
     sizes = [len(candidates_for(calibrated(rng, n))) for n in (30, 300, 10_000)]
     assert sizes == sorted(sizes)
-    assert {"gaussian_process", "piecewise_linear"} <= set(candidates_for(calibrated(rng, 20)))
+    assert {"gaussian_process", "piecewise_linear"} <= set(candidates_for(calibrated(rng, 60)))
     assert all(candidates_for(tempered(rng, n))[0] == "identity" for n in (50, 1000))
     many = Predictions(np.arange(300) % 150, np.full((300, 150), 1 / 150))
     assert "structured_matrix" not in candidates_for(many)

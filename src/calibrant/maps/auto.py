@@ -34,7 +34,7 @@ FEWEST = 10
 """Rows, or groups, below which the predictions are left as they are."""
 
 FEW = 50
-"""Rows from which maps that have no prior are tried."""
+"""Rows of one event from which maps are tried that have a weak prior, or none: fewer can be separated by chance."""
 
 MANY_CLASSES, MOST_ORDERED = 100, 500_000
 """Classes up to which matrices are tried, and probabilities up to which order-preserving maps are: both take time."""
@@ -55,8 +55,9 @@ def candidates_for(predictions: Predictions) -> tuple[Any, ...]:
     n, k = predictions.n, predictions.n_classes
     names = ("identity", "temperature", "ensemble_temperature")
     if predictions.is_binary:
-        rigid = ("platt", "beta", "quadratic") * (n >= FEW)
-        return (*names, *rigid, "gaussian_process", "piecewise_linear", *("venn_abers",) * (n >= FEW))
+        if n < FEW:
+            return ("identity", "gaussian_process")
+        return (*names, "platt", "beta", "quadratic", "gaussian_process", "piecewise_linear", "venn_abers")
     if k > MANY_CLASSES:
         return (*names, "structured_vector", Bent("structured_vector"))
     ordered = ("order_preserving",) * (n * k <= MOST_ORDERED)

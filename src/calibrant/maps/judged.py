@@ -21,6 +21,9 @@ DOUBT, DOUBTED_UP_TO = {"one event": 1.0, "several classes": 2.0}, 80.0
 """With no rows, the prior of the identity would weigh as much as this power of the number of the other maps; with so
 many rows as its square root; with many as one of them. Several classes have more numbers to overfit with."""
 
+SEVERAL_OTHERS = 6
+"""Fewer other maps count as so many."""
+
 ONE_ERROR = 0.6827
 """Level of the intervals that decide which maps are as good as the best: one standard error to either side."""
 
@@ -52,7 +55,9 @@ class Judged:
         mass = self._mass()[used]
         score = {name: -TRUST * (float(mass @ self.losses[name][used]) + self.guards[name]) for name in self.held}
         doubt = DOUBT["one event" if self.rows.is_binary else "several classes"]
-        price = doubt * np.log(max(len(score) - 1, 1)) * DOUBTED_UP_TO / (DOUBTED_UP_TO + float(mass.sum()))
+        price = (
+            doubt * np.log(max(len(score) - 1, SEVERAL_OTHERS)) * DOUBTED_UP_TO / (DOUBTED_UP_TO + float(mass.sum()))
+        )
         score = {name: value - price * (name != "identity") for name, value in score.items()}
         best = max(score.values())
         shares = {name: float(np.exp(value - best)) for name, value in score.items()}
