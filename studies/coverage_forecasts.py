@@ -7,6 +7,7 @@ is about the worlds REPORTED, which took no part in that. Beside each interval s
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +19,7 @@ from calibrant.score import crps, dawid_sebastiani_score, interval_score
 from studies.coverage import LEAST, LEVEL, table
 from studies.frame import Page
 
-DATA_SETS = {50: 300, 200: 250, 1000: 150, 5000: 100, 20_000: 50}
+DATA_SETS = {50: 300, 200: 150, 1000: 80, 5000: 60, 20_000: 25}
 MANY = 5000
 """Rows from which on only the worlds HARD are tried."""
 Q90 = float(stats.norm.ppf(0.95))
@@ -128,6 +129,7 @@ def rows(power, of_error, sigma, z):
     return of_error(z) + 2 * np.log(sigma) if power is None else sigma**power * of_error(z)
 
 
+@cache
 def truth(sigma, error, power, of_error):
     """E[σ^power] · E[f(z)], or the sum for Dawid–Sebastiani."""
     _, law, factor = ERRORS[error]
@@ -162,15 +164,15 @@ def measured(n, count, worlds, seed):
             z = ERRORS[error][0](rng, n)
             said = cal.Predictions.from_gaussian(s * z, np.zeros(n), s * s)
             for name, (function, power, of_error) in MEASURES.items():
-                interval, x = function(said).interval, rows(power, of_error, s, z)
+                estimate, x = function(said), rows(power, of_error, s, z)
+                interval, warned = estimate.interval, any("long tail" in each for each in estimate.cautions)
                 margin = quantile * x.std(ddof=1) / n**0.5
                 inside = interval.low <= truths[name] <= interval.high
-                held[name].append(
-                    (inside, interval.high - interval.low, abs(x.mean() - truths[name]) <= margin, 2 * margin)
-                )
+                usual = abs(x.mean() - truths[name]) <= margin
+                held[name].append((inside, interval.high - interval.low, usual, 2 * margin, warned))
         for name, part in held.items():
-            inside, width, usual, usual_width = np.array(part, dtype=float).T
-            numbers = inside.mean(), np.median(width), usual.mean(), np.median(usual_width)
+            inside, width, usual, usual_width, warned = np.array(part, dtype=float).T
+            numbers = inside.mean(), np.median(width), usual.mean(), np.median(usual_width), warned.mean()
             found.append([sigma, error, name, n, count, *(float(f"{x:.5g}") for x in numbers)])
     return found
 
@@ -186,8 +188,8 @@ def page(cells, seed):
                 part = [e for e in cells if e[:4] == [sigma, error, measure, n]]
                 if not part:
                     break
-                *_, count, held, width, usual, usual_width = part[0]
-                star = "*" if infinite(error, measure) else ""
+                *_, count, held, width, usual, usual_width, warned = part[0]
+                star = f"* (warned {100 * warned:.0f} %)" if infinite(error, measure) else ""
                 ratio = f"{width / usual_width:.2f}" if usual_width > 0 else "–"
                 line.append(f"{100 * held:.1f}{star} ({ratio}), {100 * usual:.1f}")
             lines += [line] if len(line) > 1 else []
@@ -195,7 +197,8 @@ def page(cells, seed):
         foot = f"{count} data sets a world: the Monte-Carlo error of 95 % is {error:.2f} points."
         heads = ("σ, errors", *MEASURES)
         blocks.append(table(f"n = {n:,}: percent held (width ÷ Student's), Student's percent", heads, lines, foot))
-    return "\n".join([HEAD.format(seed=seed, least=100 * LEAST), table(*summary(cells)), *blocks])
+    tables = [table(*summary(cells)), table(*warnings(cells)), *blocks]
+    return "\n".join([HEAD.format(seed=seed, least=100 * LEAST), *tables])
 
 
 def summary(cells):
@@ -227,12 +230,28 @@ def summary(cells):
     return "The least of all cells with a finite variance", heads, lines
 
 
+def warnings(cells):
+    """How often results warn of a long tail: where rows have no finite variance, and where they have."""
+    lines = []
+    for n in sorted({e[3] for e in cells}):
+        none = [e for e in cells if e[3] == n and infinite(e[1], e[2])]
+        missed = [e for e in cells if e[3] == n and not infinite(e[1], e[2]) and e[5] < LEAST]
+        held = [e for e in cells if e[3] == n and not infinite(e[1], e[2]) and e[5] >= LEAST]
+        parts = (
+            f"{100 * min(e[9] for e in part):.0f} – {100 * np.mean([e[9] for e in part]):.0f}" if part else "–"
+            for part in (none, missed, held)
+        )
+        lines.append([f"{n:,}", *parts])
+    heads = ("n", "no finite variance", f"finite, below {100 * LEAST} % held", "finite, held")
+    return "Percent of results that warn of a long tail: least – mean over cells", heads, lines
+
+
 HEAD = """# Do intervals of scores and gaps of forecasts hold the truth?
 
 Written by `calibrant study coverage_forecasts`; seed {seed}. 95 % intervals of Gaussian forecasts; percent of data sets whose interval
 holds the truth, the ratio of its median width to that of Student's interval, and the percent that Student's interval holds. At least {least} %
-is asked for where a row has a finite variance; * marks cells where it has none, and no interval of a mean can be trusted. The worlds and the
-seed are others than those by which the interval was chosen.
+is asked for where a row has a finite variance; * marks cells where it has none, and no interval of a mean can be trusted, with the
+percent of results that warn of a long tail. The worlds and the seed are others than those by which the interval was chosen.
 """
 
 

@@ -39,7 +39,7 @@ def test_drawing_the_law_agrees_with_computing_it(rng):
     drawn = interval_of(partial(cal.binned_error, bins=cal.EqualMass(7)), data, n_draws=200).interval
     path, error = path_of(data.event()), calibration_error_interval(data)
     seen = path.statistic(1)
-    ends = inverted(lambda t: path.law(t, 1), seen, max(seen, path.law(0.0, 1).mean), KEPT * 0.025)
+    ends = inverted(lambda t: path.law(t, 1), seen, max(seen, path.law(0.0, 1).mean), KEPT[1] * 0.025)
     along = [path.error(t, 1) for t in ends]
     assert drawn.low == pytest.approx(min(along[0], error.low), abs=0.015)
     assert drawn.high == pytest.approx(max(along[1], error.high), abs=0.015)

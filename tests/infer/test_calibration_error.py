@@ -24,14 +24,14 @@ def sample(rng, n=500, power=1.5):
 
 def test_the_upper_end_is_where_the_tests_change_their_mind(rng):
     y, p = sample(rng)
-    event, chance = Predictions(y, p).event(), KEPT * 0.05
+    event = Predictions(y, p).event()
     for norm in (1, 2):
         found, kept = calibration_error_interval(y, p, norm=norm, level=0.9), []
         for path in paths_of(event):
             grid = np.linspace(0, 8, 1001)
             errors = np.array([path.error(t, norm) for t in grid])
             below = np.array([path.law(t, norm).at_most(path.statistic(norm)) for t in grid])
-            kept.append(errors[below > chance][-1])
+            kept.append(errors[below > KEPT[norm] * 0.05][-1])
         assert found.high == pytest.approx(max(kept), abs=2 * np.diff(errors).max())
     assert [len(path.bins) for path in paths_of(event)] == [8, 24]  # 500 = 7.94³
 

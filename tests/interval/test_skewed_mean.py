@@ -26,7 +26,7 @@ def naive(x, level):
     q, error = student.ppf((1 + level) / 2, n - 1), x.std(ddof=1) / n**0.5
 
     def distance(side):
-        bend = side + 12 * side**3 if side > 0 else 0.3 * side
+        bend = min(side + 12 * side**3, 1.0) if side > 0 else 0.3 * side
         bent = min(max(bend * q, -0.6), 3.0)
         return error * q * (math.exp(bent) - 1) / bent
 
@@ -103,9 +103,12 @@ def test_a_row_that_weighs_much_is_a_long_tail(rng):
 
 def test_the_interval_does_not_collapse_where_worse_was_possible():
     x = np.full(50, 3.0)
-    low, high = ends(x, possible=Possible((x, x + 20), (0.95, 0.05)))
+    low, high = ends(x, possible=Possible((x, x + 20), (0.99, 0.01)))  # half a row of 50 was expected there
     assert low == 3.0
-    assert 3.2 < high < 6.0
+    spread = math.sqrt(30 * 0.0099 * 400 / 79 / 50)  # thirty rows more with the variance of the forecasts
+    bend = 0.98 / math.sqrt(0.0099) / math.sqrt(50)
+    q = student.ppf(0.975, 49)
+    assert high == pytest.approx(3.0 + spread * (math.exp(min(bend, 1.0) * q) - 1) / min(bend, 1.0))
     assert ends(x) == (3.0, 3.0)
 
 
@@ -119,6 +122,23 @@ def test_a_law_that_the_rows_refute_counts_less(rng):
     assert found[0].bend == pytest.approx(8 / 3 / 200**0.5)  # the skewness of one in ten
     assert found[1].bend < 0.7 * found[0].bend
     assert found[1].error < 2 * moments_of(x, None).error  # 20 rows of 27 were expected: that none was seen counts
+
+
+def test_forecasts_that_are_too_sure_do_not_shorten_the_interval(rng):
+    x = rng.lognormal(size=40)
+    law = Possible(tuple(np.full(40, 0.01 * step) for step in (0.0, 0.0, 1.0)), (0.6, 0.3, 0.1))
+    alone, beside = SkewedMean.of(x, None), SkewedMean.of(x, None, None, law)
+    assert beside.above.error == alone.above.error
+    assert beside.above.bend >= alone.above.bend
+
+
+@pytest.mark.parametrize("n", [60, 400, 3000])
+def test_squares_of_errors_without_a_variance_are_warned_of(n, rng):
+    """Student's errors with three degrees of freedom; symmetric rows are not."""
+    told = [SkewedMean.of(rng.standard_t(3, n) ** 2, None).interval(0.95)[1] for _ in range(40)]
+    assert sum(any("long tail" in each for each in some) for some in told) >= 38
+    x = rng.normal(size=n)
+    assert not SkewedMean.of(np.concatenate([x, -x]), None).interval(0.95)[1]
 
 
 def test_few_rows_clusters_and_warnings(rng):
@@ -135,5 +155,5 @@ def test_few_rows_clusters_and_warnings(rng):
     assert found.interval(0.95)[0].method == "Student t, skewed, clusters"
     assert SkewedMean.of_clusters(x, None, np.zeros(90)).interval(0.95)[0] is None
     x[0] = 1e4
-    assert any("a few rows make up most of the spread" in each for each in SkewedMean.of(x, None).interval(0.95)[1])
+    assert any("the rows have a long tail" in each for each in SkewedMean.of(x, None).interval(0.95)[1])
     assert abs(SkewedMean.of(np.zeros(5), None).p_value() - 1.0) < ROUNDING

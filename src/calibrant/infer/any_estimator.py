@@ -156,7 +156,7 @@ def _inverted(
         return float(estimator(Predictions.borrowed(rates(t), p, soft=True).with_mass(mass)))
 
     cautious = max(value, law(0.0).mean)  # less noise than on average does not prove an error small
-    return tuple(truth(t) for t in inverted(law, value, cautious, KEPT * (1 - level) / 2, CLOSE))
+    return tuple(truth(t) for t in inverted(law, value, cautious, KEPT[1] * (1 - level) / 2, CLOSE))
 
 
 def _streams(seed: int, n_draws: int) -> Streams:

@@ -22,12 +22,17 @@ SHORT = 0.3
 """Share of the skewness by which the end on the side of the short tail is drawn in; theory says about 0.75."""
 REFUTED = 4.0
 """Forecasts whose variance is more than this many times that of the rows count in proportion."""
-UNSEEN = 10.0
-"""Rows that the forecasts expect beyond all rows seen: if they expect more, what lies there counts in proportion."""
+EXPECTED_ROWS = 30.0
+"""Rows of the forecasts' own variance that are added to those seen: few rows of a long tail mostly show none of it."""
+UNSEEN = 2.0
+"""Rows that the forecasts expect beyond all rows seen: if they expect more, they are believed in proportion."""
+STEEPEST = 1.0
+"""Largest bend: a 95 % end is at most 3.2 times as far away as Student's."""
 FEWEST, MOST = -0.6, 3.0
-"""Least and largest logarithmic bend: an end is at least 0.75 and at most 6.4 times as far away as Student's."""
-HEAVY = 0.4
-"""Skewness, over the root of the number of rows, from which on the spread is that of a few rows."""
+"""Least and largest logarithmic bend: an end is at least 0.75 and at most 6.4 times as far away, at any level."""
+SKEWED, OF_FEW = 4.0, 0.2
+"""Skewness of the rows, and skewness over the root of their number, from which on larger rows than any seen may matter.
+Squares of Student's errors with 3 or 4 degrees of freedom, whose variance is infinite, reach one of them almost surely."""
 
 # Chosen on the worlds `CHOOSING` of studies/coverage_forecasts.py, reported there on others.
 
@@ -76,15 +81,16 @@ class SkewedMean(OfMoments):
     first order the interval of Johnson (1978) and Hall (1992) for b = 0.75 r. Rows from
     a long tail show too little of it, so b is r + 12 r³ on that side and 0.3 r on the
     other. Where it is known what the rows could have been under the forecasts, b is at
-    least the r of those, and one more row beyond the largest row seen is allowed for:
-    so the interval does not collapse where no label was outside.
+    least the r of those, and their variance is counted as that of 30 rows more, unless it
+    is smaller than the one seen: so the interval does not collapse where no label was
+    outside. Forecasts that expected far larger rows than any seen are believed less.
     """
 
     moments: Moments | ClusterMean
     below: End
     above: End
     heavy: bool = False
-    """is the spread that of a few rows?"""
+    """are the rows so skewed that larger ones than any seen may matter?"""
 
     @classmethod
     def of(
@@ -109,9 +115,9 @@ class SkewedMean(OfMoments):
             return cls(found, End(0.0, 0.0), End(0.0, 0.0))
         seen = _skewness(w * (x - found.mean))
         law = Law() if possible is None else Law.of(possible, x[w > 0], w[w > 0], w > 0)
-        below = _end(found, law.variance, -seen, -law.skewness, law.below)
-        above = _end(found, law.variance, seen, law.skewness, law.above)
-        return cls(found, below, above, abs(seen) > HEAVY)
+        below = _end(found, -seen, law.variance, -law.skewness, law.below)
+        above = _end(found, seen, law.variance, law.skewness, law.above)
+        return cls(found, below, above, _heavy(seen, found.weight))
 
     @classmethod
     def of_clusters(cls, values: Array, weights: Array | None, clusters: Array) -> SkewedMean:
@@ -120,7 +126,9 @@ class SkewedMean(OfMoments):
         if found.error is None:
             return cls(found, End(0.0, 0.0), End(0.0, 0.0))
         seen = _skewness(cluster_sums(values, weights, clusters)[-1])
-        return cls(found, End(found.error, _bend(-seen)), End(found.error, _bend(seen)), abs(seen) > HEAVY)
+        return cls(
+            found, End(found.error, _bend(-seen)), End(found.error, _bend(seen)), _heavy(seen, found.degrees + 1)
+        )
 
     def interval(self, level: float) -> tuple[Interval | None, tuple[str, ...]]:
         """The interval and warnings."""
@@ -131,7 +139,7 @@ class SkewedMean(OfMoments):
         ends = self.mean - self.below.distance(quantile), self.mean + self.above.distance(quantile)
         if self.heavy:
             warning = (
-                "a few rows make up most of the spread, so rows not seen yet may matter more than the interval says"
+                "the rows have a long tail: where larger ones than any seen are possible, the interval may be too short"
             )
             cautions += (warning,)
         return Interval(*ends, level, plain.method.replace("Student t", METHOD)), cautions
@@ -146,10 +154,6 @@ class SkewedMean(OfMoments):
         return two_sided(end.quantile(abs(self.mean)), 1.0, self.degrees)
 
 
-FARTHEST = 1e100
-"""Distances from the rows seen, in units of the law's own reach, that are told apart."""
-
-
 @dataclass(frozen=True, slots=True)
 class Law:
     """The distribution of the rows if the forecasts were right."""
@@ -158,7 +162,7 @@ class Law:
     skewness: float = 0.0
     """over the root of the number of rows"""
     below: float = 0.0
-    """mean square of what lies below the smallest row seen, as far as it is credible that no such row was seen"""
+    """how credible it is, from 0 to 1, that no row below the smallest one was seen"""
     above: float = 0.0
     """the same above the largest"""
 
@@ -171,17 +175,15 @@ class Law:
         unit = max(float(np.abs(each - mean).max()) for each in values)
         if not 0 < unit < np.inf:
             return cls()
-        sums = np.zeros(7)
+        sums = np.zeros(5)
         for each, chance in zip(values, possible.chances, strict=True):
             away = (each - mean) / unit
-            mass, spread = share * away**2, (weights * away) ** 2
-            sides = [np.clip(side, 0, FARTHEST * unit) / unit for side in (low - each, each - high)]
-            beyond = [weights @ (side > 0) for side in sides] + [share @ side**2 for side in sides]
-            sums += chance * np.array([mass.sum(), spread.sum(), spread @ (weights * away), *beyond])
-        variance, squares, cubes, *expected, below, above = sums.tolist()
-        credible = [min(1.0, UNSEEN / max(rows, 1e-300)) * unit**2 for rows in expected]
-        skewness: float = max(-1.0, min(1.0, cubes / squares**1.5))
-        return cls(variance * unit**2, skewness, below * credible[0], above * credible[1])
+            spread = (weights * away) ** 2
+            beyond = weights @ (each < low), weights @ (each > high)
+            sums += chance * np.array([share @ away**2, spread.sum(), spread @ (weights * away), *beyond])
+        variance, squares, cubes, *expected = sums.tolist()
+        credible = [min(1.0, UNSEEN / max(rows, 1e-300)) for rows in expected]
+        return cls(variance * unit**2, max(-1.0, min(1.0, cubes / squares**1.5)), *credible)
 
 
 def _skewness(apart: Floats) -> float:
@@ -197,14 +199,19 @@ def _skewness(apart: Floats) -> float:
 def _bend(seen: float, law: float = 0.0) -> float:
     """The bend on the side of a tail, from the skewness towards it of the rows and of the law of the forecasts."""
     bend = max(seen + CUBED * seen**3, law)
-    return bend if bend > 0 else SHORT * seen
+    return min(bend, STEEPEST) if bend > 0 else SHORT * seen
 
 
-def _end(found: Moments, variance: float, seen: float, law: float, beyond: float) -> End:
-    """One end of the interval; the law counts as far as the rows do not refute it."""
-    squares = found.squares + beyond
-    credible = 0.0
-    if law > 0 and squares > 0:
-        credible = max(REFUTED * found.squares / found.weight / max(variance, 1e-300), beyond / squares)
-    error = (squares / (found.weight - 1) / found.weight) ** 0.5
-    return End(error, _bend(seen, law * min(credible, 1.0)))
+def _heavy(seen: float, rows: float) -> bool:
+    return abs(seen) > min(OF_FEW, SKEWED / math.sqrt(max(rows, 1.0)))
+
+
+def _end(found: Moments, seen: float, variance: float, law: float, unseen: float) -> End:
+    """One end of the interval; the law with its variance and skewness counts as far as the rows do not refute it."""
+    degrees, credible = found.weight - 1, 0.0
+    spread = found.squares / degrees
+    if law > 0:
+        more = EXPECTED_ROWS * unseen
+        credible = min(max(REFUTED * found.squares / found.weight / max(variance, 1e-300), unseen), 1.0)
+        spread = max(spread, (found.squares + more * variance) / (degrees + more))
+    return End(math.sqrt(spread / found.weight), _bend(seen, law * credible))

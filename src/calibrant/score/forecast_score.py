@@ -22,6 +22,9 @@ from calibrant.types import Floats
 CACHED_NUMBERS = 1 << 19
 """Numbers in a block of rows, where a row is many samples or quantiles."""
 
+NEGLIGIBLE = 0.05
+"""Labels that less than so many rows are expected to have are left out where two sets of forecasts are compared."""
+
 MOST_POSSIBLE = 1 << 18
 """Predicted numbers up to which rows are also scored with the labels that the forecasts hold possible."""
 
@@ -116,8 +119,11 @@ def skewed_pair(rule: ForecastScore, before: Forecasts, after: Forecasts) -> tup
     either = None
     sides = [found for each in (before, after) if (found := possible_values(each, change)) is not None]
     if len(sides) == 2:
-        chances = tuple(chance / 2 for each in sides for chance in each.chances)
-        either = Possible((*sides[0].values, *sides[1].values), chances)
+        labels = [(x, chance / 2) for each in sides for x, chance in zip(each.values, each.chances, strict=True)]
+        # one side scores the farthest labels of the other, as a map beyond the data it was fitted to has them, beyond reason
+        labels = [(x, chance) for x, chance in labels if chance * before.n >= NEGLIGIBLE]
+        kept = sum(chance for _, chance in labels)
+        either = Possible(tuple(x for x, _ in labels), tuple(chance / kept for _, chance in labels)) if labels else None
     possible = (possible_values(before, rule.of_labels), possible_values(after, rule.of_labels), either)
     mass = before.weights, before.squares
     return tuple(SkewedMean.of(x, *mass, law) for x, law in zip((*rows, rows[1] - rows[0]), possible, strict=True))
