@@ -7,8 +7,9 @@ import pytest
 
 import calibrant as cal
 from calibrant.simulate import EmpiricalWorld, bias, calibrated_world, named_world, power_world
+from calibrant.simulate.measuring import named_all
 from calibrant.simulate.possible import PossibleWorlds
-from calibrant.verbs.trust import CANDIDATES, DOUBTFUL, fitted_to
+from calibrant.verbs.trust import CANDIDATES, DOUBTFUL, bias_ranges, end_worlds, fitted_to
 
 FEW = {"ECE, equal width": cal.ece, "sweep": cal.sweep_error, "posterior": cal.posterior_error}
 
@@ -23,7 +24,7 @@ def test_rows_are_the_biases_on_the_worlds_smallest_error_first():
     assert found.values["ECE, equal width"] == cal.ece(data).value
     assert found.check.p_value > DOUBTFUL
     assert found.best.estimator in found.sentence()
-    assert "nine of ten curves that the data leave possible" in found.sentence()
+    assert "with other curves that the data leave possible" in found.sentence()
     assert cal.results.Trust.from_json(found.to_json()) == found
 
 
@@ -33,7 +34,7 @@ def test_a_world_that_is_given_is_used_alone():
     again = bias(cal.ece, world, 300, 10)
     assert (found.best.mean, found.truth) == (again.mean, again.truth)
     assert found.ranges["ECE"][0] == found.ranges["ECE"][1] == pytest.approx(again.bias)
-    assert "nine of ten" not in found.sentence()
+    assert "other curves" not in found.sentence()
 
 
 def test_a_world_that_does_not_describe_the_data_is_doubted():
@@ -83,6 +84,21 @@ def test_all_candidates_run(norm):
     assert len(found.tables()[0].rows) == 8
     assert "RMSE" in repr(found)
     assert "<table" in found._repr_html_()
+
+
+def test_ranges_reach_the_errors_at_the_ends_of_the_interval():
+    """On so few rows nothing is excluded: neither that the model is calibrated, nor a large error."""
+    data = power_world(0.1).sample(100, seed=2)
+    fitted, _ = fitted_to(data, n_curves=5)
+    interval = cal.infer.calibration_error_interval(data)
+    low, high = end_worlds(fitted, data, 1)
+    assert low.true_error() == pytest.approx(interval.low, abs=1e-6)
+    assert high.true_error() == pytest.approx(interval.high, abs=1e-4)
+    chosen = named_all({"ECE": cal.ece})[0]
+    for far in (-0.5, 0.5):
+        assert bias_ranges(chosen, (), np.array([[far, far]]), 100, 3, 0).ravel().tolist() == [far, far]
+        least, most = bias_ranges(chosen, (low, high), np.array([[far, far]]), 100, 10, 0).ravel()
+        assert -0.5 <= least < most <= 0.5
 
 
 def test_tied_scores_are_drawn_again_as_they_are(rng):

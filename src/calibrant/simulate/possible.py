@@ -22,6 +22,9 @@ from calibrant.simulate.scores import Described
 from calibrant.simulate.world import EmpiricalWorld, EventWorld
 from calibrant.types import Floats
 
+LARGEST_SCALE, SCALINGS = 8.0, 25
+"""How far a curve may be scaled to have an error, and halvings in the search."""
+
 N_CURVES = 20
 """Curves that stand for all that are possible."""
 
@@ -72,6 +75,23 @@ class PossibleWorlds(Described):
     def mean(self) -> EmpiricalWorld:
         """The world with the mean of the curves."""
         return self._with(self.middle)
+
+    def with_error(self, error: float, norm: int = 1) -> EmpiricalWorld:
+        """The world whose curve is the farthest of these, scaled until it has an error; as near to it as can be.
+
+        Parameters
+        ----------
+        error
+            The true error.
+        norm
+            1 for the mean, 2 for the root mean square.
+        """
+        away = max(self.away, key=lambda each: self._with(each).true_error(norm))
+        low, high = 0.0, LARGEST_SCALE
+        for _ in range(SCALINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._with(middle * away).true_error(norm) < error else (low, middle)
+        return self._with(low * away)
 
     def _with(self, away: Floats) -> EmpiricalWorld:
         return EmpiricalWorld(self.values, CellCurve(self.places, away), self.weights)

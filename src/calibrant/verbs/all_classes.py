@@ -62,12 +62,28 @@ def judged_classes(predictions: Predictions, top: TestResult) -> tuple[TestResul
     if used is not predictions:
         cautions = (f"the tests of all classes use {used.n:,} of the {predictions.n:,} rows, one in {step}",)
     draws = int(np.clip(DRAWN_LABELS / used.n, FEWEST_DRAWS, MOST_DRAWS))
-    canonical = is_calibrated(used, view="canonical", n_draws=draws, ties="count", cluster=False)
-    classwise, scores, adjusted = class_test(class_rows(used, False), used.classes, Exact(draws, "count"))
-    test = _joined({"top": top, "classwise": classwise, "canonical": canonical}, predictions.n)
-    adjusted = _adjusted_again(test, adjusted)
-    found = findings_of(lambda c: class_event(predictions, c), predictions.classes, scores, adjusted, classwise.least_p)
+    test, scores, adjusted = three_tests(used, top, draws)
+    least = test.parts["classwise"].least_p
+    found = findings_of(lambda c: class_event(predictions, c), predictions.classes, scores, adjusted, least)
     return test, replace(found, alike=_alike(used) if found.n_wrong else False), cautions
+
+
+def three_tests(rows: Predictions, top: TestResult, n_draws: int) -> tuple[TestResult, Floats, Floats]:
+    """The tests of the top class, of every class and of the whole distribution as one; each class's score and p-value.
+
+    Parameters
+    ----------
+    rows
+        Rows of several classes.
+    top
+        The test of the top class.
+    n_draws
+        Null draws of the others.
+    """
+    canonical = is_calibrated(rows, view="canonical", n_draws=n_draws, ties="count", cluster=False)
+    classwise, scores, adjusted = class_test(class_rows(rows, False), rows.classes, Exact(n_draws, "count"))
+    test = _joined({"top": top, "classwise": classwise, "canonical": canonical}, top.n)
+    return test, scores, _adjusted_again(test, adjusted)
 
 
 def class_event(predictions: Predictions, c: int) -> Event:
@@ -200,8 +216,8 @@ def class_test(rows: ClassRows, classes: tuple[Any, ...], exact: Exact) -> tuple
     result are the scores and each class's p-value, adjusted for all classes (step-down).
     """
     hypothesis = rows.hypothesis
-    (found,), _ = drawn_values(hypothesis, [*_bin_scores(rows), *_slope_scores(rows, classes)], exact)
-    scores = np.maximum.reduce(np.split(_spreads(found.values), 2, axis=1))
+    (found,), _ = drawn_values(hypothesis, class_statistics(rows, classes), exact)
+    scores = _class_scores(found.values)
     adjusted, observed = step_down(scores, 0.95).adjusted, scores[0]
     least = float(adjusted.min())
     outcome = ("classwise", "class by class", float(observed.max()), least)
@@ -213,6 +229,21 @@ def wrong_classes(classes: tuple[Any, ...], adjusted: Floats, scores: Floats) ->
     """The classes whose p-value is small, the largest scores first."""
     wrong = [str(classes[c]) for c in np.argsort(-scores, kind="stable") if adjusted[c] <= LEVEL]
     return f"class {', '.join(wrong[:NAMED])}{' and others' * (len(wrong) > NAMED)}" if wrong else ""
+
+
+def class_statistics(rows: ClassRows, classes: tuple[Any, ...]) -> list[Statistic]:
+    """The statistics of every class: first its bins and total, then its slope."""
+    return [*_bin_scores(rows), *_slope_scores(rows, classes)]
+
+
+def _class_scores(values: Floats) -> Floats:
+    """The score of each class, from the values of its statistics; row 0 is observed."""
+    return np.asarray(np.maximum.reduce(np.split(_spreads(values), 2, axis=1)))
+
+
+def class_p_value(values: Floats) -> float:
+    """The p-value of the worst class, from the values of `class_statistics`; row 0 is observed."""
+    return float(step_down(_class_scores(values), 0.95).adjusted.min())
 
 
 def _spreads(values: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -16,6 +16,7 @@ from calibrant.estimate.density import density_error
 from calibrant.estimate.fitted import fitted_error
 from calibrant.estimate.posterior import posterior_error
 from calibrant.estimate.sweep import sweep_error
+from calibrant.infer import calibration_error_interval
 from calibrant.inputs import check_choice, check_count, check_seed
 from calibrant.options import checked
 from calibrant.predictions import Predictions, admit, as_predictions
@@ -23,9 +24,10 @@ from calibrant.problems import InputError
 from calibrant.progress import Progress
 from calibrant.results import Answer, Keyed, Table, TestResult, by_slug, kind, number, p_words
 from calibrant.simulate import Bias, EventWorld, world_test
-from calibrant.simulate.measuring import named_all
+from calibrant.simulate.measuring import Named, named_all
 from calibrant.simulate.possible import N_CURVES, PossibleWorlds, bias_over
-from calibrant.types import Seed
+from calibrant.simulate.world import EmpiricalWorld
+from calibrant.types import Floats, Seed
 
 TRIED: dict[str, Any] = {
     "{}, equal width": partial(binned_error, bins=EqualWidth(15)),
@@ -48,7 +50,7 @@ CHECK_DRAWS, DOUBTFUL = 199, 0.05
 """Null draws of the test of the curves, and the p-value up to which they do not describe the data."""
 
 RANGE = (0.05, 0.95)
-"""Quantiles over the possible curves between which the bias is shown."""
+"""Quantiles over the possible curves between which the bias is shown, at least."""
 
 
 @kind
@@ -64,7 +66,8 @@ class Trust(Keyed[Bias], Answer):
     values: Mapping[str, float]
     """each estimator's value on the data themselves"""
     ranges: Mapping[str, tuple[float, float]]
-    """between which values each estimator's bias lies over nine of ten possible curves"""
+    """between which values each estimator's bias lies over nine of ten possible curves, and with the errors at both ends
+    of the 95 % interval"""
     check: TestResult | None
     """could the outcomes have come from these curves? None for soft labels"""
     cautions: tuple[str, ...] = ()
@@ -113,9 +116,7 @@ class Trust(Keyed[Bias], Answer):
         low, high = self.ranges[best.estimator]
         text += f" is off by {number(best.bias)} on average, ± {number(best.sd)}"
         if low < high:
-            text += (
-                f" ({number(low)} to {number(high)} on average over nine of ten curves that the data leave possible)"
-            )
+            text += f" ({number(low)} to {number(high)} with other curves that the data leave possible)"
         if best.coverage is not None:
             text += f"; its 95 % interval holds the truth {best.coverage:.0%} of the time"
         if equal[1:]:
@@ -187,9 +188,11 @@ def trust(
 
     `check` tests whether the outcomes could have come from one of these curves, with power
     against waves, bumps, tails and steps (`simulate.world_test`); if not, the answer
-    says so instead of recommending an estimator. No curve can show what is finer than so
-    many rows can tell: in `studies/results/trust.md` are the biases that this predicts
-    beside the real ones.
+    says so instead of recommending an estimator. `ranges` is an interval of each bias: over
+    nine of ten of these curves, and with the errors at both ends of the 95 % interval of
+    the error, as a bump or a narrow error can be smaller or larger than most of the curves
+    have it. No curve can show what is finer than so many rows can tell: in
+    `studies/results/trust.md` are predicted biases and ranges beside the real ones.
 
     Parameters
     ----------
@@ -244,7 +247,9 @@ def trust(
     found, each = bias_over(chosen, worlds, n, n_data_sets, seed, fitted.describe(), workers, progress)
     names = [one.name for one in chosen]
     values = {one.name: float(one(rows)) for one in chosen}
-    ranges = dict(zip(names, map(tuple, np.quantile(each, RANGE, axis=1).T.tolist()), strict=True))
+    ends = () if world is not None else end_worlds(fitted, rows, norm)
+    within = bias_ranges(chosen, ends, each, n, n_data_sets // len(worlds), seed, workers)
+    ranges = dict(zip(names, map(tuple, within.T.tolist()), strict=True))
     answer = Trust(n, norm, fitted, tuple(found), values, ranges, check)
     if not answer.doubtful:
         return answer
@@ -252,6 +257,57 @@ def trust(
     seen = p_words(check.p_value, 1 / (CHECK_DRAWS + 1))
     said = f"no curve that was tried describes these outcomes ({seen}): the real biases may be quite different"
     return replace(answer, cautions=(said,))
+
+
+def end_worlds(fitted: PossibleWorlds, rows: Predictions, norm: Literal[1, 2]) -> tuple[EmpiricalWorld, ...]:
+    """Worlds with the errors at both ends of the interval of the error; none for soft labels, which have no interval.
+
+    Parameters
+    ----------
+    fitted
+        The possible worlds, whose curves are scaled.
+    rows
+        The data.
+    norm
+        1 for the mean error, 2 for its root mean square.
+    """
+    if rows.soft:
+        return ()
+    interval = calibration_error_interval(rows, norm=norm)
+    return tuple(fitted.with_error(error, norm) for error in (interval.low, interval.high))
+
+
+def bias_ranges(
+    estimators: Sequence[Named],
+    ends: Sequence[EventWorld],
+    each: Floats,
+    n: int,
+    count: int,
+    seed: int,
+    workers: int | None = None,
+) -> Floats:
+    """Between which values each estimator's bias lies, `(2, estimators)`: over most worlds, and in those at the ends.
+
+    Parameters
+    ----------
+    estimators
+        The estimators.
+    ends
+        The worlds at the ends.
+    each
+        The bias in each of the other worlds, `(estimators, worlds)`.
+    n
+        Rows per data set.
+    count
+        Data sets per world.
+    seed, workers
+        As in `trust`.
+    """
+    within = np.quantile(each, RANGE, axis=1)
+    if not ends:
+        return within
+    beyond = bias_over(estimators, ends, n, len(ends) * max(count, 2), seed, "", workers)[1]
+    return np.stack([np.minimum(within[0], beyond.min(axis=1)), np.maximum(within[1], beyond.max(axis=1))])
 
 
 def fitted_to(rows: Predictions, seed: Seed = 0, n_curves: int = N_CURVES) -> tuple[PossibleWorlds, TestResult | None]:

@@ -16,6 +16,8 @@ from calibrant.results import Record, Table, kind
 from calibrant.simulate.measuring import Named, measured
 from calibrant.simulate.power import detection
 from calibrant.types import Floats
+from calibrant.verbs.all_classes import three_tests
+from calibrant.verbs.planning.class_worlds import ClassWorld
 from calibrant.verbs.planning.figures import FEWER, Figures, Goal, width_round
 from calibrant.verbs.planning.power_laws import NORMAL
 from calibrant.verbs.planning.quantities import ROUNDING, PlannedData, Quantity
@@ -87,7 +89,11 @@ def checked_plan(plan: Plan, figures: Figures, quantity: Quantity, data: Planned
     """A plan on other data sets: power of its test, or mean width of its intervals."""
     error = plan.detectable if plan.error is None else plan.error
     erring = error is not None and math.isfinite(error) and (plan.power is not None or quantity.has_error)
-    world = quantity.world_with_error(data, error or 0.0) if erring else quantity.world_like(data)
+    world: ScoreWorld | ClassWorld = (
+        quantity.world_with_error(data, error or 0.0) if erring else quantity.world_like(data)
+    )
+    if plan.power is not None and not plan.by_formula and data.classes is not None and erring:
+        world = quantity.tested_world(data, error or 0.0)
     factors = (1,) if plan.goal == "n" else (1 / AROUND, 1, AROUND)
     sizes = tuple(max(2, round(plan.n * factor)) for factor in factors)
     count = goal.n_data_sets if plan.by_formula else max(2, goal.n_data_sets // FEWER)
@@ -119,16 +125,23 @@ CHECK = 7
 
 
 def _power(
-    plan: Plan, quantity: Quantity, world: ScoreWorld, n: int, count: int, goal: Goal, report: Report
+    plan: Plan, quantity: Quantity, world: ScoreWorld | ClassWorld, n: int, count: int, goal: Goal, report: Report
 ) -> tuple[float, float]:
     """The simulated power of the plan's test, and its Monte-Carlo standard error."""
     if plan.by_formula:
         assert quantity.statistic is not None
+        assert not isinstance(world, ClassWorld)
         found = detection(quantity.statistic(n), world, n, plan.alpha, count, goal.seed)
         report(1, 1)
         return found.power, found.miss_error
-    test = Named("is_calibrated", p_value_of, {"n_draws": math.ceil(FEW_DRAWS / plan.alpha) - 1})
-    p_values = measured([test], represented(world, n), n, count, goal.seed_of(CHECK), progress=report).values[0]
+    draws = math.ceil(FEW_DRAWS / plan.alpha) - 1
+    if isinstance(world, ClassWorld):
+        rng = np.random.default_rng((goal.seed_of(CHECK), n))
+        p_values = np.array([p_value_of_all(world.sample(n, rng), 5 * draws) for _ in range(count)])
+        report(1, 1)
+    else:
+        test = Named("is_calibrated", p_value_of, {"n_draws": draws})
+        p_values = measured([test], represented(world, n), n, count, goal.seed_of(CHECK), progress=report).values[0]
     power = float((p_values <= plan.alpha + ROUNDING).mean())
     return power, math.sqrt(max(power * (1 - power), 0.25 / count) / count)
 
@@ -140,6 +153,12 @@ FEW_DRAWS = 10
 def p_value_of(predictions: Predictions, n_draws: int) -> float:
     """The p-value of the test that `diagnose` runs."""
     return is_calibrated(predictions, n_draws=n_draws).p_value
+
+
+def p_value_of_all(predictions: Predictions, n_draws: int) -> float:
+    """The p-value of the three tests that `diagnose` runs on several classes."""
+    top = is_calibrated(predictions, view="top", n_draws=n_draws, ties="count")
+    return three_tests(predictions, top, n_draws)[0].p_value
 
 
 def _rows(rounds: list[Round], base: float, goal: float) -> tuple[float | None, float | None]:

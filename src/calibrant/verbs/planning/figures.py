@@ -14,6 +14,7 @@ from calibrant.results import Line, number
 from calibrant.simulate.families import most_bent
 from calibrant.simulate.world import ScoreWorld
 from calibrant.types import Floats
+from calibrant.verbs.planning.class_worlds import ClassWorld
 from calibrant.verbs.planning.power_laws import NORMAL, SquaredLaw
 from calibrant.verbs.planning.quantities import ROUNDING, PlannedData, Quantity
 from calibrant.verbs.planning.simulation import (
@@ -30,6 +31,9 @@ POINTS = 41
 
 MOST_SIMULATED = 200_000
 """Rows of a simulated data set: beyond, power is that of a larger error on fewer rows, with the same n·error²."""
+
+MOST_OF_CLASSES = 10_000
+"""The same for several classes, whose tests look at every class of every row."""
 
 FEWER = 5
 """A width takes so many times fewer data sets, as widths vary little, and so does each size of a check."""
@@ -149,15 +153,15 @@ def _rows_needed(quantity: Quantity, goal: Goal, data: PlannedData, error: float
     assert quantity.test_law is not None
     guess = quantity.test_law(data.variance).needed(error, goal.power, goal.alpha)
     own = data.truth_given and math.isclose(error, quantity.true_error(data.known_world()), rel_tol=1e-9)
-    larger = 1.0 if own else math.sqrt(max(1.0, guess / MOST_SIMULATED))
-    world = quantity.world_with_error(data, larger * error)
+    larger = 1.0 if own else math.sqrt(max(1.0, guess / _most_rows(data)))
+    world = quantity.tested_world(data, larger * error)
 
     def measure(x: float, count: int, k: int, report: Report) -> Round:
         n = max(2, round(x * x))
         found = simulated_power(world, n, goal.alpha, count, goal.seed_of(k), report)
         return probit_round(math.sqrt(n), *found, count)
 
-    most = math.sqrt(MOST_SIMULATED) * (FARTHEST_OWN if own else math.inf)
+    most = math.sqrt(_most_rows(data)) * (FARTHEST_OWN if own else math.inf)
     rise, count = attained(
         measure, math.sqrt(guess) / larger, goal.base, goal.probit, goal.n_data_sets, goal.report, most
     )
@@ -183,14 +187,15 @@ def _shown_by_rows(quantity: Quantity, goal: Goal, data: PlannedData) -> Figures
     """The smallest error that the rows detect. Power on the probit scale is nearly linear in the error."""
     assert goal.n is not None
     assert quantity.test_law is not None
-    n, error = min(goal.n, MOST_SIMULATED), assumed_error(quantity, goal, data)
+    n, error = min(goal.n, _most_rows(data)), assumed_error(quantity, goal, data)
     smaller = math.sqrt(goal.n / n)
     norm = quantity.norm_of_world
-    most = most_bent(data.known_world(), norm=norm) * (1 - 1e-6)
+    most = most_bent(data.known_world(), norm=norm) if data.classes is None else data.classes.largest_error(norm)
+    most *= 1 - 1e-6
     guess = quantity.test_law(data.variance).detectable(n, goal.power, goal.alpha)
 
     def measure(x: float, count: int, k: int, report: Report) -> Round:
-        world = quantity.world_with_error(data, x)
+        world = quantity.tested_world(data, x)
         return probit_round(x, *simulated_power(world, n, goal.alpha, count, goal.seed_of(k), report), count)
 
     rise, count = attained(measure, min(guess, most / 2), goal.base, goal.probit, goal.n_data_sets, goal.report, most)
@@ -204,7 +209,7 @@ def _shown_by_rows(quantity: Quantity, goal: Goal, data: PlannedData) -> Figures
 
     at = min(detectable, most / smaller) if error is None else error
     reached = power(at)
-    world = quantity.world_with_error(data, min(smaller * at, most))
+    world = quantity.tested_world(data, min(smaller * at, most))
     if error is not None:
         reached, errors["reached"] = simulated_power(
             world, n, goal.alpha, goal.n_data_sets, goal.seed_of(PLACES - 2), goal.report
@@ -226,7 +231,14 @@ def _power_error(probit_error: float, probit: float) -> dict[str, float]:
     return {"reached": probit_error * NORMAL.pdf(probit)}
 
 
-def _simulated_how(world: ScoreWorld, count: int, goal: Goal, error: float, factor: float) -> tuple[str, ...]:
+def _most_rows(data: PlannedData) -> int:
+    """Rows that a simulated data set may have."""
+    return MOST_SIMULATED if data.classes is None else MOST_OF_CLASSES
+
+
+def _simulated_how(
+    world: ScoreWorld | ClassWorld, count: int, goal: Goal, error: float, factor: float
+) -> tuple[str, ...]:
     """What was simulated, in words."""
     what = f"power simulated on {count:,} data sets, with {null_draws(goal.alpha):,} null draws of the labels"
     shape = (

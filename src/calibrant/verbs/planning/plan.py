@@ -60,6 +60,8 @@ class Plan(Answer):
     """Monte-Carlo standard errors of `n`, `detectable` and `reached`; empty where they come from a formula"""
     beside: Mapping[str, float] = field(default_factory=dict)
     """other answers, for comparison"""
+    n_classes: int = 2
+    """classes whose tests share the false alarms, as in `diagnose`; 2 for one event"""
     check: PlanCheck | None = None
     assumptions: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
@@ -99,6 +101,8 @@ class Plan(Answer):
                 f"{rows}: {interval} is {number(self.reached)} wide{'' if self.by_formula else ' on average'}{assumed}."
             )
         test = "" if self.by_formula else f" of `{TEST}`, the test that `diagnose` runs"
+        if self.n_classes > 2:
+            test = f" of the three tests that `diagnose` runs on {self.n_classes} classes"
         how = f"with power {percent(self.power)}, at {percent(self.alpha)} false alarms{test}"
         found = self.detectable if self.goal == "n" else self.error
         what = f"{'an' if self.title.startswith('RMS') else 'a'} {self.title} of {number(found)}"
@@ -164,7 +168,9 @@ def plan(
     """How many rows does it take to detect an error, or to estimate it precisely?
 
     - `plan(error=0.03)`: rows with which `is_calibrated`, the test that `diagnose` runs,
-      detects a true error of 0.03, with probability `power`.
+      detects a true error of 0.03, with probability `power`. With `predictions` of several
+      classes, the three tests that `diagnose` runs on them, and the error is that of the
+      top class of over-confident predictions.
     - `plan(width=0.02)`: rows that make an interval that narrow; `error` is the true
       error assumed, 0 unless given.
     - `plan(n=1000)`: the smallest error that 1000 rows detect with that power, and the
@@ -246,10 +252,11 @@ def plan(
     with reported(progress, "plan") as report:
         goal = Goal(error, width, n, power, alpha, n_data_sets, seed, report)
         figures, data, assumed, cautions = _figures(quantity, goal, data, tests)
+    whole = tests and data.classes is not None
     wanted = power if tests or (width is None and quantity.test_law is not None) else None
     found = Plan(
         goal="n" if n is not None else "width" if wanted is None else "error",
-        title=quantity.title,
+        title=f"{quantity.title}{' of the top class' * whole}",
         n=figures.n,
         alpha=alpha,
         power=wanted,
@@ -261,8 +268,9 @@ def plan(
         statistic=named,
         errors=figures.errors,
         beside=figures.beside,
+        n_classes=data.classes.probs.shape[1] if whole and data.classes is not None else 2,
         assumptions=(*data.assumptions, *assumed, *figures.assumptions),
-        cautions=(*data.cautions, *cautions),
+        cautions=(*data.cautions, *(() if whole else data.alone()), *cautions),
     )
     if not check:
         return found

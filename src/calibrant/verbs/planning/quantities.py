@@ -19,7 +19,7 @@ from calibrant.infer.squared import cube_root
 from calibrant.inputs import check_positive
 from calibrant.interval import wilson
 from calibrant.methods import methods
-from calibrant.predictions import Predictions, admit
+from calibrant.predictions import Predictions, StatePredictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval, number
 from calibrant.score.passes import score_moments
@@ -27,6 +27,7 @@ from calibrant.score.possible import mean_of_rows
 from calibrant.score.score import Score
 from calibrant.simulate import BetaWorld, EmpiricalWorld, bent_world, calibrated_world, fit_world
 from calibrant.simulate.world import ScoreWorld
+from calibrant.verbs.planning.class_worlds import ClassWorld
 from calibrant.verbs.planning.power_laws import AbsoluteLaw, GapLaw, KuiperLaw, SquaredLaw, TestLaw, Variance
 from calibrant.verbs.planning.width_laws import MeanWidth, RangeWidth, RateWidth, SquaredWidth, WidthLaw
 
@@ -53,6 +54,14 @@ class PlannedData:
     view: str = "binary"
     canonical: bool = True
     """are proper scores those of all classes, as they are without a view?"""
+    classes: ClassWorld | None = None
+    """the distributions over several classes, for the tests of all of them"""
+
+    def alone(self) -> tuple[str, ...]:
+        """What is planned for one question of several classes does not see the others."""
+        if self.predictions is None or self.predictions.is_binary:
+            return ()
+        return (f"planned for the question {self.view!r} alone: errors in other classes are not detected by it",)
 
     def known_world(self) -> ScoreWorld:
         """A world with these scores."""
@@ -145,11 +154,11 @@ def _like_predictions(predictions: Predictions, view: Any) -> PlannedData:
     rate = float(np.average(event.outcomes, weights=event.weights))
     assumed = (f"independent rows with predictions like these {event.n:,}",)
     cautions = unequal_weights(event)
-    if not predictions.is_binary:
-        cautions += (f"planned for the question {event.name!r} alone: errors in other classes are not detected by it",)
     cautions += () if predictions.groups is None else ("rows of a group are counted as if independent",)
     known = (_variance_of(world), world, rate, assumed, cautions)
-    return PlannedData(*known, predictions=predictions, view=event.name, canonical=canonical)
+    has_rows = not predictions.is_binary and not isinstance(predictions, StatePredictions)
+    classes = ClassWorld.like(predictions) if has_rows and view == "auto" else None
+    return PlannedData(*known, predictions=predictions, view=event.name, canonical=canonical, classes=classes)
 
 
 def _variance_of(world: ScoreWorld) -> Variance:
@@ -216,6 +225,12 @@ class Quantity:
         if data.truth_given and math.isclose(error, self.true_error(world), rel_tol=1e-9):
             return world
         return bent_world(error, world, norm=self.norm_of_world)
+
+    def tested_world(self, data: PlannedData, error: float) -> ScoreWorld | ClassWorld:
+        """The world with this error on which the test that `diagnose` runs is simulated: of all classes, if there are several."""
+        if data.classes is not None:
+            return data.classes.with_error(error, self.norm_of_world)
+        return self.world_with_error(data, error)
 
     @property
     def norm_of_world(self) -> Literal[1, 2]:

@@ -9,19 +9,16 @@ from functools import partial
 
 import numpy as np
 
-from calibrant.detect.omnibus import components
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.progress import Report, offset
-from calibrant.resampling.draw import drawn, values_of
-from calibrant.resampling.null import nulls_of
-from calibrant.resampling.rank import joint_rank
-from calibrant.resampling.rows import Atoms
 from calibrant.results import Estimate
 from calibrant.simulate.measuring import Named, measured
 from calibrant.simulate.scores import EmpiricalScores
 from calibrant.simulate.world import EmpiricalWorld, ScoreWorld
 from calibrant.types import Floats
+from calibrant.verbs.all_classes import SHARES
+from calibrant.verbs.planning.class_worlds import ClassWorld, event_p_values, p_values_of_classes
 from calibrant.verbs.planning.power_laws import NORMAL
 from calibrant.verbs.planning.quantities import Quantity
 
@@ -168,19 +165,24 @@ def null_draws(alpha: float) -> int:
 
 
 def simulated_power(
-    world: ScoreWorld, n: int, alpha: float, n_data_sets: int, seed: int, report: Report
+    world: ScoreWorld | ClassWorld, n: int, alpha: float, n_data_sets: int, seed: int, report: Report
 ) -> tuple[float, float]:
-    """How often `is_calibrated` detects a world on `n` rows, and the Monte-Carlo standard error.
+    """How often `is_calibrated`, or the tests of several classes, detect a world on `n` rows, and the Monte-Carlo error.
 
     The test holds the predictions fixed. So data sets with the same predictions have the
     same null distribution, which is drawn once for `PER_NULL` of them.
     """
     parts = math.ceil(n_data_sets / PER_NULL)
     sizes = np.diff(np.linspace(0, n_data_sets, parts + 1).astype(int)).tolist()
-    world, alarms, draws = represented(world, n), 0, null_draws(alpha)
+    alarms, draws = 0, null_draws(alpha)
+    if isinstance(world, ClassWorld):
+        p_values: Callable[..., Floats] = partial(p_values_of_classes, world)
+        draws = null_draws(max(alpha * min(SHARES.values()), LEAST_ALPHA))
+    else:
+        p_values = partial(_p_values, represented(world, n))
     for k, count in enumerate(sizes):
-        p_values = _p_values(world, n, count, draws, np.random.default_rng((seed, n, k)))
-        alarms += int((p_values <= alpha + 1e-12).sum())
+        found = p_values(n, count, draws, np.random.default_rng((seed, n, k)))
+        alarms += int((found <= alpha + 1e-12).sum())
         report(k + 1, parts)
     power = alarms / n_data_sets
     counted = max(power * (1 - power), 0.25 / n_data_sets) / n_data_sets
@@ -194,14 +196,9 @@ def _p_values(world: ScoreWorld, n: int, count: int, n_draws: int, rng: np.rando
     """p-values of `is_calibrated` on data sets of a world that share their predictions."""
     predicted, rates = world.scores.draw_through(n, rng, world.prediction_and_rate)
     p, at, rows = np.unique(predicted, return_inverse=True, return_counts=True)
-    atoms = Atoms(p, np.ones(len(p)), rows, np.zeros(len(p)), None, "binary", n)
-    statistics = components(atoms)
-    null = drawn(nulls_of(atoms)[0], statistics, n_draws, int(rng.integers(2**63))).values[1:]
+    seeded = int(rng.integers(2**63))
     hits = rng.binomial(rows, np.bincount(at, rates) / rows, size=(count, len(p)))
-    impossible = (((p == 0) & (hits > 0)) | ((p == 1) & (hits < rows))).any(axis=1)
-    values = values_of(statistics, rows * p - hits)
-    ranks = [joint_rank(np.vstack([each, null]), "random", rng.random()).p_value for each in values]
-    return np.where(impossible, 0.0, ranks)
+    return event_p_values(p, rows, hits, n_draws, rng, "random", seeded)
 
 
 def probit_round(x: float, power: float, error: float, n_data_sets: int) -> Round:
