@@ -247,7 +247,7 @@ def trust(
     found, each = bias_over(chosen, worlds, n, n_data_sets, seed, fitted.describe(), workers, progress)
     names = [one.name for one in chosen]
     values = {one.name: float(one(rows)) for one in chosen}
-    ends = () if world is not None else end_worlds(fitted, rows, norm)
+    ends = end_worlds(fitted, rows, norm) if isinstance(fitted, PossibleWorlds) else ()
     within = bias_ranges(chosen, ends, each, n, n_data_sets // len(worlds), seed, workers)
     ranges = dict(zip(names, map(tuple, within.T.tolist()), strict=True))
     answer = Trust(n, norm, fitted, tuple(found), values, ranges, check)

@@ -107,6 +107,7 @@ def checked_plan(plan: Plan, figures: Figures, quantity: Quantity, data: Planned
         rounds = [Round(math.sqrt(n), z, e / NORMAL.pdf(z)) for n, z, e in zip(sizes, probits, errors, strict=True)]
         rows = _rows(rounds, goal.base, goal.probit)
     else:
+        assert not isinstance(world, ClassWorld)
         view, level = "canonical" if data.canonical else "binary", 1 - plan.alpha
         widths = [
             simulated_widths(quantity, world, n, level, view, count, goal.seed_of(CHECK), report)

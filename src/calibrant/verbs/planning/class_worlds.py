@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from calibrant.resampling.rows import Atoms
 from calibrant.results import number
 from calibrant.types import Bools, Floats, Indices
 from calibrant.verbs.all_classes import SHARES, class_p_value, class_statistics
+
+Ties = Literal["random", "count"]
 
 STRETCHES = 50
 """Stretches of the confidence over which the true rate of the top class is averaged."""
@@ -157,7 +159,7 @@ def p_values_of_classes(world: ClassWorld, n: int, count: int, n_draws: int, rng
     """
     rows = world.drawn_rows(n, rng)
     probs, truth = world.probs[rows], world.truth[rows]
-    labels = np.stack([drawn_classes(truth, rng) for _ in range(count)]).astype(np.int32)
+    labels: Any = np.stack([drawn_classes(truth, rng) for _ in range(count)]).astype(np.int32)
     names, held = tuple(range(probs.shape[1])), ClassRows(probs, labels[0], n)
     top = probs.argmax(axis=1)
     found = {
@@ -188,7 +190,7 @@ def top_p_values(predicted: Floats, right: Bools, n_draws: int, rng: np.random.G
 
 
 def event_p_values(
-    p: Floats, rows: Indices, hits: Floats, n_draws: int, rng: np.random.Generator, ties: str, seed: int | None = None
+    p: Floats, rows: Indices, hits: Any, n_draws: int, rng: np.random.Generator, ties: Ties, seed: int | None = None
 ) -> Floats:
     """p-values of `is_calibrated` on data sets of one event that share their predictions.
 
@@ -222,7 +224,7 @@ def event_p_values(
 def class_p_values(
     rows: ClassRows,
     statistics: Sequence[Statistic],
-    labels: Indices,
+    labels: Any,
     n_draws: int,
     rng: np.random.Generator,
     p_value: Callable[[Floats], float],
