@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +14,11 @@ from calibrant.problems import InputError
 from calibrant.resampling.classes import ClassRows
 from calibrant.resampling.draw import Statistic, drawn, values_of
 from calibrant.resampling.null import nulls_of
-from calibrant.resampling.rank import joint_rank
+from calibrant.resampling.rank import Ties, joint_rank
 from calibrant.resampling.rows import Atoms
 from calibrant.results import number
 from calibrant.types import Bools, Floats, Indices
 from calibrant.verbs.all_classes import SHARES, class_p_value, class_statistics
-
-Ties = Literal["random", "count"]
 
 STRETCHES = 50
 """Stretches of the confidence over which the true rate of the top class is averaged."""
