@@ -17,7 +17,7 @@ from calibrant.verbs.planning.power_laws import NORMAL, SquaredLaw, Variance, cu
 from calibrant.verbs.planning.quantities import RMS
 from studies.frame import Page, cpu_seconds
 
-REPLICATIONS, QUICK = 2000, 40
+REPLICATIONS, QUICK = 1000, 40
 SCORES = {
     "uniform": (1.0, 1.0),
     "Beta(0.46, 0.46)": (6 / 13, 6 / 13),
