@@ -50,7 +50,7 @@ def test_saving_and_loading(tmp_path):
         assert np.array_equal(load_map(path).apply(test).probs, fitted.apply(test).probs)
 
 
-FIT = {"kind": "Fit", "n": 3, "loss": 0.5, "converged": True, "cautions": [], "choice": None}
+FIT = {"kind": "Fit", "n": 3, "loss": 0.5, "converged": True, "cautions": [], "choice": None, "prevalence": None}
 GOOD = {
     "schema": 1,
     "kind": "TemperatureMap",

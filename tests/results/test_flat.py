@@ -28,14 +28,14 @@ each = pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
 def test_keys_of_a_diagnosis_never_change():
     """Loggers and dashboards rely on them."""
     assert DIAGNOSIS.keys() == KEYS
-    assert ANSWERS["diagnosis of classes"].keys() == (*KEYS, "classwise/ece")
+    assert ANSWERS["diagnosis of classes"].keys() == (*KEYS, "classwise/ece", "canonical_ce")
     assert ANSWERS["forecasts"].keys() == FORECAST_KEYS
 
 
 def test_estimates_are_found_by_key_title_or_name():
     several = ANSWERS["diagnosis of classes"]
     assert several["ece"] is several["ECE"] is several["top/ece"] is several.estimates[2]
-    assert several["classwise/ece"] is several["ECE, class by class (mean)"] is several.estimates[-1]
+    assert several["classwise/ece"] is several["ECE, class by class (mean)"] is several.estimates[-2]
     assert several["ks_error"] is several["ks_calibration_error"]
     assert dict(several) == dict(zip(several.keys(), several.estimates, strict=True))
     assert list(several) == list(several.keys())
@@ -60,7 +60,7 @@ def test_further_estimates_leave_the_keys_as_they_are():
 
     labels, probs = [0, 1, 2], [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.2, 0.2, 0.6]]
     found = cal.diagnose(labels, probs, measures=["ece", of_class_1, of_class_1, "mmce"])
-    assert found.keys() == (*KEYS, "classwise/ece", "top/ece", "class_1/ece", "ece_2", "mmce")
+    assert found.keys() == (*KEYS, "classwise/ece", "canonical_ce", "top/ece", "class_1/ece", "ece_2", "mmce")
     assert len(found.to_frame()["key"].unique()) == len(found.estimates)
     assert set(found.keys()) <= set(found.to_dict())
 

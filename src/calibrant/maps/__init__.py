@@ -68,7 +68,7 @@ def recipe_of(method: Any) -> Any:
     --------
     >>> import calibrant as cal
     >>> cal.maps.recipe_of("platt")
-    Platt()
+    Platt(penalty='targets')
     """
     if not isinstance(method, type | CalibrationMap) and callable(getattr(method, "fit", None)):
         return method

@@ -98,7 +98,7 @@ class Auto(Recipe[CalibrationMap]):
     --------
     >>> import calibrant as cal
     >>> valid, test = cal.example()
-    >>> mixed = cal.Auto(candidates=("identity", "temperature", "vector")).fit(valid)
+    >>> mixed = cal.Auto(candidates=("platt", "beta", "quadratic")).fit(valid)
     >>> mixed.method, round(float(mixed.weights.sum()), 12)
     ('mixture', 1.0)
     >>> simple = cal.Auto(candidates=("identity", "temperature", "vector"), prefer="simple").fit(valid)

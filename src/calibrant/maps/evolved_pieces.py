@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.inputs import check_choice, check_count, check_seed, check_tolerance
 from calibrant.kernels.fit.evolved_knots import Pieces, Sums, evolved, held_out, sums_of
-from calibrant.kernels.rows.pooling import in_order
+from calibrant.kernels.rows.pooling import group_starts, in_order
 from calibrant.kernels.rows.sorted_folds import FEWER_WITHIN, fewest_within, n_counted, rows_in_folds
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import BinaryRecipe, PointwiseMap, line_doubts, margin
@@ -93,8 +93,8 @@ class EvolvedPieces(BinaryRecipe):
         ends = (float(x[0]), float(x[-1])) if x[-1] > x[0] else (float(x[0]) - 0.5, float(x[0]) + 0.5)
         middle, total = (ends[0] + ends[1]) / 2, float(w.sum())
         around = (ends[0] - middle, ends[1] - middle)
-        parts = [sums_of(x - middle, y, w * (fold == f)) for f in range(n_folds)]
-        every = parts[0] if n_folds == 1 else sums_of(x - middle, y, w)
+        parts = [_pooled_sums(x, y, w * (fold == f), middle) for f in range(n_folds)]
+        every = parts[0] if n_folds == 1 else _pooled_sums(x, y, w, middle)
         n_pieces = self._chosen(every, parts, around, total) if self.n_pieces == "cv" else int(self.n_pieces)
         found = self._pieces(every, around, n_pieces)
         fit = Fit(predictions.n, cautions=line_doubts(x, inner(w, y), total, np.inf))
@@ -112,6 +112,14 @@ class EvolvedPieces(BinaryRecipe):
             rest = every.less(part)
             losses += [held_out(part, self._pieces(rest, ends, b)) for b in range(1, most + 1)]
         return 1 + fewest_within(losses, self.tolerance)
+
+
+def _pooled_sums(x: Floats, y: Floats, w: Floats, middle: float) -> Sums:
+    """The sums of rows in order, equal predictions pooled: an evolution follows every last digit of them."""
+    starts = group_starts(x)
+    weight, hits = np.add.reduceat(w, starts), np.add.reduceat(w * y, starts)
+    rates = np.divide(hits, weight, out=np.zeros_like(hits), where=weight > 0)
+    return sums_of(x[starts] - middle, rates, weight)
 
 
 @map_record

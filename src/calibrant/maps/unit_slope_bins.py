@@ -57,7 +57,7 @@ class UnitSlopeBins(BinaryRecipe):
     seed: Seed = 0
 
     def __post_init__(self) -> None:
-        if self.bins not in ("sweep", "cv"):
+        if not (isinstance(self.bins, str) and self.bins in ("sweep", "cv")):
             step_bins(self.bins)
         check_tolerance(self.tolerance)
         object.__setattr__(self, "seed", check_seed(self.seed))

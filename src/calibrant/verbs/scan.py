@@ -153,6 +153,8 @@ def _numbers(exact_bins: Any, segments: Any) -> list[int]:
     if segments is not None:
         raise InputError("exact_bins", "must be left out where segments= is given", "every segment has other edges")
     given = [exact_bins] if isinstance(exact_bins, int) else list(exact_bins)
+    if not given:
+        raise InputError("exact_bins", "must hold at least one number of bins", "it is empty")
     return [check_count(number, "exact_bins") for number in given]
 
 

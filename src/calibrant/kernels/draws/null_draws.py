@@ -44,6 +44,10 @@ QUICK, FINE = 4_000_000, 400
 have in any case."""
 
 
+MANY = 1_000_000_000
+"""Rows of an atom above which its hits are drawn from a normal law."""
+
+
 @compiled
 def mixed(state: Any) -> Any:
     """The output of SplitMix64 at a state, or at each of many."""
@@ -116,11 +120,18 @@ def _thresholds(
     p: Floats, count: NDArray[np.int64], low: NDArray[np.int64], sizes: NDArray[np.int64], step: NDArray[np.int64]
 ) -> NDArray[np.uint64]:
     """P(hits ≤ k)·2⁶³ for `sizes` values of k from `low` on in steps, atom after atom."""
-    from scipy.special import bdtr
+    from scipy.special import bdtr, ndtr
 
     atom = np.repeat(np.arange(len(p)), sizes)
     k = (np.arange(len(atom)) - (np.cumsum(sizes) - sizes)[atom]) * step[atom] + low[atom]
-    return _scaled(np.where(count[atom] == 1, 1.0 - p[atom], bdtr(k.astype(np.float64), count[atom], p[atom])))
+    found = np.where(
+        count[atom] == 1, 1.0 - p[atom], bdtr(k.astype(np.float64), np.minimum(count, MANY)[atom], p[atom])
+    )
+    many = count[atom] > MANY
+    if many.any():
+        mean, spread = (count * p)[atom][many], np.sqrt(count * p * (1 - p))[atom][many]
+        found[many] = ndtr((k[many] + 0.5 - mean) / np.where(spread > 0, spread, 1.0))
+    return _scaled(found)
 
 
 def _room(count: NDArray[np.int64], sizes: NDArray[np.int64]) -> int:
