@@ -66,7 +66,7 @@ class Logistic(BinaryRecipe):
     --------
     >>> import calibrant as cal
     >>> fitted = cal.maps.Logistic().fit([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8])
-    >>> abs(fitted.apply([0.1, 0.9, 0.6, 0.7, 0.8]).mean() - 3 / 5) < 1e-9  # as often as the event occurred
+    >>> bool(abs(fitted.apply([0.1, 0.9, 0.6, 0.7, 0.8]).mean() - 3 / 5) < 1e-9)  # as often as the event occurred
     True
     """
 

@@ -120,7 +120,12 @@ def _normalised(values: Floats) -> Floats:
 def _numbers(value: Any, name: str) -> Floats:
     """Positive numbers."""
     found = np.atleast_1d(np.asarray(value) if np.ndim(value) == 0 else to_numpy(value, name))
-    if found.dtype.kind not in "fiu" or found.ndim != 1 or not ((found > 0) & np.isfinite(found)).all():
+    if (
+        found.dtype.kind not in "fiu"
+        or found.ndim != 1
+        or not found.size
+        or not ((found > 0) & np.isfinite(found)).all()
+    ):
         raise InputError(name, "must be above 0: a number for an event, or one per class", f"it is {value!r}")
     if found.max() > 1:
         raise InputError(name, "must be at most 1", f"it is {value!r}")
