@@ -20,6 +20,8 @@ SIZES = (100, 300, 1000, 3000, 10_000)
 BINS = (2, 4, 8, 16, 32, 64)
 RULES = {"width": cal.EqualWidth, "mass": cal.EqualMass}
 KERNEL = "kernel density"
+RELEASED = "kernel density, as released"
+"""What the code of Zhang et al. prints, which the paper's columns follow: without the root, with another bandwidth."""
 
 
 def estimators(rule):
@@ -35,7 +37,8 @@ def estimators(rule):
 
 def measured(world, rule, sizes, count, seed):
     """Bias and standard deviation of every estimator, in per cent, with their errors."""
-    tried = {KERNEL: partial(cal.density_error, norm=2)} if rule == KERNEL else estimators(rule)
+    kernels = {KERNEL: partial(cal.density_error, norm=2), RELEASED: partial(cal.density_error, norm=2, compat="zhang")}
+    tried = kernels if rule == KERNEL else estimators(rule)
     rows = bias(tried, named_world(world), list(sizes), count, seed, workers=1)
     return [asdict(row) | {"bias": row.bias} for row in rows]
 
@@ -81,8 +84,12 @@ def drawn(found, world, what):
     for ax, (rule, kind) in zip(axes, panels, strict=True):
         rows = found[f"{world} {rule}"] + found[f"{world} {KERNEL}"]
         for name in dict.fromkeys(row["estimator"] for row in rows):
-            if name.startswith(kind) or name in ("sweep", KERNEL):
-                style = {"sweep": {"color": "black"}, KERNEL: {"color": "0.5", "linestyle": ":"}}.get(name, {})
+            if name.startswith(kind) or name in ("sweep", KERNEL, RELEASED):
+                style = {
+                    "sweep": {"color": "black"},
+                    KERNEL: {"color": "0.5", "linestyle": ":"},
+                    RELEASED: {"color": "0.5", "linestyle": "--"},
+                }.get(name, {})
                 points = [(row["n"], 100 * row[what]) for row in rows if row["estimator"] == name]
                 ax.plot(
                     *zip(*points, strict=True),
