@@ -1,12 +1,8 @@
 """How close do piecewise-linear maps come to a known truth? The synthetic data of Kängsepp et al. and skewed scores.
 
-Run: python -m studies.piecewise [--quick]    (about ten minutes on two cores; writes studies/results/piecewise.md)
-
 The data of their Tables F20 to F23 are made again draw by draw: the true probability c is uniform, the label follows it, and
 what is said is a mixture of c and one of five shapes of c. Published columns stand beside ours on the same data. The second
 world is that of Roelofs et al.: ten Beta distributions of top-label scores with fitted calibration curves.
-
-With `pwlf` installed, its piecewise lines by differential evolution (the paper's PL_DE) are fitted on a few of the data sets.
 
 Settings were chosen on other seeds of both worlds: 100–124 and 500–899. How far what is reported is free of that choice is said
 at the head of the results.
@@ -14,14 +10,8 @@ at the head of the results.
 
 from __future__ import annotations
 
-import os
-import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from importlib.util import find_spec
-from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import spearmanr
@@ -31,9 +21,8 @@ from calibrant.simulate import NAMED_WORLDS as WORLDS
 from calibrant.simulate import ShapeWorld
 from calibrant.simulate.shapes import SHAPES
 from calibrant.simulate.shapes import published_draw as drawn
-from studies.frame import published
+from studies.frame import Page, published
 
-RESULTS = Path(__file__).parent / "results" / "piecewise.md"
 SIZES = (1000, 3000, 10_000)
 LEVELS = tuple(0.005 * k for k in range(21))
 REPORTED, TUNED = range(5), range(100, 105)
@@ -124,32 +113,6 @@ def by_posterior(labels, probs):
     return cal.maps.GaussianProcessMap().fit(said), plain.value, squared.value
 
 
-class Evolved:
-    """Lines between knots that pwlf's differential evolution finds by least squares, a straight line for one piece."""
-
-    def __init__(self, labels, probs, pieces):
-        if pieces == 1:
-            self.apply = np.poly1d(np.polyfit(probs, labels, 1))
-            return
-        import pwlf
-
-        found = pwlf.PiecewiseLinFit(probs, labels, seed=0)
-        found.fit(pieces)
-        self.apply = found.predict
-
-
-def evolved(labels, probs):
-    """PL_DE: the number of pieces by ten folds and the paper's rule, then all rows."""
-    most = range(1, MOST_EVOLVED + 1)
-    losses = [held_out_loss(partial(Evolved, pieces=b), labels, probs, 0) for b in most]
-    found = Evolved(labels, probs, fewest(np.array(losses)))
-    distance = found.apply(probs) - probs
-    return found, np.abs(distance).mean(), (distance**2).mean()
-
-
-MOST_EVOLVED = 5
-"""The paper went up to seven pieces; six and seven take ten times as long as all others together."""
-
 OURS = {
     "PL, their rule": by_map(cal.maps.PiecewiseLinear("probability", n_pieces="cv")),
     "PL3, their rule": by_map(cal.maps.PiecewiseLinear(n_pieces="cv")),
@@ -172,7 +135,7 @@ BRIER = {
     "PL, Brier, their rule": by_map(cal.maps.PiecewiseLinear("probability", "brier", "cv")),
     "PL3, Brier, their rule": by_map(cal.maps.PiecewiseLinear("logit", "brier", "cv")),
 }
-METHODS = REMADE | BRIER | OURS | {"PL_DE": evolved}
+METHODS = REMADE | BRIER | OURS | {"PL_DE": by_map(cal.maps.EvolvedPieces(n_pieces="cv", bounded=False))}
 EVERY = tuple(REMADE | BRIER | OURS)
 EVOLVED = ("PL_DE", "PL, Brier, their rule", *OURS)
 PUBLISHED = {
@@ -272,9 +235,7 @@ def shape_tables(pool, cases, names, part, keys, published):
 
 
 def evolved_table(pool, seeds):
-    """PL_DE beside ours where it finishes: one size, one level, a few seeds."""
-    if find_spec("pwlf") is None:
-        return "## PL_DE\n\n`pwlf` is not installed: its lines by differential evolution were not fitted.\n"
+    """PL_DE beside ours: one size, one level, a few seeds, as one fit takes seconds."""
     n, level = 1000, 0.05
     cases = [(n, seed, shape, level, EVOLVED) for seed in seeds for shape in SHAPES]
     found = np.array(list(pool.map(shape_errors, cases, chunksize=1)))
@@ -285,10 +246,10 @@ def evolved_table(pool, seeds):
         rows.append((name, *away, float(np.mean(away)), f"{found[:, k, SECONDS].mean():.3f}"))
     subset = f"n = {n:,}, level {level}, seeds {seeds[0]}–{seeds[-1]}, {len(cases)} data sets"
     foot = (
-        f"PL_DE here tries up to {MOST_EVOLVED} pieces (the paper: 7). Its published row, over all sizes and levels, is in the "
-        "tables above. So few data sets rank nothing finely, and the seconds are those of a busy machine."
+        "PL_DE is `EvolvedPieces` with up to 7 pieces by ten folds. Its published row, over all sizes and levels, is in the tables "
+        "above. So few data sets rank nothing finely, and the seconds are those of a busy machine."
     )
-    title = f"PL_DE through pwlf: map error × 10³ on a subset, {subset}"
+    title = f"PL_DE: map error × 10³ on a subset, {subset}"
     return table(title, ("method", *SHAPES, "mean", "seconds a data set"), rows, foot=foot)
 
 
@@ -311,9 +272,7 @@ def world_tables(pool, seeds_of):
         yield table(f"Skewed scores: map error × 10³ at n = {n:,}, {len(seeds)} seeds", heads, rows)
 
 
-INTRO = """# Piecewise-linear maps on data with a known truth
-
-Written by `python -m studies.piecewise`. Bold rows are calibrant on the same data as the published rows (Kängsepp et al.,
+INTRO = """Bold rows are calibrant on the same data as the published rows (Kängsepp et al.,
 Tables F20 to F23). ES: the paper's equal-mass bins with unit slope, debiased in F21 to F23 and left below 0 where they fall there.
 ES CV chooses as the paper's released code does: ten folds of one shuffle (scikit-learn's KFold, state 1), 1 to 40 bins cut anew
 without each fold, squared loss, the fewest bins within 0.1 %, and then one fit on all rows (the paper's text speaks of the mean of
@@ -332,27 +291,29 @@ few tenths between columns are noise. In the tables of skewed scores the last co
 """
 
 
-def main(arguments):
-    quick = "--quick" in arguments
-    os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # two processes, two cores
-    levels = LEVELS[::5] if quick else LEVELS
-    sizes = SIZES[:2] if quick else SIZES
-    seeds, tuned = (REPORTED[:2], TUNED[:2]) if quick else (REPORTED, TUNED)
+class Kept:
+    """Cases through a job, which keeps finished ones."""
+
+    def __init__(self, job):
+        self.job = job
+
+    def map(self, function, cases, chunksize=1):  # noqa: ARG002
+        """As of a pool of processes."""
+        named = {f"{function.__name__} {case}": (case,) for case in cases}
+        return [np.array(each, dtype=float) for each in self.job.parts(function, named, cores=2).values()]
+
+
+def run(job):
+    quick, pool = job.quick, Kept(job)
+    levels = LEVELS[::10] if quick else LEVELS
+    sizes = SIZES[:1] if quick else SIZES
+    seeds, tuned = (REPORTED[:1], TUNED[:1]) if quick else (REPORTED, TUNED)
     cases = [(n, s, shape, level) for n in sizes for s in seeds for shape in SHAPES for level in levels]
     others = [(n, s, shape, level) for n in sizes for s in tuned for shape in SHAPES for level in levels[::4]]
-    tuning = f"tuning seeds {tuned[0]}–{tuned[-1]}"
-    parts = [INTRO]
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        parts += shape_tables(pool, cases, EVERY, f"the paper's seeds {seeds[0]}–{seeds[-1]}", tuple(TABLES), True)
-        parts += shape_tables(pool, others, tuple(OURS), tuning, ("F20", "F21"), False)
-        parts.append(evolved_table(pool, REPORTED[:1] if quick else REPORTED[:3]))
-        parts += world_tables(pool, {n: range(3) for n in sizes} if quick else SEEDS_OF_WORLDS)
-    text = "\n".join(parts)
-    print(text)
+    names = tuple(OURS) if quick else EVERY
+    parts = [*shape_tables(pool, cases, names, f"the paper's seeds {seeds[0]}–{seeds[-1]}", tuple(TABLES), True)]
+    parts += shape_tables(pool, others, tuple(OURS), f"tuning seeds {tuned[0]}–{tuned[-1]}", ("F20", "F21"), False)
     if not quick:
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(text.rstrip() + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+        parts.append(evolved_table(pool, REPORTED[:3]))
+    parts += world_tables(pool, {n: range(2) for n in sizes} if quick else SEEDS_OF_WORLDS)
+    return Page("Piecewise-linear maps on data with a known truth", INTRO + "\n" + "\n".join(parts))

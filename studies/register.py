@@ -98,6 +98,25 @@ STUDIES = {
     "trust": Study("real biases beside those that `trust` predicts", (), 4, seed=2027),
     "maps": Study("every map on a real model", (), 2, "(two files, to fit and to test)"),
     "real_data": Study("every estimator on real models", (), 1, "files or folders"),
+    "p3_figures": Study(
+        "binned, piecewise-linear and true maps, on both scales",
+        (
+            *("P3 Fig. 1", "P3 Fig. 2", "P3 Fig. 4", "P3 Fig. D1", "P3 Fig. E2", "P3 Fig. E3", "P3 Fig. E4"),
+            *("P3 Fig. E5", "P3 Fig. E6", "P3 Fig. E7"),
+        ),
+        0.5,
+        "(a folder with kull_resnet110_c10_val.npz and kull_resnet110_c10_tst.npz)",
+    ),
+    "piecewise": Study(
+        "the synthetic benchmark of Kängsepp et al. on its own draws, and maps of skewed scores",
+        ("P3 Table F20", "P3 Table F21", "P3 Table F22", "P3 Table F23"),
+        30,
+    ),
+    "p3_synthetic": Study(
+        "the synthetic benchmark of Kängsepp et al. on fresh draws, with standard errors",
+        ("P3 Table F20", "P3 Table F21", "P3 Table F22"),
+        5,
+    ),
     "niamey": Study(
         "the published decomposition of precipitation forecasts for Niamey", (), 0.1, "a CSV file, see the study"
     ),
