@@ -191,7 +191,7 @@ def pictured(runs):
     """The four panels of the paper's figure: mean and standard error."""
     picture, panels = figure(4, columns=2)
     for panel, (name, start) in zip(panels, (("dss", 100), ("variance", 400), ("skce", 20), ("mse", 20)), strict=True):
-        kept = runs.times >= start
+        kept = runs.times >= (start if start < runs.times[-1] else 0)
         for which, label in ((name, "as trained"), (f"{name} recalibrated", "recalibrated")):
             if which in runs.of:
                 values = runs.of[which][:, kept]
