@@ -218,7 +218,7 @@ OPTIONS: dict[str, Any] = {
 LARGE: dict[str, Any] = {"a huge number": 1e300, "a huge integer": 10**30, "a tiny number": 1e-300}
 """numbers that are refused or used"""
 
-CALLABLES = {"statistic", "estimator", "estimators", "kernel", "measure", "measures"}
+CALLABLES = {"statistic", "estimator", "estimators", "beside", "kernel", "measure", "measures"}
 NUMBERS = ("intercept", "slope", "truth", "ignore")
 ALLOWED = {(name, "a function") for name in CALLABLES} | {(name, "minus one") for name in NUMBERS}
 ALLOWED |= {("label", "a word"), ("label", "an empty word"), ("path", "a word")}

@@ -289,6 +289,7 @@ def test_pairs_that_do_not_match_are_refused():
         (rows, "c", "second must be one of 'a', 'b'; it is 'c'"),
         (rows[:3], "b", "rows must hold both estimators in every world and size; one lacks n = 20, w"),
         (rows[:2], "b", "rows must hold at least two worlds or sizes"),
+        ([], "b", "rows must hold what bias returned; they are empty"),
     ):
         with pytest.raises(cal.InputError, match=text):
             simulate.bias_test(bad, "a", second)

@@ -35,7 +35,7 @@ LONG = 2.0
 
 def check_size(predictions: Predictions, n_trials: int = 0) -> None:
     """Refuse a matrix that is too large for the memory; warn where its fit takes minutes."""
-    n, k = predictions.n, predictions.n_classes
+    n, k = len(predictions.labels), predictions.n_classes  # rows that are counted are fitted once
     if k > MOST_CLASSES and not few_rows(n, k, diagonal=False):
         needed = f"it has {k}, and the search would need {64 * 8 * k * k / 1e9:.0f} GB"
         advice = "Use StructuredVector() or Temperature()"

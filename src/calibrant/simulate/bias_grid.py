@@ -149,7 +149,7 @@ def bias_grid(
     tried: dict[str, Any] = {
         str(b): partial(binned_error, bins=RULES[name](b), norm=norm, debiased=debiased) for b in bins_of
     }
-    others = [_of_norm(one, norm) for one in named_all(beside)[0]]
+    others = [_of_norm(one, norm) for one in named_all(beside, "beside")[0]]
     for one in others:
         if one.name in tried:
             raise InputError("beside", "must have names of their own", f"{one.name!r} is another column")

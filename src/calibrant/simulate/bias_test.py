@@ -84,6 +84,8 @@ def bias_test(rows: Sequence[Bias], first: str, second: str, *, level: float = 0
     """
     sides = [{(row.world, row.n): abs(row.bias) for row in rows if row.estimator == name} for name in (first, second)]
     known = sorted({row.estimator for row in rows})
+    if not known:
+        raise InputError("rows", "must hold what bias returned", "they are empty")
     for argument, name, side in zip(("first", "second"), (first, second), sides, strict=True):
         if not side:
             raise InputError(argument, f"must be one of {', '.join(map(repr, known))}", f"it is {name!r}")

@@ -50,7 +50,7 @@ class Named:
         return registered is None or bool(registered.of_the_error)
 
 
-def named(estimator: Any, name: str | None = None) -> Named:
+def named(estimator: Any, name: str | None = None, argument: str = "estimator") -> Named:
     """An estimator given as a function, as a partial of one, or by its name."""
     if isinstance(estimator, Named):
         return Named(name or estimator.name, estimator.function, estimator.options)
@@ -58,28 +58,28 @@ def named(estimator: Any, name: str | None = None) -> Named:
         registered = find("estimator", estimator)
         if registered is None:
             names = ", ".join(methods("estimator"))
-            raise InputError("estimator", f"must be one of {names}, or a function", f"it is {estimator!r}")
+            raise InputError(argument, f"must be one of {names}, or a function", f"it is {estimator!r}")
         return Named(name or registered.name, registered.function)
     if isinstance(estimator, partial):
         if estimator.args:
-            raise InputError("estimator", "must be a partial of keywords only", f"it fixes {estimator.args!r}")
-        inner = named(estimator.func)
+            raise InputError(argument, "must be a partial of keywords only", f"it fixes {estimator.args!r}")
+        inner = named(estimator.func, None, argument)
         options = {**inner.options, **estimator.keywords}
         shown = ", ".join(f"{key}={value!r}" for key, value in options.items())
         return Named(name or f"{inner.function.__name__}({shown})", inner.function, options)
     if not callable(estimator) or isinstance(estimator, type):
         needed = "must be a function (labels, probs), a partial of one, or a name"
-        raise InputError("estimator", needed, f"it is {estimator!r}")
+        raise InputError(argument, needed, f"it is {estimator!r}")
     return Named(name or str(getattr(estimator, "__name__", repr(estimator))), estimator)
 
 
-def named_all(estimators: Any) -> tuple[list[Named], bool]:
+def named_all(estimators: Any, argument: str = "estimator") -> tuple[list[Named], bool]:
     """One estimator, a list of them, or a mapping of names to them; and whether it was one alone."""
     if isinstance(estimators, Mapping):
-        return [named(each, name) for name, each in estimators.items()], False
+        return [named(each, name, argument) for name, each in estimators.items()], False
     if isinstance(estimators, list | tuple):
-        return [*map(named, estimators)], False
-    return [named(estimators)], True
+        return [named(each, None, argument) for each in estimators], False
+    return [named(estimators, None, argument)], True
 
 
 def sizes_of(sizes: Any, argument: str = "n") -> list[int]:
