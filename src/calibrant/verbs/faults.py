@@ -26,8 +26,8 @@ SEEN, CLEAR = 1.0, 2.0
 EDGE, SMALL = 0.05, 0.1
 """Cells at an end that hold less than this share of the variance belong to the stretch beside them; what is small."""
 
-STEPS, LONGEST, FARTHEST = 30, 2.0, 12.0
-"""Newton steps and their length; log-odds beyond the last are taken as that."""
+STEPS, LONGEST, FARTHEST, STILL = 30, 2.0, 12.0, 1e-9
+"""Newton steps, their length, log-odds beyond which they are taken as that, and the step of a shift that has converged."""
 
 ONLY = 3.0
 """Nats by which stretches must be ahead of a line before the rest of the predictions is said to be right."""
@@ -194,12 +194,16 @@ def _shifted(cells: Cells, starts: Indices, stops: Indices) -> tuple[Floats, Flo
     z, cell = cells.places, np.arange(len(cells))
     inside = (cell >= starts[:, None]) & (cell < stops[:, None])
     rows, hits = inside * cells.rows, (inside * cells.hits).sum(axis=1)
-    shift = np.zeros(len(starts))
+    shift, moving = np.zeros(len(starts)), np.arange(len(starts))
     for _ in range(STEPS):
-        mean = sigmoid(z + shift[:, None])
-        slope, curvature = hits - (rows * mean).sum(axis=1), (rows * mean * (1 - mean)).sum(axis=1)
-        shift += np.clip(slope / np.maximum(curvature, 1e-12), -LONGEST, LONGEST)
-        shift = np.clip(shift, -3 * FARTHEST, 3 * FARTHEST)
+        mean, own = sigmoid(z + shift[moving, None]), rows[moving]
+        slope, curvature = hits[moving] - (own * mean).sum(axis=1), (own * mean * (1 - mean)).sum(axis=1)
+        step = np.clip(slope / np.maximum(curvature, 1e-12), -LONGEST, LONGEST)
+        before = shift[moving]
+        shift[moving] = np.clip(before + step, -3 * FARTHEST, 3 * FARTHEST)
+        moving = moving[np.abs(shift[moving] - before) > STILL]
+        if not len(moving):
+            break
     growth = np.logaddexp(0.0, z + shift[:, None]) - np.logaddexp(0.0, z)
     return hits * shift - (rows * growth).sum(axis=1), shift
 
