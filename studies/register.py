@@ -117,6 +117,15 @@ STUDIES = {
         ("P3 Table F20", "P3 Table F21", "P3 Table F22"),
         5,
     ),
+    "p3_standin": Study(
+        "calibrators and evaluators on a stand-in for CIFAR-5m with a known map",
+        (
+            *("P3 Table 1", "P3 Table 2", "P3 Table 3", *(f"P3 Table F{k}" for k in range(1, 20)), "P3 Table F24"),
+            "P3 Fig. F8",
+        ),
+        10,
+        "(a folder with kull_resnet110_c10_val.npz and kull_resnet110_c10_tst.npz)",
+    ),
     "niamey": Study(
         "the published decomposition of precipitation forecasts for Niamey", (), 0.1, "a CSV file, see the study"
     ),
