@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from calibrant.engines.partitions import applied, check_columns, merged, state_of
+from calibrant.engines.partitions import applied, check_columns, merged, state_of, used_columns
 from calibrant.options import checked
 from calibrant.problems import InputError, MissingExtra
 
@@ -33,12 +33,7 @@ def scan(data: Any, **options: Any) -> State:
     import dask
     from dask.delayed import delayed
 
-    from calibrant.files.columns import NONE, choose
-    from calibrant.files.reading import class_names
-
-    named = {name: options.get(name) for name in ("label", "probs", "logits", "pred", "counts")}
-    order, names = class_names(options.get("classes")), list(map(str, data.columns))
-    used = list(choose(names, "the DataFrame", classes=order, groups=NONE, **named).used)
+    used = used_columns(list(map(str, data.columns)), options)
     parts = data[used].to_delayed()
     states = [delayed(_state)(part, f"partition {k}", options) for k, part in enumerate(parts)]
     return merged(dask.compute(*states))

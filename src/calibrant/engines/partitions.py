@@ -81,3 +81,13 @@ def check_columns(columns: Any, names: list[str]) -> list[str]:
         found = f"{unknown[0]!r} is none" if unknown else "it names none"
         raise InputError("probs", f"must name columns of {', '.join(map(repr, names))}", found)
     return chosen
+
+
+def used_columns(names: list[str], options: dict[str, Any]) -> list[str]:
+    """The columns of a frame that `scan` reads, so that the engine reads no others."""
+    from calibrant.files.columns import NONE, choose
+    from calibrant.files.reading import class_names
+
+    named = {name: options.get(name) for name in ("label", "probs", "logits", "pred", "counts")}
+    order = class_names(options.get("classes"))
+    return list(choose(names, "the DataFrame", classes=order, groups=NONE, **named).used)

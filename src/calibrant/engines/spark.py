@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from calibrant.engines.partitions import applied, check_columns, merged, state_of
+from calibrant.engines.partitions import applied, check_columns, merged, state_of, used_columns
 from calibrant.options import checked
 from calibrant.problems import InputError, MissingExtra
 
@@ -44,7 +44,7 @@ def scan(data: Any, **options: Any) -> State:
         `normalize`, `views`, `n_cells`, `max_distinct`.
     """
     _check(data)
-    taken = _needed(data, options)
+    taken = data.select(*(f"`{name}`" for name in used_columns(data.columns, options)))
 
     def collected(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -102,13 +102,3 @@ def _check(data: Any) -> None:
         raise MissingExtra("pyspark", "spark", "calibrant.engines.spark") from error
     if not hasattr(data, "mapInArrow"):
         raise InputError("data", "must be a Spark DataFrame", f"it is a {type(data).__name__}")
-
-
-def _needed(data: Any, options: dict[str, Any]) -> Any:
-    """The columns that are read, so that Spark reads no others."""
-    from calibrant.files.columns import NONE, choose
-    from calibrant.files.reading import class_names
-
-    named = {name: options.get(name) for name in ("label", "probs", "logits", "pred", "counts")}
-    chosen = choose(data.columns, "the DataFrame", classes=class_names(options.get("classes")), groups=NONE, **named)
-    return data.select(*(f"`{name}`" for name in chosen.used))
