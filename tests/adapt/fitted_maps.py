@@ -9,7 +9,16 @@ from calibrant.kernels.logits import probabilities
 from registered import METHODS
 
 WITHOUT_FORMULA = {"kernel_density"}
-THROUGH_PROBABILITIES = {"isotonic", "centered_isotonic", "top isotonic", "top platt", "top beta", "top quadratic"}
+THROUGH_PROBABILITIES = {
+    "evolved_pieces",
+    "evolved parabolas",
+    "isotonic",
+    "centered_isotonic",
+    "top isotonic",
+    "top platt",
+    "top beta",
+    "top quadratic",
+}
 """Maps that magnify the rounding of a probability, by a steep line or near 1: in float32 they are given the same one"""
 
 RECIPES = {name: recipe() for name, recipe in METHODS.items() if name not in WITHOUT_FORMULA} | {
