@@ -50,7 +50,7 @@ def data(n_classes=3, n=300, seed=0):
 
 MODELS = {
     "plain": CalibratedModel(),
-    "decision_function": CalibratedModel(LinearSVC()),
+    "decision_function": CalibratedModel(LinearSVC(tol=1e-12, random_state=0, max_iter=100_000)),
     "ensemble": CalibratedModel(ensemble=True),
     "one against the rest": CalibratedModel(method="isotonic"),
     "matrix": CalibratedModel(method=cal.Dirichlet(strength=0.01, intercept=0.01), cv=3),

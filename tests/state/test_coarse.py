@@ -118,5 +118,5 @@ def test_the_exact_test_of_buckets_keeps_its_size():
         rng = np.random.default_rng([7, seed])
         probs = rng.beta(0.5, 0.5, 3000)
         state = cal.collect(rng.random(3000) < probs, probs, max_distinct=100)
-        rejected += cal.calibration_test(state, "ks", n_draws=99).p_value <= 0.05
+        rejected += cal.calibration_test(state, statistic="ks", n_draws=99).p_value <= 0.05
     assert abs(rejected / sets - 0.05) < 3 * np.sqrt(0.05 * 0.95 / sets)

@@ -138,7 +138,9 @@ def _mean_log_odds(found: Posteriors, share: Floats) -> Floats:
     used = share > NEGLIGIBLE
     eta = found.mean[used, :, None] + np.sqrt(found.variance[used])[:, :, None] * nodes
     each = share[used, None, None] * (weights / weights.sum())
-    return np.log((each * sigmoid(eta)).sum(axis=(0, 2))) - np.log((each * sigmoid(-eta)).sum(axis=(0, 2)))
+    tiny = np.finfo(np.float64).tiny  # a mean that no float can hold
+    above, below = ((each * sigmoid(side)).sum(axis=(0, 2)) for side in (eta, -eta))
+    return np.log(np.maximum(above, tiny)) - np.log(np.maximum(below, tiny))
 
 
 NEGLIGIBLE = 1e-12
