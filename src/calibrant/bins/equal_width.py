@@ -108,7 +108,7 @@ class EqualWidth(BinRule):
         thresholds = self.thresholds(predictions.probs.dtype)
 
         def sums(weights: Array | None) -> Floats:
-            return class_grid_sums(predictions.probs, predictions.labels, weights, thresholds)
+            return class_grid_sums(predictions.probs, predictions.observed, weights, thresholds)
 
         squares = None if predictions.squares is None else sums(predictions.squares)
         return self.state_of(sums(predictions.weights), predictions.n, squares)

@@ -13,7 +13,7 @@ from calibrant.estimate.binned import Options, binned_error, collect, finish
 from calibrant.inputs import check_choice, check_count
 from calibrant.methods import estimator
 from calibrant.norms import Norm
-from calibrant.predictions import Event, Predictions, admit
+from calibrant.predictions import Event, MultilabelPredictions, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import ClassRanges, ClassTable, Estimate
 from calibrant.types import Floats
@@ -262,11 +262,12 @@ def _over_ranges(predictions: Predictions, rule: EqualMass, threshold: float | N
     described |= {} if rule.ties == "keep" else {"ties": rule.ties}
     described |= {} if divide_by == "filled" else {"divide_by": divide_by}
     described |= {} if threshold is None else {"threshold": threshold}
-    parts = {
+    parts: dict[str, Any] = {
         "classes": ClassTable(predictions.classes, values, class_weights(predictions)),
         "ranges": ClassRanges(predictions.classes, low, high, weight),
-        "left_out_by_ece": left_out_by_ece(predictions, threshold),
     }
+    if not isinstance(predictions, MultilabelPredictions):  # which have no top class
+        parts["left_out_by_ece"] = left_out_by_ece(predictions, threshold)
     name, title = ("adaptive_error", "ACE") if threshold is None else ("thresholded_error", "TACE")
     return Estimate(name, title, values.mean(), predictions.n, settings=described, parts=parts, cautions=cautions)
 
@@ -297,7 +298,8 @@ def above(event: Event, threshold: float | None) -> Event | None:
 
 def class_weights(predictions: Predictions) -> Floats:
     """Weight of the rows whose label is each class."""
-    if predictions.soft:
-        w = np.ones(len(predictions.labels)) if predictions.weights is None else predictions.weights
-        return np.asarray(w @ predictions.labels)
-    return np.bincount(predictions.labels, predictions.weights, minlength=predictions.n_classes).astype(np.float64)
+    found = predictions.observed
+    if found.ndim == 2:
+        w = np.ones(len(found)) if predictions.weights is None else predictions.weights
+        return np.asarray(w @ found)
+    return np.bincount(found, predictions.weights, minlength=predictions.n_classes).astype(np.float64)

@@ -105,12 +105,15 @@ def _classwise(predictions: Predictions, statistic: str, average: str) -> Estima
     """The statistic of each class's own probabilities over all rows, and their mean or sum."""
     extremes = np.array([_extremes(course(event, statistic)) for event in predictions.class_events()])
     values = np.abs(extremes).max(axis=1) if statistic == "max" else extremes[:, 0] - extremes[:, 1]
-    counts = np.bincount(predictions.probs.argmax(axis=1), predictions.weights, predictions.n_classes)
-    weights = {"top": counts / counts.sum(), "mean": np.full(len(values), 1 / len(values)), "sum": np.ones(len(values))}
+    weights = np.full(len(values), 1.0 if average == "sum" else 1 / len(values))
+    if average == "top":
+        predictions.view("top")
+        counts = np.bincount(predictions.probs.argmax(axis=1), predictions.weights, predictions.n_classes)
+        weights = counts / counts.sum()
     described = {"view": "classwise", "statistic": statistic, "average": average}
     parts = {"classes": ClassTable(predictions.classes, values, class_weights(predictions))}
     title = f"{TITLES[statistic]}, class by class ({average})"
-    value = float(weights[average] @ values)
+    value = float(weights @ values)
     return Estimate("ks_error", title, value, predictions.n, settings=described, parts=parts)
 
 

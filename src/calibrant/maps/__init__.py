@@ -25,7 +25,7 @@ from calibrant.maps.quantile import QuantileMap, QuantileRecalibration
 from calibrant.maps.regression import (
     RegressionMap, StdScaling, StdScalingMap, VarianceMap, VariancePlatt, VariancePlattMap,
 )
-from calibrant.maps.several import OneVsRest, OneVsRestMap, TopLabel, TopLabelMap
+from calibrant.maps.several import OneVsRest, OneVsRestMap, PerLabelMap, TopLabel, TopLabelMap
 from calibrant.maps.spline import Spline, SplineMap
 from calibrant.maps.steps import (
     Histogram, HistogramMap, ScalingBinning, ScalingBinningMap, StepMap, VennAbers, VennAbersMap,
@@ -45,7 +45,7 @@ __all__ = [
     "EvolvedPieces", "Fit", "GaussianProcessMap",
     "GaussianProcessTable", "Histogram", "HistogramMap", "Identity", "IdentityMap", "Isotonic", "KernelDensity",
     "KernelDensityMap", "KnotMap", "LinearMap", "LogOddsMap", "Logistic", "MatrixScaling", "MixtureMap", "OneVsRest", "OneVsRestMap",
-    "OneVsRestTemperature", "OneVsRestTemperatureMap", "OrderPreserving", "OrderPreservingMap", "PiecewiseLinear",
+    "OneVsRestTemperature", "OneVsRestTemperatureMap", "OrderPreserving", "OrderPreservingMap", "PerLabelMap", "PiecewiseLinear",
     "PiecewiseMap", "Platt", "PriorShift", "PriorShiftMap", "Quadratic", "QuantileMap", "QuantileRecalibration", "RegressionMap", "SavedMap",
     "ScalingBinning", "ScalingBinningMap", "Spline", "SplineMap", "StdScaling", "StdScalingMap", "StepMap",
     "StructuredMap", "StructuredMatrix", "StructuredVector", "Temperature", "TemperatureMap", "TopLabel", "TopLabelMap",

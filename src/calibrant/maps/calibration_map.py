@@ -14,7 +14,7 @@ import numpy as np
 from calibrant import inputs, options
 from calibrant.maps.log_space import prevalence_of, rows_that_count
 from calibrant.methods import Kind, State, method
-from calibrant.predictions import Predictions
+from calibrant.predictions import MultilabelPredictions, Predictions
 from calibrant.problems import InputError, MapError
 from calibrant.results import Interval, Line, Record, Table, checked, kind, number
 from calibrant.results.constraints import BIG, Distinct, Holds, Shape, Within
@@ -203,6 +203,8 @@ class CalibrationMap(SavedMap):
     injective: ClassVar[bool] = False
     keeps_ranking: ClassVar[bool] = False
     keeps_accuracy: ClassVar[bool] = False
+    per_label: ClassVar[bool] = False
+    """for multi-label predictions, whose rows need not sum to 1"""
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """Recalibrated probabilities of checked probabilities or logits."""
@@ -238,6 +240,7 @@ class CalibrationMap(SavedMap):
         if isinstance(probs, Predictions):
             if logits is not None:
                 raise InputError("probs", "is a Predictions, which carries its own logits", advice="Pass it alone")
+            self._check_kind(probs)
             self._check_shape(probs.outputs, "predictions")
             self._check_order(probs.classes)
             new = None if probs.logits is None else self.new_logits(probs.logits)
@@ -256,7 +259,7 @@ class CalibrationMap(SavedMap):
             inputs.check_finite(values, name)
         else:
             inputs.check_probabilities(values)
-            values = inputs.check_row_sums(values, None) if values.ndim == 2 else values
+            values = inputs.check_row_sums(values, None) if values.ndim == 2 and not self.per_label else values
         self._check_shape(values, name)
         return values, logits is not None
 
@@ -340,6 +343,13 @@ class CalibrationMap(SavedMap):
             )
             raise InputError("predictions", "must have the classes in the order of the map", found, advice)
 
+    def _check_kind(self, given: Predictions) -> None:
+        if isinstance(given, MultilabelPredictions) != self.per_label and not self.single:
+            kinds = "one class per row", "multi-label predictions"
+            wanted, found = kinds[self.per_label], kinds[not self.per_label]
+            advice = "Fit the recipe on predictions of the kind that the map is applied to"
+            raise InputError("predictions", f"must be of {wanted}, as this map was fitted", f"it has {found}", advice)
+
     def _check_shape(self, values: Array, argument: str) -> None:
         columns = 1 if values.ndim == 1 else values.shape[1]
         expected = 1 if self.single else len(self.classes)
@@ -391,8 +401,14 @@ class Recipe(ABC, Generic[Map_co]):
             How much each row matters, relative to the others; by default all the same.
         """
         rows = rows_that_count(admit_fit(labels, probs, logits, counts, weights))
-        found = self.fit_predictions(rows)
+        found = self.fit_labels(rows) if isinstance(rows, MultilabelPredictions) else self.fit_predictions(rows)
         return replace(found, fit=replace(found.fit, prevalence=prevalence_of(rows)))
+
+    def fit_labels(self, predictions: MultilabelPredictions) -> Any:
+        """A map for each label of multi-label predictions, fitted by itself."""
+        from calibrant.maps.several import fitted_per_label  # which is made of maps
+
+        return fitted_per_label(self, predictions)
 
     @abstractmethod
     def fit_predictions(self, predictions: Predictions) -> Map_co:

@@ -85,10 +85,11 @@ def soft_shares(predictions: Predictions) -> Floats:
 
 
 def prevalence_of(predictions: Predictions) -> Floats:
-    """The share of each class among the labels."""
-    labels, weights = predictions.labels, predictions.weights
-    if predictions.soft:
-        return np.asarray(np.average(soft_shares(predictions), axis=0, weights=weights))
+    """The share of each class among the labels; of multi-label predictions, of the rows in which each label is true."""
+    labels, weights = predictions.observed, predictions.weights
+    if predictions.soft or labels.ndim == 2:
+        shares = labels if labels.ndim == 2 else two_columns(labels)
+        return np.asarray(np.average(shares, axis=0, weights=weights))
     found = np.bincount(labels, weights=weights, minlength=predictions.n_classes)
     return np.asarray(found / found.sum())
 

@@ -10,9 +10,9 @@ import numpy as np
 from calibrant.kernels.logits import inside, probabilities
 from calibrant.maps.binary import BinaryMap, BinaryRecipe
 from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, map_record
-from calibrant.predictions import Predictions, as_predictions
+from calibrant.predictions import MultilabelPredictions, Predictions, as_predictions
 from calibrant.problems import InputError
-from calibrant.results.constraints import OneOf, Shape
+from calibrant.results.constraints import Holds, OneOf, Shape
 from calibrant.types import Array
 
 
@@ -46,20 +46,20 @@ class OneVsRest(_OfEvents):
     def fit_predictions(self, predictions: Predictions) -> OneVsRestMap:
         """One fit per class."""
         events = several_classes(predictions).class_events()
-        fitted = [self.method.fit_event(as_predictions(event)) for event in events]
-        cautions = tuple(
-            f"class {c}: {text}" for c, m in zip(predictions.classes, fitted, strict=True) for text in m.fit.cautions
-        )
-        fit = Fit(predictions.n, None, all(m.fit.converged for m in fitted), cautions)
-        return OneVsRestMap(predictions.classes, False, fit, tuple(fitted))
+        fitted = tuple(self.method.fit_event(as_predictions(event)) for event in events)
+        return OneVsRestMap(predictions.classes, False, _joint_fit(predictions, fitted), fitted)
+
+    def fit_labels(self, predictions: MultilabelPredictions) -> PerLabelMap:
+        """One fit per label, which nothing is divided by."""
+        return fitted_per_label(self.method, predictions)
 
 
-@map_record
-class OneVsRestMap(CalibrationMap):
-    """p_k ↦ m_k(p_k) / Σ_j m_j(p_j)."""
+@dataclass(frozen=True, eq=False, repr=False)
+class _EachClassMap(CalibrationMap):
+    """A map of one event for each column."""
 
     single: Annotated[bool, OneOf(False)]
-    maps: Annotated[tuple[BinaryMap, ...], Shape("classes")] = ()
+    maps: Annotated[tuple[Any, ...], Shape("classes")] = ()
 
     @property
     def method(self) -> str:  # type: ignore[override]
@@ -71,13 +71,82 @@ class OneVsRestMap(CalibrationMap):
             f"class {c}: {k}": v for c, m in zip(self.classes, self.maps, strict=True) for k, v in m.parameters.items()
         }
 
+    def _each(self, probs: Array) -> Array:
+        """Column by column."""
+        return np.stack([m.from_probs(probs[:, k].astype(np.float64)) for k, m in enumerate(self.maps)], axis=1)
+
+
+@map_record
+class OneVsRestMap(_EachClassMap):
+    """p_k ↦ m_k(p_k) / Σ_j m_j(p_j)."""
+
+    maps: Annotated[tuple[BinaryMap, ...], Shape("classes")] = ()
+
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """Class by class, then divided by the sum."""
         probs = probabilities(predictions) if are_logits else predictions
-        columns = [m.from_probs(probs[:, k].astype(np.float64)) for k, m in enumerate(self.maps)]
-        found = np.stack(columns, axis=1)
+        found = self._each(probs)
         found[~found.any(axis=1)] = 1.0  # all classes have probability 0: nothing is known
         return inside(found / found.sum(axis=1, keepdims=True), probs.dtype)
+
+
+@map_record
+class PerLabelMap(_EachClassMap):
+    """p_k ↦ m_k(p_k) for multi-label predictions: each label has a map of its own, and rows need not sum to 1.
+
+    `maps` are those of the labels, in order. `keeps_accuracy`: what was above ½ stays above,
+    for every label.
+    """
+
+    maps: Annotated[
+        tuple[CalibrationMap, ...],
+        Shape("classes"),
+        Holds("must be maps of one event", lambda maps, **_: all(each.single for each in maps)),
+    ] = ()
+
+    per_label = True
+
+    @property
+    def injective(self) -> bool:  # type: ignore[override]
+        """If the map of every label is."""
+        return all(each.injective for each in self.maps)
+
+    @property
+    def keeps_accuracy(self) -> bool:  # type: ignore[override]
+        """If the map of every label does."""
+        return all(each.keeps_accuracy for each in self.maps)
+
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
+        """Label by label; logits are log-odds of the labels."""
+        columns = [m.recalibrated(predictions[:, k], are_logits) for k, m in enumerate(self.maps)]
+        return np.stack(columns, axis=1)
+
+    def at_prevalence(self, *_: Any, **__: Any) -> Any:
+        """Refused: labels change their prevalence one by one."""
+        advice = "Use maps[k].at_prevalence(new) of each label"
+        raise InputError("map", "must be of one event or of one class per row for this", "it has a map per label", advice)
+
+
+def fitted_per_label(recipe: Any, predictions: MultilabelPredictions) -> PerLabelMap:
+    """A map for each label, fitted by itself.
+
+    Parameters
+    ----------
+    recipe
+        Of a map that can be fitted on a single event.
+    predictions
+        Multi-label predictions.
+    """
+    fitted = tuple(recipe.fit(as_predictions(event, predictions.groups)) for event in predictions.class_events())
+    return PerLabelMap(predictions.classes, False, _joint_fit(predictions, fitted), fitted)
+
+
+def _joint_fit(predictions: Predictions, fitted: tuple[CalibrationMap, ...]) -> Fit:
+    """How the maps of the classes were fitted, as one."""
+    cautions = tuple(
+        f"class {c}: {text}" for c, m in zip(predictions.classes, fitted, strict=True) for text in m.fit.cautions
+    )
+    return Fit(predictions.n, None, all(m.fit.converged for m in fitted), cautions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +168,10 @@ class TopLabel(_OfEvents):
     >>> bool((recalibrated.probs.argmax(axis=1) == test.probs.argmax(axis=1)).all())
     True
     """
+
+    def fit_labels(self, predictions: MultilabelPredictions) -> Any:
+        """Refused: there is no top class."""
+        return predictions.event("top")
 
     def fit_predictions(self, predictions: Predictions) -> TopLabelMap:
         """One fit, on whether the top class was right."""

@@ -3,6 +3,7 @@
 from calibrant.predictions.door import StatePredictions, admit, as_predictions, cluster_kind, repeats_groups
 from calibrant.predictions.event import Event
 from calibrant.predictions.mass import Mass, check_mass
+from calibrant.predictions.multilabel import MultilabelPredictions
 from calibrant.predictions.predictions import Predictions
 from calibrant.predictions.views import VIEWS, chosen_rows
 
@@ -10,6 +11,7 @@ __all__ = [
     "VIEWS",
     "Event",
     "Mass",
+    "MultilabelPredictions",
     "Predictions",
     "StatePredictions",
     "admit",

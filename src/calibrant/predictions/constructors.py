@@ -1,4 +1,4 @@
-"""Other ways to make what was predicted: forecasts of a real number, and files."""
+"""Other ways to make what was predicted: several labels at once, forecasts of a real number, and files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from calibrant.forecasts import GaussianForecasts, QuantileForecasts, SampleForecasts
+    from calibrant.predictions.multilabel import MultilabelPredictions
     from calibrant.predictions.predictions import Predictions
 
 
@@ -102,6 +103,48 @@ class Constructors:
         from calibrant.forecasts import SampleForecasts
 
         return SampleForecasts(labels, samples, counts=counts, weights=weights, groups=groups)
+
+    @classmethod
+    def from_multilabel(
+        cls, labels: Any, probs: Any, *, classes: Any = None, counts: Any = None, weights: Any = None, groups: Any = None
+    ) -> MultilabelPredictions:
+        """Predictions of several labels, any number of which may be true in a row.
+
+        Each column is an event of its own, and rows need not sum to 1. Errors are
+        class-wise, maps are fitted label by label, and `view="class NAME"` asks about one
+        label. What needs a distribution over classes is refused.
+
+        Parameters
+        ----------
+        labels
+            `(n, K)`, 1 where a label is true and 0 where not; or a table of such columns.
+        probs
+            `(n, K)`, the probability of each label. Columns of two tables are matched by
+            name; `prob_NAME` in `probs` is `NAME` in `labels`.
+        classes
+            The names of the labels in the order of the columns; by default those of a
+            table's columns, else 0 … K−1.
+        counts
+            How often each row occurred; by default once.
+        weights
+            How much each row matters, relative to the others; by default all the same.
+        groups
+            A cluster for each row, such as a patient or a document.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> tagged = cal.Predictions.from_multilabel(
+        ...     [[1, 1], [0, 1], [0, 0]], [[0.9, 0.6], [0.2, 0.7], [0.1, 0.4]], classes=["sea", "sky"]
+        ... )
+        >>> tagged
+        MultilabelPredictions(3 rows, 2 labels, float64)
+        >>> round(cal.static_error(tagged).value, 3)
+        0.25
+        """
+        from calibrant.predictions.multilabel import MultilabelPredictions
+
+        return MultilabelPredictions(labels, probs, classes=classes, counts=counts, weights=weights, groups=groups)
 
     @classmethod
     def read(cls, path: Any, **columns: Any) -> Predictions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from calibrant import inputs
 from calibrant.arrays import column_names, common_index, own, read_only
@@ -17,9 +17,6 @@ from calibrant.predictions.mass import Mass, Weighed, check_mass
 from calibrant.predictions.views import Views, chosen_rows
 from calibrant.problems import InputError
 from calibrant.types import Array
-
-HELD = ("labels", "_probs", "logits", "weights", "squares", "groups")
-"""the arrays that predictions hold"""
 
 
 class Predictions(Constructors, Views, Weighed):
@@ -76,6 +73,11 @@ class Predictions(Constructors, Views, Weighed):
         "squares",
         "weights",
     )
+
+    held: ClassVar[tuple[str, ...]] = ("labels", "_probs", "logits", "weights", "squares", "groups")
+    """the arrays that predictions hold"""
+    told: ClassVar[tuple[str, ...]] = ("classes", "counted", "index", "is_confidence")
+    """what else they know"""
 
     @checked
     def __init__(
@@ -219,7 +221,7 @@ class Predictions(Constructors, Views, Weighed):
 
     def _hold(self, kept: Callable[[Array], Array]) -> None:
         """Hold the arrays as `kept` leaves them: `own` or `read_only`."""
-        for name in HELD:
+        for name in self.held:
             if (array := getattr(self, name)) is not None:
                 setattr(self, name, kept(array))
 
@@ -230,6 +232,11 @@ class Predictions(Constructors, Views, Weighed):
             assert self.logits is not None
             self._probs = read_only(probabilities(self.logits))
         return self._probs
+
+    @property
+    def observed(self) -> Array:
+        """What was observed: the labels; of multi-label predictions `(n, K)`, 1 where a label is true."""
+        return self.labels
 
     @property
     def outputs(self) -> FloatArray:
@@ -302,12 +309,14 @@ class Predictions(Constructors, Views, Weighed):
         made_by
             The map that made them, if one did.
         """
-        checked = self._checked(probs, "probs", made_by)
-        if checked.ndim == 2:
-            checked = inputs.check_matrix(checked, None)
-        else:
-            inputs.check_probabilities(checked)
-        return self._changed(checked, None, made_by)
+        return self._changed(self._check_outputs(self._checked(probs, "probs", made_by)), None, made_by)
+
+    def _check_outputs(self, probs: FloatArray) -> FloatArray:
+        """Probabilities of the shape of these, checked."""
+        if probs.ndim == 2:
+            return inputs.check_matrix(probs, None)
+        inputs.check_probabilities(probs)
+        return probs
 
     def with_logits(self, logits: Any, *, made_by: Any = None) -> Predictions:
         """The same rows with other logits of the same shape.
@@ -347,7 +356,7 @@ class Predictions(Constructors, Views, Weighed):
         """
         common_index(predictions=self, groups=groups)
         changed = self._copy()
-        changed.groups = None if groups is None else own(inputs.check_groups(groups, len(self.labels)))
+        changed.groups = None if groups is None else own(inputs.check_groups(groups, len(self.outputs)))
         return changed
 
     def with_mass(self, mass: Mass | None) -> Predictions:
@@ -365,8 +374,7 @@ class Predictions(Constructors, Views, Weighed):
 
     def _copy(self) -> Predictions:
         other = object.__new__(type(self))
-        other.labels, other.classes, other.groups = self.labels, self.classes, self.groups
-        other.weights, other.squares = self.weights, self.squares
-        other._probs, other.logits, other._events, other.source = self._probs, self.logits, {}, None
-        other.counted, other.index, other.is_confidence = self.counted, self.index, self.is_confidence
+        for name in (*self.held, *self.told):
+            setattr(other, name, getattr(self, name))
+        other._events, other.source = {}, None
         return other
