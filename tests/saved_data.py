@@ -35,6 +35,8 @@ from registered import FORECAST_METHODS, METHODS
 
 N, K = 40, 3
 
+MULTILABEL = [[1, 1], [0, 1], [0, 0], [1, 0]] * 5, [[0.9, 0.6], [0.2, 0.7], [0.1, 0.4], [0.3, 0.5]] * 5
+
 
 def _rows():
     rng = np.random.default_rng(20261115)
@@ -54,6 +56,8 @@ def saved_maps() -> dict[str, Any]:
     found = {f"{name}, event": recipe.fit(*event) for name, recipe in recipes.items()}
     found |= {f"{name}, classes": recipe.fit(*classes) for name, recipe in recipes.items()}
     found |= {f"top {name}": cal.TopLabel(name).fit(*classes) for name in ("platt", "isotonic", "venn_abers")}
+    labels = cal.Predictions.from_multilabel(*MULTILABEL)
+    found |= {f"labels, {name}": cal.recalibrate(labels, name) for name in ("platt", "temperature")}
     found |= {
         "vector of logits": cal.maps.VectorScaling().fit(classes[0], logits=logits),
         "piecewise in probabilities": cal.maps.PiecewiseLinear("probability", n_pieces=2).fit(*event),

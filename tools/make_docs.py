@@ -179,6 +179,7 @@ def _which_map() -> str:
 - **The ranking must stay, and one temperature is not enough:** `order_preserving`.
 - **A guarantee for every bin:** `histogram`; `map.certificate()` bounds the error of any bin.
 - **Any map of one event for several classes:** `OneVsRest(recipe)`, or `TopLabel(recipe)`, which keeps the top class.
+- **Several labels of a row may be true:** any recipe of one event, fitted on `Predictions.from_multilabel`: a map per label, divided by no sum.
 - **The classes are rarer or more frequent where the model is used:** `map.at_prevalence(new)`, or `at_prevalence(unlabelled=probs)`, which
   estimates the prevalences from predictions without labels and gives their intervals.
 - **Forecasts of a number:** `VariancePlatt`, `StdScaling`, `QuantileRecalibration`.

@@ -22,7 +22,8 @@ Then the command line, `recalibrate(method=…)`, `compare(score=…)`, `calibra
 from calibrant.bins import Binning, BinRule, BinSums
 from calibrant.forecasts import Forecasts, admit_forecasts
 from calibrant.maps import BinaryMap, BinaryRecipe, CalibrationMap, Fit, RegressionMap
-from calibrant.maps.calibration_map import Recalibrator, admit_fit
+from calibrant.maps.calibration_map import Recalibrator
+from calibrant.maps.log_space import admit_fit
 from calibrant.methods import EVERY_VIEW, ONE_EVENT, Method, method, methods
 from calibrant.predictions import Event, Predictions, admit
 from calibrant.problems import InputError, MapError

@@ -11,7 +11,8 @@ from calibrant.inputs import check_choice, check_statistic
 from calibrant.kernels.rows.buckets import bucketed, worth_buckets
 from calibrant.kernels.sums.running_error import Course, bucket_course, group_course
 from calibrant.methods import EVERY_VIEW, estimator
-from calibrant.predictions import Event, Predictions, admit
+from calibrant.predictions import Event, MultilabelPredictions, Predictions, admit
+from calibrant.problems import InputError
 from calibrant.results import ClassTable, Estimate, Line
 
 EXPECTED = {"max": float(np.sqrt(np.pi / 2)), "range": float(2 * np.sqrt(2 / np.pi))}
@@ -54,7 +55,8 @@ def ks_error(
         `auto` is `binary` for one column and `top` for several.
     average
         For `classwise`: the mean over classes weighted by how often each is the `top` class,
-        E[KS(f, C)] of Gruber & Buettner, definition C.2; or the plain `mean` or `sum`.
+        E[KS(f, C)] of Gruber & Buettner, definition C.2; or the plain `mean` or `sum`;
+        multi-label predictions have no top class.
     counts
         How often each row occurred; by default once.
     weights
@@ -107,7 +109,8 @@ def _classwise(predictions: Predictions, statistic: str, average: str) -> Estima
     values = np.abs(extremes).max(axis=1) if statistic == "max" else extremes[:, 0] - extremes[:, 1]
     weights = np.full(len(values), 1.0 if average == "sum" else 1 / len(values))
     if average == "top":
-        predictions.view("top")
+        if isinstance(predictions, MultilabelPredictions):
+            raise InputError("average", "cannot be 'top' for multi-label predictions", advice="Pass 'mean' or 'sum'")
         counts = np.bincount(predictions.probs.argmax(axis=1), predictions.weights, predictions.n_classes)
         weights = counts / counts.sum()
     described = {"view": "classwise", "statistic": statistic, "average": average}

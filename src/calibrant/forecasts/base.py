@@ -68,6 +68,11 @@ class Forecasts(ABC):
         """Number of rows, repeated ones included and those of weight 0 left out."""
         return len(self.labels)
 
+    @property
+    def observed(self) -> Floats:
+        """What was observed: the labels."""
+        return self.labels
+
     def __len__(self) -> int:
         return self.n
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar, datacla
 import numpy as np
 
 from calibrant import inputs, options
-from calibrant.maps.log_space import prevalence_of, rows_that_count
+from calibrant.maps.log_space import admit_fit, given_of, prevalence_of, rows_that_count
 from calibrant.methods import Kind, State, method
 from calibrant.predictions import MultilabelPredictions, Predictions
 from calibrant.problems import InputError, MapError
@@ -253,7 +253,7 @@ class CalibrationMap(SavedMap):
 
     def _admitted(self, probs: Any, logits: Any) -> tuple[Array, bool]:
         """Checked probabilities or logits, whichever was given, and whether these are logits."""
-        name = _given(probs, logits)
+        name = given_of(probs, logits)
         values = inputs.floats(probs if logits is None else logits, name)
         if logits is not None:
             inputs.check_finite(values, name)
@@ -356,24 +356,6 @@ class CalibrationMap(SavedMap):
         if columns != expected:
             wanted = f"must have {expected} column{'s' * (expected > 1)}, as this map was fitted"
             raise InputError(argument, wanted, f"it has {columns}")
-
-
-def admit_fit(labels: Any, probs: Any, logits: Any, counts: Any, weights: Any) -> Predictions:
-    """The data of a fit: a `Predictions`, or labels with probs or logits."""
-    if isinstance(labels, Predictions):
-        if any(each is not None for each in (probs, logits, counts, weights)):
-            raise InputError("labels", "is a Predictions and carries its own data", advice="Pass it alone")
-        return labels
-    if _given(probs, logits) == "logits":
-        return Predictions.from_logits(labels, logits, counts=counts, weights=weights)
-    return Predictions.borrowed(labels, probs, counts=counts, weights=weights)
-
-
-def _given(probs: Any, logits: Any) -> str:
-    """Which of the two was given."""
-    if (probs is None) == (logits is None):
-        raise InputError("probs", "or logits must be given, one of the two")
-    return "probs" if logits is None else "logits"
 
 
 Map_co = TypeVar("Map_co", bound=CalibrationMap, covariant=True)

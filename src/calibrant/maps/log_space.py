@@ -142,3 +142,21 @@ def rows_that_count(predictions: Predictions) -> Predictions:
         return one_by_one(predictions)
     weights = predictions.weights
     return predictions if weights is None or weights.all() else predictions.rows(weights > 0)
+
+
+def admit_fit(labels: Any, probs: Any, logits: Any, counts: Any, weights: Any) -> Predictions:
+    """The data of a fit: a `Predictions`, or labels with probs or logits."""
+    if isinstance(labels, Predictions):
+        if any(each is not None for each in (probs, logits, counts, weights)):
+            raise InputError("labels", "is a Predictions and carries its own data", advice="Pass it alone")
+        return labels
+    if given_of(probs, logits) == "logits":
+        return Predictions.from_logits(labels, logits, counts=counts, weights=weights)
+    return Predictions.borrowed(labels, probs, counts=counts, weights=weights)
+
+
+def given_of(probs: Any, logits: Any) -> str:
+    """Which of the two was given."""
+    if (probs is None) == (logits is None):
+        raise InputError("probs", "or logits must be given, one of the two")
+    return "probs" if logits is None else "logits"

@@ -71,10 +71,6 @@ class _EachClassMap(CalibrationMap):
             f"class {c}: {k}": v for c, m in zip(self.classes, self.maps, strict=True) for k, v in m.parameters.items()
         }
 
-    def _each(self, probs: Array) -> Array:
-        """Column by column."""
-        return np.stack([m.from_probs(probs[:, k].astype(np.float64)) for k, m in enumerate(self.maps)], axis=1)
-
 
 @map_record
 class OneVsRestMap(_EachClassMap):
@@ -85,7 +81,8 @@ class OneVsRestMap(_EachClassMap):
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """Class by class, then divided by the sum."""
         probs = probabilities(predictions) if are_logits else predictions
-        found = self._each(probs)
+        columns = [m.from_probs(probs[:, k].astype(np.float64)) for k, m in enumerate(self.maps)]
+        found = np.stack(columns, axis=1)
         found[~found.any(axis=1)] = 1.0  # all classes have probability 0: nothing is known
         return inside(found / found.sum(axis=1, keepdims=True), probs.dtype)
 
@@ -124,7 +121,9 @@ class PerLabelMap(_EachClassMap):
     def at_prevalence(self, *_: Any, **__: Any) -> Any:
         """Refused: labels change their prevalence one by one."""
         advice = "Use maps[k].at_prevalence(new) of each label"
-        raise InputError("map", "must be of one event or of one class per row for this", "it has a map per label", advice)
+        raise InputError(
+            "map", "must be of one event or of one class per row for this", "it has a map per label", advice
+        )
 
 
 def fitted_per_label(recipe: Any, predictions: MultilabelPredictions) -> PerLabelMap:

@@ -14,7 +14,8 @@ import numpy as np
 
 from calibrant.inputs import check_choice
 from calibrant.kernels.logits import inside, probabilities
-from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit, map_record
+from calibrant.maps.calibration_map import CalibrationMap, Fit, map_record
+from calibrant.maps.log_space import admit_fit
 from calibrant.maps.order_preserving import class_shares
 from calibrant.maps.several import several_classes
 from calibrant.results.constraints import OneOf, Shape, SumsTo, Within

@@ -106,7 +106,14 @@ class Constructors:
 
     @classmethod
     def from_multilabel(
-        cls, labels: Any, probs: Any, *, classes: Any = None, counts: Any = None, weights: Any = None, groups: Any = None
+        cls,
+        labels: Any,
+        probs: Any,
+        *,
+        classes: Any = None,
+        counts: Any = None,
+        weights: Any = None,
+        groups: Any = None,
     ) -> MultilabelPredictions:
         """Predictions of several labels, any number of which may be true in a row.
 

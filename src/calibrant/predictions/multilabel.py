@@ -10,6 +10,7 @@ from calibrant import inputs
 from calibrant.arrays import column_names, common_index, own
 from calibrant.inputs import FloatArray
 from calibrant.predictions import labels as labelling
+from calibrant.predictions.door import as_predictions
 from calibrant.predictions.event import Event
 from calibrant.predictions.mass import check_mass
 from calibrant.predictions.predictions import Predictions
@@ -27,12 +28,19 @@ class MultilabelPredictions(Predictions):
     `observed` are the labels, `(n, K)`, 1 where true.
     """
 
-    __slots__ = ("observed",)
+    __slots__ = ("_labels", "observed")
 
     held = ("observed", "_probs", "logits", "weights", "squares", "groups")
 
     def __init__(
-        self, labels: Any, probs: Any, *, classes: Any = None, counts: Any = None, weights: Any = None, groups: Any = None
+        self,
+        labels: Any,
+        probs: Any,
+        *,
+        classes: Any = None,
+        counts: Any = None,
+        weights: Any = None,
+        groups: Any = None,
     ) -> None:
         outputs = _columns(inputs.floats(probs, "probs"), "probs")
         inputs.check_probabilities(outputs)
@@ -50,6 +58,7 @@ class MultilabelPredictions(Predictions):
         self._weigh(check_mass(counts, weights, len(outputs)))
         self.groups = None if groups is None else inputs.check_groups(groups, len(outputs))
         self._events, self.source, self.is_confidence = {}, None, False
+        self._labels: dict[int, Predictions] = {}
         self._hold(own)
 
     is_binary = soft = False
@@ -84,6 +93,36 @@ class MultilabelPredictions(Predictions):
             first = f"view='class {self.classes[0]}'"
             raise InputError("view", "must name one label for this", WHY, f"Pass one label, such as {first}")
         return super().event(view)
+
+    def label(self, name: Any) -> Predictions:
+        """The predictions of one label: those of a single event.
+
+        Parameters
+        ----------
+        name
+            The name or index of the label.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> tagged = cal.Predictions.from_multilabel([[1, 1], [0, 1]], [[0.9, 0.6], [0.2, 0.7]])
+        >>> tagged.label(1).probs
+        array([0.6, 0.7])
+        """
+        k = self._class_index(str(name))
+        if k not in self._labels:
+            found = as_predictions(self.event(f"class {self.classes[k]}"), self.groups)
+            found.index = self.index
+            before, maps = (None, ()) if self.source is None else (self.source[0], getattr(self.source[1], "maps", ()))
+            if isinstance(before, MultilabelPredictions) and maps:
+                found.source = before.label(name), maps[k]
+            self._labels[k] = found
+        return self._labels[k]
+
+    def _copy(self) -> MultilabelPredictions:
+        other: Any = super()._copy()
+        other._labels = {}
+        return other
 
     def _class_event(self, k: int, name: str) -> Event:
         return self._asked(self.probs[:, k], self.observed[:, k], name)
@@ -127,7 +166,7 @@ def _names(labels: Any, probs: Any, classes: Any, k: int) -> tuple[tuple[Any, ..
         plain = tuple(_plain(name) for name in named)
         match = next((each for each in (named, plain) if set(each) == set(seen)), None)
         if match is None:
-            other = next(name for name in seen if name not in named)
+            other = next((name for name in seen if name not in (*named, *plain)), seen[0])
             advice = "Give both the same names, or pass arrays whose columns have the same order"
             raise InputError("labels", "must have the columns of probs", f"probs has no column {other!r}", advice)
         order, named = [seen.index(name) for name in match], match

@@ -123,7 +123,7 @@ class Views:
 
 def chosen_rows(which: Any, of: Any) -> Any:
     """Rows of predictions or forecasts by mask, slice or indices, checked."""
-    labels, weights = of.observed if hasattr(of, "observed") else of.labels, of.weights
+    labels, weights = of.observed, of.weights
     if not isinstance(which, slice):
         mask, which = which, to_numpy(which, "which")
         if which.dtype == np.bool_:

@@ -64,7 +64,7 @@ def figures(shown: Mapping[str, Diagnosis | ForecastDiagnosis], key: str = "") -
         if None in curves:
             continue
         for (when, each), curve in zip(shown.items(), curves, strict=True):
-            full = f"{when}: {title}" if when else title
+            full = (f"{when}: {title}" if when else title) + getattr(each, "about", "")
             bins = {"bins": histogram_of(each)} if draw is reliability_svg and isinstance(each, Diagnosis) else {}
             drawing = draw(curve, curves, title=full, key=f"{key}{name}{place}{when}", **bins)
             caption = tag("figcaption", escape(full) + words("span", note))

@@ -19,7 +19,7 @@ from calibrant.verbs.diagnose import Diagnosis
 from calibrant.verbs.diagnose_regression import ForecastDiagnosis
 from calibrant.writing import check_target, write_text
 
-VIEWS = {"top": "confidence in the predicted class", "binary": "probability of the event"}
+VIEWS = {"top": "confidence in the predicted class", "binary": "probability of the event", "classwise": "each label"}
 
 STATES = {False: "bad", True: "fine", None: "open"}
 """The mark beside the verdict; data that show no error are not yet good news."""

@@ -282,3 +282,13 @@ class ClassRanges(Framed, Record):
 
     def __repr__(self) -> str:
         return f"ClassRanges({self.low.shape[1]} ranges of {len(self.classes)} classes)"
+
+
+def bin_rows(bins: BinTable, curve: Curve, about: str = "") -> Table:
+    """The bins behind the reliability diagram, and what they are about."""
+    columns = (bins.low, bins.high, bins.weight, bins.mean_prob, bins.label_rate, curve.low, curve.high, bins.gap)
+    rows = tuple(
+        (f"{low:.3f} – {high:.3f}", row_count(weight), mean, rate, f"{least:.3f} … {most:.3f}", gap)
+        for low, high, weight, mean, rate, least, most, gap in zip(*(each.tolist() for each in columns), strict=True)
+    )
+    return Table(f"Bin by bin{about}", ("predictions", "rows", "mean", "observed", "95% interval", "gap"), rows)

@@ -116,13 +116,37 @@ def judged_apart(
     cluster
         As in `is_calibrated`.
     """
-    k, n = predictions.n_classes, predictions.n
+    k = predictions.n_classes
     of_state = isinstance(predictions, StatePredictions)
     why = "a state holds no rows" if of_state else "its test takes rows as independent"
     if k > MOST_APART:
         said = f"the verdict is about the top class only: {k:,} classes are too many to be tested one by one, and of"
         return top, None, (f"{said} the whole distribution {why}",)
     events = [class_event(predictions, c) for c in range(k)]
+    classwise, scores, adjusted = tested_apart(predictions, events, cluster)
+    test = _joined({"top": top, "classwise": classwise}, predictions.n)
+    found = findings_of(
+        events.__getitem__, predictions.classes, scores, _adjusted_again(test, adjusted), classwise.least_p
+    )
+    cautions = [f"the whole distribution was not tested: {why}"]
+    if isinstance(predictions, StatePredictions) and not views_of(predictions) <= set(predictions.state.views):
+        cautions.append("classes are tested from sums in cells, as if predictions in a cell were equal")
+    return test, found, tuple(cautions)
+
+
+def tested_apart(predictions: Predictions, events: list[Event], cluster: Any) -> tuple[TestResult, Floats, Floats]:
+    """Every class tested by itself, as one result (Holm), with each class's score and adjusted p-value.
+
+    Parameters
+    ----------
+    predictions
+        Of several classes, or of several labels.
+    events
+        The yes/no questions of the classes.
+    cluster
+        As in `is_calibrated`.
+    """
+    k = len(events)
     most = DRAWN_APART / sum(len(event.probs) for event in events)
     draws = int(np.clip(most, max(FEWEST_DRAWS, FEWER_PER_CLASS * k), DRAWS_PER_CLASS * k))
     each = [
@@ -134,17 +158,8 @@ def judged_apart(
     settings = {"view": "classwise", "n_draws": max(1, (draws + 1) // k - 1)}
     null = f"each class tested by itself; p-values multiplied by {k}"
     outcome = ("classwise", "class by class", float(own.min()), float(adjusted.min()))
-    classwise = TestResult(
-        *outcome, n, null, settings, {}, each[0].cautions, wrong_classes(predictions.classes, adjusted, scores)
-    )
-    test = _joined({"top": top, "classwise": classwise}, n)
-    found = findings_of(
-        events.__getitem__, predictions.classes, scores, _adjusted_again(test, adjusted), classwise.least_p
-    )
-    cautions = [f"the whole distribution was not tested: {why}"]
-    if isinstance(predictions, StatePredictions) and not views_of(predictions) <= set(predictions.state.views):
-        cautions.append("classes are tested from sums in cells, as if predictions in a cell were equal")
-    return test, found, tuple(cautions)
+    found = wrong_classes(predictions.classes, adjusted, scores)
+    return TestResult(*outcome, predictions.n, null, settings, {}, each[0].cautions, found), scores, adjusted
 
 
 def views_of(predictions: Predictions) -> set[str]:

@@ -24,7 +24,7 @@ from calibrant.estimate.sweep import sweep_error
 from calibrant.forecasts import Forecasts
 from calibrant.interval import wilson
 from calibrant.options import checked
-from calibrant.predictions import Predictions, StatePredictions, admit, cluster_kind
+from calibrant.predictions import MultilabelPredictions, Predictions, StatePredictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.resampling.null import ASSUMED_INDEPENDENT
 from calibrant.results import (
@@ -38,7 +38,7 @@ from calibrant.results import (
     looked_up,
     rows_by_key,
 )
-from calibrant.results.tables import BinTable, Curve, Table, row_count
+from calibrant.results.tables import BinTable, Curve, Table, bin_rows
 from calibrant.score import brier_score, log_score
 from calibrant.state.state import State
 from calibrant.types import Cluster
@@ -139,6 +139,11 @@ class Diagnosis(Keyed[Estimate], Answer):
         """Name, rows and view."""
         return f"{self.name}: {self.n:,} rows, view: {self.view}"
 
+    @property
+    def about(self) -> str:
+        """Of multi-label predictions, the label whose bins and curve these are: the one that is most clearly wrong."""
+        return f", class {self.classes.classes[0]}" if self.view == "classwise" and self.classes else ""
+
     def sentence(self) -> str:
         """The verdict."""
         return self.verdict
@@ -147,7 +152,7 @@ class Diagnosis(Keyed[Estimate], Answer):
         """Estimates, tests, classes and bins."""
         tests = () if self.test is None else self.test.tables()
         tests += () if self.classes is None else (self.classes.table(),)
-        return (estimate_table(self.estimates), *tests, bin_rows(self.bins, self.curve))
+        return (estimate_table(self.estimates), *tests, bin_rows(self.bins, self.curve, self.about))
 
 
 @overload
@@ -181,7 +186,8 @@ def diagnose(
     `calibrated` is False for at most 5 % of calibrated models: the test is exact. None
     is no proof of calibration; `plan` says which errors the rows could have shown. Of
     several classes, three exact tests share these 5 %: of the top class, of every class
-    by itself, and of the whole distribution. The verdict names the classes at fault.
+    by itself, and of the whole distribution. The verdict names the classes at fault. Of
+    `Predictions.from_multilabel` each label is tested by itself (Holm).
 
     Parameters
     ----------
@@ -219,6 +225,10 @@ def diagnose(
     if isinstance(labels, Forecasts):
         return _of_forecasts(labels, (probs, counts, weights), view, cluster, name, measures)
     predictions = admit(labels, probs, counts=counts, weights=weights)
+    if isinstance(predictions, MultilabelPredictions):
+        from calibrant.verbs.diagnose_labels import diagnose_labels
+
+        return diagnose_labels(predictions, view, cluster, name, measures)
     chosen = predictions.view(view)
     if chosen == "classwise":
         raise InputError(
@@ -245,7 +255,7 @@ def diagnose(
         calibrated=found.calibrated,
         verdict=found.verdict(),
         advice=found.advice(),
-        cautions=(*_cautions(predictions, test), *cautions, *cautions_of(estimates)),
+        cautions=(*row_cautions(predictions, test), *cautions, *cautions_of(estimates)),
         test=test,
         classes=classes,
     )
@@ -371,10 +381,10 @@ def _seems_calibrated(ece: Estimate, test: TestResult | None) -> bool:
     return not (excess > MANY_SDS * sd + one_row and excess > ROUNDING)
 
 
-def _cautions(predictions: Predictions, test: TestResult | None) -> tuple[str, ...]:
-    found = []
-    if predictions.n < FEW_ROWS:
-        found.append(f"{predictions.n} rows are few: an error of a few points cannot be distinguished from noise")
+def row_cautions(predictions: Predictions, test: TestResult | None) -> tuple[str, ...]:
+    """Warnings about the number of rows and how they depend."""
+    few = f"{predictions.n} rows are few: an error of a few points cannot be distinguished from noise"
+    found = [few] if predictions.n < FEW_ROWS else []
     if test is not None and "cluster" in test.settings:
         found.append("cluster is for the test: intervals of calibration errors take rows as independent")
     found += [ASSUMED_INDEPENDENT] if test is not None and ASSUMED_INDEPENDENT in test.cautions else []
@@ -388,13 +398,3 @@ def cautions_of(estimates: Iterable[Estimate]) -> tuple[str, ...]:
         for caution in estimate.cautions:
             first.setdefault(caution, estimate.title)
     return tuple(f"{title}: {caution}" for caution, title in first.items())
-
-
-def bin_rows(bins: BinTable, curve: Curve) -> Table:
-    """The bins behind the reliability diagram."""
-    columns = (bins.low, bins.high, bins.weight, bins.mean_prob, bins.label_rate, curve.low, curve.high, bins.gap)
-    rows = tuple(
-        (f"{low:.3f} – {high:.3f}", row_count(weight), mean, rate, f"{least:.3f} … {most:.3f}", gap)
-        for low, high, weight, mean, rate, least, most, gap in zip(*(each.tolist() for each in columns), strict=True)
-    )
-    return Table("Bin by bin", ("predictions", "rows", "mean", "observed", "95% interval", "gap"), rows)
