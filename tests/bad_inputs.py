@@ -402,8 +402,9 @@ def _calls() -> Iterator[Call]:
     yield Call("Predictions", cal.Predictions)
     yield Call("fit_world", cal.simulate.fit_world)
     yield Call("Monitor.update", lambda **data: cal.Monitor().update(**data), cal.Monitor.update)
-    for name, each in methods("test").items():
-        yield Call(f"test {name}", each.function)
+    for kind in ("test", "clinical estimator"):
+        for name, each in methods(kind).items():
+            yield Call(f"{kind} {name}", each.function)
     for name, each in methods("map").items():
         takes = inspect.signature(each.function)
         fit = fitting(each.function)

@@ -25,6 +25,7 @@ from calibrant.results import Record, Table
 COMMANDS = [
     "diagnose",
     "measure",
+    "clinical",
     "decompose",
     "recalibrate",
     "apply",
@@ -370,6 +371,18 @@ def test_decomposed_json_is_what_python_decomposes(digits):
     assert cal.results.Decomposition.from_json(output) == expected
 
 
+def test_clinical_prints_what_python_finds(digits, tmp_path):
+    path, report = digits / "test.csv", tmp_path / "clinical.html"
+    output = run("clinical", path, "--view", "class 3", "--threshold", 0.3, "--report", report).stdout
+    found = cal.clinical(cal.Predictions.read(path), view="class 3", threshold=0.3, name="test.csv")
+    assert all(title in output for title in ("O/E ratio", "calibration slope", "Emax", "threshold 0.3"))
+    assert "Clinical validation" in report.read_text(encoding="utf-8")
+    data = without_input(run("clinical", path, "--view", "class 3", "--threshold", 0.3, "--json"))
+    assert data["estimates"] == json.loads(found.to_json())["estimates"]
+    measured = json.loads(run("measure", path, "slope", "AUC", "--view", "class 3", "--json").stdout)
+    assert [each["value"] for each in measured] == [found["calibration_slope"].value, found["c_statistic"].value]
+
+
 def test_decompose_knows_its_maps_and_scores(digits):
     assert (
         "'no_such_map' is not one of" in run("decompose", digits / "test.csv", "--method", "no_such_map", code=2).output
@@ -400,7 +413,7 @@ def test_the_demo_writes_nothing_unasked(tmp_path, monkeypatch):
 def test_help_lists_commands_methods_estimators_and_exit_codes():
     output = run("--help").stdout
     listed = re.findall(r"^  (\w+) {2,}", output, flags=re.MULTILINE)
-    for name in (*COMMANDS, *methods("map"), *methods("estimator"), "0", "1", "2", "3"):
+    for name in (*COMMANDS, *methods("map"), *methods("estimator"), *methods("clinical estimator"), "0", "1", "2", "3"):
         assert name in listed
     assert [name for name in listed if name in COMMANDS] == COMMANDS
 

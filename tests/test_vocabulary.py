@@ -18,7 +18,17 @@ OLD = {
     "rng", "replications", "draws", "n_simulations", "folds", "pieces", "knots", "most_bins", "points", "alarms",
     "recipe", "by", "split",
 }  # fmt: skip
-KINDS = ("estimator", "forecast estimator", "test", "forecast test", "score", "forecast score", "map", "forecast map")
+KINDS = (
+    "estimator",
+    "clinical estimator",
+    "forecast estimator",
+    "test",
+    "forecast test",
+    "score",
+    "forecast score",
+    "map",
+    "forecast map",
+)
 MODULES = (cal, cal.detect, cal.maps, cal.plot, cal.score, regression, simulate)
 PUBLIC = {
     f"{module.__name__}.{name}": getattr(module, name)
@@ -88,12 +98,13 @@ CALLED = {
     "check_world": partial(simulate.check_world, simulate.power_world(0.1), n_data_sets=2),
     "Monitor.update": lambda labels, probs: cal.Monitor().update(labels, probs),
     "assess_answers": cal.assess_answers,
+    "clinical": cal.clinical,
     "selective_risk": cal.selective_risk,
     "calibration_error_interval": cal.calibration_error_interval,
     "simultaneous_band": cal.simultaneous_band,
 } | {
     f"{kind} {name}": each.function
-    for kind in ("estimator", "test")
+    for kind in ("estimator", "clinical estimator", "test")
     for name, each in methods(kind).items()
     if name != "sampled"
 } | {f"fit of {name}": each.function().fit for name, each in methods("map").items()}  # fmt: skip

@@ -50,6 +50,11 @@ def estimators() -> str:
         "result is that of all rows. `rows` means that it needs the rows themselves.",
         "",
         *table(FACTS, map(facts, methods("estimator").values())),
+        "",
+        "What journals ask of a clinical prediction model is no error, and better values are not always smaller; `clinical` gives all",
+        "of it together (`docs/clinical.md`):",
+        "",
+        *table(FACTS, map(facts, methods("clinical estimator").values())),
     ]
     return "\n".join([*lines, "", _choosing()])
 

@@ -57,6 +57,7 @@ from calibrant.score import (
 from calibrant.state.state import State as State
 from calibrant.verbs.answers import assess_answers as assess_answers
 from calibrant.verbs.auditing.audit import audit as audit
+from calibrant.verbs.clinical import clinical as clinical
 from calibrant.verbs.collect import collect as collect
 from calibrant.verbs.compare import compare as compare
 from calibrant.verbs.decompose import decompose as decompose

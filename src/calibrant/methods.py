@@ -25,12 +25,13 @@ from calibrant.options import checked
 from calibrant.problems import InputError
 
 Kind = Literal[
-    "estimator", "forecast estimator", "test", "forecast test", "score", "forecast score", "map", "forecast map", "binning", "statistic", "batched"
+    "estimator", "clinical estimator", "forecast estimator", "test", "forecast test", "score", "forecast score", "map", "forecast map", "binning", "statistic", "batched"
 ]  # fmt: skip
 
 PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "estimator": ("estimate",),
+        "clinical estimator": ("estimate",),
         "forecast estimator": ("estimate",),
         "test": ("detect",),
         "forecast test": ("detect", "estimate"),
@@ -138,10 +139,21 @@ def method(kind: Kind, *, name: str | None = None, **facts: Any) -> Callable[[F]
     return register
 
 
-def estimator(name: str, title: str, *also_called: str, state: State = "pooled", **facts: Any) -> Callable[[F], F]:
-    """Register an estimator for classes: of one event and from pooled rows, unless `views` and `state` say otherwise."""
+def estimator(
+    name: str, title: str, *also_called: str, kind: Kind = "estimator", state: State = "pooled", **facts: Any
+) -> Callable[[F], F]:
+    """Register an estimator for classes: of one event and from pooled rows, unless `views` and `state` say otherwise.
+
+    A `"clinical estimator"` measures a quantity that is no error: it is not 0, or not
+    smallest, for a calibrated model.
+    """
     facts = {"views": ONE_EVENT, "also_called": also_called, "state": state} | facts
-    return method("estimator", name=name, title=title, **facts)
+    return method(kind, name=name, title=title, **facts)
+
+
+def find_measure(name: str) -> Method | None:
+    """The estimator of one event or of classes with this name or acronym, clinical ones included."""
+    return find("estimator", name) or find("clinical estimator", name)
 
 
 def methods(kind: Kind) -> Mapping[str, Method]:

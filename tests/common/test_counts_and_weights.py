@@ -65,7 +65,7 @@ def data_for(about, n):
     return class_rows(n) if needs_columns(about) else event_rows(n)
 
 
-ESTIMATORS = [each for each in methods("estimator").values() if each.weights]
+ESTIMATORS = [each for kind in ("estimator", "clinical estimator") for each in methods(kind).values() if each.weights]
 TESTS = list(methods("test").values())
 SCORES = list(methods("score").values())
 MAPS = [each for each in methods("map").values() if each.name not in ("matrix", "dirichlet")]

@@ -103,6 +103,15 @@ def test_estimators(name, kind, cuts, order):
     check_estimator(methods("estimator")[name].function, kind, cuts, order)
 
 
+@pytest.mark.some(2)
+@pytest.mark.parametrize("kind", ["plain", "ties", "weights", "float32"])
+@pytest.mark.parametrize("name", [each.name for each in with_state("clinical estimator", "pooled")])
+@settings(max_examples=4)
+@given(**splits)
+def test_clinical_estimators(name, kind, cuts, order):
+    check_estimator(methods("clinical estimator")[name].function, kind, cuts, order)
+
+
 def wrong(labels, probs=None, *, counts=None):
     """An estimator that claims a state, yet depends on the order of rows."""
     predictions = cal.Predictions(labels, probs, counts=counts) if probs is not None else cal.predictions.admit(labels)

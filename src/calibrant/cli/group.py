@@ -105,9 +105,10 @@ class Calibrant(click.Group):
         from calibrant.methods import methods
 
         recipes = [*methods("map").values(), *methods("forecast map").values()]
+        measures = [*methods("estimator").values(), *methods("clinical estimator").values()]
         sections = {
             "Maps (--method)": [(each.name, each.summary) for each in recipes],
-            "Measures": [(each.name, f"{each.title}: {each.quantity}") for each in methods("estimator").values()],
+            "Measures": [(each.name, f"{each.title}: {each.quantity}") for each in measures],
             "Tests (--test)": [(each.name, f"{each.title}: {each.quantity}") for each in methods("test").values()],
             "Exit codes": list(EXIT_CODES.items()),
         }
@@ -138,6 +139,7 @@ def main() -> None:
       calibrant demo                                  see it all on an example
       calibrant diagnose test.csv                     is it calibrated?
       calibrant measure test.csv sweep smECE          the estimators you name
+      calibrant clinical test.csv                     slope, O/E, c-statistic …
       calibrant recalibrate valid.csv -o map.json     fit a recalibration map
       calibrant compare test.csv map.json             does it help on other data?
       calibrant decompose test.csv                    where does the score come from?

@@ -1,4 +1,4 @@
-"""Commands that measure: diagnose, measure, decompose."""
+"""Commands that measure: diagnose, measure, clinical, decompose."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from calibrant.cli import forecasts
 from calibrant.cli import options as opt
 from calibrant.cli.data import read, say_json, show, write_report
 from calibrant.cli.group import failed, main
-from calibrant.methods import Method, find, methods
+from calibrant.methods import Method, find_measure, methods
 
 
 @main.command(short_help="Is it calibrated?")
@@ -104,9 +104,10 @@ def measure(file: Path, measures: tuple[str, ...], view: str, as_json: bool, **c
 
 def known_measure(name: str) -> Method:
     """An estimator by its name or acronym."""
-    found = find("estimator", name)
+    found = find_measure(name)
     if found is None:
-        raise click.UsageError(f"There is no measure {name!r}. There are: {', '.join(methods('estimator'))}.")
+        known = ", ".join((*methods("estimator"), *methods("clinical estimator")))
+        raise click.UsageError(f"There is no measure {name!r}. There are: {known}.")
     return found
 
 
@@ -117,6 +118,42 @@ def view_option(chosen: Method, view: str) -> dict[str, str]:
     if "view" not in signature(chosen.function).parameters:
         raise click.UsageError(f"{chosen.name} takes no --view: it is always {' or '.join(chosen.views)}.")
     return {"view": view}
+
+
+@main.command(short_help="The numbers of a clinical validation study.")
+@opt.file_argument
+@opt.option("--threshold", opt.SHARE, "Risk from which on one would act.  [default: the rate of events]", metavar="X")
+@opt.option("--level", opt.SHARE, "Confidence of the intervals.", 0.95, metavar="X")
+@opt.view
+@opt.report
+@opt.column_options()
+@opt.as_json
+def clinical(
+    file: Path,
+    threshold: float | None,
+    level: float,
+    view: str,
+    report: Path | None,
+    force: bool,
+    as_json: bool,
+    **columns: Any,
+) -> None:
+    """Does a clinical prediction model hold? Each number with its interval.
+
+    O/E, calibration intercept and slope, ICI, E50, E90 and Emax, the c-statistic, and
+    the standardised net benefit at a threshold.
+
+    \b
+    Examples:
+      calibrant clinical validation.csv --label died --probs risk
+      calibrant clinical validation.csv --threshold 0.1 --report validation.html
+      calibrant clinical validation.parquet --json
+    """
+    predictions, source = read(file, columns)
+    found = cal.clinical(predictions, threshold=threshold, level=level, view=view, name=file.name)
+    if report is not None:
+        write_report(report, force, found)
+    show(found, file.name, source, as_json)
 
 
 @main.command(short_help="Where does the score come from?")

@@ -7,8 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.interval.formulas import chi_square_p_value
-from calibrant.kernels.fit.newton import fit_logistic
-from calibrant.kernels.sums.stable_sums import inner
+from calibrant.kernels.fit.log_odds_line import LogOddsRows
 from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import admit
 from calibrant.problems import InputError
@@ -89,19 +88,14 @@ def _likelihood(atoms: Atoms, _: float, __: Floats) -> Formula:
     """The likelihood ratio of the fitted line against intercept 0 and slope 1."""
     if atoms.fixed:
         raise InputError("weights", "must be left out for a likelihood ratio", advice="Use method='exact'")
-    kept = (atoms.p > 0) & (atoms.p < 1)
-    odds, weight, hits = statistics.bounded_log_odds(atoms.p)[kept], atoms.weight[kept], atoms.hits[kept]
-    if not len(odds):
+    rows = LogOddsRows.of(atoms.p, atoms.weight, atoms.hits)
+    if not len(rows.odds):
         raise InputError("probs", "must not all be 0 or 1", advice="Use method='exact'")
     degrees = _degrees(atoms)
-    fit = fit_logistic(np.stack([np.ones(len(odds)), odds][:degrees], axis=1), weight, hits)
+    fit = rows.line() if degrees == 2 else rows.level(0.0)
     # with one prediction only the intercept is fitted, relative to its log-odds
-    shift, slope = fit.coefficients if degrees == 2 else (fit.coefficients[0] - odds[0], 1.0)
-
-    def loss(eta: Floats) -> float:
-        return inner(weight, np.logaddexp(0.0, eta)) - inner(hits, eta)
-
-    value = max(0.0, 2 * (loss(odds) - loss(shift + slope * odds)))
+    shift, slope = fit.coefficients if degrees == 2 else (fit.coefficients[0] - rows.odds[0], 1.0)
+    value = max(0.0, 2 * (rows.loss(0.0, 1.0) - rows.loss(shift, slope)))
     p, parts = (
         chi_square_p_value(value, degrees),
         {"intercept": float(shift), "slope": float(slope), "degrees": degrees},

@@ -40,6 +40,15 @@ class PossibleCurves:
         errors: Floats = away.max(axis=1) if norm == "max" else away ** int(norm) @ self.support
         return errors
 
+    def error_quantiles(self, share: float) -> Floats:
+        """The distance |c(p) − p| that this share of the rows does not exceed, of each curve."""
+        away = np.abs(self.away)
+        order = np.argsort(away, axis=1)
+        covered = np.cumsum(self.support[order], axis=1)
+        at = np.minimum((covered < share - 1e-12).sum(axis=1), away.shape[1] - 1)
+        found: Floats = np.take_along_axis(away, np.take_along_axis(order, at[:, None], axis=1), axis=1)[:, 0]
+        return found
+
     def band(self, level: float) -> Curve:
         """Mean of the curves, and quantiles cell by cell."""
         low, high = np.quantile(self.away, [(1 - level) / 2, (1 + level) / 2], axis=0)

@@ -332,7 +332,7 @@ def measured(measures: Iterable[Any], data: Any, of_kind: methods.Kind, **option
 
 
 def _function_of(name: str, of_kind: methods.Kind) -> Measure:
-    known = methods.find(of_kind, name)
+    known = methods.find_measure(name) if of_kind == "estimator" else methods.find(of_kind, name)
     if known is None:
         names = ", ".join(map(repr, methods.methods(of_kind)))
         raise InputError("measures", f"must be functions or among {names}", f"{name!r} is not")

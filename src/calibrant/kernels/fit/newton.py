@@ -49,19 +49,19 @@ def _newton(
     return NewtonFit(at, value, False)
 
 
-def fit_logistic(features: Floats, weight: Floats, hits: Floats) -> NewtonFit:
-    """Minimise Σ_g w_g ln(1 + e^η) − h_g η over η = Xβ."""
+def fit_logistic(features: Floats, weight: Floats, hits: Floats, offset: Floats | float = 0.0) -> NewtonFit:
+    """Minimise Σ_g w_g ln(1 + e^η) − h_g η over η = offset + Xβ."""
     sizes = np.abs(features).max(axis=0)
     sizes = np.where(sizes > 1e-100, sizes, 1.0)  # a smaller feature carries no information
     x, total = features / sizes, float(weight.sum())
     ridge = RIDGE * total
 
     def loss(beta: Floats) -> float:
-        eta = x @ beta
+        eta = offset + x @ beta
         return (inner(weight, np.logaddexp(0.0, eta)) - inner(hits, eta) + ridge / 2 * inner(beta, beta)) / total
 
     def step(beta: Floats) -> Floats:
-        mu = sigmoid(x @ beta)
+        mu = sigmoid(offset + x @ beta)
         slope = x.T @ (weight * mu - hits) + ridge * beta
         curvature = (x.T * (weight * mu * (1 - mu))) @ x + ridge * np.eye(len(beta))
         return np.asarray(-np.linalg.solve(curvature, slope))

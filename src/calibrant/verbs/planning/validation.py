@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from calibrant.estimate.clinical.concordance import concordance, newcombe
 from calibrant.inputs import check_alpha, check_choice, check_column, check_positive
 from calibrant.kernels.logits import sigmoid
 from calibrant.options import checked
@@ -245,13 +246,6 @@ def _checked(argument: str, low: float, value: Any, advice: str = "Or pass predi
     return float(value)
 
 
-def concordance(pooled: Any) -> float:
-    """The c-statistic of pooled rows: how often an event has a higher risk than a non-event, ties by half."""
-    misses = pooled.weight - pooled.hits
-    below = np.cumsum(misses) - misses / 2
-    return float((pooled.hits * below).sum() / (pooled.hits.sum() * misses.sum()))
-
-
 def _from_c(prevalence: float, c: float) -> Risks:
     """Two normal distributions whose log density ratio is the log-odds: means differ by the variance, c = Φ(sd/√2)."""
     sd = math.sqrt(2) * NORMAL.inv_cdf(c)
@@ -285,13 +279,6 @@ def _rows(ratio: tuple[float, float], error: float, argument: str) -> int:
     if rows > MOST_ROWS:
         raise InputError(argument, "must be attainable", f"it would take more than {MOST_ROWS:.0e} rows")
     return max(1, math.ceil(rows))
-
-
-def newcombe(c: float, prevalence: float, n: int) -> float:
-    """Standard error of a c-statistic from `n` rows (Newcombe 2006, method 4)."""
-    pairs = n / 2 - 1
-    spread = 1 + pairs * (1 - c) / (2 - c) + pairs * c / (1 + c)
-    return math.sqrt(c * (1 - c) * spread / (n**2 * prevalence * (1 - prevalence)))
 
 
 def _benefit(risks: Risks, prevalence: float, threshold: Any, width: float, z: float) -> Criterion:
