@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 import strategies as some
 from calibrant import InputError
@@ -21,6 +21,7 @@ def rows(n=4000, seed=0):
     return (rng.random(n) < probs).astype(int), probs
 
 
+@settings(max_examples=6)
 @given(some.events())
 def test_o_over_e_row_by_row(said):
     if said.probs.any():
