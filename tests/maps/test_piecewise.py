@@ -282,9 +282,9 @@ TRAPS = {
     "heavy ties": ([0, 1, 1] * 400, np.repeat([0.1, 0.5, 0.9], 400)),
     "near ties": ([0, 1] * 500, 0.5 + np.arange(1000) * 1e-16),
     "narrow band": ([0, 1, 0, 0] * 250, 0.7 + np.linspace(0, 1e-6, 1000)),
-    "separable": ([0] * 500 + [1] * 500, np.linspace(0.01, 0.99, 1000)),
-    "separable, turned round": ([1] * 500 + [0] * 500, np.linspace(0.01, 0.99, 1000)),
-    "saturated": ([1] * 990 + [0] * 10, 1 - np.geomspace(1e-300, 1e-3, 1000)),
+    "separable": ([0] * 200 + [1] * 200, np.linspace(0.01, 0.99, 400)),
+    "separable, turned round": ([1] * 200 + [0] * 200, np.linspace(0.01, 0.99, 400)),
+    "saturated": ([1] * 396 + [0] * 4, 1 - np.geomspace(1e-300, 1e-3, 400)),
 }
 
 
