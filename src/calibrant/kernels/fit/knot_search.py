@@ -66,7 +66,9 @@ class Rows(NamedTuple):
 
     def fitted(self, t: Floats, start: Bent) -> Found:
         """Knots with their best heights, from those of another line."""
-        fit = fit_heights if worth_compiling(len(self.x), COMPILE_FROM) else fit_heights.plain
+        # rising heights are found by many sweeps, however few the rows
+        fast = self.family.rising or worth_compiling(len(self.x), COMPILE_FROM)
+        fit = fit_heights if fast else fit_heights.plain
         heights = np.clip(start.at(t), *self.family.ends)
         h, loss = fit(self.x, self.weight, self.hits, t, heights, self.family, LEAST_RIDGE, MOST_STEPS)
         return Found(float(loss), t, h)
