@@ -187,6 +187,9 @@ def _which_map() -> str:
 - **Several labels of a row may be true:** any recipe of one event, fitted on `Predictions.from_multilabel`: a map per label, divided by no sum.
 - **The classes are rarer or more frequent where the model is used:** `map.at_prevalence(new)`, or `at_prevalence(unlabelled=probs)`, which
   estimates the prevalences from predictions without labels and gives their intervals.
+- **`audit` finds segments that are wrong:** `recalibrate(valid, segments=…)`. With one value per row each segment has a map of its own
+  (`Segmented`), averaged with the map of all rows by its evidence; with a dict of masks that may overlap, predictions are shifted where a segment is
+  seen to be wrong (`Multicalibration`). New rows come with their segments: `map.apply(probs, segments=…)`. See `docs/audit.md`.
 - **Forecasts of a number:** `VariancePlatt`, `StdScaling`, `QuantileRecalibration`.
 - **As published:** Platt scaling without smoothed targets is `logistic`; matrix scaling as Guo et al. and Nixon et al. fit it, without a penalty,
   `unpenalised_matrix`; variance scaling with any real w and b `VariancePlatt("any")`.

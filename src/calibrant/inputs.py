@@ -5,7 +5,8 @@ Below this module nothing is checked again. Nothing is clipped, dropped or renor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from math import isnan
 from typing import Any
 
@@ -27,6 +28,9 @@ LOOKS_LIKE_ROUNDING = 1e-4
 
 MOST_COUNTED = 2**31 - 1
 """The most of anything that is counted one by one: bins, folds, draws."""
+
+MISSING = "missing"
+"""The name of the segment of rows without a value."""
 
 FloatArray = Array
 
@@ -187,6 +191,45 @@ def check_groups(groups: Any, n: int) -> Array:
             found = f"groups[{other}] is {array[other]!r}" + (f" and groups[0] is {array[0]!r}" if other else "")
             raise InputError("groups", "must be of one kind", found, "Pass strings or integers") from error
     return array
+
+
+def row_values(values: Any, argument: str, n: int) -> Array:
+    """One value of any kind per row."""
+    if hasattr(values, "cast") and hasattr(getattr(values, "type", None), "index_type"):
+        values = values.cast(values.type.value_type)  # Arrow 26 reads a missing category in chunks as the last one
+    array = to_numpy(values, argument)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    _check_length(array, argument, "value", n)
+    return array
+
+
+def plain_values(values: Array) -> Array:
+    """Objects as numbers if all that are not missing are numbers, else as texts."""
+    known = [None if absent else value for value, absent in zip(values.tolist(), missing(values), strict=True)]
+    types = {type(value) for value in known if value is not None}
+    if all(issubclass(each, int | float | np.number | Decimal) and each is not bool for each in types):
+        return np.array([np.nan if value is None else float(value) for value in known])
+    return np.array([MISSING if value is None else str(value) for value in known], dtype=str)
+
+
+def check_masks(segments: Any, n: int, advice: str) -> dict[str, Array]:
+    """Named segments, each a mask of rows."""
+    if not isinstance(segments, Mapping):
+        given = f"it is a {type(segments).__name__}"
+        raise InputError("segments", "must be a dict of names and masks", given, advice)
+    if not segments:
+        raise InputError("segments", "must hold at least one name and mask", "it is empty")
+    found = {}
+    for name, mask in segments.items():
+        array = row_values(mask, f"segments[{name!r}]", n)
+        if array.dtype != np.bool_:
+            raise InputError(f"segments[{name!r}]", "must be a mask, true for its rows", f"its dtype is {array.dtype}")
+        if str(name) in found:
+            given = f"two of them are called {str(name)!r}"
+            raise InputError("segments", "must have different names", given, "Rename yours")
+        found[str(name)] = array
+    return found
 
 
 def check_all_positive(array: Array, argument: str) -> None:

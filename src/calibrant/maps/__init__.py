@@ -18,6 +18,7 @@ from calibrant.maps.linear import Dirichlet, LinearMap, MatrixScaling, VectorSca
 from calibrant.maps.loading import load_map
 from calibrant.maps.logistic import Beta, BetaMap, Logistic, LogOddsMap, Platt, Quadratic
 from calibrant.maps.mixture import MixtureMap
+from calibrant.maps.multicalibration import Multicalibration, MulticalibrationMap, Shift
 from calibrant.maps.order_preserving import OrderPreserving, OrderPreservingMap
 from calibrant.maps.piecewise import PiecewiseLinear, PiecewiseMap
 from calibrant.maps.prior_shift import PriorShift, PriorShiftMap
@@ -25,6 +26,7 @@ from calibrant.maps.quantile import QuantileMap, QuantileRecalibration
 from calibrant.maps.regression import (
     RegressionMap, StdScaling, StdScalingMap, VarianceMap, VariancePlatt, VariancePlattMap,
 )
+from calibrant.maps.segmented import BySegment, Segmented, SegmentedMap
 from calibrant.maps.several import OneVsRest, OneVsRestMap, PerLabelMap, TopLabel, TopLabelMap
 from calibrant.maps.spline import Spline, SplineMap
 from calibrant.maps.steps import (
@@ -41,13 +43,15 @@ from calibrant.problems import InputError
 
 __all__ = [
     "Auto", "BayesianBinning", "BayesianBinningMap", "Bent", "BentMap", "Beta", "BetaMap", "BinaryMap", "BinaryRecipe",
+    "BySegment",
     "CalibrationMap", "Candidate", "CenteredIsotonic", "Choice", "Dirichlet", "EnsembleMap", "EnsembleTemperature", "EvolvedMap",
     "EvolvedPieces", "Fit", "GaussianProcessMap",
     "GaussianProcessTable", "Histogram", "HistogramMap", "Identity", "IdentityMap", "Isotonic", "KernelDensity",
-    "KernelDensityMap", "KnotMap", "LinearMap", "LogOddsMap", "Logistic", "MatrixScaling", "MixtureMap", "OneVsRest", "OneVsRestMap",
+    "KernelDensityMap", "KnotMap", "LinearMap", "LogOddsMap", "Logistic", "MatrixScaling", "MixtureMap",
+    "Multicalibration", "MulticalibrationMap", "OneVsRest", "OneVsRestMap",
     "OneVsRestTemperature", "OneVsRestTemperatureMap", "OrderPreserving", "OrderPreservingMap", "PerLabelMap", "PiecewiseLinear",
     "PiecewiseMap", "Platt", "PriorShift", "PriorShiftMap", "Quadratic", "QuantileMap", "QuantileRecalibration", "RegressionMap", "SavedMap",
-    "ScalingBinning", "ScalingBinningMap", "Spline", "SplineMap", "StdScaling", "StdScalingMap", "StepMap",
+    "ScalingBinning", "ScalingBinningMap", "Segmented", "SegmentedMap", "Shift", "Spline", "SplineMap", "StdScaling", "StdScalingMap", "StepMap",
     "StructuredMap", "StructuredMatrix", "StructuredVector", "Temperature", "TemperatureMap", "TopLabel", "TopLabelMap",
     "UnitSlopeBins", "UnitSlopeMap", "UnpenalisedMatrix", "VarianceMap", "VariancePlatt", "VariancePlattMap",
     "VectorScaling", "VennAbers",

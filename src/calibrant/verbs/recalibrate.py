@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, overload
 
+from calibrant.arrays import common_index
 from calibrant.forecasts import Forecasts
-from calibrant.maps import CalibrationMap, RegressionMap, recipe_of
+from calibrant.maps import CalibrationMap, Multicalibration, RegressionMap, Segmented, recipe_of
 from calibrant.methods import methods
 from calibrant.options import checked
 from calibrant.predictions import Predictions, admit
@@ -17,11 +19,23 @@ from calibrant.state.state import State
 def recalibrate(labels: Forecasts, probs: Any = None, method: Any = "auto") -> RegressionMap: ...
 @overload
 def recalibrate(
-    labels: Any, probs: Any = None, method: Any = "auto", *, counts: Any = None, weights: Any = None
+    labels: Any,
+    probs: Any = None,
+    method: Any = "auto",
+    *,
+    segments: Any = None,
+    counts: Any = None,
+    weights: Any = None,
 ) -> CalibrationMap: ...
 @checked
 def recalibrate(
-    labels: Any, probs: Any = None, method: Any = "auto", *, counts: Any = None, weights: Any = None
+    labels: Any,
+    probs: Any = None,
+    method: Any = "auto",
+    *,
+    segments: Any = None,
+    counts: Any = None,
+    weights: Any = None,
 ) -> CalibrationMap | RegressionMap:
     """Fit a map on validation data that recalibrates the model's probabilities.
 
@@ -40,6 +54,11 @@ def recalibrate(
         them by how well they do on held-out rows; `fit.choice` of the map says why. See
         `Auto`. Forecasts have `"variance_platt"`, which is their `"auto"`, `"std_scaling"`
         and `"quantile_recalibration"`.
+    segments
+        Where the map may differ: one value per row, and each segment has a map of its own
+        (`maps.Segmented`); or a dict of names and masks, which may overlap, and predictions
+        are shifted where a segment is seen to be wrong (`maps.Multicalibration`). The map
+        returned is applied with the segments of the new rows, `apply(probs, segments=…)`.
     counts
         How often each row occurred; by default once.
     weights
@@ -61,10 +80,18 @@ def recalibrate(
     if probs is not None and isinstance(labels, Predictions | State | Forecasts) and is_default(method, "auto"):
         probs, method = None, probs
     of_forecasts = isinstance(labels, Forecasts)
+    if segments is not None and isinstance(labels, Forecasts | State):
+        what = "forecasts have no maps of segments" if of_forecasts else "a state has no rows that could be in segments"
+        raise InputError("segments", "must be left out", what, "Recalibrate each segment by itself")
+    common_index(labels=labels, probs=probs, segments=segments)
     predictions = admitted(labels, probs, counts, weights)
     if of_forecasts and is_default(method, "auto"):
         method = "variance_platt"
     recipe: Any = forecast_recipe(method) if of_forecasts else recipe_of(method)
+    if segments is not None:
+        wrapper = Multicalibration if isinstance(segments, Mapping) else Segmented
+        by_segment = recipe if isinstance(recipe, Multicalibration | Segmented) else wrapper(method)
+        return by_segment.fit(predictions, segments=segments)
     fitted: CalibrationMap | RegressionMap = recipe.fit(predictions)
     return fitted
 

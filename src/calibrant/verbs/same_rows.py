@@ -6,7 +6,7 @@ import numpy as np
 
 from calibrant.arrays import common_index
 from calibrant.forecasts import Forecasts
-from calibrant.maps import MixtureMap
+from calibrant.maps import BySegment, MixtureMap
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.score import CRPS, Rule
@@ -78,6 +78,8 @@ def how_injective(
     """
     if after.source is not None and after.source[0] is before:
         used = after.source[1]
+        if isinstance(used, BySegment):
+            return None, "the map uses the segments of the rows beside their predictions"
         if isinstance(used, MixtureMap) and not used.injective and not used.single:
             return None, "a mixture of such maps need not keep different predictions different, nor merge any"
         return used.injective, f"{used.method} does by construction" if used.injective else f"{used.method} does not"

@@ -7,23 +7,21 @@ play no part in any of this: a segment chosen by the labels could not be judged 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.arrays import column_names, to_numpy
+from calibrant.arrays import column_names
+from calibrant.inputs import MISSING, check_masks, plain_values, row_values
 from calibrant.problems import InputError
 from calibrant.types import Array, Floats, Indices
 
 Codes = NDArray[np.int64]
 ALL = "all rows"
-MISSING = "missing"
 
 FEW_VALUES = 10
 """Integers with at most this many values are categories, not quantities."""
@@ -219,35 +217,25 @@ def feature_columns(features: Any, kept: Any, counts: Floats, n: int, n_bins: in
         raise InputError("features", wanted, given, "Pass groups= for one value per row")
     if len(names) == 0:
         raise InputError("features", "must hold at least one column", "it is empty")
-    values = ((name, _of_rows(features[name], f"features[{name!r}]", n)[kept]) for name in names)
+    values = ((name, row_values(features[name], f"features[{name!r}]", n)[kept]) for name in names)
     return [feature_column(name, each, counts, n_bins) for name, each in values]
 
 
 def group_column(groups: Any, kept: Any, n: int) -> Column:
     """Every group is a segment, however many there are."""
-    return _categories("group", _of_rows(groups, "groups", n)[kept], None)
+    return _categories("group", row_values(groups, "groups", n)[kept], None)
 
 
 def mask_columns(segments: Any, kept: Any, n: int) -> list[Column]:
     """Named segments, each a mask of rows."""
-    if not isinstance(segments, Mapping):
-        given = f"it is a {type(segments).__name__}"
-        raise InputError("segments", "must be a dict of names and masks", given, "Or pass features")
-    if not segments:
-        raise InputError("segments", "must hold at least one name and mask", "it is empty")
-    found = []
-    for name, mask in segments.items():
-        array = _of_rows(mask, f"segments[{name!r}]", n)
-        if array.dtype != np.bool_:
-            raise InputError(f"segments[{name!r}]", "must be a mask, true for its rows", f"its dtype is {array.dtype}")
-        found.append(Column(array[kept].astype(np.int8) - np.int8(1), (str(name),)))
-    return found
+    masks = check_masks(segments, n, "Or pass features")
+    return [Column(mask[kept].astype(np.int8) - np.int8(1), (name,)) for name, mask in masks.items()]
 
 
 def feature_column(name: Any, values: Array, counts: Floats, n_bins: int) -> Column:
     """Quantile bins of a quantity; the values of a category or of few integers."""
     if values.dtype.kind == "O":
-        values = _plain(values)
+        values = plain_values(values)
     if values.dtype.kind not in "iuf":
         return _categories(name, values, counts)
     numbers = values.astype(np.float64)
@@ -277,7 +265,7 @@ def _texts(values: Floats, form: str) -> list[str]:
 def _categories(name: Any, values: Array, counts: Floats | None) -> Column:
     """The values themselves; with `counts`, the rarer ones beyond MAX_LEVELS in one level."""
     if values.dtype.kind == "O":
-        values = _plain(values).astype(str)
+        values = plain_values(values).astype(str)
     distinct, codes = np.unique(values, return_inverse=True)
     codes = codes.ravel().astype(np.int32)
     levels = tuple(f"{name} = {value}" for value in distinct.tolist())
@@ -289,28 +277,3 @@ def _categories(name: Any, values: Array, counts: Floats | None) -> Column:
     place[frequent] = np.arange(len(frequent))
     others = f"{name}: {len(levels) - len(frequent)} rarer values"
     return Column(place[codes], (*(levels[k] for k in frequent), others))
-
-
-def _plain(values: Array) -> Array:
-    """Objects as numbers if all that are not missing are numbers, else as texts."""
-    known = [None if _is_missing(value) else value for value in values.tolist()]
-    types = {type(value) for value in known if value is not None}
-    if all(issubclass(each, int | float | np.number | Decimal) and each is not bool for each in types):
-        return np.array([np.nan if value is None else float(value) for value in known])
-    return np.array([MISSING if value is None else str(value) for value in known], dtype=str)
-
-
-def _is_missing(value: Any) -> bool:
-    named = type(value).__name__ in ("NAType", "NaTType")
-    return value is None or named or (isinstance(value, float) and math.isnan(value))
-
-
-def _of_rows(values: Any, argument: str, n: int) -> Array:
-    if hasattr(values, "cast") and hasattr(getattr(values, "type", None), "index_type"):
-        values = values.cast(values.type.value_type)  # Arrow 26 reads a missing category in chunks as the last one
-    array = to_numpy(values, argument)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.shape != (n,):
-        raise InputError(argument, f"must hold one value per row, {n} in all", f"its shape is {array.shape}")
-    return array
