@@ -122,8 +122,8 @@ def test_segments_that_cannot_be_used_are_refused():
         Multicalibration("identity").fit(LABELS, P, segments={1: P > 0.5, "1": P < 0.5})
     with pytest.raises(InputError, match="must have other names than that of all rows"):
         Multicalibration("identity").fit(LABELS, P, segments={"all rows": P > 0.5})
+    moved = {"a": pd.Series(P > 0.5, index=range(1, len(P) + 1))}
     with pytest.raises(InputError, match="must have the index of"):
-        moved = {"a": pd.Series(P > 0.5, index=range(1, len(P) + 1))}
         Multicalibration("identity").fit(pd.Series(LABELS), P, segments=moved)
 
 

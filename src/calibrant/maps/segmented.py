@@ -37,7 +37,7 @@ class BySegment(CalibrationMap):
     segments_are: ClassVar[str]
     """what `apply` must be given"""
 
-    def apply(self, probs: Any = None, *, logits: Any = None, segments: Any = None) -> Any:  # type: ignore[override]
+    def apply(self, probs: Any = None, *, logits: Any = None, segments: Any = None) -> Any:
         """Recalibrated probabilities.
 
         Parameters
