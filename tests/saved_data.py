@@ -163,6 +163,13 @@ def probabilities(found: Any, shape: tuple[int, ...], per_label: bool = False) -
     return inside and (found.ndim == 1 or per_label or bool(np.abs(found.sum(axis=1, dtype=float) - 1).max() < 1e-5))
 
 
+def _segments_of(fitted: Any, n: int) -> dict[str, Any]:
+    """What maps of segments need beside the predictions: all rows are in the first segment, or in every one."""
+    if isinstance(fitted, cal.maps.SegmentedMap):
+        return {"segments": [fitted.segments[0]] * n}
+    return {"segments": {name: [True] * n for name in fitted.segments}} if hasattr(fitted, "segments") else {}
+
+
 def check_map(fitted: Any) -> None:
     """Probabilities for every input, and facts that can be shown."""
     k = len(fitted.classes)
@@ -177,7 +184,7 @@ def check_map(fitted: Any) -> None:
         few = np.clip(logits, -3e38, 3e38) if dtype is np.float32 else logits
         for given in ({"probs": probs.astype(dtype)}, {"logits": few.astype(dtype)}):
             try:
-                found = fitted.apply(**given)
+                found = fitted.apply(**given, **_segments_of(fitted, len(probs)))
             except CalibrantError:
                 assert getattr(fitted, "space", "") == "logits"
                 continue

@@ -22,7 +22,7 @@ from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.progress import Progress, check_progress, reported
 from calibrant.results import Record, Table, number
-from calibrant.results.constraints import BIG, Distinct, Holds, Like, Within
+from calibrant.results.constraints import BIG, Distinct, Holds, Like, Shape, Within
 from calibrant.types import Array, Bools, Floats, Indices
 
 ALL = "all rows"
@@ -279,7 +279,7 @@ class MulticalibrationMap(BySegment):
     """The map of all rows, then the shifts, one after the other."""
 
     base: Annotated[CalibrationMap, Like("classes", "single")] = None  # type: ignore[assignment]
-    segments: Annotated[tuple[str, ...], Distinct()] = ()
+    segments: Annotated[tuple[str, ...], Distinct(), Shape(least=1)] = ()
     shifts: Annotated[tuple[Shift, ...], Holds("must be of segments and classes of this map", _known)] = ()
 
     method: ClassVar[str] = "multicalibration"

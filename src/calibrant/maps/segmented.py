@@ -227,7 +227,7 @@ class SegmentedMap(BySegment):
     """m_s(m(p)) in the segment s, m being the map of all rows; m(p) in a segment that was not in the fit."""
 
     base: Annotated[CalibrationMap, Like("classes", "single")] = None  # type: ignore[assignment]
-    segments: Annotated[tuple[str, ...], Distinct()] = ()
+    segments: Annotated[tuple[str, ...], Distinct(), Shape(least=1)] = ()
     parts: Annotated[tuple[CalibrationMap, ...], Shape("segments"), Holds(ALIKE, alike)] = ()
     """m_s for each segment"""
 
