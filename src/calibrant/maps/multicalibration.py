@@ -14,8 +14,8 @@ from calibrant.inputs import check_count, check_level, check_masks, listed
 from calibrant.kernels.logits import inside, log_odds, probabilities, sigmoid
 from calibrant.kernels.sums.segment_sums import gap_scores
 from calibrant.maps.binary import LAST
-from calibrant.maps.calibration_map import CalibrationMap, Fit, admit_fit, map_record
-from calibrant.maps.log_space import prevalence_of, rows_that_count, soft_shares
+from calibrant.maps.calibration_map import CalibrationMap, Fit, map_record
+from calibrant.maps.log_space import admit_fit, prevalence_of, rows_that_count, soft_shares
 from calibrant.maps.segmented import MOST_NAMED, BySegment, of_all_rows
 from calibrant.options import checked
 from calibrant.predictions import Predictions
