@@ -89,7 +89,7 @@ def test_a_threshold_lies_between_0_and_1(threshold):
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 400])
 def test_coverage(n):
-    rng, hits, draws = np.random.default_rng(13), np.zeros(2), 200
+    rng, hits, draws = np.random.default_rng(13), np.zeros(2), 120
     for _ in range(draws):
         probs = rng.beta(1, 3, n)
         labels = rng.random(n) < 0.8 * probs
