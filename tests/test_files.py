@@ -351,9 +351,9 @@ def refusal(error: type[Exception], path: Path, **columns: Any) -> str:
             "p.csv has no column that is named for the labels; it has 'truth_value', 'score'. Say which: label='NAME'.",
         ),
         (
-            ["label,score", "1,0.5"],
+            ["label,value", "1,0.5"],
             {},
-            "p.csv has no column that is named for probabilities or logits; it has 'label', 'score'. "
+            "p.csv has no column that is named for probabilities or logits; it has 'label', 'value'. "
             "Say which: probs='NAME', probs='PREFIX_*' or logits=.",
         ),
         (
@@ -408,13 +408,13 @@ def test_a_file_that_does_not_fit_says_what_it_has_and_what_to_do(tmp_path, line
         (
             ["label,p", "1,0.5", "0,"],
             {},
-            "p.csv: column 'p' must not hold missing values; row 1 (the first is 0) is empty. Drop or fill such rows.",
+            "p.csv: column 'p' must not hold missing values; row 1 (the first is 0) is empty. Fill them, or pass missing='drop'.",
         ),
         (
             ["label,p", "yes,0.5", ",0.5"],
             {"classes": "no,yes"},
             "p.csv: column 'label' must not hold missing values; row 1 (the first is 0) is empty. "
-            "Drop or fill such rows.",
+            "Fill them, or pass missing='drop'.",
         ),
         (
             ["label,p", "yes,0.5", "no,0.5"],
@@ -432,7 +432,7 @@ def test_a_file_that_does_not_fit_says_what_it_has_and_what_to_do(tmp_path, line
             {"classes": "no,yes,maybe"},
             "p.csv: classes must hold 2 classes (negative, positive); it holds 3.",
         ),
-        (["label,p", "1,low", "0,high"], {}, "p.csv: column 'p' must hold numbers; it holds 'low' and the like."),
+        (["label,p", "1,low", "0,high"], {}, "p.csv: column 'p' must hold numbers; row 0 (the first is 0) is 'low'."),
         (
             ["label,conf,pred", "cat,0.5,3"],
             {},
@@ -452,9 +452,7 @@ def test_values_that_cannot_be_used_are_named_by_column_and_row(tmp_path, lines,
 
 def test_a_missing_entry_of_a_list_is_reported(tmp_path):
     path = text(tmp_path / "p.jsonl", '{"label": 0, "probs": [0.5, 0.5]}', '{"label": 0, "probs": [0.5, null]}')
-    expected = (
-        "p.jsonl: column 'probs' must not hold missing values; row 1 (the first is 0) is empty. Drop or fill such rows."
-    )
+    expected = "p.jsonl: column 'probs' must not hold missing values; row 1 (the first is 0) is empty. Fill them, or pass missing='drop'."
     assert refusal(cal.InputError, path) == expected
 
 

@@ -32,6 +32,11 @@ class Source:
     after: Source | None = None
     """the second file, where two are compared"""
 
+    @property
+    def dropped(self) -> int:
+        """Rows that were left out for their missing values."""
+        return 0 if self.columns is None else self.columns.dropped
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         columns = {} if self.columns is None else self.columns.to_dict()

@@ -12,7 +12,7 @@ import numpy as np
 import calibrant as cal
 from calibrant import files
 from calibrant.cli.data import Source, is_lake, say
-from calibrant.cli.options import FORECAST_OPTIONS, GAUSSIAN_OPTIONS
+from calibrant.cli.options import FORECAST_OPTIONS, GAUSSIAN_OPTIONS, STYLE_OPTIONS
 from calibrant.files.columns import Columns
 from calibrant.forecasts import Forecasts, GaussianForecasts
 from calibrant.problems import InputError
@@ -20,7 +20,7 @@ from calibrant.problems import InputError
 if TYPE_CHECKING:
     from calibrant.maps import RegressionMap
 
-SHARED = ("label", "counts", "weights", "groups")
+SHARED = ("label", "counts", "weights", "groups", *STYLE_OPTIONS)
 """The column options that forecasts have in common with probabilities."""
 
 
@@ -28,7 +28,8 @@ def forecast_columns(columns: dict[str, Any], file: Path | None = None) -> dict[
     """The columns of forecasts, named or found in `file`, taken out of `columns`; or None."""
     named = {name: columns.pop(name, None) for name in FORECAST_OPTIONS}
     wrong = [name for name, given in columns.items() if given and name not in SHARED]
-    if not any(named.values()) and (wrong or file is None or is_lake(file) or not files.holds_quantiles(file)):
+    style = {name: columns.get(name) for name in STYLE_OPTIONS}
+    if not any(named.values()) and (wrong or file is None or is_lake(file) or not files.holds_quantiles(file, **style)):
         return None
     if wrong:
         raise click.UsageError(f"--{wrong[0]} is for probabilities of classes, not for forecasts of a number.")
@@ -79,7 +80,9 @@ def apply(fitted: RegressionMap, file: Path, columns: dict[str, Any], output: Pa
     """Recalibrated variances, or standard deviations, in place of those in a file."""
     if not isinstance(fitted, cal.maps.VarianceMap):
         raise InputError("MAP", "must change variances to be applied to a file", f"it is {fitted.method}")
-    found: Any = files.read_gaussian(file, **{name: columns.get(name) for name in GAUSSIAN_OPTIONS})
+    found: Any = files.read_gaussian(
+        file, **{name: columns.get(name) for name in (*GAUSSIAN_OPTIONS, "sep", "decimal")}
+    )
     variance = fitted.apply(*found.values.T)[1]
     spread = variance if "variance" in found.columns.described() else np.sqrt(variance)
     spreads = replace(found, columns=Columns(found.columns.predicted[1:]))

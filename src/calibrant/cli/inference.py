@@ -171,7 +171,7 @@ def audit(file: Path, by: str | None, cluster: str, as_json: bool, fail_if_wrong
     else:
         predictions, chosen = files.read_with_columns(file, **columns)
         depend = checked_cluster(cluster, predictions)
-        features = files.read_features(file, by, chosen)
+        features = files.read_features(file, by, chosen, files.Style.taken(dict(columns)))
         found = cal.audit(predictions, features, cluster=depend, **options)
         source = Source(str(file), chosen, tuple(getattr(features, "column_names", features)))
     show(found, file.name, source, as_json)
@@ -317,7 +317,7 @@ def taken_columns(options: dict[str, Any]) -> dict[str, Any]:
     """The options that name columns, taken out of the others."""
     if options.pop("checkpoint", None) is not None:
         raise click.UsageError("--checkpoint cannot be used here: there is more than one state.")
-    return {name: options.pop(name) for name in (*opt.COLUMN_OPTIONS, *opt.FLAGS)}
+    return {name: options.pop(name) for name in opt.ALL_COLUMNS}
 
 
 def checked_cluster(cluster: str | None, predictions: cal.Predictions) -> Any:

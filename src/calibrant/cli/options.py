@@ -100,10 +100,22 @@ MANY_OPTIONS = {
     "samples": ("NAMES", "Columns of samples or of an ensemble: names joined by commas, a prefix, or 'member_*'."),
 }
 FORECAST_OPTIONS = GAUSSIAN_OPTIONS | MANY_OPTIONS
+STYLE_OPTIONS: dict[str, tuple[Any, str, str]] = {
+    "sep": (str, "CHAR", "Of a text table: what separates fields, such as ';' or tab.  [default: , or a tab in .tsv]"),
+    "decimal": (click.Choice([".", ","]), "[.|,]", "Of a text table: the decimal mark.  [default: .]"),
+    "missing": (
+        click.Choice(["error", "drop"]),
+        "[error|drop]",
+        "Rows without a value in a column in use: refuse the file, or drop and count them.  [default: error]",
+    ),
+}
 FLAGS = {
     "normalize": "Divide rows of probabilities by their sum.",
     "soft": "Labels are probabilities of the event, not classes.",
+    "percent": "Probabilities are in per cent: 95, or 95%.",
 }
+ALL_COLUMNS = (*COLUMN_OPTIONS, *FLAGS, *STYLE_OPTIONS)
+"""The options that say which columns are read, and how."""
 
 
 class Registered(click.ParamType):  # type: ignore[type-arg]  # generic in recent versions only
@@ -137,9 +149,12 @@ def column_options(*names: str, hidden: bool = False) -> Callable[[F], F]:
     def add(command: F) -> F:
         if not names:
             command = checkpoint(command)
-        for name in reversed(names or (*COLUMN_OPTIONS, *FLAGS)):
+        for name in reversed(names or ALL_COLUMNS):
             if name in FLAGS:
                 command = click.option(f"--{name}", is_flag=True, help=FLAGS[name])(command)
+            elif name in STYLE_OPTIONS:
+                of, metavar, text = STYLE_OPTIONS[name]
+                command = click.option(f"--{name}", type=of, metavar=metavar, help=text)(command)
             else:
                 metavar, text = (COLUMN_OPTIONS | FORECAST_OPTIONS)[name]
                 command = click.option(f"--{name}", metavar=metavar, help=text, hidden=hidden)(command)
@@ -151,13 +166,13 @@ def column_options(*names: str, hidden: bool = False) -> Callable[[F], F]:
 def in_options(error: Exception) -> str:
     """An error text with arguments such as `label='y'` written as `--label y`."""
     text = str(error)
-    names = "|".join((*COLUMN_OPTIONS, *FORECAST_OPTIONS, "view", "score", "method", "by"))
+    names = "|".join((*COLUMN_OPTIONS, *FORECAST_OPTIONS, *STYLE_OPTIONS, "view", "score", "method", "by"))
     if isinstance(error, InputError) and re.fullmatch(names, error.argument) and text.startswith(error.argument):
         text = f"--{text}"
     text = re.sub(r"Predictions(?:\.from_\w+)?\(labels, \w+, (\w+=(?:\([^()]*\)|\w+))\)", r"\1", text)
     text = text.replace("overwrite=True", "--force").replace("classes=classes", "--classes A,B,…")
     text = re.sub(r"classes=\(([^()]*)\)", lambda found: f"--classes {found[1].replace(', ', ',')}", text)
-    text = re.sub(r"\b(normalize|soft)=True", r"--\1", text)
+    text = re.sub(r"\b(normalize|soft|percent)=True", r"--\1", text)
     text = re.sub(rf"\b({names})='([^']*)'", lambda found: f"--{found[1]} {shlex.quote(found[2])}", text)
     text = re.sub(rf"\b({names})=(?=\w)", r"--\1 ", text)
     return re.sub(rf"\b({names})=", r"--\1", text)

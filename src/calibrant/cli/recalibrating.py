@@ -14,6 +14,7 @@ from calibrant.cli import forecasts
 from calibrant.cli import options as opt
 from calibrant.cli.data import Source, load_class_map, order_of, read, read_after, say, say_json, show, write_report
 from calibrant.cli.group import failed, main
+from calibrant.problems import InputError
 
 
 @main.command(short_help="Fit a recalibration map and save it.")
@@ -78,7 +79,7 @@ WRITTEN = "Where to write; the ending is the format."
 @click.argument("map_file", metavar="MAP", type=opt.FILE)
 @opt.file_argument
 @click.option("-o", "--output", required=True, type=opt.PREDICTIONS, metavar="PATH", help=WRITTEN)
-@opt.column_options("probs", "logits", "classes", "normalize", *opt.GAUSSIAN_OPTIONS)
+@opt.column_options("probs", "logits", "classes", "normalize", "percent", "sep", "decimal", *opt.GAUSSIAN_OPTIONS)
 @opt.column_options(*opt.MANY_OPTIONS, hidden=True)
 @opt.force
 def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any) -> None:
@@ -95,12 +96,13 @@ def apply(map_file: Path, file: Path, output: Path, force: bool, **columns: Any)
       calibrant apply map.json new.parquet -o better.arrow --probs 'p_*'
       calibrant apply map.json new.npz -o new.npz --force
     """
+    style = {name: columns[name] for name in ("sep", "decimal")}
     named = forecasts.forecast_columns(columns) or {}
     for name in filter(named.get, opt.MANY_OPTIONS):
         raise forecasts.no_map(name)
     fitted = cal.load_map(map_file)
     if isinstance(fitted, cal.maps.RegressionMap):
-        forecasts.apply(fitted, file, named, output, force)
+        forecasts.apply(fitted, file, named | style, output, force)
         return
     given = files.read_predicted(file, **columns)
     order = None if given.values.ndim == 1 or given.classes is None else order_of(fitted, given.classes)
@@ -170,6 +172,9 @@ def compare(
     named = forecasts.forecast_columns(columns, before)
     pair = _pair_of_classes if named is None else forecasts.pair
     first, second, fitted, source = pair(before, after, columns if named is None else named)
+    if source.after is not None and (source.dropped or source.after.dropped):
+        found = f"{source.dropped} rows of {before.name} and {source.after.dropped} of {after.name} have missing values"
+        raise InputError("missing", "cannot be 'drop' for two files whose rows are paired", found, "Fill them")
     found = cal.compare(first, second, score=score, level=level, injective=injective)
     if report is not None:
         old, new = cal.diagnose(first, name=before.name), cal.diagnose(second, name=after.name)

@@ -22,7 +22,7 @@ output = click.option("-o", "--output", type=opt.COLLECTED, required=True, help=
 @output
 @click.option("--views", metavar="VIEWS", help="Yes/no questions to keep, joined by commas: binary, top, 'class cat'.")
 @opt.option("--max-distinct", click.IntRange(1), "Distinct predictions that are kept; beyond, fine buckets.", 100_000)
-@opt.column_options("label", "probs", "logits", "pred", "counts", "classes", "normalize")
+@opt.column_options("label", "probs", "logits", "pred", "counts", "classes", "normalize", "percent", *opt.STYLE_OPTIONS)
 def collect(file: Path, output: Path, views: str | None, max_distinct: int, **columns: Any) -> None:
     """Sum up a file, a folder or a pattern of files into a state, which every command takes.
 

@@ -13,3 +13,4 @@ from calibrant.files.reading import read_features as read_features
 from calibrant.files.reading import read_predicted as read_predicted
 from calibrant.files.reading import read_with_columns as read_with_columns
 from calibrant.files.saving import write as write
+from calibrant.files.style import Style as Style

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.files.formats import ENDINGS, check_first_bytes, delimiter_of, file_errors, format_of, open_store
+from calibrant.files.formats import ENDINGS, check_first_bytes, file_errors, format_of, open_store
+from calibrant.files.style import PLAIN, Style
 from calibrant.problems import FileError, InputError
 
 VALUES, FEWEST, MOST = 1 << 23, 1 << 12, 1 << 20
@@ -51,7 +52,7 @@ class Part:
     path: Path | None = None
 
 
-def parts_of(source: Any) -> list[Callable[[], Part]]:
+def parts_of(source: Any, style: Style = PLAIN) -> list[Callable[[], Part]]:
     """What a source consists of, each opened when it is needed.
 
     Parameters
@@ -59,11 +60,13 @@ def parts_of(source: Any) -> list[Callable[[], Part]]:
     source
         A path, a pattern, a folder, several of these; anything with `__arrow_c_stream__`; a Polars LazyFrame; an
         iterator of batches.
+    style
+        How text tables are written.
     """
     if isinstance(source, str | Path):
-        return [_opener(path) for path in paths_of(source)]
+        return [_opener(path, style) for path in paths_of(source)]
     if isinstance(source, list | tuple) and source and all(isinstance(each, str | Path) for each in source):
-        return [_opener(path) for each in source for path in paths_of(each)]
+        return [_opener(path, style) for each in source for path in paths_of(each)]
     if hasattr(source, "collect_batches"):
         return [lambda: _stream(source.collect_batches(), "the LazyFrame")]
     if hasattr(source, "__arrow_c_stream__"):
@@ -92,13 +95,14 @@ def paths_of(source: str | Path) -> list[Path]:
     return sorted(found)
 
 
-def _opener(path: Path) -> Callable[[], Part]:
-    return lambda: _file(path)
+def _opener(path: Path, style: Style) -> Callable[[], Part]:
+    return lambda: _file(path, style)
 
 
-def _file(path: Path) -> Part:
+def _file(path: Path, style: Style) -> Part:
     """A file as a part, named by its path, its size and its ends: a changed file has another name."""
     form = format_of(path)
+    style.check_format(form)
     with file_errors("read", path):
         check_first_bytes(path, form)
         with path.open("rb") as file:
@@ -107,7 +111,7 @@ def _file(path: Path) -> Part:
             ends = zlib.crc32(file.read(PROBED))
             file.seek(max(size - PROBED, 0))
             ends = zlib.crc32(file.read(PROBED), ends)
-        names, batches = _FORMATS.get(form, _whole)(path)
+        names, batches = _FORMATS.get(form, _whole)(path, style)
     return Part(str(path), f"{path}#{size:x}-{ends:08x}", names, size, batches, path)
 
 
@@ -115,7 +119,7 @@ def _rows(names: tuple[str, ...]) -> int:
     return int(np.clip(VALUES // len(names), FEWEST, MOST))
 
 
-def _parquet(path: Path) -> tuple[list[str], Any]:
+def _parquet(path: Path, _style: Style) -> tuple[list[str], Any]:
     from pyarrow import parquet
 
     def batches(names: tuple[str, ...]) -> Iterator[Batch]:
@@ -152,7 +156,7 @@ def _damaged(path: Path, names: tuple[str, ...], error: Exception) -> str:
     return f"cannot read {str(path)!r}: {where}{str(error).strip().splitlines()[0][:300]}"
 
 
-def _arrow(path: Path) -> tuple[list[str], Any]:
+def _arrow(path: Path, _style: Style) -> tuple[list[str], Any]:
     import pyarrow as pa
 
     def reader() -> Any:
@@ -176,15 +180,16 @@ def _arrow(path: Path) -> tuple[list[str], Any]:
     return reader().schema.names, batches
 
 
-def _csv(path: Path) -> tuple[list[str], Any]:
+def _csv(path: Path, style: Style) -> tuple[list[str], Any]:
     import pyarrow as pa
     from pyarrow import csv
 
-    parse = csv.ParseOptions(delimiter=delimiter_of(path), newlines_in_values=True)
+    style.check_separator(path)
+    parse = csv.ParseOptions(delimiter=style.delimiter(path), newlines_in_values=True)
 
     def batches(names: tuple[str, ...]) -> Iterator[Batch]:
         with file_errors("read", path):
-            convert, first = csv.ConvertOptions(include_columns=list(names)), 0
+            convert, first = csv.ConvertOptions(include_columns=list(names), decimal_point=style.decimal), 0
             read = csv.ReadOptions(block_size=1 << 24)
             with csv.open_csv(path, parse_options=parse, convert_options=convert, read_options=read) as reader:
                 for batch in reader:
@@ -195,7 +200,7 @@ def _csv(path: Path) -> tuple[list[str], Any]:
         return reader.schema.names, batches
 
 
-def _json_lines(path: Path) -> tuple[list[str], Any]:
+def _json_lines(path: Path, _style: Style) -> tuple[list[str], Any]:
     from pyarrow import json
 
     options = json.ReadOptions(block_size=1 << 24)
@@ -210,7 +215,7 @@ def _json_lines(path: Path) -> tuple[list[str], Any]:
     return json.open_json(path, read_options=options).schema.names, batches
 
 
-def _whole(path: Path) -> tuple[list[str], Any]:
+def _whole(path: Path, _style: Style) -> tuple[list[str], Any]:
     """A format that is read at once."""
     store = open_store(path)
 
@@ -228,7 +233,7 @@ def _whole(path: Path) -> tuple[list[str], Any]:
     return store.names, batches
 
 
-_FORMATS: dict[str, Callable[[Path], tuple[list[str], Any]]] = {
+_FORMATS: dict[str, Callable[[Path, Style], tuple[list[str], Any]]] = {
     "Parquet": _parquet,
     "Arrow": _arrow,
     "CSV": _csv,

@@ -27,6 +27,17 @@ NAMES: dict[str, tuple[str, ...]] = {
     "std": ("std", "sd", "sigma", "y_std", "pred_std"),
 }
 """Known column names per role. `probs` and `logits` also have families: `prob_cat`, `logit_0`, `p1` and so on."""
+LESS_CLEAR: dict[str, tuple[str, ...]] = {
+    "label": (
+        *("event", "died", "death", "dead", "observed", "actual", "y_test", "true_label", "true_class"),
+        *("ground_truth", "gold", "is_correct"),
+    ),
+    "probs": (
+        *("risk", "predicted_risk", "pred_risk", "pred_prob", "pred_proba", "predicted_prob", "predicted_proba"),
+        *("predicted_probability", "y_pred_prob", "y_pred_proba", "y_score", "score"),
+    ),
+}
+"""Names that also mean other things: they are used only if no column has a name of `NAMES` for the role."""
 NONE = "none"
 """Given instead of a column's name: leave this role empty, whatever the columns are called."""
 
@@ -57,11 +68,14 @@ class FileColumns:
     """the predicted class: the event is then that it equals the label"""
     unused_weights: str | None = None
     """a column that is called as weights are, and was not asked for"""
+    dropped: int = 0
+    """rows with a missing value, left out because the caller asked for that"""
 
     def to_dict(self) -> dict[str, Any]:
         """The columns by role, None where there is none; for JSON."""
         (kind,) = ("predictions",) if len(self.described()) > 1 else self.described()
-        return {"labels": self.label, kind: list(self.predicted), "predicted_class": self.pred} | self.beside
+        found = {"labels": self.label, kind: list(self.predicted), "predicted_class": self.pred} | self.beside
+        return found | ({"dropped_rows": self.dropped} if self.dropped else {})
 
     @property
     def beside(self) -> dict[str, str | None]:
@@ -91,7 +105,12 @@ class FileColumns:
         truth = self.label and (f"{self.pred!r} = {self.label!r}" if self.pred else repr(self.label))
         others = {role: name and repr(name) for role, name in self.beside.items()}
         found = {"labels": truth, **self.described(), **others}
-        return ", ".join(f"{role} from {columns}" for role, columns in found.items() if columns)
+        text = ", ".join(f"{role} from {columns}" for role, columns in found.items() if columns)
+        return text + (f"; {self.dropped_rows()}" if self.dropped else "")
+
+    def dropped_rows(self) -> str:
+        """How many rows were dropped, in words."""
+        return f"{self.dropped:,} row{'s' * (self.dropped != 1)} with missing values dropped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +138,7 @@ class Columns(FileColumns):
         for each, names in roles.items():
             shown = self.ends if each == role else repr(names[0])
             text = re.sub(rf"^{each}\b", f"column{'s' * (len(names) > 1)} {shown}", text)
+        text = text.replace("divide by 100", "pass percent=True")
         return text.replace("use Predictions.from_logits", f"pass logits={','.join(self.predicted)!r}")
 
 
@@ -156,10 +176,14 @@ class Header(NamedTuple):
                 found = f"{given!r} is not among {listed(self.names)}"
                 raise UnknownColumn(role, f"must name a column of {self.file}", found)
             return name
-        alike = [name for name in self.names if known_as(name, role)]
+        alike = [name for name in self.names if known_as(name, role)] or self.less_clear(role)
         if len(alike) > 1:
             raise self._several(role, alike)
         return alike[0] if alike else None
+
+    def less_clear(self, role: str) -> list[str]:
+        """The columns that may have a role by a name that means other things too."""
+        return [name for name in self.names if _key(name) in LESS_CLEAR.get(role, ())]
 
     def others(
         self,
@@ -187,8 +211,8 @@ class Header(NamedTuple):
         for kind, given in (("probs", probs), ("logits", logits)):
             if given is not None:
                 return self.given(kind, given)
-        for kind in PREDICTED:
-            found = _candidates(kind, self.names)
+        clear = [(kind, _candidates(kind, self.names)) for kind in PREDICTED]
+        for kind, found in (*clear, ("probs", [Candidate("probs", (name,)) for name in self.less_clear("probs")])):
             if len(found) > 1:
                 raise self._several("probs" if kind == "confidence" else kind, [c.columns[0] for c in found])
             if found:
@@ -251,7 +275,7 @@ def choose(
         suffixes = tuple(str(c) for c in classes)
     others: dict[str, Any] = header.others(**columns)
     truth, confident = others["label"], kind == "confidence" or known_as(predicted[0], "confidence")
-    if pred is None and (not confident or truth is None or _key(truth) == "correct"):
+    if pred is None and (not confident or truth is None or _key(truth) in ("correct", "is_correct")):
         pred = NONE
     return Columns(predicted, **others, pred=header.column("pred", pred), logits=kind == "logits", classes=suffixes)
 
@@ -299,11 +323,22 @@ def _key(name: str) -> str:
 
 
 @contextmanager
-def worded(file: str, columns: FileColumns, first: int = 0) -> Iterator[None]:
-    """An InputError inside names the file and its columns instead of arguments; `first` is its row that is read as 0."""
+def worded(file: str, columns: FileColumns, first: int = 0, rows: Sequence[int] | None = None) -> Iterator[None]:
+    """An InputError inside names the file and its columns instead of arguments.
+
+    Parameters
+    ----------
+    file, columns
+        What is named.
+    first
+        The row of the file that is read as row 0.
+    rows
+        The rows that are read, if others were dropped, counted from `first`.
+    """
 
     def place(found: re.Match[str]) -> str:
-        return f"row {first + int(found[1])}{found[2] or ''} (the first is 0)"
+        row = int(found[1]) if rows is None else int(rows[int(found[1])])
+        return f"row {first + row}{found[2] or ''} (the first is 0)"
 
     try:
         yield

@@ -12,6 +12,7 @@ from calibrant.files.columns import NONE, Header, has_probabilities, worded
 from calibrant.files.forecast_columns import ForecastColumns, choose_forecasts, choose_gaussian, is_clear, quantile_sets
 from calibrant.files.formats import open_store
 from calibrant.files.reading import Predicted, load
+from calibrant.files.style import Style
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, SampleForecasts
 from calibrant.types import Array
 
@@ -28,6 +29,7 @@ def read_forecasts(
     counts: str | None = None,
     weights: str | None = None,
     groups: str | None = None,
+    **style: Any,
 ) -> tuple[Forecasts, ForecastColumns]:
     """Forecasts from a file, and the columns they come from.
 
@@ -52,6 +54,8 @@ def read_forecasts(
     counts, weights, groups
         As in `GaussianForecasts`. Columns of counts and weights are used only if named.
         A column called `group` is used; `"none"` leaves it out.
+    **style
+        `sep`, `decimal` and `missing`, as for `read`.
 
     Examples
     --------
@@ -67,11 +71,12 @@ def read_forecasts(
     >>> forecasts, str(found)
     (QuantileForecasts(2 rows, 2 levels), "labels from 'y', quantiles from 'q05' (0.05), 'q95' (0.95)")
     """
-    store, others = open_store(Path(path)), {"label": label, "counts": counts, "weights": weights, "groups": groups}
+    store = open_store(Path(path), Style.taken(style))
+    others = {"label": label, "counts": counts, "weights": weights, "groups": groups}
     gaussian = {"mean": mean, "variance": variance, "std": std}
     chosen = choose_forecasts(Header(store.names, str(path)), others, gaussian, quantiles, samples)
-    with worded(str(path), chosen):
-        found = load(store, chosen)
+    found, chosen, rows = load(store, chosen)
+    with worded(str(path), chosen, rows=rows):
         labels = found[chosen.label or ""]
         options: dict[str, Any] = {role: found[name] for role, name in chosen.beside.items() if name}
         if chosen.kind == "Gaussian":
@@ -101,17 +106,19 @@ def _gaussian(found: dict[str, Array], chosen: ForecastColumns) -> tuple[Array, 
         return centre, spread if chosen.squared else spread**2
 
 
-def holds_quantiles(path: str | Path) -> bool:
+def holds_quantiles(path: str | Path, **style: Any) -> bool:
     """Do names of several columns state the levels of quantiles, while none is named for probabilities?"""
-    names = open_store(Path(path)).names
+    names = open_store(Path(path), Style.taken(style)).names
     return not has_probabilities(names) and any(len(each) > 1 and is_clear(each) for each in quantile_sets(names))
 
 
-def read_gaussian(path: str | Path, **columns: str | None) -> Predicted:
+def read_gaussian(path: str | Path, **columns: Any) -> Predicted:
     """Means and variances, `(n, 2)`, from a file with or without labels; options as for `read_forecasts`."""
-    store = open_store(Path(path))
+    style = Style.taken(columns)
+    store = open_store(Path(path), style)
     chosen = choose_gaussian(Header(store.names, str(path)), {"label": NONE}, **columns)
+    found, chosen, _ = load(store, chosen)
     with worded(str(path), chosen):
-        values = np.stack(_gaussian(load(store, chosen), chosen), axis=1)
+        values = np.stack(_gaussian(found, chosen), axis=1)
         inputs.check_all_positive(values[:, 1], "variance")
-    return Predicted(Path(path), chosen, values)
+    return Predicted(Path(path), chosen, values, style=style)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calibrant.files.guards import check_arrays, check_depth, check_size, check_text
+from calibrant.files.style import PLAIN, Style
 from calibrant.problems import CalibrantError, FileError
 from calibrant.types import Array
 
@@ -38,17 +39,19 @@ class Store(NamedTuple):
     format: str
     names: list[str]
     load: Callable[[Sequence[str], Sequence[str]], Any]
+    style: Style = PLAIN
 
 
-def open_store(path: Path) -> Store:
+def open_store(path: Path, style: Style = PLAIN) -> Store:
     """The file at a path, with its format and the names of its columns."""
     form = format_of(path)
+    style.check_format(form)
     with file_errors("read", path):
         check_first_bytes(path, form)
         if form in _TEXT:
             check_text(path)
-        names, load = _FORMATS[form][0](path)
-    return Store(path, form, names, load)
+        names, load = _FORMATS[form][0](path, style)
+    return Store(path, form, names, load, style)
 
 
 def format_of(path: Path) -> str:
@@ -108,27 +111,23 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
 
 
-def _open_csv(path: Path) -> tuple[list[str], Any]:
+def _open_csv(path: Path, style: Style) -> tuple[list[str], Any]:
     import pyarrow as pa
     from pyarrow import csv
 
-    parse = csv.ParseOptions(delimiter=delimiter_of(path), newlines_in_values=True)
+    style.check_separator(path)
+    parse = csv.ParseOptions(delimiter=style.delimiter(path), newlines_in_values=True)
 
     def load(names: Sequence[str], as_text: Sequence[str]) -> Any:
         types = {name: pa.string() for name in as_text}
-        convert = csv.ConvertOptions(include_columns=list(names), column_types=types)
+        convert = csv.ConvertOptions(include_columns=list(names), column_types=types, decimal_point=style.decimal)
         return csv.read_csv(path, parse_options=parse, convert_options=convert)
 
     with csv.open_csv(path, parse_options=parse) as reader:
         return reader.schema.names, load
 
 
-def delimiter_of(path: Path) -> str:
-    """The character between the fields of a text table."""
-    return "\t" if ".tsv" in path.name.lower() else ","
-
-
-def _open_parquet(path: Path) -> tuple[list[str], Any]:
+def _open_parquet(path: Path, _style: Style) -> tuple[list[str], Any]:
     from pyarrow import parquet
 
     def load(names: Sequence[str], _: Sequence[str]) -> Any:
@@ -139,7 +138,7 @@ def _open_parquet(path: Path) -> tuple[list[str], Any]:
     return parquet.read_schema(path).names, load
 
 
-def _open_arrow(path: Path) -> tuple[list[str], Any]:
+def _open_arrow(path: Path, _style: Style) -> tuple[list[str], Any]:
     import pyarrow as pa
 
     def reader(**options: Any) -> Any:
@@ -163,7 +162,7 @@ def _validated(table: Any) -> Any:
     return table
 
 
-def _open_jsonl(path: Path) -> tuple[list[str], Any]:
+def _open_jsonl(path: Path, _style: Style) -> tuple[list[str], Any]:
     import pyarrow as pa
     from pyarrow import json
 
@@ -177,7 +176,7 @@ def _open_jsonl(path: Path) -> tuple[list[str], Any]:
     return table.column_names, lambda names, _: table.select(list(names))
 
 
-def _open_npz(path: Path) -> tuple[list[str], Any]:
+def _open_npz(path: Path, _style: Style) -> tuple[list[str], Any]:
     def load(names: Sequence[str], _: Sequence[str]) -> dict[str, Array]:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             check_arrays(path, stored.zip, names)
@@ -187,7 +186,7 @@ def _open_npz(path: Path) -> tuple[list[str], Any]:
         return list(stored.files), load
 
 
-_FORMATS: dict[str, tuple[Callable[[Path], tuple[list[str], Any]], tuple[str, ...]]] = {
+_FORMATS: dict[str, tuple[Callable[[Path, Style], tuple[list[str], Any]], tuple[str, ...]]] = {
     "CSV": (_open_csv, (".csv", ".tsv")),
     "Parquet": (_open_parquet, (".parquet", ".pq")),
     "Arrow": (_open_arrow, (".arrow", ".feather", ".ipc")),

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from calibrant import inputs
 from calibrant.files.columns import NONE, Columns, FileColumns, UnknownColumn, choose, worded
 from calibrant.files.formats import Store, check_distinct, file_errors, open_store
+from calibrant.files.style import PLAIN, Style, complete
 from calibrant.options import checked
 from calibrant.predictions import Predictions
 from calibrant.predictions.labels import check_names_event, is_confidence
 from calibrant.problems import FileError, InputError
-from calibrant.types import Array
+from calibrant.types import Array, Bools
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class Predicted:
     values: Array
     classes: tuple[Any, ...] | None = None
     """the classes of the columns, if the file or the caller names them"""
+    style: Style = PLAIN
+    """how the file writes its values"""
 
 
 @checked
@@ -45,6 +49,10 @@ def read(
     classes: str | Iterable[Any] | None = None,
     normalize: bool = False,
     soft: bool = False,
+    sep: str | None = None,
+    decimal: Literal[".", ","] = ".",
+    missing: Literal["error", "drop"] = "error",
+    percent: bool = False,
 ) -> Predictions:
     """Predictions from a CSV, Parquet, Arrow/Feather, NPZ or JSON-lines file.
 
@@ -54,6 +62,8 @@ def read(
         The file; its ending is its format.
     label
         The column of labels, if it is not called `label`, `y_true`, `target` or the like.
+        Names that also mean other things (`event`, `died`, `risk`, `score`) are used where
+        no column has a clearer one.
     probs, logits
         The columns of predictions: one (of numbers, or of lists with a number per class),
         several in a list or joined by commas, a prefix, or a pattern such as `"prob_*"`.
@@ -70,6 +80,14 @@ def read(
         where classes are names, are positions among the classes.
     normalize, soft
         As in `Predictions`.
+    sep, decimal
+        Of a text table: the character between fields, if it is not a comma (in `.tsv` a
+        tab), and the decimal mark.
+    missing
+        `"drop"` leaves out rows that have no value in a column that is read, and warns of
+        their number; by default they are refused.
+    percent
+        Are probabilities given in per cent, as 95 or `"95%"`?
 
     Examples
     --------
@@ -81,17 +99,36 @@ def read(
     """
     columns = {"label": label, "probs": probs, "logits": logits, "pred": pred}
     columns |= {"counts": counts, "weights": weights, "groups": groups}
-    return read_with_columns(path, classes=classes, normalize=normalize, soft=soft, **columns)[0]
+    style = {"sep": sep, "decimal": decimal, "missing": missing, "percent": percent}
+    found, chosen = read_with_columns(path, classes=classes, normalize=normalize, soft=soft, **columns, **style)
+    warn_of_dropped(str(path), chosen)
+    return found
+
+
+def warn_of_dropped(file: str, chosen: FileColumns) -> None:
+    """Warn the caller of a public function that rows were dropped.
+
+    Parameters
+    ----------
+    file
+        What was read.
+    chosen
+        Its columns.
+    """
+    if chosen.dropped:
+        warnings.warn(f"{file}: {chosen.dropped_rows()}", UserWarning, stacklevel=4)
 
 
 def read_with_columns(
     path: str | Path, *, classes: Any = None, normalize: bool = False, soft: bool = False, **columns: Any
 ) -> tuple[Predictions, Columns]:
     """The predictions in a file and the columns they come from; options as for `read`."""
-    store, order = open_store(Path(path)), class_names(classes)
+    style = Style.taken(columns)
+    store, order = open_store(Path(path), style), class_names(classes)
     chosen = choose(store.names, str(path), classes=order, **columns)
-    with worded(str(path), chosen):
-        predictions = predictions_of(load(store, chosen), chosen, order, normalize=normalize, soft=soft)
+    found, chosen, rows = load(store, chosen)
+    with worded(str(path), chosen, rows=rows):
+        predictions = predictions_of(found, chosen, order, normalize=normalize, soft=soft, style=style)
     return predictions, chosen
 
 
@@ -102,6 +139,7 @@ def predictions_of(
     *,
     normalize: bool = False,
     soft: bool = False,
+    style: Style = PLAIN,
 ) -> Predictions:
     """The predictions in the columns of a file, or of some of its rows.
 
@@ -115,8 +153,10 @@ def predictions_of(
         The classes in the order of the columns, if the caller names them.
     normalize, soft
         As in `Predictions`.
+    style
+        How the numbers are written.
     """
-    predicted = stacked(found, chosen)
+    predicted = stacked(found, chosen, style)
     order = None if chosen.pred else order or chosen.classes
     _check_lone(predicted, chosen, order)
     labels, declared = matched(truth_of(found, chosen), order, predicted, soft)
@@ -135,17 +175,19 @@ def predictions_of(
 
 def read_predicted(path: str | Path, *, classes: Any = None, normalize: bool = False, **columns: Any) -> Predicted:
     """The predictions in a file that need not hold labels; options as for `read`."""
-    store, order = open_store(Path(path)), class_names(classes)
+    style = Style.taken(columns)
+    store, order = open_store(Path(path), style), class_names(classes)
     chosen = choose(store.names, str(path), label=NONE, classes=order, **columns)
+    found, chosen, _ = load(store, chosen)
     with worded(str(path), chosen):
-        values = inputs.floats(stacked(load(store, chosen), chosen), "logits" if chosen.logits else "probs")
+        values = inputs.floats(stacked(found, chosen, style), "logits" if chosen.logits else "probs")
         _check_lone(values, chosen, order)
         if chosen.logits:
             inputs.check_finite(values, "logits")
         else:
             inputs.check_probabilities(values)
             values = inputs.check_row_sums(values, normalize) if values.ndim == 2 else values
-    return Predicted(Path(path), chosen, values, order or chosen.classes)
+    return Predicted(Path(path), chosen, values, order or chosen.classes, style)
 
 
 def _check_lone(predicted: Array, chosen: Columns, classes: tuple[Any, ...] | None) -> None:
@@ -167,9 +209,9 @@ def class_names(classes: Any) -> tuple[Any, ...] | None:
     return found
 
 
-def read_features(path: str | Path, names: str | None, chosen: Columns) -> Any:
+def read_features(path: str | Path, names: str | None, chosen: Columns, style: Style = PLAIN) -> Any:
     """The columns of a file to form segments from: those named, or all that the predictions do not use."""
-    store = open_store(Path(path))
+    store = open_store(Path(path), style)
     wanted = [name.strip() for name in names.split(",")] if names else [n for n in store.names if n not in chosen.used]
     unknown = [name for name in wanted if name not in store.names]
     if unknown or not wanted:
@@ -177,18 +219,47 @@ def read_features(path: str | Path, names: str | None, chosen: Columns) -> Any:
         raise UnknownColumn("by", f"must name columns of {path}", among or "all are used by the predictions")
     check_distinct(store, wanted)
     with file_errors("read", store.path):
-        return store.load(wanted, [])
+        table = store.load([*wanted, *(name for name in chosen.used if name not in wanted)], [])
+        kept = complete(table, chosen.used) if chosen.dropped else slice(None)
+        if isinstance(table, dict):
+            return {name: table[name][kept] for name in wanted}
+        return table.select(wanted).filter(kept) if chosen.dropped else table.select(wanted)
 
 
-def load(store: Store, chosen: FileColumns) -> dict[str, Array]:
-    """The chosen columns as arrays, by name."""
+C = TypeVar("C", bound=FileColumns)
+
+
+def load(store: Store, chosen: C) -> tuple[dict[str, Array], C, Array | None]:
+    """The chosen columns as arrays, by name; the columns with the number of rows dropped; the rows kept, if not all."""
     check_distinct(store, chosen.used)
-    with file_errors("read", store.path):
-        table = store.load(chosen.used, [])
-        found = {name: to_numpy(table[name], name) for name in chosen.used}
+    with file_errors("read", store.path), worded(str(store.path), chosen):
+        found, kept = arrays(store.load(chosen.used, []), chosen.used, store.style)
+    if kept is not None:
+        chosen = replace(chosen, dropped=int((~kept).sum()))
     if not len(found[chosen.predicted[0]]):
-        raise FileError(f"cannot read {str(store.path)!r}: it holds no rows.")
-    return found
+        why = f"all {chosen.dropped:,} rows have missing values" if chosen.dropped else "it holds no rows"
+        raise FileError(f"cannot read {str(store.path)!r}: {why}.")
+    return found, chosen, None if kept is None else np.flatnonzero(kept)
+
+
+def arrays(columns: Mapping[str, Any], names: Sequence[str], style: Style) -> tuple[dict[str, Array], Bools | None]:
+    """Columns as NumPy arrays, without the rows that the style drops, and which rows were kept, if not all.
+
+    Parameters
+    ----------
+    columns
+        Arrow or NumPy columns by name.
+    names
+        Those to convert.
+    style
+        What to do with missing values.
+    """
+    kept = complete(columns, names) if style.missing == "drop" else None
+    if kept is None or kept.all():
+        return {name: to_numpy(columns[name], name) for name in names}, None
+    cut = ((name, columns[name]) for name in names)
+    filtered = {name: each[kept] if isinstance(each, np.ndarray) else each.filter(kept) for name, each in cut}
+    return {name: to_numpy(each, name) for name, each in filtered.items()}, kept
 
 
 def to_numpy(column: Any, name: str, per_row: int = 1) -> Array:
@@ -228,7 +299,7 @@ def _check_filled(array: Any, name: str, per_row: int) -> None:
         blank = pc.equal(array, "")  # a missing value in CSV
     row = -1 if blank is None else pc.index(blank, True).as_py() // per_row
     if row >= 0:
-        found, advice = f"row {row} is empty", "Drop or fill such rows"
+        found, advice = f"row {row} is empty", "Fill them, or pass missing='drop'"
         raise InputError(f"column {name!r}", "must not hold missing values", found, advice)
 
 
@@ -245,10 +316,10 @@ def _rows_of_lists(array: Any, name: str) -> Array:
     return inner.reshape(len(array), length, *inner.shape[1:])
 
 
-def stacked(found: dict[str, Array], chosen: Columns) -> Array:
+def stacked(found: dict[str, Array], chosen: Columns, style: Style = PLAIN) -> Array:
     """The predictions: `(n,)` or `(n, K)`."""
     argument = "logits" if chosen.logits else "probs"
-    parts = [inputs.floats(found[name], argument) for name in chosen.predicted]
+    parts = [style.numbers(found[name], argument) for name in chosen.predicted]
     if len({part.shape for part in parts}) > 1:
         raise InputError(argument, "must have as many rows in every column")
     return parts[0] if len(parts) == 1 else np.stack(parts, axis=-1)

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from calibrant.files.columns import Columns, FileColumns
-from calibrant.files.formats import Store, check_distinct, delimiter_of, file_errors, format_of, open_store
+from calibrant.files.formats import Store, check_distinct, file_errors, format_of, open_store
 from calibrant.files.reading import Predicted, to_numpy
+from calibrant.files.style import PLAIN
 from calibrant.files.text_rows import New, OtherRows, long_integers, rows_of_csv, rows_of_json
 from calibrant.problems import InputError
 from calibrant.types import Array
@@ -42,9 +43,9 @@ def write(path: str | Path, predicted: Predicted, probs: Array, *, overwrite: bo
     target = Path(path)
     form = format_of(target)
     check_target(path, WHAT, overwrite=overwrite, replace=False)
-    store = open_store(predicted.path)
+    store = open_store(predicted.path, predicted.style)
     check_distinct(store, store.names)
-    new = _new_columns(predicted, probs, expand=form == "CSV")
+    new = _new_columns(predicted, probs * 100 if predicted.style.percent else probs, expand=form == "CSV")
     with file_errors("write", target), whole_or_nothing(target, WHAT, overwrite=overwrite) as partial:
         if not _rewritten(partial, target, store, new, len(probs)):
             with file_errors("read", predicted.path):
@@ -61,16 +62,13 @@ def _rewritten(partial: Path, target: Path, store: Store, new: New, n: int) -> b
     form = format_of(target)
     if form != store.format or form not in ("CSV", "JSON lines"):
         return False
-    if form == "CSV" and delimiter_of(target) != delimiter_of(store.path):
+    style = store.style
+    between = style.delimiter(target)
+    if form == "CSV" and (between != style.delimiter(store.path) or between == style.decimal):
         return False
     if form == "CSV":
         rows = rows_of_csv(
-            store.path,
-            store.names,
-            new,
-            n,
-            delimiter_of(target),
-            lambda columns: _joined(columns, delimiter_of(target)),
+            store.path, store.names, new, n, between, lambda columns: _joined(columns, between, style.decimal)
         )
     else:
         rows = rows_of_json(store.path, new, n)
@@ -83,12 +81,12 @@ def _rewritten(partial: Path, target: Path, store: Store, new: New, n: int) -> b
     return True
 
 
-def _joined(columns: list[Array], delimiter: str) -> list[bytes]:
+def _joined(columns: list[Array], delimiter: str, decimal: str) -> list[bytes]:
     """Columns of numbers side by side as text, row by row."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    texts = [_text(_arrow(column, "")) for column in columns]
+    texts = [pc.replace_substring(_text(_arrow(column, "")), ".", decimal) for column in columns]
     joined = pc.binary_join_element_wise(*texts, pa.scalar(delimiter, pa.large_string()))
     return list(joined.cast(pa.large_binary()).to_pylist())
 
@@ -184,7 +182,7 @@ def _save_table(partial: Path, target: Path, form: str, columns: dict[str, Any],
     else:
         save = _save_csv if form == "CSV" else _save_jsonl
         with _sink(partial, target) as sink:
-            save(table, sink, delimiter_of(target))
+            save(table, sink, PLAIN.delimiter(target))
 
 
 def _sink(partial: Path, target: Path) -> Any:

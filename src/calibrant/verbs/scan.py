@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from calibrant.files.batches import Batch, Part, ahead, parts_of
 from calibrant.files.columns import NONE, Columns, choose, worded
-from calibrant.files.reading import class_names, predictions_of, to_numpy
+from calibrant.files.reading import arrays, class_names, predictions_of, warn_of_dropped
+from calibrant.files.style import Style, complete
 from calibrant.inputs import check_count
 from calibrant.kernels.rows.cells import N_CELLS, N_INDICES, cell_index
 from calibrant.kernels.rows.pooling import grouped, mass_targets
@@ -41,6 +42,10 @@ def scan(
     counts: str | None = None,
     classes: str | Sequence[Any] | None = None,
     normalize: bool = False,
+    sep: str | None = None,
+    decimal: Literal[".", ","] = ".",
+    missing: Literal["error", "drop"] = "error",
+    percent: bool = False,
     segments: str | None = None,
     views: Sequence[Any] | None = None,
     n_cells: int = N_CELLS,
@@ -65,6 +70,8 @@ def scan(
         iterator of batches: Arrow data, frames or dicts of columns.
     label, probs, logits, pred, counts, classes, normalize
         Columns and classes, as in `calibrant.read`. Files must agree in them.
+    sep, decimal, missing, percent
+        How values are written and what is done with missing ones, as in `calibrant.read`.
     segments
         A column of segments: the answer is then a dict with a state for each of its values.
     views, n_cells, max_distinct
@@ -92,8 +99,9 @@ def scan(
     State(4 rows in 2 parts, binary event; binary: 2 distinct predictions)
     """
     columns = {"label": label, "probs": probs, "logits": logits, "pred": pred, "counts": counts, "classes": classes}
+    columns |= {"sep": sep, "decimal": decimal, "missing": missing, "percent": percent}
     settings = {"views": views, "n_cells": n_cells, "max_distinct": max_distinct}
-    return scan_with_columns(
+    found, chosen = scan_with_columns(
         source,
         columns,
         normalize=normalize,
@@ -102,7 +110,9 @@ def scan(
         checkpoint=checkpoint,
         progress=progress,
         **settings,
-    )[0]
+    )
+    warn_of_dropped("scan", chosen)
+    return found
 
 
 def scan_with_columns(
@@ -123,8 +133,9 @@ def scan_with_columns(
         raise InputError("checkpoint", "must be left out where segments= is given", "it holds one state")
     numbers = _numbers(exact_bins, segments)
     named = {name: value for name, value in columns.items() if name != "classes"}
-    scanner = _Scanner(named, class_names(columns.get("classes")), normalize, segments, settings)
-    opened = parts_of(source)
+    style = Style.taken(named)
+    scanner = _Scanner(named, class_names(columns.get("classes")), normalize, segments, settings, style)
+    opened = parts_of(source, style)
     saved = None if checkpoint is None else Path(checkpoint)
     if saved is not None and saved.exists():
         scanner.states[None] = State.load(saved)
@@ -141,9 +152,10 @@ def scan_with_columns(
                 if saved is not None:
                     scanner.states[None].save(saved)
             report(sum(sizes), of)
+        dropped = scanner.dropped
         if numbers:
             scanner.open_edges(part.part is not None, opened, numbers)
-    return scanner.found(), chosen
+    return scanner.found(), replace(chosen, dropped=dropped)
 
 
 def _numbers(exact_bins: Any, segments: Any) -> list[int]:
@@ -172,16 +184,12 @@ class _Scanner:
         normalize: bool,
         segments: str | None,
         settings: dict[str, Any],
+        style: Style,
     ) -> None:
-        self.named, self.classes, self.normalize, self.segments, self.settings = (
-            named,
-            classes,
-            normalize,
-            segments,
-            settings,
-        )
+        self.named, self.classes, self.normalize, self.segments = named, classes, normalize, segments
+        self.settings, self.style = settings, style
         self.states: dict[Any, State] = {}
-        self.rows, self.began = 0, perf_counter()
+        self.rows, self.dropped, self.began = 0, 0, perf_counter()
 
     def speed(self) -> str:
         """For the bar."""
@@ -206,15 +214,18 @@ class _Scanner:
             raise InputError("segments", f"must name a column of {part.title}", f"{self.segments!r} is none")
         wanted = (*chosen.used, *({self.segments} - set(chosen.used) if self.segments else ()))
         own: dict[Any, State] = {}
+        before = self.rows
         for batch in ahead(part.batches(wanted)):
-            with _placed(part, chosen, batch):
-                for segment, rows in self._segments(batch, chosen):
-                    self._take(own, segment, rows, part)
+            rows = np.flatnonzero(complete(batch.columns, wanted)) if self.style.missing == "drop" else None
+            with worded(part.title, chosen, batch.first, rows):
+                for segment, found in self._segments(batch, chosen):
+                    self._take(own, segment, found, part)
             self.rows += batch.n
             report(batch.done)
         if not own:
-            raise FileError(f"cannot read {part.title!r}: it holds no rows.")
-        with _placed(part, chosen, None):
+            why = "it holds no rows" if self.rows == before else "all its rows have missing values"
+            raise FileError(f"cannot read {part.title!r}: {why}.")
+        with worded(part.title, chosen):
             for segment, state in own.items():
                 if segment in self.states:
                     self.states[segment].add(state)
@@ -222,14 +233,19 @@ class _Scanner:
                     self.states[segment] = state
 
     def _segments(self, batch: Batch, chosen: Columns) -> Iterator[tuple[Any, Predictions]]:
-        found = {name: to_numpy(batch.columns[name], name) for name in chosen.used}
+        wanted = (*chosen.used, *({self.segments} - set(chosen.used) if self.segments else ()))
+        found, kept = arrays(batch.columns, wanted, self.style)
+        if kept is not None:
+            self.dropped += int((~kept).sum())
+            if not kept.any():
+                return
         known = next(iter(self.states.values()), None)
         order = self.classes if known is None or chosen.pred else known.classes
-        rows = predictions_of(found, chosen, order, normalize=self.normalize)
+        rows = predictions_of(found, chosen, order, normalize=self.normalize, style=self.style)
         if self.segments is None:
             yield None, rows
             return
-        values, index = np.unique(to_numpy(batch.columns[self.segments], self.segments), return_inverse=True)
+        values, index = np.unique(found[self.segments], return_inverse=True)
         for k, value in enumerate(values.tolist()):
             yield value, rows.rows(index == k)
 
@@ -250,8 +266,8 @@ class _Scanner:
             part = open_part()
             chosen = self.choose(part)
             for batch in ahead(part.batches(chosen.used)):
-                ((_, rows),) = self._segments(batch, chosen)
-                for view, cells in wanted.items():
+                rows = next(self._segments(batch, chosen), (None, None))[1]
+                for view, cells in wanted.items() if rows is not None else ():
                     event = rows.event(view)
                     inside = cells[cell_index(event.probs)]
                     if inside.any():
@@ -281,10 +297,3 @@ def _edge_cells(table: Pooled, numbers: list[int]) -> Bools:
         at = at[low[at] < high[at]]
         wanted[cell_index(table.values[at])] = True
     return wanted
-
-
-@contextmanager
-def _placed(part: Part, chosen: Columns, batch: Batch | None) -> Iterator[None]:
-    """An InputError inside names the part, its column and its row."""
-    with worded(part.title, chosen, 0 if batch is None else batch.first):
-        yield
