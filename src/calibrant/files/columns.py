@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from calibrant.inputs import listed
 from calibrant.predictions.labels import CONFIDENCE, PROBABILITY
 from calibrant.problems import FileError, InputError
+from calibrant.types import Array
 
 NAMES: dict[str, tuple[str, ...]] = {
     "label": ("label", "labels", "y", "y_true", "target", "truth", "outcome", "class", "correct"),
@@ -323,7 +324,7 @@ def _key(name: str) -> str:
 
 
 @contextmanager
-def worded(file: str, columns: FileColumns, first: int = 0, rows: Sequence[int] | None = None) -> Iterator[None]:
+def worded(file: str, columns: FileColumns, first: int = 0, rows: Array | None = None) -> Iterator[None]:
     """An InputError inside names the file and its columns instead of arguments.
 
     Parameters

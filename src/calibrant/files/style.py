@@ -112,10 +112,9 @@ class Style:
                 values[k] = float(written)
             except ValueError:
                 bad[k] = True
-        bad = bad.reshape(column.shape)
-        commas = bad.any() and _COMMA.fullmatch(str(texts[bad][0]))
-        advice = "Pass decimal=',' if this is a decimal comma" if commas else ""
-        inputs.refuse(bad, texts, argument, "must hold numbers", advice)
+        first = str(texts.flat[int(bad.argmax())])
+        advice = "Pass decimal=',' if this is a decimal comma" if _COMMA.fullmatch(first) else ""
+        inputs.refuse(bad.reshape(column.shape), texts, argument, "must hold numbers", advice)
         return values.reshape(column.shape)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
@@ -98,7 +99,8 @@ def scan(
     >>> cal.scan(folder)
     State(4 rows in 2 parts, binary event; binary: 2 distinct predictions)
     """
-    columns = {"label": label, "probs": probs, "logits": logits, "pred": pred, "counts": counts, "classes": classes}
+    columns: dict[str, Any] = {"label": label, "probs": probs, "logits": logits, "pred": pred, "counts": counts}
+    columns["classes"] = classes
     columns |= {"sep": sep, "decimal": decimal, "missing": missing, "percent": percent}
     settings = {"views": views, "n_cells": n_cells, "max_distinct": max_distinct}
     found, chosen = scan_with_columns(
@@ -266,8 +268,7 @@ class _Scanner:
             part = open_part()
             chosen = self.choose(part)
             for batch in ahead(part.batches(chosen.used)):
-                rows = next(self._segments(batch, chosen), (None, None))[1]
-                for view, cells in wanted.items() if rows is not None else ():
+                for (_, rows), (view, cells) in product(self._segments(batch, chosen), wanted.items()):
                     event = rows.event(view)
                     inside = cells[cell_index(event.probs)]
                     if inside.any():
