@@ -84,7 +84,7 @@ class Style:
         argument
             Its name in error texts.
         """
-        if column.dtype.kind in "OUS":
+        if column.dtype.kind in "OUS" and column.size:
             column = self._from_text(column, argument)
         found = inputs.floats(column, argument)
         if not self.percent:
