@@ -441,7 +441,7 @@ def test_the_version_is_printed():
     ("content", "options", "code", "message"),
     [
         (None, [], 3, "cannot read 'p.csv': there is no such file"),
-        ("label,score\n1,0.5\n", [], 3, "Say which: --probs NAME, --probs 'PREFIX_*' or --logits."),
+        ("label,value\n1,0.5\n", [], 3, "Say which: --probs NAME, --probs 'PREFIX_*' or --logits."),
         ("lab,p\n1,0.5\n", [], 3, "Say which: --label NAME."),
         ("label,p,y\n1,0.5,1\n", [], 3, "Say which: --label label."),
         (

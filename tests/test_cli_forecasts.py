@@ -214,7 +214,7 @@ def test_quantiles_are_found_by_their_names_where_no_probabilities_are(many, tmp
     rows = "\n".join(["0,0.2,1,2", "1,0.8,1,2"] * 20)
     (tmp_path / "p.csv").write_text(f"label,prob,q05,q95\n{rows}\n")
     assert "Labels from 'label', probabilities from 'prob'" in run("diagnose", tmp_path / "p.csv").output
-    (tmp_path / "p.csv").write_text(f"label,score,q1,q2\n{rows}\n")
+    (tmp_path / "p.csv").write_text(f"label,value,q1,q2\n{rows}\n")
     assert "no column that is named for probabilities" in run("diagnose", tmp_path / "p.csv").output
 
 
