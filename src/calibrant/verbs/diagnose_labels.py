@@ -20,7 +20,7 @@ from calibrant.verbs.class_findings import ClassFindings, findings_of
 from calibrant.verbs.diagnose import ALARMS, Diagnosis, Measure, cautions_of, diagnose, measured, row_cautions
 from calibrant.verbs.verdicts import MORE_ROWS, NEVER_ZERO, NO_ERROR_SEEN, accused, is_weak
 
-MOST_DRAWN = 5e9
+MOST_DRAWN = 1e9
 """Labels drawn by the tests of all labels; of more rows, one in so many is used."""
 
 OF_LABELS: tuple[Measure, ...] = (
