@@ -66,7 +66,7 @@ def saved_maps() -> dict[str, Any]:
         "two classes": cal.Temperature().fit(event[0], np.stack([1 - event[1], event[1]], axis=1)),
         "chosen": cal.Auto(candidates=("identity", "platt"), prefer="simple").fit(*event),
         "mixture": cal.Auto(candidates=("identity", "platt")).fit(*event),
-        "segmented": cal.maps.Segmented("platt").fit(*event, segments=np.arange(N) % 2),
+        "segmented": cal.maps.Segmented("temperature").fit(*event, segments=np.arange(N) % 2),
         "multicalibration": cal.maps.Multicalibration("identity", n_bins=2, min_size=2).fit(
             1 - (event[1] > 0.5), event[1], segments={"first": np.arange(N) < N // 2}
         ),
