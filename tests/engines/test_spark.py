@@ -58,11 +58,23 @@ def session(master: str, **settings: str):
     return builder.getOrCreate()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
+def stopped_at_the_end():
+    yield
+    stop()
+
+
+def stop() -> None:
+    """Stop the session, if there is one: its master cannot be changed."""
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        active.stop()
+
+
+@pytest.fixture
 def local():
-    found = session("local[2]")
-    yield found
-    found.stop()
+    """A session on this machine: that of the test before, unless that test stopped it."""
+    return session("local[2]")
 
 
 def same(one: cal.State, other: cal.State) -> None:
@@ -119,9 +131,9 @@ def free_port() -> int:
 
 
 @pytest.fixture
-def cluster(local, tmp_path):
+def cluster(tmp_path):
     """A master and two workers as processes; the workers can be killed."""
-    local.stop()
+    stop()
     home, port = Path(pyspark.__file__).parent, free_port()
     master = f"spark://127.0.0.1:{port}"
     started = []
