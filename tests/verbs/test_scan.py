@@ -202,6 +202,24 @@ def test_a_column_that_changes_its_type_is_named(lake):
         scan(iter([rows, rows.drop_columns(["prob"])]))
 
 
+def test_text_that_would_end_the_process_or_is_none_is_refused(tmp_path):
+    deep = tmp_path / "deep.jsonl"
+    deep.write_text('{"label": 1, "prob": 0.5, "more": ' + "[" * 5000 + "]" * 5000 + "}\n")
+    with pytest.raises(FileError, match=r"deep\.jsonl': its JSON is nested more than 100 levels deep"):
+        scan(deep)
+    wide = tmp_path / "wide.csv"
+    wide.write_bytes("label,prob\n1,0.5\n".encode("utf-16"))
+    with pytest.raises(FileError, match=r"wide\.csv': it is written in UTF-16"):
+        scan(wide)
+
+
+def test_a_column_that_is_there_twice_is_named(tmp_path):
+    path = tmp_path / "twice.csv"
+    path.write_text("label,prob,prob\n1,0.5,0.6\n")
+    with pytest.raises(FileError, match="several columns called 'prob'"):
+        scan(path, probs="prob")
+
+
 @pytest.mark.parametrize(
     ("source", "words"),
     [

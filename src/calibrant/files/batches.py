@@ -13,12 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.files.formats import ENDINGS, check_first_bytes, file_errors, format_of, open_store
+from calibrant.files.formats import (
+    ENDINGS,
+    JSON_BLOCK,
+    arrow_reader,
+    check_first_bytes,
+    csv_options,
+    file_errors,
+    format_of,
+    open_store,
+    validated,
+)
+from calibrant.files.guards import check_depth, check_encoding
 from calibrant.files.style import PLAIN, Style
 from calibrant.problems import FileError, InputError
 
 VALUES, FEWEST, MOST = 1 << 23, 1 << 12, 1 << 20
 """Numbers that a batch holds, about, and its fewest and most rows."""
+CSV_BLOCK = 1 << 24
+"""Bytes of a text table that are read at a time."""
 PROBED = 1 << 16
 """Bytes at either end of a file that its name as a part is made from."""
 
@@ -157,53 +170,44 @@ def _damaged(path: Path, names: tuple[str, ...], error: Exception) -> str:
 
 
 def _arrow(path: Path, _style: Style) -> tuple[list[str], Any]:
-    import pyarrow as pa
-
-    def reader() -> Any:
-        source = pa.memory_map(str(path))
-        try:
-            return pa.ipc.open_file(source)
-        except pa.ArrowInvalid:
-            return pa.ipc.open_stream(source)
-
     def batches(names: tuple[str, ...]) -> Iterator[Batch]:
         with file_errors("read", path):
-            file, first = reader(), 0
+            file, first = arrow_reader(path), 0
             count = getattr(file, "num_record_batches", None)
             found = iter(file) if count is None else map(file.get_batch, range(count))
             for k, whole in enumerate(found, 1):
-                whole.validate(full=True)
                 for batch in _cut(whole.select(list(names)), _rows(names)):
                     yield _batch(batch, first, k / count if count else 0.0)
                     first += batch.num_rows
 
-    return reader().schema.names, batches
+    return arrow_reader(path).schema.names, batches
 
 
 def _csv(path: Path, style: Style) -> tuple[list[str], Any]:
-    import pyarrow as pa
     from pyarrow import csv
 
-    style.check_separator(path)
-    parse = csv.ParseOptions(delimiter=style.delimiter(path), newlines_in_values=True)
+    check_encoding(path)
+    parse = csv_options(path, style)
 
     def batches(names: tuple[str, ...]) -> Iterator[Batch]:
         with file_errors("read", path):
             convert, first = csv.ConvertOptions(include_columns=list(names), decimal_point=style.decimal), 0
-            read = csv.ReadOptions(block_size=1 << 24)
+            read = csv.ReadOptions(block_size=CSV_BLOCK)
             with csv.open_csv(path, parse_options=parse, convert_options=convert, read_options=read) as reader:
                 for batch in reader:
                     yield _batch(batch, first, 0.0)
                     first += batch.num_rows
 
-    with pa.csv.open_csv(path, parse_options=parse) as reader:
+    with csv.open_csv(path, parse_options=parse) as reader:
         return reader.schema.names, batches
 
 
 def _json_lines(path: Path, _style: Style) -> tuple[list[str], Any]:
     from pyarrow import json
 
-    options = json.ReadOptions(block_size=1 << 24)
+    check_encoding(path)
+    check_depth(path)  # a deeply nested line would end the process
+    options = json.ReadOptions(block_size=JSON_BLOCK)
 
     def batches(names: tuple[str, ...]) -> Iterator[Batch]:
         with file_errors("read", path):
@@ -307,6 +311,7 @@ def table_of(given: Any) -> Any:
 
 
 def _batch(table: Any, first: int, done: float) -> Batch:
+    validated(table)
     return Batch({name: table.column(name) for name in table.schema.names}, table.num_rows, first, done)
 
 

@@ -28,7 +28,7 @@ _FIRST_BYTES = {
 }
 _LONGEST = 300
 """Characters of an error of other libraries that are shown."""
-_JSON_BLOCK = 1 << 26
+JSON_BLOCK = 1 << 26
 """Bytes of JSON read at once. A row must fit; one of 10,000 classes takes a quarter of a megabyte."""
 
 
@@ -79,11 +79,11 @@ def check_first_bytes(path: Path, form: str) -> None:
         raise FileError(f"cannot read {str(path)!r}: it is not {expected}{hint}.")
 
 
-def check_distinct(store: Store, wanted: Iterable[str]) -> None:
+def check_distinct(names: Sequence[str], wanted: Iterable[str], path: Any) -> None:
     """Refuse columns that are asked for by a name that others have too."""
     for name in wanted:
-        if store.names.count(name) > 1:
-            raise FileError(f"{str(store.path)!r} has several columns called {name!r}. Rename all but one.")
+        if names.count(name) > 1:
+            raise FileError(f"{str(path)!r} has several columns called {name!r}. Rename all but one.")
 
 
 @contextmanager
@@ -115,8 +115,7 @@ def _open_csv(path: Path, style: Style) -> tuple[list[str], Any]:
     import pyarrow as pa
     from pyarrow import csv
 
-    style.check_separator(path)
-    parse = csv.ParseOptions(delimiter=style.delimiter(path), newlines_in_values=True)
+    parse = csv_options(path, style)
 
     def load(names: Sequence[str], as_text: Sequence[str]) -> Any:
         types = {name: pa.string() for name in as_text}
@@ -127,13 +126,21 @@ def _open_csv(path: Path, style: Style) -> tuple[list[str], Any]:
         return reader.schema.names, load
 
 
+def csv_options(path: Path, style: Style) -> Any:
+    """How a text table is cut into fields; one that seems to be cut otherwise is refused."""
+    from pyarrow import csv
+
+    style.check_separator(path)
+    return csv.ParseOptions(delimiter=style.delimiter(path), newlines_in_values=True)
+
+
 def _open_parquet(path: Path, _style: Style) -> tuple[list[str], Any]:
     from pyarrow import parquet
 
     def load(names: Sequence[str], _: Sequence[str]) -> Any:
         with parquet.ParquetFile(path) as file:
             check_size(path, file.metadata.num_rows * len(names), "its rows")  # at least a byte per value
-            return _validated(file.read(columns=list(names)))
+            return validated(file.read(columns=list(names)))
 
     return parquet.read_schema(path).names, load
 
@@ -141,22 +148,26 @@ def _open_parquet(path: Path, _style: Style) -> tuple[list[str], Any]:
 def _open_arrow(path: Path, _style: Style) -> tuple[list[str], Any]:
     import pyarrow as pa
 
-    def reader(**options: Any) -> Any:
-        source = pa.memory_map(str(path))
-        try:
-            return pa.ipc.open_file(source, **options)
-        except pa.ArrowInvalid:
-            return pa.ipc.open_stream(source, **options)
-
     def load(names: Sequence[str], _: Sequence[str]) -> Any:
         fields = sorted(everything.index(name) for name in names)
-        return _validated(reader(options=pa.ipc.IpcReadOptions(included_fields=fields)).read_all())
+        return validated(arrow_reader(path, options=pa.ipc.IpcReadOptions(included_fields=fields)).read_all())
 
-    everything = reader().schema.names
+    everything = arrow_reader(path).schema.names
     return everything, load
 
 
-def _validated(table: Any) -> Any:
+def arrow_reader(path: Path, **options: Any) -> Any:
+    """An Arrow file, or a stream saved as one."""
+    import pyarrow as pa
+
+    source = pa.memory_map(str(path))
+    try:
+        return pa.ipc.open_file(source, **options)
+    except pa.ArrowInvalid:
+        return pa.ipc.open_stream(source, **options)
+
+
+def validated(table: Any) -> Any:
     """A table whose offsets lie within its buffers; nothing else keeps a damaged file from ending the process."""
     table.validate(full=True)
     return table
@@ -167,7 +178,7 @@ def _open_jsonl(path: Path, _style: Style) -> tuple[list[str], Any]:
     from pyarrow import json
 
     check_depth(path)
-    options = json.ReadOptions(block_size=_JSON_BLOCK)
+    options = json.ReadOptions(block_size=JSON_BLOCK)
     table = json.read_json(path, read_options=options)
     dates = [field.name for field in table.schema if pa.types.is_timestamp(field.type)]
     if dates:  # JSON has no dates: what looks like one is text

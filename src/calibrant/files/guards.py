@@ -86,6 +86,11 @@ def check_text(path: Path) -> None:
         for block in blocks(path):
             size += len(block)
             check_size(path, size, "what it unpacks to")
+    check_encoding(path)
+
+
+def check_encoding(path: Path) -> None:
+    """Refuse a text file that does not begin as text in UTF-8."""
     for block in blocks(path):
         head = block[:_HEAD]
         other = _OTHER_ENCODINGS.get(head[:2])

@@ -217,7 +217,7 @@ def read_features(path: str | Path, names: str | None, chosen: Columns, style: S
     if unknown or not wanted:
         among = f"{unknown[0]!r} is not among {inputs.listed(store.names)}" if unknown else ""
         raise UnknownColumn("by", f"must name columns of {path}", among or "all are used by the predictions")
-    check_distinct(store, wanted)
+    check_distinct(store.names, wanted, store.path)
     with file_errors("read", store.path):
         table = store.load([*wanted, *(name for name in chosen.used if name not in wanted)], [])
         kept = complete(table, chosen.used) if chosen.dropped else slice(None)
@@ -231,7 +231,7 @@ C = TypeVar("C", bound=FileColumns)
 
 def load(store: Store, chosen: C) -> tuple[dict[str, Array], C, Array | None]:
     """The chosen columns as arrays, by name; the columns with the number of rows dropped; the rows kept, if not all."""
-    check_distinct(store, chosen.used)
+    check_distinct(store.names, chosen.used, store.path)
     with file_errors("read", store.path), worded(str(store.path), chosen):
         found, kept = arrays(store.load(chosen.used, []), chosen.used, store.style)
     if kept is not None:

@@ -44,7 +44,7 @@ def write(path: str | Path, predicted: Predicted, probs: Array, *, overwrite: bo
     form = format_of(target)
     check_target(path, WHAT, overwrite=overwrite, replace=False)
     store = open_store(predicted.path, predicted.style)
-    check_distinct(store, store.names)
+    check_distinct(store.names, store.names, store.path)
     new = _new_columns(predicted, probs * 100 if predicted.style.percent else probs, expand=form == "CSV")
     with file_errors("write", target), whole_or_nothing(target, WHAT, overwrite=overwrite) as partial:
         if not _rewritten(partial, target, store, new, len(probs)):

@@ -14,6 +14,7 @@ import numpy as np
 
 from calibrant.files.batches import Batch, Part, ahead, parts_of
 from calibrant.files.columns import NONE, Columns, choose, worded
+from calibrant.files.formats import check_distinct
 from calibrant.files.reading import arrays, class_names, predictions_of, warn_of_dropped
 from calibrant.files.style import Style, complete
 from calibrant.inputs import check_count
@@ -214,7 +215,8 @@ class _Scanner:
         """All rows of a part; they count when the last is read."""
         if self.segments is not None and self.segments not in part.names:
             raise InputError("segments", f"must name a column of {part.title}", f"{self.segments!r} is none")
-        wanted = (*chosen.used, *({self.segments} - set(chosen.used) if self.segments else ()))
+        wanted = self._wanted(chosen)
+        check_distinct(part.names, wanted, part.title)
         own: dict[Any, State] = {}
         before = self.rows
         for batch in ahead(part.batches(wanted)):
@@ -234,9 +236,12 @@ class _Scanner:
                 else:
                     self.states[segment] = state
 
+    def _wanted(self, chosen: Columns) -> tuple[str, ...]:
+        """The columns that are read: those of the predictions, and that of the segments."""
+        return tuple(dict.fromkeys((*chosen.used, *([self.segments] if self.segments else []))))
+
     def _segments(self, batch: Batch, chosen: Columns) -> Iterator[tuple[Any, Predictions]]:
-        wanted = (*chosen.used, *({self.segments} - set(chosen.used) if self.segments else ()))
-        found, kept = arrays(batch.columns, wanted, self.style)
+        found, kept = arrays(batch.columns, self._wanted(chosen), self.style)
         if kept is not None:
             self.dropped += int((~kept).sum())
             if not kept.any():
