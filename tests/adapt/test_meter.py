@@ -106,6 +106,14 @@ def test_the_buffers_are_saved_and_moved_with_the_module(rows):
     other.load_state_dict(meter.state_dict())
     assert other.n == meter.n
     assert float(other.compute()) == float(meter.compute())
+    every = filled(Meter("classwise"), labels, probs)
+    other = Meter("classwise", n_classes=4)
+    other.load_state_dict(every.state_dict())
+    assert other.compute() == every.compute()
+    event = filled(Meter(), labels == 1, probs[:, 1])
+    again = Meter()
+    again.load_state_dict(event.state_dict())
+    assert again.compute().settings["view"] == event.compute().settings["view"] == "binary"
 
 
 @pytest.mark.parametrize(
@@ -140,7 +148,7 @@ def test_bad_options():
         Meter().to_state()
     meter = Meter()
     meter.update(torch.tensor([0]), torch.tensor([[0.4, 0.6]]))
-    with pytest.raises(InputError, match="must have 2 columns as before"):
+    with pytest.raises(InputError, match="must have 2 columns as the meter"):
         meter.update(torch.tensor([0]), torch.tensor([[0.2, 0.2, 0.6]]))
 
 

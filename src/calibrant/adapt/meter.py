@@ -43,6 +43,9 @@ class Meter(torch.nn.Module):  # type: ignore[misc]
         and report takes. For `binary` and `top`.
     ignore
         A label whose rows do not count, such as 255 in segmentation.
+    n_classes
+        Number of columns, 1 for an event. None: that of the first batch; give it with `"classwise"` where a saved
+        meter is loaded, or where a rank may see no batch.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class Meter(torch.nn.Module):  # type: ignore[misc]
         n_bins: int = 15,
         buckets: bool = False,
         ignore: int | None = None,
+        n_classes: int | None = None,
     ) -> None:
         super().__init__()
         self.view = check_choice("view", view, VIEWS)
@@ -75,13 +79,30 @@ class Meter(torch.nn.Module):  # type: ignore[misc]
             raise InputError("ignore", "must be a label, a whole number of 64 bits", f"it is {ignore:.3g}")
         if buckets and view == "classwise":
             raise InputError("buckets", "must be False with view='classwise'", "they are of one event")
-        self.register_buffer("sums", torch.zeros(1, n_bins, 4, dtype=torch.float64))
+        if n_classes is not None:
+            check_count(n_classes, "n_classes")
+        self.n_classes = n_classes or 0
+        """columns of the predictions; 0 until they are known"""
+        events = self.n_classes if view == "classwise" and n_classes else 1
+        self.register_buffer("sums", torch.zeros(events, n_bins, 4, dtype=torch.float64))
         self.register_buffer("refused", torch.zeros(1, dtype=torch.float64))
-        self.n_classes = 0
-        """columns of the predictions; 0 until some came"""
         if buckets:
             self.register_buffer("cells", torch.zeros(N_INDICES, 3, dtype=torch.float64))
             self.register_buffer("ends", torch.full((N_INDICES, 2), -2.0, dtype=torch.float64))
+
+    def get_extra_state(self) -> int:
+        """What a saved meter holds beside its sums: the number of columns."""
+        return self.n_classes
+
+    def set_extra_state(self, state: int) -> None:
+        """The number of columns of a saved meter.
+
+        Parameters
+        ----------
+        state
+            What `get_extra_state` returned.
+        """
+        self.n_classes = state
 
     def reset(self) -> None:
         """Forget all rows."""
@@ -147,7 +168,7 @@ class Meter(torch.nn.Module):  # type: ignore[misc]
             raise InputError(name, f"must have a column per class for view={self.view!r}", "there is one column")
         columns = 1 if rows.ndim == 1 else rows.shape[1]
         if self.n_classes not in (0, columns):
-            raise InputError(name, f"must have {self.n_classes} columns as before", f"there are {columns}")
+            raise InputError(name, f"must have {self.n_classes} columns as the meter", f"there are {columns}")
         if self.view == "binary" and columns > 2:
             raise InputError(name, "must have one or two columns for view='binary'", f"there are {columns}")
         self.n_classes = columns
