@@ -17,10 +17,15 @@ from registered import METHODS
 
 GIVEN = {name: partial(METHODS[name], strength=0.01, intercept=0.01) for name in ("matrix", "dirichlet")}
 """Choosing these penalties by cross-validation takes long."""
+ONE_KNOT = {"evolved_pieces": partial(METHODS["evolved_pieces"], n_pieces=2)}
+"""An evolution of several knots ends where the last digits of the rows lead it."""
 each = pytest.mark.parametrize(
     "method",
     [
-        *(pytest.param(m, id=name, marks=pytest.mark.slow if name in GIVEN else ()) for name, m in METHODS.items()),
+        *(
+            pytest.param(m, id=name, marks=pytest.mark.slow if name in GIVEN else ())
+            for name, m in {**METHODS, **ONE_KNOT}.items()
+        ),
         *(pytest.param(m, id=f"{name} of given penalties") for name, m in GIVEN.items()),
     ],
 )

@@ -89,7 +89,8 @@ def parts_of(source: Any, style: Style = PLAIN) -> list[Callable[[], Part]]:
     if isinstance(source, Iterable) and not isinstance(source, Mapping | np.ndarray | bytes):
         return [lambda: _stream(source, "the batches")]
     expected = "must be a path, a pattern, a folder, Arrow data or an iterator of batches"
-    raise InputError("source", expected, f"it is a {type(source).__name__}")
+    lazy = " of a Polars before 1.34" if type(source).__name__ == "LazyFrame" else ""
+    raise InputError("source", expected, f"it is a {type(source).__name__}{lazy}")
 
 
 def paths_of(source: str | Path) -> list[Path]:
