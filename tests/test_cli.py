@@ -119,6 +119,7 @@ def test_diagnose_prints_verdict_tables_cautions_and_advice(digits, diagnosed):
     assert "Labels from 'label', logits from 'logit_0' … 'logit_9'" in output
 
 
+@pytest.mark.slow
 def test_diagnose_as_json_equals_the_result_in_python(in_json, diagnosed):
     assert without_input(in_json) == json.loads(diagnosed.to_json())
     assert cal.results.Diagnosis.from_json(in_json.stdout) == diagnosed
@@ -146,7 +147,7 @@ def test_an_error_above_the_limit_fails(digits):
     run("diagnose", digits / "test.csv", "--json", "--fail-above", 0.2)
 
 
-@pytest.mark.some(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["html", "json"])
 def test_diagnose_writes_a_report(digits, tmp_path, ending):
     result = run("diagnose", digits / "test.csv", "--json", "--report", tmp_path / f"report.{ending}")
@@ -227,6 +228,7 @@ def test_a_map_applies_to_data_without_labels_and_keeps_other_columns(digits, tm
     assert np.array_equal(found, expected)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "npz", "jsonl", "tsv", "csv.gz"])
 def test_the_output_has_the_format_of_its_ending(animals, tmp_path, ending):
     cal.recalibrate(cal.Predictions.read(animals)).save(tmp_path / "map.json")
@@ -645,6 +647,7 @@ def event_file(tmp_path, rng):
     return path
 
 
+@pytest.mark.slow
 def test_audit_names_the_segments_that_are_wrong(tmp_path, rng):
     n = 2000
     p, sex, age = rng.random(n), rng.choice(["f", "m"], n), rng.integers(18, 90, n)

@@ -117,7 +117,7 @@ def test_weights_are_never_taken_unasked_and_columns_are_named(folder):
     assert plain["p_value"] == cal.is_calibrated(cal.Predictions.read(folder / "t.csv"), n_draws=99, seed=0).p_value
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize(
     "command",
     [

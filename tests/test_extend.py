@@ -81,6 +81,7 @@ def test_a_foreign_rule_for_bins_is_simulated(found, kind):
     assert together == pytest.approx(one_by_one, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_foreign_map_loads_in_another_process(outside, found):
     environment, folder = outside
     factor, values = found["map"]

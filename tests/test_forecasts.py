@@ -54,6 +54,7 @@ def test_quantile_and_cdf_undo_each_other(kind, rng):
         assert (forecasts.cdf_before(at) <= level + ROUNDING).all()
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("kind", ["Gaussian", "bent", "quantile", "sample"])
 def test_draws_and_nodes_have_the_mean_and_variance_of_the_forecast(kind, rng):
     forecasts = every_kind(rng, 30)[kind]

@@ -125,7 +125,7 @@ def everything(said):
     said.rows([0, 1])
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(10)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("label_dtype", [bool, np.uint8, np.int32, np.int64, float])
 @pytest.mark.parametrize("columns", [1, 2])

@@ -41,7 +41,7 @@ def tried(kind: str, every: int) -> int:
     return count
 
 
-@pytest.mark.some(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", some.SAVED)
 def test_damaged_data_are_refused_or_give_valid_answers(kind):
     assert tried(kind, FUZZED[kind][0]) > 100
@@ -52,7 +52,7 @@ def test_much_damage_is_refused_or_gives_valid_answers():
     assert sum(tried(kind, every) for kind, (_, every) in FUZZED.items()) >= 30_000
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, found in some.SAVED.items() for name in found()])
 def test_every_declared_constraint_is_enforced(kind, name):
     saved = some.SAVED[kind]()[name]

@@ -43,7 +43,7 @@ def a_monitor(path: Path, **options: bool) -> None:
 WRITERS = {"map": a_map, "state": a_state, "monitor state": a_monitor, "report": a_report}
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("old", WRITERS)
 @pytest.mark.parametrize("new", WRITERS)
 def test_a_file_is_replaced_by_its_own_kind_only(tmp_path, old, new):

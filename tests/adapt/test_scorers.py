@@ -115,6 +115,7 @@ def test_several_metrics_at_once_each_with_its_own_positive_class():
     )
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_search_takes_the_model_of_least_error(n_jobs):
     X, y = data(2)

@@ -222,6 +222,7 @@ def test_an_estimator_without_weights_is_named(rng):
     assert model.map_.temperature != CalibratedModel(KNeighborsClassifier(20)).fit(X, y).map_.temperature
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "names", [(False, True), (-1, 1), (1.0, 2.0), ("no", "yes"), ("a", "b", "c"), (10, 20, 30)], ids=str
 )
@@ -359,6 +360,7 @@ def test_a_transformer_told_its_classes(rng):
         MapTransformer(classes=["a", "b", "c"]).fit(np.full((100, 3), 2 / 3), y)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("library", ["sklearn", "torch", "onnx"])
 def test_a_missing_library_says_how_to_install_it(library):
     script = (

@@ -59,6 +59,7 @@ def test_class_by_class_is_each_class_alone(said, n_bins):
     np.testing.assert_allclose(together.sums, alone, rtol=1e-12, atol=0)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("n_bins", [70_000, 1_000_000, 3_000_000])
 @pytest.mark.parametrize("dtype", some.DTYPES)
 def test_very_many_bins_hold_the_right_rows(n_bins, dtype, rng):

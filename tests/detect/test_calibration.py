@@ -37,7 +37,7 @@ def close(found, truth, draws=DRAWS):
     assert found == pytest.approx(truth, abs=STANDARD_ERRORS * np.sqrt(0.25 / draws) + 1 / draws)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", STATISTICS)
 def test_the_p_value_is_that_of_the_null_written_out(name):
     function, options = STATISTICS[name]
@@ -60,7 +60,7 @@ def test_kuiper_is_the_range_of_the_ks_error():
     close(found.p_value, tail(values, chance, found.statistic))
 
 
-@pytest.mark.some(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["classwise", "root_brier"])
 def test_classes_are_drawn_from_the_whole_vector(name):
     probs = np.array([[0.2, 0.5, 0.3], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8], [0.4, 0.4, 0.2], [0.25, 0.5, 0.25]])
@@ -233,6 +233,7 @@ def test_clusters_of_one_row_are_independent_rows():
     close(calibration_test(said, statistic="ks", cluster="same", n_draws=DRAWS, ties="count").p_value, truth)
 
 
+@pytest.mark.slow
 def test_a_question_asked_several_times_counts_once():
     said = Predictions(np.repeat(LABELS, 5), np.repeat(PROBS, 5), groups=np.repeat(np.arange(8), 5))
     every, chance = labellings(PROBS)

@@ -45,6 +45,7 @@ def test_a_calibrated_model_is_not_accused(rng):
     assert not found.rejects()
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("truth", "words"),
     [
@@ -187,6 +188,7 @@ def test_groups_without_a_word_on_dependence_are_warned_of(rng):
     assert is_calibrated(whole, view="canonical", cluster=False, n_draws=99).cautions == ()
 
 
+@pytest.mark.slow
 def test_counts_of_very_many_rows(rng):
     y, p = sample(rng, lambda p: p, 300)
     assert is_calibrated(y, p, counts=np.full(300, 1e12), n_draws=99).p_value == 0.01

@@ -48,7 +48,7 @@ def test_held_out_losses_are_those_of_plain_loops(said, folds, seed, rule):
         assert made == naive.n_bins(expected)
 
 
-@pytest.mark.some(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("ties", [False, True])
 def test_forty_bins_of_ten_folds_are_those_of_plain_loops(rng, rule, ties):

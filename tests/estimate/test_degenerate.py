@@ -215,6 +215,7 @@ def test_float32_is_close_to_float64(rng, name):
     assert narrow == pytest.approx(wide, abs=1e-5)  # float32 rounding, times the slope of the kernels
 
 
+@pytest.mark.slow
 @given(st.integers(1, 4), st.integers(1, 6))
 def test_more_classes_than_rows_is_no_error(n, extra):
     probs = np.full((n, n + extra), 1 / (n + extra))

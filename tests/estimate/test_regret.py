@@ -20,6 +20,7 @@ def naive_regret(p, c, t, w):
     return np.average(np.abs(c - t) * between, weights=w)
 
 
+@pytest.mark.slow
 @given(data.events(most=20))
 def test_the_formula_and_the_gain_at_every_threshold(said):
     rng = np.random.default_rng(said.n)

@@ -45,6 +45,7 @@ def test_drawing_the_law_agrees_with_computing_it(rng):
     assert drawn.high == pytest.approx(max(along[1], error.high), abs=0.015)
 
 
+@pytest.mark.slow
 def test_a_calibrated_model_gets_an_interval_from_zero(rng):
     found = interval_of(cal.sweep_error, sample(rng, power=1.0), n_draws=60).interval
     assert found.low == pytest.approx(0, abs=1e-12)
@@ -69,6 +70,7 @@ def test_percentiles_and_bca_by_hand(rng):
     assert (found.low, found.high) == pytest.approx(ends, abs=1e-9)  # normal quantiles by another routine
 
 
+@pytest.mark.slow
 def test_the_bootstrap_carries_its_caution(rng):
     found = interval_of(partial(cal.ece, bins=10), sample(rng), method="bootstrap", n_draws=50)
     assert found.cautions[-1] == CAUTION

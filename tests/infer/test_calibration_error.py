@@ -22,6 +22,7 @@ def sample(rng, n=500, power=1.5):
     return rng.random(n) < p**power, p
 
 
+@pytest.mark.slow
 def test_the_upper_end_is_where_the_tests_change_their_mind(rng):
     y, p = sample(rng)
     event = Predictions(y, p).event()
@@ -191,6 +192,7 @@ def test_rows_that_a_calibrated_model_shows_for_certain_leave_0_possible(labels,
     assert found.low == 0 < found.high
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("p", "rate", "n"), [(0.001, 0.01, 100), (0.002, 0.006, 200), (0.995, 0.97, 50), (0.03, 0.03, 60)]
 )

@@ -212,7 +212,7 @@ def test_compiled_plain_and_numpy_class_sums_are_the_same(matrix, monkeypatch, w
         np.testing.assert_allclose(sums, expected, rtol=ROUNDING, atol=0, err_msg=name)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("stretch", [1, 7, 64, 1000])
 @pytest.mark.parametrize("n_classes", [63, 64, 130])
 def test_large_entries_are_found_anywhere_in_a_row(rng, monkeypatch, n_classes, stretch):

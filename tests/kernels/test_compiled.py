@@ -118,6 +118,7 @@ def test_a_full_or_read_only_disk_costs_the_cache_alone(monkeypatch, tmp_path, f
     assert compiled(doubled)(3.0) == 6
 
 
+@pytest.mark.slow
 def test_a_cache_directory_that_is_a_file_is_done_without(tmp_path):
     (tmp_path / "kept").write_text("")
     (tmp_path / "script.py").write_text(TWICE)

@@ -36,6 +36,7 @@ def test_keys_come_out_in_order(rng, kind, dtype, n):
     assert np.array_equal(ends, np.cumsum(np.bincount(bucket_index(probs), minlength=buckets.N_BUCKETS)))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("kind", SCORES)
 def test_the_cut_into_blocks_does_not_matter(rng, monkeypatch, kind):
     probs, outcomes = scored(kind, rng, 500)

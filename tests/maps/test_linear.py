@@ -252,6 +252,7 @@ def test_a_damaged_map_is_refused():
 # Many classes.
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("recipe", [MatrixScaling(), Dirichlet(), StructuredMatrix()], ids=lambda r: type(r).__name__)
 def test_many_more_classes_than_rows(rng, recipe):
     probs = rng.dirichlet(np.ones(120), 12)

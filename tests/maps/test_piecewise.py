@@ -228,6 +228,7 @@ def best_on_grid(labels, probs, pieces, which, grid):
     return min(fit_heights(x, w, y, t, np.clip(t, *which.ends), which, 1e-9, 100)[1] for t in knots)
 
 
+@pytest.mark.some(4)
 @SPACES
 @pytest.mark.parametrize("pieces", [2, 3])
 @pytest.mark.parametrize("loss", ["log", "brier"])
@@ -246,6 +247,7 @@ def test_a_number_of_pieces_has_the_smallest_loss(rng, space, pieces, loss):
     assert len(fitted.knots) <= pieces + 1 + 2 * (space == "probability")
 
 
+@pytest.mark.slow
 def test_the_smallest_loss_is_below_that_of_the_path(rng):
     labels, probs, _ = drawn(rng, 1500)
     order = np.argsort(probs)
@@ -288,7 +290,7 @@ TRAPS = {
 }
 
 
-@pytest.mark.some(11)
+@pytest.mark.some(22)
 @pytest.mark.parametrize("trap", TRAPS)
 @SPACES
 @LOSSES
@@ -335,7 +337,7 @@ def test_what_is_said_with_certainty_is_mended_too(space):
     assert fitted.apply([0.0, 1.0]) == pytest.approx([0.25, 0.25], abs=1e-3)
 
 
-@pytest.mark.some(5)
+@pytest.mark.slow
 @SPACES
 @PIECES
 def test_the_order_of_the_rows_changes_no_bit(rng, space, pieces):
@@ -355,6 +357,7 @@ def test_the_seed_deals_ties(rng):
     assert cal.maps.PiecewiseLinear(seed=1).fit(labels, probs) == cal.maps.PiecewiseLinear(seed=2).fit(labels, probs)
 
 
+@pytest.mark.some(3)
 @SPACES
 @PIECES
 def test_weights_stand_for_rows(rng, space, pieces):
@@ -369,6 +372,7 @@ def test_weights_stand_for_rows(rng, space, pieces):
     np.testing.assert_allclose(one, other, atol=1e-6)
 
 
+@pytest.mark.some(3)
 @SPACES
 @LOSSES
 @PIECES

@@ -74,6 +74,7 @@ def test_a_class_that_never_occurred_keeps_a_chance():
     assert (fitted.apply([[1 / 3] * 3]) > 0.01).all()
 
 
+@pytest.mark.slow
 def test_unlabelled_rows_tell_their_prevalences(rng):
     labels, probs = seen(rng, 1000, (1 / 3, 1 / 3, 1 / 3))
     fitted = cal.maps.Identity().fit(labels, probs)
@@ -94,6 +95,7 @@ def test_the_estimate_is_the_limit_of_em(rng):
     assert estimated(probs, old, None, 0.95)[0] == pytest.approx((200 * at + old) / 201, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_intervals_by_curvature_resemble_those_by_likelihood(rng, monkeypatch):
     _, probs = seen(rng, 2000, (0.3, 0.4, 0.3))
     exact = estimated(probs, np.full(3, 1 / 3), None, 0.95)[1]

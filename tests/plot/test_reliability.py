@@ -32,6 +32,7 @@ def test_the_curve_is_drawn_where_it_lies(diagnosis, ax):
     assert line.get_label() == "digits"
 
 
+@pytest.mark.slow
 def test_intervals_are_drawn_from_low_to_high(diagnosis, ax):
     reliability(diagnosis, ax=ax)
     (drawn,) = [c for c in ax.collections if hasattr(c, "get_segments")]

@@ -66,7 +66,7 @@ def all_at_once(values, said):
     return found.of_rows(min(found.squares / found.weight / variance, found.rows))
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @each
 def test_blocks_give_what_all_rows_give(score, cases, small_blocks):
     for said in cases.values():

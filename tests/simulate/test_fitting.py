@@ -99,6 +99,7 @@ def test_empirical_scores_are_those_of_the_data(rng):
     assert world.weights.tolist() == [(p == v).sum() for v in (0.1, 0.5, 0.9)]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("curve", ["isotonic", "piecewise", "spline", "gaussian_process", "platt", cal.Beta()])
 def test_a_map_can_be_the_curve(curve, rng):
     world = BetaWorld(2.0, 1.0, ScaledCurve(0.8))
@@ -158,6 +159,7 @@ def test_scores_of_only_0_and_1_are_drawn_as_they_are():
     assert 0 < world.true_error() < 1
 
 
+@pytest.mark.slow
 def test_scores_that_hardly_differ_are_told(rng):
     p = 0.5 + 1e-5 * rng.normal(size=200)
     world = fit_world(rng.random(200) < 0.5, p)

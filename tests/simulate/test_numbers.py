@@ -22,6 +22,7 @@ WORLDS = [
 ]
 
 
+@pytest.mark.slow
 @given(factor=st.floats(0.05, 20), spread=st.floats(0.05, 2))
 def test_a_factor_has_errors_in_closed_form(factor, spread):
     """P(Y < quantile u) = Φ(√f Φ⁻¹(u)), and ∫ |Φ(rz) − Φ(z)| φ(z) dz = |arctan r − π/4| / π."""

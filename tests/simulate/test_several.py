@@ -89,7 +89,7 @@ def test_errors_bound_each_other(world, norm):
     assert canonical > top > 0
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("world", [DirichletWorld([1.0, 0.5, 0.2]), LogisticNormalWorld(6)])
 @pytest.mark.parametrize("view", ["auto", "top", "class 1", "classwise", "canonical"])
 def test_calibrated_worlds_have_no_error(world, view):

@@ -79,6 +79,7 @@ def apart(predictions, cluster=None):
     return judged_apart(predictions, top, cluster)
 
 
+@pytest.mark.slow
 def test_a_state_names_the_class_that_rows_name(rng):
     found = drawn(rng, 800, (1.0, 1.0, 2.5, 1.0))
     test, classes, cautions = apart(admit(cal.collect(found)))
@@ -115,6 +116,7 @@ def test_too_many_classes_for_tests_one_by_one_are_told(rng, monkeypatch):
     assert cautions[0].startswith("the verdict is about the top class only: 4 classes are too many")
 
 
+@pytest.mark.slow
 def test_classes_that_err_alike_need_one_temperature(rng):
     assert judged(drawn(rng, 1500, power=0.6))[1].alike
     assert not judged(drawn(rng, 1500, (1.0, 1.0, 2.5, 1.0)))[1].alike

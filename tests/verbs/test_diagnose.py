@@ -28,6 +28,7 @@ def test_an_overconfident_model(rng):
     assert "temperature" in found.advice[0]
 
 
+@pytest.mark.slow
 def test_an_underconfident_model(rng):
     found = diagnose(sampled(rng, 3000, 0.4))
     assert found.calibrated is False
@@ -107,6 +108,7 @@ def test_each_estimate_is_the_one_its_function_gives(rng):
     assert found.view == "class 1"
 
 
+@pytest.mark.slow
 def test_the_curve_has_wilson_intervals(rng):
     predictions = sampled(rng, 600)
     found = diagnose(predictions)
@@ -119,6 +121,7 @@ def test_the_curve_has_wilson_intervals(rng):
         assert (low, high) == pytest.approx((expected.low, expected.high), abs=ROUNDING)
 
 
+@pytest.mark.slow
 @given(some.predictions())
 def test_any_data_can_be_diagnosed_and_survive_as_json(predictions):
     with np.errstate(all="ignore"):
@@ -201,6 +204,7 @@ def rms_gap(predictions):
     )
 
 
+@pytest.mark.slow
 def test_further_measures_join_the_table(rng):
     p = rng.random(300)
     predictions = Predictions(rng.random(300) < p, p)

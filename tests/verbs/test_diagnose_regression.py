@@ -18,7 +18,7 @@ from tolerances import STANDARD_ERRORS
 kinds = pytest.mark.parametrize("kind", ["Gaussian", "bent", "quantile", "sample"])
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @kinds
 def test_a_right_model_passes_and_a_narrow_one_does_not(kind, rng):
     fine, narrow = (cal.diagnose(every_kind(rng, 400, width)[kind], name="m") for width in (1.0, 0.6))

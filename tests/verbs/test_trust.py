@@ -75,6 +75,7 @@ def test_it_says_how_much_too_high_ece_is_on_calibrated_data():
     assert ece.bias == pytest.approx(cal.ece(data).noise_floor, rel=0.15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", [1, 2])
 def test_all_candidates_run(norm):
     data = power_world(0.08).sample(150, seed=3)

@@ -153,6 +153,7 @@ def test_the_verdict_names_the_truth(world):
     consistent(found)
 
 
+@pytest.mark.slow
 @given(some.predictions())
 def test_words_and_numbers_agree_whatever_the_data(predictions):
     found = diagnose(predictions.labels, predictions.probs, counts=predictions.weights)
@@ -212,6 +213,7 @@ def test_the_top_class_alone_is_said_to_be_all_that_was_tested(rng):
         assert "for the top class, which is all that was tested" in found.verdict
 
 
+@pytest.mark.slow
 def test_a_state_is_judged_class_by_class():
     found = diagnose(cal.collect(WORLDS["one class"][0](np.random.default_rng(3), 800)))
     assert re.search("wrong for (class|classes) 1 .too low", found.verdict)
@@ -222,6 +224,7 @@ def test_a_state_is_judged_class_by_class():
     consistent(none)
 
 
+@pytest.mark.slow
 def test_weak_evidence_is_called_weak():
     """Of calibrated models, those that the test rejects with a p-value between 1 and 5 %."""
     rng, seen = np.random.default_rng(1), 0

@@ -124,6 +124,7 @@ def test_the_noise_floor_of_the_biased_form_is_its_mean(rng):
     assert abs(np.mean(gaps)) < STANDARD_ERRORS * np.std(gaps) / math.sqrt(600)
 
 
+@pytest.mark.slow
 def test_a_wrong_width_and_a_wrong_centre_are_found(rng):
     assert gaussian_skce_test(drawn(rng, 300, width=1.6)).p_value == 0.005
     said = drawn(rng, 300)

@@ -342,6 +342,7 @@ def test_the_number_of_cores_does_not_matter(said, people, monkeypatch):
     assert audit(said, people, n_draws=99) == several
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "table",
     [

@@ -52,6 +52,7 @@ def test_weights_are_shares_of_the_rows():
     assert ClassWorld.like(counted).weights == pytest.approx(np.arange(1, 50) / np.arange(50).sum())
 
 
+@pytest.mark.slow
 def test_a_plan_for_several_classes_is_one_for_all_three_tests():
     found = plan(n=200, predictions=rows(), n_data_sets=20)
     assert found.n_classes == 3

@@ -230,6 +230,7 @@ def test_a_confident_model_is_warned_about():
     assert not by_formula(n=200, world=power_world(0.1)).cautions
 
 
+@pytest.mark.slow
 def test_the_curve_holds_the_answer():
     found = by_formula(error=0.05, mean_variance=0.2)
     assert found.axes == ("rows", "power")
@@ -411,6 +412,7 @@ def test_an_error_widens_its_interval_without_a_world_too(options):
     assert plan(width=0.1, error=0.1, **options).n > plan(width=0.1, **options).n
 
 
+@pytest.mark.slow
 def test_checks_on_predictions_and_on_given_rows(rng):
     p = rng.beta(2, 2, 300)
     rows = cal.Predictions(rng.random(300) < p, p)

@@ -32,6 +32,7 @@ def test_the_test_of_diagnose_is_planned_for_and_named():
     assert plan(error=0.2, **FEW, statistic="is_calibrated", seed=1).n != found.n
 
 
+@pytest.mark.slow
 def test_what_given_rows_detect():
     found = plan(n=150, error=0.2, **FEW)
     assert 0.05 < found.detectable < 0.3
@@ -52,6 +53,7 @@ def test_a_width_is_simulated():
     assert "promises" not in repr(found)
 
 
+@pytest.mark.slow
 def test_a_check_calls_the_test_itself():
     found = plan(error=0.3, **FEW | {"n_data_sets": 50}, check=True)
     assert found.check.n_data_sets == 10
