@@ -36,10 +36,13 @@ COMMANDS = [
     "where",
     "audit",
     "monitor",
-    "answers",
     "plan",
+    "answers",
     "collect",
     "merge",
+    "report",
+    "simulate",
+    "examples",
     "study",
 ]
 
@@ -140,11 +143,25 @@ def test_classes_may_begin_with_a_minus(tmp_path):
 
 
 def test_an_error_above_the_limit_fails(digits):
-    value = float(cal.ece(cal.Predictions.read(digits / "test.csv")))
+    found = cal.posterior_error(cal.Predictions.read(digits / "test.csv"))
     result = run("diagnose", digits / "test.csv", "--json", "--fail-above", 0.05, code=1)
-    assert result.stderr == f"Failed: ECE {value:.4f} is above 0.05.\n"
+    title = f"{found.title} {found.value:.4f}: its {found.interval.in_words()}"
+    assert result.stderr == f"Failed: {title} lies above 0.05.\n"
     assert json.loads(result.stdout)["calibrated"] is False
-    run("diagnose", digits / "test.csv", "--json", "--fail-above", 0.2)
+    between = (found.interval.low + found.value) / 2  # the estimate is above, the interval is not
+    run("diagnose", digits / "test.csv", "--json", "--fail-above", between)
+
+
+def test_a_named_estimator_is_held_to_its_limit(digits):
+    error = float(cal.smooth_error(cal.Predictions.read(digits / "test.csv")))
+    result = run("diagnose", digits / "test.csv", "--quiet", "--fail-above", "smECE=0.05", code=1)
+    assert (result.stdout, result.stderr) == (
+        "",
+        f"Failed: smooth ECE {error:.4f} is above 0.05; it has no interval.\n",
+    )
+    run("diagnose", digits / "test.csv", "--quiet", "--fail-above", f"smooth={error + 0.001}")
+    assert "there is no measure 'nosuch'" in run("diagnose", "x.csv", "--fail-above", "nosuch=1", code=2).stderr
+    assert "not a number, nor NAME=NUMBER" in run("diagnose", "x.csv", "--fail-above", "smooth=a", code=2).stderr
 
 
 @pytest.mark.slow

@@ -372,7 +372,11 @@ def refusal(error: type[Exception], path: Path, **columns: Any) -> str:
         (["label,P,p", "1,0,0"], {}, "p.csv has several columns for probs: 'P', 'p'. Say which: probs='P'."),
         (["label,p,p", "1,0,0"], {"probs": "p"}, "'p.csv' has several columns called 'p'. Rename all but one."),
         (["label,p"], {}, "cannot read 'p.csv': it holds no rows."),
-        (["label,p", "1"], {}, "cannot read 'p.csv': CSV parse error: Expected 2 columns, got 1: 1"),
+        (
+            ["label,p", "1"],
+            {},
+            "cannot read 'p.csv': row 0 (the first is 0) has 1 field and the header 2. Quote values that hold the separator.",
+        ),
     ],
 )
 def test_a_file_that_does_not_fit_says_what_it_has_and_what_to_do(tmp_path, lines, columns, message):

@@ -105,17 +105,21 @@ def test_the_bound_is_half_of_the_memory_or_the_setting(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("p.csv", TEXT.decode().encode("utf-16"), "it is written in UTF-16. Save it as text in UTF-8."),
-        ("p.csv", TEXT.decode().encode("utf-16-le"), "it holds NUL bytes, which no text has."),
-        ("p.csv", TEXT.replace(b"1,", b"1\0,"), "it holds NUL bytes, which no text has."),
-        ("p.jsonl", '{"label": 1}'.encode("utf-16"), "it is written in UTF-16."),
+        ("p.csv", TEXT.decode().encode("utf-16-le"), "no text has. Pass encoding='utf-16-le' if it is UTF-16."),
+        ("p.csv", TEXT.decode().encode("utf-16-be"), "no text has. Pass encoding='utf-16-be' if it is UTF-16."),
+        ("p.csv", TEXT.replace(b"1,", b"1\0,"), "it holds NUL bytes, which no text has. Save it as text in UTF-8."),
+        ("p.csv", b"\xff\xfe" + "label,p\n1,0.5\n".encode("utf-16-le")[:-1], "not text in utf-16-le (truncated data)"),
         ("p.csv.gz", gzip.compress(b"label,p\n\0", mtime=0), "it holds NUL bytes"),
         (
             "p.csv.gz",
             gzip.compress(TEXT, mtime=0)[:-9],
             "Compressed file ended before the end-of-stream marker was reached",
         ),
-        ("p.csv", "läbel,p\n1,0.5\n".encode("latin-1"), "it is not text in UTF-8"),
+        (
+            "p.csv",
+            "läbel,p\n1,0.5\n".encode("latin-1"),
+            "line 1 is not text in UTF-8 (byte 0xe4, 'ä' in Latin-1). Pass encoding='latin-1'",
+        ),
         ("p.jsonl", b'{"a": ' + b"[" * 10**5 + b"]" * 10**5 + b"}", "its JSON is nested more than 100 levels deep."),
         ("p.jsonl", b"[" * 10**6, "its JSON is nested more than 100 levels deep."),
     ],

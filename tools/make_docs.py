@@ -399,7 +399,25 @@ The summary of `ece([0, 1, 1], [0.2, 0.7, 0.9])`:
 ## Answers"""
 
 
+def command_line() -> str:
+    """The page of the command line, with its tables of commands and exit codes made anew."""
+    from calibrant.cli import main
+    from calibrant.cli.group import EXIT_CODES
+
+    page = (DOCS / "command_line.md").read_text(encoding="utf-8")
+    commands = [(f"`{name}`", each.short_help) for name, each in main.commands.items()]
+    for mark, made in {
+        "commands": table(("command", "what it does"), commands),
+        "exit codes": table(("code", "meaning"), list(EXIT_CODES.items())),
+    }.items():
+        start, end = f"<!-- {mark}: made by tools/make_docs.py -->", f"<!-- end of {mark} -->"
+        before, rest = page.split(start)
+        page = before + "\n\n".join([start, "\n".join(made), end]) + rest.split(end)[1]
+    return page
+
+
 PAGES = {
+    "command_line.md": command_line,
     "json.md": fields_of_answers,
     "schema.json": schema,
     "estimators.md": estimators,

@@ -55,6 +55,7 @@ from calibrant.score import (
     spherical_score as spherical_score
 )
 from calibrant.state.state import State as State
+from calibrant.verbs.answer_models import compare_answers as compare_answers
 from calibrant.verbs.answers import assess_answers as assess_answers
 from calibrant.verbs.auditing.audit import audit as audit
 from calibrant.verbs.clinical import clinical as clinical

@@ -226,8 +226,8 @@ def test_predictions_of_several_classes_are_their_top(rng):
 def test_what_it_refuses():
     with pytest.raises(InputError, match="probs is required"):
         assess_answers([0, 1])
-    with pytest.raises(InputError, match="abstentions must be one of 'refuse', 'count'"):
-        assess_answers([0, 1], [0.2, 0.7], abstentions="drop")
+    with pytest.raises(InputError, match="abstentions must be one of 'refuse', 'count', 'drop'"):
+        assess_answers([0, 1], [0.2, 0.7], abstentions="forget")
     with pytest.raises(InputError, match="labels must be answers that are right or wrong"):
         assess_answers(Predictions([0.5, 1.0], [0.2, 0.7], soft=True))
     with pytest.raises(InputError, match="groups must hold one value per row"):

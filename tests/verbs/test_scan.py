@@ -208,9 +208,10 @@ def test_text_that_would_end_the_process_or_is_none_is_refused(tmp_path):
     with pytest.raises(FileError, match=r"deep\.jsonl': its JSON is nested more than 100 levels deep"):
         scan(deep)
     wide = tmp_path / "wide.csv"
-    wide.write_bytes("label,prob\n1,0.5\n".encode("utf-16"))
-    with pytest.raises(FileError, match=r"wide\.csv': it is written in UTF-16"):
+    wide.write_bytes("label,prob\n1,0.5\n".encode("utf-16-le"))
+    with pytest.raises(FileError, match=r"wide\.csv': it holds NUL bytes.*Pass encoding='utf-16-le'"):
         scan(wide)
+    assert scan(wide, encoding="utf-16-le").n == 1
 
 
 def test_a_column_that_is_there_twice_is_named(tmp_path):

@@ -13,6 +13,8 @@ import click
 
 import calibrant as cal
 from calibrant import files
+from calibrant.cli.running import is_quiet
+from calibrant.cli.stdin import shown
 from calibrant.inputs import listed
 from calibrant.problems import InputError, visible
 
@@ -31,6 +33,8 @@ class Source:
     """columns that segments are cut from"""
     after: Source | None = None
     """the second file, where two are compared"""
+    models: str | None = None
+    """the column that names the model of each answer"""
 
     @property
     def dropped(self) -> int:
@@ -41,12 +45,14 @@ class Source:
         """For JSON."""
         columns = {} if self.columns is None else self.columns.to_dict()
         columns |= {"features": list(self.features)} if self.features else {}
-        return {"file": self.file, "columns": columns} | ({"after": self.after.to_dict()} if self.after else {})
+        columns |= {"models": self.models} if self.models else {}
+        return {"file": shown(self.file), "columns": columns} | ({"after": self.after.to_dict()} if self.after else {})
 
     def __str__(self) -> str:
         text = str(self.columns or "")
         left = "" if self.columns is None else self.columns.unused_weights
         text += f", segments from {listed(self.features)}" if self.features else ""
+        text += f", models from {self.models!r}" if self.models else ""
         text += f"; {left!r} is not used (--weights {left} would)" if left else ""
         return f"{text[:1].upper()}{text[1:]}" + (f"\nAfter: {str(self.after).lower()}" if self.after else "")
 
@@ -77,7 +83,7 @@ def _is_state(file: Path) -> bool:
         from calibrant.state.arrow import holds_state
 
         return holds_state(file)
-    return file.suffix == ".json"
+    return file.suffix == ".json" and not files.holds_records(file)
 
 
 def _scanned(file: Path, columns: dict[str, Any], checkpoint: Path | None) -> tuple[cal.Predictions, Source]:
@@ -139,8 +145,9 @@ def write_report(path: Path, force: bool, *answers: Any, **more: Any) -> None:
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print a text; names in it are shown, not obeyed."""
-    click.echo(visible(text), err=err)
+    """Print a text; names in it are shown, not obeyed. Remarks on the error stream are left out with --quiet."""
+    if not (err and is_quiet()):
+        click.echo(visible(text), err=err)
 
 
 def say_json(found: Any, source: Source) -> None:

@@ -9,7 +9,7 @@ import click
 
 import calibrant as cal
 from calibrant.cli.options import FILE, Target, in_options
-from calibrant.cli.running import BROKEN_PIPE, Ended, running, stop_workers
+from calibrant.cli.running import BROKEN_PIPE, Ended, is_quiet, quietened, running, set_quiet, stop_workers
 from calibrant.problems import CalibrantError, InputError, visible
 
 FAILURES = "--fail-above, --fail-if-worse, --fail-below, --fail-if-wrong, --fail-on-alarm"
@@ -35,16 +35,29 @@ class Refused(click.ClickException):
 
 
 class Checked(click.Command):
-    """A command whose targets are checked before it runs."""
+    """A command whose targets are checked before it runs, and that can be quiet."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        text = "Print nothing but errors and, with --json, the result; files are written all the same."
+        self.params.append(
+            click.Option(["-q", "--quiet"], is_flag=True, help=text, expose_value=False, callback=set_quiet)
+        )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Refuse what could not be written, or would be lost, then run."""
         given = [(param.type, ctx.params.get(param.name or "")) for param in self.params]
-        read = tuple(path for of, path in given if of is FILE and path is not None)
+        several = (
+            path if isinstance(path, tuple) else (path,) for of, path in given if of is FILE and path is not None
+        )
+        read = tuple(path for each in several for path in each)
         for of, path in given:
             if isinstance(of, Target) and path is not None:
                 of.check(path, ctx.params.get("force"), read)
-        return super().invoke(ctx)
+        if not is_quiet():
+            return super().invoke(ctx)
+        with quietened(bool(ctx.params.get("as_json"))):
+            return super().invoke(ctx)
 
 
 def failed(text: str) -> NoReturn:
@@ -148,6 +161,8 @@ def main() -> None:
       calibrant trust test.csv                        which estimator to believe at this size?
       calibrant plan test.csv --error 0.03            how many rows does it take?
       calibrant apply map.json new.csv -o better.csv  use it; needs no labels
+      calibrant examples try_it                       small files to try all this on
 
-    `calibrant COMMAND --help` explains a command with examples.
+    `calibrant COMMAND --help` explains a command with examples. FILE may be `-`, standard
+    input. Completion of names in the shell: docs/command_line.md.
     """

@@ -1,4 +1,4 @@
-"""Commands for inference: test, where, audit, monitor, answers, trust, plan."""
+"""Commands for inference: test, where, audit, monitor, trust, plan."""
 
 from __future__ import annotations
 
@@ -235,39 +235,6 @@ def updated_monitor(state: Path | None, predictions: cal.Predictions, mark: str)
         watch.update(predictions, mark=mark)
         write_text(state, watch.to_json(), "monitor state")
     return watch
-
-
-TIES = "Few answers leave few p-values: err on the safe side, or draw within their steps."
-
-
-@main.command(short_help="Can a language model's confidences be believed?")
-@opt.file_argument
-@opt.option("--ties", "count|random", TIES, "count")
-@click.option(
-    "--samples",
-    "n_samples",
-    type=click.IntRange(2),
-    metavar="M",
-    help="Confidences are shares of M samples that agree.",
-)
-@opt.column_options()
-@opt.as_json
-def answers(file: Path, ties: Any, n_samples: int | None, as_json: bool, **columns: Any) -> None:
-    """Can the confidences that came with answers be believed?
-
-    Level by level, exactly, and what keeping unsure ones back would save.
-
-    The label says whether an answer was right, the probability how sure the model was;
-    --groups names the question where some were asked several times.
-
-    \b
-    Examples:
-      calibrant answers answers.csv --label correct --probs confidence
-      calibrant answers answers.jsonl --groups question
-      calibrant answers answers.csv --samples 10
-    """
-    predictions, source = read(file, columns)
-    show(cal.assess_answers(predictions, n_samples=n_samples, ties=ties, name=file.name), file.name, source, as_json)
 
 
 @main.command(short_help="How many rows does it take?")

@@ -12,8 +12,19 @@ import calibrant as cal
 from calibrant.cli import forecasts
 from calibrant.cli import options as opt
 from calibrant.cli.data import read, say_json, show, write_report
-from calibrant.cli.group import failed, main
+from calibrant.cli.gates import Gate, GateType, check_gate, measure_names
+from calibrant.cli.group import main
 from calibrant.methods import Method, find_measure, methods
+
+FAIL_ABOVE = (
+    "Exit with 1 if the interval of the calibration error, or of the estimator NAME, lies above X; "
+    "of one without an interval, if its value does."
+)
+
+
+def complete_measures(_: click.Context, __: click.Parameter, incomplete: str) -> list[Any]:
+    """Names and acronyms of estimators, for the shell."""
+    return opt.completed(measure_names(), incomplete)
 
 
 @main.command(short_help="Is it calibrated?")
@@ -23,11 +34,9 @@ from calibrant.methods import Method, find_measure, methods
 @opt.view
 @opt.report
 @opt.as_json
-@opt.option(
-    "--fail-above", click.FloatRange(0), "Exit with 1 if the ECE exceeds X (PIT error for forecasts).", metavar="X"
-)
+@opt.option("--fail-above", GateType(), FAIL_ABOVE)
 def diagnose(
-    file: Path, view: str, report: Path | None, force: bool, as_json: bool, fail_above: float | None, **columns: Any
+    file: Path, view: str, report: Path | None, force: bool, as_json: bool, fail_above: Gate | None, **columns: Any
 ) -> None:
     """Is the model calibrated, how far off is it, and how much of that is noise?
 
@@ -44,6 +53,7 @@ def diagnose(
       calibrant diagnose test.parquet --label y --probs 'prob_*' --report report.html
       calibrant diagnose scores.csv --probs score --classes no,yes
       calibrant diagnose test.npz --json --fail-above 0.05 > diagnosis.json
+      calibrant diagnose test.csv --quiet --fail-above smooth=0.05
       calibrant diagnose prices.csv --label price --mean mu --variance var
       calibrant diagnose prices.csv --label price --quantiles low=0.05,middle=0.5,high=0.95
       calibrant diagnose prices.csv --label price --quantiles 'q*'
@@ -52,7 +62,10 @@ def diagnose(
     named = forecasts.forecast_columns(columns, file)
     given: Any
     given, source = read(file, columns) if named is None else forecasts.read(file, named)
-    found: Any = cal.diagnose(given, view=view if named is None else "auto", name=file.name)
+    asked = () if fail_above is None or fail_above.measure is None else (fail_above.measure,)
+    if asked and named is not None:
+        raise click.UsageError("--fail-above NAME=X is for probabilities of classes: leave out the name.")
+    found: Any = cal.diagnose(given, view=view if named is None else "auto", name=file.name, measures=asked)
     if report is not None:
         write_report(report, force, found)
     if as_json:
@@ -64,14 +77,14 @@ def diagnose(
         screen.show_answer(terminal, found, source=str(source))
         if named is None and found.calibrated is False:
             terminal.print(f"Next: calibrant recalibrate VALIDATION_FILE {following}")
-    error = found["ECE" if named is None else "pit_error"]
-    if fail_above is not None and error.value > fail_above:
-        failed(f"{error.title} {error.value:.4f} is above {fail_above:g}.")
+    if fail_above is not None:
+        error = found.estimates[-1] if asked else found["calibration_error" if named is None else "pit_error"]
+        check_gate(fail_above, error, beyond_noise=not asked)
 
 
 @main.command(short_help="Measure with the estimators you name.")
 @opt.file_argument
-@click.argument("measures", nargs=-1, required=True, metavar="MEASURES")
+@click.argument("measures", nargs=-1, required=True, metavar="MEASURES", shell_complete=complete_measures)
 @opt.column_options()
 @opt.view_option("binary, top, 'class NAME' or classwise, where it applies.")
 @opt.as_json

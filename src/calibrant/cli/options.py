@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from calibrant.cli.stdin import Input, shown
 from calibrant.files.formats import ENDINGS
 from calibrant.problems import FileError, InputError
 from calibrant.writing import check_target
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FILE = click.Path(path_type=Path)
+FILE = Input()
 
 
 class Target(click.Path):
@@ -108,6 +109,7 @@ STYLE_OPTIONS: dict[str, tuple[Any, str, str]] = {
         "[error|drop]",
         "Rows without a value in a column in use: refuse the file, or drop and count them.  [default: error]",
     ),
+    "encoding": (str, "NAME", "Of a text file: latin-1, utf-16 …  [default: utf-8, or by its byte-order mark]"),
 }
 FLAGS = {
     "normalize": "Divide rows of probabilities by their sum.",
@@ -136,11 +138,30 @@ class Registered(click.ParamType):  # type: ignore[type-arg]  # generic in recen
         """The names, as click prints those of a choice."""
         return f"[{'|'.join(self.names())}]"
 
+    def shell_complete(self, _: click.Context, __: click.Parameter, incomplete: str) -> list[Any]:
+        """The names that begin as typed."""
+        return completed(self.names(), incomplete)
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name itself, refused if there is no such method."""
         if value not in self.names():
             self.fail(f"{value!r} is not one of {', '.join(map(repr, self.names()))}.", param, ctx)
         return str(value)
+
+
+def completed(names: Iterable[str], incomplete: str) -> list[Any]:
+    """Names for the shell to complete, whatever their case.
+
+    Parameters
+    ----------
+    names
+        All that there are.
+    incomplete
+        What was typed.
+    """
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(name) for name in names if name.lower().startswith(incomplete.lower())]
 
 
 def column_options(*names: str, hidden: bool = False) -> Callable[[F], F]:
@@ -165,7 +186,7 @@ def column_options(*names: str, hidden: bool = False) -> Callable[[F], F]:
 
 def in_options(error: Exception) -> str:
     """An error text with arguments such as `label='y'` written as `--label y`."""
-    text = str(error)
+    text = shown(str(error))
     names = "|".join((*COLUMN_OPTIONS, *FORECAST_OPTIONS, *STYLE_OPTIONS, "view", "score", "method", "by"))
     if isinstance(error, InputError) and re.fullmatch(names, error.argument) and text.startswith(error.argument):
         text = f"--{text}"

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import click
+
 from calibrant.problems import visible
 
 SILENCE = 1.0
@@ -84,6 +86,56 @@ class Output:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
+
+
+_QUIET = "calibrant.quiet"
+"""Where the context keeps that nothing but errors and JSON is to be printed."""
+
+
+def set_quiet(ctx: click.Context, _: click.Parameter, given: bool) -> None:
+    """The callback of --quiet."""
+    if given:
+        ctx.meta[_QUIET] = True
+
+
+def is_quiet() -> bool:
+    """Was --quiet given?"""
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and bool(ctx.meta.get(_QUIET))
+
+
+class NoTerminal:
+    """A stream on which nothing is drawn: no clock, no bars."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def isatty(self) -> bool:
+        """It does as if it were a file."""
+        return False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextmanager
+def quietened(results: bool) -> Iterator[None]:
+    """Run a command with no output but errors, and results if they are wanted.
+
+    Parameters
+    ----------
+    results
+        Does the command print JSON?
+    """
+    streams = sys.stdout, sys.stderr
+    if isinstance(sys.stderr, Output):
+        sys.stderr.clock.stop()
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        sys.stdout, sys.stderr = sys.stdout if results else nowhere, NoTerminal(sys.stderr)
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = streams
 
 
 @contextmanager

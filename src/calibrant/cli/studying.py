@@ -12,7 +12,8 @@ import click
 
 import calibrant as cal
 from calibrant.cli.group import Refused, main
-from calibrant.cli.options import FILE
+
+PLACE = click.Path(path_type=Path)
 
 
 def frame() -> ModuleType:
@@ -32,10 +33,12 @@ def frame() -> ModuleType:
 @main.command(short_help="Make a table or figure of the papers again.")
 @click.argument("name", required=False)
 @click.option("--list", "listing", is_flag=True, help="List the studies: what they show, take and need.")
-@click.option("--data", type=FILE, multiple=True, metavar="PATH", help="File or folder a study reads; may be repeated.")
+@click.option(
+    "--data", type=PLACE, multiple=True, metavar="PATH", help="File or folder a study reads; may be repeated."
+)
 @click.option("--quick", is_flag=True, help="A reduced version in seconds; printed, and written only with --output.")
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="Same seed, same table.  [default: the study's own]")
-@click.option("--output", type=FILE, metavar="DIR", help="Folder for page and figures.  [default: studies/results]")
+@click.option("--output", type=PLACE, metavar="DIR", help="Folder for page and figures.  [default: studies/results]")
 @click.option("--resume", is_flag=True, help="Go on where a run that was cut had stopped.")
 def study(name: str | None, listing: bool, **options: Any) -> None:
     """Make a table or figure of the papers again, ours beside the published numbers.

@@ -1,5 +1,8 @@
 """Predictions from files of every common format, and recalibrated probabilities back into them."""
 
+from calibrant.files.answer_logs import holds_records as holds_records
+from calibrant.files.answers import Answers as Answers
+from calibrant.files.answers import read_answers as read_answers
 from calibrant.files.columns import Columns as Columns
 from calibrant.files.columns import UnknownColumn as UnknownColumn
 from calibrant.files.columns import choose as choose
@@ -13,4 +16,5 @@ from calibrant.files.reading import read_features as read_features
 from calibrant.files.reading import read_predicted as read_predicted
 from calibrant.files.reading import read_with_columns as read_with_columns
 from calibrant.files.saving import write as write
+from calibrant.files.saving import write_columns as write_columns
 from calibrant.files.style import Style as Style

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.files.encodings import utf8_source
 from calibrant.files.formats import (
     ENDINGS,
     JSON_BLOCK,
@@ -20,8 +21,11 @@ from calibrant.files.formats import (
     check_first_bytes,
     csv_options,
     file_errors,
+    flattened,
     format_of,
+    is_log,
     open_store,
+    row_named,
     validated,
 )
 from calibrant.files.guards import check_depth, check_encoding
@@ -125,7 +129,8 @@ def _file(path: Path, style: Style) -> Part:
             ends = zlib.crc32(file.read(PROBED))
             file.seek(max(size - PROBED, 0))
             ends = zlib.crc32(file.read(PROBED), ends)
-        names, batches = _FORMATS.get(form, _whole)(path, style)
+        read = _whole if form == "JSON lines" and is_log(path, style) else _FORMATS.get(form, _whole)
+        names, batches = read(path, style)
     return Part(str(path), f"{path}#{size:x}-{ends:08x}", names, size, batches, path)
 
 
@@ -187,42 +192,45 @@ def _arrow(path: Path, _style: Style) -> tuple[list[str], Any]:
 def _csv(path: Path, style: Style) -> tuple[list[str], Any]:
     from pyarrow import csv
 
-    check_encoding(path)
+    check_encoding(path, style.encoding)
     parse = csv_options(path, style)
 
     def batches(names: tuple[str, ...]) -> Iterator[Batch]:
-        with file_errors("read", path):
+        with file_errors("read", path), row_named(path, style):
             convert, first = csv.ConvertOptions(include_columns=list(names), decimal_point=style.decimal), 0
             read = csv.ReadOptions(block_size=CSV_BLOCK)
-            with csv.open_csv(path, parse_options=parse, convert_options=convert, read_options=read) as reader:
+            text = utf8_source(path, style.encoding)
+            with csv.open_csv(text, parse_options=parse, convert_options=convert, read_options=read) as reader:
                 for batch in reader:
                     yield _batch(batch, first, 0.0)
                     first += batch.num_rows
 
-    with csv.open_csv(path, parse_options=parse) as reader:
+    with row_named(path, style), csv.open_csv(utf8_source(path, style.encoding), parse_options=parse) as reader:
         return reader.schema.names, batches
 
 
-def _json_lines(path: Path, _style: Style) -> tuple[list[str], Any]:
+def _json_lines(path: Path, style: Style) -> tuple[list[str], Any]:
+    import pyarrow as pa
     from pyarrow import json
 
-    check_encoding(path)
-    check_depth(path)  # a deeply nested line would end the process
+    check_encoding(path, style.encoding)
+    check_depth(path, style.encoding)  # a deeply nested line would end the process
     options = json.ReadOptions(block_size=JSON_BLOCK)
 
     def batches(names: tuple[str, ...]) -> Iterator[Batch]:
         with file_errors("read", path):
             first = 0
-            for batch in json.open_json(path, read_options=options):
-                yield _batch(batch.select(list(names)), first, 0.0)
+            for batch in json.open_json(utf8_source(path, style.encoding), read_options=options):
+                yield _batch(flattened(pa.Table.from_batches([batch])).select(list(names)), first, 0.0)
                 first += batch.num_rows
 
-    return json.open_json(path, read_options=options).schema.names, batches
+    reader = json.open_json(utf8_source(path, style.encoding), read_options=options)
+    return flattened(reader.schema.empty_table()).column_names, batches
 
 
-def _whole(path: Path, _style: Style) -> tuple[list[str], Any]:
+def _whole(path: Path, style: Style) -> tuple[list[str], Any]:
     """A format that is read at once."""
-    store = open_store(path)
+    store = open_store(path, style)
 
     def batches(names: tuple[str, ...]) -> Iterator[Batch]:
         with file_errors("read", path):

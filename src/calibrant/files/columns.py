@@ -71,12 +71,17 @@ class FileColumns:
     """a column that is called as weights are, and was not asked for"""
     dropped: int = 0
     """rows with a missing value, left out because the caller asked for that"""
+    abstained: int = 0
+    """rows without a prediction, left out because the caller asked for that"""
+    meaning: str = ""
+    """what the predictions are, where the format says it"""
 
     def to_dict(self) -> dict[str, Any]:
         """The columns by role, None where there is none; for JSON."""
         (kind,) = ("predictions",) if len(self.described()) > 1 else self.described()
         found = {"labels": self.label, kind: list(self.predicted), "predicted_class": self.pred} | self.beside
-        return found | ({"dropped_rows": self.dropped} if self.dropped else {})
+        counts = {"dropped_rows": self.dropped, "abstained_rows": self.abstained, "meaning": self.meaning}
+        return found | {name: value for name, value in counts.items() if value}
 
     @property
     def beside(self) -> dict[str, str | None]:
@@ -107,6 +112,7 @@ class FileColumns:
         others = {role: name and repr(name) for role, name in self.beside.items()}
         found = {"labels": truth, **self.described(), **others}
         text = ", ".join(f"{role} from {columns}" for role, columns in found.items() if columns)
+        text += f"; {self.abstained:,} without a prediction" if self.abstained else ""
         return text + (f"; {self.dropped_rows()}" if self.dropped else "")
 
     def dropped_rows(self) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from calibrant.files.encodings import blocks, lines
 from calibrant.problems import FileError
 
 SETTING = "CALIBRANT_MAX_BYTES"
@@ -24,9 +24,9 @@ GZIP_RATIO = 1032
 MAX_DEPTH = 100
 """Levels of nesting in JSON; a parser that calls itself for each would end the process at some ten thousand."""
 
-_CHUNK = 1 << 22
 _HEAD = 1 << 16
-_OTHER_ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+HALF = 0.5
+"""Share of every other byte that is 0 in a text of two bytes per letter."""
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?')
 _STEPS = np.zeros(256, dtype=np.int8)
 _STEPS[[ord("["), ord("{")]], _STEPS[[ord("]"), ord("}")]] = 1, -1
@@ -71,58 +71,62 @@ def _bytes(size: float) -> str:
     return f"{size / 1e9:,.3g} GB" if size < 1e18 else f"{size:.2g} bytes"
 
 
-def blocks(path: Path) -> Iterator[bytes]:
-    """The content of a text file, unpacked if it ends in .gz."""
-    with gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb") as file:
-        while block := file.read(_CHUNK):
-            yield block
+def check_text(path: Path, encoding: str | None = None) -> None:
+    """Refuse a text file that unpacks to more than fits into memory, or that is no text.
 
-
-def check_text(path: Path) -> None:
-    """Refuse a text file that unpacks to more than fits into memory, or that is no text in UTF-8."""
+    Parameters
+    ----------
+    path
+        The file.
+    encoding
+        What it is written in, if the caller says so.
+    """
     packed = path.name.lower().endswith(".gz")
     if packed and path.stat().st_size * GZIP_RATIO > max_bytes():
         size = 0
-        for block in blocks(path):
+        for block in blocks(path, encoding):
             size += len(block)
             check_size(path, size, "what it unpacks to")
-    check_encoding(path)
+    check_encoding(path, encoding)
 
 
-def check_encoding(path: Path) -> None:
-    """Refuse a text file that does not begin as text in UTF-8."""
-    for block in blocks(path):
-        head = block[:_HEAD]
-        other = _OTHER_ENCODINGS.get(head[:2])
-        if other or b"\0" in head:
-            found = f"it is written in {other}" if other else "it holds NUL bytes, which no text has"
-            raise FileError(f"cannot read {str(path)!r}: {found}. Save it as text in UTF-8.")
-        return
+def check_encoding(path: Path, encoding: str | None = None) -> None:
+    """Refuse a text file that begins with bytes no text has.
+
+    Parameters
+    ----------
+    path, encoding
+        As for `check_text`.
+    """
+    head = next(blocks(path, encoding), b"")[:_HEAD]
+    if b"\0" in head:
+        pairs = np.frombuffer(head[: len(head) // 2 * 2], np.uint8).reshape(-1, 2) == 0
+        share = pairs.mean(axis=0).tolist()
+        wide = {"utf-16-le": share[1] > HALF > share[0], "utf-16-be": share[0] > HALF > share[1]}
+        meant = next((name for name, fits in wide.items() if fits), "")
+        advice = f"Pass encoding={meant!r} if it is UTF-16" if meant else "Save it as text in UTF-8"
+        raise FileError(f"cannot read {str(path)!r}: it holds NUL bytes, which no text has. {advice}.")
 
 
-def check_depth(path: Path) -> None:
-    """Refuse JSON that is nested deeper than a parser can follow."""
+def check_depth(path: Path, encoding: str | None = None) -> None:
+    """Refuse JSON that is nested deeper than a parser can follow.
+
+    Parameters
+    ----------
+    path, encoding
+        As for `check_text`.
+    """
     level = highest = 0
-    for block in blocks(path):
+    for block in filter(None, blocks(path, encoding)):
         depth = np.cumsum(_STEPS[np.frombuffer(block, np.uint8)], dtype=np.int64)
         highest = max(highest, level + int(depth.max()))
         level += int(depth[-1])
     if highest <= MAX_DEPTH:
         return
-    for line in lines(blocks(path)):  # brackets within strings may have been counted
+    for line in lines(blocks(path, encoding)):  # brackets within strings may have been counted
         steps = _STEPS[np.frombuffer(_STRING.sub(b"", line), np.uint8)]
         if np.cumsum(steps, dtype=np.int64).max(initial=0) > MAX_DEPTH:
             raise FileError(f"cannot read {str(path)!r}: its JSON is nested more than {MAX_DEPTH} levels deep.")
-
-
-def lines(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """The lines of a text that comes in parts, with their ends."""
-    rest = b""
-    for part in parts:
-        *whole, rest = (rest + part).split(b"\n")
-        yield from (line + b"\n" for line in whole)
-    if rest:
-        yield rest
 
 
 def check_arrays(path: Path, archive: Any, names: Sequence[str]) -> None:

@@ -53,8 +53,14 @@ def read(
     decimal: Literal[".", ","] = ".",
     missing: Literal["error", "drop"] = "error",
     percent: bool = False,
+    encoding: str | None = None,
 ) -> Predictions:
-    """Predictions from a CSV, Parquet, Arrow/Feather, NPZ or JSON-lines file.
+    """Predictions from a CSV, Parquet, Arrow/Feather, NPZ or JSON-lines file, or a log of answers.
+
+    Logs of language models are read as they are written: samples of lm-evaluation-harness
+    (softmax of the choices' log-likelihoods, groups are documents), Inspect logs (`.eval`,
+    `.json`) and chat completions with log-probabilities. Nested fields of JSON are columns
+    named by their path, `grade.score`.
 
     Parameters
     ----------
@@ -88,6 +94,9 @@ def read(
         their number; by default they are refused.
     percent
         Are probabilities given in per cent, as 95 or `"95%"`?
+    encoding
+        Of a text file, such as `"latin-1"`; by default UTF-8, or what its byte-order mark
+        declares.
 
     Examples
     --------
@@ -99,7 +108,7 @@ def read(
     """
     columns = {"label": label, "probs": probs, "logits": logits, "pred": pred}
     columns |= {"counts": counts, "weights": weights, "groups": groups}
-    style = {"sep": sep, "decimal": decimal, "missing": missing, "percent": percent}
+    style = {"sep": sep, "decimal": decimal, "missing": missing, "percent": percent, "encoding": encoding}
     found, chosen = read_with_columns(path, classes=classes, normalize=normalize, soft=soft, **columns, **style)
     warn_of_dropped(str(path), chosen)
     return found
@@ -220,10 +229,10 @@ def read_features(path: str | Path, names: str | None, chosen: Columns, style: S
     check_distinct(store.names, wanted, store.path)
     with file_errors("read", store.path):
         table = store.load([*wanted, *(name for name in chosen.used if name not in wanted)], [])
-        kept = complete(table, chosen.used) if chosen.dropped else slice(None)
+        kept = complete(table, chosen.used, chosen.predicted) if chosen.dropped or chosen.abstained else None
         if isinstance(table, dict):
-            return {name: table[name][kept] for name in wanted}
-        return table.select(wanted).filter(kept) if chosen.dropped else table.select(wanted)
+            return {name: table[name] if kept is None else table[name][kept] for name in wanted}
+        return table.select(wanted) if kept is None else table.select(wanted).filter(kept)
 
 
 C = TypeVar("C", bound=FileColumns)
@@ -232,17 +241,30 @@ C = TypeVar("C", bound=FileColumns)
 def load(store: Store, chosen: C) -> tuple[dict[str, Array], C, Array | None]:
     """The chosen columns as arrays, by name; the columns with the number of rows dropped; the rows kept, if not all."""
     check_distinct(store.names, chosen.used, store.path)
-    with file_errors("read", store.path), worded(str(store.path), chosen):
-        found, kept = arrays(store.load(chosen.used, []), chosen.used, store.style)
-    if kept is not None:
-        chosen = replace(chosen, dropped=int((~kept).sum()))
+    answered = None
+    with file_errors("read", store.path):
+        table = store.load(chosen.used, [])
+        if store.style.abstentions != "refuse":
+            answered = complete(table, chosen.predicted, chosen.predicted)
+            table = _filtered(table, chosen.used, answered)
+            chosen = replace(chosen, abstained=int((~answered).sum()))
+        rows = None if answered is None else np.flatnonzero(answered)
+        with worded(str(store.path), chosen, rows=rows):
+            found, kept = arrays(table, chosen.used, store.style, chosen.predicted)
+    chosen = replace(chosen, meaning=store.meaning, dropped=0 if kept is None else int((~kept).sum()))
+    if answered is not None:
+        answered[answered] = True if kept is None else kept
+        kept = answered
     if not len(found[chosen.predicted[0]]):
-        why = f"all {chosen.dropped:,} rows have missing values" if chosen.dropped else "it holds no rows"
+        left = chosen.dropped + chosen.abstained
+        why = f"all {left:,} rows have missing values" if left else "it holds no rows"
         raise FileError(f"cannot read {str(store.path)!r}: {why}.")
     return found, chosen, None if kept is None else np.flatnonzero(kept)
 
 
-def arrays(columns: Mapping[str, Any], names: Sequence[str], style: Style) -> tuple[dict[str, Array], Bools | None]:
+def arrays(
+    columns: Mapping[str, Any], names: Sequence[str], style: Style, numbers: Sequence[str] = ()
+) -> tuple[dict[str, Array], Bools | None]:
     """Columns as NumPy arrays, without the rows that the style drops, and which rows were kept, if not all.
 
     Parameters
@@ -253,13 +275,19 @@ def arrays(columns: Mapping[str, Any], names: Sequence[str], style: Style) -> tu
         Those to convert.
     style
         What to do with missing values.
+    numbers
+        Those that hold numbers.
     """
-    kept = complete(columns, names) if style.missing == "drop" else None
+    kept = complete(columns, names, numbers) if style.missing == "drop" else None
     if kept is None or kept.all():
         return {name: to_numpy(columns[name], name) for name in names}, None
+    return {name: to_numpy(each, name) for name, each in _filtered(columns, names, kept).items()}, kept
+
+
+def _filtered(columns: Mapping[str, Any], names: Sequence[str], kept: Bools) -> dict[str, Any]:
+    """Some rows of some columns."""
     cut = ((name, columns[name]) for name in names)
-    filtered = {name: each[kept] if isinstance(each, np.ndarray) else each.filter(kept) for name, each in cut}
-    return {name: to_numpy(each, name) for name, each in filtered.items()}, kept
+    return {name: each[kept] if isinstance(each, np.ndarray) else each.filter(kept) for name, each in cut}
 
 
 def to_numpy(column: Any, name: str, per_row: int = 1) -> Array:

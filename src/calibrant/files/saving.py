@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from calibrant.files.columns import Columns, FileColumns
-from calibrant.files.formats import Store, check_distinct, file_errors, format_of, open_store
+from calibrant.files.encodings import blocks
+from calibrant.files.formats import ENDINGS, Store, check_distinct, file_errors, format_of, open_store
 from calibrant.files.reading import Predicted, to_numpy
 from calibrant.files.style import PLAIN
 from calibrant.files.text_rows import New, OtherRows, long_integers, rows_of_csv, rows_of_json
@@ -57,6 +58,28 @@ def write(path: str | Path, predicted: Predicted, probs: Array, *, overwrite: bo
                 _save_table(partial, target, form, columns, getattr(table, "schema", None))
 
 
+def write_columns(path: str | Path, columns: dict[str, Array], *, overwrite: bool = False) -> None:
+    """A new file with these columns.
+
+    Parameters
+    ----------
+    path
+        Where to write; the ending is the format.
+    columns
+        By name, all of one length.
+    overwrite
+        May an existing file be replaced?
+    """
+    target = Path(path)
+    form = format_of(target)
+    check_target(path, WHAT, endings=ENDINGS, overwrite=overwrite, replace=False)
+    with file_errors("write", target), whole_or_nothing(target, WHAT, overwrite=overwrite) as partial:
+        if form == "NPZ":
+            _save_npz(partial, columns)
+        else:
+            _save_table(partial, target, form, columns, None)
+
+
 def _rewritten(partial: Path, target: Path, store: Store, new: New, n: int) -> bool:
     """Text into text of the same form, row by row, with all else as it was; False where that cannot be done."""
     form = format_of(target)
@@ -68,10 +91,15 @@ def _rewritten(partial: Path, target: Path, store: Store, new: New, n: int) -> b
         return False
     if form == "CSV":
         rows = rows_of_csv(
-            store.path, store.names, new, n, between, lambda columns: _joined(columns, between, style.decimal)
+            blocks(store.path, style.encoding),
+            store.names,
+            new,
+            n,
+            between,
+            lambda columns: _joined(columns, between, style.decimal),
         )
     else:
-        rows = rows_of_json(store.path, new, n)
+        rows = rows_of_json(blocks(store.path, style.encoding), new, n)
     try:
         with _sink(partial, target) as sink:
             for batch in iter(lambda: list(islice(rows, _ROWS_AT_ONCE)), []):
@@ -95,7 +123,7 @@ def _faithful(store: Store, names: list[str], form: str) -> Any:
     """The other columns for a file of another form: typed where that loses nothing, as text where it would."""
     table = store.load(names, [])
     if store.format == "JSON lines":
-        for name, values in long_integers(store.path, table).items():
+        for name, values in long_integers(store.path, store.style.encoding, table).items():
             table = table.set_column(table.column_names.index(name), name, [values])
     if store.format != "CSV" or not names:
         return table

@@ -11,10 +11,15 @@ from typing import Any
 import numpy as np
 
 from calibrant import inputs
-from calibrant.files.guards import blocks
+from calibrant.files.encodings import blocks, check_encoding_name
 from calibrant.problems import FileError, InputError
 from calibrant.types import Array, Bools
 
+TEXT = ("CSV", "JSON lines")
+"""The formats that are text, and so have an encoding and may be compressed: `.gz` may follow their ending."""
+ABSTENTIONS = ("refuse", "count", "drop")
+NO_NUMBER = ("", "na", "n/a", "nan", "null", "none", "#n/a")
+"""Texts that stand for a missing number, in lower case."""
 SEPARATORS = ",;\t"
 """The separators that are recognised in a first line; a tab is shown as it is passed."""
 _COMMA = re.compile(r"[-+]?\d*,\d+\s*%?")
@@ -32,6 +37,10 @@ class Style:
     """what is done with rows that have no value in a column in use: error, drop"""
     percent: bool = False
     """are probabilities written as 95 or 95%?"""
+    encoding: str | None = None
+    """of a text file; None: UTF-8, or what its byte-order mark declares"""
+    abstentions: str = "refuse"
+    """what is done with rows that have no prediction: refuse, count, drop; the last two leave them out"""
 
     def __post_init__(self) -> None:
         if self.sep in ("tab", "\\t"):
@@ -42,6 +51,8 @@ class Style:
             raise InputError("sep", "must be one character, such as ';', or 'tab'", f"it is {self.sep!r}")
         inputs.check_choice("decimal", self.decimal, (".", ","))
         inputs.check_choice("missing", self.missing, ("error", "drop"))
+        inputs.check_choice("abstentions", self.abstentions, ABSTENTIONS)
+        object.__setattr__(self, "encoding", check_encoding_name(self.encoding))
 
     @classmethod
     def taken(cls, options: dict[str, Any]) -> Style:
@@ -58,10 +69,12 @@ class Style:
         for name, given in (("sep", self.sep), ("decimal", self.decimal != ".")):
             if given and form != "CSV":
                 raise InputError(name, "is for text tables only", f"the file is {form}", "Leave it out")
+        if self.encoding and form not in TEXT:
+            raise InputError("encoding", "is for text files only", f"the file is {form}", "Leave it out")
 
     def check_separator(self, path: Path) -> None:
         """Refuse a text table whose first line has no separator but another one, and say which."""
-        opening = next(blocks(path), b"").decode("utf-8", "replace").splitlines()
+        opening = next(blocks(path, self.encoding), b"").decode("utf-8", "replace").splitlines()
         head = next((line for line in opening if line.strip()), "")
         used = self.delimiter(path)
         other = max(SEPARATORS, key=head.count)
@@ -125,7 +138,7 @@ def _shown(separator: str) -> str:
     return "tab" if separator == "\t" else separator
 
 
-def complete(columns: Mapping[str, Any], names: Sequence[str]) -> Bools:
+def complete(columns: Mapping[str, Any], names: Sequence[str], numbers: Sequence[str] = ()) -> Bools:
     """Which rows have a value in each of some columns.
 
     Parameters
@@ -134,12 +147,22 @@ def complete(columns: Mapping[str, Any], names: Sequence[str]) -> Bools:
         Arrow or NumPy columns by name.
     names
         Those that matter.
+    numbers
+        Those of them that hold numbers: texts such as `N/A` are missing there too.
     """
-    return ~np.logical_or.reduce([_blank(columns[name]) for name in names])
+    return ~np.logical_or.reduce([_blank(columns[name], name in numbers) for name in names])
 
 
-def _blank(column: Any) -> Bools:
-    """Which rows are missing: null, NaN, an empty text, or a list with any of these."""
+def _blank(column: Any, number: bool = False) -> Bools:
+    """Which rows are missing: null, NaN, an empty text, one for no number, or a list with any of these."""
+    import pyarrow as pa
+
+    if number and isinstance(column, pa.ChunkedArray | pa.Array) and str(column.type) in ("string", "large_string"):
+        column = np.array(column.to_pylist(), dtype=object)
+    if number and isinstance(column, np.ndarray) and column.dtype.kind in "OUS":
+        texts = [value.strip().lower() if isinstance(value, str) else value for value in column.ravel().tolist()]
+        column = np.array(texts, dtype=object).reshape(column.shape)
+        column[np.isin(column.astype(str), NO_NUMBER)] = ""
     if not isinstance(column, np.ndarray):
         return _blank_arrow(column)
     if column.dtype.kind == "f":

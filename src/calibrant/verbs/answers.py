@@ -116,7 +116,7 @@ def assess_answers(
     counts: Any = None,
     weights: Any = None,
     n_samples: int | None = None,
-    abstentions: Literal["refuse", "count"] = "refuse",
+    abstentions: Literal["refuse", "count", "drop"] = "refuse",
     ties: Ties = "count",
     seed: Seed = 0,
     name: str = "model",
@@ -145,6 +145,7 @@ def assess_answers(
     abstentions
         Answers without a confidence (NaN or None) are refused, unless `"count"` says
         that the model abstained there: they lower the coverage and enter nothing else.
+        `"drop"` leaves them out altogether, with a warning of their number.
     ties
         Few answers leave few possible p-values, so that a level can hardly have one as
         small as 0.05: `"count"` is conservative. `"random"` draws where in its step a
@@ -186,15 +187,18 @@ def assess_answers(
     questions = None if clusters is None else int(clusters.max()) + 1
     found = (estimates, levels, overall, *_verdict(levels, overall, event))
     cautions = _cautions(estimates, event, questions, n_samples)
+    if abstentions == "drop" and abstained:
+        cautions = (f"{abstained:,} answers without a confidence were dropped", *cautions)
+        abstained = 0
     return AnswerReport(name, source, predictions.n, abstained, questions, *found, cautions)
 
 
 def _answered(columns: dict[str, Any], abstentions: str) -> tuple[Predictions, int]:
     """The answers that have a confidence, as one yes/no question, and the number of those without."""
-    check_choice("abstentions", abstentions, ("refuse", "count"))
+    check_choice("abstentions", abstentions, ("refuse", "count", "drop"))
     abstained, probs = 0, columns["probs"]
     if probs is not None and not isinstance(columns["labels"], Predictions | State | str):
-        absent = _missing(to_numpy(probs, "probs"))
+        absent = without_confidence(to_numpy(probs, "probs"))
         common_index(**columns)
         if absent.any():
             abstained, columns = _without(absent, columns, abstentions)
@@ -207,7 +211,7 @@ def _without(absent: Bools, columns: dict[str, Any], abstentions: str) -> tuple[
     """How many abstained, and the rows of the others."""
     if abstentions == "refuse":
         found = f"{absent.sum()} are missing, the first in row {absent.argmax()}"
-        advice = "Pass abstentions='count' if the model abstained there"
+        advice = "Pass abstentions='count' if the model abstained there, or abstentions='drop'"
         raise InputError("probs", "must hold a confidence for every answer", found, advice)
     if absent.all():
         raise InputError("probs", "must hold a confidence for some answer", "all are missing")
@@ -220,7 +224,8 @@ def _without(absent: Bools, columns: dict[str, Any], abstentions: str) -> tuple[
     return int((absent if mass is None else mass.counts[absent]).sum()), answered
 
 
-def _missing(confidences: Array) -> Bools:
+def without_confidence(confidences: Array) -> Bools:
+    """Which answers have no confidence: NaN or None."""
     if confidences.dtype.kind not in "fO" or not confidences.size:
         return np.zeros(len(confidences), dtype=bool)
     bad = np.isnan(confidences) if confidences.dtype.kind == "f" else missing(confidences)

@@ -48,6 +48,7 @@ def scan(
     decimal: Literal[".", ","] = ".",
     missing: Literal["error", "drop"] = "error",
     percent: bool = False,
+    encoding: str | None = None,
     segments: str | None = None,
     views: Sequence[Any] | None = None,
     n_cells: int = N_CELLS,
@@ -72,7 +73,7 @@ def scan(
         iterator of batches: Arrow data, frames or dicts of columns.
     label, probs, logits, pred, counts, classes, normalize
         Columns and classes, as in `calibrant.read`. Files must agree in them.
-    sep, decimal, missing, percent
+    sep, decimal, missing, percent, encoding
         How values are written and what is done with missing ones, as in `calibrant.read`.
     segments
         A column of segments: the answer is then a dict with a state for each of its values.
@@ -102,7 +103,7 @@ def scan(
     """
     columns: dict[str, Any] = {"label": label, "probs": probs, "logits": logits, "pred": pred, "counts": counts}
     columns["classes"] = classes
-    columns |= {"sep": sep, "decimal": decimal, "missing": missing, "percent": percent}
+    columns |= {"sep": sep, "decimal": decimal, "missing": missing, "percent": percent, "encoding": encoding}
     settings = {"views": views, "n_cells": n_cells, "max_distinct": max_distinct}
     found, chosen = scan_with_columns(
         source,
@@ -220,7 +221,9 @@ class _Scanner:
         own: dict[Any, State] = {}
         before = self.rows
         for batch in ahead(part.batches(wanted)):
-            rows = np.flatnonzero(complete(batch.columns, wanted)) if self.style.missing == "drop" else None
+            rows = None
+            if self.style.missing == "drop":
+                rows = np.flatnonzero(complete(batch.columns, wanted, chosen.predicted))
             with worded(part.title, chosen, batch.first, rows):
                 for segment, found in self._segments(batch, chosen):
                     self._take(own, segment, found, part)
@@ -241,7 +244,7 @@ class _Scanner:
         return tuple(dict.fromkeys((*chosen.used, *([self.segments] if self.segments else []))))
 
     def _segments(self, batch: Batch, chosen: Columns) -> Iterator[tuple[Any, Predictions]]:
-        found, kept = arrays(batch.columns, self._wanted(chosen), self.style)
+        found, kept = arrays(batch.columns, self._wanted(chosen), self.style, chosen.predicted)
         if kept is not None:
             self.dropped += int((~kept).sum())
             if not kept.any():
