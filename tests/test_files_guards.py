@@ -15,7 +15,8 @@ from pyarrow import parquet
 
 import calibrant as cal
 from calibrant.files import guards
-from calibrant.files.guards import check_depth, lines, max_bytes
+from calibrant.files.encodings import CHUNK, lines
+from calibrant.files.guards import check_depth, max_bytes
 
 TEXT = b"label,p\n1,0.5\n0,0.25\n"
 
@@ -80,7 +81,7 @@ def test_a_bomb_is_not_unpacked_whole(tmp_path, monkeypatch):
     true = guards.check_size
     monkeypatch.setattr(guards, "check_size", lambda path, size, what: (seen.append(size), true(path, size, what)))
     refusal(tmp_path / "p.csv.gz", gzip.compress(TEXT + b"\n" * (1 << 26)))
-    assert max(seen) <= (1 << 23) + guards._CHUNK
+    assert max(seen) <= (1 << 23) + CHUNK
 
 
 def test_a_small_parquet_file_of_many_rows_is_bounded(tmp_path, monkeypatch):

@@ -43,7 +43,7 @@ def kind_of_log(path: Path, encoding: str | None = None) -> Callable[[Path, str 
     line = next((line for line in lines(blocks(path, encoding)) if line.strip()), b"")
     try:
         first = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # another reader says what is wrong with it
         return None
     if is_harness_sample(first):
         return lambda path, encoding: Log(*harness_rows(_records(path, encoding), path))
