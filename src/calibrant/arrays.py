@@ -16,6 +16,8 @@ def to_numpy(values: Any, argument: str) -> Array:
     Memory that is not ours comes as a read-only view: what is still read-only after all
     conversions is somebody else's, and `own` copies it.
     """
+    if type(values) is np.ndarray and values.ndim and (values.dtype.kind in "biu" or values.dtype.char in "fd"):
+        return read_only(values.view())  # what most callers pass, without the other questions
     if values is None:
         raise InputError(argument, "is required", "it is None")
     if isinstance(values, str | bytes | set | frozenset | dict) or not (
@@ -77,6 +79,8 @@ def read_only(array: Array) -> Array:
 
 def column_names(values: Any) -> tuple[Any, ...] | None:
     """The column names of a pandas, Polars or Arrow table; None for anything else."""
+    if type(values) is np.ndarray:
+        return None
     names = getattr(values, "column_names", None)  # Arrow
     if names is None and hasattr(values, "to_numpy"):
         names = getattr(values, "columns", None)  # pandas and Polars
@@ -87,6 +91,8 @@ def common_index(**given: Any) -> Any:
     """The pandas index of the rows, which all that carry one must share, in the same order; None if none does."""
     first, kept = "", None
     for argument, values in given.items():
+        if values is None or type(values) is np.ndarray:
+            continue
         index: Any = getattr(values, "index", None)  # of columns, tables, predictions and forecasts; a method of lists
         if not hasattr(index, "equals"):
             continue

@@ -32,12 +32,17 @@ MOST_COUNTED = 2**31 - 1
 MISSING = "missing"
 """The name of the segment of rows without a value."""
 
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+"""The types of floats that are kept as they are."""
+
 FloatArray = Array
 
 
 def floats(values: Any, argument: str) -> Array:
     """A float32 or float64 array of one or two dimensions with its own write flag; float16 becomes float32."""
     array = to_numpy(values, argument)
+    if array.dtype in FLOATS and array.ndim == 1 and array.size:
+        return array[:]
     if array.dtype.kind == "O":
         check_no_missing(array, argument)
     if array.dtype.kind in "OUSb":

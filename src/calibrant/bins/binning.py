@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -110,7 +110,7 @@ def bins_of(bins: Any, usual: Callable[[int], Binning]) -> Binning:
     """The user's `bins=`: a rule as it is, a number as that many bins of the method's usual rule."""
     if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
         return usual(check_count(bins, "bins"))
-    if isinstance(bins, type) or not isinstance(bins, Binning):
+    if isinstance(bins, type) or not isinstance(bins, BinRule | Binning):
         expected = "must be a number of bins, EqualWidth(m), EqualMass(m) or Edges([...])"
         raise InputError("bins", expected, f"it is {bins!r}")
     return bins
@@ -118,7 +118,8 @@ def bins_of(bins: Any, usual: Callable[[int], Binning]) -> Binning:
 
 def settings(bins: Any) -> dict[str, Any]:
     """A rule for bins as plain data."""
-    return {"rule": type(bins).__name__, **(asdict(bins) if is_dataclass(type(bins)) else {})}
+    named = fields(bins) if is_dataclass(type(bins)) else ()
+    return {"rule": type(bins).__name__, **{each.name: getattr(bins, each.name) for each in named}}
 
 
 def from_settings(data: dict[str, Any]) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from calibrant.arrays import read_only
 from calibrant.bins.binning import BinRule
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.rows.pooling import cut_squares, cut_sums, width_cuts
@@ -64,17 +66,11 @@ class EqualWidth(BinRule):
 
     def edges(self) -> Floats:
         """The n_bins + 1 edges, correctly rounded."""
-        edges: Floats = np.arange(self.n_bins + 1) / self.n_bins
-        return edges
+        return _edges(self.n_bins)
 
     def thresholds(self, dtype: Any) -> Array:
         """Edges as `kernels.sums.bin_sums` takes them: bin b is t_b < p ≤ t_(b+1)."""
-        edges = self.edges()
-        if self.closed == "left":
-            edges = np.nextafter(edges, -np.inf)
-        inner = rounded_down(edges, dtype)
-        inner[0], inner[-1] = -np.inf, np.inf
-        return inner
+        return _thresholds(self.n_bins, self.closed, dtype)
 
     def index(self, event: Event) -> Indices:
         """Bin of each row."""
@@ -115,7 +111,7 @@ class EqualWidth(BinRule):
 
     def state_of(self, sums: Floats, n: int, squares: Floats | None = None) -> BinSums:
         """Sums `(C, B, 4)` of n rows as the state of these bins."""
-        edges = np.broadcast_to(self.edges(), (len(sums), self.n_bins + 1))
+        edges = self.edges()[None] if len(sums) == 1 else np.broadcast_to(self.edges(), (len(sums), self.n_bins + 1))
         return BinSums(sums, edges[:, :-1], edges[:, 1:], n, self, squares=squares)
 
     def _coarser(self, state: State) -> BinSums:
@@ -133,3 +129,19 @@ class EqualWidth(BinRule):
 
     def describe(self) -> str:
         return f"{self.n_bins} equal-width bins" + (" closed on the left" if self.closed == "left" else "")
+
+
+@lru_cache(maxsize=64)
+def _edges(n_bins: int) -> Floats:
+    edges: Floats = np.arange(n_bins + 1) / n_bins
+    return read_only(edges)
+
+
+@lru_cache(maxsize=64)
+def _thresholds(n_bins: int, closed: str, dtype: Any) -> Array:
+    edges = _edges(n_bins)
+    if closed == "left":
+        edges = np.nextafter(edges, -np.inf)
+    inner = rounded_down(edges, dtype)
+    inner[0], inner[-1] = -np.inf, np.inf
+    return read_only(inner)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ from calibrant.norms import Norm, check_norm, noise_power, norm_of_name, rooted
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import ClassTable, Estimate
+from calibrant.results.record import Later
 from calibrant.types import Floats
 
 LEVEL = 0.95
@@ -92,10 +94,11 @@ def binned_error(
     0.25
     """
     predictions = admit(labels, probs, counts=counts, weights=weights)
-    options = Options(norm, debiased, root, clip, average)
-    return finish(
-        collect(predictions, bins_of(bins, EqualMass), view), predictions.view(view), predictions.classes, options
-    )
+    return _measured(predictions, bins_of(bins, EqualMass), view, Options(norm, debiased, root, clip, average))
+
+
+def _measured(predictions: Predictions, bins: Binning, view: Any, options: Options) -> Estimate:
+    return finish(collect(predictions, bins, view), predictions.view(view), predictions.classes, options)
 
 
 @estimator("ece", "expected calibration error", "ECE", views=EVERY_VIEW)
@@ -145,9 +148,9 @@ def ece(
     >>> round(cal.ece(labels, probs, bins=10).value, 6)  # Nixon et al., Fig. 5: badly wrong, yet nearly 0
     0.003
     """
-    if compat is None:
-        return binned_error(labels, probs, bins=bins_of(bins, EqualWidth), view=view, counts=counts, weights=weights)
     predictions = admit(labels, probs, counts=counts, weights=weights)
+    if compat is None:
+        return _measured(predictions, bins_of(bins, EqualWidth), view, PLAIN)
     check_choice("compat", compat, tuple(PRESETS))
     if view == "auto" and not predictions.is_binary and predictions.n_classes == 2:
         view = PRESETS[compat].two_columns
@@ -204,6 +207,9 @@ class Options:
 
     def overall(self, powers: Floats) -> float:
         """One error for all events."""
+        if len(powers) == 1:
+            power = float(powers[0])
+            return float(rooted(max(power, 0.0) if self.clip else power, self.norm, self.root))
         return float(self.rooted(powers.sum() if self.average == "sum" else powers.mean()))
 
     def title(self, view: str) -> str:
@@ -213,25 +219,29 @@ class Options:
         return name + (f", class by class ({self.average})" if view == "classwise" else "")
 
 
+PLAIN = Options()
+
+
 def finish(state: BinSums, view: str, classes: tuple[Any, ...], options: Options, kind: str = "") -> Estimate:
     """The estimate that a state holds; `kind` is a word for its title."""
     norm, debiased, root, average = options.norm, options.debiased, options.root, options.average
     powers, bounded = _powers(state, norm, debiased), debiased and norm == 2
     shown = {"view": view, "bins": state.bins.describe(), "rule": settings(state.bins), "norm": norm}
     shown |= {"debiased": debiased, "root": root} | ({"average": average} if view == "classwise" else {})
-    parts: dict[str, Any] = {}
-    if view == "classwise":
-        ends = class_intervals(state, LEVEL, root) if bounded else (None, None)
-        parts["classes"] = ClassTable(classes, options.rooted(powers), state.sums[..., 3].sum(axis=-1), *ends)
-    else:
-        parts["bins"] = state.table()
-        if norm == 1 and not debiased:
-            parts["noise_sd"] = noise_sd(state)
     title = ("debiased " if debiased else "") + kind + options.title(view)
     interval = overall_interval(state, LEVEL, root, average) if bounded else None
-    floor = None if norm == "max" or debiased else options.overall(noise_powers(state, norm))
-    value, cautions = options.overall(powers), _cautions(state, debiased)
-    return Estimate("binned_error", title, value, state.n, interval, floor, shown, parts, cautions)
+
+    def parts() -> dict[str, Any]:
+        if view == "classwise":
+            ends = class_intervals(state, LEVEL, root) if bounded else (None, None)
+            return {"classes": ClassTable(classes, options.rooted(powers), state.sums[..., 3].sum(axis=-1), *ends)}
+        return {"bins": state.table()} | ({"noise_sd": noise_sd(state)} if norm == 1 and not debiased else {})
+
+    def floor() -> float | None:
+        return None if norm == "max" or debiased else options.overall(noise_powers(state, norm))
+
+    value, cautions, later = options.overall(powers), _cautions(state, debiased), (Later(floor), shown, Later(parts))
+    return Estimate("binned_error", title, value, state.n, interval, *later, cautions)  # type: ignore[arg-type]
 
 
 def each_error(state: BinSums, options: Options) -> Floats:
@@ -244,11 +254,12 @@ def _powers(state: BinSums, norm: Norm, debiased: bool) -> Floats:
 
     Debiased for α = 2: less ȳ(1−ȳ)/(n_k−1); for α = 1: 2·ECE − E[ECE'] with ȳ_k' ~ N(ȳ_k, ȳ_k(1−ȳ_k)/n_k).
     """
-    gap, count, rate = state.mean_prob - state.label_rate, state.rows, state.label_rate
+    gap = state.mean_prob - state.label_rate
     if norm == "max":
         return np.asarray(np.abs(gap).max(axis=-1))
     if not debiased:
-        return state.mean_over_rows(np.abs(gap) ** norm)
+        return state.mean_over_rows(np.abs(gap) if norm == 1 else np.abs(gap) ** norm)
+    count, rate = state.rows, state.label_rate
     spread = np.maximum(rate * (1 - rate), 0)  # rounding may leave a rate just outside [0, 1]
     if norm == 2:
         correction = np.divide(spread, count - 1, out=np.zeros_like(spread), where=count >= 2)
@@ -264,18 +275,16 @@ def noise_powers(state: BinSums, norm: float) -> Floats:
 
 def noise_sd(state: BinSums) -> float:
     """Standard deviation of the norm-1 error when every forecast is right: each bin adds a folded normal."""
-    shares = state.weight / state.total[:, None]
-    return float(np.sqrt((shares**2 * state.rate_variance * (1 - 2 / np.pi)).sum()))
+    return math.sqrt(float((state.shares**2 * state.rate_variance * (1 - 2 / np.pi)).sum()))
 
 
 def _cautions(state: BinSums, debiased: bool) -> tuple[str, ...]:
     found = []
-    single = int(((state.weight > 0) & (state.rows < 2 - 1e-9)).sum())
-    if debiased and single:
+    if debiased and (single := int(((state.weight > 0) & (state.rows < 2 - 1e-9)).sum())):
         found.append(f"{single} bins hold fewer than two rows and are not corrected for noise")
-    asked, filled = state.weight.shape[-1], int((state.weight[0] > 0).sum())
-    if isinstance(state.bins, EqualMass) and len(state.weight) == 1 and filled < asked:
-        found.append(f"tied predictions leave {filled} of {asked} bins")
+    if isinstance(state.bins, EqualMass) and len(state.weight) == 1:
+        asked, filled = state.weight.shape[-1], int((state.weight[0] > 0).sum())
+        found += [f"tied predictions leave {filled} of {asked} bins"] * (filled < asked)
     if state.outside:
         found.append(f"rows of weight {state.outside:g} fall into no bin")
     return tuple(found)

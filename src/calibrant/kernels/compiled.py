@@ -59,6 +59,7 @@ class compiled:  # noqa: N801  (a decorator)
         self._written: Any = function
         self._numpy: Any = None
         self._least = COMPILE_FROM
+        self._expected: set[Any] = set()
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -70,6 +71,14 @@ class compiled:  # noqa: N801  (a decorator)
         """Register the same function in NumPy: inputs of fewer numbers never wait for a compiler."""
         self._numpy, self._least = function, least
         return function
+
+    def expect(self, *arrays: Any) -> None:
+        """Note that it is about to be called, and so compiled, for arrays like these."""
+        self._expected.add(_kinds(arrays))
+
+    def ready(self, *arrays: Any) -> bool:
+        """Has this process compiled it for arrays like these? Then it pays off for few rows too."""
+        return bool(self._expected) and _kinds(arrays) in self._expected and _numba() is not None
 
     def _pays(self, arguments: tuple[Any, ...]) -> bool:
         size = max(each.size for each in arguments if isinstance(each, np.ndarray))
@@ -126,6 +135,11 @@ class compiled:  # noqa: N801  (a decorator)
             return f
         copy = FunctionType(f.__code__, f.__globals__ | callees, f.__name__, f.__defaults__, f.__closure__)
         return update_wrapper(copy, f)
+
+
+def _kinds(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a compiled function has one form each for."""
+    return tuple((each.dtype, each.flags.c_contiguous, each.flags.writeable) for each in arrays)
 
 
 @cache

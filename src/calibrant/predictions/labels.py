@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant.arrays import column_names, to_numpy
 from calibrant.inputs import check_finite, check_no_missing, check_row_sums, floats, listed, refuse, wrapped
+from calibrant.kernels.rows.checks import all_below
 from calibrant.problems import InputError
 from calibrant.types import Array
 
@@ -52,7 +53,7 @@ def check_lengths(labels: Array, predicted: Array, name: str) -> None:
 
 def check_swapped(labels: Any, probs: Array, soft: bool) -> None:
     """Refuse fractions as labels, with a guess at whether labels and probabilities were swapped."""
-    found = np.asarray(to_numpy(labels, "labels"))
+    found = to_numpy(labels, "labels")
     if soft or found.dtype.kind != "f" or not len(found):
         return
     fraction = (found != np.floor(found)) & np.isfinite(found)
@@ -151,6 +152,8 @@ def _check_codes(labels: Array, n_classes: int, name: str, ndim: int) -> Array:
         refuse(labels != np.floor(labels), labels, "labels", "must be classes")
     if labels.dtype.kind == "b":
         return labels.view(np.uint8)
+    if labels.dtype.kind in "iu" and labels.dtype.isnative and all_below(labels, n_classes):
+        return labels
     if labels.min() < 0 or labels.max() >= n_classes:
         several = f"must lie in 0 … {n_classes - 1}, as {name} has {n_classes} columns"
         expected, bad = "must be 0 or 1" if ndim == 1 else several, (labels < 0) | (labels >= n_classes)

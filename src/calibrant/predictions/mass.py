@@ -99,6 +99,8 @@ class Weighed:
 
 def check_mass(counts: Any, weights: Any, n: int) -> Mass | None:
     """Counts and weights, checked; None where every row counts once."""
+    if counts is None and weights is None:
+        return None
     repeats = np.ones(n) if counts is None else _check_counts(counts, n)
     if weights is None:
         return None if counts is None else Mass(repeats)

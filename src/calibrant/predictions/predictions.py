@@ -200,8 +200,8 @@ class Predictions(Constructors, Views, Weighed):
         self.index = common_index(**{"labels": labels, name: given} | beside)
         self.classes = labelling.class_order(classes, columns, found, n_classes, outputs.ndim)
         named = columns[0] if columns else getattr(given, "name", None)
-        self.is_confidence = outputs.ndim == 1 and labelling.is_confidence(named)
-        if outputs.ndim == 1:
+        self.is_confidence = named is not None and outputs.ndim == 1 and labelling.is_confidence(named)
+        if outputs.ndim == 1 and named is not None:
             labelling.check_names_event(named, self.classes, name)
         if soft:
             self.labels = labelling.shares(found, outputs.ndim, n_classes)
@@ -371,6 +371,12 @@ class Predictions(Constructors, Views, Weighed):
         changed._weigh(mass)
         changed._hold(read_only)
         return changed
+
+    def copied(self) -> Predictions:
+        """The same with arrays of its own, where these were borrowed."""
+        other = self._copy()
+        other._hold(lambda array: read_only(array.copy(order="K")))
+        return other
 
     def _copy(self) -> Predictions:
         other = object.__new__(type(self))

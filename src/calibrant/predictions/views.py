@@ -47,14 +47,14 @@ class Views:
             `auto`, `binary`, `top`, `classwise`, `class k` with k a class name or index, or an
             index.
         """
+        if isinstance(view, str) and view == "auto":
+            return "binary" if self.is_binary else "top"
         if isinstance(view, tuple) and len(view) == 2 and view[0] == "class":
             view = f"class {view[1]}"
         if isinstance(view, int | np.integer) and not isinstance(view, bool):
             view = f"class {view}"
         if not isinstance(view, str):
             raise InputError("view", f"must be one of {inputs.listed(VIEWS)}", f"it is {view!r}")
-        if view == "auto":
-            return "binary" if self.is_binary else "top"
         if view in ("top", "classwise") and self.is_binary:
             raise InputError(
                 "view", f"{view!r} needs one column per class", "probs has a single column", "Use view='binary'"

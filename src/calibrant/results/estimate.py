@@ -12,7 +12,7 @@ from calibrant.results.answer import Answer
 from calibrant.results.arithmetic import Number
 from calibrant.results.constraints import AtMost, Probability, Within
 from calibrant.results.flat import flat, in_view, slug
-from calibrant.results.record import Record, kind, plain, revived
+from calibrant.results.record import Record, WhenRead, kind, settled
 from calibrant.results.tables import ClassTable, Table, ends, number, p_cell, p_words
 
 
@@ -51,7 +51,7 @@ class _Measured(Answer):
     def __post_init__(self) -> None:
         for name in self._floats:
             object.__setattr__(self, name, float(getattr(self, name)))
-        object.__setattr__(self, "settings", revived(plain(dict(self.settings))))  # type: ignore[attr-defined]
+        object.__setattr__(self, "settings", settled(dict(self.settings)))  # type: ignore[attr-defined]
         super().__post_init__()
 
     def named_figures(self) -> dict[str, Any]:
@@ -122,6 +122,10 @@ class Estimate(Number, _Measured):
     def tables(self) -> tuple[Table, ...]:
         """The estimate per class, where there is one."""
         return tuple(part.table() for part in self.parts.values() if isinstance(part, ClassTable))
+
+
+for _name, _default in {"interval": None, "noise_floor": None, "parts": {}, "cautions": ()}.items():
+    setattr(Estimate, _name, WhenRead(_name, _default))
 
 
 @kind

@@ -46,6 +46,34 @@ def record_class(name: str) -> type[Record] | None:
     return _KINDS.get(name)
 
 
+class Later:
+    """What a field holds until it is first read, where few ask for it and it takes long."""
+
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.make = make
+
+
+class WhenRead:
+    """A field that may hold `Later`; put in the place of the field's default once the class is made."""
+
+    def __init__(self, name: str, default: Any) -> None:
+        self.name, self.default = name, default
+
+    def __get__(self, record: Any, kind: Any = None) -> Any:
+        if record is None:
+            return self.default
+        found = record.__dict__[self.name]
+        if type(found) is Later:
+            made, fixed = found.make(), dict(_fixing(type(record))).get(self.name)
+            found = record.__dict__[self.name] = made if made is None or fixed is None else fixed(made)
+        return found
+
+    def __set__(self, record: Any, value: Any) -> None:
+        record.__dict__[self.name] = value
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Record:
     """What every result can do: `to_data`, `to_json`, equality by content.
@@ -58,8 +86,8 @@ class Record:
 
     def __post_init__(self) -> None:
         for name, fixed in _fixing(type(self)):  # type: ignore[arg-type]
-            value = getattr(self, name)
-            if value is not None:
+            value = self.__dict__[name]
+            if value is not None and type(value) is not Later:
                 object.__setattr__(self, name, fixed(value))
 
     def to_data(self) -> dict[str, Any]:
@@ -197,8 +225,14 @@ def _begins(annotation: Any, start: str) -> bool:
     return str(annotation).removeprefix("Annotated[").startswith(start)
 
 
+PLAIN = frozenset((str, int, bool, NoneType))
+"""Types that JSON can hold as they are."""
+
+
 def plain(value: Any) -> Any:
     """A value as JSON can hold it."""
+    if type(value) in PLAIN:
+        return value
     if isinstance(value, Record):
         return value.to_data()
     if isinstance(value, np.ndarray | np.generic):
@@ -212,8 +246,19 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
+def settled(value: Any) -> Any:
+    """revived(plain(value)), in one go where the value holds nothing but plain ones."""
+    if type(value) in PLAIN or type(value) is float:
+        return value
+    if type(value) is dict and "kind" not in value and all(type(key) is str for key in value):
+        return {key: settled(each) for key, each in value.items()}
+    return tuple(map(settled, value)) if type(value) in (list, tuple) else revived(plain(value))
+
+
 def revived(value: Any) -> Any:
     """The value that `plain` described; lists become tuples, records are checked."""
+    if type(value) in PLAIN:
+        return value
     if isinstance(value, list | tuple):
         return tuple(revived(v) for v in value)
     if not isinstance(value, Mapping):

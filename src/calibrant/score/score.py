@@ -6,21 +6,27 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any, ClassVar, Concatenate, ParamSpec
 
 import numpy as np
 
+from calibrant.inputs import check_level
 from calibrant.interval import ClusterMean, LimitedMean, Moments, cluster_mean
 from calibrant.methods import methods
 from calibrant.predictions import Event, Predictions, StatePredictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.results import Estimate
+from calibrant.results.record import Later
 from calibrant.score.passes import Quick, score_moments
 from calibrant.score.possible import limited_mean, scored_rows
 from calibrant.score.rule import Rule
 from calibrant.types import Array, Cluster, Floats
 
 P = ParamSpec("P")
+
+LATER_UP_TO = 1 << 14
+"""Predicted numbers up to which the interval of a score waits until it is read."""
 
 
 class Score(Rule):
@@ -157,6 +163,11 @@ class Score(Rule):
         """
         predictions = admit(labels, probs, counts=counts, weights=weights)
         name = "canonical" if view == "canonical" else predictions.view(view)
+        if self.quick is not None and not cluster and self._few_rows(predictions):
+            seen = score_moments(self, predictions, view)
+            if np.isfinite(seen.mean):
+                kept = predictions if predictions is labels else predictions.copied()
+                return self._estimate(seen.mean, predictions.n, name, *self._later(kept, seen, view, level))
         found: Moments | LimitedMean | ClusterMean = self.moments(predictions, view)
         if cluster_kind(predictions, cluster) and predictions.groups is not None and np.isfinite(found.mean):
             found = cluster_mean(self.rows(predictions, view), predictions.weights, predictions.groups)
@@ -165,8 +176,26 @@ class Score(Rule):
             rowless = isinstance(predictions, StatePredictions)
             which = "a row" if rowless else f"row {first_infinite(self.rows(predictions, view), predictions.weights)}"
             cautions = (f"infinite: {which} gives probability 0 to its label",)
-        named, described = f"{self.name}_score", {"view": name, "score": self.name}
-        return Estimate(named, self.title, found.mean, predictions.n, interval, None, described, {}, cautions)
+        return self._estimate(found.mean, predictions.n, name, interval, cautions)
+
+    def _estimate(self, mean: float, n: int, view: str, interval: Any, cautions: Any) -> Estimate:
+        named, described = f"{self.name}_score", {"view": view, "score": self.name}
+        return Estimate(named, self.title, mean, n, interval, None, described, {}, cautions)
+
+    @staticmethod
+    def _few_rows(predictions: Predictions) -> bool:
+        """Are there so few rows that the interval takes far longer than the mean?"""
+        return not isinstance(predictions, StatePredictions) and predictions.outputs.size <= LATER_UP_TO
+
+    def _later(self, kept: Predictions, seen: Moments, view: Any, level: float) -> tuple[Later, Later]:
+        """Interval and warnings, found when one of them is first read."""
+        check_level(level)
+
+        @cache
+        def both() -> tuple[Any, tuple[str, ...]]:
+            return limited_mean(self, kept, seen, lambda: scored_rows(self, kept, view).mean()).interval(level)
+
+        return Later(lambda: both()[0]), Later(lambda: both()[1])
 
 
 def passing_on(

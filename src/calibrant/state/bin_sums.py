@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,11 @@ from calibrant.results import BinTable
 from calibrant.types import Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+LEAST = 1e-150
+"""Less than any weight; its square can be divided by."""
+
+
+@dataclass(frozen=True, eq=False)
 class BinSums:
     """Sums (n, P, Q, Y) for each of C events and B bins, with the bins' ends. Empty bins are rows of zeros."""
 
@@ -53,63 +58,78 @@ class BinSums:
         """(C, B, 4): the sums that variances are made of."""
         return self.sums if self.squares is None else self.squares
 
-    @property
+    @cached_property
     def rows(self) -> Floats:
         """(C, B): how many rows of equal weight would tell as much as those of the bin."""
         spread = self.spread[..., 0]
         return np.divide(self.weight**2, spread, out=np.zeros_like(self.weight), where=spread > 0)
 
-    @property
+    @cached_property
     def weight(self) -> Floats:
         return self.sums[..., 0]
 
-    @property
+    @cached_property
     def total(self) -> Floats:
         """(C,): weight of all rows, those outside every bin included."""
-        total: Floats = self.weight.sum(axis=-1) + self.outside
-        return total
+        total: Floats = np.add.reduce(self.weight, axis=-1)
+        return total + self.outside if self.outside else total
 
-    @property
+    @cached_property
     def mean_prob(self) -> Floats:
         """(C, B); 0 in empty bins."""
-        return self._per_weight(1)
+        return self._means[..., 1]
 
-    @property
+    @cached_property
     def label_rate(self) -> Floats:
-        return self._per_weight(3)
+        return self._means[..., 3]
 
-    @property
+    @cached_property
     def mean_variance(self) -> Floats:
         """(C, B): mean of p(1−p), the variance of an outcome if the forecasts are right."""
-        return np.maximum(self._per_weight(1) - self._per_weight(2), 0)
+        return np.maximum(self._means[..., 1] - self._means[..., 2], 0)
 
     @property
     def prob_variance(self) -> Floats:
         """(C, B): spread of the forecasts within the bin."""
-        return np.maximum(self._per_weight(2) - self._per_weight(1) ** 2, 0)
+        return np.maximum(self._means[..., 2] - self._means[..., 1] ** 2, 0)
 
-    @property
+    @cached_property
     def rate_variance(self) -> Floats:
         """(C, B): variance of the observed rate if the forecasts are right; 0 in empty bins."""
         if self.squares is None:
-            return np.divide(self.mean_variance, self.weight, out=np.zeros_like(self.weight), where=self.weight > 0)
+            return self.mean_variance / self._divisor
         sums = np.maximum(self.squares[..., 1] - self.squares[..., 2], 0)
-        return np.divide(sums, self.weight**2, out=np.zeros_like(self.weight), where=self.weight > 0)
+        return sums / self._divisor**2
 
     def table(self, event: int = 0) -> BinTable:
         """The bins of one event that are not empty."""
         columns = [self.low, self.high, self.weight, self.mean_prob, self.label_rate]
         columns += [] if self.squares is None else [self.rows]
         filled = self.weight[event] > 0
-        return BinTable(*(column[event][filled] for column in columns))
+        rows = slice(None) if filled.all() else filled
+        return BinTable(*(column[event][rows] for column in columns))
 
     def mean_over_rows(self, terms: Floats) -> Floats:
         """(C,): Σ n_k/n of the terms of the bins."""
-        mean: Floats = (self.weight / self.total[:, None] * terms).sum(axis=-1)
+        mean: Floats = np.add.reduce(self.shares * terms, axis=-1)
         return mean
 
-    def _per_weight(self, column: int) -> Floats:
-        return np.divide(self.sums[..., column], self.weight, out=np.zeros_like(self.weight), where=self.weight > 0)
+    @cached_property
+    def shares(self) -> Floats:
+        """(C, B): the share of all rows that each bin holds."""
+        shares: Floats = self.weight / self.total[:, None]
+        return shares
+
+    @cached_property
+    def _means(self) -> Floats:
+        """(C, B, 4): the sums per weight; 0 in empty bins."""
+        means: Floats = self.sums / self._divisor[..., None]
+        return means
+
+    @cached_property
+    def _divisor(self) -> Floats:
+        """(C, B): the weight of each bin; positive for empty ones, whose sums are 0."""
+        return np.maximum(self.weight, LEAST)
 
 
 def stacked(states: Sequence[BinSums], bins: Any) -> BinSums:

@@ -41,8 +41,10 @@ def over_blocks(n: int, part: Callable[[slice], Any], block: int = BLOCK_ROWS) -
 
     `part` must release the GIL to gain from a second core.
     """
+    if n <= block:
+        return map(part, (slice(0, n),))
     slices = [slice(start, min(start + block, n)) for start in range(0, n, block)]
-    return _pool().map(part, slices) if len(slices) > 1 and n_cores() > 1 else map(part, slices)
+    return _pool().map(part, slices) if n_cores() > 1 else map(part, slices)
 
 
 def added_over_blocks(n: int, part: Callable[[slice], Any], block: int = BLOCK_ROWS) -> Any:

@@ -27,6 +27,19 @@ SURE = 1e-5
 classes is a tenth of it."""
 
 
+BITS: dict[int, tuple[Any, Any]] = {
+    4: (np.uint32, np.ones(1, np.float32).view(np.uint32)[0]),
+    8: (np.uint64, np.ones(1, np.float64).view(np.uint64)[0]),
+}
+"""By the bytes of a float: the unsigned integer of its bits, and that of 1."""
+
+
+def all_below(labels: Array, n_classes: int) -> bool:
+    """Is every whole number at least 0 and below `n_classes`? Negative ones are large, read as unsigned."""
+    unsigned = labels.view(f"u{labels.dtype.itemsize}")
+    return all(over_blocks(len(labels), lambda rows: bool(unsigned[rows].max() < n_classes), ONE_CHECK))
+
+
 def all_in_unit_interval(values: Array) -> bool:
     """Does every float lie in [0, 1]? May be False for a negative zero."""
     return all(over_blocks(len(values), lambda rows: _in_unit_interval(values[rows]), _rows(values, ONE_CHECK)))
@@ -38,8 +51,8 @@ def _in_unit_interval(block: Array) -> bool:
     Negative numbers, larger ones, infinities and NaN all have larger bits, read as
     unsigned integers. So one maximum decides.
     """
-    bits = block.view(np.uint32 if block.dtype == np.float32 else np.uint64)
-    return bool(bits.max() <= np.ones(1, block.dtype).view(bits.dtype)[0])
+    unsigned, one = BITS[block.dtype.itemsize]
+    return bool(block.view(unsigned).max() <= one)
 
 
 def rows_are_distributions(values: Array) -> bool:

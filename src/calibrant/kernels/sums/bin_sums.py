@@ -10,6 +10,7 @@ just below, so there is one rule to write and to test.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,8 @@ CHUNK = 1 << 15
 """Rows a NumPy pass handles at a time, so that its temporaries stay in cache."""
 
 LANES = 4
-"""Independent sets of sums in the compiled pass: consecutive rows then do not wait for
-each other."""
+"""Independent sets of sums, a power of two, in the compiled pass of many rows: consecutive
+rows then do not wait for each other."""
 
 UP = 1 + 2.0**-20
 """Factor that makes p·B·UP land in the right bin or the one above, never below, in
@@ -36,21 +37,34 @@ ONE = np.ones(1)
 
 def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: Array) -> Floats:
     """Sums in equal-width bins; thresholds have the precision of `probs`."""
-    sums = np.zeros((len(thresholds) - 1, 4))
-    if len(probs) >= COMPILE_FROM:
-        padded, scale = guarded(thresholds)
+    n_bins, arrays = len(thresholds) - 1, (probs, outcomes, ONE if weights is None else weights)
+    many = len(probs) >= COMPILE_FROM
+    if not many and not fused_pass.ready(*arrays):
 
-        def part(rows: slice) -> Floats:
-            lanes = np.zeros((LANES, len(padded), 4))
-            fused_pass(probs[rows], outcomes[rows], *weights_in(rows, weights), padded, scale, lanes)
-            return np.asarray(lanes.sum(axis=0))
+        def some(rows: slice) -> Floats:
+            w = None if weights is None else weights[rows]
+            return index_sums(grid_index(probs[rows], thresholds), probs[rows], outcomes[rows], w, n_bins)
 
-        sums += added_over_blocks(len(probs), part)[: len(sums)]
-        return sums
-    for start in range(0, len(probs), CHUNK):
-        rows = slice(start, start + CHUNK)
-        index = grid_index(probs[rows], thresholds)
-        sums += index_sums(index, probs[rows], outcomes[rows], None if weights is None else weights[rows], len(sums))
+        return _in_order(len(probs), some, n_bins)
+    padded, scale = guarded(thresholds)
+
+    def part(rows: slice) -> Floats:
+        # the lane of few rows adds them in the order in which NumPy does, so that the answer is the same
+        lanes = np.zeros((LANES if many else 1, len(padded), 4))
+        fused_pass(probs[rows], outcomes[rows], *weights_in(rows, weights), padded, scale, lanes)
+        return np.asarray(lanes.sum(axis=0) if many else lanes[0])[:n_bins]
+
+    if not many:
+        return _in_order(len(probs), part, n_bins)
+    fused_pass.expect(*arrays)
+    return np.asarray(added_over_blocks(len(probs), part))
+
+
+def _in_order(n: int, part: Callable[[slice], Floats], n_bins: int) -> Floats:
+    """The sums of few rows, chunk by chunk."""
+    sums = np.zeros((n_bins, 4))
+    for start in range(0, n, CHUNK):
+        sums += part(slice(start, start + CHUNK))
     return sums
 
 
@@ -83,7 +97,10 @@ def index_sums(index: Indices, probs: Array, outcomes: Array, weights: Array | N
     else:
         wp = weights * p
         columns = [weights, wp, wp * p, weights * outcomes]
-    return np.stack([np.bincount(index, column, minlength=n_bins) for column in columns], axis=1)
+    sums = np.empty((n_bins, 4))
+    for k, column in enumerate(columns):
+        sums[:, k] = np.bincount(index, column, minlength=n_bins)
+    return sums
 
 
 def weights_in(rows: slice, weights: Array | None) -> tuple[Array, int]:
@@ -121,12 +138,13 @@ def fused_pass(probs: Any, outcomes: Any, weights: Any, step: int, thresholds: A
     `step` 0 gives every row the first weight; reading all before writing any lets the
     loads overlap.
     """
+    lanes = np.uintp(len(sums) - 1)
     for i in range(np.uintp(len(probs))):
         p = probs[i]
         y = np.float64(outcomes[i])
         w = weights[np.uintp(i) * np.uintp(step)]
         wp = w * np.float64(p)
-        row = sums[np.uintp(i) & np.uintp(LANES - 1), guarded_bin(p, thresholds, scale)]
+        row = sums[np.uintp(i) & lanes, guarded_bin(p, thresholds, scale)]
         n_b, p_b, q_b, y_b = row[0] + w, row[1] + wp, row[2] + wp * np.float64(p), row[3] + w * y
         row[0], row[1], row[2], row[3] = n_b, p_b, q_b, y_b
 

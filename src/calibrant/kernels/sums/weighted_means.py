@@ -32,10 +32,12 @@ def value_beyond(values: Floats, weights: Floats, limit: float, z: float, unit: 
     from scipy.optimize import brentq
 
     guess = min(z / math.sqrt(scaled.squares), 0.5)
-    near = guess / 4
-    while scaled.signed_root(near)[0] >= z and near > NEAR:
-        near /= 8
-    found = brentq(lambda x: scaled.signed_root(x)[0] - z, near, FAR, xtol=1e-16, rtol=1e-14) if near > NEAR else near
+    near, far = guess * 0.8, guess * 1.25  # for many rows the root is about there
+    if scaled.signed_root(far)[0] <= z or scaled.signed_root(near)[0] >= z:
+        near, far = guess / 4, FAR
+        while scaled.signed_root(near)[0] >= z and near > NEAR:
+            near /= 8
+    found = brentq(lambda x: scaled.signed_root(x)[0] - z, near, far, xtol=1e-16, rtol=1e-14) if near > NEAR else near
     return scaled.mean + scaled.unit * scaled.signed_root(found)[1]
 
 
