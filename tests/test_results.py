@@ -183,3 +183,23 @@ def test_classes_are_shown_in_a_table():
     many = repr(cal.results.ClassTable(range(60), np.zeros(60), np.ones(60)))
     assert many.splitlines()[1].split() == ["class", "value", "rows"]
     assert many.endswith("10 more classes")
+
+
+def test_what_waits_to_be_read_is_that_of_the_rows_as_they_were():
+    labels, probs = np.array([0, 1, 1, 0, 1] * 8), np.linspace(0.05, 0.95, 40)
+    at_once, later = cal.brier_score(labels, probs), cal.brier_score(labels, probs)
+    interval, binned = at_once.interval, cal.ece(labels, probs)
+    floor = cal.ece(labels, probs).noise_floor
+    probs[:] = 0.5
+    labels[:] = 0
+    assert later.interval == interval
+    assert later.cautions == at_once.cautions
+    assert binned.noise_floor == floor
+    assert Estimate.from_json(later.to_json()) == at_once
+    with pytest.raises(FrozenInstanceError):
+        later.interval = None
+
+
+def test_the_level_of_an_interval_that_waits_is_checked_at_once():
+    with pytest.raises(cal.InputError, match="level"):
+        cal.brier_score([0, 1], [0.2, 0.7], level=2)

@@ -41,7 +41,7 @@ FloatArray = Array
 def floats(values: Any, argument: str) -> Array:
     """A float32 or float64 array of one or two dimensions with its own write flag; float16 becomes float32."""
     array = to_numpy(values, argument)
-    if array.dtype in FLOATS and array.ndim == 1 and array.size:
+    if array.dtype in FLOATS and array.size and (array.ndim == 1 or (array.ndim == 2 and array.shape[1] > 1)):
         return array[:]
     if array.dtype.kind == "O":
         check_no_missing(array, argument)

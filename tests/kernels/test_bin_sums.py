@@ -134,6 +134,22 @@ def test_compiled_plain_and_numpy_sums_are_the_same(event, monkeypatch, weighted
         np.testing.assert_allclose(sums, expected, rtol=ROUNDING, atol=0, err_msg=name)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_few_rows_give_the_same_bits_before_and_after_many_were_compiled(monkeypatch, weighted):
+    rng = np.random.default_rng(3)
+    probs, outcomes = rng.random(4000), (rng.random(4000) < 0.4).astype(np.uint8)
+    weights = rng.random(4000) if weighted else None
+    thresholds = EqualWidth(15).thresholds(probs.dtype)
+    monkeypatch.setattr(bin_sums, "CHUNK", 900)
+    monkeypatch.setattr(bin_sums.fused_pass, "_expected", set())
+    before = bin_sums.grid_sums(probs, outcomes, weights, thresholds)
+    monkeypatch.setattr(bin_sums, "COMPILE_FROM", 1)
+    bin_sums.grid_sums(probs, outcomes, weights, thresholds)
+    monkeypatch.setattr(bin_sums, "COMPILE_FROM", NEVER)
+    monkeypatch.setattr(bin_sums, "index_sums", None)  # which the compiled loop does without
+    assert np.array_equal(bin_sums.grid_sums(probs, outcomes, weights, thresholds), before)
+
+
 def test_strided_and_read_only_columns_give_the_same_sums(event, monkeypatch):
     probs, outcomes, _ = event
     thresholds = EqualWidth(15).thresholds(probs.dtype)

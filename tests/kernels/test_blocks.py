@@ -6,7 +6,10 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+from calibrant.kernels.rows import blocks
 
 FORKED = """
 import os, time
@@ -35,3 +38,19 @@ def test_a_forked_child_can_compute_after_its_parent_has():
         [sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_blocks_within_blocks_do_not_wait_for_each_other():
+    def inner(rows):
+        return rows.stop - rows.start
+
+    def outer(rows):
+        return blocks.added_over_blocks(40, inner, 10) + rows.start
+
+    assert list(blocks.over_blocks(64, outer, 1)) == [40 + i for i in range(64)]
+
+
+@pytest.mark.parametrize("block", [1, 3, 10, 11])
+def test_row_by_row_gives_every_row_once(block):
+    rows = np.arange(30.0).reshape(10, 3)
+    assert np.array_equal(blocks.row_by_row(lambda some: some * 2, rows, block), rows * 2)

@@ -19,7 +19,7 @@ from calibrant.norms import Norm, check_norm, noise_power, norm_of_name, rooted
 from calibrant.predictions import Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import ClassTable, Estimate
-from calibrant.results.record import Later
+from calibrant.results.later import Later
 from calibrant.types import Floats
 
 LEVEL = 0.95

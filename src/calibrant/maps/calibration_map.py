@@ -13,6 +13,7 @@ import numpy as np
 
 from calibrant import inputs, options
 from calibrant.maps.log_space import admit_fit, given_of, prevalence_of, rows_that_count
+from calibrant.maps.row_by_row import RowByRow
 from calibrant.methods import Kind, State, method
 from calibrant.predictions import MultilabelPredictions, Predictions
 from calibrant.problems import InputError, MapError
@@ -173,7 +174,7 @@ class SavedMap(Record, ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationMap(SavedMap):
+class CalibrationMap(RowByRow, SavedMap):
     """A function from predictions to recalibrated predictions.
 
     Three promises hold up to the rounding of the result, and except for predictions so
@@ -205,18 +206,6 @@ class CalibrationMap(SavedMap):
     keeps_accuracy: ClassVar[bool] = False
     per_label: ClassVar[bool] = False
     """for multi-label predictions, whose rows need not sum to 1"""
-
-    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
-        """Recalibrated probabilities of checked probabilities or logits."""
-        raise NotImplementedError
-
-    def from_probs(self, probs: Array) -> Array:
-        """Recalibrated probabilities of checked probabilities."""
-        return self.recalibrated(probs, are_logits=False)
-
-    def from_logits(self, logits: Array) -> Array:
-        """Recalibrated probabilities of checked logits."""
-        return self.recalibrated(logits, are_logits=True)
 
     def new_logits(self, logits: Array) -> Array | None:  # noqa: ARG002
         """Recalibrated logits, for maps that have them: they round less than probabilities."""
@@ -257,9 +246,10 @@ class CalibrationMap(SavedMap):
         values = inputs.floats(probs if logits is None else logits, name)
         if logits is not None:
             inputs.check_finite(values, name)
+        elif values.ndim == 2 and not self.per_label:
+            values = inputs.check_matrix(values, None)
         else:
             inputs.check_probabilities(values)
-            values = inputs.check_row_sums(values, None) if values.ndim == 2 and not self.per_label else values
         self._check_shape(values, name)
         return values, logits is not None
 
@@ -337,10 +327,8 @@ class CalibrationMap(SavedMap):
         """The same classes in another order would be recalibrated as one another."""
         ours, theirs = [str(c) for c in self.classes], [str(c) for c in classes]
         if ours != theirs and sorted(ours) == sorted(theirs):
-            found, advice = (
-                f"{classes!r} is not {self.classes!r}",
-                f"Pass {inputs.wrapped('classes=classes')} in the map's order, with the columns of probs to match",
-            )
+            found = f"{classes!r} is not {self.classes!r}"
+            advice = f"Pass {inputs.wrapped('classes=classes')} in the map's order, with the columns of probs to match"
             raise InputError("predictions", "must have the classes in the order of the map", found, advice)
 
     def _check_kind(self, given: Predictions) -> None:

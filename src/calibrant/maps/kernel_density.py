@@ -93,6 +93,7 @@ class KernelDensityMap(PointwiseMap):
 
     method: ClassVar[str] = "kernel_density"
     parameter_names: ClassVar[tuple[str, ...]] = ("bandwidth", "values", "weight", "hits")
+    own_blocks = True
 
     def at(self, p: Floats) -> Floats:
         """The ratio of two kernel sums."""

@@ -201,6 +201,8 @@ class SoftmaxMap(CalibrationMap):
         """W x + b, `(n, K)`."""
         return Linear(self.weight, self.bias).scores(self.features(predictions, are_logits))
 
+    own_blocks = True
+
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """The softmax of W x + b."""
         found = probabilities(self.scores(predictions, are_logits))

@@ -26,6 +26,8 @@ def log_columns(probs: Array, zero: float) -> Array:
     """
     if probs.ndim == 1:
         return log_columns(np.maximum(two_columns(probs), zero), 0.0)
+    if probs.min() > 0:
+        return np.asarray(np.log(probs))
     found: Array = np.log(probs, out=np.full_like(probs, NEVER), where=probs > 0)
     if not zero:
         return found

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant import inputs
 from calibrant.arrays import common_index, to_numpy
+from calibrant.kernels.rows.top_class import top_class
 from calibrant.predictions.event import Event
 from calibrant.problems import InputError
 from calibrant.types import Array
@@ -94,10 +95,9 @@ class Views:
             return self._class_event(1, name)
         if name != "top":
             return self._class_event(self._class_index(name[6:]), name)
-        top = np.argmax(self.probs, axis=1)  # the lowest class index wins a tie
-        rows = np.arange(len(top))
-        right = self.labels[rows, top] if self.soft else (top == self.labels).view(np.uint8)
-        return self._asked(self.probs[rows, top], right, name)
+        top, most = top_class(self.probs)  # the lowest class index wins a tie
+        right = self.labels[np.arange(len(top)), top] if self.soft else (top == self.labels).view(np.uint8)
+        return self._asked(most, right, name)
 
     def _class_event(self, k: int, name: str) -> Event:
         if self.is_binary:

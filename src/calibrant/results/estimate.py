@@ -12,7 +12,8 @@ from calibrant.results.answer import Answer
 from calibrant.results.arithmetic import Number
 from calibrant.results.constraints import AtMost, Probability, Within
 from calibrant.results.flat import flat, in_view, slug
-from calibrant.results.record import Record, WhenRead, kind, settled
+from calibrant.results.later import WhenRead
+from calibrant.results.record import Record, fixed_mapping, kind, settled
 from calibrant.results.tables import ClassTable, Table, ends, number, p_cell, p_words
 
 
@@ -124,8 +125,13 @@ class Estimate(Number, _Measured):
         return tuple(part.table() for part in self.parts.values() if isinstance(part, ClassTable))
 
 
-for _name, _default in {"interval": None, "noise_floor": None, "parts": {}, "cautions": ()}.items():
-    setattr(Estimate, _name, WhenRead(_name, _default))
+for _field in (
+    WhenRead("interval", None),
+    WhenRead("noise_floor", None),
+    WhenRead("parts", {}, fixed_mapping),
+    WhenRead("cautions", (), tuple),
+):
+    setattr(Estimate, _field.name, _field)
 
 
 @kind

@@ -20,6 +20,7 @@ from calibrant.methods import import_plugins
 from calibrant.problems import CalibrantError, InputError, MapError
 from calibrant.results.constraints import Constraint, Within
 from calibrant.results.flat import flat
+from calibrant.results.later import Later
 from calibrant.results.reading import SCHEMA, check_depth, checked_schema
 from calibrant.types import Indices
 
@@ -44,34 +45,6 @@ def record_class(name: str) -> type[Record] | None:
     if name not in _KINDS:
         import_module(f"calibrant.{RECORDS[name]}") if name in RECORDS else import_plugins()
     return _KINDS.get(name)
-
-
-class Later:
-    """What a field holds until it is first read, where few ask for it and it takes long."""
-
-    __slots__ = ("make",)
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self.make = make
-
-
-class WhenRead:
-    """A field that may hold `Later`; put in the place of the field's default once the class is made."""
-
-    def __init__(self, name: str, default: Any) -> None:
-        self.name, self.default = name, default
-
-    def __get__(self, record: Any, kind: Any = None) -> Any:
-        if record is None:
-            return self.default
-        found = record.__dict__[self.name]
-        if type(found) is Later:
-            made, fixed = found.make(), dict(_fixing(type(record))).get(self.name)
-            found = record.__dict__[self.name] = made if made is None or fixed is None else fixed(made)
-        return found
-
-    def __set__(self, record: Any, value: Any) -> None:
-        record.__dict__[self.name] = value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -200,7 +173,8 @@ def _fixed_array(value: Any) -> Any:
     return array
 
 
-def _fixed_mapping(value: Any) -> Any:
+def fixed_mapping(value: Any) -> Any:
+    """A mapping that cannot be written to."""
     return MappingProxyType(dict(value))
 
 
@@ -209,7 +183,7 @@ FIXED: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
         "NDArray": _fixed_array,
         "Floats": _fixed_array,
         "Indices": _fixed_array,
-        "Mapping": _fixed_mapping,
+        "Mapping": fixed_mapping,
         "tuple": tuple,
     }
 )

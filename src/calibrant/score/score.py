@@ -17,7 +17,7 @@ from calibrant.methods import methods
 from calibrant.predictions import Event, Predictions, StatePredictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.results import Estimate
-from calibrant.results.record import Later
+from calibrant.results.later import Later
 from calibrant.score.passes import Quick, score_moments
 from calibrant.score.possible import limited_mean, scored_rows
 from calibrant.score.rule import Rule

@@ -13,7 +13,6 @@ from calibrant.problems import InputError
 from calibrant.results import BinTable
 from calibrant.types import Floats
 
-
 LEAST = 1e-150
 """Less than any weight; its square can be divided by."""
 

@@ -10,7 +10,12 @@ import os
 from collections.abc import Callable, Iterator
 from functools import cache, reduce
 from operator import add
+from threading import current_thread
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant.types import Array
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +23,10 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 1 << 19
 """Long enough that starting a block costs nothing, short enough that a few million rows
 occupy all cores."""
+
+
+THREADS = "calibrant"
+"""How the names of the threads begin that share the blocks."""
 
 
 def n_cores() -> int:
@@ -29,7 +38,7 @@ def n_cores() -> int:
 def _pool() -> ThreadPoolExecutor:
     from concurrent.futures import ThreadPoolExecutor  # imports logging: only when there is work to share
 
-    return ThreadPoolExecutor(n_cores(), thread_name_prefix="calibrant")
+    return ThreadPoolExecutor(n_cores(), thread_name_prefix=THREADS)
 
 
 if hasattr(os, "register_at_fork"):
@@ -39,14 +48,32 @@ if hasattr(os, "register_at_fork"):
 def over_blocks(n: int, part: Callable[[slice], Any], block: int = BLOCK_ROWS) -> Iterator[Any]:
     """part(rows) for consecutive blocks of rows, in order.
 
-    `part` must release the GIL to gain from a second core.
+    `part` must release the GIL to gain from a second core. A part that is itself cut
+    into blocks does them by itself: all other threads may be waiting likewise.
     """
     if n <= block:
         return map(part, (slice(0, n),))
     slices = [slice(start, min(start + block, n)) for start in range(0, n, block)]
-    return _pool().map(part, slices) if n_cores() > 1 else map(part, slices)
+    alone = n_cores() == 1 or current_thread().name.startswith(THREADS)
+    return map(part, slices) if alone else _pool().map(part, slices)
 
 
 def added_over_blocks(n: int, part: Callable[[slice], Any], block: int = BLOCK_ROWS) -> Any:
     """Σ part(rows) over blocks of rows, added in order."""
     return reduce(add, over_blocks(n, part, block))
+
+
+def row_by_row(function: Callable[[Array], Array], values: Array, block: int) -> Array:
+    """function(values), of which each row depends on that row of `values` alone, in blocks of rows."""
+    if len(values) <= block:
+        return function(values)
+    first = function(values[:block])
+    found, rest = np.empty(values.shape, first.dtype), values[block:]
+    found[:block] = first
+
+    def part(rows: slice) -> None:
+        found[block:][rows] = function(rest[rows])
+
+    for _ in over_blocks(len(rest), part, block):
+        pass
+    return found

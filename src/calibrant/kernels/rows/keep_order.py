@@ -39,11 +39,12 @@ def ranked_as(values: Array, model: Array) -> Array:
     """
     out = values
     for rows in row_blocks(*values.shape):
-        tied = _ties(values[rows]) != _ties(model[rows])
-        if not tied.any():
+        at = np.flatnonzero(_ties(_bits(values[rows]))) + rows.start  # where the model has ties, so have the values
+        if len(at):
+            at = at[_ties(values[at]) != _ties(model[at])]
+        if not len(at):
             continue
         out = values.copy() if out is values else out
-        at = np.flatnonzero(tied) + rows.start
         order = np.argsort(-model[at], axis=1, kind="stable")
         ordered = keep_order(
             np.take_along_axis(values[at], order, axis=1), np.take_along_axis(model[at], order, axis=1)
@@ -54,10 +55,16 @@ def ranked_as(values: Array, model: Array) -> Array:
     return out
 
 
+def _bits(rows: Array) -> Array:
+    """Positive floats as whole numbers of the same order, which are sorted faster; others as they are."""
+    return rows.view(f"u{rows.dtype.itemsize}") if rows.flags.c_contiguous else rows
+
+
 def _ties(rows: Array) -> Indices:
     """How many neighbours of a row are equal once it is sorted."""
     ordered = np.sort(rows, axis=1)
-    return np.count_nonzero(ordered[:, 1:] == ordered[:, :-1], axis=1)
+    same = ordered[:, 1:] == ordered[:, :-1]
+    return np.count_nonzero(same, axis=1) if same.any() else np.zeros(len(rows), dtype=np.intp)
 
 
 def _lifted(values: Array, strict: Bools) -> Array:
