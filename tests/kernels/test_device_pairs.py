@@ -35,6 +35,19 @@ def test_pairs_are_those_of_numpy(monkeypatch, rows, kind, device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("bandwidth", [1e-4, 0.03, 10.0])
+@pytest.mark.parametrize("kind", KERNELS)
+def test_pairs_of_near_rows_and_unlike_weights(rng, kind, bandwidth, device):
+    p = rng.dirichlet(np.full(12, 0.2), 500)
+    p[100:200] = p[:100] * (1 + 1e-5)
+    errors = rng.normal(size=p.shape) * np.exp(rng.uniform(0, 14, 500))[:, None]
+    expected = matrix_pair_sum(p, errors, partial(KERNELS[kind].of, bandwidth), KERNELS[kind].squared)
+    found = device_pairs.pair_sum_on(device, p, errors, kind, bandwidth)
+    in_float32 = 1e-3 if bandwidth < 1e-3 else 1e-5  # distances of 1e-5 have few digits left there
+    assert found == pytest.approx(expected, rel=1e-12 if device == "cpu" else in_float32)
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_leave_one_out_rates_are_those_of_numpy(monkeypatch, rng, rows, device):
     monkeypatch.setattr(device_pairs, "BLOCK_PAIRS", 5000)
     p, labels = rows[0], np.eye(5)[rng.integers(0, 5, 700)]
@@ -74,9 +87,13 @@ def test_bins_are_those_of_numpy(rng, dtype, n_bins, device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_bins_of_classes(rng, device):
-    p, y = rng.dirichlet(np.ones(7), 400).astype(np.float32), rng.integers(0, 7, 400)
+@pytest.mark.parametrize("classes", [7, 16, 100])
+def test_bins_of_classes(rng, classes, device):
+    p, y = rng.dirichlet(np.full(classes, 0.1), 403).astype(np.float32), rng.integers(0, classes, 403)
+    p[:15] = 0
+    p[np.arange(15), np.arange(15) % classes] = np.arange(1, 16) / 15  # at the edges
+    y[:15] = np.arange(15) % classes
     sums = device_bins.bin_sums(torch.as_tensor(p, device=device), torch.as_tensor(y, device=device), 15).cpu()
-    for k in range(7):
+    for k in range(classes):
         own = device_bins.bin_sums(torch.as_tensor(p[:, k]), torch.as_tensor(y == k), 15)[0]
         np.testing.assert_allclose(sums[k], own, rtol=1e-5, atol=1e-5)

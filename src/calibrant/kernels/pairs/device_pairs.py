@@ -1,9 +1,11 @@
 """Sums over all pairs of rows on an accelerator, Σ_ij κ(d(p_i, p_j))·⟨a_i, a_j⟩: tiled, O(n) memory.
 
-With Triton one fused kernel: distances by differences in float32, so that equal rows are
-at distance 0; inner products on the tensor cores in three passes of tf32 (`tf32x3`),
-right to float32; sums of tiles in float64. Each pair of tiles is computed once. Without
-Triton the same in blocks of torch operations, in float64.
+With Triton one fused kernel. Inner products are taken on the tensor cores from numbers
+split into two halves of float16 each, which together have the digits of float32. Euclidean
+distances come from such products too, |x|² + |y|² − 2xy, with the corner of the simplex
+that both rows are nearest to as the origin; a tile with a pair so close that this loses its
+digits is done again by differences. Sums of tiles are float64. Each pair of tiles is
+computed once. Without Triton the same in blocks of torch operations, in float64.
 """
 
 from __future__ import annotations
@@ -19,14 +21,23 @@ from calibrant.types import Floats, Indices
 KINDS = {"tv": 0, "laplace": 1, "gaussian": 2}
 """exp(−½Σ|x|/ν), exp(−√Σx²/ν), exp(−Σx²/(2ν²))"""
 
-TILE, WARPS = (64, 64), 4
+TILE, WARPS = 64, 4
 """Rows and columns of a tile of the fused kernel, and its warps; measured on an H200."""
+
+CLOSE = 1e-4
+"""Squared distances below this share of |x|² + |y|² are taken by differences."""
+
+LARGEST = 1e4
+"""Scales up to which the rows fit into float16."""
 
 BLOCK_PAIRS = 1 << 24
 """Pairs held at once without Triton: 128 MB of float64 each for distances and products."""
 
 MOST_CLASSES = 64
 """Above, rows are too long for one tile, and blocks of torch operations are used."""
+
+MOST_PLACES = (1 << 31) - (1 << 20)
+"""Numbers that an index of 32 bits can reach."""
 
 SHOW_FROM = 3_000_000
 """Rows from which sums take long enough to show their progress."""
@@ -49,31 +60,60 @@ def pair_sum(rows: Any, a: Any, kind: str, bandwidth: float, report: Report | No
     report
         Called with the share of tiles done.
     """
-    fused = fused_kernel() if rows.is_cuda and rows.shape[1] <= MOST_CLASSES else None
+    small = rows.shape[1] <= MOST_CLASSES and 2 * len(rows) * max(16, _power(rows.shape[1])) < MOST_PLACES
+    fused = fused_kernel() if rows.is_cuda and small else None
     if fused is None:
         return _in_blocks(rows, a, kind, bandwidth, report)
     import torch
 
-    n, k = rows.shape
-    tile = max(TILE)
-    padded = -(-n // tile) * tile
-    p, errors = (torch.zeros(padded, max(16, _power(k)), dtype=torch.float32, device=rows.device) for _ in range(2))
-    p[:n, :k], errors[:n, :k] = rows, a  # rows of the padding have no error, so they add nothing
-    turned = p.T.contiguous()
-    n_rows, n_columns = padded // TILE[0], padded // TILE[1]
-    half = (n_rows + 1) // 2
+    k, tiles = rows.shape[1], -(-len(rows) // TILE)
+    given = _prepared(rows, a, kind, bandwidth, tiles * TILE)
+    half = (tiles + 1) // 2
     found = torch.zeros(half, dtype=torch.float64, device=rows.device)
-    scale = {"tv": 0.5 / bandwidth, "laplace": 1 / bandwidth, "gaussian": 0.5 / bandwidth**2}[kind]
-    chunks = range(0, n_columns, max(1, CHUNK // TILE[1]))
+    chunks = range(0, tiles, max(1, CHUNK // TILE))
     for done, first in enumerate(chunks, 1):
-        sizes = n_rows, first, min(first + chunks.step, n_columns), padded, scale * 1.4426950408889634
-        fused[(half,)](
-            p, turned, errors, found, *sizes, k, p.shape[1], KINDS[kind], *TILE, num_warps=WARPS, num_stages=2
-        )
+        sizes = tiles, first, min(first + chunks.step, tiles), tiles * TILE, k, max(16, _power(k))
+        fused[(half,)](*given, found, *sizes, KINDS[kind], TILE, CLOSE, num_warps=WARPS, num_stages=2)
         if report is not None:
             torch.cuda.synchronize(rows.device)
             report(done, len(chunks))
-    return float(found.sum())
+    return 2 * float(found.sum())
+
+
+def _prepared(rows: Any, a: Any, kind: str, bandwidth: float, padded: int) -> tuple[Any, ...]:
+    """What the fused kernel reads: rows sorted by their largest entry and scaled, so that the kernel is 2^−distance.
+
+    Rows and the same from their nearest corner as origin, in two halves each; their squared norms; the class that all
+    rows of a tile share; rows in float32, and turned; `a` in two halves of unit scale, and log₂ of the scales.
+    """
+    import torch
+
+    n, k, device = *rows.shape, rows.device
+    top = rows.argmax(dim=1)
+    order = torch.argsort(top, stable=True)
+    top, at = top[order], torch.arange(n, device=device)
+    p, errors = (torch.zeros(padded, max(16, _power(k)), device=device) for _ in range(2))
+    p[:n, :k], errors[:n, :k] = rows[order], a[order]  # rows of the padding have no error, so they add nothing
+    corners = p.clone()
+    corners[at, top] -= 1
+    log2e = 1.4426950408889634
+    scale = {"tv": 0.5 * log2e, "laplace": log2e, "gaussian": (0.5 * log2e) ** 0.5}[kind] / bandwidth
+    both = torch.stack([p, corners]) * scale
+    high, low = _halves(both if scale <= LARGEST else torch.zeros_like(both))
+    norms = (high.double() + low.double()).square().sum(dim=-1).float()
+    classes = torch.full((padded,), -1, device=device)
+    classes[:n] = top
+    classes = classes.reshape(-1, TILE)
+    shared = torch.where((classes == classes[:, :1]).all(dim=1), classes[:, 0], -1)
+    size = torch.frexp(errors.abs().amax(dim=1)).exponent
+    own_high, own_low = _halves(torch.ldexp(errors, -size[:, None]))
+    return high, low, norms, shared, both[0], both[0].T.contiguous(), own_high, own_low, size.float()
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    """A tensor as the sum of two of float16."""
+    high = x.half()
+    return high, (x - high.float()).half()
 
 
 def pair_sum_on(device: str, rows: Floats, a: Floats, kind: str, bandwidth: float) -> float:
@@ -165,39 +205,53 @@ def fused_kernel() -> Any:
 
     @triton.jit
     def pairs(
-        p, turned, a, found, n_rows, first, last, n, scale,
-        k: tl.constexpr, width: tl.constexpr, kind: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr,
+        high, low, norms, shared, p, turned, own_high, own_low, sizes, found, tiles, first, last, n,
+        k: tl.constexpr, width: tl.constexpr, kind: tl.constexpr, tile: tl.constexpr, close: tl.constexpr,
     ):  # fmt: skip
         """A tile of rows, and its mirror image from the end: together they have as many pairs as any other two."""
         i = tl.program_id(0)
         inside = tl.arange(0, width)
         total = tl.load(found + i)
         for side in range(2):
-            row = tl.where(side == 0, i, n_rows - 1 - i)
-            begin = row * rows // columns  # the tile of columns that holds the rows themselves
-            stop = tl.where((side == 1) & (row == i), begin, last)
-            at = row * rows + tl.arange(0, rows)
-            own = tl.load(a + at[:, None] * width + inside[None, :])
-            sums = tl.zeros((rows, columns), dtype=tl.float32)
-            for j in range(tl.maximum(begin, first), stop):
-                other = j * columns + tl.arange(0, columns)
-                distance = tl.zeros((rows, columns), dtype=tl.float32)
-                for c in tl.static_range(k):
-                    step = tl.load(p + at[:, None] * width + c) - tl.load(turned + c * n + other[None, :])
-                    if kind == 0:
-                        distance += tl.abs(step)
-                    else:
-                        distance += step * step
+            row = tl.where(side == 0, i, tiles - 1 - i)
+            stop = tl.where((side == 1) & (row == i), row, last)
+            at = row * tile + tl.arange(0, tile)
+            there = at[:, None] * width + inside[None, :]
+            a_high, a_low, size = tl.load(own_high + there), tl.load(own_low + there), tl.load(sizes + at)
+            corner = tl.load(shared + row)
+            sums = tl.zeros((tile, tile), dtype=tl.float32)
+            for j in range(tl.maximum(row, first), stop):
+                other = j * tile + tl.arange(0, tile)
+                that = other[None, :] * width + inside[:, None]
+                differ = kind == 0
+                distance = tl.zeros((tile, tile), dtype=tl.float32)
+                if kind > 0:
+                    origin = tl.where((corner >= 0) & (corner == tl.load(shared + j)), n, 0)
+                    x_high, x_low = tl.load(high + origin * width + there), tl.load(low + origin * width + there)
+                    y_high, y_low = tl.load(high + origin * width + that), tl.load(low + origin * width + that)
+                    far = tl.load(norms + origin + at)[:, None] + tl.load(norms + origin + other)[None, :]
+                    inner = tl.dot(x_high, y_high)
+                    inner = tl.dot(x_high, y_low, acc=inner)
+                    inner = tl.dot(x_low, y_high, acc=inner)
+                    distance = far - 2.0 * inner
+                    differ = tl.min(tl.min(distance - close * far, axis=1), axis=0) <= 0.0
+                if differ:
+                    distance = tl.zeros((tile, tile), dtype=tl.float32)
+                    for c in tl.static_range(k):
+                        step = tl.load(p + at[:, None] * width + c) - tl.load(turned + c * n + other[None, :])
+                        distance += tl.abs(step) if kind == 0 else step * step
                 if kind == 1:
                     distance = tl.sqrt(distance)
-                errors = tl.load(a + other[None, :] * width + inside[:, None])
-                product = tl.dot(own, errors, input_precision="tf32x3")
-                twice = tl.where(j == begin, 1.0, 2.0)  # pairs of later tiles stand for both orders
-                sums += tl.exp2(distance * -scale) * product * twice
+                b_high, b_low = tl.load(own_high + that), tl.load(own_low + that)
+                product = tl.dot(a_high, b_high)
+                product = tl.dot(a_high, b_low, acc=product)
+                product = tl.dot(a_low, b_high, acc=product)
+                weighed = tl.exp2(tl.load(sizes + other)[None, :] - distance) * product
+                sums += weighed * tl.where(j == row, 0.5, 1.0)  # pairs of later tiles stand for both orders
                 if j % 32 == 31:
-                    total += tl.sum(tl.sum(sums, axis=1).to(tl.float64), axis=0)
-                    sums = tl.zeros((rows, columns), dtype=tl.float32)
-            total += tl.sum(tl.sum(sums, axis=1).to(tl.float64), axis=0)
+                    total += tl.sum(tl.sum(sums, axis=1).to(tl.float64) * tl.exp2(size).to(tl.float64), axis=0)
+                    sums = tl.zeros((tile, tile), dtype=tl.float32)
+            total += tl.sum(tl.sum(sums, axis=1).to(tl.float64) * tl.exp2(size).to(tl.float64), axis=0)
         tl.store(found + i, total)
 
     return pairs

@@ -1,8 +1,10 @@
 """Sums of equal-width bins on an accelerator, one pass over the predictions.
 
-With Triton, each lane keeps its own sums of all that lies above each edge: no index, no
-scatter, no atomics; bins are differences of these sums, which are added up in float64.
-Without Triton, a scatter of torch operations.
+With Triton, of one event or few classes each lane keeps its own sums of all that lies
+above each edge: no index, no scatter, no atomics; bins are differences of these sums,
+which are added up in float64. Of more classes than bins most predictions lie in the first
+bin, since they sum to one: a lane keeps the sums of that bin, and the few others are added
+in float64 where they belong. Without Triton, a scatter of torch operations.
 """
 
 from __future__ import annotations
@@ -19,6 +21,9 @@ COLUMNS, UNROLL = 128, 2
 
 PROGRAMS = 528
 """Four for each multiprocessor of an H200; more make the sums at the end longer."""
+
+LANES, LINES, SHORT_PROGRAMS = 64, 2, 4224
+"""The same of many classes: columns of a program of one warp, lines that it reads at once, and programs."""
 
 MOST_BINS = 32
 """Edges whose sums fit into the registers of a lane."""
@@ -82,17 +87,17 @@ def _fused(p: Any, hits: Any, n_bins: int) -> Any:
     import torch
 
     flat, y = p.contiguous(), (hits.long() if several else hits.reshape(-1).contiguous())
+    if several and p.shape[1] > n_bins:
+        return _many_classes(flat, y, n_bins)
     if y.dtype == torch.bool:
         y = y.view(torch.uint8)
     width = flat.shape[1] if several else COLUMNS
     lines, blocks, padded = -(-flat.numel() // width), -(-width // COLUMNS), max(16, 1 << (n_bins - 1).bit_length())
     splits = max(1, min(PROGRAMS // blocks, lines // UNROLL))
     out = torch.zeros(splits, 4, padded, blocks * COLUMNS, dtype=torch.float32, device=p.device)
-    edges = np.concatenate([[-1.0], edges_below(n_bins, np.float32), np.full(padded - n_bins, 2.0)]).astype(np.float32)
     sizes = flat.numel(), width, lines, blocks * COLUMNS, padded
-    kernel[(blocks, splits)](
-        flat, y, torch.as_tensor(edges, device=p.device), out, *sizes, not several, True, COLUMNS, UNROLL
-    )
+    edges = _edges_on(p.device, n_bins, padded)
+    kernel[(blocks, splits)](flat, y, edges, out, *sizes, not several, True, COLUMNS, UNROLL)
     above = out.sum(dim=0, dtype=torch.float64)[:, :n_bins, :width]
     above = above if several else above.sum(dim=-1, keepdim=True)
     sums = above.clone()
@@ -102,6 +107,84 @@ def _fused(p: Any, hits: Any, n_bins: int) -> Any:
         chosen = flat.gather(1, y[:, None])[:, 0]
         sums[..., 3] = torch.bincount(y * n_bins + _index(chosen, n_bins), minlength=width * n_bins).reshape(width, -1)
     return sums
+
+
+def _many_classes(p: Any, y: Any, n_bins: int) -> Any:
+    """The same of more classes than bins."""
+    import torch
+
+    n, width = p.shape
+    blocks = -(-width // LANES)
+    splits = max(1, min(SHORT_PROGRAMS // blocks, n // 4))
+    out = torch.zeros(width, n_bins, 4, dtype=torch.float64, device=p.device)
+    edges = _edges_on(p.device, n_bins, n_bins + 1)
+    many_classes_kernel()[(blocks, splits)](p, y, edges, out, n, width, n_bins, LANES, LINES, num_warps=1)
+    return out
+
+
+@cache
+def _edges_on(device: Any, n_bins: int, size: int) -> Any:
+    """Lower edges of the bins, the first below all, then 2."""
+    import torch
+
+    edges = np.concatenate([[-1.0], edges_below(n_bins, np.float32), np.full(size - n_bins, 2.0)])
+    return torch.as_tensor(edges.astype(np.float32), device=device)
+
+
+@cache
+def many_classes_kernel() -> Any:
+    """The Triton kernel of more classes than bins."""
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def place(x, edges, mask, n_bins: tl.constexpr):
+        """The bin of a prediction: the nearest by product, and then by the edges themselves."""
+        found = tl.minimum((x * n_bins).to(tl.int32), n_bins - 1)
+        found = tl.maximum(found - tl.where(x > tl.load(edges + found, mask=mask, other=0.0), 0, 1), 0)
+        return found + tl.where(x > tl.load(edges + found + 1, mask=mask, other=2.0), 1, 0)
+
+    @triton.jit
+    def many_classes(p, y, edges, out, n, width, n_bins: tl.constexpr, lanes: tl.constexpr, at_once: tl.constexpr):
+        """out[class, bin] = Σ1, Σp, Σp², Σy; programs share the lines of a block of classes, and then the labels."""
+        at = tl.program_id(0) * lanes + tl.arange(0, lanes)
+        split, splits, inside = tl.program_id(1), tl.num_programs(1), at < width
+        per = (n + splits - 1) // splits
+        first = tl.minimum(split * per, n)
+        last = tl.minimum(first + per, n)
+        lowest = tl.load(edges + 1)
+        count = tl.zeros((at_once, lanes), dtype=tl.float32)
+        total = tl.zeros((at_once, lanes), dtype=tl.float32)
+        square = tl.zeros((at_once, lanes), dtype=tl.float32)
+        for start in range(first, last, at_once):
+            line = start + tl.arange(0, at_once)
+            there = (line < last)[:, None] & inside[None, :]
+            x = tl.load(p + line.to(tl.int64)[:, None] * width + at[None, :], mask=there, other=0.0)
+            above = x > lowest
+            low = tl.where(above, 0.0, x)
+            count += tl.where(above, 1.0, 0.0)
+            total += low
+            square += low * low
+            if tl.max(tl.max(x, axis=1), axis=0) > lowest:
+                cell = out + (at[None, :] * n_bins + place(x, edges, above, n_bins)) * 4
+                wide = x.to(tl.float64)
+                tl.atomic_add(cell, wide * 0 + 1, mask=above, sem="relaxed")
+                tl.atomic_add(cell + 1, wide, mask=above, sem="relaxed")
+                tl.atomic_add(cell + 2, (x * x).to(tl.float64), mask=above, sem="relaxed")
+        cell = out + at * n_bins * 4
+        tl.atomic_add(cell, (last - first).to(tl.float64) - tl.sum(count, axis=0), mask=inside, sem="relaxed")
+        tl.atomic_add(cell + 1, tl.sum(total, axis=0).to(tl.float64), mask=inside, sem="relaxed")
+        tl.atomic_add(cell + 2, tl.sum(square, axis=0).to(tl.float64), mask=inside, sem="relaxed")
+        program = tl.program_id(0) * splits + split
+        for start in range(program * lanes, n, lanes * splits * tl.num_programs(0)):
+            row = start + tl.arange(0, lanes)
+            there = row < n
+            label = tl.load(y + row, mask=there, other=0)
+            x = tl.load(p + row.to(tl.int64) * width + label, mask=there, other=0.0)
+            cell = out + (label * n_bins + place(x, edges, there, n_bins)) * 4 + 3
+            tl.atomic_add(cell, x.to(tl.float64) * 0 + 1, mask=there, sem="relaxed")
+
+    return many_classes
 
 
 @cache
