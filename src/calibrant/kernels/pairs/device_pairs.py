@@ -88,7 +88,7 @@ def _prepared(rows: Any, a: Any, kind: str, bandwidth: float, padded: int) -> tu
     """
     import torch
 
-    n, k, device = *rows.shape, rows.device
+    (n, k), device = rows.shape, rows.device
     top = rows.argmax(dim=1)
     order = torch.argsort(top, stable=True)
     top, at = top[order], torch.arange(n, device=device)
