@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --dist worksteal
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test coverage slow peers engines check format names scoreboard bench bench-estimators bench-maps bench-tests bench-scores clean
+.PHONY: help demo test coverage slow peers engines check format names docs howto release-check changelog scoreboard bench bench-estimators bench-maps bench-tests bench-scores clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -57,11 +57,25 @@ bench-tests: $(VENV)/.test ## exact tests and audits: rows and draws a second
 names: $(VENV)/.test ## the lists of public names, from the register
 	$(BIN)/python tools/make_names.py
 
+docs: $(VENV)/.docs ## the site, in build/site; opens without a server or a network
+	$(BIN)/python tools/make_docs.py --site build/docs
+	$(BIN)/zensical build --clean --strict
+	@echo "build/site/index.html"
+
+howto: $(VENV)/.howto ## the pages on other libraries: their examples run, with those libraries
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest docs/howto $(ARGS)
+
+release-check: $(VENV)/.release ## wheel and sdist, installed and tried on every Python from 3.11 to 3.14 that is found
+	$(BIN)/python tools/release_check.py $(ARGS)
+
+changelog: ## gather the notes of changelog.d into CHANGELOG.md, under the version of the package
+	$(PYTHON) tools/make_changelog.py
+
 scoreboard: $(VENV)/.test ## every estimator on every world with a known truth; writes studies/results/scoreboard.*
 	$(BIN)/calibrant study scoreboard $(ARGS)
 
-clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+clean: ## remove the virtual environment, caches and what was built
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "calibrant needs Python 3.11 or later on the PATH"; exit 1; }
@@ -79,6 +93,14 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.run $(VENV)/.test
 
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[docs]'
+	@touch $@ $(VENV)/.run
+
+$(VENV)/.release: | $(BIN)/python
+	$(PIP) build
+	@touch $@
+
 $(VENV)/.engines: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[test,spark,dask]'
 	@touch $@ $(VENV)/.run $(VENV)/.test
@@ -87,4 +109,9 @@ $(VENV)/.engines: pyproject.toml | $(BIN)/python
 $(VENV)/.peers: pyproject.toml | $(BIN)/python
 	$(PIP) torch==2.13.0
 	$(PIP) --editable '.[test,peers]'
+	@touch $@ $(VENV)/.run $(VENV)/.test
+
+$(VENV)/.howto: pyproject.toml | $(BIN)/python
+	$(PIP) torch==2.13.0
+	$(PIP) --editable '.[test,howto]'
 	@touch $@ $(VENV)/.run $(VENV)/.test

@@ -1,14 +1,15 @@
-"""Write the pages of docs/ that are made from the code: what each estimator says about itself, and how presets differ.
+"""Write the pages and drawings of docs/ that are made from the code and from recorded studies.
 
-Run: python tools/make_docs.py    (tests/test_docs.py holds the pages equal to what this writes)
+Run: python tools/make_docs.py                  (tests/test_docs.py holds the pages equal to what this writes)
+     python tools/make_docs.py --site FOLDER    (the folder that `make docs` builds the site from, API reference included)
 """
 
 from __future__ import annotations
 
-import ast
+import argparse
 import json
+import tomllib
 from collections.abc import Iterable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -17,46 +18,54 @@ import numpy as np
 import calibrant as cal
 from calibrant.estimate.compat import PRESETS
 from calibrant.methods import Method, methods
-from calibrant.results.schema import json_schema, meanings
 from calibrant.verbs.trust import TRIED
+from docs_figures import FIGURES, rows_of
+from docs_links import faq
+from docs_json import fields_of_answers, schema
+from docs_tables import table
 
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-def table(columns: tuple[str, ...], rows: Iterable[Iterable[str]]) -> list[str]:
-    """A table in Markdown."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return ["| " + " | ".join(cells) + " |" for cells in lines]
+WHAT = ("function", "also called", "what it estimates", "bias at small n")
+HOW = ("function", "name", "views", "state", "cost")
 
 
-def facts(each: Method) -> list[str]:
-    """One row about an estimator or a test."""
-    return [
-        f"`{each.function.__name__}`", each.name, ", ".join(each.also_called), each.quantity, ", ".join(each.views),
-        each.note("Bias"), each.state or "rows", each.note("Cost"), each.note("Source"),
-    ]  # fmt: skip
+def what(each: Method) -> list[str]:
+    """One row about an estimator: what it is."""
+    return [f"`{each.function.__name__}`", ", ".join(each.also_called), each.quantity, each.note("Bias")]
 
 
-FACTS = ("function", "name", "also called", "what it estimates", "views", "bias at small n", "state", "cost", "source")
+def how(each: Method) -> list[str]:
+    """One row about an estimator: what it takes."""
+    return [f"`{each.function.__name__}`", each.name, ", ".join(each.views), each.state or "rows", each.note("Cost")]
 
 
 def estimators() -> str:
-    """The table of estimators, from the register."""
+    """The tables of estimators, from the register."""
+    errors, medical = methods("estimator").values(), methods("clinical estimator").values()
     lines = [
         "# Estimators",
         "",
-        "What each calibration error estimates, how it errs, and what it costs. Made from the code by `tools/make_docs.py`.",
-        "`State` is what it can be computed from, part by part: states collected on parts of the data are merged, and the",
-        "result is that of all rows. `rows` means that it needs the rows themselves.",
+        "What each calibration error estimates, how it errs, and what it costs. Made from the code by `tools/make_docs.py`;",
+        "options and sources are in the API reference. Which one to report: [which number?](which_number.md)",
         "",
-        *table(FACTS, map(facts, methods("estimator").values())),
+        *table(WHAT, map(what, errors)),
         "",
         "What journals ask of a clinical prediction model is no error, and better values are not always smaller; `clinical` gives all",
-        "of it together (`docs/clinical.md`):",
+        "of it together ([clinical prediction models](clinical.md)):",
         "",
-        *table(FACTS, map(facts, methods("clinical estimator").values())),
+        *table(WHAT, map(what, medical)),
+        "",
+        _choosing(),
+        "## Views, states and cost",
+        "",
+        "`State` is what an estimator can be computed from, part by part: states collected on parts of the data are merged, and the",
+        "result is that of all rows ([states](states.md)). `rows` means that it needs the rows themselves. The name is that of the command line.",
+        "",
+        *table(HOW, map(how, [*errors, *medical])),
     ]
-    return "\n".join([*lines, "", _choosing()])
+    return "\n".join([*lines, ""])
 
 
 SCOREBOARD = Path(__file__).parent.parent / "studies" / "results" / "scoreboard.md"
@@ -74,7 +83,7 @@ def _choosing() -> str:
     return f"""## Which one?
 
 - **To know the size of the error:** one of the first of these. RMSE relative to the best estimator of each world and size, on the worlds with a
-  known error of `studies/results/scoreboard.md`: {ranked()}.
+  known error of the [scoreboard](../studies/results/scoreboard.md): {ranked()}.
 - **To report a number others know:** `ece`, beside its noise floor. It is biased upwards: compare `value` with `noise_floor`.
 - **Where do errors accumulate?** `ks_error` and its `parts["curve"]`.
 - **Many classes:** `classwise_error` and its table of classes; `thresholded_error` leaves out the many probabilities near 0.
@@ -154,27 +163,38 @@ def maps() -> str:
         "# Maps",
         "",
         "Every map can be fitted by `recalibrate(predictions, NAME)` or by its recipe, applied, saved as JSON and read back. Made from",
-        "the code by `tools/make_docs.py`. *One-to-one*: different predictions stay different, so `compare` measures calibration alone.",
-        "The last columns hold for the map fitted on the embedded example, for one event and for ten classes.",
-        "`State` is what it can be fitted from, part by part; `rows` means that it needs the rows themselves.",
+        "the code by `tools/make_docs.py`.",
         "",
     ]
-    rows = []
+    rows, kept = [], []
     for each in methods("map").values():
         fitted = [each.function().fit(data) for data in (event, valid)]
-        kept = [
+        facts = [
             " / ".join("yes" if getattr(m, fact) else "no" for m in fitted)
             for fact in ("injective", "keeps_ranking", "keeps_accuracy")
         ]
-        rows.append([f"`{each.name}`", f"`{each.function.__name__}`", each.summary, each.state or "rows", *kept])
-    columns = ("name", "recipe", "what it does", "state", "one-to-one", "keeps the ranking", "keeps the top class")
-    return "\n".join([*lines, *table(columns, rows), "", _which_map()])
+        rows.append([f"`{each.name}`", f"`{each.function.__name__}`", each.summary])
+        kept.append([f"`{each.name}`", each.state or "rows", *facts])
+    columns = ("name", "recipe", "what it does")
+    more = ("name", "state", "one-to-one", "keeps ranking", "keeps top class")
+    return "\n".join([*lines, *table(columns, rows), "", _which_map(), *_what_maps_keep(), *table(more, kept), ""])
+
+
+def _what_maps_keep() -> list[str]:
+    return [
+        "## What each map keeps",
+        "",
+        "For the maps fitted on the embedded example: of one event / of ten classes. *One-to-one*: different predictions stay different, so",
+        '`compare` measures calibration alone. For one event "ranking" is that of the rows, for several classes that of the classes in a row.',
+        "`State` is what a map can be fitted from, part by part; `rows` means that it needs the rows themselves.",
+        "",
+    ]
 
 
 def _which_map() -> str:
-    return """For one event "ranking" is that of the rows, for several classes that of the classes in a row.
+    return """## Which one?
 
-## Which one?
+In short: [which map should I use?](which_map.md)
 
 - **Not sure:** `recalibrate(valid)`, which is `"auto"`. It tries what suits the data, `identity` included, on held-out rows, and averages
   the maps by how well they do there; `Auto(prefer="simple")` keeps one. `map.fit.choice` shows the candidates, their weights and the reason.
@@ -189,7 +209,7 @@ def _which_map() -> str:
   estimates the prevalences from predictions without labels and gives their intervals.
 - **`audit` finds segments that are wrong:** `recalibrate(valid, segments=…)`. With one value per row each segment has a map of its own
   (`Segmented`), averaged with the map of all rows by its evidence; with a dict of masks that may overlap, predictions are shifted where a segment is
-  seen to be wrong (`Multicalibration`). New rows come with their segments: `map.apply(probs, segments=…)`. See `docs/audit.md`.
+  seen to be wrong (`Multicalibration`). New rows come with their segments: `map.apply(probs, segments=…)`. See [audit](audit.md).
 - **Forecasts of a number:** `VariancePlatt`, `StdScaling`, `QuantileRecalibration`.
 - **As published:** Platt scaling without smoothed targets is `logistic`; matrix scaling as Guo et al. and Nixon et al. fit it, without a penalty,
   `unpenalised_matrix`; variance scaling with any real w and b `VariancePlatt("any")`.
@@ -241,8 +261,8 @@ def _asking() -> str:
 - A score of your own is one small class with `expected(probs, truth)`; see `Score`. Scores of several rows at a time, which see calibration
   alone (proper U-scores, Gruber & Buettner 2022, App. F): `KernelScore`, and `UScore` for pairs (`of_pairs`) or sets of `order` rows (`of_tuples`).
 
-How often the interval of `compare` holds the truth, and how far differences of plain ECEs are off: `studies/results/improvement.md`. Scores of
-forecasts of a number are in `regression.md`.
+How often the interval of `compare` holds the truth, and how far differences of plain ECEs are off: [improvement](../studies/results/improvement.md). Scores of
+forecasts of a number are in [regression](regression.md).
 
 ## As losses in PyTorch
 
@@ -253,34 +273,21 @@ may be calibrated: add them to a score, `LogLoss()(z, y) + 0.5 * MMCELoss()(z, y
 """
 
 
-STUDY = Path(__file__).parent.parent / "studies" / "results" / "piecewise.md"
-
-
-def fitting() -> str:
-    """Measuring by fitting: the text of the page, with the tables as the study wrote them."""
-    before = (DOCS / "fitting.md").read_text(encoding="utf-8").split("\n## ")[0]
-    text = STUDY.read_text(encoding="utf-8")
-    sections = ["## " + part.strip() for part in text.split("\n## ")[1:]]
-    kept = [
-        part for part in sections if "the paper's seeds" in part.splitlines()[0] or "n = 10,000" in part.splitlines()[0]
-    ]
-    return "\n\n".join([before.strip(), *kept]) + "\n"
-
-
-SCOREBOARD = Path(__file__).parent.parent / "studies" / "results" / "scoreboard.md"
 README = Path(__file__).parent.parent / "README.md"
 MARKS = ("<!-- scoreboard: made by tools/make_docs.py -->", "<!-- end of scoreboard -->")
 
 
+ROWS = {"posterior median": "`posterior_error` (in `diagnose`)", "sweep": "`sweep_error`", "ECE, equal width": "`ece`, 15 bins"}
+"""Of the scoreboard, those in the readme."""
+
+
 def readme() -> str:
-    """The readme with the summary of the scoreboard as the study wrote it."""
-    text = SCOREBOARD.read_text(encoding="utf-8").split("## Norm 1")[1].split("## Norm 2")[0]
-    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
-    kept = [rows[0].index(name) for name in ("estimator", "n = 100", "n = 1,000", "n = 10,000", "mean abs. bias")]
-    lines = ["| " + " | ".join(row[k] for k in kept) + " |" for row in rows]
-    table = "\n".join([lines[0], "|" + "---|" * len(kept), *lines[1:]])
+    """The readme with three rows of the scoreboard as the study wrote it."""
+    found = {row["estimator"]: row for row in rows_of(SCOREBOARD, "## Norm 1")}
+    columns = ("n = 100", "n = 1,000", "n = 10,000")
+    made = table(("estimator", *columns), ([ROWS[name], *(found[name][key] for key in columns)] for name in ROWS))
     before, rest = README.read_text(encoding="utf-8").split(MARKS[0])
-    return before + MARKS[0] + "\n\n" + table + "\n\n" + MARKS[1] + rest.split(MARKS[1])[1]
+    return before + "\n".join([MARKS[0], "", *made, "", MARKS[1]]) + rest.split(MARKS[1])[1]
 
 
 POWER = Path(__file__).parent.parent / "studies" / "results" / "power.json"
@@ -296,11 +303,11 @@ def testing() -> str:
     five, one = (sum(cell["hits"][OURS][level] for cell in sizes) for level in (0, 1))
     lines = [
         f"On {len(kept['sizes'])} kinds of calibrated models, {total:,} data sets of 30, 200 and 2000 rows, `is_calibrated` rejects {100 * five / total:.2f} % "
-        f"at the 5 % level and {100 * one / total:.2f} % at the 1 % level (`studies/power.py`; other tests: `studies/results/false_alarms.md`).",
+        f"at the 5 % level and {100 * one / total:.2f} % at the 1 % level ([study](../studies/power.py); other tests: [false alarms](../studies/results/false_alarms.md)).",
         *_formulas_found(kept["formulas"]),
         "Power at 5 %, in per cent, on worlds that took no part in choosing the statistics; the best test is the best of "
         f"{len(next(iter(kept['events'].values()))['hits']) - 2} for one event, of {len(next(iter(kept['classes'].values()))['hits']) - 1} for all "
-        "classes (all of them: `studies/results/power.md`).",
+        "classes ([all of them](../studies/results/power.md)).",
     ]
     rows, behind = [], []
     for part, title in (("events", ""), ("classes", "all classes: ")):
@@ -333,72 +340,6 @@ def _formulas_found(part: dict[str, Any]) -> list[str]:
     return [f"Formulas reject calibrated models in {words[0]}, and in {words[1]}."]
 
 
-def schema() -> str:
-    """The JSON Schema, one line per kind of record."""
-    found = json_schema()
-    kinds = found.pop("$defs")
-    outer, lines = json.dumps(found, indent=1, ensure_ascii=False), [
-        f"  {json.dumps(name)}: {json.dumps(each, ensure_ascii=False)}" for name, each in kinds.items()
-    ]  # fmt: skip
-    return outer.removesuffix("\n}") + ',\n "$defs": {\n' + ",\n".join(lines) + "\n }\n}\n"
-
-
-class _Unconstrained(ast.NodeTransformer):
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        constrained = isinstance(node.value, ast.Name) and node.value.id == "Annotated"
-        return self.visit(node.slice.elts[0]) if constrained else self.generic_visit(node)
-
-
-def without_constraints(annotation: str) -> str:
-    """`Annotated[int, Within(0)]` as `int`."""
-    if "Annotated" not in annotation:
-        return annotation
-    return ast.unparse(_Unconstrained().visit(ast.parse(annotation, mode="eval")))
-
-
-def fields_of_answers() -> str:
-    """What every answer holds, field by field."""
-    answers = {name: getattr(cal.results, name) for name in json_schema()["$defs"] if name[0].isupper()}
-    lines = [_about_json()]
-    for name, record in answers.items():
-        if issubclass(record, cal.results.Answer):
-            about = (record.__doc__ or "").strip().split("\n")[0]
-            kinds, texts = {f.name: without_constraints(str(f.type)) for f in fields(record)}, meanings(record)
-            rows = ([f"`{field}`", f"`{kinds[field]}`".replace("|", "\\|"), texts[field]] for field in kinds)
-            lines += ["", f"### {name}", "", about, "", *table(("field", "type", "meaning"), rows)]
-    return "\n".join([*lines, ""])
-
-
-def _about_json() -> str:
-    summary = cal.ece([0, 1, 1], [0.2, 0.7, 0.9]).summary()
-    summary["numbers"] = {key: round(value, 4) for key, value in summary["numbers"].items()}
-    example = json.dumps(summary, indent=2, ensure_ascii=False)
-    return f"""# JSON
-
-`to_json`, `save("x.json")` and `--json` write the same document, and `from_json` reads it back. This page is made from the records by
-`tools/make_docs.py`; [schema.json](schema.json), or `calibrant.results.json_schema()`, is the same as a JSON Schema (draft 2020-12), maps and
-worlds included.
-
-- `schema` is the version, now {cal.results.SCHEMA}. It is raised when an older reader could misread a file; a file of another version is refused.
-- `kind` is the class of the record, also of each record inside.
-- `summary`, of answers only, comes first: the question, the answer in words, the verdict (`calibrated` or `verdict`, where there is one), the
-  main numbers under the keys of `to_dict()`, and the warnings. It is derived from the other fields and ignored when the file is read.
-- `input`, of the command line only, is the file and the columns that were read; it is ignored as well.
-- All other members are the fields of the record, listed below. Arrays are lists; infinity and NaN, which JSON lacks, are
-  `{{"kind": "float", "value": "inf"}}`.
-
-`measure --json` writes a list of such documents, and a report (`--report x.json`) one object with `schema` and, in its other members, the records,
-each with its summary.
-
-The summary of `ece([0, 1, 1], [0.2, 0.7, 0.9])`:
-
-```json
-{example}
-```
-
-## Answers"""
-
-
 def command_line() -> str:
     """The page of the command line, with its tables of commands and exit codes made anew."""
     from calibrant.cli import main
@@ -423,13 +364,26 @@ PAGES = {
     "estimators.md": estimators,
     "differences.md": differences,
     "maps.md": maps,
-    "fitting.md": fitting,
     "scores.md": scores,
     "testing.md": testing,
+    "faq.md": faq,
 }
 
-if __name__ == "__main__":
-    for name, make in PAGES.items():
+def main() -> None:
+    given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    given.add_argument("--site", type=Path, help="write the folder that the site is built from")
+    folder = given.parse_args().site
+    if folder:
+        from docs_site import write
+
+        project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        print(f"{write(folder, project['urls']['Source'])} pages in {folder}")
+        return
+    for name, make in (PAGES | FIGURES).items():
         (DOCS / name).write_text(make(), encoding="utf-8")
         print(name)
     README.write_text(readme(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -8,7 +8,7 @@ from typing import Any
 
 from calibrant._names import HOMES
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 SUBMODULES = ("detect", "extend", "maps", "plot", "regression", "report", "results", "score", "simulate")
 

@@ -17,7 +17,7 @@ from calibrant.problems import InputError
 from calibrant.results import Curve, Estimate
 
 DEFAULT = GaussianProcessMap()
-"""Of the maps compared on worlds with a known truth, the closest one: see docs/fitting.md."""
+"""Of the maps compared on worlds with a known truth, the closest one: see studies/results/piecewise.md."""
 
 BIAS = {
     "temperature": "understates errors that no single temperature makes",
