@@ -24,10 +24,10 @@ slow: $(VENV)/.test ## simulations with a known truth, properties on 60 examples
 	$(PYTEST) --slow -m "slow or hypothesis" tests docs $(ARGS)
 
 peers: $(VENV)/.peers ## agreement with other packages; torch tensors, torch modules and ONNX models
-	$(PYTEST) tests/peers tests/adapt src/calibrant/adapt tests/estimate/test_compat.py tests/kernels/test_device_pairs.py tests/test_inputs.py $(ARGS)
+	$(PYTEST) tests/peers tests/adapt src/calibrant/adapt tests/estimate/test_compat.py tests/kernels/test_device_pairs.py tests/test_inputs.py docs/from docs/howto/pytorch.md $(ARGS)
 
 engines: $(VENV)/.engines ## Spark (needs Java) and Dask: real clusters, of which a worker is killed
-	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/engines $(ARGS)
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/engines docs/howto/spark.md $(ARGS)
 
 check: $(VENV)/.dev ## format, lint, types, import direction
 	$(BIN)/ruff format --check .
@@ -63,7 +63,7 @@ docs: $(VENV)/.docs ## the site, in build/site; opens without a server or a netw
 	@echo "build/site/index.html"
 
 howto: $(VENV)/.howto ## the pages on other libraries: their examples run, with those libraries
-	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest docs/howto $(ARGS)
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/test_docs.py docs/howto $(ARGS)
 
 release-check: $(VENV)/.release ## wheel and sdist, installed and tried on every Python from 3.11 to 3.14 that is found
 	$(BIN)/python tools/release_check.py $(ARGS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -17,6 +18,21 @@ for profile, examples in {"default": 10, "slow": 60}.items():
         max_examples=examples,
         suppress_health_check=[HealthCheck.too_slow],
     )
+
+NEEDED = {
+    "howto/boosting.md": ("lightgbm", "xgboost", "sklearn"),
+    "howto/lightning.md": ("lightning", "torch"),
+    "howto/mlflow.md": ("mlflow", "sqlalchemy"),
+    "howto/pytorch.md": ("torch", "onnx"),
+    "howto/spark.md": ("pyspark",),
+    "howto/trainer.md": ("transformers",),
+    "howto/wandb.md": ("wandb",),
+    "from/netcal.md": ("netcal",),
+    "from/probcal.md": ("probcal",),
+    "from/torchmetrics.md": ("torch", "torchmetrics"),
+    "from/uncertainty_calibration.md": ("calibration",),
+}
+"""Pages whose examples are skipped where a library is absent; `make howto`, `peers` and `engines` run them."""
 
 LONG_PAGES = ("answers.md", "audit.md", "planning.md", "regression.md", "where.md")
 """Pages whose examples take seconds: they are run with the slow tests."""
@@ -48,6 +64,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Those are run whose places in their lists add up to a multiple of k: with several lists, every value of each.
     """
     for item in items:
+        page = f"{item.path.parent.name}/{item.path.name}"
+        if absent := [name for name in NEEDED.get(page, ()) if find_spec(name) is None]:
+            item.add_marker(pytest.mark.skip(reason=f"{' and '.join(absent)} not installed"))
+        if page in NEEDED:  # other libraries warn of each other
+            item.add_marker(pytest.mark.filterwarnings("ignore"))
         marked = item.get_closest_marker("some")
         if item.path.name in LONG_PAGES or (marked and sum(item.callspec.indices.values()) % marked.args[0]):
             item.add_marker(pytest.mark.slow)

@@ -10,13 +10,14 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import calibrant as cal
 from calibrant import cli
 from calibrant._names import HOMES
-from calibrant.estimate import clinical
+from calibrant.methods import methods
 from calibrant.results import Record
 
 SOURCE = Path(cal.__file__).parent
@@ -191,7 +192,9 @@ def _wrapped(name: str, call: str) -> str:
 
 def _item(texts: dict[str, str]) -> Any:
     def item(each: Parameter) -> str:
-        kind = f" (`{each.annotation}`{f', default `{each.default}`' if each.default else ''})" if each.annotation else ""
+        kind = (
+            f" (`{each.annotation}`{f', default `{each.default}`' if each.default else ''})" if each.annotation else ""
+        )
         kind = kind or (f" (default `{each.default}`)" if each.default else "")
         text = texts.get(each.name) or texts.get(each.name.lstrip("*")) or texts.get("*" + each.name, "")
         return f"- **`{each.name}`**{kind}" + (f": {plain(' '.join(text.split()))}" if text else "")
@@ -232,6 +235,12 @@ def of_module(module: Any) -> list[Entry]:
     ]
 
 
+def of_clinical() -> list[Entry]:
+    """The numbers of clinical validation, which the register knows."""
+    found = [each.function for each in methods("clinical estimator").values()]
+    return [entry_of(f"{each.__module__}.{each.__name__}", each) for each in found]
+
+
 def of_libraries() -> list[Entry]:
     """What needs another library."""
     named = {
@@ -250,7 +259,10 @@ def of_libraries() -> list[Entry]:
 
 def of_results() -> list[Entry]:
     """Records, and what all of them can do; maps and worlds are on pages of their own."""
-    kept = ["Answer", *sorted(n for n in dir(cal.results) if n[0].isupper() and not n.endswith(("Map", "World", "Curve", "Scores")))]
+    kept = [
+        "Answer",
+        *sorted(n for n in dir(cal.results) if n[0].isupper() and not n.endswith(("Map", "World", "Curve", "Scores"))),
+    ]
     things = {name: getattr(cal.results, name) for name in dict.fromkeys(kept) if hasattr(cal.results, name)}
     return [entry_of(f"calibrant.results.{name}", each) for name, each in things.items() if inspect.isclass(each)] + [
         entry_of(f"calibrant.results.{name}", getattr(cal.results, name)) for name in ("json_schema", "to_frame")
@@ -260,7 +272,7 @@ def of_results() -> list[Entry]:
 GROUPS: dict[str, tuple[str, str, Any]] = {
     "verbs": ("Questions", "One function per question; each returns an answer that prints, plots and is saved.", lambda: of_package("verbs")),
     "data": ("Predictions, bins and states", "What goes in, and what can be kept in place of rows.", lambda: of_package("predictions", "files", "examples", "bins", "state", "monitor", "problems")),
-    "estimators": ("Estimators", "Every calibration error, and the numbers of clinical validation.", lambda: of_package("estimate") + of_module(clinical)),
+    "estimators": ("Estimators", "Every calibration error, and the numbers of clinical validation.", lambda: of_package("estimate") + of_clinical()),
     "tests": ("Tests", "Could a calibrated model have made these predictions?", lambda: of_package("detect") + of_module(cal.detect)),
     "intervals": ("Intervals and bands", "How sure are we?", lambda: of_package("infer")),
     "maps": ("Maps", "Recipes (`Platt()`) are fitted to predictions and give maps (`LogOddsMap`).", lambda: of_package("maps") + of_module(cal.maps)),
@@ -280,12 +292,15 @@ def unique(entries: Iterable[Entry]) -> list[Entry]:
     return list({each.path: each for each in entries}.values())
 
 
+@cache
 def pages() -> dict[str, str]:
     """Every page of the reference by its file name."""
     found = {key: (title, about, unique(make())) for key, (title, about, make) in GROUPS.items()}
     made = {}
     for key, (title, about, entries) in found.items():
-        made[f"{key}.md"] = "\n".join([f"# {title}", "", about, "", *(line for each in entries for line in rendered(each))])
+        made[f"{key}.md"] = "\n".join(
+            [f"# {title}", "", about, "", *(line for each in entries for line in rendered(each))]
+        )
     made["commands.md"] = commands()
     made["index.md"] = index(found)
     return made
@@ -293,19 +308,31 @@ def pages() -> dict[str, str]:
 
 def index(found: dict[str, tuple[str, str, list[Entry]]]) -> str:
     """All names with what they answer, by page."""
-    lines = ["# API reference", "", "`import calibrant as cal`. Labels come first, options by keyword; every call is checked.", ""]
+    lines = [
+        "# API reference",
+        "",
+        "`import calibrant as cal`. Labels come first, options by keyword; every call is checked.",
+        "",
+    ]
     lines += ["The [command line](commands.md) has the same verbs.", ""]
     for key, (title, about, entries) in found.items():
         lines += [f"## [{title}]({key}.md)", "", about, ""]
         for each in entries:
-            lines.append(f"- [`{each.path.replace('calibrant.', 'cal.', 1)}`]({key}.md#{each.path.removeprefix('calibrant.')}): {plain(each.summary)}")
+            lines.append(
+                f"- [`{each.path.replace('calibrant.', 'cal.', 1)}`]({key}.md#{each.path.removeprefix('calibrant.')}): {plain(each.summary)}"
+            )
         lines.append("")
     return "\n".join(lines)
 
 
 def commands() -> str:
     """The command line, from its own help."""
-    lines = ["# Command line", "", "`calibrant COMMAND --help` prints the same. See [files](../files.md) for what is read and written.", ""]
+    lines = [
+        "# Command line",
+        "",
+        "`calibrant COMMAND --help` prints the same. See [files](../files.md) for what is read and written.",
+        "",
+    ]
     for name, command in cli.main.commands.items():
         context = cli.main.context_class(command, info_name=f"calibrant {name}")
         lines += [f"## `{name}` {{ #{name} }}", "", "```text", command.get_help(context).rstrip(), "```", ""]

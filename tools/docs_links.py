@@ -89,7 +89,10 @@ def questions() -> dict[str, str]:
 def faq() -> str:
     """The FAQ with the way to every answer between its marks."""
     ways = clicks()
-    rows = [f"| {question} | {' → '.join(titled(page) for page in ways[target][1:])} |" for question, target in questions().items()]
+    rows = [
+        f"| {question} | {' → '.join(titled(page) for page in ways[target][1:])} |"
+        for question, target in questions().items()
+    ]
     before, rest = (ROOT / QUESTIONS).read_text(encoding="utf-8").split(MARKS[0])
     made = "\n".join([MARKS[0], "", "| question | pages to click |", "| --- | --- |", *rows, "", MARKS[1]])
     return before + made + rest.split(MARKS[1])[1]

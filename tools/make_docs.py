@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import tomllib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +19,21 @@ from calibrant.estimate.compat import PRESETS
 from calibrant.methods import Method, methods
 from calibrant.verbs.trust import TRIED
 from docs_figures import FIGURES, rows_of
-from docs_links import faq
 from docs_json import fields_of_answers, schema
+from docs_links import faq
 from docs_tables import table
 
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-WHAT = ("function", "also called", "what it estimates", "bias at small n")
+WHAT = ("function", "what it estimates", "bias at small n")
 HOW = ("function", "name", "views", "state", "cost")
 
 
 def what(each: Method) -> list[str]:
     """One row about an estimator: what it is."""
-    return [f"`{each.function.__name__}`", ", ".join(each.also_called), each.quantity, each.note("Bias")]
+    called = f"*{', '.join(each.also_called)}:* " if each.also_called else ""
+    return [f"`{each.function.__name__}`", called + each.quantity, each.note("Bias")]
 
 
 def how(each: Method) -> list[str]:
@@ -277,7 +277,11 @@ README = Path(__file__).parent.parent / "README.md"
 MARKS = ("<!-- scoreboard: made by tools/make_docs.py -->", "<!-- end of scoreboard -->")
 
 
-ROWS = {"posterior median": "`posterior_error` (in `diagnose`)", "sweep": "`sweep_error`", "ECE, equal width": "`ece`, 15 bins"}
+ROWS = {
+    "posterior median": "`posterior_error` (in `diagnose`)",
+    "sweep": "`sweep_error`",
+    "ECE, equal width": "`ece`, 15 bins",
+}
 """Of the scoreboard, those in the readme."""
 
 
@@ -368,6 +372,7 @@ PAGES = {
     "testing.md": testing,
     "faq.md": faq,
 }
+
 
 def main() -> None:
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
