@@ -34,7 +34,15 @@ NEEDED = {
 }
 """Pages whose examples are skipped where a library is absent; `make howto`, `peers` and `engines` run them."""
 
-LONG_PAGES = ("answers.md", "audit.md", "planning.md", "regression.md", "where.md")
+LONG_PAGES = (
+    "answers.md",
+    "audit.md",
+    "forecaster.md",
+    "planning.md",
+    "regression.md",
+    "tests_and_intervals.md",
+    "where.md",
+)
 """Pages whose examples take seconds: they are run with the slow tests."""
 
 

@@ -28,7 +28,7 @@ def items(text: str) -> list[str]:
         if line.startswith("- ") or not found or not line.strip():
             found.append(line.removeprefix("- ").strip())
         else:
-            found[-1] += " " + line.strip()
+            found[-1] = f"{found[-1]} {line.strip()}".strip()
     return [each for each in found if each]
 
 

@@ -12,13 +12,18 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import venv
 import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
-WANTED = ("calibrant/py.typed", "calibrant/__init__.pyi", "calibrant/names.txt", "calibrant/data/digits.npz", "calibrant/report/style.css")
+WANTED = (
+    "calibrant/py.typed",
+    "calibrant/__init__.pyi",
+    "calibrant/names.txt",
+    "calibrant/data/digits.npz",
+    "calibrant/report/style.css",
+)
 """Files that are no modules and that the package needs."""
 UNWANTED = ("tests/", "studies/", "benchmarks/", "docs/", "tools/", "__pycache__")
 
@@ -55,7 +60,12 @@ def pythons() -> list[Path]:
     for version in VERSIONS:
         places = [shutil.which(f"python{version}"), *sorted(root.glob(f"{version}.*/bin/python"))]
         for place in filter(None, places):
-            said = subprocess.run([place, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True, check=False)
+            said = subprocess.run(
+                [place, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             if said.stdout.strip() == version:
                 found.append(Path(place))
                 break
@@ -76,8 +86,16 @@ def contents(wheel: Path, sdist: Path, version: str) -> list[str]:
     wrong = [f"the wheel lacks {name}" for name in WANTED if name not in inside]
     wrong += [f"the wheel has {name}" for name in inside if name.startswith(UNWANTED) or "__pycache__" in name]
     wrong += [] if any(name.endswith("licenses/LICENSE") for name in inside) else ["the wheel lacks the licence"]
-    wrong += [f"the sdist lacks {name}" for name in ("LICENSE", "README.md", "pyproject.toml", "src/calibrant/py.typed") if name not in source]
-    wrong += [] if version in wheel.name and version in sdist.name else [f"{wheel.name} and {sdist.name} are not of version {version}"]
+    wrong += [
+        f"the sdist lacks {name}"
+        for name in ("LICENSE", "README.md", "pyproject.toml", "src/calibrant/py.typed")
+        if name not in source
+    ]
+    wrong += (
+        []
+        if version in wheel.name and version in sdist.name
+        else [f"{wheel.name} and {sdist.name} are not of version {version}"]
+    )
     return wrong
 
 
@@ -95,17 +113,27 @@ def main() -> None:
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     given.add_argument("--python", type=Path, nargs="*", help="interpreters to try; by default all that are found")
     chosen = given.parse_args().python or pythons()
-    version = next(line.split('"')[1] for line in (ROOT / "src/calibrant/__init__.py").read_text().splitlines() if line.startswith("__version__"))
+    version = next(
+        line.split('"')[1]
+        for line in (ROOT / "src/calibrant/__init__.py").read_text().splitlines()
+        if line.startswith("__version__")
+    )
     with tempfile.TemporaryDirectory() as folder:
         wheel, sdist = built(Path(folder))
         if wrong := contents(wheel, sdist, version):
             raise SystemExit("\n".join(wrong))
-        print(f"{wheel.name} ({wheel.stat().st_size / 1e6:.1f} MB) and {sdist.name} ({sdist.stat().st_size / 1e6:.1f} MB): contents as they should be")
+        print(
+            f"{wheel.name} ({wheel.stat().st_size / 1e6:.1f} MB) and {sdist.name} ({sdist.stat().st_size / 1e6:.1f} MB): contents as they should be"
+        )
         for k, python in enumerate(chosen):
             for package in (wheel, sdist) if k == 0 else (wheel,):
                 print(f"{python}: {package.name}: {tried(python, package, version)}", flush=True)
     missing = [each for each in VERSIONS if not any(each in str(python) for python in chosen)]
-    print("not found here, so not tried: Python " + ", ".join(missing) if missing else "all supported versions of Python tried")
+    print(
+        "not found here, so not tried: Python " + ", ".join(missing)
+        if missing
+        else "all supported versions of Python tried"
+    )
 
 
 if __name__ == "__main__":
