@@ -330,7 +330,7 @@ def commands() -> str:
     lines = [
         "# Command line",
         "",
-        "`calibrant COMMAND --help` prints the same. See [files](../files.md) for what is read and written.",
+        "`calibrant COMMAND --help` prints the same. In short: [command line](../command_line.md).",
         "",
     ]
     for name, command in cli.main.commands.items():
