@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -122,9 +123,10 @@ def counts_at_all(predictions: Predictions) -> Bools:
 class Segmented:
     """The map of all rows, then in each segment a map of its own, as far as its rows support it.
 
-    A segment's map is fitted on what the map of all rows makes of its rows, and averaged
-    with leaving them so by the log loss on held-out rows, as `Auto` does. A segment with
-    few rows, or none in the fit, gets the map of all rows.
+    A segment's map is fitted on what the map of all rows makes of its rows, or on the rows
+    as they are, whichever has the lower log loss on held-out rows; in either case it is
+    averaged with leaving them so, as `Auto` does. A segment with few rows, or none in the
+    fit, gets the map of all rows.
 
     Parameters
     ----------
@@ -187,30 +189,36 @@ class Segmented:
         names, at = segment_names(segments, len(predictions.labels))
         used = counts_at_all(predictions)
         base = of_all_rows(self.method, predictions)
-        parts = []
+        parts, alone = [], []
         with reported(self.progress, "Fitting segments") as report:
             for i in range(len(names)):
                 inside_it = used & (at == i)
-                rows = base.apply(predictions.rows(inside_it)) if inside_it.any() else None
-                parts.append(self._part(rows, base))
+                part, by_itself = self._part(predictions.rows(inside_it) if inside_it.any() else None, base)
+                parts.append(part)
+                alone.append(by_itself)
                 report(i + 1, len(names))
         done, prevalence = all(m.fit.converged for m in (base, *parts)), prevalence_of(rows_that_count(predictions))
         fit = Fit(predictions.n, None, done, _cautions(names, base, parts), None, prevalence)
-        return SegmentedMap(predictions.classes, predictions.is_binary, fit, base, names, tuple(parts))
+        return SegmentedMap(predictions.classes, predictions.is_binary, fit, base, names, tuple(parts), tuple(alone))
 
-    def _part(self, rows: Predictions | None, base: CalibrationMap) -> CalibrationMap:
-        """A segment's map after that of all rows, averaged with the identity by the evidence for it."""
+    def _part(self, rows: Predictions | None, base: CalibrationMap) -> tuple[CalibrationMap, bool]:
+        """A segment's map, averaged with the identity by the evidence for it; True if it is better without that of all rows."""
         from calibrant.maps import recipe_of
 
         if rows is None:
-            return IdentityMap(base.classes, base.single, Fit(0))
+            return IdentityMap(base.classes, base.single, Fit(0)), False
         recipe = recipe_of(self.method)
         if not isinstance(recipe, Auto):
             recipe = Auto(candidates=("identity", self.method))
         elif recipe.candidates is not None and "identity" not in recipe.candidates:
             recipe = replace(recipe, candidates=("identity", *recipe.candidates))
-        found: CalibrationMap = recipe.fit(rows)
-        return found
+        after, alone = recipe.fit(base.apply(rows)), recipe.fit(rows)
+        return (alone, True) if _held_out_loss(alone) < _held_out_loss(after) else (after, False)
+
+
+def _held_out_loss(part: CalibrationMap) -> float:
+    choice = part.fit.choice
+    return math.inf if choice is None or choice.procedure is None else choice.procedure.score
 
 
 def _cautions(names: tuple[str, ...], base: CalibrationMap, parts: list[CalibrationMap]) -> tuple[str, ...]:
@@ -224,12 +232,14 @@ def _cautions(names: tuple[str, ...], base: CalibrationMap, parts: list[Calibrat
 
 @map_record
 class SegmentedMap(BySegment):
-    """m_s(m(p)) in the segment s, m being the map of all rows; m(p) in a segment that was not in the fit."""
+    """m_s(m(p)) in the segment s, m being the map of all rows, or m_s(p) alone; m(p) in a segment that was not in the fit."""
 
     base: Annotated[CalibrationMap, Like("classes", "single")] = None  # type: ignore[assignment]
     segments: Annotated[tuple[str, ...], Distinct(), Shape(least=1)] = ()
     parts: Annotated[tuple[CalibrationMap, ...], Shape("segments"), Holds(ALIKE, alike)] = ()
     """m_s for each segment"""
+    alone: Annotated[tuple[bool, ...], Shape("segments")] = ()
+    """where m_s is not after m"""
 
     method: ClassVar[str] = "segmented"
     segments_are: ClassVar[str] = "one value per row"
@@ -242,24 +252,28 @@ class SegmentedMap(BySegment):
 
     @property
     def table(self) -> Table:
-        """What was done in each segment, and the change of the held-out log loss from the map of all rows."""
+        """What was done in each segment, and the change of the held-out log loss that its own map makes."""
         rows = []
-        for name, part in zip(self.segments, self.parts, strict=True):
+        for name, part, alone in zip(self.segments, self.parts, self.alone, strict=True):
             choice, change = part.fit.choice, ""
             if choice is not None and choice.procedure is not None:
                 change = number(choice.procedure.change)
-            rows.append((name, f"{part.fit.n:,}", "" if choice is None else choice.reason, change))
-        return Table("Segments", ("segment", "rows", "map after that of all rows", "change"), tuple(rows))
+            after = "the predictions" if alone else "the map of all rows"
+            rows.append((name, f"{part.fit.n:,}", after, "" if choice is None else choice.reason, change))
+        return Table("Segments", ("segment", "rows", "after", "map", "change"), tuple(rows))
 
     def in_segments(self, predictions: Array, are_logits: bool, segments: Any) -> Array:
         """The map of all rows, then those of the segments."""
         names, at = segment_names(segments, len(predictions))
-        values, as_logits = self._after_base(predictions, are_logits)
-        found = np.array(probabilities(values) if as_logits else values)
-        known = dict(zip(self.segments, self.parts, strict=True))
+        after, as_logits = self._after_base(predictions, are_logits)
+        found = np.array(probabilities(after) if as_logits else after)
+        known = dict(zip(self.segments, zip(self.parts, self.alone, strict=True), strict=True))
+        given = {False: (after, as_logits), True: (predictions.astype(np.float64), are_logits)}
         for i, name in enumerate(names):
             if name in known:
-                found[at == i] = known[name].recalibrated(values[at == i], as_logits)
+                part, alone = known[name]
+                values, logits = given[alone]
+                found[at == i] = part.recalibrated(values[at == i], logits)
         self._tell_of_others([name for name in names if name not in known], names, at)
         return inside(found, predictions.dtype)
 
